@@ -20,6 +20,7 @@ use crate::core::output::command::Command;
 use crate::core::output::decision::Decision;
 use crate::core::output::throttle::Throttle;
 use crate::core::policy::Policy;
+use crate::core::policy::cms::why::PoolWait;
 use crate::core::policy::throttling::Gauge;
 use crate::core::request::cycle::CycleQueue;
 use crate::core::request::requests::Requests;
@@ -77,6 +78,12 @@ impl Engine {
     /// The policies.
     pub fn policies(&self) -> &[Policy] {
         self.policies.all()
+    }
+
+    /// Why a job of a pool waits, as the rules would judge it now; `None`: no such job waits, or no
+    /// policy answers offers.
+    pub fn why_waits(&self, job: &str) -> Option<PoolWait> {
+        self.pool.as_ref()?.why(&self.state, &self.policies, job)
     }
 
     /// How many requests wait for an answer or for a better one.

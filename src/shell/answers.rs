@@ -9,6 +9,7 @@
 //! store, which holds the records only: a counter that drifted in memory would not be found there.
 
 use crate::core::copy::CopyFor;
+use crate::core::engine::Engine;
 use crate::core::explain::NameStanding;
 use crate::core::state::State;
 use crate::core::state::audit::audit;
@@ -83,11 +84,11 @@ impl Answers {
     /// Takes questions up, and begins to answer them if the state is that of a cycle's end; goes on
     /// with a copy under way at any time. Where it `is_settled` (it leads and has caught up, or
     /// follows without a backlog) it recounts by itself from time to time.
-    pub fn turn(&mut self, state: &mut State, is_cycle_end: bool, is_settled: bool) {
+    pub fn turn(&mut self, engine: &mut Engine, is_cycle_end: bool, is_settled: bool) {
         self.waiting.extend(self.asked.try_iter());
         self.waiting.retain(|question| !question.is_gone());
         if let Some(copying) = self.copying.take() {
-            self.go_on(state, copying);
+            self.go_on(&mut engine.state, copying);
         }
         if !is_cycle_end {
             return;
@@ -95,10 +96,11 @@ impl Answers {
         let is_of_a_name = |it: &mut Question| matches!(it.asked, Asked::Standing(_));
         for question in self.waiting.extract_if(.., is_of_a_name) {
             if let Asked::Standing(name) = &question.asked {
-                let standing = NameStanding::of(state, name);
+                let standing = NameStanding::of(engine, name);
                 question.answer(Answer::Standing(Box::new(standing)));
             }
         }
+        let state = &mut engine.state;
         let is_working = self.worker.as_ref().is_some_and(|worker| !worker.is_finished());
         let is_resting = Instant::now() < self.rests_until;
         if is_working || is_resting || state.copying_for().is_some() {
@@ -221,13 +223,14 @@ mod tests {
         }
     }
 
-    fn state() -> State {
-        State::new(Setting { domain: "atlas".into(), ..Setting::default() })
+    fn engine() -> Engine {
+        let state = State::new(Setting { domain: "atlas".into(), ..Setting::default() });
+        Engine::new(state, Vec::new())
     }
 
     #[test]
     fn the_loop_goes_on_while_one_copy_answers_everybody_who_has_not_gone() {
-        let mut state = state();
+        let mut engine = engine();
         let (questions, asked) = sync_channel(32);
         let mut answers = Answers { work: slow, ..Answers::new(asked) };
         let ask = |what| {
@@ -237,26 +240,26 @@ mod tests {
         };
         // A cycle that is half folded is not shown.
         let mut first = ask(Asked::Audit);
-        answers.turn(&mut state, false, false);
+        answers.turn(&mut engine, false, false);
         assert!(answers.worker.is_none());
-        answers.turn(&mut state, true, false);
+        answers.turn(&mut engine, true, false);
         assert!(answers.worker.is_some(), "a small state is copied in one portion");
         let mut later: Vec<_> = (0..15).map(|_| ask(Asked::Audit)).collect();
         drop(ask(Asked::Audit));
         for number in 1..=100 {
-            state.number = number;
-            answers.turn(&mut state, true, false);
+            engine.state.number = number;
+            answers.turn(&mut engine, true, false);
         }
         assert!(BEGUN.load(Ordering::SeqCst) <= 1, "one at a time");
         assert_eq!(answers.waiting.len(), 15, "who has gone is not answered");
         // What is looked up by a name does not wait for that.
         let mut named = ask(Asked::Standing("nobody".into()));
-        answers.turn(&mut state, true, false);
+        answers.turn(&mut engine, true, false);
         assert_eq!(named.try_recv().map(|it| cycle(&it)), Ok(100));
         MAY_END.store(true, Ordering::SeqCst);
         let mut got = Vec::new();
         while got.len() < later.len() {
-            answers.turn(&mut state, true, false);
+            answers.turn(&mut engine, true, false);
             got.extend(later.iter_mut().filter_map(|reply| reply.try_recv().ok()));
             std::thread::yield_now();
         }
@@ -267,23 +270,23 @@ mod tests {
 
     #[test]
     fn it_recounts_by_itself_once_it_is_settled() {
-        let mut state = state();
+        let mut engine = engine();
         let (_questions, asked) = sync_channel(1);
         let mut answers = Answers::new(asked);
-        answers.turn(&mut state, true, false);
+        answers.turn(&mut engine, true, false);
         assert!(answers.worker.is_none(), "not while it catches up");
-        answers.turn(&mut state, true, true);
+        answers.turn(&mut engine, true, true);
         answers.worker.take().unwrap().join().unwrap();
         let (_, audited) = answers.audited().unwrap();
         assert!(audited.drifts.is_empty());
-        answers.turn(&mut state, true, true);
+        answers.turn(&mut engine, true, true);
         assert!(answers.worker.is_none(), "not again at once");
     }
 
     #[test]
     fn a_question_whose_state_was_replaced_is_answered_from_the_next_one() {
-        let mut before = state();
-        (0..100_000).for_each(|name| _ = before.names.intern(&format!("name {name}")));
+        let mut before = engine();
+        (0..100_000).for_each(|name| _ = before.state.names.intern(&format!("name {name}")));
         let (questions, asked) = sync_channel(1);
         let mut answers = Answers::new(asked);
         let (question, mut reply) = Question::new(Asked::Audit);
@@ -292,8 +295,8 @@ mod tests {
         // In the middle of a cycle the copy goes on.
         answers.turn(&mut before, false, false);
         assert!(answers.is_waiting());
-        let mut after = state();
-        after.number = 7;
+        let mut after = engine();
+        after.state.number = 7;
         answers.turn(&mut after, true, false);
         answers.worker.take().unwrap().join().unwrap();
         assert_eq!(reply.try_recv().map(|it| cycle(&it)), Ok(7));

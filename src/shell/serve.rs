@@ -189,7 +189,7 @@ impl Show {
             self.views.turn(drive.engine());
         }
         if let Some(answers) = &mut self.answers {
-            answers.turn(&mut drive.engine_to_copy().state, is_cycle_end, is_settled);
+            answers.turn(drive.engine_to_copy(), is_cycle_end, is_settled);
         }
         report
     }

@@ -174,7 +174,17 @@ fn a_person_reads_who_got_an_offer_and_why_and_why_others_wait() {
         ["workflow  mc: central, of ops, priority 110", "wants     4 cores, 7200 s (2.0 h)"];
     has(&waits, &wanted);
     has(&waits, &["sites     T2_Y", "pool      waits for an offer, queued "]);
+    has(
+        &waits,
+        &["    T2_X: 1 offer: no_known_site: no site of", "    T2_Y: no offer was seen, and no"],
+    );
+    let store_dir = store.to_str().unwrap();
+    let all = shown(&dir, &["explain", "mc.2"], &["--store", store_dir, "--fates"]);
+    has(&all, &["  at all sites:\n    T2_X: 1 offer: no_known_site: "]);
     drop(run);
+    // Without a process it is made of the log.
+    let rebuilt = shown(&dir, &["explain", "mc.2"], &[]);
+    has(&rebuilt, &["at each site now, what objects first (C-60):\n    T2_X: "]);
 
     let matched = shown(&dir, &["explain", "mc.1"], &[]);
     has(
@@ -223,6 +233,17 @@ fn of_the_api(address: &str) {
     assert_eq!(decision["headline"], "Matched: job mc.1 of mc gets 4 cores at T2_X");
     assert_eq!(decision["matched"]["node"], "wn1");
     has(job["text"].as_str().unwrap(), &["matched: job mc.1", "pool      holds 4 cores (4.8 by"]);
+    let waits = &get(address, "/api/v1/explain?name=mc.2")["job"]["waits"];
+    assert_eq!(waits["blocked"], Value::Null);
+    let sites: Vec<&str> =
+        waits["sites"].as_array().unwrap().iter().map(|it| it["site"].as_str().unwrap()).collect();
+    assert_eq!(sites, ["T2_X", "T2_Y"]);
+    assert_eq!(waits["sites"][0]["offers"], 1);
+    assert_eq!(waits["sites"][0]["objections"][0]["filter"], "no_known_site");
+    assert_eq!(
+        (&waits["sites"][1]["known"], &waits["sites"][1]["offers"]),
+        (&false.into(), &0.into())
+    );
     let rejected = get(address, "/api/v1/explain?name=mc.3");
     assert_eq!(rejected["state"], "rejected");
     has(rejected["decisions"][0]["remedy"].as_str().unwrap(), &["may not flag system jobs"]);

@@ -5,6 +5,7 @@ mod admission;
 mod commands;
 mod matches;
 mod restarts;
+mod waits;
 
 use crate::drive::yard::{Yard, config_with, lead};
 use std::time::Duration;

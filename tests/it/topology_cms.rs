@@ -191,6 +191,50 @@ fn what_cannot_be_meant_of_a_pool_is_found() {
     assert_says(&found(&open).join("\n"), &["does not list the filter site_status [no-filter]"]);
 }
 
+/// A list that is one parameter: what it may be, where it is wrong, and that it is part of what
+/// decides.
+#[test]
+fn the_roles_of_system_jobs_are_a_list_of_names() {
+    for (given, parts) in [
+        (
+            "\"production\"",
+            &["system_roles: \"production\"; allowed: a list of different names"][..],
+        ),
+        ("7", &["system_roles: 7; allowed: a list of different names"]),
+        ("[\"a\", \"\"]", &["system_roles: \"\" in [\"a\", \"\"]; allowed: "]),
+        ("[\"a\", \" b\"]", &["system_roles: \" b\" in "]),
+        ("[\"a\", \"a\"]", &["system_roles: \"a\" twice in [\"a\", \"a\"]"]),
+        ("[1]", &["system_roles", "a list of names"]),
+    ] {
+        assert_says(&complaints(&policy_with(&format!("system_roles = {given}"))), parts);
+    }
+    assert_says(&complaints(&policy_with("half_life_s = [\"a\"]")), &["half_life_s: [\"a\"]"]);
+    assert_says(
+        &complaints(&policy_with("system_role = [\"a\"]")),
+        &["resize_overhead_s, system_roles"],
+    );
+    let policy = |keys: &str| {
+        let text = policy_with(keys);
+        assert_eq!(found(&text), Vec::<String>::new());
+        let topology = Topology::parse("my.toml", &text).expect("a file without a mistake");
+        Policy::compile(&topology.policies[0]).expect("a policy without a mistake")
+    };
+    let roles = |policy: &Policy| policy.pool_settings(&policy.unchanged()).system_roles;
+    let [unstated, default, none, two] = [
+        "",
+        "system_roles = [\"production\"]",
+        "system_roles = []",
+        "system_roles = [\"t1access\", \"production\"]",
+    ]
+    .map(policy);
+    assert_eq!((roles(&unstated), roles(&default)), (roles(&default), vec!["production".into()]));
+    assert_eq!((roles(&none), roles(&two).len()), (vec![], 2));
+    assert_eq!(unstated.hash(), default.hash(), "the same policy");
+    assert!(none.hash() != default.hash() && two.hash() != none.hash(), "{}", none.text());
+    let text = two.describe(&Default::default());
+    assert_says(&text, &["system_roles = [\"t1access\", \"production\"]: C-05"]);
+}
+
 #[test]
 fn mistakes_in_parameters_are_named_with_their_lines() {
     let report = complaints(&policy_with("overflow_unit = \"slots\"\nhalf_life = 5"));

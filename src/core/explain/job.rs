@@ -1,21 +1,34 @@
 //! A job as text: where it stands, and how each rule that gives commands stands to it.
 
-use super::{Written, iso, pool_job};
+use super::{Written, iso, pool_job, pool_wait};
+use crate::core::engine::Engine;
 use crate::core::govern::job::{RuleStanding, standings};
 use crate::core::govern::timeout::{Deadline, Standing};
 use crate::core::id::Name;
+use crate::core::policy::cms::why::PoolWait;
 use crate::core::state::State;
 use crate::core::state::record::Job;
 use crate::core::unit::SECOND;
 use std::fmt::Write;
 
-/// The text of a job as it stands; `None` if no such job is known.
-pub fn explain_job(state: &State, name: &str) -> Option<String> {
+/// A job as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobStanding {
+    /// The text of it.
+    pub text: String,
+    /// Why it waits, if it is a job of a pool that does.
+    pub wait: Option<PoolWait>,
+}
+
+/// How a job stands; its text lists so many sites at most. `None` if no such job is known.
+pub fn explain_job(engine: &Engine, name: &str, sites_max: usize) -> Option<JobStanding> {
+    let state = &engine.state;
     let (job, rules) = standings(state, name)?;
+    let wait = engine.why_waits(name);
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let _ = write(&mut text, state, name, (job, &rules));
-    Some(text)
+    let _ = write(&mut text, state, name, (job, &rules), (wait.as_ref(), sites_max));
+    Some(JobStanding { text, wait })
 }
 
 fn write(
@@ -23,6 +36,7 @@ fn write(
     state: &State,
     name: &str,
     (job, rules): (&Job, &[RuleStanding]),
+    (wait, sites_max): (Option<&PoolWait>, usize),
 ) -> Written {
     let named = |name: Name| state.names.text(name);
     let status = job.status.map_or("", |status| status.name());
@@ -35,6 +49,9 @@ fn write(
         at => writeln!(text, "  heartbeat {} of attempt {}", iso(at), job.heartbeat.attempt)?,
     }
     pool_job::write(text, state, name)?;
+    if let Some(wait) = wait {
+        pool_wait::write(text, wait, sites_max)?;
+    }
     for it in rules {
         write_rule(text, state, it)?;
     }

@@ -6,15 +6,17 @@ mod job;
 mod join;
 mod offer;
 mod pool_job;
+mod pool_wait;
 mod rank;
 mod standing;
 mod throttle;
 mod why;
 
 pub use command::{asked_of_pool, explain_command};
-pub use job::explain_job;
+pub use job::{JobStanding, explain_job};
 pub use join::join;
 pub use offer::{answers_offer, match_sentence, nothing_fits};
+pub use pool_wait::{SITES_SHOWN, blocked_sentence, objection_sentence, site_sentence};
 pub use standing::{NameStanding, RequestStanding};
 pub use throttle::{explain_throttle, throttle_of};
 pub use why::{Rejected, Step, Waits, Why, headline, why};

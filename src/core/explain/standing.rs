@@ -1,10 +1,10 @@
 //! How a name stands at a cut: a job, the requests of a task, what is known of an owner. Looked up
 //! by name, so it costs the loop next to nothing.
 
-use super::explain_job;
+use super::{JobStanding, SITES_SHOWN, explain_job};
+use crate::core::engine::Engine;
 use crate::core::output::throttle::Throttle;
 use crate::core::request::admit::is_open;
-use crate::core::state::State;
 use crate::core::state::ledger::{GROUP, Totals, USER};
 use crate::core::state::record::RequestState;
 use crate::core::unit::Millis;
@@ -19,8 +19,8 @@ pub struct NameStanding {
     pub cycle: u64,
     /// Its `now`.
     pub now: Millis,
-    /// Of a job: how it stands, and each rule to it, as text.
-    pub job: Option<String>,
+    /// Of a job: how it stands, each rule to it, and why it waits.
+    pub job: Option<JobStanding>,
     /// Requests of this task, or the one of this subject.
     pub requests: Vec<RequestStanding>,
     /// Throttles of this subject, whether they stand or not.
@@ -50,7 +50,8 @@ pub struct RequestStanding {
 
 impl NameStanding {
     /// How a name stands as of the last cut.
-    pub fn of(state: &State, name: &str) -> NameStanding {
+    pub fn of(engine: &Engine, name: &str) -> NameStanding {
+        let state = &engine.state;
         let of_task = state.chunks.get(name).into_iter().flatten().map(String::as_str);
         let requests = std::iter::once(name)
             .chain(of_task.filter(|subject| *subject != name))
@@ -67,7 +68,7 @@ impl NameStanding {
         NameStanding {
             cycle: state.number,
             now: state.now,
-            job: explain_job(state, name),
+            job: explain_job(engine, name, SITES_SHOWN),
             requests,
             throttles: throttles
                 .filter(|throttle| throttle.subject == name || throttle.key() == name)

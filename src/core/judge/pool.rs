@@ -40,6 +40,8 @@ struct PoolView {
     judged_by: BTreeMap<String, (PoolWorkflowRecord, bool)>,
     /// Rises with each change: an offer that nothing fitted is looked at again once it rose.
     changes: u64,
+    /// Offers of which a record was read, or that expired, since the cycle before.
+    renewed: BTreeSet<String>,
 }
 
 impl PoolView {
@@ -52,7 +54,8 @@ impl PoolView {
     fn begin_cut(&mut self, state: &mut State, settings: &Settings, everything: bool) {
         let facts = std::mem::take(&mut state.touched.facts);
         let is_configured = |topic: Topic| facts.iter().any(|(it, _)| *it == topic);
-        let touched = std::mem::take(&mut state.pool.touched);
+        let mut touched = std::mem::take(&mut state.pool.touched);
+        let renewed = std::mem::take(&mut touched.offers);
         let now_s = now_s(state);
         let is_other = everything
             || touched.everything
@@ -70,6 +73,7 @@ impl PoolView {
                 self.put_grants(state);
             }
         }
+        self.renewed = renewed;
         self.pass_time(state, now_s);
     }
 
@@ -171,8 +175,9 @@ impl PoolView {
         if let Some(record) = facts::workflow(known) {
             pool.put_workflow(record);
         }
-        for ((seq, attempt), ended) in &known.ended {
-            pool.put_ended(facts::ended(workflow, *seq, *attempt, ended));
+        for (at, ended) in &known.ended {
+            let ended = facts::ended(workflow, *at, ended, pool.settings());
+            pool.put_ended(ended);
         }
         let Some(record) = &known.record else { return false };
         let by = (record.clone(), known.killed);

@@ -4,6 +4,7 @@
 use super::declare::{Filter, Weigh, Weight};
 use super::flavour::Flavour;
 use super::kinds::{kind, kinds};
+use super::lists::{ListParam, read_lists, show_list};
 use super::param::{Arg, Mistake, Param, Step};
 use super::phrase::{limit, parameter, phrase};
 use super::spec::PolicySpec;
@@ -49,6 +50,8 @@ pub struct Resolved {
     pub filters: Vec<Values>,
     /// Parameters of each weight, in the policy's order.
     pub weights: Vec<Values>,
+    /// The kind's own lists, in the order of their declaration.
+    pub lists: Vec<Vec<String>>,
     /// gdpconfig values that were ignored, and why.
     pub notes: Vec<String>,
 }
@@ -63,7 +66,10 @@ impl Policy {
             check.wrong("kind", format!("{:?} is not known", spec.kind), one_of(&names));
             return Err(check.mistakes);
         };
-        let own = check.values("", flavour.params, &spec.args, spec);
+        let lists = flavour.lists();
+        let own = check.values(("", lists), flavour.params, &spec.args, spec);
+        let (lists, mistakes) = read_lists(lists, &spec.args);
+        check.mistakes.extend(mistakes);
         let filters = check.filters(spec, flavour);
         let weights = check.weights(spec, flavour);
         if !check.mistakes.is_empty() {
@@ -71,7 +77,8 @@ impl Policy {
         }
         let (filters, of_filters): (Vec<_>, Vec<_>) = filters.into_iter().unzip();
         let (weights, of_weights): (Vec<_>, Vec<_>) = weights.into_iter().unzip();
-        let stated = Resolved { own, filters: of_filters, weights: of_weights, notes: Vec::new() };
+        let stated =
+            Resolved { own, filters: of_filters, weights: of_weights, lists, notes: Vec::new() };
         let is_whole = |weight: &&Weight| matches!(weight.weigh, Weigh::Whole(_));
         let weighs_all = weights.iter().any(is_whole);
         let factor_count = factors(&weights).count();
@@ -118,7 +125,7 @@ impl Policy {
         let weights = self.weights.iter().zip(&stated.weights);
         let weights = weights.map(|(weight, stated)| over(weight.params, stated)).collect();
         notes.dedup();
-        Resolved { own, filters, weights, notes }
+        Resolved { own, filters, weights, lists: stated.lists.clone(), notes }
     }
 
     /// The parameters where gdpconfig sets none.
@@ -176,6 +183,9 @@ impl Policy {
         let Policy { spec, flavour, stated, .. } = self;
         let mut text = format!("policy {} {}: {}\n", spec.name, self.hash, flavour.help);
         describe_values(&mut text, flavour.params, &stated.own);
+        for (list, names) in flavour.lists().iter().zip(&stated.lists) {
+            text += &format!("    {} = {}: {}\n", list.name, show_list(names), list.help);
+        }
         let with_values = |text: &str, params: &[Param], values: &Values| {
             phrase(text, &|name| parameter(params, values, name).or_else(|| limit(limits, name)))
         };
@@ -270,7 +280,10 @@ impl Check {
             self.twice(&place, step, &spec.filters[..at]);
             match flavour.filter(&step.name) {
                 Some(filter) => {
-                    found.push((filter, self.values(&place, filter.params, &step.args, spec)));
+                    found.push((
+                        filter,
+                        self.values((&place, &[]), filter.params, &step.args, spec),
+                    ));
                 }
                 None => self.wrong(&place, "not known".to_string(), one_of(&names)),
             }
@@ -297,7 +310,7 @@ impl Check {
                 let found = "stands after a weight that may use its figures".to_string();
                 self.wrong(&place, found, "before all factors".to_string());
             }
-            found.push((weight, self.values(&place, weight.params, &step.args, spec)));
+            found.push((weight, self.values((&place, &[]), weight.params, &step.args, spec)));
         }
         found
     }
@@ -310,7 +323,7 @@ impl Check {
 
     fn values(
         &mut self,
-        place: &str,
+        (place, lists): (&str, &[ListParam]),
         params: &'static [Param],
         given: &[(String, Arg)],
         spec: &PolicySpec,
@@ -322,8 +335,12 @@ impl Check {
             if given[..at].iter().any(|(other, _)| other == name) {
                 self.wrong(&here, "given twice".to_string(), "once".to_string());
             }
+            if lists.iter().any(|list| list.name == name) {
+                continue;
+            }
             let Some(index) = params.iter().position(|param| param.name == name) else {
-                let names: Vec<&str> = params.iter().map(|param| param.name).collect();
+                let names = params.iter().map(|param| param.name);
+                let names: Vec<&str> = names.chain(lists.iter().map(|list| list.name)).collect();
                 self.wrong(&here, "not known".to_string(), one_of(&names));
                 continue;
             };
@@ -374,6 +391,12 @@ fn text_of(
         spec.bunch_scout
     );
     text_of_values(&mut text, "", flavour.params, &stated.own);
+    for (list, names) in flavour.lists().iter().zip(&stated.lists) {
+        // Logs name policies by the hash of a text without it.
+        if !list.is_default(names) {
+            text += &format!("{} {}\n", list.name, show_list(names));
+        }
+    }
     for (filter, values) in filters.iter().zip(&stated.filters) {
         text += &format!("filter {}\n", filter.name);
         text_of_values(&mut text, "  ", filter.params, values);

@@ -2,9 +2,11 @@
 
 use super::candidate::Candidate;
 use super::case::{Case, Preassigned, Times, WholeCopies};
+use super::cms::settings::LISTS;
 use super::declare::{Filter, Weight};
 use super::divide::{Share, divide};
 use super::judgement::{Chosen, Judgement};
+use super::lists::{ALLOWED, ListParam, show_list};
 use super::owner::Owner;
 use super::param::{Param, Rules};
 use super::phrase::{limit, parameter, phrase};
@@ -215,6 +217,14 @@ impl Flavour {
         spec
     }
 
+    /// Its own parameters that are lists of names.
+    pub fn lists(&self) -> &'static [ListParam] {
+        match self.style {
+            Style::Jobs => LISTS,
+            Style::Queues(_) | Style::Nuclei { .. } | Style::Targets => &[],
+        }
+    }
+
     /// The weight of a name.
     pub fn weight(&self, name: &str) -> Option<&'static Weight> {
         self.weights.iter().copied().find(|weight| weight.name == name)
@@ -224,6 +234,11 @@ impl Flavour {
     pub fn describe(&self) -> String {
         let mut text = format!("{} ({})\n  {}\n", self.name, self.spec, self.help);
         describe_params(&mut text, self.params);
+        for list in self.lists() {
+            let ListParam { name, default, help } = list;
+            let default = show_list(default);
+            text += &format!("    {name} = {default} ({ALLOWED}): {help}\n");
+        }
         for filter in self.filters {
             let help = with_defaults(filter.help, filter.params);
             text += &format!("  filter {} ({}): {help}\n", filter.name, filter.spec);

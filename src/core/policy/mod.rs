@@ -25,6 +25,7 @@ mod holder;
 mod joint;
 mod judgement;
 mod kinds;
+mod lists;
 pub mod locality;
 pub mod nordugrid;
 pub mod note;
@@ -67,6 +68,7 @@ pub use declare::{
 pub use flavour::{Flavour, Plan, QueueStyle, Select, Style};
 pub use judgement::{Candidates, Chosen, Judgement, Refused};
 pub use kinds::{factors, kind, kinds, register};
+pub use lists::ListParam;
 pub use locality::{Locality, Source};
 pub use owner::{CLASSED, Owner, Slots, UserView};
 pub use param::{Arg, Kind, Mistake, Param, Rules, Step, Unit};

@@ -12,6 +12,6 @@ impl Policy {
 
     /// Its parameters for the jobs of a pool.
     pub fn pool_settings(&self, resolved: &Resolved) -> Settings {
-        Settings::of(&resolved.own, vec!["production".to_owned()])
+        Settings::of(&resolved.own, &resolved.lists)
     }
 }

@@ -20,6 +20,8 @@ pub enum Arg {
     Bool(bool),
     /// A word.
     Text(String),
+    /// A list of names.
+    List(Vec<String>),
 }
 
 /// What values a parameter takes.
@@ -329,6 +331,7 @@ impl std::fmt::Display for Arg {
             Arg::Float(value) => write!(f, "{value}"),
             Arg::Bool(value) => write!(f, "{value}"),
             Arg::Text(value) => write!(f, "{value:?}"),
+            Arg::List(names) => write!(f, "{names:?}"),
         }
     }
 }

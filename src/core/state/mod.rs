@@ -26,8 +26,10 @@ pub mod signs;
 pub mod slab;
 mod slots;
 pub mod snapshot;
+mod table;
 pub mod time;
 pub mod timer;
 pub mod window;
 
 pub use model::*;
+pub use table::{Keyed, NamedTable, Table};

@@ -235,6 +235,10 @@ pub struct PoolEnded {
     pub wall_s: i64,
     /// Memory as measured, MB.
     pub rss_mb: i64,
+    /// Cores on which that was measured.
+    pub cores: i64,
+    /// Cores at which the job's needs are stated.
+    pub base_cores: i64,
     /// Sites with its input, comma separated; `None`: any.
     pub site_whitelist: Option<String>,
 }
@@ -343,7 +347,7 @@ content!(PoolWorkflowRecord {
     injected_at,
     facts,
 });
-content!(PoolEnded { job, failure, site, wall_s, rss_mb, site_whitelist });
+content!(PoolEnded { job, failure, site, wall_s, rss_mb, cores, base_cores, site_whitelist });
 content!(PoolOffer {
     offer,
     site,

@@ -5,6 +5,7 @@ use super::domains::Of;
 use super::event::event;
 use super::lists::counted_at;
 use super::query::{Params, Query};
+use super::waits::wait_json;
 use super::{Api, Reasons, Refused, beside, json};
 use crate::core::cut::Topic;
 use crate::core::explain::{
@@ -218,8 +219,8 @@ impl Looked {
         if let Some(throttle) = holding {
             return ("throttled", throttled(throttle));
         }
-        if let Some(text) = standing.job.as_ref().filter(|_| kind == "job") {
-            return ("known", text.lines().next().unwrap_or_default().to_owned());
+        if let Some(job) = standing.job.as_ref().filter(|_| kind == "job") {
+            return ("known", job.text.lines().next().unwrap_or_default().to_owned());
         }
         if let ("offer" | "job", Some(newest)) = (kind, decisions.first()) {
             let (count, sentence) = (decisions.len(), headline(newest));
@@ -245,7 +246,9 @@ impl Looked {
     }
 
     fn job_json(&self) -> Option<Value> {
-        self.standing.job.as_ref().map(|text| json!({ "name": self.name, "text": text }))
+        let job = self.standing.job.as_ref()?;
+        let waits = job.wait.as_ref().map(wait_json);
+        Some(json!({ "name": self.name, "text": job.text, "waits": waits }))
     }
 
     fn requests_json(&self) -> Vec<Value> {
@@ -281,7 +284,7 @@ impl Looked {
             text.push('\n');
         }
         if let Some(job) = &self.standing.job {
-            text += job;
+            text += &job.text;
             text.push('\n');
         }
         for (_, output) in all.iter().take(SHOWN_MAX) {

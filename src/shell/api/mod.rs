@@ -10,6 +10,7 @@ mod live;
 mod old;
 mod query;
 mod record;
+mod waits;
 
 pub use domains::Apis;
 pub use live::Views;

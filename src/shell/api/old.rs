@@ -42,7 +42,7 @@ pub(super) async fn question(
             (TEXT, text)
         }
         Answer::Standing(it) => match it.job {
-            Some(text) => (TEXT, text),
+            Some(job) => (TEXT, job.text),
             None => {
                 let name = query.get("name").map_or("", String::as_str);
                 let what = format!("no job {name:?} is known");

@@ -1,10 +1,11 @@
 //! `explain`: a task's decisions, throttles, and commands about a job, as text.
 
 use crate::core::cut::Topic;
+use crate::core::engine::Engine;
 use crate::core::event::Event;
 use crate::core::explain::{
-    Context, answers_offer, explain, explain_command, explain_fates, explain_job, explain_throttle,
-    join, throttle_of,
+    Context, SITES_SHOWN, answers_offer, explain, explain_command, explain_fates, explain_job,
+    explain_throttle, join, throttle_of,
 };
 use crate::core::output::Output;
 use crate::core::output::command::Command;
@@ -72,6 +73,7 @@ pub struct Explain {
     #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with = "store")]
     at: Option<Millis>,
     /// What became of each queue that was not chosen, too: the filter that objected, its figures.
+    /// Of a job of a pool that waits: every site, not only the first 20.
     #[arg(long)]
     fates: bool,
 }
@@ -165,7 +167,7 @@ impl Explain {
     fn job(&self, read: &Read) -> anyhow::Result<Option<String>> {
         if let Some(when) = self.at {
             let rebuilt = rebuild_at(&self.log_args, read, when)?;
-            return Ok(explain_job(rebuilt.drive.state(), &self.name));
+            return Ok(self.job_of(rebuilt.drive.engine()));
         }
         let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
         if dir.is_dir() {
@@ -176,7 +178,7 @@ impl Explain {
                 return match reply.status {
                     200 => {
                         let answer: Value = serde_json::from_str(&reply.text())?;
-                        Ok(answer["job"]["text"].as_str().map(str::to_owned))
+                        Ok(self.job_in(&answer["job"]))
                     }
                     // The process knows no such job.
                     404 => Ok(None),
@@ -185,7 +187,23 @@ impl Explain {
             }
         }
         let rebuilt = rebuild(&self.log_args, read, AnyStore::Nothing, false, Until::End, |_| ())?;
-        Ok(explain_job(rebuilt.drive.state(), &self.name))
+        Ok(self.job_of(rebuilt.drive.engine()))
+    }
+
+    /// How a job stands in a state that was rebuilt.
+    fn job_of(&self, engine: &Engine) -> Option<String> {
+        let sites_max = if self.fates { usize::MAX } else { SITES_SHOWN };
+        explain_job(engine, &self.name, sites_max).map(|job| job.text)
+    }
+
+    /// How a job stands as a process answers it.
+    fn job_in(&self, job: &Value) -> Option<String> {
+        let text = job["text"].as_str()?;
+        let sites = job["waits"]["sites"].as_array().filter(|_| self.fates);
+        let line = |it: &Value| Some(format!("    {}\n", it["text"].as_str()?));
+        let lines: String = sites.into_iter().flatten().filter_map(line).collect();
+        let all = if lines.is_empty() { lines } else { format!("  at all sites:\n{lines}") };
+        Some(format!("{text}{all}"))
     }
 
     /// Decisions about what is named, in order; throttles of it, and of those that its

@@ -194,6 +194,8 @@ fn write_ended(sink: &mut Sink<'_>, ended: &PoolEnded) {
     sink.string(&ended.site);
     sink.long(ended.wall_s);
     sink.long(ended.rss_mb);
+    sink.long(ended.cores);
+    sink.long(ended.base_cores);
     sink.option(ended.site_whitelist.as_ref(), string);
 }
 
@@ -204,6 +206,8 @@ fn read_ended(at: &mut Cursor<'_>) -> Result<PoolEnded, Fault> {
         site: text(at)?,
         wall_s: at.long()?,
         rss_mb: at.long()?,
+        cores: at.long()?,
+        base_cores: at.long()?,
         site_whitelist: option(at, text)?,
     })
 }

@@ -126,9 +126,8 @@ impl Topology {
         let placed = policy::policies(&mut reader, root.get("policy"));
         let policies: Vec<_> = placed.into_iter().map(|placed| placed.policy).collect();
         topic::complain_of_missing(&mut reader, root.get("topics"), &topics, &policies);
-        let has_pool = has_pool(&policies);
-        let commands =
-            rule::commands(&mut reader, root.get("rule"), root.get("governor"), has_pool);
+        let pool = offer_policy(&policies);
+        let commands = rule::commands(&mut reader, root.get("rule"), root.get("governor"), pool);
         let topology = Topology {
             domain,
             topics,
@@ -166,7 +165,7 @@ impl Topology {
 
     /// Whether it is of a pool of slots: offers are answered, and no task asks for anything.
     pub fn answers_offers(&self) -> bool {
-        has_pool(&self.policies)
+        offer_policy(&self.policies).is_some()
     }
 
     /// The settings of a topic; of one that it does not have those that would hold if nothing were
@@ -210,9 +209,9 @@ impl Topology {
     }
 }
 
-/// Whether a policy answers slot offers.
-fn has_pool(policies: &[PolicySpec]) -> bool {
-    policies.iter().any(|policy| kind(&policy.kind).is_some_and(|kind| kind.judges_offers()))
+/// The policy that answers slot offers.
+fn offer_policy(policies: &[PolicySpec]) -> Option<&PolicySpec> {
+    policies.iter().find(|policy| kind(&policy.kind).is_some_and(|kind| kind.judges_offers()))
 }
 
 fn domain(reader: &mut Reader, value: Option<&Value<'_>>) -> String {

@@ -123,7 +123,7 @@ impl Reader {
         meant
     }
 
-    /// A value for a parameter: a number, a flag or a word.
+    /// A value for a parameter: a number, a flag, a word or a list of names.
     pub(super) fn arg(&mut self, value: &Value<'_>, key: &str) -> Option<Arg> {
         let arg = match value.get_ref() {
             DeValue::Integer(_) => whole(value.get_ref()).map(Arg::Int),
@@ -133,10 +133,18 @@ impl Reader {
             }
             DeValue::Boolean(flag) => Some(Arg::Bool(*flag)),
             DeValue::String(text) => Some(Arg::Text(text.to_string())),
-            DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
+            DeValue::Array(names) => {
+                let name = |it: &Value<'_>| it.get_ref().as_str().map(str::to_owned);
+                names.iter().map(name).collect::<Option<Vec<String>>>().map(Arg::List)
+            }
+            DeValue::Datetime(_) | DeValue::Table(_) => None,
         };
         if arg.is_none() {
-            self.complain_at(value, key, "a finite number, true, false, or a word");
+            self.complain_at(
+                value,
+                key,
+                "a finite number, true, false, a word, or a list of names",
+            );
         }
         arg
     }

@@ -4,24 +4,29 @@ use super::complaint::one_of;
 use super::read::{Reader, Value};
 use crate::core::command::rule::{CommandRule, Mode, RuleParam};
 use crate::core::command::setting::{CommandSetting, Governor, RuleSetting};
-use crate::core::policy::Arg;
+use crate::core::policy::{Arg, PolicySpec};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use toml::de::DeTable;
 
-/// Reads `[[rule]]` and `[governor]`. `has_pool`: whether a policy answers slot offers; then the
-/// rules of a pool that the file does not state are as they are by default.
+/// Reads `[[rule]]` and `[governor]`. `pool`: the policy that answers slot offers. Where there is
+/// one, the rules of a pool that the file does not state are as they are by default; they ask for
+/// what that policy finds, so none is carried out while its decisions are not (S-06, TS-14).
 pub(super) fn commands(
     reader: &mut Reader,
     rules: Option<&Value<'_>>,
     governor: Option<&Value<'_>>,
-    has_pool: bool,
+    pool: Option<&PolicySpec>,
 ) -> CommandSetting {
     let mut rules = read_rules(reader, rules);
-    for rule in CommandRule::of_pool().filter(|_| has_pool) {
+    for rule in CommandRule::of_pool().filter(|_| pool.is_some()) {
         if rules.iter().all(|stated| stated.rule != rule) {
             rules.push(RuleSetting::default_of(rule));
         }
+    }
+    let is_shown = |rule: &&mut RuleSetting| rule.rule.is_of_pool() && rule.mode == Mode::On;
+    if pool.is_some_and(|policy| policy.dry_run) {
+        rules.iter_mut().filter(is_shown).for_each(|rule| rule.mode = Mode::DryRun);
     }
     let mut setting =
         CommandSetting { rules, governor: read_governor(reader, governor), hash: String::new() };
@@ -87,7 +92,7 @@ fn read_param(
     let number = match arg {
         Arg::Int(number) => Some(number as f64),
         Arg::Float(number) if !param.is_whole => Some(number),
-        Arg::Float(_) | Arg::Bool(_) | Arg::Text(_) => None,
+        Arg::Float(_) | Arg::Bool(_) | Arg::Text(_) | Arg::List(_) => None,
     };
     match number.filter(|number| (param.min..=param.max).contains(number)) {
         Some(number) => setting.set(param.key, number),

@@ -42,6 +42,49 @@ fn every_code_of_admission_is_reached() {
     assert_eq!(code("wf", |it| it.max_rss_mb = Some(-5)), "bad_resource_request");
 }
 
+/// C-05: the topology states which roles may flag system jobs, which go before all others.
+#[test]
+fn another_list_of_roles_changes_who_has_system_jobs() {
+    let roles = [("kind = \"cms\"\n", "kind = \"cms\"\nsystem_roles = [\"t1access\"]\n")];
+    for (changes, matched) in [(&[][..], ["merge", "early"]), (&roles[..], ["early", "clean"])] {
+        let mut world = World::with(changes);
+        world.site("T2_X", "T2", 100, |_| ());
+        world.user("ops", &["production"], &[]);
+        world.user("site", &["t1access"], &[]);
+        world.workflow(
+            "wf",
+            "ops",
+            WorkflowFacts { priority: 9, priority_revision: 1, ..central() },
+        );
+        world.workflow("of-site", "site", central());
+        world.rounds(3);
+        world.pending("early", "wf");
+        world.yard.pass(S);
+        for (job, workflow) in [("merge", "wf"), ("clean", "of-site")] {
+            world.job(job, workflow, Status::Activated, |_, wants| wants.system_job = true);
+        }
+        world.rounds(3);
+        world.offer("o", "T2_X", 2);
+        world.rounds(3);
+        let mut jobs = world.matched_jobs();
+        jobs.sort();
+        let mut wanted = matched.map(str::to_owned).to_vec();
+        wanted.sort();
+        assert_eq!(jobs, wanted);
+        let refused = if changes.is_empty() { "clean" } else { "merge" };
+        let code = world.rejection(refused);
+        assert_eq!(code.as_deref(), Some("system_flag_unauthorised"));
+        let system = if changes.is_empty() { "merge" } else { "clean" };
+        let band = |job: &str| {
+            let found = world.matches().into_iter().find(|(_, it)| it.job == job);
+            found.map(|(_, it)| it.band)
+        };
+        assert_eq!(band(system), Some(yardmaster::core::event::Band::System));
+        assert_eq!(world.matched_jobs()[0], system, "system jobs go first");
+        world.check();
+    }
+}
+
 /// TC-54, C-02: a job may come before its workflow, for 900 s.
 #[test]
 fn a_job_waits_for_its_workflow_and_not_for_ever() {

@@ -182,3 +182,83 @@ fn a_node_is_drained_for_a_large_job_and_let_go() {
     );
     world.check();
 }
+
+/// A name that is used again long after its workflow was killed and forgotten is a new workflow.
+#[test]
+fn a_killed_workflow_that_was_forgotten_may_come_again() {
+    let mut world = world();
+    let facts = WorkflowFacts { test_jobs: Some(2), total_jobs: Some(3), ..central() };
+    world.workflow("twice", "ops", facts.clone());
+    for seq in 1..=3 {
+        let job = format!("first-{seq}");
+        world.job(&job, "twice", Status::Activated, |_, wants| wants.seq = seq);
+    }
+    for (seq, site) in [(1, "T2_X"), (2, "T2_Y")] {
+        world.offer(&format!("at-{site}"), site, 1);
+        world.rounds(3);
+        run(&mut world, "twice", seq, Some(FailureClass::Payload));
+    }
+    assert_eq!(given(&world, CommandKind::KillWorkflow).len(), 1);
+    world.job("first-3", "twice", Status::Cancelled, |_, wants| wants.seq = 3);
+    world.yard.pass(13 * 86_400 * S);
+    world.rounds(2);
+    while world.drive.state().pool.workflows.of("twice").is_some() {
+        world.yard.pass(3_600 * S);
+        world.rounds(2);
+    }
+    world.workflow("twice", "ops", facts);
+    world.job("second-1", "twice", Status::Activated, |_, wants| wants.seq = 1);
+    world.offer("later", "T2_X", 1);
+    world.rounds(3);
+    assert_eq!(world.matched_jobs().last().map(String::as_str), Some("second-1"));
+    world.check();
+}
+
+/// S-06, TS-14: what a policy in a dry run asks for is not carried out either.
+#[test]
+fn a_policy_in_a_dry_run_gives_no_command_to_carry_out() {
+    let mut world = World::with(&[("kind = \"cms\"", "kind = \"cms\"\nmode = \"dry_run\"")]);
+    world.site("T2_X", "T2", 100, |_| ());
+    world.user("ops", &["production"], &[]);
+    world.workflow("tail", "ops", WorkflowFacts { total_jobs: Some(20), ..central() });
+    world.pending("tail-19", "tail");
+    world.rounds(3);
+    world.wait(60);
+    for at in 0..19 {
+        let end = world.yard.now;
+        world.job(&format!("tail-{at:02}"), "tail", Status::Finished, |state, _| {
+            (state.queue, state.started_at, state.ended_at) = ("T2_X", end - 60 * S, end);
+        });
+    }
+    world.offer("any", "T2_X", 1);
+    world.rounds(5);
+    let boosts = given(&world, CommandKind::Boost);
+    assert!(!boosts.is_empty() && boosts.iter().all(|it| it.dry_run), "{boosts:#?}");
+    world.check();
+}
+
+/// C-50 with C-53: what a test job of a range used on many cores is stated at its base.
+#[test]
+fn a_workflow_of_ranges_learns_at_the_base() {
+    let mut world = world();
+    let facts = WorkflowFacts { test_jobs: Some(1), total_jobs: Some(9), ..central() };
+    world.workflow("range", "ops", facts);
+    for seq in 1..=2 {
+        world.job(&format!("range-{seq}"), "range", Status::Activated, |_, wants| {
+            (wants.seq, wants.cores_min, wants.cores_max) = (seq, 2, Some(8));
+            (wants.max_wall_time_s, wants.max_rss_mb) = (Some(3_600), Some(1_000));
+        });
+    }
+    world.offer("wide", "T2_X", 8);
+    world.rounds(3);
+    // A second job fits no more.
+    run(&mut world, "range", 1, None);
+    world.withdraw("wide", "T2_X");
+    world.offer("narrow", "T2_X", 2);
+    world.rounds(3);
+    let (_, matched) = world.matches().pop().unwrap();
+    assert_eq!((matched.job.as_str(), matched.cores), ("range-2", 2));
+    // 1,500 MB on eight cores are none on two, so that what is stated holds.
+    assert_eq!((matched.rss_mb, matched.wall_time_s), (1_000, 3_600), "{matched:#?}");
+    world.check();
+}

@@ -325,3 +325,22 @@ fn a_restart_matches_no_job_twice() {
         world.check();
     }
 }
+
+/// A pilot that announces more of its slot is served by what it announces now.
+#[test]
+fn an_offer_that_grows_is_looked_at_again() {
+    let mut world = World::new();
+    world.site("T2_X", "T2", 100, |_| ());
+    world.user("ops", &["production"], &[]);
+    world.workflow("wide", "ops", central());
+    world.job("wide-1", "wide", Status::Activated, |_, wants| wants.cores_min = 4);
+    world.rounds(3);
+    world.offer("grows", "T2_X", 2);
+    world.rounds(3);
+    assert_eq!(world.matched_jobs(), Vec::<String>::new());
+    world.yard.pass(S);
+    world.offer("grows", "T2_X", 8);
+    world.rounds(3);
+    assert_eq!(world.matched_jobs(), ["wide-1"]);
+    world.check();
+}

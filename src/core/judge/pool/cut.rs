@@ -45,6 +45,9 @@ impl PoolCut {
         self.notes = notes;
         let Some(pool) = view.pool() else { return };
         let overflow_may_begin = view.overflow_may_begin();
+        self.looked.retain(|offer, _| {
+            state.pool.offers.of(offer).is_some() && !view.renewed.contains(offer)
+        });
         let live: Vec<_> = state
             .pool
             .offers
@@ -57,7 +60,6 @@ impl PoolCut {
             })
             .map(|known| facts::offer(known, state.now).offer)
             .collect();
-        self.looked.retain(|offer, _| state.pool.offers.of(offer).is_some());
         let ordered = in_order(pool, &live, now_s(state));
         self.offers = ordered.into_iter().map(|offer| offer.offer).collect();
     }

@@ -8,6 +8,8 @@ use crate::core::policy::cms::facts::{
 };
 use crate::core::policy::cms::look::OpenOffer;
 use crate::core::policy::cms::pool::Pool;
+use crate::core::policy::cms::scaling::Needs;
+use crate::core::policy::cms::settings::Settings;
 use crate::core::state::pool::{
     PoolDrain, PoolEnded, PoolJob, PoolJobState, PoolMatch, PoolNode, PoolOffer, PoolWorkflow,
 };
@@ -110,7 +112,14 @@ pub(super) fn workflow(known: &PoolWorkflow) -> Option<Workflow> {
 }
 
 /// A test job that ended.
-pub(super) fn ended(workflow: &str, seq: i64, attempt: i64, ended: &PoolEnded) -> EndedJob {
+pub(super) fn ended(
+    workflow: &str,
+    (seq, attempt): (i64, i64),
+    ended: &PoolEnded,
+    settings: &Settings,
+) -> EndedJob {
+    let measured = Needs { wall_s: ended.wall_s, rss_mb: ended.rss_mb };
+    let needs = measured.measured_at(ended.cores, ended.base_cores, settings);
     EndedJob {
         job: ended.job.as_str().into(),
         workflow: workflow.to_owned(),
@@ -118,8 +127,8 @@ pub(super) fn ended(workflow: &str, seq: i64, attempt: i64, ended: &PoolEnded) -
         attempt,
         failure: ended.failure,
         run_site: ended.site.clone(),
-        wall_s: ended.wall_s,
-        rss_mb: ended.rss_mb,
+        wall_s: needs.wall_s,
+        rss_mb: needs.rss_mb,
         site_whitelist: Requirements {
             site_whitelist: ended.site_whitelist.as_deref(),
             ..Requirements::default()

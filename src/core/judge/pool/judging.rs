@@ -1,5 +1,7 @@
 //! A pool's policy with what it judges by: one cycle from its cut to its decisions.
 
+mod why;
+
 use super::{PoolCut, PoolView};
 use crate::core::judge::notes::time_notes;
 use crate::core::judge::policies::Policies;

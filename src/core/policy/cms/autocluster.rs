@@ -192,6 +192,11 @@ impl Autocluster {
         self.oldest.as_ref()
     }
 
+    /// The job that was queued last.
+    pub fn newest(&self) -> Option<&Place> {
+        self.by_age.last()
+    }
+
     /// The first job in the order of the workflow among those queued no later than a moment.
     pub fn first_in_workflow(&self, queued_by_s: Seconds) -> Option<&Place> {
         let lowest = self.lowest.as_ref()?;

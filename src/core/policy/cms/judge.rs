@@ -78,20 +78,25 @@ impl Judges {
 
     /// The first objection to a job, if there is one.
     pub fn objection(&self, look: &Look<'_>, pending: &Pending<'_>) -> Option<Objection> {
-        self.first_objection(look, pending).map(|(_, objection)| objection)
+        self.first_objection(look, pending).map(|(_, _, objection)| objection)
     }
 
-    /// The number of the first filter that objects, with its objection.
-    fn first_objection(
+    /// The number and name of the first filter that objects, with its objection.
+    pub fn first_objection(
         &self,
         look: &Look<'_>,
         pending: &Pending<'_>,
-    ) -> Option<(usize, Objection)> {
+    ) -> Option<(usize, &'static str, Objection)> {
         let mut filters = self.filters.iter().enumerate();
-        filters.find_map(|(at, (_, judge))| match judge(look, pending) {
+        filters.find_map(|(at, (filter, judge))| match judge(look, pending) {
             Verdict::Pass => None,
-            Verdict::Object(objection) => Some((at, objection)),
+            Verdict::Object(objection) => Some((at, filter.name, objection)),
         })
+    }
+
+    /// The names of the rank keys, in order.
+    pub fn key_names(&self) -> impl Iterator<Item = &'static str> {
+        self.keys.iter().map(|(name, _)| *name)
     }
 
     /// The job that gets the offer, if one does, and how many were refused.
@@ -107,7 +112,7 @@ impl Judges {
                     eligible += cluster.len() as u64;
                     head(look, pending)
                 }
-                Some((at, _)) => {
+                Some((at, _, _)) => {
                     refused[at] += cluster.len() as u64;
                     let place = drained_for.as_ref().and_then(|place| cluster.find(place));
                     place.and_then(|place| self.drained_for(look, cluster, place))
@@ -209,7 +214,7 @@ fn head<'a>(look: &Look<'a>, pending: Pending<'a>) -> Option<Bid<'a>> {
 }
 
 /// When the jobs of an autocluster must have been queued to be eligible (C-41).
-fn queued_by(look: &Look<'_>, pending: &Pending<'_>) -> Seconds {
+pub(super) fn queued_by(look: &Look<'_>, pending: &Pending<'_>) -> Seconds {
     match (pending.is_local, look.pool.settings().overflow_idle_s) {
         (true, _) | (_, 0) => Seconds::MAX,
         (false, idle) => look.now_s.saturating_sub(idle),
@@ -217,7 +222,7 @@ fn queued_by(look: &Look<'_>, pending: &Pending<'_>) -> Seconds {
 }
 
 /// The figures that rank a job which passed.
-fn bid<'a>(look: &Look<'a>, pending: Pending<'a>, place: &'a Place) -> Bid<'a> {
+pub(super) fn bid<'a>(look: &Look<'a>, pending: Pending<'a>, place: &'a Place) -> Bid<'a> {
     let charged = match charge(look, &pending) {
         Charge::Pool(group, _, _) => Some(group),
         Charge::Free | Charge::Shared | Charge::NoRoom => None,

@@ -1,7 +1,6 @@
 //! One look: a slot offer with what is left of it, and the pending jobs as they stand before it.
 
 use super::autocluster::{Autocluster, Place};
-use super::bounds::whole;
 use super::counters::{SiteCounters, overflow_cost};
 use super::entry::WorkflowEntry;
 use super::facts::{
@@ -9,6 +8,7 @@ use super::facts::{
 };
 use super::pool::Pool;
 use super::quota::{RestrictedPool, SiteTerms};
+use super::scaling::Needs;
 use crate::core::id::Name;
 use std::cell::OnceCell;
 
@@ -290,18 +290,8 @@ fn allocate(look: &Look<'_>, cluster: &Autocluster, workflow: Option<&Workflow>)
         wall_s = if shrinks { profile.wall_s } else { wall_s.max(profile.wall_s) };
         rss_mb = if shrinks { profile.rss_mb } else { rss_mb.max(profile.rss_mb) };
     }
-    let base = signature.base_cores;
-    if cores == base || cores <= 0 {
-        return Allocation { cores, wall_s, rss_mb: rss_mb.max(0) };
-    }
-    let scaled = (i128::from(wall_s) * i128::from(base) + i128::from(cores) - 1)
-        .div_euclid(i128::from(cores));
-    let extra_mb = settings.extra_mb_per_core.saturating_mul(cores.saturating_sub(base));
-    Allocation {
-        cores,
-        wall_s: whole(scaled).saturating_add(settings.resize_overhead_s),
-        rss_mb: rss_mb.saturating_add(extra_mb).max(0),
-    }
+    let needs = Needs { wall_s, rss_mb }.at(cores, signature.base_cores, settings);
+    Allocation { cores, wall_s: needs.wall_s, rss_mb: needs.rss_mb.max(0) }
 }
 
 /// The known host with the most overflow slots left, the first by name of several (C-39).

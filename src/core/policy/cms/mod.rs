@@ -32,10 +32,12 @@ mod pools;
 pub mod quota;
 mod rank;
 pub mod records;
+pub mod scaling;
 pub mod settings;
 mod tail;
 pub mod usage;
 mod verdict;
+pub mod why;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@
 use super::bounds::{MAX_KAPPA_MILLI, whole};
 use super::facts::{MilliWeight, PerClass, Seconds};
 use crate::core::policy::typed::{params, read, words};
-use crate::core::policy::{Param, Unit, Values};
+use crate::core::policy::{ListParam, Param, Unit, Values};
 
 words! {
     /// How cores are weighed (C-32).
@@ -117,6 +117,15 @@ params! {
 /// The declarations of the kind's parameters.
 pub const PARAMS: &[Param] = Own::DECLARED;
 
+/// The lists among the kind's parameters.
+pub const LISTS: &[ListParam] = &[SYSTEM_ROLES];
+
+const SYSTEM_ROLES: ListParam = ListParam {
+    name: "system_roles",
+    default: &["production"],
+    help: "C-05: roles of users whose jobs may be flagged as system jobs",
+};
+
 /// The parameters in force, as whole numbers: none of them decides as a float.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -183,8 +192,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Of the values of [`PARAMS`], with the roles that may flag system jobs.
-    pub fn of(values: &Values, system_roles: Vec<String>) -> Settings {
+    /// Of the values of [`PARAMS`] and of the lists of [`LISTS`].
+    pub fn of(values: &Values, lists: &[Vec<String>]) -> Settings {
         let own = read!(Own, values);
         let limit = |value: f64| (value >= 0.0).then_some(value as i64);
         Settings {
@@ -196,7 +205,7 @@ impl Settings {
             tail_priority: own.tail_priority as i64,
             max_tail_workflows: own.max_tail_workflows as i64,
             regional_level: own.regional_level as i64,
-            system_roles,
+            system_roles: lists.first().cloned().unwrap_or_default(),
             system_overflow: own.system_overflow,
             ignores_bare_high_io: own.highio_without_whitelist == HighIoBare::IgnoreFlag,
             high_io_overflow: own.highio_overflow,
@@ -260,7 +269,7 @@ impl Settings {
 impl Default for Settings {
     fn default() -> Settings {
         let values = Values::defaults(PARAMS, crate::core::policy::Rules::Documented);
-        Settings::of(&values, vec!["production".to_owned()])
+        Settings::of(&values, &LISTS.iter().map(ListParam::default_list).collect::<Vec<_>>())
     }
 }
 

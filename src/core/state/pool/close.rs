@@ -132,7 +132,8 @@ impl State {
                 self.pool.due.workflows.set(self.now.saturating_add(DAY), &name);
             } else {
                 self.pool.workflows.remove(&name);
-                self.pool.touched.workflows.insert(name);
+                // What follows from its records cannot be taken back one by one.
+                self.pool.touched.everything = true;
             }
         }
     }

@@ -66,12 +66,19 @@ impl State {
         let early = requirements.filter(|it| (1..=EARLY_JOBS).contains(&it.seq) && !is_removed);
         if let Some(it) = early {
             let failure = it.failure.unwrap_or_default();
+            let base_cores = it.base_cores.unwrap_or(it.cores_min).max(1);
+            let cores = match end.state.cores {
+                0 => ran_as.map_or(base_cores, |matched| matched.matched.cores),
+                stated => i64::from(stated),
+            };
             let ended = PoolEnded {
                 job: job.job.clone(),
                 failure: (status != Status::Finished).then_some(failure),
                 site: end.state.site.clone(),
                 wall_s,
                 rss_mb: it.used_rss_mb,
+                cores,
+                base_cores,
                 site_whitelist: it.site_whitelist.clone(),
             };
             // The last attempt says what became of the job; those before it say nothing more.

@@ -171,7 +171,7 @@ impl Served {
         let turn = Turn { is_cycle_end: true, is_restoring: false };
         self.keeper.turn(&mut report, &mut self.engine, turn);
         self.views.turn(&self.engine);
-        self.answers.turn(&mut self.engine.state, true, false);
+        self.answers.turn(&mut self.engine, true, false);
     }
 
     /// CPU time of a round; ns per event. Making the records is not counted.
@@ -216,7 +216,7 @@ impl Served {
         let (mut sum, mut fold, mut turns) = (0.0, 0.0, 0u32);
         loop {
             let began = (stopwatch(), cpu_seconds());
-            answers.turn(&mut self.engine.state, true, false);
+            answers.turn(&mut self.engine, true, false);
             let cpu = (cpu_seconds() - began.1) * 1e3;
             longest = longest.max((stopwatch() - began.0) as f64 / 1e6);
             (longest_cpu, sum, turns) = (longest_cpu.max(cpu), sum + cpu, turns + 1);

@@ -91,12 +91,15 @@ export function ownerView(owner) {
   );
 }
 
-/** How each rule stands to a job. */
+/** How each rule stands to a job, and why one of a pool waits. */
 export function jobView(job) {
+  const title = job.waits
+    ? 'How the job stands, and why it waits'
+    : 'How each rule stands to the job';
   return h(
     'section',
     {},
-    h('h3', {}, 'How each rule stands to the job'),
+    h('h3', {}, title),
     h('pre', { tabindex: '0' }, job.text),
   );
 }

@@ -29,4 +29,6 @@ mod random;
 #[cfg(test)]
 mod twin;
 #[cfg(test)]
+mod waits;
+#[cfg(test)]
 mod world;

@@ -1,0 +1,70 @@
+//! Run time and memory of a job that may use more or fewer cores (F-6, C-53).
+
+use super::bounds::whole;
+use super::facts::Seconds;
+use super::settings::Settings;
+
+/// What a job needs at some number of cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// Run time, s.
+    pub wall_s: Seconds,
+    /// Memory of the whole job, MB.
+    pub rss_mb: i64,
+}
+
+impl Needs {
+    /// Needs stated at `base` cores, at `cores`: the same core time and an overhead, and so much
+    /// memory for each further core.
+    pub fn at(self, cores: i64, base: i64, settings: &Settings) -> Needs {
+        if cores == base || cores <= 0 {
+            return self;
+        }
+        let overhead_s = settings.resize_overhead_s;
+        Needs {
+            wall_s: spread(self.wall_s, base, cores).saturating_add(overhead_s),
+            rss_mb: self.rss_mb.saturating_add(extra_mb(cores, base, settings)),
+        }
+    }
+
+    /// Needs measured at `cores`, at `base`: the other way round. What is learnt from one job is
+    /// stated at the base that the jobs after it are scaled from (C-50, A.13 2).
+    pub fn measured_at(self, cores: i64, base: i64, settings: &Settings) -> Needs {
+        if cores == base || cores <= 0 || base <= 0 {
+            return self;
+        }
+        let ran_s = self.wall_s.saturating_sub(settings.resize_overhead_s).max(0);
+        Needs {
+            wall_s: spread(ran_s, cores, base),
+            rss_mb: self.rss_mb.saturating_sub(extra_mb(cores, base, settings)).max(0),
+        }
+    }
+}
+
+/// The time that work takes on `to` cores which takes `wall_s` on `from`, rounded up; s.
+fn spread(wall_s: Seconds, from: i64, to: i64) -> Seconds {
+    let core_s = i128::from(wall_s) * i128::from(from);
+    whole((core_s + i128::from(to) - 1).div_euclid(i128::from(to)))
+}
+
+fn extra_mb(cores: i64, base: i64, settings: &Settings) -> i64 {
+    settings.extra_mb_per_core.saturating_mul(cores.saturating_sub(base))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_measured_on_many_cores_is_stated_at_the_base() {
+        let settings = Settings::default();
+        let stated = Needs { wall_s: 40_000, rss_mb: 8_000 };
+        for cores in [1, 2, 4, 8, 64] {
+            let measured = stated.at(cores, 4, &settings);
+            assert_eq!(measured.measured_at(cores, 4, &settings), stated, "{cores} cores");
+        }
+        let short = Needs { wall_s: 60, rss_mb: 100 };
+        let back = short.measured_at(64, 4, &settings);
+        assert_eq!(back, Needs { wall_s: 0, rss_mb: 0 }, "less than the overhead is nothing");
+    }
+}

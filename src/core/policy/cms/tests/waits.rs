@@ -1,0 +1,54 @@
+//! Why jobs wait, against what is decided (C-60).
+
+use super::random::Records;
+use super::world::NOW_S;
+use crate::core::policy::cms::cut::next;
+use crate::core::policy::cms::entry::Standing;
+use crate::core::policy::cms::judge::Judges;
+use crate::core::policy::cms::look::{Look, OpenOffer};
+use crate::core::policy::cms::why::site_wait;
+use proptest::prelude::{ProptestConfig, any, proptest};
+use proptest::{prop_assert, prop_assert_eq};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// A job waits for the reason by which the look at an offer refuses it. Of the jobs that fit,
+    /// the n-th has n jobs before it, and the one with none before it is matched.
+    #[test]
+    fn a_job_waits_for_what_decides(seed in any::<u64>()) {
+        let records = Records::of(seed, 40);
+        let (pool, judges) = (records.pool(), Judges::full());
+        for offer in &records.offers {
+            let open = [OpenOffer::new(offer.clone())];
+            let explained = judges.explain(&Look::new(&pool, &open[0], NOW_S));
+            let (chosen, _) = next(&judges, &pool, &open[0], NOW_S);
+            let mut before = Vec::new();
+            for standing in pool.jobs() {
+                let Standing::Pending(job) = standing else { continue };
+                let found = site_wait(&judges, &pool, &job.job, &open, false, NOW_S).unwrap();
+                prop_assert_eq!(found.offers, 1);
+                let refused = explained.not_eligible.iter();
+                let mut refused = refused.filter(|(_, jobs)| jobs.contains(&job.job));
+                match (refused.next(), &found.ahead) {
+                    (Some((code, _)), None) => {
+                        prop_assert_eq!(found.objections[0].objection.reason.name, *code);
+                    }
+                    (None, Some(ahead)) => {
+                        prop_assert!(found.objections.is_empty());
+                        prop_assert_eq!(ahead.jobs == 0, ahead.first.is_none());
+                        let is_chosen = chosen.as_ref().is_some_and(|it| it.job == job.job);
+                        prop_assert_eq!(ahead.jobs == 0, is_chosen);
+                        if let Some(first) = &ahead.first {
+                            prop_assert_eq!(Some(&first.job), chosen.as_ref().map(|it| &it.job));
+                        }
+                        before.push(ahead.jobs);
+                    }
+                    other => prop_assert!(false, "{}: {other:?}", job.job),
+                }
+            }
+            before.sort_unstable();
+            prop_assert!(before.iter().copied().eq(0..explained.eligible), "{before:?}");
+        }
+    }
+}
