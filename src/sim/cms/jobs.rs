@@ -213,10 +213,21 @@ impl Cms {
         if let (Some(waited), Some(kind)) = (waited, kind) {
             self.waited.entry(kind).or_default().add(waited);
         }
+        self.note_progress(handle, waited);
         self.usage_begins(handle);
         self.count.running += 1;
         self.say(handle, Status::Running, None);
         self.after(runs, Planned::Ends(handle, attempt));
+    }
+
+    fn note_progress(&mut self, handle: Handle, waited: Option<Millis>) {
+        let workflow = self.jobs.get(handle).and_then(|job| self.workflows.get(job.workflow?));
+        let Some(workflow) = workflow else { return };
+        let (class, who) = (workflow.kind.class(), self.who(workflow).to_owned());
+        if let Some(waited) = waited {
+            self.progress.waited(class, &who, self.now - waited, self.now);
+        }
+        self.progress.started(&who, self.now);
     }
 
     fn how_it_fails(

@@ -17,6 +17,7 @@ mod commands;
 mod held;
 mod jobs;
 mod nodes;
+mod progress;
 mod publisher;
 mod sites;
 mod summary;
@@ -37,6 +38,7 @@ use crate::sim::grid::{Handle, Pool, Record, Unfit};
 use agenda::Planned;
 use jobs::{LiveJob, Stage};
 use nodes::Node;
+use progress::Progress;
 use publisher::Publisher;
 use sites::Site;
 use std::collections::BTreeMap;
@@ -97,6 +99,7 @@ pub struct Cms {
     usage: Usage,
     /// Waits by kind of work.
     waited: BTreeMap<Kind, Waits>,
+    progress: Progress,
     /// Core time used and offered, in core ms, and up to when it is counted.
     used: (u128, u128, Millis),
     count: Summary,
@@ -143,6 +146,7 @@ impl Cms {
             pilots: 0,
             bad_jobs: 0,
             waited: BTreeMap::new(),
+            progress: Progress::default(),
             used: (0, 0, start),
             count: Summary { sizes, ..Summary::default() },
         };
@@ -205,21 +209,32 @@ impl Cms {
         });
         let bound_of = |kind: Kind| of_class[kind.class() as usize].bound();
         summary.longest = [0, 1].map(|at: usize| of_class[at].longest());
-        let starved = &mut summary.starved;
+        let mut progress = self.progress.clone();
+        let late = &mut summary.late;
         for (kind, waits) in &self.waited {
-            *starved.entry(kind.name()).or_default() += waits.beyond(bound_of(*kind));
+            *late.entry(kind.name()).or_default() += waits.beyond(bound_of(*kind));
         }
         for (_, job) in self.jobs.iter().filter(|(_, it)| it.stage == Stage::Waiting) {
             let workflow = job.workflow.and_then(|it| self.workflows.get(it));
-            let Some(kind) = workflow.filter(|_| job.attempt == 0).map(|it| it.kind) else {
-                continue;
-            };
+            let Some(workflow) = workflow.filter(|_| job.attempt == 0) else { continue };
+            let kind = workflow.kind;
+            progress.waited(kind.class(), self.who(workflow), job.created_at, self.now);
             let (at, waits) = (kind.class() as usize, self.now - job.created_at);
             summary.longest[at] = summary.longest[at].max(waits);
-            *starved.entry(kind.name()).or_default() += u64::from(waits > bound_of(kind));
+            *late.entry(kind.name()).or_default() += u64::from(waits > bound_of(kind));
         }
-        starved.retain(|_, jobs| *jobs > 0);
+        late.retain(|_, jobs| *jobs > 0);
+        summary.starved = [Class::Central, Class::Analysis]
+            .map(|class| progress.beyond(class, of_class[class as usize].bound()));
         summary.waits = of_class.map(|it| (it.quantile(0.5), it.quantile(0.95)));
+    }
+
+    /// Who is to make progress: a user, or a central workflow, for all of these are of one user.
+    fn who<'a>(&'a self, workflow: &'a Workflow) -> &'a str {
+        match workflow.kind.class() {
+            Class::Central => &workflow.name,
+            Class::Analysis => &self.users[workflow.user].name,
+        }
     }
 
     /// Decayed usage of each user with steady demand; thousandths of a core.

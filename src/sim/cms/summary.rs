@@ -61,7 +61,10 @@ pub struct Summary {
     pub longest: [Millis; 2],
     /// Jobs whose first start came later than [`Waits::bound`] of their class, or that still wait
     /// and have for longer, by kind of work.
-    pub starved: BTreeMap<&'static str, u64>,
+    pub late: BTreeMap<&'static str, u64>,
+    /// Central workflows, and users with analysis, of which no job started for longer than is right
+    /// while some waited.
+    pub starved: [u64; 2],
     /// Decayed usage of users with steady demand: how far from equal on average and at most, in
     /// parts of the equal share.
     pub share_error: (f64, f64),
@@ -142,7 +145,7 @@ impl Waits {
         self.minutes.last_key_value().map_or(0, |(minutes, _)| minutes * MINUTE)
     }
 
-    /// The wait beyond which a job starves; ms.
+    /// The wait beyond which a job waits for too long; ms.
     pub fn bound(&self) -> Millis {
         BUCKET + MEDIANS * self.quantile(0.5)
     }

@@ -131,9 +131,10 @@ fn print_waits(summary: &Summary) {
         100.0 * summary.share_error.0,
         100.0 * summary.share_error.1
     );
+    let [workflows, users] = summary.starved;
     println!(
-        "starved, by kind of work: {}",
-        listed(summary.starved.iter().map(|(kind, jobs)| (*kind, *jobs)))
+        "starved: {workflows} workflows, {users} users; jobs that waited for long, by kind of work: {}",
+        listed(summary.late.iter().map(|(kind, jobs)| (*kind, *jobs)))
     );
 }
 
