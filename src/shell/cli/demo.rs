@@ -88,7 +88,7 @@ pub struct Demo {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=20))]
     speed: u32,
     /// Size against ATLAS: 1 is about a million jobs a day; of NorduGrid: 1 is some 30,000 CPUs; of
-    /// CMS: 1 is some 300,000 cores.
+    /// CMS: 1 is some 250,000 cores.
     #[arg(long, default_value_t = 0.1)]
     scale: f64,
     /// Same seed, same log.

@@ -11,11 +11,11 @@ use crate::core::event::{SiteStatus, Tier};
 use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 /// Part of the central slots that central work keeps busy.
-const CENTRAL_LOAD: f64 = 0.8;
+const CENTRAL_LOAD: f64 = 0.7;
 /// Central work at the beginning; h of all central slots.
-const CENTRAL_FIRST_H: f64 = 4.0;
+const CENTRAL_FIRST_H: f64 = 3.0;
 /// Part of the HighIO places that skims keep busy.
-const SKIM_LOAD: f64 = 0.25;
+const SKIM_LOAD: f64 = 0.15;
 /// Parts of the slots of analysis: of all users with bursts, of a boosted group, of a regional one,
 /// of one user with a grant for a while, of one with tiny workflows.
 const BURSTS: f64 = 0.18;
@@ -37,7 +37,7 @@ const RARE: [(Kind, i64, Millis, Millis); 6] = [
     (Kind::Fails, 60, 15, 120),
     (Kind::UserFails, 40, 25, 150),
     (Kind::SitesFail, 30, 40, 240),
-    (Kind::WholeNode, 6, 20, 180),
+    (Kind::WholeNode, 2, 20, 240),
     (Kind::SiteTest, 10, 60, 360),
     (Kind::Tiny, 1, 100, 480),
 ];
@@ -93,7 +93,7 @@ impl Cms {
         let storages = self.sites.iter().filter(|site| site.keeps_data());
         let places: i64 = storages.map(|site| site.quota.high_io_slots).sum();
         let each = places / self.sites.len().max(1) as i64;
-        let jobs = self.dice.between(5, 8 + 3 * each);
+        let jobs = self.dice.between(4, 6 + 2 * each);
         let work_s = self.inject(Kind::Skim, 0, Size::Jobs(jobs), 0);
         let seconds = work_s / (places as f64 * SKIM_LOAD) * self.dice.within(0.6, 1.4);
         self.go_on_after(seconds, Planned::SkimArrives);
@@ -169,10 +169,6 @@ impl Cms {
                 for _ in 0..TINY {
                     self.inject(kind, user, Size::Jobs(1), 0);
                 }
-            }
-            Kind::WholeNode => {
-                let site = self.some_site(Tier::T2);
-                self.inject(kind, user, Size::Jobs(jobs), site);
             }
             Kind::SiteTest => {
                 let site = self.some_site(Tier::T2);

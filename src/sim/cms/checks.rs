@@ -1,7 +1,7 @@
 //! What must hold for every match, checked by what the simulation knows itself.
 
 use super::Cms;
-use super::jobs::LiveJob;
+use super::jobs::{LiveJob, Stage};
 use super::nodes::Node;
 use super::sites::Site;
 use super::workflows::Workflow;
@@ -11,8 +11,8 @@ use crate::core::output::matched::Matched;
 use crate::core::unit::{Millis, SECOND};
 use crate::sim::grid::Handle;
 
-/// How long a job waits before it overflows (CD-08).
-const OVERFLOW_IDLE: Millis = 1_200 * SECOND;
+/// How long a job waits before it overflows, in whole seconds (CD-08).
+const OVERFLOW_IDLE_S: i64 = 1_200;
 /// A job ends so long before a drain is over (C-56).
 const MARGIN: Millis = 300 * SECOND;
 /// Most sites that a central workflow overflows to (C-40).
@@ -57,8 +57,11 @@ impl Cms {
             (case.is_status_good(), "site status"),
             (workflow.is_known && !workflow.is_killed, "workflow"),
             (case.fits(), "cores, time or memory"),
-            (case.respects_drain(decision.cycle, self.now), "draining node"),
-            (self.is_place_good(&case), "whitelist or overflow"),
+            (self.respects_drain(&case, decision.cycle), "draining node"),
+            (case.is_listed_or_overflows(), "whitelist or overflow"),
+            (self.may_overflow(&case), "right to overflow"),
+            (self.is_host_good(&case), "overflow of a host"),
+            (case.is_overflow_bounded(), "sites of overflow"),
             (self.is_high_io_good(&case), "HighIO"),
             (is_own, "restricted pool"),
             (labelled.is_none_or(|it| user.groups.iter().any(|own| own == it)), "labelled block"),
@@ -68,29 +71,38 @@ impl Cms {
         checks.iter().filter(|(holds, _)| !holds).map(|(_, what)| *what).collect()
     }
 
-    /// It runs where its input is, or overflows as it may (C-34..C-42).
-    fn is_place_good(&self, case: &Case<'_>) -> bool {
-        let Case { node, job, workflow, matched, .. } = case;
+    /// One that overflows may, and waited for long enough (C-35, C-36, C-41).
+    fn may_overflow(&self, case: &Case<'_>) -> bool {
+        let Case { job, workflow, .. } = case;
         let wanted = &job.wanted;
-        let Some(hosts) = wanted.sites.as_ref().filter(|hosts| !hosts.contains(&node.site)) else {
-            return matched.overflow_source.is_empty();
-        };
-        let Some(source) = self.site_by_name.get(&matched.overflow_source) else { return false };
-        let host = &self.sites[*source as usize];
-        let most = match (workflow.facts.max_overflow_sites, workflow.facts.class) {
-            (Some(most), _) => most,
-            (None, Class::Central) => OVERFLOW_SITES,
-            (None, Class::Analysis) => i64::MAX,
-        };
-        let sites = &workflow.overflow_sites;
-        hosts.contains(source)
-            && wanted.allow_overflow.unwrap_or(workflow.facts.allow_overflow)
-            && !wanted.system_job
-            && !wanted.high_io
-            && host.held.overflow < host.quota.overflow_slots
-            && self.now - job.created_at >= OVERFLOW_IDLE
-            && job.last_failure != Some(FailureClass::RemoteOpen)
-            && (sites.contains_key(&node.site) || (sites.len() as i64) < most)
+        !case.overflows()
+            || wanted.allow_overflow.unwrap_or(workflow.facts.allow_overflow)
+                && !wanted.system_job
+                && !wanted.high_io
+                && seconds(self.now) - seconds(job.created_at) >= OVERFLOW_IDLE_S
+                && job.last_failure != Some(FailureClass::RemoteOpen)
+    }
+
+    /// The site that serves the data has slots for overflow left (C-38, C-39).
+    fn is_host_good(&self, case: &Case<'_>) -> bool {
+        let source = self.site_by_name.get(&case.matched.overflow_source);
+        !case.overflows()
+            || source.is_some_and(|it| {
+                let host = &self.sites[*it as usize];
+                case.job.wanted.sites.iter().any(|hosts| hosts.contains(it))
+                    && host.held.overflow < host.quota.overflow_slots
+            })
+    }
+
+    /// On a node that is drained it ends in time, or is what the node is drained for; a node is
+    /// kept free for a job that waits (C-55, C-56).
+    fn respects_drain(&self, case: &Case<'_>, cycle: u64) -> bool {
+        case.node.drain.as_ref().filter(|drain| drain.cycle < cycle).is_none_or(|drain| {
+            let ends_at = self.now + case.matched.wall_time_s * SECOND;
+            let large = self.job_by_name.get(&drain.job).and_then(|it| self.jobs.get(*it));
+            let waits = large.is_some_and(|job| job.stage == Stage::Waiting);
+            drain.job == case.job.name || ends_at <= drain.until - MARGIN || !waits
+        })
     }
 
     /// Its storage serves one more HighIO job (C-44).
@@ -104,6 +116,10 @@ impl Cms {
             of.held.high_io < of.quota.high_io_slots
         })
     }
+}
+
+fn seconds(at: Millis) -> i64 {
+    at.div_euclid(SECOND)
 }
 
 impl Case<'_> {
@@ -130,12 +146,25 @@ impl Case<'_> {
             && matched.node == node.name
     }
 
-    /// On a node that is drained it ends in time, or is what the node is drained for (C-56).
-    fn respects_drain(&self, cycle: u64, now: Millis) -> bool {
-        self.node.drain.as_ref().filter(|drain| drain.cycle < cycle).is_none_or(|drain| {
-            let ends_at = now + self.matched.wall_time_s * SECOND;
-            drain.job == self.job.name || ends_at <= drain.until - MARGIN
-        })
+    /// Whether it runs where none of its input is.
+    fn overflows(&self) -> bool {
+        self.job.wanted.sites.as_ref().is_some_and(|hosts| !hosts.contains(&self.node.site))
+    }
+
+    /// A match names a source if it overflows, and only then (C-34, C-42).
+    fn is_listed_or_overflows(&self) -> bool {
+        self.overflows() != self.matched.overflow_source.is_empty()
+    }
+
+    /// A central workflow overflows to few sites (C-40).
+    fn is_overflow_bounded(&self) -> bool {
+        let most = match (self.workflow.facts.max_overflow_sites, self.workflow.facts.class) {
+            (Some(most), _) => most,
+            (None, Class::Central) => OVERFLOW_SITES,
+            (None, Class::Analysis) => i64::MAX,
+        };
+        let sites = &self.workflow.overflow_sites;
+        !self.overflows() || sites.contains_key(&self.node.site) || (sites.len() as i64) < most
     }
 
     /// Resources for one group alone serve it alone, and the others what is for all (C-30).

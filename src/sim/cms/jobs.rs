@@ -202,22 +202,32 @@ impl Cms {
             Some(_) => self.dice.within(0.1, 0.9),
         };
         let runs = ((runs_s * SECOND) as f64 * part) as Millis + SECOND;
-        let (mut waited, mut class) = (None, None);
+        let mut waited = None;
         if let Some(job) = self.jobs.get_mut(handle) {
             (job.stage, job.started_at, job.fails) = (Stage::Running, now, fails);
             if let Some(holding) = &mut job.holding {
                 holding.counts_from = Some(now);
-                class = Some(holding.class);
             }
             waited = (job.attempt == 0).then_some(now - job.created_at);
         }
-        if let (Some(waited), Some(class)) = (waited, class) {
-            self.waited[class as usize].add(waited);
+        if let (Some(waited), Some(kind)) = (waited, kind) {
+            self.waited.entry(kind).or_default().add(waited);
         }
+        self.note_progress(handle, waited);
         self.usage_begins(handle);
         self.count.running += 1;
         self.say(handle, Status::Running, None);
         self.after(runs, Planned::Ends(handle, attempt));
+    }
+
+    fn note_progress(&mut self, handle: Handle, waited: Option<Millis>) {
+        let workflow = self.jobs.get(handle).and_then(|job| self.workflows.get(job.workflow?));
+        let Some(workflow) = workflow else { return };
+        let (class, who) = (workflow.kind.class(), self.who(workflow).to_owned());
+        if let Some(waited) = waited {
+            self.progress.waited(class, &who, self.now - waited, self.now);
+        }
+        self.progress.started(&who, self.now);
     }
 
     fn how_it_fails(

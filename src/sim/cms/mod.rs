@@ -17,6 +17,7 @@ mod commands;
 mod held;
 mod jobs;
 mod nodes;
+mod progress;
 mod publisher;
 mod sites;
 mod summary;
@@ -28,6 +29,7 @@ mod workflows;
 
 pub use summary::{Chosen, Summary};
 
+use crate::core::event::Class;
 use crate::core::output::decision::Decision;
 use crate::core::unit::{HOUR, MINUTE, Millis};
 use crate::sim::agenda::Agenda;
@@ -36,12 +38,14 @@ use crate::sim::grid::{Handle, Pool, Record, Unfit};
 use agenda::Planned;
 use jobs::{LiveJob, Stage};
 use nodes::Node;
+use progress::Progress;
 use publisher::Publisher;
 use sites::Site;
 use std::collections::BTreeMap;
 use summary::Waits;
 use usage::Usage;
 use users::{Demand, User};
+use work::Kind;
 use workflows::Workflow;
 
 /// What is to be simulated.
@@ -49,7 +53,7 @@ use workflows::Workflow;
 pub struct Plan {
     /// Decides everything that is drawn.
     pub seed: u64,
-    /// Size: 1 is seventy-four sites with some 300,000 cores.
+    /// Size: 1 is seventy-four sites with some 250,000 cores.
     pub scale: f64,
     /// Simulated time of the first record; ms since 1970.
     pub start: Millis,
@@ -93,8 +97,9 @@ pub struct Cms {
     pilots: u64,
     bad_jobs: i64,
     usage: Usage,
-    /// Waits by class.
-    waited: [Waits; 2],
+    /// Waits by kind of work.
+    waited: BTreeMap<Kind, Waits>,
+    progress: Progress,
     /// Core time used and offered, in core ms, and up to when it is counted.
     used: (u128, u128, Millis),
     count: Summary,
@@ -140,7 +145,8 @@ impl Cms {
             workflows_made: 0,
             pilots: 0,
             bad_jobs: 0,
-            waited: Default::default(),
+            waited: BTreeMap::new(),
+            progress: Progress::default(),
             used: (0, 0, start),
             count: Summary { sizes, ..Summary::default() },
         };
@@ -182,30 +188,52 @@ impl Cms {
         let passed = (self.now - until).max(0) as u128;
         let used = used + passed * u128::from(self.count.cores_used);
         let offered = offered + passed * u128::from(self.count.cores_offered);
-        let mut longest = [0, 1].map(|class: usize| self.waited[class].longest());
-        let mut starved = self.waited.iter().map(Waits::beyond).sum();
-        for (_, job) in self.jobs.iter().filter(|(_, it)| it.stage == Stage::Waiting) {
-            let workflow = job.workflow.and_then(|it| self.workflows.get(it));
-            let Some(class) = workflow.filter(|_| job.attempt == 0).map(|it| it.kind.class())
-            else {
-                continue;
-            };
-            let (at, waits) = (class as usize, self.now - job.created_at);
-            longest[at] = longest[at].max(waits);
-            starved += u64::from(waits > self.waited[at].bound());
-        }
         let usages = self.steady_usage();
-        Summary {
+        let mut summary = Summary {
             now: self.now,
             records: self.publisher.published,
             core_use: used as f64 / offered.max(1) as f64,
-            waits: [0, 1]
-                .map(|at: usize| (self.waited[at].quantile(0.5), self.waited[at].quantile(0.95))),
-            longest,
-            starved,
             share_error: usage::spread(&usages),
             share_milli: usages.iter().sum::<i64>() / usages.len().max(1) as i64,
             ..self.count.clone()
+        };
+        self.state_waits(&mut summary);
+        summary
+    }
+
+    /// States waits to the first start, that of jobs which still wait included.
+    fn state_waits(&self, summary: &mut Summary) {
+        let of_class = [Class::Central, Class::Analysis].map(|class| {
+            let kinds = self.waited.iter().filter(|(kind, _)| kind.class() == class);
+            Waits::sum(kinds.map(|(_, waits)| waits))
+        });
+        let bound_of = |kind: Kind| of_class[kind.class() as usize].bound();
+        summary.longest = [0, 1].map(|at: usize| of_class[at].longest());
+        let mut progress = self.progress.clone();
+        let late = &mut summary.late;
+        for (kind, waits) in &self.waited {
+            *late.entry(kind.name()).or_default() += waits.beyond(bound_of(*kind));
+        }
+        for (_, job) in self.jobs.iter().filter(|(_, it)| it.stage == Stage::Waiting) {
+            let workflow = job.workflow.and_then(|it| self.workflows.get(it));
+            let Some(workflow) = workflow.filter(|_| job.attempt == 0) else { continue };
+            let kind = workflow.kind;
+            progress.waited(kind.class(), self.who(workflow), job.created_at, self.now);
+            let (at, waits) = (kind.class() as usize, self.now - job.created_at);
+            summary.longest[at] = summary.longest[at].max(waits);
+            *late.entry(kind.name()).or_default() += u64::from(waits > bound_of(kind));
+        }
+        late.retain(|_, jobs| *jobs > 0);
+        summary.starved = [Class::Central, Class::Analysis]
+            .map(|class| progress.beyond(class, of_class[class as usize].bound()));
+        summary.waits = of_class.map(|it| (it.quantile(0.5), it.quantile(0.95)));
+    }
+
+    /// Who is to make progress: a user, or a central workflow, for all of these are of one user.
+    fn who<'a>(&'a self, workflow: &'a Workflow) -> &'a str {
+        match workflow.kind.class() {
+            Class::Central => &workflow.name,
+            Class::Analysis => &self.users[workflow.user].name,
         }
     }
 

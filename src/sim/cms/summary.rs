@@ -59,8 +59,12 @@ pub struct Summary {
     pub waits: [(Millis, Millis); 2],
     /// The longest such wait, of jobs that still wait too, by class; ms.
     pub longest: [Millis; 2],
-    /// Jobs that waited longer than is right, or still do.
-    pub starved: u64,
+    /// Jobs whose first start came later than [`Waits::bound`] of their class, or that still wait
+    /// and have for longer, by kind of work.
+    pub late: BTreeMap<&'static str, u64>,
+    /// Central workflows, and users with analysis, of which no job started for longer than is right
+    /// while some waited.
+    pub starved: [u64; 2],
     /// Decayed usage of users with steady demand: how far from equal on average and at most, in
     /// parts of the equal share.
     pub share_error: (f64, f64),
@@ -141,14 +145,24 @@ impl Waits {
         self.minutes.last_key_value().map_or(0, |(minutes, _)| minutes * MINUTE)
     }
 
-    /// The wait beyond which a job starves; ms.
+    /// The wait beyond which a job waits for too long; ms.
     pub fn bound(&self) -> Millis {
         BUCKET + MEDIANS * self.quantile(0.5)
     }
 
-    /// How many waits were beyond that.
-    pub fn beyond(&self) -> u64 {
-        let first = self.bound() / MINUTE + 1;
+    /// All waits of several.
+    pub fn sum<'a>(all: impl Iterator<Item = &'a Waits>) -> Waits {
+        let mut sum = Waits::default();
+        for (minutes, count) in all.flat_map(|it| &it.minutes) {
+            *sum.minutes.entry(*minutes).or_default() += count;
+            sum.count += count;
+        }
+        sum
+    }
+
+    /// How many waits were beyond a bound; ms.
+    pub fn beyond(&self, bound: Millis) -> u64 {
+        let first = bound / MINUTE + 1;
         self.minutes.range(first..).map(|(_, count)| count).sum()
     }
 }
@@ -162,8 +176,11 @@ mod tests {
         let mut waits = Waits::default();
         (0..100).for_each(|_| waits.add(HOUR));
         waits.add(16 * HOUR);
-        assert_eq!((waits.quantile(0.5), waits.bound(), waits.beyond()), (HOUR, 16 * HOUR, 0));
+        assert_eq!(
+            (waits.quantile(0.5), waits.bound(), waits.beyond(waits.bound())),
+            (HOUR, 16 * HOUR, 0)
+        );
         waits.add(17 * HOUR);
-        assert_eq!((waits.longest(), waits.beyond()), (17 * HOUR, 1));
+        assert_eq!((waits.longest(), waits.beyond(waits.bound())), (17 * HOUR, 1));
     }
 }

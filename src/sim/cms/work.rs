@@ -22,7 +22,7 @@ pub enum Kind {
     Simulation,
     /// Central: reads much and computes little.
     Skim,
-    /// Central: each job takes a node, of one site.
+    /// Central: each job takes a node, at a few sites.
     WholeNode,
     /// Of a user, at most sites.
     Analysis,
@@ -188,7 +188,7 @@ pub fn draw(dice: &mut Dice, kind: Kind, sites: &[Site], home: u32, speed: u32) 
         Kind::Processing => {
             let (hosts, has_t1) = hosts(dice, sites);
             // Where users' jobs of one core take every core that is free, more are never free.
-            let parts = if has_t1 { [0.7, 0.15, 0.15] } else { [0.0, 0.0, 1.0] };
+            let parts = if has_t1 { [0.6, 0.2, 0.2] } else { [0.0, 0.0, 1.0] };
             let cores = [8, 4, 1][dice.weighted(parts.into_iter())];
             let runs_s = dice.measured(&CENTRAL_S);
             of(cores, runs_s).at(hosts, sites)
@@ -202,7 +202,9 @@ pub fn draw(dice: &mut Dice, kind: Kind, sites: &[Site], home: u32, speed: u32) 
         }
         Kind::WholeNode => {
             let runs_s = dice.within(3_600.0, 7_200.0);
-            let wanted = of(8, runs_s).at(vec![home], sites);
+            // Where one site is out of service, the others are drained for it.
+            let hosts = some(dice, sites, 3, |site| site.tier == Tier::T2);
+            let wanted = of(8, runs_s).at(hosts, sites);
             Wanted { whole_node: true, base_cores: Some(16), max_rss_mb: Some(16_000), ..wanted }
         }
         Kind::Analysis => {
@@ -240,16 +242,21 @@ pub fn draw(dice: &mut Dice, kind: Kind, sites: &[Site], home: u32, speed: u32) 
 
 fn simulation(dice: &mut Dice, of: &dyn Fn(i64, f64) -> Wanted) -> Wanted {
     let runs_s = dice.measured(&CENTRAL_S);
-    match dice.weighted([0.5, 0.35, 0.15].into_iter()) {
+    // Most of it uses what is free: eight cores at once are rare where users' jobs take one each.
+    match dice.weighted([0.2, 0.6, 0.2].into_iter()) {
         0 => of(8, runs_s),
         1 => Wanted {
-            cores_min: 4,
+            cores_min: 2,
             cores_max: Some(8),
             base_cores: Some(8),
             max_rss_mb: Some(8 * RSS_MB),
             ..of(8, runs_s)
         },
-        _ => Wanted { all_cores: true, base_cores: Some(4), ..of(4, runs_s) },
+        _ => {
+            let max_rss_mb = Some(4 * RSS_MB);
+            let base_cores = Some(4);
+            Wanted { cores_min: 2, all_cores: true, base_cores, max_rss_mb, ..of(4, runs_s) }
+        }
     }
 }
 

@@ -18,6 +18,8 @@ const PRIORITIES: [(i64, f64); 5] =
     [(70_000, 0.2), (85_000, 0.3), (90_000, 0.2), (110_000, 0.2), (130_000, 0.1)];
 /// Priority of work that nodes are drained for, and of what never is urgent.
 const URGENT: i64 = 950_000;
+/// Most jobs of a workflow of a user, for each slot that one with steady demand has.
+const MOST_JOBS: f64 = 2.0;
 /// Part of the workflows whose jobs are published before their record (C-02).
 const LATE_RECORDS: f64 = 0.04;
 /// Part of the workflows of users that they end before time.
@@ -77,7 +79,14 @@ impl Cms {
         let of_job = wanted.runs_s * wanted.base() as f64;
         let jobs = match size {
             Size::Jobs(jobs) => jobs,
-            Size::CoreTime(seconds) => ((seconds / of_job) as i64).max(5),
+            Size::CoreTime(seconds) => {
+                // Many short jobs at few sites would take a day.
+                let most = match kind.class() {
+                    Class::Central => f64::INFINITY,
+                    Class::Analysis => MOST_JOBS * self.steady_slots,
+                };
+                ((seconds / of_job).min(most) as i64).max(5)
+            }
         };
         let name = format!("{}-{:06}", kind.name(), self.workflows_made);
         let merges = if kind.is_merged() { (jobs + MERGED - 1) / MERGED } else { 0 };

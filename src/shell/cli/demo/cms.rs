@@ -126,11 +126,15 @@ fn print_waits(summary: &Summary) {
     println!("wait to the first start, central: {}; analysis: {}", class(0), class(1));
     println!(
         "fair share of users with steady demand: {:.1} cores each; off by {:.1} % on average, \
-         {:.1} % at most; {} starved",
+         {:.1} % at most",
         summary.share_milli as f64 / 1_000.0,
         100.0 * summary.share_error.0,
-        100.0 * summary.share_error.1,
-        summary.starved
+        100.0 * summary.share_error.1
+    );
+    let [workflows, users] = summary.starved;
+    println!(
+        "starved: {workflows} workflows, {users} users; jobs that waited for long, by kind of work: {}",
+        listed(summary.late.iter().map(|(kind, jobs)| (*kind, *jobs)))
     );
 }
 
