@@ -5,6 +5,7 @@ mod command;
 mod job;
 mod join;
 mod offer;
+mod placed;
 mod pool_job;
 mod rank;
 mod standing;
@@ -128,7 +129,10 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
     let heading = "rejected by filter (each candidate by the first that objected)";
     counts_of(text, heading, &decision.counts, context)?;
     match &decision.outcome {
-        Outcome::Assign(ranked) => assignment(text, &decision.factor_names, ranked)?,
+        Outcome::Assign(ranked) => {
+            assignment(text, &decision.factor_names, ranked)?;
+            placed::write(text, decision, ranked, context)?;
+        }
         Outcome::Defer { .. } => waits(text, decision, context)?,
         Outcome::Reject { reason } => {
             if let Some(remedy) = remedy(reason) {

@@ -77,7 +77,7 @@ fn an_assignment_without_news_ends_after_the_lifetime_of_a_reservation() {
     let mut grid = grid();
     let first = grid.submit("first", WANTS_MOST);
     grid.outcome(&first, OutcomeKind::Accepted);
-    // reservation_lifetime_h is 2; the queue's facts are stated anew.
+    // reservation_lifetime_h is 2; the queue's facts are stated again.
     grid.yard.pass(2 * HOUR - 10_000);
     grid.queue(TARGET, active(4));
     grid.rounds(3);

@@ -319,10 +319,10 @@ fn what_is_kept_is_what_is_made_from_the_state() {
     assert!(assigned > 100, "{assigned} rounds in which a target was found");
 }
 
-/// A fact that goes, or never said anything of a target, takes away itself and nothing else; only
+/// A fact that goes, or that is about no target, takes away itself and nothing else; only
 /// after many is all made again.
 #[test]
-fn a_fact_that_goes_does_not_make_all_anew() {
+fn a_fact_that_goes_takes_only_itself_away() {
     let mut grid = Grid::new(1);
     let site = |name: &str, cluster| Site { name: name.into(), cluster, ..Site::default() };
     grid.fold(Topic::Site, site("ce-a", Some(ClusterFacts::default())).into());
