@@ -2,10 +2,10 @@
 //! what it waits for; which job got an offered place; and what a throttle is for, and until when.
 
 mod command;
+mod held;
 mod job;
 mod join;
 mod offer;
-mod placed;
 mod pool_job;
 mod rank;
 mod standing;
@@ -129,10 +129,7 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
     let heading = "rejected by filter (each candidate by the first that objected)";
     counts_of(text, heading, &decision.counts, context)?;
     match &decision.outcome {
-        Outcome::Assign(ranked) => {
-            assignment(text, &decision.factor_names, ranked)?;
-            placed::write(text, decision, ranked, context)?;
-        }
+        Outcome::Assign(ranked) => assignment(text, &decision.factor_names, ranked)?,
         Outcome::Defer { .. } => waits(text, decision, context)?,
         Outcome::Reject { reason } => {
             if let Some(remedy) = remedy(reason) {
@@ -140,6 +137,7 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
             }
         }
     }
+    held::write(text, decision, context)?;
     for note in &decision.notes {
         writeln!(text, "note: {note}")?;
     }
