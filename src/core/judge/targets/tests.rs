@@ -50,7 +50,7 @@ impl Grid {
     fn new(seed: u64) -> Grid {
         let domain = "nordugrid".to_owned();
         // Of every other grid records of files are evicted.
-        let replicas_max = if seed % 2 == 0 { 3 } else { 200 };
+        let replicas_max = if seed.is_multiple_of(2) { 3 } else { 200 };
         let limits = Limits { replicas_max, ..Limits::default() };
         let setting = Setting { domain, limits, judges_targets: true, ..Setting::default() };
         let state = State::new(setting);
