@@ -3,6 +3,7 @@
 //! `cargo bench --no-default-features --bench nordugrid`.
 
 use divan::{Bencher, black_box};
+use yardmaster::core::policy::nordugrid::changes::Assigned;
 use yardmaster::core::policy::nordugrid::decide::JobSubmission;
 use yardmaster::core::policy::nordugrid::discovery::Start;
 use yardmaster::core::policy::nordugrid::facts::*;
@@ -42,9 +43,10 @@ fn fold(bencher: Bencher<'_, '_>) {
     let mut grid = Grid::new(300, 300);
     let decision = grid.policy.decide_target(&grid.facts, &grid.submission, &grid.resolved);
     let changes = decision.changes.expect("a target");
+    let assigned = Assigned { job_id: "gsid-1", attempt: 0, decided_at: 0, is_expired: false };
     bencher.bench_local(|| {
-        grid.facts.fold_assignment("gsid-1", &changes, 0);
-        grid.facts.put_outcome("gsid-1", &changes.target, Submission::Failed);
+        grid.facts.fold_assignment(assigned, &changes);
+        grid.facts.put_outcome("gsid-1", &changes.target, 0, Submission::Failed);
         grid.facts.remove_job("gsid-1");
     });
 }
@@ -149,6 +151,7 @@ fn put_queue(facts: &mut GridFacts, number: usize, clusters: usize) {
             count: 1,
             cpu_time_s: Some(600 * job as u64),
             wall_time_s: None,
+            changed_at: None,
             reached_batch_at: None,
             is_staged: false,
         });

@@ -1,7 +1,10 @@
 //! A NorduGrid domain through the loop: records of clusters and users in, decisions out; refusals,
 //! caches, rebuilds.
 
+mod again;
+mod copies;
 mod forgotten;
+mod held;
 
 use crate::drive::yard::{Yard, config_with, lead};
 use std::time::Duration;
@@ -31,10 +34,12 @@ const JANE: &str = "/O=Grid/O=NorduGrid/CN=Jane Physicist";
 struct Grid {
     yard: Yard,
     drive: Leader,
+    topology: String,
 }
 
-fn drive(yard: &Yard, instance: &str, store: PaperStore, verify: bool) -> Leader {
-    let config = EpochConfig::of("nordugrid.toml", NORDUGRID).unwrap();
+fn drive(yard: &Yard, topology: &str, instance: &str, verify: bool) -> Leader {
+    let store = PaperStore::default();
+    let config = EpochConfig::of("nordugrid.toml", topology).unwrap();
     let mut config = config_with(instance, config);
     config.verify = verify;
     Drive::start(yard.paper.log("yardmaster-nordugrid"), store, config).unwrap()
@@ -42,10 +47,27 @@ fn drive(yard: &Yard, instance: &str, store: PaperStore, verify: bool) -> Leader
 
 impl Grid {
     fn new() -> Grid {
+        Grid::with_limits("")
+    }
+
+    fn with_limits(limits: &str) -> Grid {
+        let topology = format!("{NORDUGRID}\n[limits]\n{limits}\n");
         let yard = Yard::of(&Topology::default_nordugrid());
-        let drive = drive(&yard, "one", PaperStore::default(), false);
-        let mut grid = Grid { yard, drive };
+        let drive = drive(&yard, &topology, "one", false);
+        let mut grid = Grid { yard, drive, topology };
         grid.rounds(5);
+        assert!(grid.drive.leads());
+        grid
+    }
+
+    /// The process ends, and another begins with an empty store.
+    fn restart(self) -> Grid {
+        let Grid { yard, drive: mut old, topology } = self;
+        old.finish(yard.now).unwrap();
+        drop(old);
+        let drive = drive(&yard, &topology, "two", false);
+        let mut grid = Grid { yard, drive, topology };
+        grid.rounds(300);
         assert!(grid.drive.leads());
         grid
     }
@@ -120,6 +142,17 @@ impl Grid {
     }
 
     fn submit_with(&mut self, job: &str, description: JobDescription) -> Decision {
+        self.attempt(job, 0, description)
+    }
+
+    /// A job is submitted again after its last answer.
+    fn submit_again(&mut self, job: &str, xrsl: &str) -> Decision {
+        let attempt = self.last(job).attempt + 1;
+        let text = xrsl.into();
+        self.attempt(job, attempt, JobDescription { text, ..JobDescription::default() })
+    }
+
+    fn attempt(&mut self, job: &str, attempt: u32, description: JobDescription) -> Decision {
         let mut description = description;
         description.index_servers = vec!["index-1".into()];
         self.yard.ask(&Task {
@@ -127,6 +160,7 @@ impl Grid {
             task: job.into(),
             domain: "nordugrid".into(),
             policy: "nordugrid-job".into(),
+            attempt,
             asked_at: self.yard.now,
             changed_at: self.yard.now,
             jobs: 1,
@@ -191,7 +225,7 @@ impl Grid {
         }
         self.drive.finish(self.yard.now).unwrap();
         let reached = digest(self.drive.state());
-        let mut again = drive(&self.yard, "two", PaperStore::default(), true);
+        let mut again = drive(&self.yard, &self.topology, "three", true);
         for _ in 0..200 {
             again.pump(Duration::ZERO).unwrap();
             again.follow().unwrap();
@@ -422,13 +456,7 @@ fn a_process_that_begins_again_decides_the_same_next() {
             grid.submit(&format!("job-{at}"), "&(executable=a)(cputime=90)");
         }
         if restarts {
-            let Grid { yard, drive: mut old } = grid;
-            old.finish(yard.now).unwrap();
-            drop(old);
-            let new = drive(&yard, "two", PaperStore::default(), false);
-            grid = Grid { yard, drive: new };
-            grid.rounds(300);
-            assert!(grid.drive.leads());
+            grid = grid.restart();
         } else {
             grid.rounds(300);
         }

@@ -2,6 +2,7 @@
 //! what it waits for; which job got an offered place; and what a throttle is for, and until when.
 
 mod command;
+mod held;
 mod job;
 mod join;
 mod offer;
@@ -144,6 +145,7 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
             }
         }
     }
+    held::write(text, decision, context)?;
     for note in &decision.notes {
         writeln!(text, "note: {note}")?;
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::core::output::decision::DecisionId;
+use crate::core::output::placed::Placed;
 use crate::core::policy::{Arg, PolicySpec, Rules, kind};
 use crate::core::unit::HOUR;
 
@@ -178,4 +179,16 @@ fn any_decision_has_a_text() {
             assert!(!explain(&decision, &[]).is_empty());
         }
     }
+}
+
+#[test]
+fn an_assignment_of_one_job_shows_until_when_it_holds() {
+    let placed = Some(Placed::default());
+    let assigned = decision(Outcome::Assign(vec![]), vec![], vec![]);
+    let assigned = Decision { placed, now: 1_760_529_600_000, ..assigned };
+    let (kinds, limits) = ([], Limits::default());
+    let known = Context { limits: Some(&limits), ..Context::of_kinds(&kinds) };
+    let text = super::explain(&assigned, &known);
+    assert!(text.contains("record of its state until 2025-10-15T14:00:00.000Z\n"), "{text}");
+    assert!(!explain(&assigned, &kinds).contains("held until"));
 }

@@ -3,7 +3,9 @@
 //! A record is forgotten `replica_lifetime_d` after it was last changed, or with the last request
 //! that names its dataset if that is later; beyond `replicas_max` those of files go first, the
 //! oldest before others. The order is one of content alone, so what is left does not depend on
-//! when a process looked.
+//! when a process looked. Where targets are judged a record stands until it is removed or evicted,
+//! however old it is: jobs name files, and the newest record of a file says where it is (spec
+//! cms-nordugrid B.11).
 
 use crate::core::cut::Topic;
 use crate::core::event::{Configured, DataKind, Replica, Task, unscoped};
@@ -112,14 +114,8 @@ impl State {
 
     /// Forgets what is too old and named by no request, and what is too much.
     pub(super) fn forget_replicas(&mut self) {
-        while let Some((at, name)) = self.replicas.by_age.first().cloned() {
-            if !self.is_over(at) {
-                break;
-            }
-            self.replicas.by_age.pop_first();
-            if !self.is_named(&name) {
-                self.forget_replica(&name);
-            }
+        if !self.setting.judges_targets {
+            self.forget_old_replicas();
         }
         while self.facts.replicas.len() > self.setting.limits.replicas_max {
             let Some((_, _, name)) = self.replicas.by_rank.first().cloned() else { break };
@@ -129,6 +125,18 @@ impl State {
         let index = &self.replicas;
         if self.touched.datasets.iter().any(|dataset| index.named.contains_key(dataset)) {
             self.replicas.moved_in = self.number;
+        }
+    }
+
+    fn forget_old_replicas(&mut self) {
+        while let Some((at, name)) = self.replicas.by_age.first().cloned() {
+            if !self.is_over(at) {
+                break;
+            }
+            self.replicas.by_age.pop_first();
+            if !self.is_named(&name) {
+                self.forget_replica(&name);
+            }
         }
     }
 
@@ -149,6 +157,9 @@ impl State {
         let before = self.begin_replica(name);
         self.facts.replicas.remove(name);
         self.end_replica(name, before);
+        if self.setting.judges_targets {
+            self.touched.facts.insert((Topic::Replica, name.to_owned()));
+        }
     }
 
     /// Makes the index from the records and the requests.

@@ -53,6 +53,7 @@ pub(super) fn facts(scenario: &Value) -> Result<GridFacts, String> {
             cluster: text(&it["cluster"]),
             source: text(&it["file"]),
             job_id: text(&it["job_id"]),
+            attempt: 0,
             target: None,
             tagged_at: moment(&it["tagged_at"]),
         });
@@ -208,6 +209,7 @@ fn job(it: &Value) -> Result<JobRecord, String> {
         count: it["count"].as_u64().unwrap_or(1),
         cpu_time_s: it["cpu_time_s"].as_u64(),
         wall_time_s: it["wall_time_s"].as_u64(),
+        changed_at: None,
         reached_batch_at: optional_moment(&it["reached_batch_at"]),
         is_staged: flag(&it["staged"]),
     })
@@ -216,12 +218,14 @@ fn job(it: &Value) -> Result<JobRecord, String> {
 fn reservation(it: &Value) -> TargetReservation {
     TargetReservation {
         job_id: text(&it["job_id"]),
+        attempt: 0,
         target: text(&it["target"]),
         count: it["count"].as_u64().unwrap_or(1),
         time_s: it["time_s"].as_u64(),
         disk_bytes: it["disk_bytes"].as_u64().unwrap_or(0),
         cache_bytes: it["cache_bytes"].as_u64().unwrap_or(0),
         decided_at: moment(&it["decided_at"]),
+        is_expired: false,
         outcome: match it["outcome"].as_str() {
             Some("accepted") => Some(Submission::Accepted),
             Some("failed") => Some(Submission::Failed),

@@ -2,22 +2,27 @@
 
 use super::*;
 use crate::core::cut::Lane;
+use crate::core::event::{BatchFacts, ChildKind, ClusterFacts, OutcomeKind, Replica, Status};
 use crate::core::event::{Event, JobState as Reported, Location, Outcome as Became, OutcomeAbout};
 use crate::core::event::{Queue, Registration as Registered, Site, Task, UserShare as Shared};
+use crate::core::limits::Limits;
 use crate::core::output::decision::{Decision, Outcome, Ranked};
 use crate::core::output::placed::Placed;
 use crate::core::policy::nordugrid::decide::JobSubmission;
 use crate::core::policy::nordugrid::discovery::Start;
+use crate::core::policy::nordugrid::target::TargetCandidate;
 use crate::core::policy::{Policy, PolicySpec, Rules, kind};
 use crate::core::state::Setting;
 use crate::core::state::close::Closing;
-use crate::core::unit::DAY;
+use crate::core::unit::{DAY, HOUR};
 use crate::core::xrsl::{Dialect, read};
 
 const T0: i64 = 1_760_000_000_000;
 const CLUSTERS: [&str; 3] = ["ce-a", "ce-b", "ce-c"];
 const TARGETS: [&str; 4] = ["ce-a/q", "ce-a/r", "ce-b/q", "ce-c/q"];
 const JOBS: [&str; 3] = ["job-1", "job-2", "17"];
+/// The record that lists all copies of the second has the name of the one about the first at ce-a.
+const FILES: [&str; 3] = ["rls://x/f", "rls://x/f|ce-a", "rls://y/g"];
 
 /// A small generator, so that a failure is found again by its seed.
 struct Draws(u64);
@@ -44,7 +49,11 @@ struct Grid {
 impl Grid {
     fn new(seed: u64) -> Grid {
         let domain = "nordugrid".to_owned();
-        let state = State::new(Setting { domain, judges_targets: true, ..Setting::default() });
+        // Of every other grid records of files are evicted.
+        let replicas_max = if seed.is_multiple_of(2) { 3 } else { 200 };
+        let limits = Limits { replicas_max, ..Limits::default() };
+        let setting = Setting { domain, limits, judges_targets: true, ..Setting::default() };
+        let state = State::new(setting);
         Grid { state, kept: Targets::default(), draws: Draws(seed), now: T0, attempts: 0 }
     }
 
@@ -127,14 +136,14 @@ impl Grid {
         let location = Location {
             endpoint: endpoint.into(),
             complete: true,
-            cache: endpoint.starts_with("ce"),
+            cache: endpoint.starts_with("ce") && self.draws.below(4) > 0,
             ..Location::default()
         };
         let is_of_one = self.draws.below(2) == 0;
         let replica = Replica {
-            name: "rls://x/f".into(),
+            name: self.draws.of(&FILES).into(),
             changed_at: at,
-            bytes: 30,
+            bytes: self.draws.of(&[0, 20, 30]),
             locations: [location].into_iter().filter(|_| self.draws.below(4) > 0).collect(),
             endpoint: if is_of_one { endpoint.into() } else { String::new() },
             ..Replica::default()
@@ -193,7 +202,7 @@ impl Grid {
             time_s: Some(600),
             disk_bytes: 20,
             cache_bytes: 30,
-            tags: vec!["rls://x/f".into()],
+            tags: vec![self.draws.of(&FILES).into(), "rls://y/g".into()],
             ..Placed::default()
         };
         let outcome = Outcome::Assign(vec![ranked]);
@@ -230,14 +239,21 @@ impl Grid {
             (Topic::Registration, "index-1 ce-b"),
             (Topic::Replica, "rls://x/f"),
             (Topic::Replica, "rls://x/f|ce-a"),
+            (Topic::Replica, "rls://x/f|ce-a|se-1"),
+            (Topic::Replica, "rls://y/g"),
+            (Topic::Site, "another"),
         ]);
         self.fold(topic, Event::Removed { topic, name });
     }
 
     fn close(&mut self) {
         // Now and then long enough for jobs and requests to be forgotten.
-        let days = if self.draws.below(8) == 0 { 1 + self.draws.below(40) as i64 } else { 0 };
-        self.now += 1_000 * (1 + self.draws.below(600) as i64) + days * DAY;
+        let long = match self.draws.below(8) {
+            0 => DAY * (1 + self.draws.below(40) as i64),
+            1 => HOUR * (1 + self.draws.below(3) as i64),
+            _ => 0,
+        };
+        self.now += 1_000 * (1 + self.draws.below(600) as i64) + long;
         let number = self.state.number + 1;
         let closing = Closing { epoch: 1, number, now: self.now, flags: Vec::new() };
         self.state.close(&closing);
@@ -250,7 +266,12 @@ impl Grid {
         let flavour = kind("nordugrid").expect("built in");
         let spec = PolicySpec::full("p", flavour, Rules::Documented);
         let policy = Policy::compile(&spec).expect("allowed");
-        let text = "&(executable=a)(count=3)(cputime=20)(disk=0)(inputfiles=(f \"rls://x/f\"))";
+        FILES.iter().map(|file| self.shown_for(targets, &policy, file)).collect()
+    }
+
+    fn shown_for(&self, targets: &Targets, policy: &Policy, file: &str) -> String {
+        let asks = "&(executable=a)(count=3)(cputime=20)(disk=0)";
+        let text = &format!("{asks}(inputfiles=(f \"{file}\"))");
         let submission = JobSubmission {
             job_id: "asked".into(),
             now: self.now,
@@ -262,6 +283,8 @@ impl Grid {
         let found = policy.decide_target(&targets.facts, &submission, &policy.unchanged());
         let name = |target: u32| targets.facts.targets.name(target).to_owned();
         let mut shown = format!("{:?} {:?}\n", found.rejection, found.no_information);
+        let resolved = policy.unchanged();
+        let case = submission.case(&targets.facts, &submission.alternatives[0], &resolved);
         for choice in &found.tried {
             for refused in &choice.refused {
                 shown += &format!("{} {:?}\n", name(refused.target), refused.objection);
@@ -269,6 +292,9 @@ impl Grid {
             for (at, figures) in choice.ranked.iter().enumerate() {
                 shown += &format!("{} {:?}", name(figures.target), choice.rank(at));
                 shown += &format!(" {} {}\n", figures.free_slots, figures.queued_jobs);
+                let share = targets.facts.share(figures.target).expect("a queue");
+                let candidate = TargetCandidate::of(&case, share).expect("a cluster");
+                shown += &format!("{:?}\n", candidate.ahead);
             }
         }
         shown
@@ -291,4 +317,34 @@ fn what_is_kept_is_what_is_made_from_the_state() {
         }
     }
     assert!(assigned > 100, "{assigned} rounds in which a target was found");
+}
+
+/// A fact that goes, or that is about no target, takes away itself and nothing else; only
+/// after many is all made again.
+#[test]
+fn a_fact_that_goes_takes_only_itself_away() {
+    let mut grid = Grid::new(1);
+    let site = |name: &str, cluster| Site { name: name.into(), cluster, ..Site::default() };
+    grid.fold(Topic::Site, site("ce-a", Some(ClusterFacts::default())).into());
+    grid.close();
+    let lanes = [0, 1].map(|partition| Lane::new(Topic::Site, partition));
+    let remove = |grid: &mut Grid, name: &str| {
+        for lane in lanes {
+            let (offset, now) = (grid.state.next(lane), grid.now);
+            grid.state.fold(lane, offset, now, &Event::Removed { topic: Topic::Site, name });
+        }
+    };
+    let number = |grid: &Grid| grid.kept.facts.names.find("ce-a");
+    let is_known =
+        |grid: &Grid| number(grid).is_some_and(|at| grid.kept.facts.cluster(at).is_some());
+    assert!(is_known(&grid));
+    grid.fold(Topic::Site, site("another", None).into());
+    grid.close();
+    assert!(is_known(&grid));
+    remove(&mut grid, "ce-a");
+    grid.close();
+    assert!(!is_known(&grid) && number(&grid).is_some(), "its name is still known");
+    (0..GONE_MIN).for_each(|at| remove(&mut grid, &format!("site-{at}")));
+    grid.close();
+    assert_eq!(number(&grid), None, "all was made again");
 }

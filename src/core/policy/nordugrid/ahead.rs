@@ -57,10 +57,11 @@ pub struct Amount {
 #[derive(Clone, Debug, Default)]
 struct KnownJob {
     record: Option<(u32, JobRecord)>,
+    /// By attempt, ascending.
     reservations: Vec<(u32, TargetReservation)>,
-    /// What became of submissions, by the number of the target: known before the reservation if the
-    /// two records come in that order.
-    outcomes: BTreeMap<u32, Submission>,
+    /// What became of submissions, by the number of the target and the attempt: known before the
+    /// reservation if the two records come in that order.
+    outcomes: BTreeMap<(u32, u32), Submission>,
 }
 
 /// Sums at one target by until when they count and how long the CPUs are needed, ascending.
@@ -75,15 +76,18 @@ pub struct Ahead {
 }
 
 /// What a job contributes: at the target of its record, and at those where it has a reservation
-/// that was not refused. Once at each target; a reservation's figures count before the record's.
+/// that was not refused. Once at each target; a reservation's figures count before the record's,
+/// those of a later attempt before those of an earlier one. Reservations are in the order of their
+/// attempts.
 pub fn contributions(
     record: Option<&(u32, JobRecord)>,
     reservations: &[(u32, TargetReservation)],
 ) -> Vec<Contribution> {
     let mut found: Vec<Contribution> = Vec::new();
     for (target, reservation) in reservations {
-        let record = record.filter(|(at, _)| at == target).map(|(_, record)| record);
-        let Some(until) = until(record, Some(reservation.decided_at)) else { continue };
+        let Some(until) = reserved_until(record, reservations, *target, reservation) else {
+            continue;
+        };
         if reservation.outcome != Some(Submission::Failed) {
             found.retain(|earlier| earlier.target != *target);
             found.push(Contribution {
@@ -101,7 +105,7 @@ pub fn contributions(
     }
     let Some((target, record)) = record else { return found };
     let is_counted = found.iter().any(|earlier| earlier.target == *target);
-    if let Some(until) = until(Some(record), None).filter(|_| !is_counted) {
+    if let Some(until) = until(record, None).filter(|_| !is_counted) {
         let time = record.cpu_time_s.or(record.wall_time_s);
         let time = time.map_or(TimeNeeded::Default, TimeNeeded::Stated);
         let amount = Amount { jobs: 1, slots: record.count.into(), ..Amount::default() };
@@ -110,10 +114,54 @@ pub fn contributions(
     found
 }
 
-/// Until when a job counts as being in front; `None`: it does not. One that is in the batch system
-/// since a moment that nobody stated got there after it was decided, if we did decide it.
-fn until(record: Option<&JobRecord>, decided_at: Option<Millis>) -> Option<Until> {
-    let Some(record) = record else { return decided_at.map(|_| Until::News) };
+/// Until when a job counts as being in front because of a reservation; `None`: it does not. What
+/// the job's record says counts if it is about this attempt. Without it the reservation holds until
+/// it expires, or until something is heard of a later attempt.
+fn reserved_until(
+    record: Option<&(u32, JobRecord)>,
+    reservations: &[(u32, TargetReservation)],
+    target: u32,
+    reservation: &TargetReservation,
+) -> Option<Until> {
+    let decided_at = reservation.decided_at;
+    let of_job = |at: u32| reservations.iter().filter(move |it| it.0 == at).map(|it| &it.1);
+    if let Some((at, record)) = record {
+        let since = record.changed_at.unwrap_or(Millis::MIN);
+        let is_later =
+            |it: &TargetReservation| it.attempt > reservation.attempt && it.decided_at <= since;
+        if *at == target {
+            let has_earlier = of_job(target).any(|it| {
+                it.attempt < reservation.attempt && it.outcome != Some(Submission::Failed)
+            });
+            if is_about(record, reservation, has_earlier) {
+                return until(record, Some(decided_at));
+            }
+        } else if of_job(*at).any(is_later) {
+            return None;
+        }
+    }
+    Some(Until::News).filter(|_| !reservation.is_expired)
+}
+
+/// Whether a record of a job at a target is about this attempt, not about an earlier one: that
+/// ended before this was decided, or was in the batch system before. `has_earlier`: an earlier
+/// attempt was sent there. Clocks of clusters differ, so that a time before the decision says
+/// nothing where there is no earlier attempt.
+fn is_about(record: &JobRecord, reservation: &TargetReservation, has_earlier: bool) -> bool {
+    let is_before = |at: Option<Millis>| at.is_some_and(|at| at < reservation.decided_at);
+    match record.state {
+        JobState::PreBatch => true,
+        JobState::InBatch => !has_earlier || !is_before(record.reached_batch_at),
+        JobState::Leaving | JobState::Ended => {
+            reservation.attempt == 0 || !is_before(record.changed_at)
+        }
+    }
+}
+
+/// Until when a job counts as being in front by its record; `None`: it does not. One that is in the
+/// batch system since a moment that nobody stated got there after it was decided, if we did decide
+/// it.
+fn until(record: &JobRecord, decided_at: Option<Millis>) -> Option<Until> {
     match record.state {
         JobState::PreBatch => Some(Until::News),
         JobState::InBatch => record.reached_batch_at.or(decided_at).map(Until::FactsOf),
@@ -127,26 +175,31 @@ impl Ahead {
         self.change(record.job_id.clone(), |job| job.record = Some((target, record)));
     }
 
-    /// Takes a reservation. Of several of a job at one target the latest counts.
+    /// Takes a reservation. Of several of one attempt at one target the latest counts.
     pub fn put_reservation(&mut self, target: u32, mut reservation: TargetReservation) {
         self.change(reservation.job_id.clone(), |job| {
-            let decided_at = reservation.decided_at;
-            let is_same = |(at, _): &(u32, TargetReservation)| *at == target;
+            let (decided_at, attempt) = (reservation.decided_at, reservation.attempt);
+            let is_same =
+                |(at, it): &(u32, TargetReservation)| (*at, it.attempt) == (target, attempt);
             if job.reservations.iter().any(|it| is_same(it) && it.1.decided_at > decided_at) {
                 return;
             }
-            reservation.outcome = reservation.outcome.or(job.outcomes.get(&target).copied());
+            let outcome = job.outcomes.get(&(target, attempt)).copied();
+            reservation.outcome = reservation.outcome.or(outcome);
             job.reservations.retain(|it| !is_same(it));
-            job.reservations.push((target, reservation));
+            let at = job.reservations.partition_point(|(_, it)| it.attempt <= attempt);
+            job.reservations.insert(at, (target, reservation));
         });
     }
 
-    /// Takes what became of a submission.
-    pub fn put_outcome(&mut self, job_id: &str, target: u32, outcome: Submission) {
+    /// Takes what became of the submission of an attempt.
+    pub fn put_outcome(&mut self, job_id: &str, target: u32, attempt: u32, outcome: Submission) {
         self.change(job_id.to_owned(), |job| {
-            job.outcomes.insert(target, outcome);
-            for (_, reservation) in job.reservations.iter_mut().filter(|(at, _)| *at == target) {
-                reservation.outcome = Some(outcome);
+            job.outcomes.insert((target, attempt), outcome);
+            for (at, reservation) in &mut job.reservations {
+                if (*at, reservation.attempt) == (target, attempt) {
+                    reservation.outcome = Some(outcome);
+                }
             }
         });
     }
@@ -161,9 +214,9 @@ impl Ahead {
         self.jobs.get(job_id)?.record.as_ref().map(|(_, record)| record)
     }
 
-    /// What became of the submission of a job to a target.
-    pub fn outcome(&self, job_id: &str, target: u32) -> Option<Submission> {
-        self.jobs.get(job_id)?.outcomes.get(&target).copied()
+    /// What became of the submission of an attempt of a job to a target.
+    pub fn outcome(&self, job_id: &str, target: u32, attempt: u32) -> Option<Submission> {
+        self.jobs.get(job_id)?.outcomes.get(&(target, attempt)).copied()
     }
 
     /// Amounts at a target, added up, of the jobs that facts of a moment do not contain.

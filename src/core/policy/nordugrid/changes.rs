@@ -56,6 +56,19 @@ pub struct TargetLimit {
     pub max: Bytes,
 }
 
+/// Which assignment it is that changes something.
+#[derive(Clone, Copy, Debug)]
+pub struct Assigned<'a> {
+    /// Name of the job.
+    pub job_id: &'a str,
+    /// Which attempt of the job, from 0.
+    pub attempt: u32,
+    /// When it was decided.
+    pub decided_at: Millis,
+    /// Whether it is so old that it holds nothing without a record of the job.
+    pub is_expired: bool,
+}
+
 impl TargetChanges {
     /// What the assignment of a job by a choice changes; `None`: it is not assigned.
     pub fn of(case: &JobCase<'_>, choice: &Choice) -> Option<TargetChanges> {
@@ -116,15 +129,18 @@ fn tags(case: &JobCase<'_>, cluster: u32, has_cache: bool) -> BTreeSet<String> {
 impl GridFacts {
     /// Folds an assignment: what it holds, until its outcome, its job's record or newer facts of
     /// the target say otherwise.
-    pub fn fold_assignment(&mut self, job_id: &str, changes: &TargetChanges, decided_at: Millis) {
+    pub fn fold_assignment(&mut self, assigned: Assigned<'_>, changes: &TargetChanges) {
+        let Assigned { job_id, attempt, decided_at, is_expired } = assigned;
         self.put_reservation(TargetReservation {
             job_id: job_id.to_owned(),
+            attempt,
             target: changes.target.clone(),
             count: changes.count,
             time_s: changes.time_s,
             disk_bytes: changes.disk_bytes,
             cache_bytes: changes.cache_bytes,
             decided_at,
+            is_expired,
             outcome: None,
         });
         let (cluster, _) = split_target(&changes.target);
@@ -133,6 +149,7 @@ impl GridFacts {
                 cluster: cluster.to_owned(),
                 source: source.clone(),
                 job_id: job_id.to_owned(),
+                attempt,
                 target: Some(changes.target.clone()),
                 tagged_at: decided_at,
             });

@@ -142,6 +142,8 @@ pub struct JobRecord {
     pub cpu_time_s: Option<u64>,
     /// Wall time asked for; s.
     pub wall_time_s: Option<u64>,
+    /// When its state last changed: when it ended, once it did. `None`: not stated.
+    pub changed_at: Option<Millis>,
     /// When it reached the batch system, once it did.
     pub reached_batch_at: Option<Millis>,
     /// Whether its inputs were staged before it ended.
@@ -149,11 +151,13 @@ pub struct JobRecord {
 }
 
 /// What a decision of this broker holds back at its target (N-27), until the target's own facts
-/// contain the job.
+/// contain the job, or for a limited time if nothing is heard of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetReservation {
     /// Name of the job.
     pub job_id: String,
+    /// Which attempt of the job it is, from 0.
+    pub attempt: u32,
     /// Where it was sent, `cluster/queue`.
     pub target: String,
     /// CPUs.
@@ -166,6 +170,8 @@ pub struct TargetReservation {
     pub cache_bytes: Bytes,
     /// When it was decided.
     pub decided_at: Millis,
+    /// Whether it is so old that it holds nothing without a record of the job.
+    pub is_expired: bool,
     /// What became of the submission.
     pub outcome: Option<Submission>,
 }
@@ -212,6 +218,8 @@ pub struct CacheTag {
     pub source: String,
     /// Name of the job.
     pub job_id: String,
+    /// Which attempt of the job it is, from 0.
+    pub attempt: u32,
     /// The target that the job was sent to, `cluster/queue`: a refusal there ends the tag. `None`:
     /// not stated.
     pub target: Option<String>,

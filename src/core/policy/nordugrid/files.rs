@@ -35,10 +35,14 @@ pub struct CacheRow {
 
 /// A job that brings a file into a cache.
 #[derive(Clone, Debug)]
-struct TagRow {
+pub struct TagRow {
     job_id: String,
-    target: Option<u32>,
-    tagged_at: Millis,
+    /// Where one of its attempts was sent; `None`: not stated.
+    pub target: Option<u32>,
+    /// Which attempt.
+    pub attempt: u32,
+    /// When.
+    pub tagged_at: Millis,
 }
 
 impl Files {
@@ -72,24 +76,31 @@ impl Files {
         }
     }
 
-    /// Takes a tag. Of several of one job and target the latest counts.
+    /// Takes a tag. Of several of one attempt of a job at a target the latest counts.
     pub fn put_tag(&mut self, cluster: u32, target: Option<u32>, tag: &CacheTag) {
         let row = self.row(&tag.source).cache(cluster);
-        let is_same = |it: &&mut TagRow| it.job_id == tag.job_id && it.target == target;
+        let is_same = |it: &&mut TagRow| {
+            it.job_id == tag.job_id && (it.target, it.attempt) == (target, tag.attempt)
+        };
         match row.tags.iter_mut().find(is_same) {
             Some(known) => known.tagged_at = tag.tagged_at.max(known.tagged_at),
             None => {
-                let (job_id, tagged_at) = (tag.job_id.clone(), tag.tagged_at);
-                row.tags.push(TagRow { job_id, target, tagged_at });
+                let CacheTag { attempt, tagged_at, .. } = *tag;
+                row.tags.push(TagRow { job_id: tag.job_id.clone(), target, attempt, tagged_at });
             }
         }
     }
 
-    /// Ends tags of a job: those of one target, or all.
-    pub fn remove_tags(&mut self, cluster: u32, source: &str, job_id: &str, target: Option<u32>) {
-        let is_ended =
-            |it: &TagRow| it.job_id == job_id && (target.is_none() || it.target == target);
-        self.row(source).cache(cluster).tags.retain(|tag| !is_ended(tag));
+    /// Ends those tags of a job that have ended.
+    pub fn remove_tags(
+        &mut self,
+        cluster: u32,
+        source: &str,
+        job_id: &str,
+        has_ended: impl Fn(&TagRow) -> bool,
+    ) {
+        let tags = &mut self.row(source).cache(cluster).tags;
+        tags.retain(|tag| tag.job_id != job_id || !has_ended(tag));
     }
 
     fn row(&mut self, source: &str) -> &mut FileRow {

@@ -9,7 +9,7 @@ use super::facts::{
     CacheReport, CacheTag, Cluster, FileRecord, JobRecord, Registration, Share, Submission,
     TargetReservation, UserShare,
 };
-use super::files::Files;
+use super::files::{Files, TagRow};
 use super::job_state::JobState;
 use super::names::Names;
 use super::software::Catalogue;
@@ -94,6 +94,15 @@ impl GridFacts {
         self.registry.put(&mut self.names, registration);
     }
 
+    /// Forgets what is registered of a child at an index server.
+    pub fn remove_registration(&mut self, registry: &str, child: &str) {
+        if self.names.find(registry).and(self.names.find(child)).is_some() {
+            let (registry_id, child_id) = (registry.to_owned(), child.to_owned());
+            let gone = Registration { registry_id, child_id, ..Registration::default() };
+            self.registry.put(&mut self.names, &gone);
+        }
+    }
+
     /// Takes a cluster's facts in the place of earlier ones.
     pub fn put_cluster(&mut self, facts: Cluster) {
         let number = self.names.number(&facts.name);
@@ -120,8 +129,10 @@ impl GridFacts {
     /// Forgets a cluster.
     pub fn remove_cluster(&mut self, name: &str) {
         let Some(number) = self.names.find(name) else { return };
-        self.remove_local_storage(number);
-        *slot(&mut self.clusters, number) = None;
+        if self.cluster(number).is_some() {
+            self.remove_local_storage(number);
+            *slot(&mut self.clusters, number) = None;
+        }
     }
 
     fn remove_local_storage(&mut self, cluster: u32) {
@@ -170,12 +181,14 @@ impl GridFacts {
         }
     }
 
-    /// Takes the newest record of a job. One that ended before its inputs were staged ends its tags
-    /// (N-27).
+    /// Takes the newest record of a job. One that ended before its inputs were staged ends the tags
+    /// that it had made (N-27).
     pub fn put_job(&mut self, record: JobRecord) {
         let target = self.target(&record.target);
         if record.state == JobState::Ended && !record.is_staged {
-            self.remove_tags(&record.job_id, None);
+            self.remove_tags(&record.job_id, |tag| {
+                tag.attempt == 0 || ended_after(&record, tag.tagged_at)
+            });
         }
         self.ahead.put_record(target, record);
     }
@@ -183,7 +196,9 @@ impl GridFacts {
     /// Forgets a job: its record, its reservations, its tags.
     pub fn forget_job(&mut self, job_id: &str) {
         self.ahead.remove(job_id);
-        self.remove_tags(job_id, None);
+        for tag in self.remove_tags(job_id, |_| true) {
+            self.tags.remove(&tag);
+        }
     }
 
     /// Takes a reservation.
@@ -192,13 +207,13 @@ impl GridFacts {
         self.ahead.put_reservation(target, reservation);
     }
 
-    /// Takes what became of a submission: a refusal releases the reservation and ends the tags that
-    /// it made (N-25).
-    pub fn put_outcome(&mut self, job_id: &str, target: &str, outcome: Submission) {
+    /// Takes what became of the submission of an attempt: a refusal releases its reservation and
+    /// ends the tags that it made (N-25).
+    pub fn put_outcome(&mut self, job_id: &str, target: &str, attempt: u32, outcome: Submission) {
         let number = self.target(target);
-        self.ahead.put_outcome(job_id, number, outcome);
+        self.ahead.put_outcome(job_id, number, attempt, outcome);
         if outcome == Submission::Failed {
-            self.remove_tags(job_id, Some(number));
+            self.remove_tags(job_id, |tag| (tag.target, tag.attempt) == (Some(number), attempt));
         }
     }
 
@@ -222,8 +237,11 @@ impl GridFacts {
     /// Takes a tag, unless its job is known to have ended before its inputs were staged, or its
     /// target to have refused the job.
     pub fn put_tag(&mut self, tag: &CacheTag) {
-        let is_over = |job: &JobRecord| job.state == JobState::Ended && !job.is_staged;
-        let is_refused = |target: &String| self.is_refused(&tag.job_id, target);
+        let is_over = |job: &JobRecord| {
+            let is_of_this = tag.attempt == 0 || ended_after(job, tag.tagged_at);
+            job.state == JobState::Ended && !job.is_staged && is_of_this
+        };
+        let is_refused = |target: &String| self.is_refused(&tag.job_id, target, tag.attempt);
         if self.ahead.record(&tag.job_id).is_some_and(is_over)
             || tag.target.as_ref().is_some_and(is_refused)
         {
@@ -242,7 +260,7 @@ impl GridFacts {
         let (files, is_old) = (&mut self.files, |at: &Millis| *at < tagged_before);
         self.tags.retain(|(job_id, cluster, source), tagged_at| {
             if is_old(tagged_at) {
-                files.remove_tags(*cluster, source, job_id, None);
+                files.remove_tags(*cluster, source, job_id, |_| true);
             }
             !is_old(tagged_at)
         });
@@ -253,25 +271,26 @@ impl GridFacts {
         self.ahead.remove(job_id);
     }
 
-    /// Ends tags of a job: those of one target, or all.
-    fn remove_tags(&mut self, job_id: &str, target: Option<u32>) {
+    /// Ends those tags of a job that have ended. Gives where it made any.
+    fn remove_tags(
+        &mut self,
+        job_id: &str,
+        has_ended: impl Fn(&TagRow) -> bool,
+    ) -> Vec<(String, u32, String)> {
         let first = (job_id.to_owned(), 0, String::new());
         let keys = self.tags.range(first..).map(|(key, _)| key);
         let of_job = keys.take_while(|(job, _, _)| job == job_id);
         let of_job: Vec<(String, u32, String)> = of_job.cloned().collect();
         for (_, cluster, source) in &of_job {
-            self.files.remove_tags(*cluster, source, job_id, target);
+            self.files.remove_tags(*cluster, source, job_id, &has_ended);
         }
-        if target.is_none() {
-            for tag in &of_job {
-                self.tags.remove(tag);
-            }
-        }
+        of_job
     }
 
-    /// Whether a target refused a job.
-    fn is_refused(&self, job_id: &str, target: &str) -> bool {
-        let outcome = self.targets.find(target).and_then(|at| self.ahead.outcome(job_id, at));
+    /// Whether a target refused an attempt of a job.
+    fn is_refused(&self, job_id: &str, target: &str, attempt: u32) -> bool {
+        let target = self.targets.find(target);
+        let outcome = target.and_then(|at| self.ahead.outcome(job_id, at, attempt));
         outcome == Some(Submission::Failed)
     }
 
@@ -328,6 +347,11 @@ impl GridFacts {
     pub fn listed_at(&self, element: u32) -> impl Iterator<Item = u32> + '_ {
         self.listed_at.get(element as usize).into_iter().flatten().copied()
     }
+}
+
+/// Whether a job that ended did so no earlier than at a moment; so it did if nobody stated when.
+fn ended_after(record: &JobRecord, moment: Millis) -> bool {
+    record.changed_at.is_none_or(|at| at >= moment)
 }
 
 /// The name of a target.

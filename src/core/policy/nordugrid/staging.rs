@@ -107,9 +107,16 @@ impl Staging {
 
     fn sums(case: &JobCase<'_>, cluster: u32, has_cache: bool) -> Staging {
         let mut sums = Staging { cluster, session_sum: case.job.disk_bytes, ..Staging::default() };
+        // By the first input of a source: whether one of them goes to the cache already. It counts
+        // once there.
+        let has_same = case.inputs.iter().any(|input| input.same_as.is_some());
+        let mut is_in_cache = vec![false; if has_same { case.inputs.len() } else { 0 }];
         for (at, input) in case.inputs.iter().enumerate() {
             let class = FileClass::of(input, cluster, has_cache);
-            if class.is_for_cache() && is_in_cache_sum(case, at, cluster, has_cache) {
+            if class.is_for_cache()
+                && let Some(is_in_cache) = is_in_cache.get_mut(input.same_as.unwrap_or(at))
+                && std::mem::replace(is_in_cache, true)
+            {
                 continue;
             }
             sums.add(class, input.size_bytes);
@@ -142,15 +149,6 @@ impl Staging {
     pub fn cached_sum(&self) -> Bytes {
         self.cache_free.map_or(0, |_| self.cache_sum)
     }
-}
-
-/// Whether an earlier input of the same source goes to the cache already: it counts once there.
-fn is_in_cache_sum(case: &JobCase<'_>, at: usize, cluster: u32, has_cache: bool) -> bool {
-    let Some(first) = case.inputs[at].same_as else { return false };
-    let is_same =
-        |(before, input): (usize, &Input)| before == first || input.same_as == Some(first);
-    let earlier = case.inputs.iter().enumerate().take(at).filter(|it| is_same((it.0, it.1)));
-    earlier.map(|(_, input)| FileClass::of(input, cluster, has_cache)).any(FileClass::is_for_cache)
 }
 
 /// Free space of a cluster's cache, less what jobs in front reserve.

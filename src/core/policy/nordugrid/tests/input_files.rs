@@ -127,6 +127,25 @@ fn a_size_that_is_not_known_is_nothing_or_a_reason() {
     assert_eq!(build(&[reject]).refused["ce-a/q"], "size_unknown");
 }
 
+/// The work grows with the files, not with their square: with that this test takes minutes.
+#[test]
+fn thousands_of_files_of_one_source_count_once_for_the_cache() {
+    let mut world = world();
+    world.file("u:one", Some(3), &["se9"]);
+    let mut files = String::new();
+    for at in 0..9_000 {
+        files += &format!("(a{at} u:one \"cache=no\")");
+    }
+    for at in 0..9_000 {
+        files += &format!("(b{at} u:one)");
+    }
+    let xrsl = job(&files);
+    let sums = world.look("ce-a/q", &xrsl, |_, staging, _| {
+        (staging.cache_sum, staging.session_sum, staging.remote_bytes)
+    });
+    assert_eq!(sums, (3, 3 * 9_000, 3 * 9_001));
+}
+
 #[test]
 fn tn_36_the_next_job_finds_the_file_of_the_first_in_the_cache() {
     let mut world = world();
@@ -144,6 +163,7 @@ fn tn_37_a_job_that_ends_before_staging_takes_its_tag_with_it() {
         count: 1,
         cpu_time_s: None,
         wall_time_s: None,
+        changed_at: None,
         reached_batch_at: None,
         is_staged,
     };
@@ -165,9 +185,9 @@ fn a_refused_submission_takes_its_tag_with_it() {
     let mut world = world();
     world.submit("gsid-0001", &job(r#"("f" "u:far")"#));
     world.submit("gsid-0002", &job(r#"("f" "u:far" "cache=renew")"#));
-    world.facts.put_outcome("gsid-0001", "ce-a/q", Submission::Failed);
+    world.facts.put_outcome("gsid-0001", "ce-a/q", 0, Submission::Failed);
     assert_eq!(class(&world, r#"("f" "u:far")"#), "CACHED", "the other job brings it, too");
-    world.facts.put_outcome("gsid-0002", "ce-a/q", Submission::Failed);
+    world.facts.put_outcome("gsid-0002", "ce-a/q", 0, Submission::Failed);
     assert_eq!(class(&world, r#"("f" "u:far")"#), "REMOTE");
 }
 

@@ -1,7 +1,7 @@
 //! Laws: facts in any order give the same decision (TN-39), sums are what their parts add up to,
 //! decisions folded again give the same state (TN-44), and every reason is given.
 
-use super::world::{NOON, World, at, mb};
+use super::world::{World, at, mb};
 use crate::core::dice::Dice;
 use crate::core::policy::nordugrid::changes::TargetChanges;
 use crate::core::policy::nordugrid::facts::*;
@@ -23,7 +23,7 @@ enum Fact {
     File(FileRecord),
     Report(CacheReport),
     Tag(CacheTag),
-    Outcome(String, String, Submission),
+    Outcome(String, String, u32, Submission),
 }
 
 fn fold(facts: &mut GridFacts, fact: &Fact) {
@@ -37,7 +37,7 @@ fn fold(facts: &mut GridFacts, fact: &Fact) {
         Fact::File(it) => facts.put_file(&it),
         Fact::Report(it) => facts.put_cache_report(&it),
         Fact::Tag(it) => facts.put_tag(&it),
-        Fact::Outcome(job, target, it) => facts.put_outcome(&job, &target, it),
+        Fact::Outcome(job, target, at, it) => facts.put_outcome(&job, &target, at, it),
     }
 }
 
@@ -100,28 +100,37 @@ fn random_facts(dice: &mut Dice) -> Vec<Fact> {
             count: 1 + below(dice, 2),
             cpu_time_s: Some(below(dice, 5000)).filter(|time| time % 2 == 0),
             wall_time_s: None,
+            changed_at: Some(at(-(below(dice, 40) as i64))),
             reached_batch_at: Some(at(-(below(dice, 20) as i64))),
             is_staged: below(dice, 2) == 0,
         }));
-        facts.push(Fact::Reservation(TargetReservation {
-            job_id: job_id.clone(),
-            target: target.clone(),
-            count: 1,
-            time_s: Some(1800),
-            disk_bytes: below(dice, 20) * MIB,
-            cache_bytes: below(dice, 20) * MIB,
-            decided_at: at(-30),
-            outcome: None,
-        }));
-        facts.push(Fact::Tag(CacheTag {
-            cluster: target[..4].to_owned(),
-            source: format!("u:{}", below(dice, 3)),
-            job_id: job_id.clone(),
-            target: Some(target.clone()),
-            tagged_at: at(-30),
-        }));
-        if below(dice, 4) == 0 {
-            facts.push(Fact::Outcome(job_id, target, Submission::Failed));
+        // Up to two attempts at one target, before and after what the record says.
+        for attempt in 0..1 + below(dice, 2) as u32 {
+            let decided_at = at(-30 + 15 * i64::from(attempt));
+            facts.push(Fact::Reservation(TargetReservation {
+                job_id: job_id.clone(),
+                attempt,
+                target: target.clone(),
+                count: 1,
+                time_s: Some(1800),
+                disk_bytes: below(dice, 20) * MIB,
+                cache_bytes: below(dice, 20) * MIB,
+                decided_at,
+                is_expired: below(dice, 8) == 0,
+                outcome: None,
+            }));
+            facts.push(Fact::Tag(CacheTag {
+                cluster: target[..4].to_owned(),
+                source: format!("u:{}", below(dice, 3)),
+                job_id: job_id.clone(),
+                attempt,
+                target: Some(target.clone()),
+                tagged_at: decided_at,
+            }));
+            if below(dice, 4) == 0 {
+                let (job_id, target) = (job_id.clone(), target.clone());
+                facts.push(Fact::Outcome(job_id, target, attempt, Submission::Failed));
+            }
         }
     }
     for file in 0..3 {
@@ -201,7 +210,7 @@ fn a_reservation_released_leaves_every_sum_as_it_was() {
         let before = (text(&world), world.facts.ahead.clone());
         let answer = world.submit("gsid-0002", JOB);
         if answer.changes.is_some() {
-            world.facts.put_outcome("gsid-0002", &answer.verdict, Submission::Failed);
+            world.facts.put_outcome("gsid-0002", &answer.verdict, 0, Submission::Failed);
         }
         assert!(world.facts.ahead.has_sums_of(&before.1), "seed {seed}");
         assert_eq!(text(&world), before.0, "seed {seed}");
@@ -222,7 +231,7 @@ fn tn_44_decisions_folded_again_give_the_same_state_and_the_same_decisions() {
         if job % 7 == 0
             && let Some(changes) = &changes
         {
-            live.facts.put_outcome(&id, &changes.target, Submission::Failed);
+            live.facts.put_outcome(&id, &changes.target, 0, Submission::Failed);
         }
         log.push((id, changes));
     }
@@ -232,9 +241,9 @@ fn tn_44_decisions_folded_again_give_the_same_state_and_the_same_decisions() {
     for (job, (id, changes)) in log.iter().enumerate() {
         assert_eq!(rebuilt.decide(id, JOB).changes, *changes, "audit of {id}");
         let Some(changes) = changes else { continue };
-        rebuilt.facts.fold_assignment(id, changes, NOON);
+        rebuilt.fold(id, changes);
         if job % 7 == 0 {
-            rebuilt.facts.put_outcome(id, &changes.target, Submission::Failed);
+            rebuilt.facts.put_outcome(id, &changes.target, 0, Submission::Failed);
         }
     }
     assert!(rebuilt.facts.ahead.has_sums_of(&live.facts.ahead));
@@ -258,7 +267,7 @@ fn disk_and_cache_are_never_overdrawn() {
             assert!(changes.limits.iter().all(|it| it.after <= u128::from(it.max)), "{job}");
             assert!(disk.is_none_or(|free| changes.disk_bytes <= free));
             assert!(cache.map_or(changes.cache_bytes == 0, |free| changes.cache_bytes <= free));
-            world.facts.fold_assignment(&format!("gsid-{job:04}"), &changes, NOON);
+            world.fold(&format!("gsid-{job:04}"), &changes);
         }
     }
 }

@@ -15,7 +15,8 @@ fn world() -> World {
 
 /// The target refuses the job: its outcome is folded, the next attempt excludes it.
 fn refuse(world: &mut World, target: &str) {
-    world.facts.put_outcome("gsid-0001", target, Submission::Failed);
+    let attempt = world.attempt;
+    world.facts.put_outcome("gsid-0001", target, attempt, Submission::Failed);
     world.excluded.push(target.to_owned());
     world.attempt += 1;
 }
@@ -75,7 +76,23 @@ fn an_outcome_known_before_its_reservation_releases_it_as_well() {
     let mut world = world();
     let answer = world.decide("gsid-0001", JOB);
     let changes = answer.changes.expect("changes");
-    world.facts.put_outcome("gsid-0001", &changes.target, Submission::Failed);
-    world.facts.fold_assignment("gsid-0001", &changes, world.now);
+    world.facts.put_outcome("gsid-0001", &changes.target, 0, Submission::Failed);
+    world.fold("gsid-0001", &changes);
     assert!(world.facts.ahead.has_sums_of(&World::new().facts.ahead));
+}
+
+/// A job is sent again to the target where an earlier attempt is in the batch system.
+#[test]
+fn facts_that_contain_an_earlier_attempt_need_not_contain_this_one() {
+    let mut world = world();
+    let changes = world.submit("gsid-0001", "&(executable=run)(queue=r)").changes;
+    let changes = changes.expect("changes");
+    world.job_in_batch("gsid-0001", "ce-a/r", 1, world.now);
+    let free = world.free_for("ce-a/r", 1);
+    assert_eq!(free, 4, "facts of that moment contain it");
+    (world.attempt, world.now) = (1, world.now + 1);
+    world.fold("gsid-0001", &changes);
+    assert_eq!(world.free_for("ce-a/r", 1), 3, "they do not contain the second attempt");
+    world.facts.put_outcome("gsid-0001", "ce-a/r", 1, Submission::Failed);
+    assert_eq!(world.free_for("ce-a/r", 1), 4);
 }

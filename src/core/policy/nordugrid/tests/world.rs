@@ -1,6 +1,6 @@
 //! Short words for building a grid and asking for a target.
 
-use crate::core::policy::nordugrid::changes::TargetChanges;
+use crate::core::policy::nordugrid::changes::{Assigned, TargetChanges};
 use crate::core::policy::nordugrid::choice::{Choice, ChosenTarget};
 use crate::core::policy::nordugrid::decide::{JobSubmission, Rejection, TargetDecision};
 use crate::core::policy::nordugrid::discovery::Start;
@@ -174,6 +174,7 @@ impl World {
             count,
             cpu_time_s: Some(minutes * 60),
             wall_time_s: None,
+            changed_at: None,
             reached_batch_at: None,
             is_staged: false,
         });
@@ -188,9 +189,17 @@ impl World {
             count,
             cpu_time_s: None,
             wall_time_s: None,
+            changed_at: None,
             reached_batch_at: Some(reached_at),
             is_staged: true,
         });
+    }
+
+    /// An assignment of the current attempt is folded.
+    pub fn fold(&mut self, job_id: &str, changes: &TargetChanges) {
+        let (attempt, decided_at) = (self.attempt, self.now);
+        let assigned = Assigned { job_id, attempt, decided_at, is_expired: false };
+        self.facts.fold_assignment(assigned, changes);
     }
 
     pub fn submission(&self, job_id: &str, xrsl: &str) -> JobSubmission {
@@ -241,7 +250,7 @@ impl World {
     pub fn submit(&mut self, job_id: &str, xrsl: &str) -> Answer {
         let answer = self.decide(job_id, xrsl);
         if let Some(changes) = &answer.changes {
-            self.facts.fold_assignment(job_id, changes, self.now);
+            self.fold(job_id, changes);
         }
         answer
     }
