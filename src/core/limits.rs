@@ -104,7 +104,7 @@ limits! {
     answered_request_lifetime_ms: Millis = "answered_request_lifetime_h" * HOUR, 360 in 1..=8_760;
     "Where data lies is forgotten this long after it was last changed, unless a request that is \
      remembered names the dataset; a request reads no record that is older than this was when it \
-     asked."
+     asked. Where single jobs are placed on clusters, such records stand until they are removed."
     replica_lifetime_ms: Millis = "replica_lifetime_d" * DAY, 30 in 1..=3_650;
     "Most records of where data lies that are remembered; records. Those of files go first, the \
      oldest before others."

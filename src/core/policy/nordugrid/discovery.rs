@@ -170,6 +170,8 @@ impl Registry {
                 found.empty_servers.push(names.name(registry).to_owned());
             }
         }
+        // A process that was restarted may not know the same names as one that never was.
+        found.empty_servers.sort();
         found
     }
 }
