@@ -1,5 +1,5 @@
-//! Who makes no progress: users of whom, and central workflows of which, no job starts while some
-//! wait. How long one job waits is no sign of that: fair share lets a user's older jobs wait while
+//! Users and central workflows that make no progress: none of their jobs starts while some wait.
+//! How long one job waits is no sign of that: fair share lets a user's older jobs wait while
 //! others of the same user run elsewhere.
 
 use crate::core::event::Class;
