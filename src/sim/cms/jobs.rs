@@ -182,6 +182,11 @@ impl Cms {
         if let Some(job) = self.jobs.get_mut(handle) {
             job.stage = Stage::Waiting;
         }
+        // A workflow that was killed meanwhile ended what waited then.
+        let workflow = self.jobs.get(handle).and_then(|job| self.workflows.get(job.workflow?));
+        if workflow.is_some_and(|it| it.is_killed) {
+            self.cancel(handle);
+        }
     }
 
     /// A job starts.
