@@ -336,11 +336,14 @@ fn an_offer_that_grows_is_looked_at_again() {
     world.job("wide-1", "wide", Status::Activated, |_, wants| wants.cores_min = 4);
     world.rounds(3);
     world.offer("grows", "T2_X", 2);
-    world.rounds(3);
-    assert_eq!(world.matched_jobs(), Vec::<String>::new());
-    world.yard.pass(S);
+    world.wait(30);
+    // It was looked at, and nothing fitted it.
+    assert!(matches!(
+        world.decided("grows")[..],
+        [Decision { outcome: Outcome::Defer { .. }, .. }]
+    ));
     world.offer("grows", "T2_X", 8);
-    world.rounds(3);
+    world.wait(30);
     assert_eq!(world.matched_jobs(), ["wide-1"]);
     world.check();
 }
