@@ -2,6 +2,7 @@
 //! the same decisions on every machine.
 
 pub mod command;
+pub mod comparison;
 pub mod content;
 pub mod copy;
 pub mod cut;

@@ -15,6 +15,8 @@ pub enum Class {
     ReadBack,
     /// Published by the leader for others.
     Published,
+    /// Written by clients and read beside the fold: no decision depends on it.
+    Beside,
 }
 
 /// Which topology files must have a topic. Others may leave it out; then it is not read.
@@ -26,6 +28,8 @@ pub enum Need {
     Targets,
     /// Only those that give offered slots to waiting jobs.
     Offers,
+    /// None: without it nothing but what is read there is missing.
+    Optional,
 }
 
 /// Hands the catalogue to a macro: number (persisted: none is ever given again), type, name (that
@@ -84,6 +88,9 @@ macro_rules! each_topic {
                 "clusters of NorduGrid", "fold: what is free for each user at a queue";
             24 Grant "grant" Configuration Offers [],
                 "operators", "fold: who goes first in a pool of slots";
+            25 Comparison "comparison" Beside Optional [],
+                "clients that ask a broker of their own as well",
+                "`compare`, `explain`";
         }
     };
 }
@@ -151,7 +158,7 @@ impl Topic {
 
     /// Whether processes read it.
     pub const fn is_read(self) -> bool {
-        !matches!(self.class(), Class::Published)
+        !matches!(self.class(), Class::Published | Class::Beside)
     }
 
     /// Whether the leader publishes it.
@@ -179,12 +186,12 @@ impl Topic {
         matches!(self.class(), Class::Configuration)
     }
 
-    /// Whether two domains may read one topic of this kind: its records name their domain (`task`),
-    /// or are facts that are the same for all of them. A record of a job, an outcome or a pilot
-    /// names no domain, so each domain would count it as its own, and an offer would be taken
-    /// twice.
+    /// Whether two domains may read one topic of this kind: its records name their domain (`task`,
+    /// `comparison`), or are facts that are the same for all of them. A record of a job, an outcome
+    /// or a pilot names no domain, so each domain would count it as its own, and an offer would be
+    /// taken twice.
     pub const fn may_be_shared(self) -> bool {
-        self.is_configuration() || matches!(self, Topic::Task | Topic::Transfer)
+        self.is_configuration() || matches!(self, Topic::Task | Topic::Transfer | Topic::Comparison)
     }
 }
 
@@ -200,7 +207,7 @@ mod tests {
             assert_eq!(Topic::from_name(topic.name()), Some(*topic));
             assert_eq!(Topic::from_number(index as u8), Some(*topic));
         }
-        assert_eq!(Topic::from_number(25), None);
+        assert_eq!(Topic::from_number(26), None);
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// Loads the stored state and begins to read where it ends; as a standby.
     pub fn start(mut log: L, mut store: S, config: Config) -> Result<Drive<L, S>, Halt> {
         let mut spans = log.lanes()?;
-        spans.retain(|span| !span.lane.topic.is_own() || span.lane.topic.is_read_back());
+        spans.retain(|span| span.lane.topic.is_read());
         let (mut keeper, mut loaded) =
             Checkpointer::load(&mut store, &config.epoch_config, config.stopwatch, config.keeps)?;
         log.know(&keeper.writers);

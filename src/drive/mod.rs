@@ -353,8 +353,8 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// An error if the log has lanes that are not read: a topic has grown since the start.
     fn reads_all(&self, spans: &[LaneSpan]) -> Result<(), LogError> {
-        let is_read = |topic: Topic| !topic.is_own() || topic.is_read_back();
-        let new = spans.iter().find(|it| is_read(it.lane.topic) && !self.feed.knows(it.lane));
+        let is_new = |it: &&LaneSpan| it.lane.topic.is_read() && !self.feed.knows(it.lane);
+        let new = spans.iter().find(is_new);
         let Some(topic) = new.map(|span| span.lane.topic) else { return Ok(()) };
         let known = self.feed.lanes().filter(|lane| lane.topic == topic).count();
         let found = spans.iter().filter(|span| span.lane.topic == topic).count();

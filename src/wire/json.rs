@@ -1,6 +1,10 @@
 //! Outputs as JSON, with the field names and meanings of `schemas/*.avsc`: ids as hex, moments in
 //! ms since 1970, and `null` for a number that is not finite.
 
+mod comparison;
+
+pub use comparison::comparison_json;
+
 use crate::core::output::Output;
 use crate::core::output::command::Command;
 use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};

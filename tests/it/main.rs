@@ -10,6 +10,8 @@ mod ask;
 mod broker;
 mod cases;
 #[cfg(feature = "shell")]
+mod compare;
+#[cfg(feature = "shell")]
 mod compose;
 mod conform;
 mod conform_cms;

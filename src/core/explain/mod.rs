@@ -2,6 +2,7 @@
 //! what it waits for; which job got an offered place; and what a throttle is for, and until when.
 
 mod command;
+mod comparison;
 mod held;
 mod job;
 mod join;
@@ -15,6 +16,7 @@ mod throttle;
 mod why;
 
 pub use command::{asked_of_pool, explain_command};
+pub use comparison::{explain_comparison, side_name};
 pub use job::{JobStanding, explain_job};
 pub use join::join;
 pub use offer::{answers_offer, match_sentence, nothing_fits};

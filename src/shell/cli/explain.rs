@@ -1,11 +1,12 @@
 //! `explain`: a task's decisions, throttles, and commands about a job, as text.
 
+use crate::core::comparison::Comparison;
 use crate::core::cut::Topic;
 use crate::core::engine::Engine;
 use crate::core::event::Event;
 use crate::core::explain::{
-    Context, SITES_SHOWN, answers_offer, explain, explain_command, explain_fates, explain_job,
-    explain_throttle, join, throttle_of,
+    Context, SITES_SHOWN, answers_offer, explain, explain_command, explain_comparison,
+    explain_fates, explain_job, explain_throttle, join, throttle_of,
 };
 use crate::core::output::Output;
 use crate::core::output::command::Command;
@@ -18,6 +19,7 @@ use crate::drive::epoch_config::EpochConfig;
 use crate::drive::port::Log;
 use crate::shell::ask::{Ask, in_query};
 use crate::shell::cli::Ended;
+use crate::shell::cli::compare::{Asked, comparisons};
 use crate::shell::cli::http_args::AskArgs;
 use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::cli::moment::{AsOf, rebuild_at};
@@ -40,10 +42,11 @@ use std::process::ExitCode;
 /// user, a working group, a task) it shows the rule, what was measured, since when, until when, and
 /// what lifts it; of a task's owner too, where its task waits for that. Of a job it shows the
 /// commands about it (the rule, the clock that ran out, what became of it), and how it stands: when
-/// each rule is due for it, and what holds that back. Read from the decisions, throttles and
-/// commands in the log; where several have the same subject, attempt and ordinal, copies and those
-/// that are no output of the cycle they claim are passed over. Exits 1 when there is none of that
-/// name.
+/// each rule is due for it, and what holds that back. Of a request that its client answered by a
+/// broker of its own as well it shows both answers. Read from the decisions, throttles, commands
+/// and comparisons in the log; where several have the same subject, attempt and ordinal, copies and
+/// those that are no output of the cycle they claim are passed over. Exits 1 when there is none of
+/// that name.
 ///
 /// Examples:
 ///   yardmaster explain 12345 --dir yard
@@ -96,7 +99,8 @@ impl Explain {
             false => None,
         };
         let is_known = job.is_some() || !commands.commands.is_empty();
-        if decisions.is_empty() && throttles.is_empty() && !is_known {
+        let compared = self.comparisons(&read);
+        if decisions.is_empty() && throttles.is_empty() && compared.is_empty() && !is_known {
             eprintln!(
                 "no decision about, no throttle of and no command about {:?} in the log; give a \
                  task, task/chunk, a job, a user or a working group",
@@ -126,7 +130,34 @@ impl Explain {
                 println!("{}", explain_command(command, answers.get(&command.id.0), now));
             }
         }
+        compared.iter().for_each(|it| println!("{}", explain_comparison(it)));
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Requests that were answered by another broker as well: all, or of each attempt the last.
+    /// Where their topic cannot be read they are left out, and it is reported why.
+    fn comparisons(&self, read: &Read) -> Vec<Comparison> {
+        let found = self.log_args.comparison_log(&read.topology).and_then(|log| {
+            let Some(mut log) = log else { return Ok(Vec::new()) };
+            let asked = Asked { from: None, until: self.at.map(|at| at.saturating_add(1)) };
+            let mut found = Vec::new();
+            comparisons(&mut log, &read.topology.domain, asked, |it| {
+                if it.is_about(&self.name) {
+                    found.push(it);
+                }
+            })?;
+            Ok(found)
+        });
+        let mut found = found.unwrap_or_else(|error| {
+            eprintln!("comparisons with another broker are left out: {error:#}");
+            Vec::new()
+        });
+        found.sort_by(|a, b| b.place().cmp(&a.place()));
+        if !self.all {
+            found.dedup_by(|a, b| (&a.subject, a.attempt) == (&b.subject, b.attempt));
+        }
+        found.reverse();
+        found
     }
 
     /// Which decisions are shown: all, or of each request the last. Answers to offers are each

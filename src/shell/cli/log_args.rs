@@ -4,7 +4,7 @@ use crate::core::cut::Topic;
 use crate::drive::epoch_config::EpochConfig;
 use crate::shell::cli::{Usage, names, secret};
 use crate::shell::dirlog::{Content, DirLog, DirOptions, DirTopic, Mode};
-use crate::shell::kafka::{KafkaConf, KafkaLog, KafkaScan, TopicMap};
+use crate::shell::kafka::{KafkaAdmin, KafkaConf, KafkaLog, KafkaScan, TopicMap};
 use crate::shell::ports::{AnyLog, AnyStore};
 use crate::shell::registry::{FramedLog, Framing};
 use crate::shell::scan::Scan;
@@ -191,6 +191,31 @@ impl LogArgs {
             None => self.plain_log(topology, Mode::Read)?,
         };
         self.framed(log, topology, Mode::Read)
+    }
+
+    /// Opens the log to read `comparison` alone, which is not among the topics that are folded.
+    /// `None`: the topology has no such topic, or the Kafka does not have it.
+    pub fn comparison_log(&self, topology: &Topology) -> anyhow::Result<Option<AnyLog>> {
+        const TOPIC: Topic = Topic::Comparison;
+        self.check()?;
+        let Some(settings) = topology.topics.get(&TOPIC) else { return Ok(None) };
+        let name = settings.name.clone();
+        let log = match &self.dir {
+            Some(dir) => {
+                holds_log(dir, topology)?;
+                let topics = [DirTopic { topic: TOPIC, name, partitions: settings.partitions }];
+                AnyLog::dir(DirLog::open(dir, Mode::Read, &topics, DirOptions::default())?)?
+            }
+            None => {
+                let mut conf = self.kafka(topology)?;
+                if KafkaAdmin::open(&conf)?.partitions(&name)?.is_none() {
+                    return Ok(None);
+                }
+                conf.topics = vec![TopicMap { topic: TOPIC, name }];
+                AnyLog::Kafka(Box::new(KafkaLog::open(conf)?))
+            }
+        };
+        Ok(Some(self.framed(log, topology, Mode::Read)?))
     }
 
     /// A log that was opened, with its topics in the framings of the topology.

@@ -4,6 +4,7 @@ mod archive;
 mod audit;
 mod bench;
 mod commands;
+mod compare;
 mod complaints;
 mod conformance;
 mod counters;
@@ -72,6 +73,8 @@ enum Verb {
     Explain(explain::Explain),
     #[command(about = "Commands to act on jobs: open, carried out, held back")]
     Commands(commands::Commands),
+    #[command(about = "How often another broker's answers agree with ours, and why not")]
+    Compare(compare::Compare),
     #[command(about = "Decisions, throttles and commands as they are published")]
     Tail(tail::Tail),
     #[command(about = "A live view of a running process: queues, shares, decisions")]
@@ -151,6 +154,7 @@ pub fn main() -> ExitCode {
         Verb::Replay(verb) => verb.run(),
         Verb::Explain(verb) => verb.run(),
         Verb::Commands(verb) => verb.run(),
+        Verb::Compare(verb) => verb.run(),
         Verb::Tail(verb) => verb.run(),
         Verb::Top(verb) => verb.run(),
         Verb::Audit(verb) => verb.run(),

@@ -108,6 +108,11 @@ impl TableArgs {
         TableArgs { columns, json: self.json }
     }
 
+    /// Whether columns are asked for.
+    pub fn is_chosen(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
     /// Whether a column is asked for by its name.
     pub fn names(&self, column: &str) -> bool {
         self.columns.iter().any(|name| name == column)

@@ -5,6 +5,7 @@ use super::{
     Bounds, HEADER_BYTES, MARKER, Mismatch, NUMBERED_BYTES, Plan, Writer, canonical_form, compile,
     fingerprint, number_of, rabin, released, schema, schema_text, transcode,
 };
+use crate::core::comparison::Comparison;
 use crate::core::cut::Topic;
 use crate::core::event::{Event, Garbled};
 use crate::core::id::Key;
@@ -384,6 +385,13 @@ impl Codec {
         let mut arena = Arena::default();
         let prepared = self.prepare(Topic::Progress, None, Some(value), &mut arena);
         Ok(record::progress::read(datum(&prepared, Some(value), &arena)?)?)
+    }
+
+    /// Reads a request that was answered twice.
+    pub fn read_comparison(&self, value: &[u8]) -> Result<Comparison, Garbled> {
+        let mut arena = Arena::default();
+        let prepared = self.prepare(Topic::Comparison, None, Some(value), &mut arena);
+        Ok(record::comparison::read(datum(&prepared, Some(value), &arena)?)?)
     }
 }
 

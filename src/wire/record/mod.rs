@@ -9,6 +9,7 @@
 mod account;
 mod cluster;
 mod command;
+pub(crate) mod comparison;
 mod config;
 mod counter;
 pub(crate) mod decision;
@@ -28,6 +29,7 @@ mod throttle;
 mod transfer;
 
 pub use command::write_command;
+pub use comparison::write_comparison;
 pub use counter::write_counter;
 pub use decision::write_decision;
 pub use job::{write_heartbeat, write_job_state};

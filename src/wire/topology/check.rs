@@ -93,7 +93,7 @@ fn kept_as_it_must(
         // In a pool of slots each is a workflow, of which the newest record is enough.
         Topic::Task => !topology.answers_offers(),
         Topic::Decision | Topic::Throttle | Topic::Command => true,
-        Topic::Progress | Topic::DeadLetter => true,
+        Topic::Progress | Topic::DeadLetter | Topic::Comparison => true,
         _ => false,
     };
     if topic.is_configuration() && cleanup != Cleanup::Compact {
@@ -129,7 +129,8 @@ fn kept_as_it_must(
         let found = format!("framing {:?} for dead-letter", settings.framing.name());
         wrong(found, "none: dead letters are bytes as they were read");
     }
-    if settings.silence_limit_ms.is_some() && (topic.is_configuration() || topic.is_own()) {
+    let has_silence = !topic.is_configuration() && !topic.is_own() && topic.is_read();
+    if settings.silence_limit_ms.is_some() && !has_silence {
         let found = format!("silence_limit_s for {word}");
         wrong(
             found,

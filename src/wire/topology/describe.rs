@@ -140,7 +140,9 @@ pub fn mermaid(topology: &Topology) -> String {
         let shape = format!("{id}[(\"{word}<br/>{} x {}\")]", settings.name, settings.partitions);
         let _ = match topic.is_own() {
             true => writeln!(text, "  engine --> {shape}"),
-            false => writeln!(text, "  {shape} --> engine"),
+            false if topic.is_read() => writeln!(text, "  {shape} --> engine"),
+            // Read beside the engine, for people.
+            false => writeln!(text, "  {shape}"),
         };
     }
     for (number, policy) in topology.policies.iter().enumerate() {

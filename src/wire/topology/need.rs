@@ -38,7 +38,8 @@ pub fn readers(topology: &Topology, topic: Topic) -> Vec<Reader> {
         let asked = kept(Topic::Task).unwrap_or(0).max(topology.limits.request_lifetime_ms);
         other("requests, which would be answered twice", asked);
     }
-    if let Some(progress) = kept(Topic::Progress).filter(|_| kept(topic).is_some()) {
+    let is_rebuilt_from = topic.is_read() && kept(topic).is_some();
+    if let Some(progress) = kept(Topic::Progress).filter(|_| is_rebuilt_from) {
         other("a rebuild, which begins at the first cycle in progress", progress);
     }
     readers.sort_by_key(|reader| std::cmp::Reverse(reader.length));

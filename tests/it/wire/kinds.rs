@@ -35,7 +35,7 @@ pub fn event<'a>(topic: Topic, dice: &mut Dice<'_>, text: &'a [String]) -> Optio
         Topic::Progress | Topic::DeadLetter => return None,
         Topic::Replica => Event::from(facts::replica(dice)),
         Topic::Command => Event::Output(Output::from(facts::command(dice))),
-        Topic::Counter => return None,
+        Topic::Counter | Topic::Comparison => return None,
     })
 }
 
@@ -43,7 +43,7 @@ pub fn event<'a>(topic: Topic, dice: &mut Dice<'_>, text: &'a [String]) -> Optio
 fn is_event(topic: Topic) -> bool {
     match topic.class() {
         Class::Report | Class::Request | Class::Configuration | Class::Folded => true,
-        Class::ReadBack | Class::Published => false,
+        Class::ReadBack | Class::Published | Class::Beside => false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The wire room from outside: schemas, round trips, other writers' schemas, hostile bytes.
 //! apache-avro is the reference throughout.
 
+mod comparisons;
 pub mod dice;
 pub mod facts;
 mod hostile;

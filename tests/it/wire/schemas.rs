@@ -8,6 +8,7 @@ use apache_avro::schema_compatibility::{Compatibility, SchemaCompatibility};
 use apache_avro::types::Value;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
+use yardmaster::core::comparison::{AnswerOutcome, InCharge};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{
     Band, Class, Event, FailureClass, Garbled, GrantScopeKind, PrincipalKind, QueueStatus,
@@ -49,7 +50,7 @@ fn fields(schema: &Schema, each: &mut impl FnMut(&str, &RecordField)) {
 
 #[test]
 fn every_field_is_documented_with_its_unit() {
-    const UNITS: [&str; 15] = [
+    const UNITS: [&str; 16] = [
         "ms since 1970",
         "count",
         "bytes",
@@ -58,6 +59,7 @@ fn every_field_is_documented_with_its_unit() {
         "kB/s",
         " s;",
         "; s.",
+        "; ms.",
         "%",
         "ores",
         "unit",
@@ -173,7 +175,7 @@ const PILOTS: [&str; 6] =
 #[test]
 fn symbols_stand_in_the_order_of_the_core() {
     let mut found = Vec::new();
-    for topic in Topic::read() {
+    for topic in Topic::read().chain([Topic::Comparison]) {
         fields(schema(topic), &mut |_, field| {
             let branch = match &field.schema {
                 Schema::Union(union) => &union.variants()[1],
@@ -206,6 +208,8 @@ fn symbols_stand_in_the_order_of_the_core() {
     stands(Topic::Task, "ram_unit", &["mb", "mb_per_core"]);
     stands(Topic::Task, "full_chain", &["no", "only", "require", "capable"]);
     stands(Topic::Outcome, "kind", &["accepted", "refused", "failed", "expired"]);
+    stands(Topic::Comparison, "in_charge", &InCharge::ALL.map(InCharge::name));
+    stands(Topic::Comparison, "outcome", &AnswerOutcome::ALL.map(AnswerOutcome::name));
     stands(Topic::Outcome, "about", &["decision", "command"]);
     stands(Topic::Command, "kind", &CommandKind::ALL.map(CommandKind::name));
     stands(Topic::Queue, "status", &QueueStatus::ALL.map(QueueStatus::name));
@@ -260,6 +264,10 @@ fn every_example_survives_the_round_trip() {
             match &event {
                 Event::Garbled(Garbled::WrongSchema) if topic == Topic::Progress => {
                     record::write_progress(&mut out, &codec.read_progress(&bytes).expect(name));
+                }
+                Event::Garbled(Garbled::WrongSchema) if topic == Topic::Comparison => {
+                    let read = codec.read_comparison(&bytes).expect(name);
+                    record::write_comparison(&mut out, &read);
                 }
                 Event::Garbled(Garbled::WrongSchema) => continue, // No event of the core yet.
                 event => out = encoded(event),

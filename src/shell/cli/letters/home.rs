@@ -33,7 +33,7 @@ impl Home {
             topic.name() == origin.topic || read.topology.topic(**topic).name == origin.topic
         });
         match ours {
-            Some(topic) if !topic.is_own() => {
+            Some(topic) if topic.is_read() && !topic.is_own() => {
                 Ok(Home { source: None, lane: Lane::new(*topic, origin.partition) })
             }
             None if read.topology.intake.sources.contains_key(&origin.topic) => Ok(Home {

@@ -1,0 +1,20 @@
+//! Requests that were answered twice: by Yardmaster, and by the broker that the system which asks
+//! has of its own. What a client writes of each, and in what the two answers agree. Nothing is
+//! decided by it.
+
+mod agreement;
+mod figures;
+mod record;
+mod tally;
+mod times;
+
+pub use agreement::{Agreement, Measure, Refusal, overlap, refusals};
+pub use figures::{DIFFERS_BEYOND, FiguresSeen, Gap, figures_of, gaps};
+pub use record::{Answer, AnswerOutcome, Chosen, Comparison, Figures, InCharge, Rejected, Side};
+pub use tally::{
+    ByReason, FiguresCount, GapSum, Group, OutcomePair, Outcomes, PerAnswer, Tally, plain_reason,
+};
+pub use times::Times;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! What comparisons are grouped by.
+
+use crate::core::comparison::{Comparison, Side, refusals};
+use clap::ValueEnum;
+use std::collections::BTreeSet;
+
+/// Stands for a name that the client did not give.
+const UNKNOWN: &str = "-";
+
+/// What comparisons are grouped by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub(super) enum By {
+    /// Leaf share of the task.
+    Gshare,
+    /// Queues for production or analysis.
+    QueueType,
+    /// Filter by which a side rejected a queue that the other chose: only comparisons with such a
+    /// filter, and each in the group of every one.
+    Filter,
+    /// Queue that comes first: only comparisons in which a side assigns, in the groups of both
+    /// sides' queues.
+    Queue,
+    /// Production source label.
+    Label,
+    /// Resource type of the task.
+    ResourceType,
+}
+
+impl By {
+    /// Its name on the command line.
+    pub fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// The groups that a comparison is in.
+    pub fn groups(self, comparison: &Comparison) -> BTreeSet<String> {
+        let one =
+            |name: &str| BTreeSet::from([if name.is_empty() { UNKNOWN } else { name }.to_owned()]);
+        match self {
+            By::Gshare => one(&comparison.gshare),
+            By::QueueType => one(&comparison.queue_type),
+            By::Label => one(&comparison.label),
+            By::ResourceType => one(&comparison.resource_type),
+            By::Queue => {
+                let first = |side: Side| comparison.of(side).first().map(str::to_owned);
+                Side::ALL.into_iter().filter_map(first).collect()
+            }
+            By::Filter => {
+                let found = refusals(comparison);
+                let filter = |it: &crate::core::comparison::Refusal<'_>| {
+                    it.fate.map(|fate| format!("{}: {}", it.by.name(), fate.filter))
+                };
+                found.iter().filter_map(filter).collect()
+            }
+        }
+    }
+}
