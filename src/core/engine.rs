@@ -5,10 +5,15 @@
 //! whether a waiting request wakes depends on the state at the cut, not on how that came to be.
 //! What is remembered here beside the state only shows what need not be evaluated again.
 
+mod again;
+
+pub use again::{Again, Rules};
+
 use crate::core::command::CommandRule;
 use crate::core::cut::{Lane, Topic};
 use crate::core::event::{Event, Task};
 use crate::core::govern::CommandEvaluation;
+use crate::core::judge::alternative::Alternative;
 use crate::core::judge::judging::Judging;
 use crate::core::judge::policies::Policies;
 use crate::core::judge::pool::PoolJudging;
@@ -38,6 +43,8 @@ pub struct Engine {
     grid: Grid,
     /// What answers slot offers, where a policy does.
     pool: Option<PoolJudging>,
+    /// Rules that are asked beside the policies, where there are any.
+    alternative: Option<Alternative>,
     /// Work that remains at nuclei; kept where a policy judges nuclei.
     work: WorkTable,
     requests: Requests,
@@ -62,6 +69,7 @@ impl Engine {
             state,
             requests: Requests::new(&policies),
             pool: PoolJudging::of(&policies),
+            alternative: None,
             policies,
             grid: Grid::default(),
             work: WorkTable::default(),
@@ -133,6 +141,9 @@ impl Engine {
         if let Some(pool) = &mut self.pool {
             pool.forget();
         }
+        if let Some(alternative) = &mut self.alternative {
+            alternative.forget();
+        }
     }
 
     /// Takes up what changed up to the cut that was just closed: which requests are ready, which
@@ -165,6 +176,7 @@ impl Engine {
             policies,
             grid,
             pool,
+            alternative,
             work,
             requests,
             throttle_evaluation,
@@ -180,10 +192,14 @@ impl Engine {
             work.note_shares();
         }
         grid.update(state, is_cold);
+        let is_configured = is_cold || state.touched.queues || state.touched.settings;
+        if let Some(alternative) = alternative {
+            alternative.begin_cut(state, is_configured, is_cold);
+        }
         if let Some(pool) = pool {
             pool.begin_cut(state, policies, is_cold);
         }
-        if is_cold || state.touched.queues || state.touched.settings {
+        if is_configured {
             policies.reset();
             requests.begin_configuration(grid.world());
         }
@@ -300,6 +316,9 @@ impl Engine {
     /// Folds an output of this cycle, or of one that was read back.
     pub fn fold_output(&mut self, output: &Output) {
         self.state.fold_output(output);
+        if let Some(alternative) = &mut self.alternative {
+            alternative.note_output(&mut self.state);
+        }
         if let Some(pool) = &mut self.pool {
             pool.note_output(&mut self.state);
         }

@@ -7,6 +7,7 @@ pub mod content;
 pub mod copy;
 pub mod cut;
 pub mod dice;
+pub mod difference;
 pub mod draw;
 pub mod engine;
 pub mod event;

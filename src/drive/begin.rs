@@ -83,6 +83,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             is_other_key: false,
             was_unread: false,
             is_cut_off: false,
+            alternative: None,
             config,
         };
         drive.report.notices.append(&mut drive.keeper.notices);
@@ -135,6 +136,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.compact_after = epoch_config.compact_after;
         self.epoch_hash = hash_of(&text);
         self.engine = Engine::new(state, epoch_config.policies);
+        if let Some(alternative) = &self.alternative {
+            self.engine.set_alternative(alternative.policies());
+        }
         self.epoch_text = text;
         Ok(())
     }

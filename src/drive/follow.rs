@@ -297,9 +297,15 @@ impl<L: Log, S: Store> Drive<L, S> {
         };
         self.engine.state.close(&closing);
         let published = self.own.take_outputs(&progress, self.config.verify);
-        if self.config.verify && !begins {
-            self.verify(&progress, published);
-        } else {
+        let left = match begins {
+            true => Some(published),
+            false if self.config.verify => {
+                self.verify(&progress, published);
+                None
+            }
+            false => self.judge_beside(&progress, published),
+        };
+        if let Some(published) = left {
             published.into_iter().for_each(|published| self.take_output(published));
             self.engine.pass();
         }

@@ -5,6 +5,7 @@
 //! follows. Taking the lead fences the leader before. On any failure: stop; starting again is
 //! the one way to recover, so it is the tested one.
 
+pub mod alternative;
 mod begin;
 pub mod checkpoint;
 pub mod counters;
@@ -176,6 +177,8 @@ pub struct Drive<L: Log, S: Store> {
     /// Names at the start: those of live records. And checkpoints that were made by then.
     names_at_start: usize,
     made_at_start: u64,
+    /// Other rules that are asked beside those of the log.
+    alternative: Option<Box<alternative::Alternative>>,
 }
 
 /// What a process does now.

@@ -89,7 +89,7 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// All of a published output, whatever version of its schema it was written with. Folding
     /// needed only part of it.
-    fn whole(&mut self, published: &ReadOutput) -> Option<Output> {
+    pub(super) fn whole(&mut self, published: &ReadOutput) -> Option<Output> {
         let (topic, all) = (published.output.topic(), Some(published.bytes.as_slice()));
         match self.own.codec.read(topic, None, all, &mut self.arena) {
             Event::Output(output) => Some(output),

@@ -55,6 +55,8 @@ mod logs;
 #[cfg(feature = "shell")]
 mod nordugrid;
 #[cfg(feature = "shell")]
+mod other_rules;
+#[cfg(feature = "shell")]
 mod output;
 mod own_kind;
 #[cfg(feature = "shell")]

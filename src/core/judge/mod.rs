@@ -1,6 +1,7 @@
 //! How one case is judged: candidates with their figures, the configuration as judging wants it,
 //! and the way from a request to its answer. It may name the state and policies.
 
+pub(in crate::core) mod alternative;
 mod assign;
 pub(in crate::core) mod caches;
 mod decide;

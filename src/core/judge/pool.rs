@@ -2,6 +2,7 @@
 //! Derived from the state, brought up to date by what it notes as touched (spec cms-nordugrid
 //! Part A).
 
+mod again;
 mod answer;
 mod cut;
 mod facts;
@@ -20,6 +21,7 @@ use crate::core::state::pool::{PoolJob, PoolTouched, PoolWorkflowRecord};
 use crate::core::state::{NamedTable, State};
 use crate::core::topic::Topic;
 use crate::core::unit::SECOND;
+pub(in crate::core) use again::Asked;
 use cut::PoolCut;
 pub(in crate::core) use judging::PoolJudging;
 use std::collections::{BTreeMap, BTreeSet};

@@ -27,22 +27,7 @@ impl AsOf {
     /// # Errors
     /// With both ends of the log, if the moment does not lie between them.
     pub fn find(log: &mut AnyLog, domain: &str, when: Millis) -> anyhow::Result<AsOf> {
-        let mut cycles: Vec<AsOf> = Vec::new();
-        let mut repairs = NowRepairs::default();
-        records(log, Topic::Progress, u64::MAX, |codec, value| {
-            let progress = value.and_then(|value| codec.read_progress(value).ok());
-            let Some(progress) = progress.filter(|it| it.domain == domain) else { return };
-            repairs.learn(progress.number, &progress.now_repairs);
-            // Nothing is known of the state before the first full cut.
-            if !cycles.is_empty() || progress.full {
-                cycles.push(AsOf { cycle: progress.number, now: progress.now });
-            }
-        })?;
-        for it in &mut cycles {
-            it.now = repairs.now_of(it.cycle, it.now);
-        }
-        // A new log begins with a cycle before any time is known.
-        cycles.retain(|it| it.now > 0);
+        let cycles = cycles(log, domain)?;
         let ends = cycles.first().zip(cycles.iter().max_by_key(|it| it.cycle));
         let Some((first, last)) = ends else {
             return Err(Usage("--at: the log has no cycle".to_owned()).into());
@@ -63,6 +48,38 @@ impl AsOf {
     pub fn report(&self) {
         eprintln!("as of cycle {}, {}", self.cycle, iso(self.now));
     }
+}
+
+/// The `now` of the first cycle of a log and of its last; `None`: it has no cycle.
+///
+/// # Errors
+/// The log cannot be read.
+pub fn ends(log_args: &LogArgs, read: &Read) -> anyhow::Result<Option<[Millis; 2]>> {
+    let mut log = log_args.log(&read.topology, Mode::Read)?;
+    let cycles = cycles(&mut log, &read.topology.domain)?;
+    let last = cycles.iter().max_by_key(|it| it.cycle);
+    Ok(cycles.first().zip(last).map(|(first, last)| [first.now, last.now]))
+}
+
+/// The cycles of a log from its first full cut on, each with the `now` that it is counted at.
+fn cycles(log: &mut AnyLog, domain: &str) -> anyhow::Result<Vec<AsOf>> {
+    let mut cycles: Vec<AsOf> = Vec::new();
+    let mut repairs = NowRepairs::default();
+    records(log, Topic::Progress, u64::MAX, |codec, value| {
+        let progress = value.and_then(|value| codec.read_progress(value).ok());
+        let Some(progress) = progress.filter(|it| it.domain == domain) else { return };
+        repairs.learn(progress.number, &progress.now_repairs);
+        // Nothing is known of the state before the first full cut.
+        if !cycles.is_empty() || progress.full {
+            cycles.push(AsOf { cycle: progress.number, now: progress.now });
+        }
+    })?;
+    for it in &mut cycles {
+        it.now = repairs.now_of(it.cycle, it.now);
+    }
+    // A new log begins with a cycle before any time is known.
+    cycles.retain(|it| it.now > 0);
+    Ok(cycles)
 }
 
 fn beyond(when: Millis, first: Millis, last: Millis) -> anyhow::Error {

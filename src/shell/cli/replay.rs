@@ -1,5 +1,8 @@
 //! `replay`: the state made again from the log.
 
+mod other_rules;
+mod report;
+
 use crate::core::state::digest::digest;
 use crate::core::unit::Millis;
 use crate::drive::port::{Log, Store};
@@ -12,23 +15,28 @@ use crate::shell::clock;
 use crate::shell::dirlog::Mode;
 use crate::shell::ports::{AnyLog, AnyStore};
 use clap::Args;
+use other_rules::OtherRules;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// Rebuilds the state, cycle by cycle, and prints the digest it reached. With --verify makes every
-/// recorded decision and throttle again and exits 1 if one differs.
+/// recorded decision and throttle again and exits 1 if one differs. With --with-topology reports
+/// what other policies would have answered: each request on its own, against the state that the
+/// recorded decisions led to. Nothing is published.
 ///
 /// Examples:
 ///   yardmaster replay --dir yard
 ///   yardmaster replay --bootstrap-server kafka:9092 --verify
+///   yardmaster replay --dir yard --with-topology new.toml --from 2026-05-01T00:00:00Z
+///     --max-changed 1%
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Replay {
     #[command(flatten)]
     log_args: LogArgs,
     /// Make every recorded decision and throttle again from its cycle, and compare byte for byte.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "with_topology")]
     verify: bool,
     /// Begin with what the store kept instead of the beginning of the log.
     #[arg(long, conflicts_with = "verify")]
@@ -36,16 +44,22 @@ pub struct Replay {
     /// Where the store lies, with --from-store.
     #[arg(long, value_name = "DIR", help_heading = "Store")]
     store: Option<PathBuf>,
+    #[command(flatten)]
+    other: OtherRules,
 }
 
 impl Replay {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = self.log_args.read()?;
+        let alternative = self.other.alternative(&self.log_args, &read)?;
         let store = match self.from_store {
             true => open_store(&self.log_args.store(self.store.as_deref(), &read.topology.domain))?,
             false => AnyStore::Nothing,
         };
+        if let Some(alternative) = alternative {
+            return self.other.run(&self.log_args, &read, store, alternative);
+        }
         let mut rebuilt = rebuild(&self.log_args, &read, store, self.verify, Until::End, |_| ())?;
         let state = rebuilt.drive.state();
         println!("cycles {}", state.number);
@@ -117,8 +131,20 @@ pub fn rebuild(
     store: AnyStore,
     verify: bool,
     until: Until,
-    mut look: impl FnMut(&Drive<AnyLog, AnyStore>),
+    look: impl FnMut(&Drive<AnyLog, AnyStore>),
 ) -> anyhow::Result<Rebuilt> {
+    let (mut rebuilt, newest) = start(log_args, read, store, verify)?;
+    rebuilt.follow(newest, until, look)?;
+    Ok(rebuilt)
+}
+
+/// Opens a log to follow it. Gives the number of its newest cycle too, for a bar; 0: none is drawn.
+fn start(
+    log_args: &LogArgs,
+    read: &Read,
+    store: AnyStore,
+    verify: bool,
+) -> anyhow::Result<(Rebuilt, u64)> {
     let mut log = log_args.log(&read.topology, Mode::Read)?;
     let newest = match progress::is_drawn() {
         true => newest(&mut log)?.map_or(0, |newest| newest.number),
@@ -133,9 +159,8 @@ pub fn rebuild(
         uptime: None,
         counters: None,
     };
-    let began = clock::stopwatch();
     let drive = Drive::start(log, store, config)?;
-    let mut rebuilt = Rebuilt {
+    let rebuilt = Rebuilt {
         drive,
         events: 0,
         decisions: 0,
@@ -146,49 +171,7 @@ pub fn rebuild(
         unread: 0,
         differences: Vec::new(),
     };
-    let mut bar = ReplayBar::new(newest);
-    let mut reported_at = began;
-    let mut idle = 0;
-    let mut at = match until {
-        Until::EndPast(number) => Some(number),
-        Until::End | Until::Moment(_) => None,
-    };
-    while idle < 3 {
-        let taken = rebuilt.drive.pump(Duration::from_millis(200))?;
-        let mut counted = match until {
-            Until::Moment(when) => rebuilt.drive.follow_until(when)?,
-            Until::End | Until::EndPast(_) => rebuilt.drive.follow_to(at.unwrap_or(u64::MAX))?,
-        };
-        let number = rebuilt.drive.state().number;
-        if let Some(wanted) = at.take_if(|wanted| number >= *wanted) {
-            if number == wanted {
-                look(&rebuilt.drive);
-            }
-            counted += rebuilt.drive.follow()?;
-        }
-        rebuilt.note();
-        bar.at(rebuilt.drive.state().number);
-        if matches!(until, Until::Moment(when) if rebuilt.drive.goes_past(when)) {
-            break;
-        }
-        let at_end = rebuilt.drive.is_at_end();
-        idle = if taken == 0 && counted == 0 && at_end { idle + 1 } else { 0 };
-        if clock::stopwatch() - reported_at > 2_000_000_000 && !progress::is_drawn() {
-            reported_at = clock::stopwatch();
-            let state = rebuilt.drive.state();
-            let newest = rebuilt.drive.newest();
-            tracing::info!(
-                "replayed {} events, cycle {} of {newest}",
-                rebuilt.events,
-                state.number
-            );
-        }
-        if at_end && taken == 0 && counted == 0 {
-            break;
-        }
-    }
-    rebuilt.seconds = (clock::stopwatch() - began) as f64 / 1e9;
-    Ok(rebuilt)
+    Ok((rebuilt, newest))
 }
 
 /// The bar of a replay: a log may begin at any cycle.
@@ -216,6 +199,59 @@ impl ReplayBar {
 }
 
 impl Rebuilt {
+    /// Follows the log. `look` sees the state with [`Until::EndPast`].
+    fn follow(
+        &mut self,
+        newest: u64,
+        until: Until,
+        mut look: impl FnMut(&Drive<AnyLog, AnyStore>),
+    ) -> anyhow::Result<()> {
+        let began = clock::stopwatch();
+        let mut bar = ReplayBar::new(newest);
+        let mut reported_at = began;
+        let mut idle = 0;
+        let mut at = match until {
+            Until::EndPast(number) => Some(number),
+            Until::End | Until::Moment(_) => None,
+        };
+        while idle < 3 {
+            let taken = self.drive.pump(Duration::from_millis(200))?;
+            let mut counted = match until {
+                Until::Moment(when) => self.drive.follow_until(when)?,
+                Until::End | Until::EndPast(_) => self.drive.follow_to(at.unwrap_or(u64::MAX))?,
+            };
+            let number = self.drive.state().number;
+            if let Some(wanted) = at.take_if(|wanted| number >= *wanted) {
+                if number == wanted {
+                    look(&self.drive);
+                }
+                counted += self.drive.follow()?;
+            }
+            self.note();
+            bar.at(self.drive.state().number);
+            if matches!(until, Until::Moment(when) if self.drive.goes_past(when)) {
+                break;
+            }
+            let at_end = self.drive.is_at_end();
+            idle = if taken == 0 && counted == 0 && at_end { idle + 1 } else { 0 };
+            if clock::stopwatch() - reported_at > 2_000_000_000 && !progress::is_drawn() {
+                reported_at = clock::stopwatch();
+                let state = self.drive.state();
+                let newest = self.drive.newest();
+                tracing::info!(
+                    "replayed {} events, cycle {} of {newest}",
+                    self.events,
+                    state.number
+                );
+            }
+            if at_end && taken == 0 && counted == 0 {
+                break;
+            }
+        }
+        self.seconds = (clock::stopwatch() - began) as f64 / 1e9;
+        Ok(())
+    }
+
     fn note(&mut self) {
         let report = self.drive.take_report();
         self.events += report.events.values().sum::<u64>();

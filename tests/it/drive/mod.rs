@@ -1,6 +1,7 @@
 //! The loop on paper: start, lead, takeover, replay, wake.
 
 mod admit;
+mod alternative;
 mod commands;
 mod counters;
 mod month;

@@ -95,12 +95,14 @@ impl Answers<'_> {
         &self,
         offer: &PoolOffer,
         made: &Assignment,
-        job_attempt: u32,
-        working_group: &str,
         refusals: &Refusals,
         number: u32,
     ) -> Decision {
         let mut decision = self.of_offer(offer, number);
+        let job = self.state.pool.jobs.of(&made.job);
+        let job_attempt = job.and_then(|job| job.state.as_ref()).map_or(0, |it| it.attempt);
+        let record = self.state.pool.workflows.of(&made.workflow);
+        let record = record.and_then(|known| known.record.as_ref());
         let numeric = made.rank.iter().filter_map(|(name, value)| match value {
             RankValue::Number(value) => Some(((*name).to_owned(), *value as f64)),
             RankValue::Text(_) => None,
@@ -108,7 +110,8 @@ impl Answers<'_> {
         let (names, factors) = numeric.unzip();
         decision.task = made.workflow.clone();
         decision.user = made.user.clone();
-        decision.working_group = working_group.to_owned();
+        decision.working_group =
+            record.map(|record| record.working_group.clone()).unwrap_or_default();
         decision.gshare = made.class.name().to_owned();
         decision.notes.extend(self.total_unknown(made));
         decision.factor_names = names;

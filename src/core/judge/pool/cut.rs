@@ -128,12 +128,7 @@ impl PoolCut {
             let open = facts::offer(known, state.now);
             let (found, refusals) = next(with.judges, pool, &open, now_s(state));
             if let Some(made) = found {
-                let job = state.pool.jobs.of(&made.job);
-                let attempt = job.and_then(|job| job.state.as_ref()).map_or(0, |it| it.attempt);
-                let record = state.pool.workflows.of(&made.workflow);
-                let record = record.and_then(|known| known.record.as_ref());
-                let group = record.map_or("", |record| record.working_group.as_str());
-                return Some(answers.assignment(known, &made, attempt, group, &refusals, number));
+                return Some(answers.assignment(known, &made, &refusals, number));
             }
             self.looked.insert(offer.clone(), view.changes);
             self.offers.pop_front();

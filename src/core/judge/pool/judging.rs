@@ -16,9 +16,9 @@ use crate::core::state::State;
 pub(in crate::core) struct PoolJudging {
     /// Which of the policies it is.
     at: usize,
-    judges: Judges,
-    settings: Settings,
-    view: PoolView,
+    pub(super) judges: Judges,
+    pub(super) settings: Settings,
+    pub(super) view: PoolView,
     cut: PoolCut,
 }
 
@@ -41,6 +41,11 @@ impl PoolJudging {
             view: PoolView::default(),
             cut: PoolCut::default(),
         })
+    }
+
+    /// Its policy.
+    pub(super) fn policy<'a>(&self, policies: &'a Policies) -> &'a Policy {
+        policies.at(self.at)
     }
 
     /// Whether a decision is one of its policy.

@@ -1,0 +1,93 @@
+//! Requests judged once more at the present cut: by the engine's own rules, or by others beside
+//! them.
+
+use super::Engine;
+use crate::core::judge::alternative::Alternative;
+use crate::core::judge::judging::Judging;
+use crate::core::judge::policies::Policies;
+use crate::core::judge::pool::{Asked, PoolJudging};
+use crate::core::output::decision::{Decision, Outcome};
+use crate::core::policy::Policy;
+
+/// By which rules is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// Those that the engine was made with.
+    Own,
+    /// Those of [`Engine::set_alternative`].
+    Alternative,
+}
+
+/// A request, or an offer of slots, that is judged once more.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Again {
+    /// A request, by its subject.
+    Request(String),
+    /// An offer of slots, by its name.
+    Offer(String),
+    /// A job of a pool that was refused, by its name.
+    Refused(String),
+}
+
+impl Engine {
+    /// Sets rules that may be asked beside the engine's own. They must be of the same kinds.
+    pub fn set_alternative(&mut self, policies: Vec<Policy>) {
+        self.alternative = Some(Alternative::new(policies));
+        self.forget_derived();
+    }
+
+    /// What a decision answers.
+    pub fn answered(&self, decision: &Decision) -> Again {
+        let subject = decision.subject.clone();
+        match &self.pool {
+            Some(pool) if pool.made(&self.policies, decision) => match decision.outcome {
+                Outcome::Reject { .. } => Again::Refused(subject),
+                Outcome::Assign(_) | Outcome::Defer { .. } => Again::Offer(subject),
+            },
+            _ => Again::Request(subject),
+        }
+    }
+
+    /// The answer to a request at the cut that was settled, after the outputs that were folded
+    /// since; nothing is changed by it. `number`: that of the judgement in its cycle. `None`:
+    /// nothing is asked, or these rules do not refuse the job.
+    pub fn judge_again(&self, again: &Again, number: u32, by: Rules) -> Option<Decision> {
+        let (policies, pool): (&Policies, Option<&PoolJudging>) = match by {
+            Rules::Own => (&self.policies, self.pool.as_ref()),
+            Rules::Alternative => {
+                let alternative = self.alternative.as_ref()?;
+                (&alternative.policies, alternative.pool.as_ref())
+            }
+        };
+        let Engine { state, grid, work, requests, .. } = self;
+        match again {
+            Again::Request(subject) => {
+                let judging = Judging { view: grid.view(state), policies, work };
+                judging.decide(subject, number, requests.no_room(state), None)
+            }
+            Again::Offer(offer) => pool?.answer(state, policies, Asked::Offer(offer), number),
+            Again::Refused(job) => pool?.answer(state, policies, Asked::Refused(job), number),
+        }
+    }
+
+    /// Whether a request is deferred, or an offer is live and has cores left.
+    pub fn is_open(&self, again: &Again) -> bool {
+        let state = &self.state;
+        match again {
+            Again::Request(subject) => self.requests.waits(subject),
+            Again::Offer(offer) => {
+                let known = state.pool.offers.of(offer);
+                known.is_some_and(|known| known.is_live(state.now) && known.cores_left() > 0)
+            }
+            Again::Refused(_) => false,
+        }
+    }
+
+    /// The requests that wait; none while that is not known.
+    pub fn waiting_requests(&self) -> Vec<Again> {
+        let open = self.open_requests().into_iter().flatten();
+        let subjects = open.map(|request| &request.subject);
+        let waiting = subjects.filter(|subject| self.requests.waits(subject));
+        waiting.map(|subject| Again::Request(subject.clone())).collect()
+    }
+}

@@ -1,0 +1,48 @@
+//! An offer, or a refused job, answered once more, whatever the order in which a cycle serves them.
+
+use super::answer::Answers;
+use super::judging::PoolJudging;
+use super::{facts, now_s};
+use crate::core::judge::policies::Policies;
+use crate::core::output::decision::Decision;
+use crate::core::policy::cms::cut::next;
+use crate::core::state::State;
+
+/// What is answered once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::core) enum Asked<'a> {
+    /// An offer, by its name.
+    Offer(&'a str),
+    /// A job that was refused, by its name.
+    Refused(&'a str),
+}
+
+impl PoolJudging {
+    /// The job that an offer would get, or that none fits; or the refusal of a job: `None` if it is
+    /// not refused. Nothing is changed by it. `number`: that of the judgement in its cycle.
+    pub(in crate::core) fn answer(
+        &self,
+        state: &State,
+        policies: &Policies,
+        asked: Asked<'_>,
+        number: u32,
+    ) -> Option<Decision> {
+        let (policy, pool) = (self.policy(policies), self.view.pool()?);
+        let answers = Answers { state, policy, settings: &self.settings, pool, notes: &[] };
+        match asked {
+            Asked::Refused(job) => {
+                let code = self.view.refused.get(job)?;
+                Some(answers.refusal(state.pool.jobs.of(job)?, code, number))
+            }
+            Asked::Offer(offer) => {
+                let known = state.pool.offers.of(offer)?;
+                let open = facts::offer(known, state.now);
+                let (found, refusals) = next(&self.judges, pool, &open, now_s(state));
+                Some(match found {
+                    Some(made) => answers.assignment(known, &made, &refusals, number),
+                    None => answers.deferral(known, &refusals, number),
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! `replay --with-topology` as a user calls it.
+
+use crate::verbs::{printed, yardmaster};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use yardmaster::wire::topology::ATLAS;
+
+/// Every file below a directory with its bytes.
+fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(files(&path)),
+            false => drop(found.insert(path.clone(), std::fs::read(&path).unwrap())),
+        }
+    }
+    found
+}
+
+/// A simulated grid's log of so many hours.
+fn simulated(dir: &Path, topology: &str, hours: &str, scale: &str) -> String {
+    let place = dir.join(topology).to_str().unwrap().to_owned();
+    let args = ["--topology", topology, "--hours", hours, "--scale", scale, "--dir", &place];
+    let (code, _, errors) =
+        printed(&yardmaster(&[&["demo", "--log", "error"], &args[..]].concat()));
+    assert_eq!(code, Some(0), "{errors}");
+    place
+}
+
+/// The report of a replay, and its exit code.
+fn compared(dir: &str, topology: &str, other: &str, more: &[&str]) -> (Option<i32>, Value) {
+    let args = ["replay", "--log", "error", "--dir", dir, "--topology", topology];
+    let rules = ["--with-topology", other, "--format", "json"];
+    let (code, report, errors) = printed(&yardmaster(&[&args, &rules[..], more].concat()));
+    (code, serde_json::from_str(&report).unwrap_or_else(|_| panic!("{report} {errors}")))
+}
+
+#[test]
+fn the_topology_of_a_log_changes_nothing_over_it_and_no_byte_is_written() {
+    let dir = TempDir::new().unwrap();
+    for (topology, hours, scale) in
+        [("atlas", "3", "0.004"), ("nordugrid", "1", "0.001"), ("cms", "1", "0.001")]
+    {
+        let log = simulated(dir.path(), topology, hours, scale);
+        let before = files(Path::new(&log));
+        let (code, report) = compared(&log, topology, topology, &["--max-changed", "0%"]);
+        assert_eq!(code, Some(0), "{report:#}");
+        assert_eq!(files(Path::new(&log)), before, "{topology}");
+        let asked = report["requests"]["compared"].as_u64().unwrap();
+        assert!(asked > 20, "{topology}: {report:#}");
+        assert_eq!(report["requests"]["by_change"]["same"], asked, "{topology}: {report:#}");
+        for none in ["assigned_earlier", "not_made_again", "strays", "of_repaired_cycles"] {
+            assert_eq!(report[none], 0, "{topology} {none}: {report:#}");
+        }
+        assert_eq!(report["changed"].as_array().map(Vec::len), Some(0), "{topology}");
+        let of = |it: &Value| (it["recorded"].clone(), it["other"].clone());
+        for filter in report["filters"].as_array().unwrap() {
+            let (recorded, other) = of(filter);
+            assert_eq!(recorded, other, "{topology} {filter}");
+        }
+    }
+}
+
+#[test]
+fn changed_rules_are_reported_and_decide_the_exit_code() {
+    let dir = TempDir::new().unwrap();
+    let log = simulated(dir.path(), "atlas", "1", "0.02");
+    let new = dir.path().join("new.toml").to_str().unwrap().to_owned();
+    let text = ATLAS.replace("room_per_running = 0.5", "room_per_running = 0.1");
+    assert_ne!(text, ATLAS);
+    std::fs::write(&new, text.replace("\nbatch_records = 10_000", "\nbatch_records = 900"))
+        .unwrap();
+    let (code, report) = compared(&log, "atlas", &new, &["--show", "3"]);
+    assert_eq!(code, Some(0), "no bound, no failure: {report:#}");
+    let changed = report["changed_percent"].as_f64().unwrap();
+    assert!(changed > 0.0, "{report:#}");
+    let shown = report["changed"].as_array().unwrap();
+    assert!((1..=3).contains(&shown.len()), "{report:#}");
+    let room = report["filters"].as_array().unwrap().iter().find(|it| it["filter"] == "room");
+    let room = room.unwrap_or_else(|| panic!("{report:#}"));
+    assert!(room["other"].as_u64() > room["recorded"].as_u64(), "{room}");
+    let (code, _) = compared(&log, "atlas", &new, &["--max-changed", "100%"]);
+    assert_eq!(code, Some(0));
+    let (code, _) = compared(&log, "atlas", &new, &["--max-changed", "0"]);
+    assert_eq!(code, Some(1));
+    let args = ["replay", "--log", "error", "--dir", &log, "--with-topology", &new];
+    let (code, text, errors) = printed(&yardmaster(&args));
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(errors.contains("limits.batch_records differs"), "{errors}");
+    for part in ["changed ", "candidates rejected by filter:", "what each queue gets:"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let request = shown[0]["recorded"]["subject"].as_str().unwrap();
+    assert!(text.contains(&format!("  {request}:")) && text.contains("    recorded  "), "{text}");
+    is_refused_with_its_remedy(dir.path(), &log);
+}
+
+fn is_refused_with_its_remedy(dir: &Path, log: &str) {
+    let new = dir.join("wrong.toml").to_str().unwrap().to_owned();
+    let with = |text: &str, more: &[&str]| {
+        std::fs::write(&new, text).unwrap();
+        let args = ["replay", "--dir", log, "--with-topology", &new];
+        let (code, out, errors) = printed(&yardmaster(&[&args[..], more].concat()));
+        assert_eq!((code, out.as_str()), (Some(2), ""), "{errors}");
+        errors
+    };
+    let broken = with(&ATLAS.replace("room_per_running = 0.5", "room_per_runing = 0.5"), &[]);
+    assert!(broken.contains("room_per_runing") && broken.contains("wrong.toml:"), "{broken}");
+    let other = with(&ATLAS.replace("domain = \"atlas\"", "domain = \"belle\""), &[]);
+    assert!(other.contains("belle") && other.contains("same domain"), "{other}");
+    let topics = ATLAS.replace("[topics.job-state]", "[topics.job-state]\nname = \"other\"");
+    assert_ne!(topics, ATLAS);
+    assert!(with(&topics, &[]).contains("[topics]"));
+    let late = with(ATLAS, &["--from", "2031-01-01T00:00:00Z"]);
+    assert!(late.contains("2031-01-01T00:00:00Z") && late.contains("2025-10-14"), "{late}");
+    let share = with(ATLAS, &["--max-changed", "some"]);
+    assert!(share.contains("percentage from 0 to 100"), "{share}");
+    let both = with(ATLAS, &["--verify"]);
+    assert!(both.contains("--verify"), "{both}");
+    let (code, _, errors) = printed(&yardmaster(&["replay", "--dir", log, "--from", "1"]));
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("--with-topology"), "{errors}");
+}
