@@ -9,7 +9,7 @@ from typing import Any
 
 from pandajedi.jedicore.ThreadUtils import MapWithLock
 from pandajedi.jediorder.JobBroker import JobBroker
-from standin import Standin
+from standin import Standin, make_topics
 from world import DdmInterface, TaskBuffer
 
 from yardmaster_jedi import process
@@ -19,7 +19,7 @@ _numbers = itertools.count()
 
 TEMPLATE = """\
 bootstrap_servers = "{bootstrap}"
-domain = "atlas"
+domain = "{domain}"
 [topics]
 task = "{prefix}.task"
 decision = "{prefix}.decision"
@@ -47,17 +47,23 @@ class Place:
     ddm: DdmInterface = field(default_factory=DdmInterface)
 
     def __post_init__(self) -> None:
-        self.prefix = f"jedi-{os.getpid()}-{time.time_ns()}-{next(_numbers)}"
-        names = ("task", "decision", "outcome", "comparison")
-        self.topics = Topics(**{name: f"{self.prefix}.{name}" for name in names})
-        self.standin = Standin(self.bootstrap, self.topics)
+        self.prepare()
         self.file = self.folder / "jedi.toml"
         os.environ[FILE_VARIABLE] = str(self.file)
         process._forget_parent()
 
+    def prepare(self) -> None:
+        """Topics, and who answers on them."""
+        self.prefix = f"jedi-{os.getpid()}-{time.time_ns()}-{next(_numbers)}"
+        names = ("task", "decision", "outcome", "comparison")
+        self.topics = Topics(**{name: f"{self.prefix}.{name}" for name in names})
+        make_topics(self.bootstrap, vars(self.topics).values())
+        self.standin = Standin(self.bootstrap, self.topics)
+
     def configure(self, mode: str = "lead", rules: str = "", **more: Any) -> None:
         values = {
             "bootstrap": self.bootstrap,
+            "domain": "atlas",
             "prefix": self.prefix,
             "connect_s": 5,
             "answer_s": 10,

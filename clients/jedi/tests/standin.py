@@ -4,7 +4,7 @@ import hashlib
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,7 +66,6 @@ class Standin:
     comparisons: list[Record] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        make_topics(self.bootstrap, self.topics)
         self.producer = Producer({"bootstrap.servers": self.bootstrap, "linger.ms": 0})
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._run, daemon=True)
@@ -121,9 +120,8 @@ class Standin:
         self.thread.join(10)
 
 
-def make_topics(bootstrap: str, topics: Topics) -> None:
+def make_topics(bootstrap: str, names: Iterable[str]) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    names = [topics.task, topics.decision, topics.outcome, topics.comparison]
     # librdkafka's mock makes them when they are first asked for, and cannot make them otherwise.
     if os.environ.get("YARDMASTER_TEST_KAFKA"):
         for future in admin.create_topics([NewTopic(name, 2, 1) for name in names]).values():

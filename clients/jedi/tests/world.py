@@ -8,7 +8,7 @@ from collections import Counter
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from pandajedi.jedicore import Interaction
+from pandajedi.jedicore import Interaction, ThreadUtils
 from pandajedi.jedicore.MsgWrapper import MsgWrapper
 from pandajedi.jediddm import AtlasDDMClient
 from pandaserver.brokerage.SiteMapper import SiteMapper
@@ -27,6 +27,8 @@ QUEUES = {"SYNTH_ALPHA": "NUC", "SYNTH_BETA": "BETA_SITE", "SYNTH_GAMMA": "GAMMA
 """Queue, and its site."""
 
 # PanDA's brokers send their logs and messages to servers; there are none here.
+# Its factory for task brokers starts a thread that never ends.
+ThreadUtils.ZombieCleaner.run = lambda _: None
 MsgWrapper.sendMsg = lambda *_, **__: None
 Client.uploadLog = lambda *_, **__: (1, "there is no server")
 

@@ -90,24 +90,32 @@ class Connection:
         for thread in self._threads:
             thread.start()
 
+    def topics(self) -> dict[str, int]:
+        """How many partitions each topic has; `UnavailableError` names one that is not there."""
+        until = time.monotonic() + self.config.timeouts.connect_s
+        names = vars(self.config.topics).values()
+        return {name: len(self._partitions(name, until)) for name in names}
+
     def _ends(self, until: float) -> list[TopicPartition]:
         """The end of each partition that is read."""
         topics = self.config.topics
         ends = []
         for topic in (topics.decision, topics.task):
-            metadata = self._bounded(until, partial(self._topics, topic))
-            found = metadata.topics.get(topic)
-            if found is None or found.error is not None or not found.partitions:
-                why = "is not there" if found is None else str(found.error)
-                raise UnavailableError(
-                    f"topic {topic} at {self.config.bootstrap_servers}: {why}; "
-                    "`yardmaster topology apply` makes it"
-                )
-            for number in found.partitions:
+            for number in self._partitions(topic, until):
                 at = TopicPartition(topic, number)
                 _, end = self._bounded(until, partial(self._consumer.get_watermark_offsets, at))
                 ends.append(TopicPartition(topic, number, end))
         return ends
+
+    def _partitions(self, topic: str, until: float) -> list[int]:
+        found = self._bounded(until, partial(self._topics, topic)).topics.get(topic)
+        if found is None or found.error is not None or not found.partitions:
+            why = "is not there" if found is None else str(found.error)
+            raise UnavailableError(
+                f"topic {topic} at {self.config.bootstrap_servers}: {why}; "
+                "`yardmaster topology apply` makes it"
+            )
+        return list(found.partitions)
 
     def _topics(self, topic: str, timeout_s: float) -> Any:
         return self._consumer.list_topics(topic, timeout_s)

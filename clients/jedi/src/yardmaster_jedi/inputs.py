@@ -37,7 +37,8 @@ def millis_of(moment: Any) -> int:
     """A time of PanDA, which is UTC without a zone, as ms since 1970; 0 for none."""
     if moment is None:
         return 0
-    return int(round(moment.replace(tzinfo=datetime.UTC).timestamp() * 1000))
+    since_1970: float = moment.replace(tzinfo=datetime.UTC).timestamp()
+    return round(since_1970 * 1000)
 
 
 def job_input(task: Any, chunk: Any, ddm: Any, tapes: "Tapes", looking: Looking) -> Record:
