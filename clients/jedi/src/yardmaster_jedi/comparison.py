@@ -1,0 +1,82 @@
+"""Both answers to a request as a `comparison` record."""
+
+from typing import Any
+
+from yardmaster_jedi.codec import Record
+from yardmaster_jedi.connection import now_millis
+
+FATES_MAX = 200
+FIGURES_MAX = 200
+
+ABSENT: Record = {"outcome": "absent"}
+
+
+def comparison(
+    request: Record, brokerage: str, in_charge: str, yardmaster: Record, other: Record
+) -> Record:
+    """The record; `in_charge` is the side whose answer was carried out."""
+    same = ("domain", "subject", "attempt", "task", "policy", "gshare", "resource_type", "label")
+    return {
+        **{name: request[name] for name in same},
+        "queue_type": "analysis" if brokerage == "analysis" else "production",
+        "asked_at": request["asked_at"],
+        "compared_at": now_millis(),
+        "in_charge": in_charge,
+        "yardmaster": first_what_matters(yardmaster, other),
+        "other": first_what_matters(other, yardmaster),
+    }
+
+
+def yardmaster_answer(decision: Record | None, took_ms: int) -> Record:
+    """Yardmaster's side; `took_ms` from the question to its answer."""
+    if decision is None:
+        return {**ABSENT, "took_ms": took_ms}
+    ranked = decision["ranked"]
+    return {
+        "outcome": decision["outcome"],
+        "reason": reason_of(decision),
+        "took_ms": took_ms,
+        "queues": [{name: it[name] for name in ("queue", "weight", "jobs")} for it in ranked],
+        "fates": [
+            {name: it[name] for name in ("queue", "filter", "reason")} for it in _out(decision)
+        ],
+        "figures": [_figures(it, decision["factor_names"]) for it in ranked],
+        "notes": list(decision["notes"]),
+    }
+
+
+def reason_of(decision: Record) -> str:
+    """Why a decision assigns nothing: its reason, or how many queues each filter rejected."""
+    if decision["outcome"] == "assign":
+        return ""
+    counts = " ".join(f"{it['filter']}:{it['rejected']}" for it in decision["counts"])
+    return " ".join(part for part in (decision["reason"], counts) if part)
+
+
+def first_what_matters(side: Record, other: Record) -> Record:
+    """A side with its fates in bounds: those of queues that the other side chose come first."""
+    chosen = {it["queue"] for it in other.get("queues", [])}
+    fates = sorted(side.get("fates", []), key=lambda it: it["queue"] not in chosen)
+    figures = side.get("figures", [])
+    return {**side, "fates": fates[:FATES_MAX], "figures": figures[:FIGURES_MAX]}
+
+
+def _out(decision: Record) -> list[Record]:
+    """Rejected queues; in a repeated deferral an empty filter marks one that no longer is."""
+    return [it for it in decision["fates"] if it["filter"]]
+
+
+def _figures(ranked: Record, names: list[str]) -> Record:
+    """What a decision shows of a queue that it chose: figures of its weight, by their names."""
+    shown = dict(zip(names, ranked["factors"], strict=False))
+
+    def figure(*among: str) -> int | None:
+        return next((int(shown[name]) for name in among if name in shown), None)
+
+    figures: dict[str, Any] = {
+        "queue": ranked["queue"],
+        "running": figure("running", "running.running", "R"),
+        "queued": figure("queued", "basic.queued"),
+        "pilots": None,
+    }
+    return figures

@@ -1,0 +1,91 @@
+"""What PanDA's own broker did: its answer, and why it skipped which queues, for comparison."""
+
+import logging
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pandajedi.jedicore import Interaction
+
+from yardmaster_jedi.codec import Record
+
+FATES_MAX = 200
+REASON_LENGTH_MAX = 200
+
+_SKIPPED = re.compile(r"skip (?:site|nucleus)=(\S+)\s+(.*?)\s*criteria=-(\S+)")
+
+
+class Skips(logging.Handler):
+    """Collects "skip site=... criteria=-..." of one task from the log of PanDA's brokers, the only
+    place where they give their reasons."""
+
+    def __init__(self, task: Any) -> None:
+        super().__init__(logging.INFO)
+        self.mark = re.compile(rf"jediTaskID={task.jediTaskID}\b")
+        self.fates: dict[str, Record] = {}
+        self._taking = threading.Lock()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Takes in one line of the log."""
+        text = record.getMessage()
+        if not self.mark.search(text) or (found := _SKIPPED.search(text)) is None:
+            return
+        queue, reason, filter_ = found.groups()
+        with self._taking:
+            if len(self.fates) < FATES_MAX:
+                fate = {"queue": queue, "filter": filter_, "reason": reason[:REASON_LENGTH_MAX]}
+                self.fates.setdefault(queue, fate)
+
+
+@contextmanager
+def watching(module: Any, task: Any) -> Iterator[Skips]:
+    """Collects what a broker of PanDA's, in this module, skips for this task meanwhile."""
+    skips = Skips(task)
+    log: logging.Logger = module.logger
+    log.addHandler(skips)
+    try:
+        yield skips
+    finally:
+        log.removeHandler(skips)
+
+
+def job_answer(status: Any, chunk: Any, error: str, skips: Skips, took_ms: int) -> Record:
+    """The answer of PanDA's broker to a request for jobs, as a side of a comparison."""
+    candidates = sorted(chunk.siteCandidates.values(), key=lambda it: -it.weight)
+    queues = [{"queue": it.siteName, "weight": float(it.weight)} for it in candidates]
+    figures = [
+        {"queue": it.siteName, "running": _whole(it.nRunningJobs), "queued": _whole(it.nQueuedJobs)}
+        for it in candidates
+    ]
+    is_assigned = status == Interaction.SC_SUCCEEDED
+    return {
+        "outcome": "assign" if is_assigned else outcome_of(status),
+        "reason": "" if is_assigned else error[:REASON_LENGTH_MAX],
+        "took_ms": took_ms,
+        "queues": queues if is_assigned else [],
+        "fates": list(skips.fates.values()),
+        "figures": figures,
+    }
+
+
+def outcome_of(status: Any) -> str:
+    """A status of PanDA's brokers that is no success: a task without candidates is tried again,
+    as one that is deferred; only a fatal status ends that."""
+    return "reject" if status == Interaction.SC_FATAL else "defer"
+
+
+def nucleus_answer(nucleus: str | None, error: str, skips: Skips, took_ms: int) -> Record:
+    """The answer of PanDA's task broker, as a side of a comparison: the nucleus that it wrote."""
+    return {
+        "outcome": "defer" if nucleus is None else "assign",
+        "reason": error[:REASON_LENGTH_MAX] if nucleus is None else "",
+        "took_ms": took_ms,
+        "queues": [] if nucleus is None else [{"queue": nucleus}],
+        "fates": list(skips.fates.values()),
+    }
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None else int(value)

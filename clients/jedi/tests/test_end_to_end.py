@@ -1,0 +1,140 @@
+"""JEDI's own factories and a running Yardmaster, on a real Kafka.
+
+YARDMASTER_TEST_BINARY is the program, YARDMASTER_TEST_KAFKA a broker; without both this is left
+out.
+"""
+
+import os
+import statistics
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pandajedi.jedicore import Interaction
+from place import Place
+from standin import Standin, make_topics, wait_for
+from test_task_broker import inputs, nuclei, run
+from world import FakeRucio, chunk_of
+from yard import Yard
+
+from yardmaster_jedi import process
+from yardmaster_jedi.config import Topics
+
+BINARY = os.environ.get("YARDMASTER_TEST_BINARY", "")
+KAFKA = os.environ.get("YARDMASTER_TEST_KAFKA", "")
+
+pytestmark = pytest.mark.skipif(
+    not (BINARY and KAFKA),
+    reason="YARDMASTER_TEST_BINARY and YARDMASTER_TEST_KAFKA name no program or no Kafka",
+)
+
+MEASURED = 100
+P50_MAX_S = 0.05
+
+
+class Real(Place):
+    """A place whose topics are those of a running Yardmaster."""
+
+    def prepare(self) -> None:
+        self.yard = Yard(self.folder, BINARY, self.bootstrap)
+        self.prefix = self.yard.prefix
+        names = ("task", "decision", "outcome", "comparison")
+        self.topics = Topics(**{name: f"{self.prefix}.{name}" for name in names})
+        make_topics(self.bootstrap, [self.topics.comparison])
+        self.standin = Standin(self.bootstrap, self.topics)  # reads, and answers nothing
+
+    def decision_of(self, task: str) -> dict[str, Any]:
+        """The newest decision on a task that this process has read."""
+        known = process.current().connection().answers._subjects
+        [found] = [it for subject, it in known.items() if subject.startswith(f"{task}/")]
+        assert found.decision is not None
+        return found.decision
+
+    def close(self) -> None:
+        super().close()
+        self.yard.stop()
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Real]:
+    made = Real(tmp_path_factory.mktemp("real"), KAFKA)
+    yield made
+    made.close()
+
+
+@pytest.fixture(autouse=True)
+def led(real: Real) -> None:
+    real.configure(domain=real.prefix, answer_s=30)
+
+
+def decided(real: Real, chunk: Any) -> Any:
+    status = real.run(chunk)
+    log = real.yard.log.read_text()
+    assert status == Interaction.SC_SUCCEEDED, f"{chunk.taskSpec.errorDialog}\n{log}"
+    return chunk
+
+
+def test_production_jobs(real: Real) -> None:
+    chunk = decided(real, chunk_of(9001))
+    jobs = {name: it.weight for name, it in chunk.siteCandidates.items()}
+    assert sum(weight for weight in jobs.values() if weight >= 1) == 20
+    drawn, _ = chunk.getOneSiteCandidate(5, get_msg=True)
+    assert drawn.siteName in jobs
+    alpha = chunk.getSiteCandidate("SYNTH_ALPHA")
+    assert len(alpha.localDiskFiles) == 20 and alpha.nQueuedJobs == 0
+    explained = real.yard.verb("explain", "9001")
+    assert "SYNTH_ALPHA" in explained
+
+
+def test_analysis_jobs(real: Real) -> None:
+    chunk = decided(real, chunk_of(9101, "user"))
+    assert sum(it.weight for it in chunk.siteCandidates.values() if it.weight >= 1) == 20
+    assert len(chunk.getSiteCandidate("SYNTH_ALPHA").localDiskFiles) == 20
+    assert real.decision_of("9101")["policy"] == "analysis-job"
+
+
+def test_nuclei_of_tasks(real: Real) -> None:
+    real.task_buffer.nuclei.clear()
+    assert run(real, inputs(*range(9201, 9206))) == Interaction.SC_SUCCEEDED
+    found = nuclei(real)
+    assert sorted(found) == list(range(9201, 9206))
+    assert set(found.values()) <= {"NUC", "BETA_SITE"}
+    assert real.decision_of("9201")["nucleus"] == found[9201]
+
+
+def test_a_deferral_becomes_an_assignment_that_is_taken(real: Real) -> None:
+    """All queues go offline, and come back."""
+    real.yard.set_status("offline")
+    chunk = chunk_of(9251, files=2)
+    wait_for(lambda: real.run(chunk) == Interaction.SC_WAITING or chunk.siteCandidates.clear())
+    first = real.decision_of("9251")
+    real.yard.set_status("online")
+    wait_for(lambda: real.decision_of("9251")["outcome"] == "assign", 60)
+    assert real.run(chunk) == Interaction.SC_SUCCEEDED and chunk.siteCandidates
+    taken = real.decision_of("9251")
+    assert (taken["attempt"], taken["ordinal"] > 1) == (first["attempt"], True)
+
+
+def test_shadow_gives_up_what_is_reserved(real: Real) -> None:
+    real.configure("shadow", domain=real.prefix, answer_s=30)
+    chunk = decided(real, chunk_of(9301))
+    assert chunk.siteCandidates
+    record = wait_for(lambda: [it for it in real.standin.comparisons if it["task"] == "9301"])[0]
+    assert record["yardmaster"]["outcome"] == "assign" and record["other"]["outcome"] == "assign"
+    assert record["yardmaster"]["figures"][0]["running"] is not None
+
+
+def test_from_question_to_filled_chunk(real: Real) -> None:
+    """The median is below 50 ms, Rucio's time apart."""
+    took = []
+    for number in range(MEASURED):
+        chunk = chunk_of(9400 + number, files=2)
+        began = time.monotonic()
+        decided(real, chunk)
+        took.append(time.monotonic() - began)
+    took.sort()
+    p50, p99 = statistics.median(took), took[int(len(took) * 0.99) - 1]
+    print(f"question to filled input chunk: p50 {p50 * 1000:.1f} ms, p99 {p99 * 1000:.1f} ms")
+    assert p50 < P50_MAX_S
+    assert not FakeRucio.delay_s

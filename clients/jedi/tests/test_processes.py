@@ -1,0 +1,82 @@
+"""Threads of forked processes: each process has a connection of its own, which its threads share,
+and broker objects are made anew for each chunk."""
+
+import multiprocessing
+import os
+import threading
+from typing import Any
+
+from pandajedi.jedicore import Interaction
+from pandajedi.jedicore.ThreadUtils import MapWithLock
+from place import Place
+from standin import assign, ranked, wait_for
+from world import chunk_of
+
+from yardmaster_jedi import process
+
+
+def run_in_threads(place: Place, tasks: range) -> list[bool]:
+    """Brokers chunks as JobGenerator's threads do: the live counter is held meanwhile."""
+    counter, done = MapWithLock(), []
+
+    def work(task: int) -> None:
+        chunk = chunk_of(task)
+        status = place.run(chunk, counter=counter)
+        done.append(
+            status == Interaction.SC_SUCCEEDED and list(chunk.siteCandidates) == ["SYNTH_ALPHA"]
+        )
+
+    threads = [threading.Thread(target=work, args=(task,)) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return done
+
+
+def run_in_child(place: Place, tasks: range, results: Any) -> None:
+    done = run_in_threads(place, tasks)
+    results.put((os.getpid(), all(done), len(done), id(process.current().connection())))
+
+
+def test_threads_share_the_connection_of_their_process(place: Place) -> None:
+    place.standin.answer = assign(ranked("SYNTH_ALPHA", 20))
+    assert all(run_in_threads(place, range(701, 707)))
+    connection = process.current().connection()
+    assert all(run_in_threads(place, range(711, 717)))
+    assert process.current().connection() is connection
+    assert len({it["subject"] for it in place.standin.requests}) == 12
+
+
+def test_forked_processes_have_connections_of_their_own(place: Place) -> None:
+    """The parent has a connection already, with threads that the children do not have."""
+    place.standin.answer = assign(ranked("SYNTH_ALPHA", 20))
+    assert all(run_in_threads(place, range(721, 723)))
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    children = [
+        context.Process(target=run_in_child, args=(place, range(first, first + 3), results))
+        for first in (731, 741)
+    ]
+    for child in children:
+        child.start()
+    found = [results.get(timeout=60) for _ in children]
+    for child in children:
+        child.join(30)
+    assert [child.exitcode for child in children] == [0, 0]
+    assert all(done and count == 3 for _, done, count, _ in found)
+    assert len({pid for pid, *_ in found} | {os.getpid()}) == 3
+    # The parent's still works.
+    assert all(run_in_threads(place, range(751, 752)))
+
+
+def test_a_changed_configuration_is_used_at_once(place: Place) -> None:
+    place.standin.answer = assign(ranked("SYNTH_ALPHA", 20))
+    place.run(chunk_of(761))
+    before = process.current().connection()
+    place.configure(connect_s=6)
+    chunk = chunk_of(762)
+    place.run(chunk)
+    assert process.current().connection() is not before
+    assert list(chunk.siteCandidates) == ["SYNTH_ALPHA"]
+    wait_for(lambda: not any(thread.is_alive() for thread in before._threads))

@@ -1,0 +1,110 @@
+"""PanDA decides, Yardmaster is asked too, and both answers are published."""
+
+from typing import Any
+
+from pandajedi.jedicore import Interaction
+from place import Place
+from standin import decision, ranked, wait_for
+from world import chunk_of
+
+
+def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
+    chosen = ranked("SYNTH_ALPHA", 20, 2.5, factors=[7.0, 3.0])
+    fates = [{"queue": "SYNTH_BETA", "filter": "status", "reason": "offline"}]
+    names = ["running.running", "basic.queued"]
+    return [decision(request, "assign", ranked=[chosen], fates=fates, factor_names=names)]
+
+
+def test_both_answers_are_published(place: Place) -> None:
+    place.configure("shadow")
+    place.standin.answer = answer
+    place.task_buffer.mapper.siteSpecList["SYNTH_GAMMA"].status = "offline"
+    chunk = chunk_of(301)
+    assert place.run(chunk) == Interaction.SC_SUCCEEDED
+    assert sorted(chunk.siteCandidates) == ["SYNTH_ALPHA", "SYNTH_BETA"]  # PanDA's answer
+    record = wait_for(lambda: place.standin.comparisons)[0]
+    request = place.standin.requests[0]
+    for name in ("subject", "attempt", "task", "policy", "gshare", "resource_type", "label"):
+        assert record[name] == request[name], name
+    assert (record["in_charge"], record["queue_type"]) == ("other", "production")
+    ours, other = record["yardmaster"], record["other"]
+    assert [(it["queue"], it["jobs"]) for it in ours["queues"]] == [("SYNTH_ALPHA", 20)]
+    assert ours["fates"] == [{"queue": "SYNTH_BETA", "filter": "status", "reason": "offline"}]
+    assert ours["figures"][0] == {
+        "queue": "SYNTH_ALPHA",
+        "running": 7,
+        "queued": 3,
+        "pilots": None,
+    }
+    assert sorted(it["queue"] for it in other["queues"]) == ["SYNTH_ALPHA", "SYNTH_BETA"]
+    # PanDA gives its reasons in its log alone.
+    gamma = [it for it in other["fates"] if it["queue"] == "SYNTH_GAMMA"]
+    assert gamma == [
+        {"queue": "SYNTH_GAMMA", "filter": "status", "reason": "due to status=offline"}
+    ]
+    assert {it["queue"] for it in other["figures"]} == {"SYNTH_ALPHA", "SYNTH_BETA"}
+    assert ours["took_ms"] < 10_000 and other["took_ms"] < 10_000
+
+
+def test_what_yardmaster_reserved_is_given_up(place: Place) -> None:
+    place.configure("shadow")
+    place.standin.answer = answer
+    place.run(chunk_of(302))
+    outcome = wait_for(lambda: place.standin.outcomes)[0]
+    assert (outcome["kind"], outcome["reason"]) == ("refused", "shadow")
+
+
+def test_an_absent_answer_is_a_comparison_too(place: Place) -> None:
+    place.configure("shadow", compare_s=0.3)
+    place.run(chunk_of(303))
+    record = wait_for(lambda: place.standin.comparisons)[0]
+    assert record["yardmaster"]["outcome"] == "absent"
+    ended = wait_for(lambda: place.standin.requests[1:])[0]
+    assert (ended["phase"], ended["subject"]) == ("ended", record["subject"])
+
+
+def test_a_deferral_beside_an_assignment(place: Place) -> None:
+    place.configure("shadow")
+    counts = [{"filter": "caps", "rejected": 2}]
+    place.standin.answer = lambda it: [decision(it, "defer", counts=counts)]
+    place.run(chunk_of(304, "user"))
+    record = wait_for(lambda: place.standin.comparisons)[0]
+    assert (record["yardmaster"]["outcome"], record["yardmaster"]["reason"]) == ("defer", "caps:2")
+    assert (record["other"]["outcome"], record["queue_type"]) == ("assign", "analysis")
+    ended = wait_for(lambda: place.standin.requests[1:])[0]
+    assert ended["phase"] == "ended"
+
+
+def test_panda_finds_nothing(place: Place) -> None:
+    place.configure("shadow")
+    place.standin.answer = answer
+    for site in place.task_buffer.mapper.siteSpecList.values():
+        site.status = "offline"
+    chunk = chunk_of(305)
+    assert place.run(chunk) == Interaction.SC_FAILED
+    record = wait_for(lambda: place.standin.comparisons)[0]
+    assert record["other"]["outcome"] == "defer" and record["other"]["queues"] == []
+    assert len(record["other"]["fates"]) == 3
+    assert record["other"]["fates"][0]["queue"] == "SYNTH_ALPHA"  # ours chose it: it comes first
+
+
+def test_the_canary_leads_some_tasks_and_shadows_the_others(place: Place) -> None:
+    place.configure(rules='[[rule]]\nmode = "lead"\ncanary = 0.5')
+    place.standin.answer = answer
+    led = []
+    for task in range(310, 322):
+        chunk = chunk_of(task)
+        place.run(chunk)
+        led.append(list(chunk.siteCandidates) == ["SYNTH_ALPHA"])
+    assert 0 < sum(led) < len(led)
+    wait_for(lambda: len(place.standin.comparisons) == len(led) - sum(led))
+
+
+def test_only_the_shares_of_a_rule_are_asked_for(place: Place) -> None:
+    place.configure(rules='[[rule]]\ngshare = "Express*"\nmode = "lead"')
+    place.standin.answer = answer
+    place.run(chunk_of(330))
+    assert place.standin.requests == []
+    chunk = chunk_of(331, gshare="Express")
+    place.run(chunk)
+    assert list(chunk.siteCandidates) == ["SYNTH_ALPHA"]
