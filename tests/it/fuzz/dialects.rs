@@ -23,7 +23,7 @@ const HARVESTER: [&str; 2] = [
 const RUCIO: &str = include_str!("../../fixtures/rucio_transfer_done.ndjson");
 
 /// What somebody might put where a value is expected.
-const WORST: [&str; 22] = [
+pub(super) const WORST: [&str; 22] = [
     "null",
     "true",
     "-0",
