@@ -90,7 +90,7 @@ macro_rules! each_topic {
                 "operators", "fold: who goes first in a pool of slots";
             25 Comparison "comparison" Beside Optional [],
                 "clients that ask a broker of their own as well",
-                "`compare`, `explain`";
+                "`compare`, `explain`, metrics of `run`";
         }
     };
 }

@@ -4,6 +4,7 @@
 //! globally.
 
 mod commands;
+mod comparisons;
 mod counters;
 mod current;
 mod document;
@@ -26,6 +27,7 @@ pub use scrape::Scrape;
 pub use table::{Bound, EventOutcome, Kind, Metric};
 
 use crate::core::command::CommandRule;
+use crate::core::comparison::Counted;
 use crate::core::cut::Topic;
 use crate::core::engine::Engine;
 use crate::core::oddity::Oddity;
@@ -39,6 +41,7 @@ use crate::drive::stray::{Stray, StrayCounts};
 use crate::shell::intake::IntakeReport;
 use crate::shell::status::Status;
 use commands::CommandMetrics;
+use comparisons::ComparisonMetrics;
 use counters::{ByLabel, Pairs, PendingCounter};
 use current::Current;
 use export::{gauge, histogram, recorder};
@@ -76,6 +79,7 @@ pub struct Metrics {
     rules: Rules,
     throttles: Pairs,
     commands: CommandMetrics,
+    comparisons: ComparisonMetrics,
     standing: BTreeMap<&'static str, Gauge>,
     restored: PendingCounter,
     lead_changes: PendingCounter,
@@ -117,6 +121,7 @@ impl Metrics {
             rules: Rules::default(),
             throttles: Pairs::new(Metric::Throttles),
             commands: CommandMetrics::new(),
+            comparisons: ComparisonMetrics::new(),
             standing: BTreeMap::new(),
             restored: counter(Metric::RestoredRecords, &[]),
             lead_changes: counter(Metric::LeadChanges, &[]),
@@ -225,6 +230,16 @@ impl Metrics {
     /// A command that was published.
     pub fn record_command(&mut self, command: &Command) {
         self.commands.record(&self.recorder, command);
+    }
+
+    /// A request that another broker answered as well.
+    pub fn record_comparison(&mut self, counted: &Counted) {
+        self.comparisons.record(&self.recorder, counted);
+    }
+
+    /// Records of such requests that cannot be read.
+    pub fn record_unreadable_comparisons(&mut self, count: u64) {
+        self.comparisons.record_unreadable(&self.recorder, count);
     }
 
     /// Commands that were not answered, and what is held back.
@@ -382,6 +397,7 @@ impl Metrics {
         self.assigned_jobs.add();
         self.nucleus_assignments.add();
         self.intake.add();
+        self.comparisons.add();
         self.restored.add();
         self.lead_changes.add();
     }

@@ -1,5 +1,6 @@
 //! What a serving process shows of itself: metrics, status, answers to questions.
 
+use crate::core::comparison::Counted;
 use crate::core::cut::{Lane, Topic};
 use crate::core::output::progress::LaneFlags;
 use crate::core::state::State;
@@ -234,6 +235,13 @@ impl Show {
                  intake_jobs_max and intake_waiting_max are too low"
             );
         }
+    }
+
+    /// Counts requests that another broker answered as well, and records of such that cannot be
+    /// read.
+    pub fn count_comparisons(&mut self, came: &[Counted], unreadable: u64) {
+        came.iter().for_each(|counted| self.metrics.record_comparison(counted));
+        self.metrics.record_unreadable_comparisons(unreadable);
     }
 
     /// Reports how many records wait for the schema registry, and why.

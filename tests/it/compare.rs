@@ -1,6 +1,8 @@
 //! Requests that were answered twice, as an operator sees them: `compare` and `explain` on a log in
 //! a directory.
 
+mod kafka;
+
 use crate::verbs::{printed, yardmaster};
 use serde_json::Value;
 use tempfile::TempDir;

@@ -3,12 +3,14 @@
 //! decided by it.
 
 mod agreement;
+mod counted;
 mod figures;
 mod record;
 mod tally;
 mod times;
 
 pub use agreement::{Agreement, Measure, Refusal, overlap, refusals};
+pub use counted::Counted;
 pub use figures::{DIFFERS_BEYOND, FiguresSeen, Gap, figures_of, gaps};
 pub use record::{Answer, AnswerOutcome, Chosen, Comparison, Figures, InCharge, Rejected, Side};
 pub use tally::{

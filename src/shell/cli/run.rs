@@ -1,5 +1,6 @@
 //! `run`: serve, for one domain or several.
 
+mod compared;
 mod domain;
 
 use crate::core::limits::Limits;

@@ -1,6 +1,7 @@
 //! All metrics as a page for people: `dashboards/METRICS.md`.
 
 use super::OTHER;
+use super::comparisons::{CHOICES, NAMES_MAX, NOT_REJECTED, QUEUE_TYPES, UNKNOWN};
 use super::counters::PAIRS_MAX;
 use super::export::DOMAIN;
 use super::figures::{SHARES_MAX, USERS_MAX};
@@ -10,6 +11,7 @@ use super::table::{EventOutcome, Kind, Metric};
 use super::waiting::FIXED;
 use super::weights::POLICIES_MAX;
 use crate::core::command::CommandRule;
+use crate::core::comparison::{Agreement, AnswerOutcome, FiguresSeen, Side};
 use crate::core::cut::Topic;
 use crate::core::event::Status;
 use crate::core::oddity::Oddity;
@@ -69,6 +71,23 @@ fn bound(metric: Metric, label: &str) -> Option<String> {
         ("outcome", Metric::ImportReads) => list(["succeeded", "failed"]),
         ("outcome", Metric::ImportRecords) => list(["written", "removed", "unchanged"]),
         ("outcome", Metric::IntakeRecords) => list(Taken::ALL.iter().map(|it| it.name())),
+        ("outcome", Metric::ComparedAnswers) => list(AnswerOutcome::ALL.map(AnswerOutcome::name)),
+        ("result", _) => list(Agreement::ALL.map(Agreement::name)),
+        ("side", _) => list(Side::ALL.map(Side::name)),
+        ("choice", _) => list(CHOICES),
+        ("figures", _) => list(FiguresSeen::ALL.map(FiguresSeen::name)),
+        ("queue_type", _) => {
+            format!("{}, `{UNKNOWN}`, the rest as `{OTHER}`", list(QUEUE_TYPES))
+        }
+        ("gshare", Metric::Comparisons) => {
+            format!("the first {NAMES_MAX} that come, `{UNKNOWN}`, the rest as `{OTHER}`")
+        }
+        ("filter", Metric::ComparedRejections) => {
+            format!(
+                "of each side the first {NAMES_MAX} that come, `{NOT_REJECTED}`, the rest as \
+                 `{OTHER}`"
+            )
+        }
         ("dialect", _) => list(Dialect::ALL.map(Dialect::name)),
         ("import", _) => "the one of the process".to_owned(),
         ("kind", Metric::Oddities) => format!("the {} kinds of oddity", Oddity::ALL.len()),

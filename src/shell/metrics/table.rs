@@ -53,6 +53,10 @@ const SPREAD: &[Bound] = &[
     1_000_000 * ONE,
 ];
 
+/// Parts of a whole, from 0 to 1.
+const PART: &[Bound] =
+    &[0, ONE / 10, ONE / 4, ONE / 2, 3 * ONE / 4, 9 * ONE / 10, 99 * ONE / 100, ONE];
+
 macro_rules! metrics {
     ($($variant:ident $kind:expr, $name:literal [$($label:literal),*] $help:literal;)*) => {
         /// A metric.
@@ -151,6 +155,20 @@ metrics! {
         "Jobs commanded by the rule within the governor's window, of those that one rule may command (jobs_per_rule); 1 if none may be. A rule in mode dry_run has a budget of its own. Counted every 10 s.";
     Rejections Kind::Counter, "yardmaster_filter_rejections_total" ["policy", "filter"]
         "Candidates rejected, by policy and the filter that objected first.";
+    Comparisons Kind::Counter, "yardmaster_comparisons_total" ["queue_type", "gshare", "result"]
+        "Requests that another broker answered as well, by the kind of queues, the leaf share, and in what the two answers agree: same; other_queues: two assignments with the same queue first, others behind it; other_first; outcome: one assigns and the other does not, or one defers and the other rejects; absent: a side gave no answer in time; failed: a side failed. This and all other metrics of comparisons are counted by the process that leads, from topic comparison, while it runs.";
+    ComparedAnswers Kind::Counter, "yardmaster_compared_answers_total" ["side", "outcome"]
+        "Answers in comparisons, by side (yardmaster, or the other broker) and outcome.";
+    ComparedAnswer Kind::Histogram(WAIT), "yardmaster_compared_answer_seconds" ["side"]
+        "Time from the question to the answer as the client measured it, by side, of answers that came.";
+    Overlap Kind::Histogram(PART), "yardmaster_compared_overlap_ratio" []
+        "Part of a request that both sides send to the same queues, from 0 to 1, of requests that both assign: the sum over queues of the smaller of the two parts.";
+    ComparedRejections Kind::Counter, "yardmaster_compared_rejections_total" ["side", "filter"]
+        "Comparisons in which a side did not choose a queue that the other chose, by that side and by its filter that objected; `not_rejected` if it lists no rejection of the queue. A comparison counts once for each filter.";
+    AssignedComparisons Kind::Counter, "yardmaster_assigned_comparisons_total" ["choice", "figures"]
+        "Comparisons in which both sides assign, by whether the first queue and the set of queues are the same, and by whether the running or queued jobs that both went by are more than 10 % apart at a queue by which the choice differs (where it is the same: at a queue that was chosen).";
+    UnreadableComparisons Kind::Counter, "yardmaster_unreadable_comparisons_total" []
+        "Records on topic comparison that cannot be read; they are passed over.";
     QueueJobs Kind::Gauge, "yardmaster_queue_jobs" ["queue", "status"]
         "Live jobs, by queue and status; queues beyond the limit are summed as `other`.";
     QueueCores Kind::Gauge, "yardmaster_queue_cores" ["queue", "status"]

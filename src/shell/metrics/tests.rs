@@ -1,4 +1,6 @@
 #[cfg(test)]
+mod comparisons;
+#[cfg(test)]
 mod figures;
 #[cfg(test)]
 mod rules;
@@ -25,7 +27,7 @@ use weights::weighed;
 use world::World;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 28] = [
+const UNITS: [&str; 30] = [
     "reads",
     "counters",
     "events",
@@ -47,6 +49,8 @@ const UNITS: [&str; 28] = [
     "slots",
     "links",
     "assignments",
+    "comparisons",
+    "answers",
     // Numbers without a unit, and what is stated in labels.
     "weight",
     "factor",
@@ -112,6 +116,7 @@ fn all() -> Metrics {
     metrics.record_standing(["A1", "A6", "A6"].into_iter());
     metrics.record_command(&command("T9", 0));
     metrics.record_command(&command("T9", 1));
+    metrics.record_comparison(&comparisons::counted());
     metrics.record_commands(&held_back());
     metrics.record_without_heartbeat(CommandRule::T9, 3);
     metrics.record_intake(&IntakeReport { waiting: 3, ..IntakeReport::default() });
@@ -179,7 +184,8 @@ fn names_end_in_their_unit_and_counters_in_total() {
         let name = metric.name().strip_prefix("yardmaster_").unwrap();
         let counter = metric.kind() == Kind::Counter;
         assert_eq!(name.ends_with("_total"), counter, "{name}");
-        let (what, unit) = name.trim_end_matches("_total").rsplit_once('_').unwrap_or(("it", name));
+        let name = name.trim_end_matches("_total");
+        let (what, unit) = name.rsplit_once('_').unwrap_or(("it", name));
         assert!(!what.is_empty() && UNITS.contains(&unit), "{name}");
         assert!(metric.help().ends_with('.'), "{name}");
         if let Kind::Histogram(bounds) = metric.kind() {

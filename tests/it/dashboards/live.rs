@@ -25,9 +25,12 @@ pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Panels without data of a demo, be it always or at its beginning. A panel that is not named here and
 /// is empty selects what there is not, whatever its description allows.
-const EMPTY_IN_A_DEMO: [&str; 20] = [
+const EMPTY_IN_A_DEMO: [&str; 35] = [
     "Age of imports",
     "Alerts that fire",
+    "Answers by side and outcome",
+    "Choices whose figures differ",
+    "Comparisons by result",
     "Dry runs by rule",
     "Foreign messages",
     "Held back by rule and reason",
@@ -36,16 +39,28 @@ const EMPTY_IN_A_DEMO: [&str; 20] = [
     "Jobs moved too often",
     "Jobs that intake dropped",
     "Jobs that never sent a heartbeat",
+    "Mean overlap",
+    "Not chosen by Yardmaster, by filter",
+    "Not chosen by the other broker, by filter",
+    "Oddities",
     "Partitions that cannot be read on",
     "Records of imports",
     "Repeats by rule",
+    "Requests compared",
     "Rounds of imports",
+    "Same outcome",
+    "Same queue first",
+    "Same queue first, by kind of queues",
+    "Same queue first, by share",
     "Stray records",
     "Tasks assigned by nucleus",
     "Tasks assigned by nucleus within the range",
     "Throttles set and lifted",
+    "Time of answers",
+    "Unreadable comparisons",
     "Use of caps",
-    "Oddities",
+    "Yardmaster without an answer",
+    "Yardmaster's time, 99 %",
 ];
 
 /// Metrics of alerts that a demo may lack: it imports nothing, has no intake and no Kafka, and

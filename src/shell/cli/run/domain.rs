@@ -1,6 +1,7 @@
 //! One domain that `run` works for: from its store, as a standby, perhaps as leader, again and
 //! again until it is to stop or a person has to mend something.
 
+use super::compared::Compared;
 use crate::core::cut::Topic;
 use crate::core::unit::Millis;
 use crate::drive::counters::{CounterPublishing, WriteCounter};
@@ -30,6 +31,24 @@ pub(super) struct Domain {
     pub store: PathBuf,
 }
 
+/// What works beside the loop.
+struct Aside {
+    intake: Option<Beside>,
+    compared: Option<Compared>,
+}
+
+impl Aside {
+    /// Whether the process leads now; shows what was done since.
+    fn report(&self, leads: bool, show: &mut Show) {
+        if let Some(intake) = &self.intake {
+            intake.report(leads, show);
+        }
+        if let Some(compared) = &self.compared {
+            compared.report(leads, show);
+        }
+    }
+}
+
 /// Why one life of the loop ended.
 enum End {
     /// Asked to stop, and did so in order.
@@ -50,14 +69,17 @@ impl Domain {
     /// What a person has to mend.
     pub fn run(&self, address: &str, show: &mut Show, stop: &AtomicBool) -> anyhow::Result<()> {
         let limits = &self.read.topology.limits;
-        let beside = Beside::start(&self.log_args, &self.read)?;
+        let aside = Aside {
+            intake: Beside::start(&self.log_args, &self.read)?,
+            compared: Compared::start(&self.log_args, &self.read)?,
+        };
         let progress = &self.read.topology.topic(Topic::Progress).name;
         let mut rivals = Rivals::new(self.name(), progress, limits);
         let mut pause = Duration::from_millis(200);
         let longest = Duration::from_millis(limits.backoff_max_ms as u64);
         while !stop.load(Ordering::Relaxed) {
             let began = clock::stopwatch();
-            match self.live(address, show, stop, beside.as_ref(), &mut rivals)? {
+            match self.live(address, show, stop, &aside, &mut rivals)? {
                 End::Stopped => break,
                 End::Again(why) => {
                     tracing::warn!("{why}; starting again as a standby in {pause:?}");
@@ -78,7 +100,7 @@ impl Domain {
         address: &str,
         show: &mut Show,
         stop: &AtomicBool,
-        beside: Option<&Beside>,
+        aside: &Aside,
         rivals: &mut Rivals,
     ) -> anyhow::Result<End> {
         show.status.update(|status| status.restoring = true);
@@ -91,7 +113,7 @@ impl Domain {
         show.status.update(|status| status.broker_unreachable_since = None);
         let names = self.read.topology.topics.iter();
         let mut stuck = Stuck::new(names.map(|(topic, it)| (*topic, it.name.clone())));
-        let served = match serve(&mut drive, show, &mut stuck, stop, beside, rivals) {
+        let served = match serve(&mut drive, show, &mut stuck, stop, aside, rivals) {
             // Nothing was lost, so the next life need not wait for the lead to become free.
             Err(halt @ (Halt::Log(LogError::Grown { .. }) | Halt::Names { .. })) => {
                 drive.finish(clock::now()).and(Err(halt))
@@ -101,9 +123,7 @@ impl Domain {
         if drive.leads() && matches!(&served, Err(Halt::Log(LogError::Fenced(_)))) {
             rivals.fenced(drive.instance());
         }
-        if let Some(beside) = beside {
-            beside.report(false, show);
-        }
+        aside.report(false, show);
         match served {
             Ok(()) => Ok(End::Stopped),
             Err(halt) => again(halt.into(), show),
@@ -232,7 +252,7 @@ fn serve(
     show: &mut Show,
     stuck: &mut Stuck,
     stop: &AtomicBool,
-    beside: Option<&Beside>,
+    aside: &Aside,
     rivals: &mut Rivals,
 ) -> Result<(), Halt> {
     let jitter = drive.state().setting.limits.takeover_jitter_ms;
@@ -278,9 +298,7 @@ fn serve(
             tracing::info!("leading epoch {} from cycle {}", state.epoch, state.number);
             show.status.update(|status| status.silent_because = None);
         }
-        if let Some(beside) = beside {
-            beside.report(drive.leads(), show);
-        }
+        aside.report(drive.leads(), show);
         show.report(drive);
         drive.check_names()?;
     }
