@@ -3,7 +3,8 @@
 # Java, Maven, kcat, Prometheus, Chromium, docker-compose and Python's venv is taken from apt, Apache Kafka
 # and a schema registry (Apicurio) are brought by Maven and started on loopback, then the source is checked
 # and tested. At last a program in Python that does not know ours (tests/killer) kills, damages and disturbs
-# a running pair, and recounts the log. Ends with one line that counts the tests; fails if anything does.
+# a running pair, and recounts the log, and the package for PanDA's JEDI (clients/jedi) is tested. Ends with
+# one line that counts the tests; fails if anything does.
 #
 #   ./test.sh            all; 20 faults by the killer
 #   ./test.sh --long     the same with 200 faults, which take about an hour, twelve times the seeds of the
@@ -27,7 +28,7 @@ case "${1:-}" in
 '') ;;
 --quick) quick=true ;;
 --long) long=true kills=200; export YARDMASTER_LONG=1 ;;
-*) sed -n '2,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+*) sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 work=${CARGO_TARGET_DIR:-target}/kafka
@@ -267,6 +268,39 @@ killer() {
             --jars "$work/jars" --faults $kills --seed "${YARDMASTER_KILLER_SEED:-1}" 2>&1 | tee -a "$log"
 }
 
+# The broker classes for PanDA's JEDI, on a broker of their own: other tests restart theirs. Left out,
+# and counted so, where their Python cannot be brought.
+jedi() {
+    local out=$work/jedi.log code=0 own=$work/jedi-$$ port controller
+    heading "clients/jedi/test.sh"
+    if [ -d "$work/jars" ] && port=$(free_port) && controller=$(free_port) &&
+        "$broker" start "$work/jars" "$own" "$port" "$controller" > /dev/null; then
+        YARDMASTER_TEST_KAFKA=127.0.0.1:$port \
+            YARDMASTER_TEST_BINARY=$(cd "$work/.." && pwd)/debug/yardmaster \
+            clients/jedi/test.sh > "$out" 2>&1 || code=$?
+        "$broker" stop "$own" || true
+        rm -rf "$own"
+    else
+        env -u YARDMASTER_TEST_KAFKA clients/jedi/test.sh > "$out" 2>&1 || code=$?
+    fi
+    cat "$out"
+    if [ $code = 77 ]; then
+        echo "left out: the broker classes for JEDI need Python with venv, and packages from PyPI"
+        echo "test result: skipped. 0 passed; 0 failed; 1 ignored" | tee -a "$log"
+        [ -z "${YARDMASTER_NEED_KAFKA:-}" ]
+        return
+    fi
+    echo "test result: jedi. $(pytests passed) passed; $(pytests failed) failed;" \
+        "$(pytests skipped) ignored" | tee -a "$log"
+    return $code
+}
+
+# How many tests of clients/jedi ended so, of pytest's last line: "1 failed, 140 passed in 45.02s".
+pytests() {
+    sed -n "s/.*\b\([0-9][0-9]*\) $1.* in [0-9.]*s.*/\1/p" "$work/jedi.log" | tail -1 | grep . ||
+        echo 0
+}
+
 : > "$log"
 compilers
 rust
@@ -369,6 +403,7 @@ if ! $quick; then
     group phases alone "${phases[@]}"
     group brokers alone "${brokers[@]}" "${domains[@]}"
     group killer killer
+    group jedi jedi
     for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
     for name in "${groups[@]}"; do tee -a "$log" < "$work/group-$name.log"; done
 fi

@@ -101,7 +101,7 @@ def bootstrap() -> Iterator[str]:
 @pytest.fixture(autouse=True)
 def rucio() -> None:
     """Rucio that knows nothing and was asked nothing."""
-    from world import use_fake_rucio
+    from rucio_stub import use_fake_rucio
 
     use_fake_rucio()
 

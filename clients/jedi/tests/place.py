@@ -9,8 +9,9 @@ from typing import Any
 
 from pandajedi.jedicore.ThreadUtils import MapWithLock
 from pandajedi.jediorder.JobBroker import JobBroker
+from rucio_stub import DdmInterface
 from standin import Standin, make_topics
-from world import DdmInterface, TaskBuffer
+from world import TaskBuffer
 
 from yardmaster_jedi import process
 from yardmaster_jedi.config import FILE_VARIABLE, Topics

@@ -1,4 +1,4 @@
-"""The configuration file: what it says, and what is said of a bad one."""
+"""The configuration file: what is read of it, and how errors are reported."""
 
 from pathlib import Path
 

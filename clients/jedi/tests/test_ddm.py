@@ -8,8 +8,9 @@ import pytest
 from pandajedi.jedicore import Interaction
 from pandajedi.jediddm.AtlasDDMClient import AtlasDDMClient
 from place import Place
+from rucio_stub import DdmInterface, FakeRucio
 from standin import assign, ranked
-from world import DdmInterface, FakeRucio, chunk_of, dataset
+from world import chunk_of, dataset
 
 from yardmaster_jedi.ddm import RememberingDdm
 

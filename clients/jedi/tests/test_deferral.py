@@ -1,5 +1,5 @@
-"""A deferral's later assignment is taken when JEDI comes back, by one process, instead of asking
-anew."""
+"""A deferral's later assignment is taken when JEDI comes back, by one process, without a
+new attempt."""
 
 import time
 from collections.abc import Iterator
@@ -55,13 +55,15 @@ def test_the_later_assignment_is_taken(place: Place, deferred: dict[str, Any]) -
     assert place.standin.outcomes == []  # its reservation holds until the jobs are seen
     standing = here().answers.standing(deferred["subject"])
     assert standing is not None and standing.taken == later["id"]
-    # The next chunk of the same dataset asks anew.
+    # The next chunk of the same dataset is a new attempt.
     place.run(chunk_of(401))
-    anew = wait_for(lambda: place.standin.requests[2:])[0]
-    assert anew["attempt"] > deferred["attempt"]
+    fresh = wait_for(lambda: place.standin.requests[2:])[0]
+    assert fresh["attempt"] > deferred["attempt"]
 
 
-def test_while_it_is_deferred_nothing_is_asked_anew(place: Place, deferred: dict[str, Any]) -> None:
+def test_while_it_is_deferred_nothing_is_asked_again(
+    place: Place, deferred: dict[str, Any]
+) -> None:
     began = time.monotonic()
     assert place.run(chunk_of(401, files=30)) == Interaction.SC_WAITING
     assert time.monotonic() - began < 5
@@ -71,13 +73,13 @@ def test_while_it_is_deferred_nothing_is_asked_anew(place: Place, deferred: dict
     assert (again["phase"], again["total_files"]) == ("asking", 30)
 
 
-def test_a_later_rejection_is_asked_anew(place: Place, deferred: dict[str, Any]) -> None:
+def test_a_later_rejection_is_asked_again(place: Place, deferred: dict[str, Any]) -> None:
     place.standin.publish(decision(deferred, "reject", 2, reason="gave_up"))
     answers = here().answers
     wait_for(lambda: answers.standing(deferred["subject"]).decision["outcome"] == "reject")  # type: ignore[union-attr, index]
     place.run(chunk_of(401))
-    anew = wait_for(lambda: place.standin.requests[1:])[0]
-    assert anew["attempt"] > deferred["attempt"]
+    fresh = wait_for(lambda: place.standin.requests[1:])[0]
+    assert fresh["attempt"] > deferred["attempt"]
 
 
 def test_an_assignment_that_cannot_be_carried_out_is_given_up(
@@ -120,7 +122,7 @@ def test_another_process_takes_it_and_then_nobody_else_does(
     wait_for(lambda: other.answers.standing(subject).taken == later["id"])  # type: ignore[union-attr]
 
 
-def test_in_shadow_each_visit_asks_anew(place: Place) -> None:
+def test_in_shadow_each_visit_asks_again(place: Place) -> None:
     place.configure("shadow")
     place.standin.answer = defer
     for _ in range(2):

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from pandajedi.jedicore import Interaction
 from place import Place
+from rucio_stub import FakeRucio
 from standin import assign, ranked
-from world import FakeRucio, chunk_of
+from world import chunk_of
 
 ALPHA_AND_BETA = assign(ranked("SYNTH_ALPHA", 15), ranked("SYNTH_BETA", 5))
 

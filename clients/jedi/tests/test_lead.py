@@ -6,8 +6,9 @@ import pytest
 from pandajedi.jedicore import Interaction
 from pandajedi.jedicore.ThreadUtils import MapWithLock
 from place import Place
+from rucio_stub import FakeRucio
 from standin import assign, decision, ranked
-from world import FakeRucio, chunk_of
+from world import chunk_of
 
 from yardmaster_jedi.job_brokers import YardmasterAnalJobBroker, YardmasterProdJobBroker
 

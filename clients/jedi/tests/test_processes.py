@@ -1,5 +1,5 @@
 """Threads of forked processes: each process has a connection of its own, which its threads share,
-and broker objects are made anew for each chunk."""
+and there is a new broker object for each chunk."""
 
 import multiprocessing
 import os

@@ -8,8 +8,9 @@ import pytest
 from pandajedi.jedicore import Interaction
 from pandajedi.jediorder.TaskBroker import TaskBroker
 from place import Place
+from rucio_stub import FakeRucio
 from standin import decision, ranked, wait_for
-from world import FakeRucio, chunk_of
+from world import chunk_of
 
 from yardmaster_jedi.task_brokers import YardmasterProdTaskBroker
 
@@ -191,6 +192,24 @@ def test_a_failing_database_ends_as_without_us(place: Place, broken: str) -> Non
     setattr(place.task_buffer, broken, fail)
     assert run(place, inputs(899)) == Interaction.SC_SUCCEEDED
     assert nuclei(place) == {} and place.standin.requests == []
+
+
+def test_a_database_that_fails_when_written_leaves_the_task_to_panda(place: Place) -> None:
+    written = place.task_buffer.setCloudToTasks_JEDI
+    calls = []
+
+    def fail_once(tasks: dict[int, Any]) -> Any:
+        calls.append(tasks)
+        if len(calls) == 1:
+            raise RuntimeError("database is down")
+        return written(tasks)
+
+    place.task_buffer.setCloudToTasks_JEDI = fail_once  # type: ignore[method-assign]
+    place.standin.answer = to_beta
+    assert run(place, inputs(898)) == Interaction.SC_SUCCEEDED
+    assert len(calls) == 2 and 898 in nuclei(place)
+    outcome = wait_for(lambda: place.standin.outcomes)[0]
+    assert outcome["kind"] == "failed"
 
 
 def test_nothing_is_checked_as_in_panda(place: Place) -> None:

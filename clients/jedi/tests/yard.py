@@ -14,7 +14,7 @@ from typing import Any
 import fastavro
 from confluent_kafka import Producer
 from fastavro.schema import fingerprint, to_parsing_canonical_form
-from world import GB, QUEUES
+from rucio_stub import GB, QUEUES
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 

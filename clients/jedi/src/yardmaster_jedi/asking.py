@@ -81,7 +81,7 @@ def next_attempt(standing: Standing | None) -> int:
 
 def resume(connection: Connection, request: Record, age_max_s: float) -> Question | None:
     """What an earlier asking about the subject came to, if it was deferred and is open, or was
-    assigned since: then it is not asked anew. Its decision is the assignment, taken for this
+    assigned since: then no new attempt is made. Its decision is the assignment, taken for this
     process alone, or the deferral."""
     subject, policy = request["subject"], request["policy"]
     age_max_ms = age_max_s * 1000

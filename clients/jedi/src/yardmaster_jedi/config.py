@@ -74,7 +74,7 @@ class Config:
     rules: tuple[Rule, ...] = ()
 
     def connection_key(self) -> tuple[Any, ...]:
-        """What a connection depends on; a connection is made anew when it changes."""
+        """What a connection depends on; another connection is made when it changes."""
         client = tuple(sorted(self.client.items()))
         return self.bootstrap_servers, self.domain, client, self.topics, self.timeouts.connect_s
 

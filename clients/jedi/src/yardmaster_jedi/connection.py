@@ -118,7 +118,7 @@ class Connection:
         return list(found.partitions)
 
     def _topics(self, topic: str, timeout_s: float) -> Any:
-        return self._consumer.list_topics(topic, timeout_s)
+        return self._producer.list_topics(topic, timeout_s)
 
     def _bounded(self, until: float, call: Callable[[float], Any]) -> Any:
         """What Kafka answers. It is asked again until time is up: a partition may just change its
@@ -143,7 +143,11 @@ class Connection:
         self.answers.expect(key)
         # Known at once, so that the next attempt is higher; others read it from Kafka.
         self.answers.add_request(request, None)
-        self._publish_task(request, lambda why: self.answers.fail(key, why))
+        try:
+            self._publish_task(request, lambda why: self.answers.fail(key, why))
+        except Exception:
+            self.answers.forget(key)
+            raise
         return key
 
     def refresh(self, request: Record, taken: bytes | None = None) -> None:

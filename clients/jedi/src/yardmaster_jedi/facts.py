@@ -16,7 +16,7 @@ SCOUTS_MAX = 10
 
 @dataclass(frozen=True)
 class Situation:
-    """What a request is made in: whom it asks, and the interfaces of this brokerage."""
+    """What a request is made in: domain, policy, and the interfaces of this brokerage."""
 
     domain: str
     policy: str

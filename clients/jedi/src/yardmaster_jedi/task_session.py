@@ -72,7 +72,7 @@ class TaskSession:
         """Brokers `tasks`; `others`, by their ids, are PanDA's own broker's alone. Gives its
         status."""
         self._ask(tasks)
-        left = {it.task.jediTaskID for it in tasks if not self._is_done(it)}
+        left = {it.task.jediTaskID for it in tasks if not self._try(it)}
         beside = [it for it in tasks if it.task.jediTaskID in left and it.question is not None]
         if not left | others:
             return Interaction.SC_SUCCEEDED
@@ -116,6 +116,19 @@ class TaskSession:
 
     # --- carrying out ---
 
+    def _try(self, it: NucleusTask) -> bool:
+        """Whether Yardmaster's decision was carried out; on a failure the task is left to PanDA, and
+        the others are not touched."""
+        try:
+            return self._is_done(it)
+        except Exception as error:
+            why = f"cannot carry out: {type(error).__name__}: {error}"
+            self._log(it, logging.ERROR, why)
+            if it.question is not None:
+                it.question.give_up(End("failed", why))
+                it.question = None
+            return False
+
     def _is_done(self, it: NucleusTask) -> bool:
         """Carries out the decision on a task that is led; False if it is left to PanDA."""
         if not it.is_led or it.question is None:
@@ -138,16 +151,11 @@ class TaskSession:
     def _assign(self, it: NucleusTask, name: str) -> bool:
         """Writes the nucleus as PanDA's own broker does."""
         assert it.question is not None
-        try:
-            nucleus = self.site_mapper.nuclei.get(name) or self.site_mapper.satellites[name]
-            written = AtlasBrokerUtils.getDictToSetNucleus(nucleus, it.outputs)
-            is_set = self.task_buffer.setCloudToTasks_JEDI({it.task.jediTaskID: written})
-        except Exception as error:
-            why = f"cannot set nucleus {name}: {type(error).__name__}: {error}"
-            self._log(it, logging.ERROR, why)
-            it.question.give_up(End("failed", why))
-            it.question = None
-            return False
+        nucleus = self.site_mapper.nuclei.get(name) or self.site_mapper.satellites.get(name)
+        if nucleus is None:
+            raise LookupError(f"JEDI has no nucleus {name}: its nuclei and ours differ")
+        written = AtlasBrokerUtils.getDictToSetNucleus(nucleus, it.outputs)
+        is_set = self.task_buffer.setCloudToTasks_JEDI({it.task.jediTaskID: written})
         self._log(it, logging.INFO, f"set nucleus={name} with {is_set}")
         it.question.keep()
         return True
