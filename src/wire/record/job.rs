@@ -10,7 +10,7 @@ pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault>
     let job = at.string()?;
     let status = symbol(at, &Status::ALL)?;
     let changed_at = at.long()?;
-    let revision = count(at)?;
+    let revision = amount(at)?;
     let attempt = count(at)?;
     let mut run = at.run(12)?;
     let task = run.next()?;
@@ -75,7 +75,7 @@ pub fn write_job_state(out: &mut Vec<u8>, job: &JobState<'_>) {
     sink.string(job.job);
     sink.index(job.status.index());
     sink.long(job.changed_at);
-    sink.count(job.revision);
+    sink.amount(job.revision);
     sink.count(job.attempt);
     sink.string(job.task);
     sink.string(job.request);

@@ -108,11 +108,11 @@ impl Bus {
                 }
                 Event::Task(task) => {
                     let over = task.phase == TaskPhase::Ended;
-                    (task.attempt, over, task.changed_at, task.revision, 0)
+                    (task.attempt, over, task.changed_at, u64::from(task.revision), 0)
                 }
                 other => panic!("{other:?}"),
             };
-            let held: &mut ((u32, bool, i64, u32, u8), String) =
+            let held: &mut ((u32, bool, i64, u64, u8), String) =
                 best.entry(key.clone()).or_insert((order, text.clone()));
             if (order, &text) > (held.0, &held.1) {
                 *held = (order, text.clone());

@@ -191,4 +191,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "a0406a917f5c5b8abc5b36e47051a0ca5882c5270f5f80a128a5789596270452";
+const DIGEST: &str = "c43b2760134500fe3e394bd82dcd6d5b97f4d0bb8426bc1ea4a6b533d8bf4adb";

@@ -243,7 +243,7 @@ fn job_state(taste: &Taste, chance: &mut Chance, number: usize, at: Millis) -> J
     let state = JobState {
         status,
         changed_at: at - at % chance.of(&[1, 60_000]),
-        revision: chance.below(2) as u32,
+        revision: (chance.below(2) as u64) << 33,
         attempt: chance.weighed(&[8, 2, 1]) as u32,
         cores: chance.of(&[0, 1, 8]),
         created_at: at - chance.below(HOUR as usize) as Millis,

@@ -27,7 +27,7 @@ pub fn job_state<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> JobState<'a> {
         job: &text[0],
         status: dice.pick(&Status::ALL),
         changed_at: dice.long(),
-        revision: dice.count(),
+        revision: dice.amount(),
         attempt: dice.count(),
         task: &text[1],
         request: &text[2],

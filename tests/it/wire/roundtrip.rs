@@ -112,6 +112,7 @@ fn amounts_out_of_range_are_clamped() {
     let mut value = without_zero(ours, &names, &mut turn, 0);
     replace(&mut value, "input_bytes", Value::Long(-1));
     replace(&mut value, "cores", Value::Long(i64::MIN));
+    replace(&mut value, "revision", Value::Long(i64::MAX));
     replace(&mut value, "attempt", Value::Long(i64::MAX));
     let bytes = framed(Topic::JobState, &encode(ours, &value));
     let mut arena = Arena::default();
@@ -120,6 +121,7 @@ fn amounts_out_of_range_are_clamped() {
         panic!("a job state");
     };
     assert_eq!((job.input_bytes, job.cores, job.attempt), (0, 0, u32::MAX));
+    assert_eq!(job.revision, i64::MAX as u64);
 }
 
 /// A value in which every field tells its own number.

@@ -201,7 +201,7 @@ impl Teller {
             status,
             attempt: self.chance.below(3) as u32,
             changed_at: at - at % self.chance.of(&[1, 1_000]),
-            revision: self.chance.below(3) as u32,
+            revision: self.chance.of(&[0, 1, 1 << 40]),
             started_at: self.chance.of(&[0, at - 1_000, at]),
             ended_at: self.chance.of(&[0, at, at - 500]),
             task: self.chance.of(&WORKFLOWS),
