@@ -306,7 +306,7 @@ pub struct Placement {
     /// The assignment.
     pub decision: DecisionId,
     /// Attempt of the request.
-    pub attempt: u32,
+    pub attempt: u64,
     /// Target, `cluster/queue`.
     pub target: String,
     /// The decision's now.
@@ -319,7 +319,7 @@ pub struct Placement {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Attempt it answers.
-    pub attempt: u32,
+    pub attempt: u64,
     /// Ordinal.
     pub ordinal: u32,
     /// Whether nothing follows.

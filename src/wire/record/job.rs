@@ -1,6 +1,6 @@
 //! `job-state` and `heartbeat`.
 
-use super::{amount, count, option, pool, symbol};
+use super::{amount, attempt, count, option, pool, symbol};
 use crate::core::cut::Topic;
 use crate::core::event::{Heartbeat, JobState, Status};
 use crate::wire::avro::{Cursor, Fault, Sink};
@@ -11,7 +11,7 @@ pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault>
     let status = symbol(at, &Status::ALL)?;
     let changed_at = at.long()?;
     let revision = amount(at)?;
-    let attempt = count(at)?;
+    let attempt = attempt(at)?;
     let mut run = at.run(12)?;
     let task = run.next()?;
     let request = run.next()?;
@@ -106,7 +106,7 @@ pub fn write_job_state(out: &mut Vec<u8>, job: &JobState<'_>) {
 pub(super) fn read_heartbeat<'a>(at: &mut Cursor<'a>) -> Result<Heartbeat<'a>, Fault> {
     let job = at.string()?;
     let stated_at = at.long()?;
-    let attempt = count(at)?;
+    let attempt = attempt(at)?;
     let cpu_s = count(at)?;
     let disk_io_kbps = count(at)?;
     let rss_mb = count(at)?;

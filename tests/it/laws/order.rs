@@ -191,4 +191,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "c43b2760134500fe3e394bd82dcd6d5b97f4d0bb8426bc1ea4a6b533d8bf4adb";
+const DIGEST: &str = "fdd24fc67bd8c07d08fcad8492bba262cdc98aa9da230922a0c4060de18cc808";
