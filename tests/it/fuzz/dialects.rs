@@ -39,7 +39,7 @@ const PANDA_CDC: [&str; 5] = [
 ];
 
 /// What somebody might put where a value is expected.
-const WORST: [&str; 22] = [
+pub(super) const WORST: [&str; 22] = [
     "null",
     "true",
     "-0",
