@@ -86,7 +86,7 @@ impl Intake {
             Row::WorkerGone(key) => {
                 self.workers_row(index, origin, records, |report, at| report.gone(key, at));
             }
-            Row::Other => return Taken::Ignored,
+            Row::Fact(_) | Row::FactGone { .. } | Row::Other => return Taken::Ignored,
         }
         if records.len() > before { Taken::Published } else { Taken::Known }
     }
@@ -390,7 +390,9 @@ pub(super) fn check(change: &Change<'_>, name_bytes: usize) -> Result<(), String
         Row::Job(row) => longest_name(row),
         Row::Worker(row) => of_workers(&row.key),
         Row::WorkerGone(key) => of_workers(key),
-        Row::JobGone { .. } | Row::Task(_) | Row::Other => None,
+        Row::JobGone { .. } | Row::Task(_) | Row::Fact(_) | Row::FactGone { .. } | Row::Other => {
+            None
+        }
     };
     match longest {
         Some(longest) if longest > name_bytes => {
