@@ -27,7 +27,7 @@ use weights::weighed;
 use world::World;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 30] = [
+const UNITS: [&str; 31] = [
     "reads",
     "counters",
     "events",
@@ -44,6 +44,7 @@ const UNITS: [&str; 30] = [
     "ratio",
     "bytes",
     "lanes",
+    "partitions",
     "requests",
     "workers",
     "slots",
