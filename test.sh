@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every test there is, with all their set-up: what is missing of a C++ compiler, make, zlib, OpenSSL,
-# Java, Maven, kcat, Prometheus, Chromium, docker-compose and Python's venv is taken from apt, Apache Kafka
+# Java, Maven, kcat, PostgreSQL, Prometheus, Chromium, docker-compose and Python's venv is taken from apt, Apache Kafka
 # and a schema registry (Apicurio) are brought by Maven and started on loopback, then the source is checked
 # and tested. At last a program in Python that does not know ours (tests/killer) kills, damages and disturbs
 # a running pair, and recounts the log. Ends with one line that counts the tests; fails if anything does.
@@ -166,6 +166,30 @@ registry() {
     heading "Apicurio Registry listens on 127.0.0.1:$port, pid $pid"
 }
 
+# PostgreSQL, and Kafka Connect with Debezium, which the tests of PanDA's changes start for themselves; without them
+# recorded messages stand in, and the tests say so.
+panda() {
+    local bin= sum
+    find_postgres() { bin=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -1); [ -x "$bin/initdb" ]; }
+    find_postgres || {
+        # Debian makes a cluster and starts it as a service; only the programs are wanted.
+        root mkdir -p /etc/postgresql-common 2> /dev/null &&
+            echo 'create_main_cluster = false' | root tee -a /etc/postgresql-common/createcluster.conf > /dev/null || true
+        install postgresql && find_postgres
+    } || { echo "no PostgreSQL"; return 1; }
+    have mvn && [ "$(java_version)" -ge 17 ] || { echo "no Maven or no Java 17"; return 1; }
+    sum=$(cksum < tests/panda/pom.xml)
+    if [ "$(cat "$work/connect.sum" 2> /dev/null)" != "$sum" ]; then
+        heading "Kafka Connect and Debezium from Maven"
+        rm -rf "$work/connect"
+        mvn -q -B -f tests/panda/pom.xml dependency:copy-dependencies \
+            -DoutputDirectory="$work/connect" || { echo "Maven could not bring it"; return 1; }
+        echo "$sum" > "$work/connect.sum"
+    fi
+    export YARDMASTER_TEST_POSTGRES=$bin YARDMASTER_TEST_CONNECT=$work/connect
+    heading "PostgreSQL in $bin, Kafka Connect in $work/connect"
+}
+
 # Prometheus and promtool; without them the tests of dashboards and alerts are left out, and say so.
 prometheus() {
     [ -x /usr/bin/prometheus ] && [ -x /usr/bin/promtool ] && return
@@ -287,6 +311,11 @@ fi
 
 if ! $quick && ! prometheus; then
     mock="$mock (WITHOUT PROMETHEUS: dashboards and alerts were checked without it)"
+fi
+
+if ! $quick && ! panda; then
+    mock="$mock (WITHOUT POSTGRESQL OR KAFKA CONNECT: recorded changes of PanDA's tables stood in)"
+    [ -z "${YARDMASTER_NEED_KAFKA:-}" ] || exit 1
 fi
 
 # For the example of a client and the Helm chart; the killer uses it too.
