@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Every test there is, with all their set-up: what is missing of a C++ compiler, make, zlib, OpenSSL,
-# Java, Maven, kcat, PostgreSQL, Prometheus, Chromium, docker-compose and Python's venv is taken from apt, Apache Kafka
-# and a schema registry (Apicurio) are brought by Maven and started on loopback, then the source is checked
-# and tested. At last a program in Python that does not know ours (tests/killer) kills, damages and disturbs
-# a running pair, and recounts the log. Ends with one line that counts the tests; fails if anything does.
+# Java, Maven, kcat, PostgreSQL, Prometheus, Chromium, docker-compose and Python's venv is taken from apt,
+# Apache Kafka, Kafka Connect with Debezium and a schema registry (Apicurio) are brought by Maven and started
+# on loopback, then the source is checked and tested. At last a program in Python that does not know ours
+# (tests/killer) kills, damages and disturbs a running pair, and recounts the log. Ends with one line that
+# counts the tests; fails if anything does.
 #
 #   ./test.sh            all; 20 faults by the killer
 #   ./test.sh --long     the same with 200 faults, which take about an hour, twelve times the seeds of the
@@ -27,7 +28,7 @@ case "${1:-}" in
 '') ;;
 --quick) quick=true ;;
 --long) long=true kills=200; export YARDMASTER_LONG=1 ;;
-*) sed -n '2,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+*) sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 work=${CARGO_TARGET_DIR:-target}/kafka
@@ -166,16 +167,19 @@ registry() {
     heading "Apicurio Registry listens on 127.0.0.1:$port, pid $pid"
 }
 
-# PostgreSQL, and Kafka Connect with Debezium, which the tests of PanDA's changes start for themselves; without them
-# recorded messages stand in, and the tests say so.
+# PostgreSQL, and Kafka Connect with Debezium, which the tests of PanDA's changes start for themselves;
+# without them recorded messages stand in, and the tests say so.
 panda() {
     local bin= sum
-    find_postgres() { bin=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -1); [ -x "$bin/initdb" ]; }
+    find_postgres() {
+        bin=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -1)
+        [ -x "$bin/initdb" ]
+    }
     find_postgres || {
-        # Debian makes a cluster and starts it as a service; only the programs are wanted.
-        root mkdir -p /etc/postgresql-common 2> /dev/null &&
-            echo 'create_main_cluster = false' | root tee -a /etc/postgresql-common/createcluster.conf > /dev/null || true
-        install postgresql && find_postgres
+        install postgresql || true
+        # Debian starts a cluster of it as a service; only the programs are wanted.
+        ! have systemctl || root systemctl disable --now --quiet postgresql 2> /dev/null || true
+        find_postgres
     } || { echo "no PostgreSQL"; return 1; }
     have mvn && [ "$(java_version)" -ge 17 ] || { echo "no Maven or no Java 17"; return 1; }
     sum=$(cksum < tests/panda/pom.xml)
@@ -367,7 +371,8 @@ nodes=(faults::nodes:: secure::)
 phases=(faults::phases:: faults::disk:: faults::lanes::)
 brokers=(the_broker_may_restart retention::)
 domains=(domains::kafka:: domains::kinds::)
-alone=("${processes[@]}" secure:: faults:: "${brokers[@]}" "${domains[@]}")
+databases=(panda::captured:: panda::check:: panda::live::)
+alone=("${processes[@]}" secure:: faults:: "${brokers[@]}" "${domains[@]}" "${databases[@]}")
 threads=$((2 * $(nproc 2> /dev/null || echo 2)))
 tests -- --test-threads=$threads "${alone[@]/#/--skip=}" || failed=1
 if $long; then
@@ -397,6 +402,7 @@ if ! $quick; then
     group nodes alone "${nodes[@]}"
     group phases alone "${phases[@]}"
     group brokers alone "${brokers[@]}" "${domains[@]}"
+    group databases alone "${databases[@]}"
     group killer killer
     for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
     for name in "${groups[@]}"; do tee -a "$log" < "$work/group-$name.log"; done

@@ -59,6 +59,8 @@ mod own_kind;
 mod packaging;
 #[cfg(feature = "shell")]
 mod page;
+#[cfg(feature = "shell")]
+mod panda;
 mod pool;
 mod pool_rules;
 #[cfg(feature = "shell")]
