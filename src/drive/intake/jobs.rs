@@ -183,14 +183,14 @@ impl Job {
     }
 
     /// What the fold distinguishes two records of a job by.
-    fn order(&self) -> (u32, bool, Millis, u32, u64, [Millis; 4]) {
+    fn order(&self) -> (u32, bool, Millis, u64, u64, [Millis; 4]) {
         let is_ended = self.status.is_ended();
         let [created, started, ended] = self.stamps;
         let stamps = [created, started, ended, self.activated_at];
         (self.attempt, is_ended, self.changed_at, self.revision(), self.task, stamps)
     }
 
-    fn revision(&self) -> u32 {
+    fn revision(&self) -> u64 {
         revision(self.status, self.grades, self.learned)
     }
 

@@ -4,6 +4,7 @@
 //! what was found and what is wanted. Text is borrowed from the bytes where JSON allows it. Unknown
 //! fields are ignored, and so are messages of kinds that are no concern of ours.
 
+pub mod change;
 mod harvester;
 mod panda;
 mod revision;

@@ -28,7 +28,7 @@ pub(super) enum Scalar<'a> {
 
 impl<'a> Scalar<'a> {
     /// No value: left out, null, empty, or the `None` of a Python that printed itself.
-    fn is_unset(&self) -> bool {
+    pub fn is_unset(&self) -> bool {
         match self {
             Scalar::Absent => true,
             Scalar::Text(text) => text.is_empty() || text == "None" || text == "NULL",
@@ -37,7 +37,7 @@ impl<'a> Scalar<'a> {
     }
 
     /// Why the value is not what a field needs.
-    fn wrong(&self, field: &str, wants: &str) -> String {
+    pub fn wrong(&self, field: &str, wants: &str) -> String {
         let found = match self {
             Scalar::Absent => return format!("field `{field}` is missing, wants {wants}"),
             Scalar::Text(text) if text.chars().count() > SHOWN => {
@@ -135,7 +135,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Scalar<'a> {
     }
 }
 
-struct Any;
+/// Reads any JSON value as a [`Scalar`].
+pub(super) struct Any;
 
 impl<'de> Visitor<'de> for Any {
     type Value = Scalar<'de>;

@@ -1,0 +1,226 @@
+//! Rows of PanDA's tables, as far as records of ours are made of them.
+
+use crate::core::event::Status;
+use crate::core::unit::{Bytes, Cores, Millis};
+use std::borrow::Cow;
+
+/// What a change did to a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// The row was inserted.
+    Create,
+    /// It was updated.
+    Update,
+    /// A snapshot read it: it was there before the changes that follow.
+    Read,
+    /// It was deleted. It may have moved to another table in the same transaction.
+    Delete,
+}
+
+/// Where a message stands in a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Snapshot {
+    /// In none. Rows of an incremental snapshot too: they stand among the changes.
+    No,
+    /// In a snapshot, and more rows of it follow.
+    Yes,
+    /// The last row of a snapshot over all its tables.
+    Last,
+}
+
+/// The tables that are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Table {
+    /// `jobswaiting4`.
+    JobsWaiting,
+    /// `jobsdefined4`.
+    JobsDefined,
+    /// `jobsactive4`.
+    JobsActive,
+    /// `jobsarchived4`.
+    JobsArchived,
+    /// `jedi_tasks`.
+    Tasks,
+    /// `harvester_worker_stats`.
+    WorkerStats,
+    /// Any other.
+    Other,
+}
+
+impl Table {
+    /// The table of a name, in either case.
+    pub fn from_name(name: &str) -> Table {
+        let named = [
+            ("jobsactive4", Table::JobsActive),
+            ("jobsdefined4", Table::JobsDefined),
+            ("jobsarchived4", Table::JobsArchived),
+            ("jobswaiting4", Table::JobsWaiting),
+            ("jedi_tasks", Table::Tasks),
+            ("harvester_worker_stats", Table::WorkerStats),
+        ];
+        let found = named.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map_or(Table::Other, |(_, table)| table)
+    }
+
+    /// Whether its rows are jobs.
+    pub const fn is_of_jobs(self) -> bool {
+        matches!(
+            self,
+            Table::JobsWaiting | Table::JobsDefined | Table::JobsActive | Table::JobsArchived
+        )
+    }
+}
+
+/// A change of one row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change<'a> {
+    /// What was done.
+    pub op: Op,
+    /// Whether a snapshot read it.
+    pub snapshot: Snapshot,
+    /// Where it stands in the database's log: `source.lsn` (PostgreSQL) or `source.scn` (Oracle).
+    /// Rises with every change of a row; in a snapshot all rows have the snapshot's.
+    pub position: u64,
+    /// Where the commit before it stands (`source.sequence`), or its own (`commit_scn`); `None` in a
+    /// snapshot.
+    pub commit_position: Option<u64>,
+    /// Transaction: equal for all changes of one, and for no two that follow each other. Debezium's
+    /// `transaction.id` ends with the position of the change in it, so `source.txId` is taken.
+    /// `None` if the message names none.
+    pub transaction: Option<u64>,
+    /// When it was committed, or when the snapshot was taken (`source.ts_ms`); ms since 1970.
+    pub committed_at: Millis,
+    /// Table.
+    pub table: Table,
+    /// The row after the change; of a delete, its key.
+    pub row: Row<'a>,
+}
+
+/// A row, by what it is of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Row<'a> {
+    /// A job.
+    Job(Box<JobRow<'a>>),
+    /// A row of a job was deleted.
+    JobGone {
+        /// PandaID.
+        job: u64,
+    },
+    /// A task.
+    Task(Box<TaskRow<'a>>),
+    /// A number of workers.
+    Worker(Box<WorkerRow<'a>>),
+    /// A number of workers was deleted.
+    WorkerGone(WorkerKey<'a>),
+    /// A row without a counterpart: of another table, of a co-jumbo job that is `waiting`, or a
+    /// task's that was deleted.
+    Other,
+}
+
+/// A job, as `jobsdefined4`, `jobsactive4`, `jobsarchived4` have it. Empty text and 0: not known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct JobRow<'a> {
+    /// PandaID.
+    pub job: u64,
+    /// jediTaskID; 0 for none.
+    pub task: u64,
+    /// State.
+    pub status: Status,
+    /// When it reached that state; `statechangetime`, or where that is null `modificationtime`.
+    pub changed_at: Millis,
+    /// `attemptnr`.
+    pub attempt: u32,
+    /// `computingsite`.
+    pub queue: Cow<'a, str>,
+    /// `produsername`.
+    pub user: Cow<'a, str>,
+    /// `workinggroup`.
+    pub group: Cow<'a, str>,
+    /// `gshare`.
+    pub gshare: Cow<'a, str>,
+    /// `resource_type`.
+    pub resource_type: Cow<'a, str>,
+    /// `nucleus`.
+    pub nucleus: Cow<'a, str>,
+    /// `prodsourcelabel`.
+    pub label: Cow<'a, str>,
+    /// `processingtype`; `pmerge` for merge jobs.
+    pub processing_type: Cow<'a, str>,
+    /// `jobsubstatus`.
+    pub sub_status: Cow<'a, str>,
+    /// `actualcorecount`, else `corecount`.
+    pub cores: Cores,
+    /// `currentpriority`.
+    pub priority: i32,
+    /// `creationtime`.
+    pub created_at: Millis,
+    /// `starttime`.
+    pub started_at: Millis,
+    /// `endtime`.
+    pub ended_at: Millis,
+    /// `inputfilebytes`.
+    pub input_bytes: Bytes,
+    /// `outputfilebytes`.
+    pub output_bytes: Bytes,
+    /// `modificationtime`: moves with every update, so with every heartbeat.
+    pub modified_at: Millis,
+    /// `modificationhost`: the node (`slot@node`) in sent to running, the PanDA server before and
+    /// after.
+    pub host: Cow<'a, str>,
+    /// `cpuconsumptiontime`; s.
+    pub cpu_s: u32,
+    /// `diskio`; kB/s.
+    pub disk_io_kbps: u32,
+    /// `maxpss`, else `maxrss`; MB.
+    pub rss_mb: u32,
+    /// `nevents`: the pilot's count of events done; before the first heartbeat, all events of the
+    /// job.
+    pub events: u32,
+}
+
+impl JobRow<'_> {
+    /// The worker node, which is what follows `@` in `modificationhost`; all of it where there is no
+    /// `@`.
+    pub fn node(&self) -> &str {
+        self.host.rsplit_once('@').map_or(&*self.host, |(_, node)| node)
+    }
+}
+
+/// A task, as `jedi_tasks` has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskRow<'a> {
+    /// jediTaskID.
+    pub task: u64,
+    /// `status`.
+    pub status: Cow<'a, str>,
+    /// Whether JEDI asks for no brokerage after this state, unless the task is retried.
+    pub is_ended: bool,
+    /// When it reached the state: `statechangetime`, or where that is null `modificationtime`.
+    pub changed_at: Millis,
+}
+
+/// What a row of `harvester_worker_stats` counts.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WorkerKey<'a> {
+    /// `harvester_id`.
+    pub harvester: Cow<'a, str>,
+    /// `computingsite`.
+    pub queue: Cow<'a, str>,
+    /// `resourcetype`.
+    pub resource_type: Cow<'a, str>,
+    /// `status` of the workers (submitted, running ...).
+    pub status: Cow<'a, str>,
+    /// `jobtype`.
+    pub job_type: Cow<'a, str>,
+}
+
+/// A number of workers, as `harvester_worker_stats` has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerRow<'a> {
+    /// Of which.
+    pub key: WorkerKey<'a>,
+    /// `n_workers`.
+    pub count: u32,
+    /// `lastupdate`; 0: not known.
+    pub at: Millis,
+}

@@ -1,0 +1,129 @@
+//! Columns to rows.
+
+use super::column::{Column, Columns};
+use super::row::{JobRow, Row, Table, TaskRow, WorkerKey, WorkerRow};
+use crate::core::event::Status;
+use crate::core::unit::Millis;
+
+/// Task states after which JEDI asks for no brokerage, unless the task is retried.
+const ENDED: [&str; 6] = ["done", "finished", "failed", "broken", "aborted", "exhausted"];
+/// State of co-jumbo jobs, which has no counterpart.
+const WAITING: &str = "waiting";
+
+/// The row of a table after a change.
+pub(super) fn row<'a>(table: Table, columns: &mut Columns<'a>) -> Result<Row<'a>, String> {
+    match table {
+        Table::JobsWaiting | Table::JobsDefined | Table::JobsActive | Table::JobsArchived => {
+            job(columns)
+        }
+        Table::Tasks => task(columns),
+        Table::WorkerStats => worker(columns),
+        Table::Other => Ok(Row::Other),
+    }
+}
+
+/// The row of a table that was deleted, of which the key alone is known.
+pub(super) fn gone<'a>(table: Table, columns: &mut Columns<'a>) -> Result<Row<'a>, String> {
+    match table {
+        Table::JobsWaiting | Table::JobsDefined | Table::JobsActive | Table::JobsArchived => {
+            Ok(Row::JobGone { job: columns.id(Column::PandaId)? })
+        }
+        Table::WorkerStats => Ok(Row::WorkerGone(worker_key(columns)?)),
+        Table::Tasks | Table::Other => Ok(Row::Other),
+    }
+}
+
+fn job<'a>(columns: &mut Columns<'a>) -> Result<Row<'a>, String> {
+    let job = columns.id(Column::PandaId)?;
+    let status = columns.needed(Column::JobStatus)?;
+    if status == WAITING {
+        return Ok(Row::Other);
+    }
+    let status = Status::from_name(&status).ok_or_else(|| {
+        format!("field `jobstatus`: found {status:?}, wants a state of a PanDA job")
+    })?;
+    let cores = match columns.small(Column::ActualCoreCount)? {
+        0 => columns.small(Column::CoreCount)?,
+        actual => actual,
+    };
+    let rss_kb = match columns.figure(Column::MaxPss)? {
+        0 => columns.figure(Column::MaxRss)?,
+        pss => pss,
+    };
+    Ok(Row::Job(Box::new(JobRow {
+        job,
+        task: columns.id_if_stated(Column::JediTaskId)?,
+        status,
+        changed_at: changed_at(columns)?,
+        attempt: columns.small(Column::AttemptNr)?,
+        queue: columns.text(Column::ComputingSite)?,
+        user: columns.text(Column::ProdUserName)?,
+        group: columns.text(Column::WorkingGroup)?,
+        gshare: columns.text(Column::Gshare)?,
+        resource_type: columns.text(Column::ResourceType)?,
+        nucleus: columns.text(Column::Nucleus)?,
+        label: columns.text(Column::ProdSourceLabel)?,
+        processing_type: columns.text(Column::ProcessingType)?,
+        sub_status: columns.text(Column::JobSubStatus)?,
+        cores,
+        priority: columns.signed(Column::CurrentPriority)?,
+        created_at: columns.time(Column::CreationTime)?,
+        started_at: columns.time(Column::StartTime)?,
+        ended_at: columns.time(Column::EndTime)?,
+        input_bytes: columns.figure(Column::InputFileBytes)?,
+        output_bytes: columns.figure(Column::OutputFileBytes)?,
+        modified_at: columns.time(Column::ModificationTime)?,
+        host: columns.text(Column::ModificationHost)?,
+        cpu_s: columns.small(Column::CpuConsumptionTime)?,
+        disk_io_kbps: columns.small(Column::DiskIo)?,
+        rss_mb: u32::try_from(rss_kb / 1024).unwrap_or(u32::MAX),
+        events: columns.small(Column::NEvents)?,
+    })))
+}
+
+/// When the state was reached. A column that is not captured would make every heartbeat a new
+/// state, so it must be there; where it is null, the row did not change since it was made.
+fn changed_at(columns: &Columns<'_>) -> Result<Millis, String> {
+    if !columns.has(Column::StateChangeTime) {
+        return Err("field `statechangetime` is missing, wants a time: capture the column \
+                    (column.include.list; on Oracle, supplemental logging of all columns)"
+            .to_owned());
+    }
+    match columns.time(Column::StateChangeTime)? {
+        0 => match columns.time(Column::ModificationTime)? {
+            0 => Err("fields `statechangetime` and `modificationtime` are not set, wants a time \
+                      in one of them"
+                .to_owned()),
+            at => Ok(at),
+        },
+        at => Ok(at),
+    }
+}
+
+fn task<'a>(columns: &mut Columns<'a>) -> Result<Row<'a>, String> {
+    let status = columns.needed(Column::Status)?;
+    Ok(Row::Task(Box::new(TaskRow {
+        task: columns.id(Column::JediTaskId)?,
+        is_ended: ENDED.contains(&&*status),
+        status,
+        changed_at: changed_at(columns)?,
+    })))
+}
+
+fn worker<'a>(columns: &mut Columns<'a>) -> Result<Row<'a>, String> {
+    Ok(Row::Worker(Box::new(WorkerRow {
+        key: worker_key(columns)?,
+        count: columns.small(Column::NWorkers)?,
+        at: columns.time(Column::LastUpdate)?,
+    })))
+}
+
+fn worker_key<'a>(columns: &mut Columns<'a>) -> Result<WorkerKey<'a>, String> {
+    Ok(WorkerKey {
+        harvester: columns.needed(Column::HarvesterId)?,
+        queue: columns.needed(Column::ComputingSite)?,
+        resource_type: columns.needed(Column::WorkerResourceType)?,
+        status: columns.needed(Column::Status)?,
+        job_type: columns.text(Column::JobType)?,
+    })
+}
