@@ -1,15 +1,16 @@
 //! Intake of PanDA's JSON on one core: reading alone, and all of it (reading, joining, our record's
-//! bytes). `cargo bench --no-default-features --bench intake`.
+//! bytes); reading of change messages. `cargo bench --no-default-features --bench intake`.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Task;
 use yardmaster::core::limits::Limits;
 use yardmaster::drive::intake::{Intake, Origin, Records};
 use yardmaster::sim::scenario::records::request;
-use yardmaster::wire::dialect::{Dialect, read};
+use yardmaster::wire::dialect::{Dialect, change, read};
 use yardmaster::wire::record::write_task;
 
 fn main() {
@@ -42,6 +43,20 @@ fn messages() -> Vec<String> {
         all.extend((0..JOBS).map(published));
     }
     all
+}
+
+/// Keys and values of change messages: the changes of a job's life, of some 1,070 bytes each, or one
+/// with all 127 columns.
+fn changes(is_wide: bool) -> Vec<(String, Option<String>)> {
+    let text = match is_wide {
+        true => include_str!("../tests/fixtures/panda/wide.ndjson"),
+        false => include_str!("../tests/fixtures/panda/life.ndjson"),
+    };
+    // The wide one was made with a setting that is refused.
+    let text = text.replace("\"cpuconsumptiontime\":\"Alg=\"", "\"cpuconsumptiontime\":1800.0");
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let value = |value: &Value| (!value.is_null()).then(|| value.to_string());
+    lines.map(|line| (line["key"].to_string(), value(&line["value"]))).collect()
 }
 
 /// A stage that knows every task.
@@ -97,4 +112,16 @@ fn whole_panda(bencher: Bencher<'_, '_>) {
             intake
         },
     );
+}
+
+#[divan::bench(sample_count = 10, sample_size = 1, args = ["lean", "wide"])]
+fn read_changes(bencher: Bencher<'_, '_>, columns: &str) {
+    let all = changes(columns == "wide");
+    let times = 100_000 / all.len();
+    bencher.counter(ItemsCount::new(times * all.len())).bench_local(|| {
+        for (key, value) in (0..times).flat_map(|_| &all) {
+            let value = value.as_deref().map(str::as_bytes);
+            black_box(change::read(Some(key.as_bytes()), black_box(value)).expect("a change"));
+        }
+    });
 }

@@ -26,6 +26,10 @@ pub struct IntakeReport {
     pub waiting: usize,
     /// Jobs that are to be published again, since their task is known now or its facts changed.
     pub queued: usize,
+    /// Jobs whose row was deleted, and may have moved.
+    pub gone: usize,
+    /// Partitions whose committed offset is held back.
+    pub held: usize,
     /// Whether our own records are still being read back.
     pub is_reading_back: bool,
 }
@@ -79,12 +83,20 @@ pub fn live(
         log.take(&mut batch, limits.intake_batch_records, Duration::ZERO)?;
         learn(&mut intake, &batch, &mut records);
         intake.publish_again(limits.intake_batch_records, &mut records);
-        producer.publish(&records)?;
+        if intake.is_unsettled() {
+            intake.settle(clock::now(), &producer.reach(), &mut records);
+        }
+        producer.publish(&records, &|topic, partition| intake.held(topic, partition))?;
+        for notice in intake.take_notices() {
+            tracing::warn!("intake: {notice}");
+        }
         records.clear();
         report(IntakeReport {
             counts: intake.take_counts(),
             waiting: intake.waiting(),
             queued: intake.queued(),
+            gone: intake.gone(),
+            held: intake.held_partitions(),
             is_reading_back: false,
         });
     }

@@ -2,6 +2,7 @@
 //! unreadable. Inputs are drawn from a seed, so each run is the same; `YARDMASTER_FUZZ=N` draws N
 //! times as many, `YARDMASTER_FUZZ_SEED=S` draws others.
 
+mod changes;
 mod dialects;
 #[cfg(feature = "shell")]
 mod logs;

@@ -3,6 +3,7 @@
 
 mod facts;
 mod standing;
+mod tables;
 
 use serde_json::{Value, json};
 use yardmaster::core::cut::Topic;

@@ -7,6 +7,7 @@
 mod client;
 mod fetch;
 mod folder;
+mod foreign;
 mod framing;
 mod inline;
 mod log;
@@ -15,6 +16,7 @@ mod questions;
 
 pub use client::{Client, RegistryError, Schema};
 pub use fetch::Desk;
+pub use foreign::ForeignDesk;
 pub use framing::Framing;
 pub use log::FramedLog;
 pub use ours::{Finding, Ours, examine, register};

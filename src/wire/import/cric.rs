@@ -5,7 +5,7 @@ use super::sites::{Found, Sites};
 use super::{Imported, object, pseudo};
 use crate::core::event::{Configuration, Endpoints, Queue, QueueStatus};
 use crate::core::unit::Millis;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// Flags that CRIC keeps in `params` as well as in `catchall`, where `params` wins (spec atlas
@@ -35,13 +35,18 @@ pub fn cric(text: &str, now: Millis, sites: &Sites) -> Result<Imported, String> 
     let dump = object("queues", text)?;
     let mut sites = sites.clone();
     sites.learn_from(&dump);
+    Ok(queues(&dump, now, &sites))
+}
+
+/// The same of a dump that was read already and that `sites` has learned from.
+pub(super) fn queues(dump: &Map<String, Value>, now: Millis, sites: &Sites) -> Imported {
     let mut imported = Imported::default();
     let mut how: BTreeMap<Found, u32> = BTreeMap::new();
     let (mut read, mut unified) = (0, 0);
-    for (name, value) in &dump {
+    for (name, value) in dump {
         let thing = format!("queue {name}");
         let Some(mut fields) = Fields::of(thing, value, &mut imported.complaints) else { continue };
-        let (queue, found) = queue(name, &mut fields, now, &sites);
+        let (queue, found) = queue(name, &mut fields, now, sites);
         if fields.is_bad() {
             continue;
         }
@@ -57,7 +62,7 @@ pub fn cric(text: &str, now: Millis, sites: &Sites) -> Result<Imported, String> 
     imported.notes.push(note);
     let how = how.iter().map(|(found, count)| format!("{count} {}", found.name()));
     imported.notes.push(format!("storage sites: {}", how.collect::<Vec<_>>().join(", ")));
-    Ok(imported)
+    imported
 }
 
 fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Queue, Found) {

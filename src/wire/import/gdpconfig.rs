@@ -76,13 +76,7 @@ pub fn gdpconfig(text: &str, now: Millis) -> Result<Imported, String> {
         serde_json::from_str(text).map_err(|error| format!("gdpconfig: not JSON: {error}"))?;
     let (mut imported, mut seen) = (Imported::default(), BTreeSet::new());
     let count = match &dump {
-        Value::Array(rows) => {
-            for (at, row) in rows.iter().map(lower).enumerate() {
-                let read = row_of(at + 1, &row, now, &mut imported.complaints);
-                keep(read, &mut seen, &mut imported);
-            }
-            rows.len()
-        }
+        Value::Array(rows) => return Ok(parameters(rows, now)),
         Value::Object(values) => {
             for (name, value) in values {
                 let read = entry(name, value, now, &mut imported.complaints);
@@ -97,6 +91,17 @@ pub fn gdpconfig(text: &str, now: Millis) -> Result<Imported, String> {
     };
     imported.notes.push(format!("{} of {count} parameters", imported.records.len()));
     Ok(imported)
+}
+
+/// The same of rows that were read already.
+pub(super) fn parameters(rows: &[Value], now: Millis) -> Imported {
+    let (mut imported, mut seen) = (Imported::default(), BTreeSet::new());
+    for (at, row) in rows.iter().map(lower).enumerate() {
+        let read = row_of(at + 1, &row, now, &mut imported.complaints);
+        keep(read, &mut seen, &mut imported);
+    }
+    imported.notes.push(format!("{} of {} parameters", imported.records.len(), rows.len()));
+    imported
 }
 
 fn keep(read: Option<Parameter>, seen: &mut BTreeSet<String>, imported: &mut Imported) {

@@ -20,6 +20,7 @@ mod shares;
 mod sites;
 mod slots;
 mod storage;
+mod tables;
 
 pub use cric::cric;
 pub use gdpconfig::gdpconfig;
@@ -35,6 +36,7 @@ pub use shares::shares;
 pub use sites::Sites;
 pub use slots::{SlotRow, slots};
 pub use storage::storage;
+pub use tables::Tables;
 
 use crate::core::event::Configuration;
 use serde_json::{Map, Value};

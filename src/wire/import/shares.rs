@@ -14,7 +14,11 @@ use std::collections::BTreeMap;
 /// throttled. The order of the rows is the order of siblings, and the list is the whole tree: a row
 /// whose parents do not lead to the root is named and left out.
 pub fn shares(text: &str, now: Millis) -> Result<Imported, String> {
-    let rows = list("shares", text)?;
+    Ok(tree(&list("shares", text)?, now))
+}
+
+/// The same of rows that were read already.
+pub(super) fn tree(rows: &[Value], now: Millis) -> Imported {
     let mut imported = Imported::default();
     let mut shares: Vec<Share> = Vec::new();
     let mut siblings: BTreeMap<String, u32> = BTreeMap::new();
@@ -51,7 +55,7 @@ pub fn shares(text: &str, now: Millis) -> Result<Imported, String> {
     shares.retain(|share| !strays.contains(&share.name));
     imported.notes.push(format!("{} of {} shares", shares.len(), rows.len()));
     imported.records = shares.into_iter().map(Configuration::from).collect();
-    Ok(imported)
+    imported
 }
 
 fn share(fields: &mut Fields<'_>, now: Millis) -> Share {

@@ -3,7 +3,7 @@
 use super::read::{Reader, Value};
 use super::topic::is_topic_name;
 use crate::wire::dialect::Dialect;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use toml::de::DeTable;
 
 /// What intake reads.
@@ -13,12 +13,18 @@ pub struct IntakeSettings {
     pub in_run: bool,
     /// Foreign topics, by their name on the bus.
     pub sources: BTreeMap<String, Dialect>,
+    /// Those of the sources that are Avro in Confluent framing; the others are JSON.
+    pub framed: BTreeSet<String>,
     /// Site of an RSE, where the storage facts do not have it, or have it wrong.
     pub sites: BTreeMap<String, String>,
 }
 
 /// Reads `[intake]`; a file without it has none.
-pub(super) fn intake(reader: &mut Reader, value: Option<&Value<'_>>) -> IntakeSettings {
+pub(super) fn intake(
+    reader: &mut Reader,
+    value: Option<&Value<'_>>,
+    has_registry: bool,
+) -> IntakeSettings {
     let mut found = IntakeSettings::default();
     let Some(value) = value else { return found };
     let line = reader.line(&value.span());
@@ -39,7 +45,9 @@ pub(super) fn intake(reader: &mut Reader, value: Option<&Value<'_>>) -> IntakeSe
         }
     }
     match table.get("source").map(|value| (value, value.get_ref().as_array())) {
-        Some((_, Some(list))) => list.iter().for_each(|value| source(reader, value, &mut found)),
+        Some((_, Some(list))) => {
+            list.iter().for_each(|value| source(reader, value, has_registry, &mut found));
+        }
         Some((value, None)) => {
             let allowed = "a list of tables, each headed [[intake.source]]";
             reader.complain_at(value, "intake.source", allowed);
@@ -52,9 +60,9 @@ pub(super) fn intake(reader: &mut Reader, value: Option<&Value<'_>>) -> IntakeSe
     found
 }
 
-fn source(reader: &mut Reader, value: &Value<'_>, found: &mut IntakeSettings) {
+fn source(reader: &mut Reader, value: &Value<'_>, has_registry: bool, found: &mut IntakeSettings) {
     let Some(table) = reader.table(value, "intake.source") else { return };
-    reader.only(table, "[[intake.source]]", &["topic", "dialect"]);
+    reader.only(table, "[[intake.source]]", &["topic", "dialect", "framing"]);
     let line = reader.line(&value.span());
     let name = needed(reader, table, "topic", line).and_then(|value| {
         let allowed = "1 to 249 of the letters a-z, A-Z, 0-9, `.`, `_` and `-`";
@@ -63,7 +71,17 @@ fn source(reader: &mut Reader, value: &Value<'_>, found: &mut IntakeSettings) {
     let words = Dialect::ALL.map(|dialect| (dialect.name(), dialect));
     let dialect = needed(reader, table, "dialect", line)
         .and_then(|value| reader.word(value, "intake.source.dialect", &words));
+    let words = [("json", false), ("confluent", true)];
+    let framing = table.get("framing");
+    let is_framed = framing.and_then(|it| reader.word(it, "intake.source.framing", &words));
     let (Some(name), Some(dialect)) = (name, dialect) else { return };
+    if is_framed == Some(true) {
+        if !has_registry {
+            let found = "intake.source.framing \"confluent\" without [registry]";
+            reader.complain(line, found, "a [registry] that knows the schemas");
+        }
+        found.framed.insert(name.to_owned());
+    }
     if found.sources.insert(name.to_owned(), dialect).is_some() {
         reader.complain(line, format!("a second source {name:?}"), "each topic once");
     }
@@ -80,4 +98,28 @@ fn needed<'a, 'i>(
         reader.complain(line, format!("no `{key}` in [[intake.source]]"), "a source that has it");
     }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::wire::topology::{ATLAS, Topology};
+
+    #[test]
+    fn a_framed_source_needs_a_registry() {
+        let source = |framing: &str| {
+            format!(
+                "{ATLAS}\n[[intake.source]]\ntopic = \"t\"\ndialect = \"panda\"\nframing = \
+                 {framing:?}\n"
+            )
+        };
+        let registry = "[registry]\nurls = [\"http://registry\"]\n";
+        let read = |text: &str| Topology::parse("test.toml", text);
+        let framed = |text: &str| read(text).expect("a topology").intake.framed.into_iter();
+        assert_eq!(framed(&source("json")).count(), 0);
+        assert_eq!(framed(&(source("confluent") + registry)).collect::<Vec<_>>(), ["t"]);
+        let why = read(&source("confluent")).expect_err("no registry");
+        assert!(format!("{why:?}").contains("without [registry]"), "{why:?}");
+        let why = read(&source("avro")).expect_err("no framing");
+        assert!(format!("{why:?}").contains("intake.source.framing"), "{why:?}");
+    }
 }

@@ -120,7 +120,8 @@ impl Topology {
         let topics = topic::topics(&mut reader, root.get("topics"));
         let (limits, lines) = limits(&mut reader, root.get("limits"));
         let kafka = kafka(&mut reader, root.get("kafka"), &domain);
-        let intake = intake::intake(&mut reader, root.get("intake"));
+        let intake =
+            intake::intake(&mut reader, root.get("intake"), root.get("registry").is_some());
         let registry = root.get("registry").and_then(|it| registry::registry(&mut reader, it));
         let pseudonyms = pseudonyms::pseudonyms(&mut reader, root.get("pseudonyms"));
         let placed = policy::policies(&mut reader, root.get("policy"));

@@ -3,6 +3,7 @@
 
 pub mod client;
 mod desk;
+mod foreign;
 mod lane;
 mod missing;
 mod real;

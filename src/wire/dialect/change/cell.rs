@@ -87,6 +87,15 @@ enum Name {
     Other,
 }
 
+/// The same as a floating-point number.
+pub(super) fn number_of(scale: i64, base64: &str) -> Option<f64> {
+    match number(scale, base64)? {
+        Scalar::Int(number) => Some(number as f64),
+        Scalar::Float(number) => Some(number),
+        _ => None,
+    }
+}
+
 /// The number of an unscaled integer in base64; `None` when it is none or has more than 128 bits.
 fn number(scale: i64, base64: &str) -> Option<Scalar<'static>> {
     let unscaled = integer(base64)?;
@@ -139,7 +148,7 @@ mod tests {
         for (scale, base64, wants) in [
             (0, "Bwg=", Some(Scalar::Int(1800))),
             (2, "Sw==", Some(Scalar::Float(0.75))),
-            (0, "AYNuXwA=", Some(Scalar::Int(6_500_000_512))),
+            (0, "AYNuIwA=", Some(Scalar::Int(6_500_000_512))),
             (0, "/w==", Some(Scalar::Int(-1))),
             (-2, "Bw==", Some(Scalar::Int(700))),
             (1, "Rg==", Some(Scalar::Int(7))),

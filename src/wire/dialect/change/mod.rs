@@ -1,9 +1,9 @@
 //! Changes of PanDA's tables, as Debezium publishes them (change data capture).
 //!
-//! One message is one change of one row. JSON with the schema inside or without; names of columns in
-//! either case; columns that no record of ours has a place for are ignored. Times are milli-, micro-
-//! or nanoseconds, which are told apart by their size, or text; 0 is "not set". Numbers are numbers,
-//! text, or `{scale, value}`; base64 alone (`decimal.handling.mode=precise`) is an error.
+//! One message is one change of one row. JSON with the schema inside or without; names of columns
+//! in either case; columns that no record of ours has a place for are ignored. Times are milli-,
+//! micro- or nanoseconds, as their size shows, or text; 0 is "not set". Numbers are numbers, text,
+//! or `{scale, value}`; base64 alone (`decimal.handling.mode=precise`) is an error.
 //!
 //! `before` is not read but for the key of a delete: under PostgreSQL's default replica identity it
 //! has the columns' defaults and not the row's values.
@@ -11,11 +11,13 @@
 mod cell;
 mod column;
 mod envelope;
+mod fact;
 mod row;
 mod rows;
 #[cfg(test)]
 mod tests;
 
+pub use fact::{FactRow, FactTable};
 pub use row::{Change, JobRow, Op, Row, Snapshot, Table, TaskRow, WorkerKey, WorkerRow};
 
 use super::scalar::Scalar;
@@ -50,8 +52,12 @@ pub fn read<'a>(key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> Result<Messag
     }
     let Some(op) = op(&envelope)? else { return Ok(Message::Other) };
     let table = table(&envelope.source)?;
-    let row = match op {
-        Op::Delete => {
+    let row = match (op, table) {
+        (Op::Delete, Table::Facts(table)) => {
+            Row::FactGone { table, key: fact::gone(table, key, value)? }
+        }
+        (_, Table::Facts(table)) => Row::Fact(Box::new(fact::row(table, value)?)),
+        (Op::Delete, _) => {
             let mut columns = key_columns(key, value)?;
             rows::gone(table, &mut columns)?
         }

@@ -1,5 +1,6 @@
 //! Rows of PanDA's tables, as far as records of ours are made of them.
 
+use super::fact::{FactRow, FactTable};
 use crate::core::event::Status;
 use crate::core::unit::{Bytes, Cores, Millis};
 use std::borrow::Cow;
@@ -28,7 +29,7 @@ pub enum Snapshot {
     Last,
 }
 
-/// The tables that are told apart.
+/// The tables whose rows are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Table {
     /// `jobswaiting4`.
@@ -43,6 +44,8 @@ pub enum Table {
     Tasks,
     /// `harvester_worker_stats`.
     WorkerStats,
+    /// A configuration table.
+    Facts(FactTable),
     /// Any other.
     Other,
 }
@@ -59,7 +62,8 @@ impl Table {
             ("harvester_worker_stats", Table::WorkerStats),
         ];
         let found = named.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        found.map_or(Table::Other, |(_, table)| table)
+        let facts = || FactTable::from_name(name).map(Table::Facts);
+        found.map(|(_, table)| table).or_else(facts).unwrap_or(Table::Other)
     }
 
     /// Whether its rows are jobs.
@@ -81,8 +85,8 @@ pub struct Change<'a> {
     /// Where it stands in the database's log: `source.lsn` (PostgreSQL) or `source.scn` (Oracle).
     /// Rises with every change of a row; in a snapshot all rows have the snapshot's.
     pub position: u64,
-    /// Where the commit before it stands (`source.sequence`), or its own (`commit_scn`); `None` in a
-    /// snapshot.
+    /// Where the commit before it stands (`source.sequence`), or its own (`commit_scn`); `None` in
+    /// a snapshot.
     pub commit_position: Option<u64>,
     /// Transaction: equal for all changes of one, and for no two that follow each other. Debezium's
     /// `transaction.id` ends with the position of the change in it, so `source.txId` is taken.
@@ -112,6 +116,15 @@ pub enum Row<'a> {
     Worker(Box<WorkerRow<'a>>),
     /// A number of workers was deleted.
     WorkerGone(WorkerKey<'a>),
+    /// A row of a configuration table.
+    Fact(Box<FactRow>),
+    /// A row of a configuration table was deleted.
+    FactGone {
+        /// Its table.
+        table: FactTable,
+        /// Its key columns, joined as in [`FactRow::key`].
+        key: String,
+    },
     /// A row without a counterpart: of another table, of a co-jumbo job that is `waiting`, or a
     /// task's that was deleted.
     Other,
@@ -179,8 +192,8 @@ pub struct JobRow<'a> {
 }
 
 impl JobRow<'_> {
-    /// The worker node, which is what follows `@` in `modificationhost`; all of it where there is no
-    /// `@`.
+    /// The worker node, which is what follows `@` in `modificationhost`; all of it where there is
+    /// no `@`.
     pub fn node(&self) -> &str {
         self.host.rsplit_once('@').map_or(&*self.host, |(_, node)| node)
     }

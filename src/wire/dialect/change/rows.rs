@@ -18,7 +18,7 @@ pub(super) fn row<'a>(table: Table, columns: &mut Columns<'a>) -> Result<Row<'a>
         }
         Table::Tasks => task(columns),
         Table::WorkerStats => worker(columns),
-        Table::Other => Ok(Row::Other),
+        Table::Facts(_) | Table::Other => Ok(Row::Other),
     }
 }
 
@@ -29,7 +29,7 @@ pub(super) fn gone<'a>(table: Table, columns: &mut Columns<'a>) -> Result<Row<'a
             Ok(Row::JobGone { job: columns.id(Column::PandaId)? })
         }
         Table::WorkerStats => Ok(Row::WorkerGone(worker_key(columns)?)),
-        Table::Tasks | Table::Other => Ok(Row::Other),
+        Table::Tasks | Table::Facts(_) | Table::Other => Ok(Row::Other),
     }
 }
 
