@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Every test there is, with all their set-up: what is missing of a C++ compiler, make, zlib, OpenSSL,
-# Java, Maven, kcat, Prometheus, Chromium, docker-compose and Python's venv is taken from apt, Apache Kafka
-# and a schema registry (Apicurio) are brought by Maven and started on loopback, then the source is checked
-# and tested. At last a program in Python that does not know ours (tests/killer) kills, damages and disturbs
-# a running pair, and recounts the log, and the package for PanDA's JEDI (clients/jedi) is tested. Ends with
-# one line that counts the tests; fails if anything does.
+# Java, Maven, kcat, PostgreSQL, Prometheus, Chromium, docker-compose and Python's venv is taken from apt,
+# Apache Kafka, Kafka Connect with Debezium and a schema registry (Apicurio) are brought by Maven and started
+# on loopback, then the source is checked and tested. At last a program in Python that does not know ours
+# (tests/killer) kills, damages and disturbs a running pair, and recounts the log, and the package for
+# PanDA's JEDI (clients/jedi) is tested. Ends with one line that counts the tests; fails if anything does.
 #
 #   ./test.sh            all; 20 faults by the killer
 #   ./test.sh --long     the same with 200 faults, which take about an hour, twelve times the seeds of the
@@ -28,7 +28,7 @@ case "${1:-}" in
 '') ;;
 --quick) quick=true ;;
 --long) long=true kills=200; export YARDMASTER_LONG=1 ;;
-*) sed -n '2,18s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+*) sed -n '2,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 work=${CARGO_TARGET_DIR:-target}/kafka
@@ -165,6 +165,33 @@ registry() {
     pid=$("$registry" start "$work/registry" "$books" "$port") || return 1
     export YARDMASTER_TEST_REGISTRY=http://127.0.0.1:$port/apis/ccompat/v7
     heading "Apicurio Registry listens on 127.0.0.1:$port, pid $pid"
+}
+
+# PostgreSQL, and Kafka Connect with Debezium, which the tests of PanDA's changes start for themselves;
+# without them recorded messages stand in, and the tests say so.
+panda() {
+    local bin= sum
+    find_postgres() {
+        bin=$(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -V | tail -1)
+        [ -x "$bin/initdb" ]
+    }
+    find_postgres || {
+        install postgresql || true
+        # Debian starts a cluster of it as a service; only the programs are wanted.
+        ! have systemctl || root systemctl disable --now --quiet postgresql 2> /dev/null || true
+        find_postgres
+    } || { echo "no PostgreSQL"; return 1; }
+    have mvn && [ "$(java_version)" -ge 17 ] || { echo "no Maven or no Java 17"; return 1; }
+    sum=$(cksum < tests/panda/pom.xml)
+    if [ "$(cat "$work/connect.sum" 2> /dev/null)" != "$sum" ]; then
+        heading "Kafka Connect and Debezium from Maven"
+        rm -rf "$work/connect"
+        mvn -q -B -f tests/panda/pom.xml dependency:copy-dependencies \
+            -DoutputDirectory="$work/connect" || { echo "Maven could not bring it"; return 1; }
+        echo "$sum" > "$work/connect.sum"
+    fi
+    export YARDMASTER_TEST_POSTGRES=$bin YARDMASTER_TEST_CONNECT=$work/connect
+    heading "PostgreSQL in $bin, Kafka Connect in $work/connect"
 }
 
 # Prometheus and promtool; without them the tests of dashboards and alerts are left out, and say so.
@@ -323,6 +350,11 @@ if ! $quick && ! prometheus; then
     mock="$mock (WITHOUT PROMETHEUS: dashboards and alerts were checked without it)"
 fi
 
+if ! $quick && ! panda; then
+    mock="$mock (WITHOUT POSTGRESQL OR KAFKA CONNECT: recorded changes of PanDA's tables stood in)"
+    [ -z "${YARDMASTER_NEED_KAFKA:-}" ] || exit 1
+fi
+
 # For the example of a client and the Helm chart; the killer uses it too.
 if ! $quick; then
     if python; then
@@ -372,7 +404,8 @@ nodes=(faults::nodes:: secure::)
 phases=(faults::phases:: faults::disk:: faults::lanes::)
 brokers=(the_broker_may_restart retention::)
 domains=(domains::kafka:: domains::kinds::)
-alone=("${processes[@]}" secure:: faults:: "${brokers[@]}" "${domains[@]}")
+databases=(panda::captured:: panda::check:: panda::live::)
+alone=("${processes[@]}" secure:: faults:: "${brokers[@]}" "${domains[@]}" "${databases[@]}")
 threads=$((2 * $(nproc 2> /dev/null || echo 2)))
 tests -- --test-threads=$threads "${alone[@]/#/--skip=}" || failed=1
 if $long; then
@@ -402,6 +435,7 @@ if ! $quick; then
     group nodes alone "${nodes[@]}"
     group phases alone "${phases[@]}"
     group brokers alone "${brokers[@]}" "${domains[@]}"
+    group databases alone "${databases[@]}"
     group killer killer
     group jedi jedi
     for pid in "${pids[@]}"; do wait "$pid" || failed=1; done

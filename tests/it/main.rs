@@ -63,6 +63,8 @@ mod own_kind;
 mod packaging;
 #[cfg(feature = "shell")]
 mod page;
+#[cfg(feature = "shell")]
+mod panda;
 mod pool;
 mod pool_rules;
 #[cfg(feature = "shell")]

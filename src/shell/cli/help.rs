@@ -16,7 +16,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Look", &["explain", "compare", "top", "tail", "counters", "commands", "dead-letters"]),
     ("Check and mend", &["health", "audit", "replay", "archive", "repair"]),
     ("Try", &["demo", "bench", "conformance"]),
-    ("Set up", &["topology", "completions", "man"]),
+    ("Set up", &["topology", "panda", "completions", "man"]),
 ];
 
 /// The program with its verbs in groups.

@@ -21,6 +21,7 @@ mod meaning;
 mod moment;
 mod names;
 mod outputs;
+mod panda;
 mod pause;
 mod progress;
 mod repair;
@@ -95,6 +96,8 @@ enum Verb {
     Repair(repair::Repair),
     #[command(about = "Describe, check, apply the topology")]
     Topology(topology::Topology),
+    #[command(about = "Check what PanDA's database needs so that its changes come")]
+    Panda(panda::Panda),
     #[command(about = "Recorded cases of PanDA's brokers, judged by our policies")]
     Conformance(conformance::Conformance),
     #[command(about = "Is a running process ready: exit code 0 or 1, for health checks")]
@@ -165,6 +168,7 @@ pub fn main() -> ExitCode {
         Verb::DeadLetters(verb) => verb.run(),
         Verb::Repair(verb) => verb.run(),
         Verb::Topology(verb) => verb.run(),
+        Verb::Panda(verb) => verb.run(),
         Verb::Conformance(verb) => verb.run(),
         Verb::Health(verb) => verb.run(),
         Verb::Bench(verb) => verb.run(),

@@ -1,0 +1,118 @@
+//! `panda`: what a PanDA that feeds Yardmaster needs, looked at where it is.
+
+mod catalog;
+mod connection;
+mod passfile;
+mod point;
+mod publication;
+mod role;
+mod server;
+mod slot;
+mod wanted;
+
+use super::Ended;
+use catalog::{Asked, Database};
+use clap::{Args, Subcommand};
+use point::{Point, Verdict};
+use std::process::ExitCode;
+
+/// Checks what PanDA's side needs so that its changes come.
+#[derive(Args)]
+pub struct Panda {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    #[command(about = "Whether PanDA's PostgreSQL gives its changes as docs/panda-cdc.md has it")]
+    Check(Check),
+}
+
+/// Checks PanDA's PostgreSQL for change data capture: the server's settings, the replication slot,
+/// the publication, keys of its tables, and the rights of the connector's role. Each point is ok,
+/// a note, or wrong with a remedy. Reads catalogs in one read-only transaction, no table of PanDA;
+/// any role that may connect can run it. Exits 1 if a point is wrong.
+///
+/// The password is that of the URL, of PGPASSWORD, or of the password file (PGPASSFILE, else
+/// ~/.pgpass), in this order.
+///
+/// Examples:
+///   yardmaster panda check --postgres postgres://yardmaster_cdc@panda-db:5432/panda_db
+///   yardmaster panda check --postgres postgres://yardmaster_cdc@panda-db/panda_db --ca db-ca.pem
+///   yardmaster panda check --postgres postgres://postgres@localhost/panda_db --before-start
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+struct Check {
+    /// PanDA's database, as postgres://USER@HOST:PORT/DATABASE.
+    #[arg(long, value_name = "URL")]
+    postgres: String,
+    /// The authority of the server's certificate: TLS is then required, and certificate and name
+    /// are checked. Without it, TLS encrypts if the URL's sslmode and the server have it so, and
+    /// nothing is checked.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<std::path::PathBuf>,
+    /// The schema of PanDA's tables.
+    #[arg(long, value_name = "NAME", default_value = "doma_panda")]
+    schema: String,
+    /// The publication that the connector reads.
+    #[arg(long, value_name = "NAME", default_value = "yardmaster")]
+    publication: String,
+    /// The connector's replication slot.
+    #[arg(long, value_name = "NAME", default_value = "yardmaster")]
+    slot: String,
+    /// The role with which the connector reads.
+    #[arg(long, value_name = "NAME", default_value = "yardmaster_cdc")]
+    role: String,
+    /// The connector was not started yet: it is right that its slot is missing.
+    #[arg(long)]
+    before_start: bool,
+    /// One JSON object a line for each point: point, verdict, found, remedy.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Panda {
+    /// Runs the verb.
+    pub fn run(self) -> Ended {
+        let Verb::Check(check) = self.verb;
+        check.run()
+    }
+}
+
+impl Check {
+    fn run(self) -> Ended {
+        let mut client = connection::connect(&self.postgres, self.ca.as_deref())?;
+        let asked = Asked {
+            schema: self.schema,
+            publication: self.publication,
+            slot: self.slot,
+            role: self.role,
+            is_before_start: self.before_start,
+        };
+        let database = catalog::read(&mut client, &asked)?;
+        let points = points(&database, &asked);
+        for point in &points {
+            println!("{}", if self.json { point.json() } else { point.text() });
+        }
+        let count = |verdict| points.iter().filter(|point| point.verdict == verdict).count();
+        let wrong = count(Verdict::Wrong);
+        if !self.json {
+            let (ok, notes) = (count(Verdict::Ok), count(Verdict::Note));
+            println!("{} points: {ok} ok, {notes} to note, {wrong} wrong", points.len());
+        }
+        Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// All points, in the order in which they are put right.
+fn points(database: &Database, asked: &Asked) -> Vec<Point> {
+    let mut points = server::points(database, asked);
+    points.extend(publication::points(database, asked));
+    points.extend(role::points(database, asked));
+    points.extend(slot::points(database, asked));
+    points
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! `yardmaster panda check` on a real PostgreSQL.
+
+use super::servers::{PASSWORD, Postgres};
+use serde_json::Value;
+use std::process::Command;
+
+/// Exit code, and the verdict of each point.
+fn check(postgres: &Postgres, role: &str, more: &[&str]) -> (Option<i32>, Vec<(String, String)>) {
+    let password = if role == "postgres" { "postgres" } else { PASSWORD };
+    let output = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
+        .args(["panda", "check", "--json", "--postgres", &postgres.url(role)])
+        .args(more)
+        .env("PGPASSWORD", password)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let point = |line: &str| {
+        let point: Value = serde_json::from_str(line).unwrap();
+        let field = |name: &str| point[name].as_str().unwrap().to_owned();
+        assert!(point["verdict"] == "ok" || point["remedy"].is_string(), "{line}");
+        (field("point"), field("verdict"))
+    };
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(!text.is_empty(), "{errors}");
+    (output.status.code(), text.lines().map(point).collect())
+}
+
+fn wrong(points: &[(String, String)]) -> Vec<&str> {
+    let wrong = points.iter().filter(|(_, verdict)| verdict == "wrong");
+    wrong.map(|(point, _)| point.as_str()).collect()
+}
+
+/// What the operator's files make is right, asked as the role that they make; each thing that breaks
+/// PanDA's writes, or lets more out than is read, is found.
+#[test]
+fn what_the_operators_files_make_is_right_and_what_breaks_panda_is_found() {
+    let Some(postgres) = Postgres::panda(&[]) else { return };
+    let role = "yardmaster_cdc";
+    let (code, points) = check(&postgres, role, &["--before-start"]);
+    assert_eq!((code, wrong(&points)), (Some(0), vec![]), "{points:?}");
+    assert!(points.len() >= 12, "{points:?}");
+    let (code, points) = check(&postgres, role, &[]);
+    assert_eq!((code, wrong(&points)), (Some(1), vec!["slot"]));
+
+    let mut owner = postgres.owner();
+    // The trap: PanDA's own statements fail, and the check names the cause.
+    owner.batch_execute("ALTER PUBLICATION yardmaster ADD TABLE harvester_slots").unwrap();
+    owner.batch_execute("INSERT INTO harvester_slots VALUES ('Q', 'S', 'SCORE', 1)").unwrap();
+    let error = owner.batch_execute("UPDATE harvester_slots SET numslots = 2").unwrap_err();
+    let error = error.as_db_error().unwrap().message().to_owned();
+    assert!(error.contains("does not have a replica identity"), "{error}");
+    let (_, points) = check(&postgres, role, &["--before-start"]);
+    assert_eq!(wrong(&points), ["tables", "keys"]);
+    owner.batch_execute("ALTER PUBLICATION yardmaster DROP TABLE harvester_slots").unwrap();
+    owner.batch_execute("UPDATE harvester_slots SET numslots = 2").unwrap();
+
+    owner.batch_execute("INSERT INTO site VALUES ('S', 'site', 2)").unwrap();
+    owner.batch_execute("ALTER TABLE jobsactive4 REPLICA IDENTITY FULL").unwrap();
+    let (_, points) = check(&postgres, role, &["--before-start"]);
+    assert_eq!(wrong(&points), ["replica_identity"]);
+    owner.batch_execute("ALTER TABLE jobsactive4 REPLICA IDENTITY DEFAULT").unwrap();
+
+    owner.batch_execute("GRANT SELECT ON jobsactive4 TO yardmaster_cdc").unwrap();
+    let (_, points) = check(&postgres, role, &["--before-start"]);
+    assert_eq!(wrong(&points), ["grants"]);
+    owner.batch_execute("REVOKE SELECT ON jobsactive4 FROM yardmaster_cdc").unwrap();
+    // PostgreSQL takes the grants of columns back with it.
+    let (_, points) = check(&postgres, role, &["--before-start"]);
+    assert_eq!(wrong(&points), ["grants"]);
+
+    // A slot that is not read.
+    let slot = "SELECT pg_create_logical_replication_slot('yardmaster', 'pgoutput')";
+    owner.batch_execute(slot).unwrap();
+    let (_, points) = check(&postgres, role, &[]);
+    assert_eq!(wrong(&points), ["grants", "slot_reader"]);
+}
+
+/// The check reads; it changes nothing, and refuses what it cannot do with the reason.
+#[test]
+fn a_server_with_other_settings_and_a_wrong_password_are_named() {
+    let settings = ["wal_level=replica", "max_slot_wal_keep_size=-1"];
+    let Some(postgres) = Postgres::panda(&settings) else { return };
+    // A superuser may ask; the role that is looked at is the connector's.
+    let (code, points) = check(&postgres, "postgres", &["--before-start"]);
+    assert_eq!((code, wrong(&points)), (Some(1), vec!["wal_level", "max_slot_wal_keep_size"]));
+    let refused = |url: &str, password: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
+            .args(["panda", "check", "--postgres", url])
+            .env("PGPASSWORD", password)
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, error) = refused(&postgres.url("yardmaster_cdc"), "geheim");
+    assert_eq!(code, Some(1));
+    let expected = "as yardmaster_cdc: ";
+    assert!(error.contains(expected) && error.contains("pg_hba.conf"), "{error}");
+    assert!(!error.contains("geheim"), "{error}");
+    let (code, error) = refused("postgres://x@127.0.0.1:1/panda_db", "geheim");
+    assert_eq!(code, Some(1));
+    assert!(error.contains("127.0.0.1:1") && error.contains("refused"), "{error}");
+    let (code, error) = refused("panda_db", "");
+    assert_eq!(code, Some(2));
+    assert!(error.contains("give postgres://"), "{error}");
+}
