@@ -4,6 +4,7 @@ and there is a new broker object for each chunk."""
 import multiprocessing
 import os
 import threading
+import time
 from typing import Any
 
 from pandajedi.jedicore import Interaction
@@ -68,6 +69,17 @@ def test_forked_processes_have_connections_of_their_own(place: Place) -> None:
     assert len({pid for pid, *_ in found} | {os.getpid()}) == 3
     # The parent's still works.
     assert all(run_in_threads(place, range(751, 752)))
+
+
+def test_threads_that_wait_for_a_connection_do_not_wait_in_turn(place: Place) -> None:
+    place.configure(bootstrap="127.0.0.1:1", connect_s=0.5)
+    began = time.monotonic()
+    threads = [threading.Thread(target=place.run, args=(chunk_of(it),)) for it in range(771, 777)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - began < 2
 
 
 def test_a_changed_configuration_is_used_at_once(place: Place) -> None:

@@ -11,7 +11,7 @@ from world import chunk_of
 def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
     chosen = ranked("SYNTH_ALPHA", 20, 2.5, factors=[7.0, 3.0])
     fates = [{"queue": "SYNTH_BETA", "filter": "status", "reason": "offline"}]
-    names = ["running.running", "basic.queued"]
+    names = ["running", "queued"]
     return [decision(request, "assign", ranked=[chosen], fates=fates, factor_names=names)]
 
 

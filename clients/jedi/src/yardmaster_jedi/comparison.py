@@ -75,8 +75,8 @@ def _figures(ranked: Record, names: list[str]) -> Record:
 
     figures: dict[str, Any] = {
         "queue": ranked["queue"],
-        "running": figure("running", "running.running", "R"),
-        "queued": figure("queued", "basic.queued"),
+        "running": figure("running", "R"),
+        "queued": figure("queued"),
         "pilots": None,
     }
     return figures

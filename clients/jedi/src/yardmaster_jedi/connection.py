@@ -110,7 +110,7 @@ class Connection:
     def _partitions(self, topic: str, until: float) -> list[int]:
         found = self._bounded(until, partial(self._topics, topic)).topics.get(topic)
         if found is None or found.error is not None or not found.partitions:
-            why = "is not there" if found is None else str(found.error)
+            why = found.error.str() if found is not None and found.error else "it is not there"
             raise UnavailableError(
                 f"topic {topic} at {self.config.bootstrap_servers}: {why}; "
                 "`yardmaster topology apply` makes it"

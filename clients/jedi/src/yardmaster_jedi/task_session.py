@@ -117,8 +117,8 @@ class TaskSession:
     # --- carrying out ---
 
     def _try(self, it: NucleusTask) -> bool:
-        """Whether Yardmaster's decision was carried out; on a failure the task is left to PanDA, and
-        the others are not touched."""
+        """Whether Yardmaster's decision was carried out; on a failure the task is left to PanDA,
+        and the others are not touched."""
         try:
             return self._is_done(it)
         except Exception as error:
