@@ -14,6 +14,7 @@ mod help;
 mod http_args;
 mod import;
 mod intake;
+mod judge;
 mod letters;
 mod log_args;
 mod meaning;
@@ -70,6 +71,8 @@ enum Verb {
     Replay(replay::Replay),
     #[command(about = "Why is this pending, why there, why not elsewhere")]
     Explain(explain::Explain),
+    #[command(about = "What a request would be answered now, without asking")]
+    Judge(judge::Judge),
     #[command(about = "Commands to act on jobs: open, carried out, held back")]
     Commands(commands::Commands),
     #[command(about = "Decisions, throttles and commands as they are published")]
@@ -150,6 +153,7 @@ pub fn main() -> ExitCode {
         Verb::Demo(verb) => verb.run(),
         Verb::Replay(verb) => verb.run(),
         Verb::Explain(verb) => verb.run(),
+        Verb::Judge(verb) => verb.run(),
         Verb::Commands(verb) => verb.run(),
         Verb::Tail(verb) => verb.run(),
         Verb::Top(verb) => verb.run(),
