@@ -43,6 +43,8 @@ mod http;
 mod import;
 mod intake;
 #[cfg(feature = "shell")]
+mod judge;
+#[cfg(feature = "shell")]
 mod kafka;
 #[cfg(feature = "shell")]
 mod kill;

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use yardmaster::wire::topology::ATLAS;
 
 /// Every file below a directory with its bytes.
-fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+pub(crate) fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -21,7 +21,7 @@ fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// A simulated grid's log of so many hours.
-fn simulated(dir: &Path, topology: &str, hours: &str, scale: &str) -> String {
+pub(crate) fn simulated(dir: &Path, topology: &str, hours: &str, scale: &str) -> String {
     let place = dir.join(topology).to_str().unwrap().to_owned();
     let args = ["--topology", topology, "--hours", hours, "--scale", scale, "--dir", &place];
     let (code, _, errors) =

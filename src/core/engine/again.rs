@@ -2,12 +2,16 @@
 //! them.
 
 use super::Engine;
+use crate::core::event::Task;
 use crate::core::judge::alternative::Alternative;
 use crate::core::judge::judging::Judging;
 use crate::core::judge::policies::Policies;
 use crate::core::judge::pool::{Asked, PoolJudging};
+use crate::core::judge::work::WorkTable;
 use crate::core::output::decision::{Decision, Outcome};
 use crate::core::policy::Policy;
+use crate::core::state::record::RequestState;
+use std::collections::BTreeMap;
 
 /// By which rules is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +72,35 @@ impl Engine {
             Again::Offer(offer) => pool?.answer(state, policies, Asked::Offer(offer), number),
             Again::Refused(job) => pool?.answer(state, policies, Asked::Refused(job), number),
         }
+    }
+
+    /// Brings what judging reads up to date with a state that was folded without judging, for
+    /// [`Engine::judge_task`].
+    pub fn make_ready(&mut self) {
+        let Engine { state, policies, grid, work, .. } = self;
+        grid.update(state, true);
+        policies.reset();
+        *work = WorkTable::default();
+        work.begin_cycle();
+        if policies.any_judges_nuclei() {
+            state.requests.by_name.keys().for_each(|subject| work.note(state, subject));
+        }
+    }
+
+    /// What a request would be answered at the present cut if it were the only one, as the first
+    /// answer to it; nothing is changed. `None`: it asks nothing.
+    pub fn judge_task(&self, task: &Task) -> Option<Decision> {
+        let Engine { state, policies, grid, work, .. } = self;
+        let request = RequestState {
+            subject: task.subject.clone(),
+            task: Some(task.clone()),
+            answer: None,
+            reservations: Vec::new(),
+            outcomes: BTreeMap::new(),
+            placements: Vec::new(),
+            heard_at: state.now,
+        };
+        Judging { view: grid.view(state), policies, work }.decide_alone(&request)
     }
 
     /// Whether a request is deferred, or an offer is live and has cores left.

@@ -5,6 +5,7 @@ use crate::core::event::{ChunkKind, Task};
 use crate::core::id::cut;
 use crate::core::judge::evaluation::Evaluation;
 use crate::core::judge::gather::Gathered;
+use crate::core::judge::inputs::Inputs;
 use crate::core::judge::judging::Judging;
 use crate::core::judge::notes::{doubts, time_notes};
 use crate::core::judge::size::limit;
@@ -40,6 +41,18 @@ impl Judging<'_> {
             Some(refusal) => Some(self.refuse(task, None, number, &refusal)),
             None => Some(decision),
         }
+    }
+
+    /// The answer to a request that is not among those of the state, as the first one to it;
+    /// `None`: it asks nothing.
+    pub(crate) fn decide_alone(self, request: &RequestState) -> Option<Decision> {
+        let inputs = Inputs::of_one(self.view.state, request);
+        let view = CutView { inputs: &inputs, ..self.view };
+        let task = view.task_of(request)?;
+        if !is_open(request) {
+            return None;
+        }
+        Judging { view, ..self }.answer(request, task, 0, None)
     }
 
     fn answer(

@@ -10,6 +10,7 @@ use crate::core::event::{Dataset, Placement, ReplicaSummary, Task, unscoped};
 use crate::core::fold::is_newer;
 use crate::core::request::admit::is_open;
 use crate::core::state::State;
+use crate::core::state::record::RequestState;
 use copies::{Copies, copies};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +47,8 @@ impl Inputs {
         };
         let touched: Vec<String> = state.touched.subjects.iter().cloned().collect();
         for subject in touched.iter().chain(&moved) {
-            let known = known(state, subject);
+            let request = state.requests.of(subject);
+            let known = request.and_then(|request| known(state, request));
             if self.known.get(subject) == known.as_ref() {
                 continue;
             }
@@ -56,6 +58,12 @@ impl Inputs {
             };
             state.touched.subjects.insert(subject.clone());
         }
+    }
+
+    /// Those of one request alone, at its present cut.
+    pub(in crate::core) fn of_one(state: &State, request: &RequestState) -> Inputs {
+        let known = known(state, request).map(|known| (request.subject.clone(), known));
+        Inputs { known: known.into_iter().collect() }
     }
 
     /// A request, if records say where its input lies.
@@ -77,9 +85,8 @@ impl Inputs {
 }
 
 /// An open request with the places of its input; `None` if no record says anything of them.
-fn known(state: &State, subject: &str) -> Option<Known> {
-    let request = state.requests.of(subject).filter(|request| is_open(request))?;
-    let task = request.task.as_ref()?;
+fn known(state: &State, request: &RequestState) -> Option<Known> {
+    let task = request.task.as_ref().filter(|_| is_open(request))?;
     let datasets = &task.input.datasets;
     if !datasets.iter().any(|dataset| state.replicas.knows(unscoped(&dataset.name))) {
         return None;

@@ -13,7 +13,10 @@ use std::process::ExitCode;
 /// The verbs by what a user wants; each is in one group.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Serve", &["run", "submit", "intake", "import"]),
-    ("Look", &["explain", "compare", "top", "tail", "counters", "commands", "dead-letters"]),
+    (
+        "Look",
+        &["explain", "judge", "compare", "top", "tail", "counters", "commands", "dead-letters"],
+    ),
     ("Check and mend", &["health", "audit", "replay", "archive", "repair"]),
     ("Try", &["demo", "bench", "conformance"]),
     ("Set up", &["topology", "panda", "completions", "man"]),

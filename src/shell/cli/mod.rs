@@ -15,6 +15,7 @@ mod help;
 mod http_args;
 mod import;
 mod intake;
+mod judge;
 mod letters;
 mod log_args;
 mod meaning;
@@ -72,6 +73,8 @@ enum Verb {
     Replay(replay::Replay),
     #[command(about = "Why is this pending, why there, why not elsewhere")]
     Explain(explain::Explain),
+    #[command(about = "What a request would be answered now, without asking")]
+    Judge(judge::Judge),
     #[command(about = "Commands to act on jobs: open, carried out, held back")]
     Commands(commands::Commands),
     #[command(about = "How often another broker's answers agree with ours, and why not")]
@@ -156,6 +159,7 @@ pub fn main() -> ExitCode {
         Verb::Demo(verb) => verb.run(),
         Verb::Replay(verb) => verb.run(),
         Verb::Explain(verb) => verb.run(),
+        Verb::Judge(verb) => verb.run(),
         Verb::Commands(verb) => verb.run(),
         Verb::Compare(verb) => verb.run(),
         Verb::Tail(verb) => verb.run(),

@@ -4,6 +4,7 @@ mod admit;
 mod alternative;
 mod commands;
 mod counters;
+mod judge;
 mod month;
 mod names;
 mod nucleus;

@@ -1,0 +1,193 @@
+//! Requests as a person writes them: JSON with the fields of `schemas/task.avsc`.
+
+use crate::core::event::{Event, Task};
+use crate::core::topic::Topic;
+use crate::core::unit::Millis;
+use crate::shell::cli::Usage;
+use crate::wire::avro::{Arena, Codec, from_json};
+use serde_json::{Deserializer, Map, Value};
+use std::io::Read;
+use std::path::Path;
+
+/// Largest file that is read; bytes.
+const FILE_MAX: u64 = 64 << 20;
+
+/// A field with the value it is to have.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Override {
+    /// The way to the field, as `options.excluded_sites`.
+    path: Vec<String>,
+    /// Its value; null: its default.
+    value: Value,
+}
+
+impl Override {
+    /// Reads `NAME=VALUE`.
+    ///
+    /// # Errors
+    /// It has no name, or no `=`.
+    pub(super) fn parse(text: &str) -> Result<Override, String> {
+        let wrong =
+            || format!("{text:?} is no NAME=VALUE; give a field and its value, core_count=8");
+        let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+        let path: Vec<String> = name.trim().split('.').map(str::to_owned).collect();
+        if path.iter().any(String::is_empty) {
+            return Err(wrong());
+        }
+        let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
+        Ok(Override { path, value })
+    }
+}
+
+/// The requests of a file, each with its place in it.
+///
+/// # Errors
+/// The file cannot be read, is no JSON, or has no request.
+pub(super) fn requests(file: &Path) -> Result<Vec<(String, Value)>, Usage> {
+    let name = if file.as_os_str() == "-" { "stdin".into() } else { file.display().to_string() };
+    let remedy = "name a readable file of less than 64 MiB with requests in JSON";
+    let unread = |error: std::io::Error| Usage(format!("{name}: {error}; {remedy}"));
+    let mut text = String::new();
+    let length = match name.as_str() {
+        "stdin" => std::io::stdin().take(FILE_MAX).read_to_string(&mut text),
+        _ => std::fs::File::open(file).and_then(|it| it.take(FILE_MAX).read_to_string(&mut text)),
+    };
+    if length.map_err(unread)? as u64 >= FILE_MAX {
+        return Err(Usage(format!("{name}: it is too long; {remedy}")));
+    }
+    let mut found = Vec::new();
+    for value in Deserializer::from_str(&text).into_iter::<Value>() {
+        let value = value.map_err(|error| {
+            let allowed = "a request as a JSON object, a list of them, or one a line";
+            Usage(format!("{name}: no JSON: {error}; allowed: {allowed}"))
+        })?;
+        match value {
+            Value::Array(values) => found.extend(values),
+            value => found.push(value),
+        }
+    }
+    if found.is_empty() {
+        return Err(Usage(format!(
+            "{name}: it has no request; write one with the fields of schemas/task.avsc"
+        )));
+    }
+    let several = found.len() > 1;
+    let place = |at: usize| match several {
+        true => format!("{name}: request {}", at + 1),
+        false => name.clone(),
+    };
+    Ok(found.into_iter().enumerate().map(|(at, value)| (place(at), value)).collect())
+}
+
+/// Sets fields of a request.
+///
+/// # Errors
+/// A field is within something that is no object.
+pub(super) fn with_overrides(json: &mut Value, overrides: &[Override]) -> Result<(), String> {
+    for Override { path, value } in overrides {
+        let Some((last, way)) = path.split_last() else { continue };
+        let mut at = &mut *json;
+        for name in way {
+            let within = at.as_object_mut().ok_or_else(|| not_within(path))?;
+            at = within.entry(name).or_insert_with(|| Value::Object(Map::new()));
+        }
+        let within = at.as_object_mut().ok_or_else(|| not_within(path))?;
+        match value {
+            Value::Null => drop(within.remove(last)),
+            value => drop(within.insert(last.clone(), value.clone())),
+        }
+    }
+    Ok(())
+}
+
+fn not_within(path: &[String]) -> String {
+    let name = path.join(".");
+    format!("--set {name}: no object has this field; give a field of the request, as core_count=8")
+}
+
+/// The request that JSON has, with its place. What it leaves out of its domain and its times is
+/// that of the log at `now`; of its name, that of its task.
+///
+/// # Errors
+/// The field that is wrong, its value, and what is allowed.
+pub(super) fn task(
+    (place, json): &(String, Value),
+    domain: &str,
+    now: Millis,
+) -> Result<Task, Usage> {
+    let mut json = json.clone();
+    if let Some(fields) = json.as_object_mut() {
+        let subject = fields.get("subject").or(fields.get("task")).and_then(Value::as_str);
+        let subject = subject.unwrap_or("judge").to_owned();
+        let task = subject.split('/').next().unwrap_or_default().to_owned();
+        let mut default = |name: &str, value: Value| {
+            fields.entry(name).or_insert(value);
+        };
+        default("subject", subject.into());
+        default("task", task.into());
+        default("domain", domain.into());
+        default("asked_at", now.into());
+        default("changed_at", now.into());
+    }
+    let bytes = from_json(Topic::Task, &json)
+        .map_err(|fault| Usage(format!("{place}: {fault} (schemas/task.avsc has all fields)")))?;
+    let mut arena = Arena::default();
+    let event = Codec::default().read(Topic::Task, None, Some(&bytes), &mut arena);
+    match event {
+        Event::Task(task) if task.domain == domain => Ok(*task),
+        Event::Task(task) => Err(Usage(format!(
+            "{place}: field domain: found {:?}; the log is of {domain:?}: correct it, leave it out, \
+             or --set domain=null",
+            task.domain
+        ))),
+        _ => Err(Usage(format!(
+            "{place}: the record is too long, or a name in it is; shorten it (limits \
+             max_record_bytes and name_bytes of the topology)"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn fields_are_set_by_their_way_and_null_gives_the_default() {
+        let set = |text: &str| Override::parse(text).unwrap();
+        let mut json = json!({"core_count": 8, "options": {"cloud": "US"}});
+        let overrides = [
+            set("core_count=1"),
+            set("gshare=MC Default"),
+            set("options.excluded_sites=[\"BNL\"]"),
+            set("options.cloud=null"),
+            set("input.datasets=[]"),
+        ];
+        with_overrides(&mut json, &overrides).unwrap();
+        let expected = json!({
+            "core_count": 1, "gshare": "MC Default", "options": {"excluded_sites": ["BNL"]},
+            "input": {"datasets": []},
+        });
+        assert_eq!(json, expected);
+        let why = with_overrides(&mut json, &[set("core_count.most=1")]).unwrap_err();
+        assert!(why.contains("core_count.most"), "{why}");
+        for wrong in ["", "core_count", "=1", "options.=1"] {
+            assert!(Override::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_a_request_leaves_out_is_that_of_the_log() {
+        let place = "task.json".to_owned();
+        let it = (place.clone(), json!({"subject": "7/1", "policy": "production-job"}));
+        let read = task(&it, "atlas", 99).unwrap();
+        assert_eq!((read.task.as_str(), read.domain.as_str()), ("7", "atlas"));
+        assert_eq!((read.asked_at, read.changed_at), (99, 99));
+        let fault = |json: Value| task(&(place.clone(), json), "atlas", 99).unwrap_err().0;
+        let other = fault(json!({"policy": "p", "domain": "cms"}));
+        assert!(other.contains("field domain") && other.contains("\"cms\""), "{other}");
+        let none = fault(json!({"subject": "7/1"}));
+        assert!(none.starts_with("task.json: field policy: it is missing"), "{none}");
+        assert!(fault(json!(7)).contains("an object with fields"));
+    }
+}
