@@ -4,7 +4,9 @@ The Kafka is the one that YARDMASTER_TEST_KAFKA names; without one librdkafka's 
 transactions, stands in.
 """
 
+import atexit
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -67,6 +69,7 @@ modConfig = atlas:1:pandajedi.jediddm.AtlasDDMClient:AtlasDDMClient
 
 def _panda_home() -> Path:
     home = Path(tempfile.mkdtemp(prefix="panda-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
     (home / "log").mkdir()
     folder = home / "etc" / "panda"
     folder.mkdir(parents=True)
