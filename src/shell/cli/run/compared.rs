@@ -166,3 +166,35 @@ impl Reader {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::comparison::{Agreement, AnswerOutcome, Side};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn only_a_process_that_leads_counts_and_what_came_before_is_forgotten() {
+        let counted = || Counted {
+            queue_type: "production".into(),
+            gshare: "MC".into(),
+            agreement: Agreement::Absent,
+            answers: Side::ALL.map(|side| (side, AnswerOutcome::Absent, 0)),
+            overlap: None,
+            filters: BTreeSet::new(),
+            figures: None,
+        };
+        let compared = Compared { ends: Arc::default(), pending: Arc::default(), thread: None };
+        let mut show = Show::new("atlas", 10);
+        let shown = |compared: &Compared, leads: bool, show: &mut Show| {
+            compared.pending.lock().unwrap().comparisons.push(counted());
+            compared.report(leads, show);
+            show.turn();
+            let text = show.served().scrape.text();
+            let line = text.lines().find(|it| it.starts_with("yardmaster_comparisons_total{"));
+            line.map(|it| it.ends_with(" 1"))
+        };
+        assert_eq!(shown(&compared, false, &mut show), None);
+        assert_eq!(shown(&compared, true, &mut show), Some(true), "one of two");
+    }
+}
