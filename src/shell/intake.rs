@@ -1,5 +1,7 @@
 //! Intake against a Kafka: read back, go on where it was, read, publish; again and again.
 
+mod framed;
+
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::drive::intake::{Intake, IntakeCounts, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records};
 use crate::drive::port::{Batch, Log, LogError};
@@ -7,6 +9,7 @@ use crate::shell::clock;
 use crate::shell::kafka::{KafkaConf, KafkaIntake, KafkaLog};
 use crate::wire::dialect::Dialect;
 use crate::wire::topology::{Framing, Topology};
+use framed::{Decoded, Framed};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -67,6 +70,7 @@ pub fn live(
     if begun.is_all_gone {
         intake.note_history(clock::now(), &mut records);
     }
+    let mut framed = Framed::of(topology)?;
     let mut batch = Batch::default();
     while goes_on() {
         let wait = if intake.queued() > 0 { Duration::ZERO } else { WAIT };
@@ -77,8 +81,21 @@ pub fn live(
             let (topic, dialect) = names[it.source];
             let (partition, offset, appended_at) = (it.partition, it.offset, it.appended_at);
             let origin = Origin { topic, partition, offset, appended_at };
-            intake.meet(dialect, origin, it.key, it.value, &mut records);
+            match framed.decode(&it) {
+                Decoded::Plain => intake.meet(dialect, origin, it.key, it.value, &mut records),
+                Decoded::Json => {
+                    let (key, value) = (&framed.key, &framed.value);
+                    let key = it.key.map(|_| key.as_slice());
+                    intake.meet(dialect, origin, key, Some(value), &mut records);
+                }
+                Decoded::Wrong(why) => {
+                    let (key, value) = (it.key.unwrap_or(b""), it.value.unwrap_or(b""));
+                    intake.refuse(dialect, origin, key, value, why, &mut records);
+                }
+                Decoded::Waits => {}
+            }
         })?;
+        framed.settle(&mut producer)?;
         batch.clear();
         log.take(&mut batch, limits.intake_batch_records, Duration::ZERO)?;
         learn(&mut intake, &batch, &mut records);

@@ -7,6 +7,7 @@
 mod beside;
 pub mod bus;
 mod clock;
+mod framed;
 mod import;
 pub mod intake;
 pub mod process;

@@ -74,6 +74,8 @@ pub struct KafkaIntake {
     held: Held,
     /// When the offsets of all partitions were committed; `None`: not since the start.
     committed_all: Option<Instant>,
+    /// Partitions that stopped.
+    stopped: BTreeSet<(usize, i32)>,
     lost: Option<LogError>,
     /// When the topics were last asked for by name.
     counted: Instant,
@@ -107,6 +109,7 @@ impl KafkaIntake {
             moved: BTreeMap::new(),
             held: Held::default(),
             committed_all: None,
+            stopped: BTreeSet::new(),
             lost: None,
             counted: Instant::now(),
         })
@@ -242,6 +245,7 @@ impl KafkaIntake {
         let _ = self.client.poll(Duration::ZERO);
         self.count()?;
         let (sources, moved, lost) = (&mut self.sources, &mut self.moved, &mut self.lost);
+        let stopped = &self.stopped;
         let (mut count, mut bytes) = (0, 0);
         self.queue.take(max, wait, &mut |origin, event| {
             let Some(source) = number(sources, origin.topic) else { return true };
@@ -249,6 +253,8 @@ impl KafkaIntake {
             let Some(next) = sources[source].next.get_mut(&partition) else { return true };
             let offset = u64::try_from(offset).unwrap_or(0);
             match event {
+                // Fetched before it stopped: it comes again.
+                Event::Record { .. } if stopped.contains(&(source, partition)) => {}
                 Event::Record { timestamp, key, value, .. } if offset >= *next => {
                     *next = offset + 1;
                     sources[source].ended.remove(&partition);
@@ -281,6 +287,36 @@ impl KafkaIntake {
             Some(error) => Err(error),
             None => Ok(count),
         }
+    }
+
+    /// Stops a partition: its next message, when it goes on, is that of `offset`.
+    pub fn stop_at(&mut self, source: usize, partition: u32, offset: u64) -> Result<(), LogError> {
+        let number = partition as i32;
+        let Some(it) = self.sources.get_mut(source) else { return Ok(()) };
+        it.next.insert(number, offset);
+        self.moved.insert((source, number), offset);
+        self.stopped.insert((source, number));
+        let mut list = TopicPartitionList::new();
+        list.add_partition(&it.text, number);
+        self.client.pause(&list).map_err(|error| extent::trouble(&self.client, &error))
+    }
+
+    /// Lets a partition that stopped go on.
+    pub fn go_on(&mut self, source: usize, partition: u32) -> Result<(), LogError> {
+        let number = partition as i32;
+        let Some(it) = self.sources.get(source) else { return Ok(()) };
+        let Some(next) = it.next.get(&number) else { return Ok(()) };
+        let offset = Offset::Offset(i64::try_from(*next).unwrap_or(i64::MAX));
+        let mut list = TopicPartitionList::new();
+        let added = list.add_partition_offset(&it.text, number, offset);
+        added.map_err(|error| LogError::Stop(format!("{}[{number}]: {error}", it.text)))?;
+        let resumed = self.client.resume(&list);
+        // What was fetched while it was paused was dropped, so it is given where to go on.
+        let done = resumed
+            .and_then(|()| self.client.seek_partitions(list, self.conf.patience).map(|_| ()));
+        done.map_err(|error| extent::trouble(&self.client, &error))?;
+        self.stopped.remove(&(source, number));
+        Ok(())
     }
 
     /// Looks now and then whether the topics are there, and as many partitions as are read.

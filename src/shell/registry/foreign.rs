@@ -29,6 +29,11 @@ impl ForeignDesk {
         Ok(Some(ForeignDesk { desk, schemas: HashMap::new() }))
     }
 
+    /// Why there is no answer of the registry yet, if asking does not go well.
+    pub fn trouble(&self) -> Option<String> {
+        self.desk.trouble()
+    }
+
     /// Appends the JSON of a value or key. Whether it is known what its number stands for; if not,
     /// that is being asked, and nothing was appended.
     ///

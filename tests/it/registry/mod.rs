@@ -2,7 +2,7 @@
 //! `YARDMASTER_TEST_REGISTRY=http://host:port/path` names one, with a real one.
 
 pub mod client;
-mod desk;
+pub mod desk;
 mod foreign;
 mod lane;
 mod missing;
