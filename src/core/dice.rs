@@ -2,6 +2,15 @@
 
 use sha2::{Digest, Sha256};
 
+/// Hashes an attempt: four bytes where they hold it, as all were hashed before attempts had more,
+/// else eight. What it is part of is then as much longer, so no two attempts give the same bytes.
+pub(in crate::core) fn hash_attempt(hasher: &mut Sha256, attempt: u64) {
+    match u32::try_from(attempt) {
+        Ok(attempt) => hasher.update(attempt.to_le_bytes()),
+        Err(_) => hasher.update(attempt.to_le_bytes()),
+    }
+}
+
 /// A seeded stream of numbers: SHA-256 in counter mode. The same seed gives the same numbers on
 /// every machine, for ever (recorded decisions are made again from them).
 #[derive(Clone, Debug)]
@@ -14,13 +23,13 @@ pub struct Dice {
 
 impl Dice {
     /// The dice of one judgement: of (subject, attempt), in a domain, at a cycle.
-    pub fn of(domain: &str, subject: &str, attempt: u32, epoch: u64, cycle: u64) -> Dice {
+    pub fn of(domain: &str, subject: &str, attempt: u64, epoch: u64, cycle: u64) -> Dice {
         let mut hasher = Sha256::new();
         for part in ["dice", domain, subject] {
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
-        hasher.update(attempt.to_le_bytes());
+        hash_attempt(&mut hasher, attempt);
         hasher.update(epoch.to_le_bytes());
         hasher.update(cycle.to_le_bytes());
         Dice { seed: hasher.finalize().into(), block: 0, words: [0; 4], used: 4 }
@@ -94,6 +103,8 @@ mod tests {
             first(Dice::of("cms", "7", 0, 1, 2)),
             first(Dice::of("atlas", "8", 0, 1, 2)),
             first(Dice::of("atlas", "7", 1, 1, 2)),
+            first(Dice::of("atlas", "7", 1 << 32, 1, 2)),
+            first(Dice::of("atlas", "7", (1 << 32) + 1, 1, 2)),
             first(Dice::of("atlas", "7", 0, 2, 2)),
             first(Dice::of("atlas", "7", 0, 1, 3)),
             first(Dice::of("atla", "s7", 0, 1, 2)),

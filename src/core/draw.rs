@@ -14,7 +14,7 @@ pub struct Seed<'a> {
     /// What is decided: a job's id.
     pub subject: &'a str,
     /// 0 for the first decision on the subject, one more after each refusal.
-    pub attempt: u32,
+    pub attempt: u64,
     /// What was known: see [`cut_id`].
     pub cut_id: &'a str,
     /// 0 for the first draw of a decision, one more for each further draw.
@@ -27,7 +27,7 @@ pub struct Draw {
     /// Name and version of the procedure.
     pub algorithm: &'static str,
     /// The seed's attempt.
-    pub attempt: u32,
+    pub attempt: u64,
     /// The seed's round.
     pub round: u32,
     /// First 16 bytes of the SHA-256 of the seed's text.
@@ -103,7 +103,7 @@ mod tests {
     const B: &str = "ce-b.example.org/short";
     const C: &str = "ce-c.example.org/grid";
 
-    fn seed<'a>(subject: &'a str, attempt: u32, cut_id: &'a str) -> Seed<'a> {
+    fn seed<'a>(subject: &'a str, attempt: u64, cut_id: &'a str) -> Seed<'a> {
         Seed { algorithm: "ngbroker.v1", subject, attempt, cut_id, round: 0 }
     }
 

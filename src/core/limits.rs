@@ -165,6 +165,13 @@ limits! {
     intake_waiting_max: usize = "intake_waiting_max" * 1, 500_000 in 0..=100_000_000;
     "Most tasks whose facts intake remembers; tasks. The oldest go first."
     intake_tasks_max: usize = "intake_tasks_max" * 1, 200_000 in 100..=100_000_000;
+    "How long a partition of change messages must be quiet at its end until a transaction in it \
+     counts as whole, if later commits were seen elsewhere; 30 times as long if none was. A row \
+     that is deleted ends its job only then. Longer than Kafka Connect takes to start again."
+    intake_settle_ms: Millis = "intake_settle_ms" * 1, 10_000 in 10..=3_600_000;
+    "Most jobs that a snapshot of PanDA's tables ends of a table of which it has no row; of more it \
+     is taken that the table was not in the snapshot, and they stay; jobs."
+    intake_absent_max: u64 = "intake_absent_max" * 1, 1_000 in 0..=100_000_000;
     "Most foreign messages that intake takes in one transaction."
     intake_batch_records: usize = "intake_batch_records" * 1, 20_000 in 1..=1_000_000;
 

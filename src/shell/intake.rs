@@ -3,7 +3,9 @@
 mod framed;
 
 use crate::core::cut::{Cut, Lane, Topic};
-use crate::drive::intake::{Intake, IntakeCounts, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records};
+use crate::drive::intake::{
+    Intake, IntakeCounts, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records, TABLE_TOPICS,
+};
 use crate::drive::port::{Batch, Log, LogError};
 use crate::shell::clock;
 use crate::shell::kafka::{KafkaConf, KafkaIntake, KafkaLog};
@@ -29,6 +31,10 @@ pub struct IntakeReport {
     pub waiting: usize,
     /// Jobs that are to be published again, since their task is known now or its facts changed.
     pub queued: usize,
+    /// Jobs whose row was deleted, and may have moved.
+    pub gone: usize,
+    /// Partitions whose committed offset is held back.
+    pub held: usize,
     /// Whether our own records are still being read back.
     pub is_reading_back: bool,
 }
@@ -45,7 +51,8 @@ pub fn live(
     report(IntakeReport { is_reading_back: true, ..IntakeReport::default() });
     refuse_framings(topology)?;
     // The process before must be fenced before its records are read back.
-    let mut producer = KafkaIntake::lead(&conf_for(conf, topology, &PUBLISHED_TOPICS))?;
+    let published: Vec<Topic> = published_topics(topology).collect();
+    let mut producer = KafkaIntake::lead(&conf_for(conf, topology, &published))?;
     let mut log = KafkaLog::open(conf_for(conf, topology, &READ_TOPICS))?;
     let limits = &topology.limits;
     let mut intake = Intake::new(&topology.domain, topology.intake.sites.clone(), limits);
@@ -96,22 +103,38 @@ pub fn live(
         log.take(&mut batch, limits.intake_batch_records, Duration::ZERO)?;
         learn(&mut intake, &batch, &mut records);
         intake.publish_again(limits.intake_batch_records, &mut records);
-        producer.publish(&records)?;
+        if intake.is_unsettled() {
+            intake.settle(clock::now(), &producer.reach(), &mut records);
+        }
+        producer.publish(&records, &|topic, partition| intake.held(topic, partition))?;
+        for notice in intake.take_notices() {
+            tracing::warn!("intake: {notice}");
+        }
         records.clear();
         report(IntakeReport {
             counts: intake.take_counts(),
             waiting: intake.waiting(),
             queued: intake.queued(),
+            gone: intake.gone(),
+            held: intake.held_partitions(),
             is_reading_back: false,
         });
     }
     Ok(())
 }
 
+/// Topics of ours that this topology's sources are published to.
+fn published_topics(topology: &Topology) -> impl Iterator<Item = Topic> {
+    let has_tables = topology.intake.sources.values().any(|it| *it == Dialect::PandaCdc);
+    let tables: &[Topic] = if has_tables { &TABLE_TOPICS } else { &[] };
+    PUBLISHED_TOPICS.into_iter().chain(tables.iter().copied())
+}
+
 /// Intake publishes and reads back in single-object encoding alone.
 fn refuse_framings(topology: &Topology) -> Result<(), LogError> {
     let framed = |topic: &&Topic| topology.topic(**topic).framing != Framing::SingleObject;
-    match PUBLISHED_TOPICS.iter().chain(&READ_TOPICS).find(framed) {
+    let published: Vec<Topic> = published_topics(topology).collect();
+    match published.iter().chain(&READ_TOPICS).find(framed) {
         None => Ok(()),
         Some(topic) => Err(LogError::Stop(format!(
             "intake cannot write or read back {} in framing \"confluent\": leave it in \

@@ -1,6 +1,7 @@
 //! Intake: what others say as JSON becomes records of ours, whatever the order it comes in.
 
 mod again;
+mod changes;
 mod dialects;
 mod joins;
 

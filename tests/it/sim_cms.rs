@@ -152,7 +152,7 @@ impl FirstComes {
                 user: user.clone(),
                 now,
                 matched: Some(matched),
-                ..Decision::new("cms", offer, attempt, ordinal, Outcome::Assign(Vec::new()))
+                ..Decision::new("cms", offer, attempt.into(), ordinal, Outcome::Assign(Vec::new()))
             });
             self.waiting.remove(at);
         }

@@ -35,7 +35,7 @@ struct AnyQueue {
     /// Queues, by user.
     queues: BTreeMap<String, Vec<String>>,
     /// Jobs by name, with how often they were answered.
-    asked: BTreeMap<String, (Task, u32)>,
+    asked: BTreeMap<String, (Task, u64)>,
 }
 
 impl AnyQueue {

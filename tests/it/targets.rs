@@ -152,7 +152,7 @@ impl Grid {
         self.attempt(job, attempt, JobDescription { text, ..JobDescription::default() })
     }
 
-    fn attempt(&mut self, job: &str, attempt: u32, description: JobDescription) -> Decision {
+    fn attempt(&mut self, job: &str, attempt: u64, description: JobDescription) -> Decision {
         let mut description = description;
         description.index_servers = vec!["index-1".into()];
         self.yard.ask(&Task {

@@ -144,7 +144,7 @@ pub fn outcome(decision: &Decision, kind: OutcomeKind, at: Millis) -> Outcome {
 }
 
 /// The answer that gives `jobs` jobs of a subject's request to a queue.
-pub fn assign(subject: &str, attempt: u32, queue: &str, jobs: u32, now: Millis) -> Decision {
+pub fn assign(subject: &str, attempt: u64, queue: &str, jobs: u32, now: Millis) -> Decision {
     let ranked = Ranked {
         queue: queue.into(),
         unified: queue.into(),
@@ -158,7 +158,7 @@ pub fn assign(subject: &str, attempt: u32, queue: &str, jobs: u32, now: Millis) 
 }
 
 /// The answer that puts a subject's request off for an hour.
-pub fn defer(subject: &str, attempt: u32, ordinal: u32, now: Millis) -> Decision {
+pub fn defer(subject: &str, attempt: u64, ordinal: u32, now: Millis) -> Decision {
     let outcome = Answer::Defer { until: now.saturating_add(3_600_000) };
     Decision {
         task: subject.split('/').next().unwrap_or_default().into(),

@@ -79,8 +79,9 @@ pub struct JobState<'a> {
     pub status: Status,
     /// When it reached that state, by its own clock; ms since 1970.
     pub changed_at: Millis,
-    /// Raised when the same state is published again with more known.
-    pub revision: u32,
+    /// Orders the states of one `changed_at`: raised when the same state is published again with
+    /// more known, or a position in the source (LSN, SCN). Not above `i64::MAX`.
+    pub revision: u64,
     /// Which try of the job this is, from 0; nothing ends an attempt but its own end or a later
     /// one.
     pub attempt: u32,

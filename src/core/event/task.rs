@@ -64,7 +64,7 @@ pub struct Task {
     /// What asks: a task id, or task id and chunk id with a slash between.
     pub subject: String,
     /// Which asking of that subject this is, from 0.
-    pub attempt: u32,
+    pub attempt: u64,
     /// Name of the task.
     pub task: String,
     /// Domain (VO or pool) whose policies answer.

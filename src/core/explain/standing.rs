@@ -37,7 +37,7 @@ pub struct RequestStanding {
     /// What asks.
     pub subject: String,
     /// Its attempt.
-    pub attempt: u32,
+    pub attempt: u64,
     /// When it first asked.
     pub asked_at: Millis,
     /// Whether it waits for an answer, or for a better one.

@@ -186,7 +186,9 @@ impl State {
     /// announcement.
     fn note_answer(&mut self, decision: &Decision) -> bool {
         let Some(offer) = self.pool.offer_at(&decision.subject) else { return false };
-        let is_news = offer.reach(decision.attempt) && offer.answers < decision.ordinal;
+        // An announcement has no number beyond 32 bits: such an answer is to none.
+        let is_newest = u32::try_from(decision.attempt).is_ok_and(|attempt| offer.reach(attempt));
+        let is_news = is_newest && offer.answers < decision.ordinal;
         if is_news {
             offer.answers = decision.ordinal;
         } else {
@@ -198,8 +200,10 @@ impl State {
 
     fn fold_refusal(&mut self, decision: &Decision) {
         let Some(job) = self.pool.job_at(&decision.subject) else { return };
-        let is_news = job.refused < Some(decision.attempt);
-        job.refused = job.refused.max(Some(decision.attempt));
+        // A job has no attempt beyond 32 bits: such a refusal is of none.
+        let refused = u32::try_from(decision.attempt).ok();
+        let is_news = job.refused < refused;
+        job.refused = job.refused.max(refused);
         if !is_news {
             self.odd(Topic::Decision, Oddity::Repeated);
         }

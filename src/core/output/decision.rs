@@ -8,8 +8,11 @@ use crate::core::event::Task;
 use crate::core::unit::Millis;
 use std::borrow::Cow;
 
+/// The largest attempt that a record can state.
+pub const ATTEMPT_MAX: u64 = i64::MAX as u64;
+
 /// Name of one attempt of a request: what jobs carry of the decision that placed them.
-pub fn request_name(subject: &str, attempt: u32) -> String {
+pub fn request_name(subject: &str, attempt: u64) -> String {
     format!("{subject}:{attempt}")
 }
 
@@ -30,7 +33,7 @@ pub struct Decision {
     /// What asked.
     pub subject: String,
     /// Which asking of the subject is answered.
-    pub attempt: u32,
+    pub attempt: u64,
     /// The task.
     pub task: String,
     /// Which answer to this request it is, from 1; without gap.
@@ -89,7 +92,7 @@ pub struct Decision {
 impl Decision {
     /// The `ordinal`-th answer to (subject, attempt) in a domain: a base value. It states nothing
     /// of any candidate, and all else is empty or 0.
-    pub fn new(domain: &str, subject: &str, attempt: u32, ordinal: u32, outcome: Outcome) -> Self {
+    pub fn new(domain: &str, subject: &str, attempt: u64, ordinal: u32, outcome: Outcome) -> Self {
         Decision {
             id: DecisionId::derive(domain, subject, attempt, ordinal),
             domain: domain.to_owned(),

@@ -1,6 +1,7 @@
 //! The names of decisions.
 
 use crate::core::content::content;
+use crate::core::dice::hash_attempt;
 use sha2::{Digest, Sha256};
 
 /// Names a decision. Derived, not drawn: the first 16 bytes of
@@ -13,13 +14,13 @@ content!(DecisionId(bytes));
 
 impl DecisionId {
     /// The name of the `ordinal`-th answer to (subject, attempt) in a domain.
-    pub fn derive(domain: &str, subject: &str, attempt: u32, ordinal: u32) -> DecisionId {
+    pub fn derive(domain: &str, subject: &str, attempt: u64, ordinal: u32) -> DecisionId {
         let mut hasher = Sha256::new();
         for part in ["decision", domain, subject] {
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
-        hasher.update(attempt.to_le_bytes());
+        hash_attempt(&mut hasher, attempt);
         hasher.update(ordinal.to_le_bytes());
         let mut id = [0u8; 16];
         id.copy_from_slice(&hasher.finalize()[..16]);
@@ -30,5 +31,19 @@ impl DecisionId {
 impl std::fmt::Display for DecisionId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&hex::encode(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As SHA-256 of another implementation gives them. Published decisions have these names: they
+    /// may never change.
+    #[test]
+    fn the_names_are_fixed() {
+        let name = |attempt| DecisionId::derive("atlas", "40000001/7", attempt, 1).to_string();
+        assert_eq!(name(3), "5bcd397ede7ce9a5f91349249ba2e902");
+        assert_eq!(name(1_763_000_000_123), "995073ef528678771d2de38262cd8097");
     }
 }

@@ -6,6 +6,7 @@
 //! place in the order of judgement and counts in `judgements_per_cycle`.
 
 use crate::core::event::{OutcomeKind, Task, TaskPhase};
+use crate::core::output::decision::ATTEMPT_MAX;
 use crate::core::state::State;
 use crate::core::state::record::{Placement, RequestState};
 use crate::core::unit::{DAY, Millis};
@@ -20,7 +21,7 @@ pub enum Refusal {
     /// The subject asked again with a higher attempt while this one was deferred.
     Superseded {
         /// The attempt that is asked for now.
-        by: u32,
+        by: u64,
     },
     /// The task, or the request itself, has ended.
     TaskEnded {
@@ -151,7 +152,7 @@ impl Age {
 
 /// The attempt that was answered last, if it placed a single job at a target that did not take it:
 /// another target is chosen, in the attempt after it (spec cms-nordugrid N-25).
-fn refused_attempt(request: &RequestState) -> Option<u32> {
+fn refused_attempt(request: &RequestState) -> Option<u64> {
     let placement = request.placements.last()?;
     let is_last = request.answer.as_ref()?.attempt == placement.attempt;
     let outcome = request.outcomes.get(&placement.decision)?;
@@ -159,9 +160,10 @@ fn refused_attempt(request: &RequestState) -> Option<u32> {
 }
 
 /// The attempt that is asked for: the record's, or the one after that which a target refused.
-pub fn asked_attempt(request: &RequestState, task: &Task) -> u32 {
-    refused_attempt(request)
-        .map_or(task.attempt, |refused| task.attempt.max(refused.saturating_add(1)))
+pub fn asked_attempt(request: &RequestState, task: &Task) -> u64 {
+    refused_attempt(request).map_or(task.attempt, |refused| {
+        task.attempt.max(refused.saturating_add(1).min(ATTEMPT_MAX))
+    })
 }
 
 /// Targets that refused a single job since it was submitted last (spec cms-nordugrid N-25): those

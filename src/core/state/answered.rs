@@ -15,7 +15,7 @@ pub struct Answered {
     /// Subject.
     pub subject: String,
     /// Attempt it answers.
-    pub attempt: u32,
+    pub attempt: u64,
     /// Ordinal.
     pub ordinal: u32,
     /// Whether nothing follows.

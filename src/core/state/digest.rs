@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 /// Revision of the digest: two states that are the same have the same digest only where it was
 /// taken by programs of the same revision. Raised when what it is taken of changes; decisions do
 /// not depend on it.
-const DIGEST_REVISION: i64 = 4;
+const DIGEST_REVISION: i64 = 5;
 
 /// The digest, as 64 hex digits.
 pub fn digest(state: &State) -> String {
@@ -197,7 +197,8 @@ impl<'a> Sink<'a> {
             i64::from(job.heartbeat.attempt) << 32 | i64::from(job.heartbeat.events),
             i64::from(job.heartbeat.cpu_s) << 32 | i64::from(job.heartbeat.disk_io_kbps),
             i64::from(job.heartbeat.rss_mb),
-            i64::from(job.attempt) << 32 | i64::from(job.revision),
+            i64::from(job.attempt),
+            job.revision as i64,
             i64::from(job.priority),
             i64::from(job.cores),
             job.status.map_or(-1, |status: Status| status as i64),

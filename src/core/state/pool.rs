@@ -115,7 +115,7 @@ pub struct PoolJob {
     pub state: Option<PoolJobState>,
     /// What it wants, with what orders it: attempt, changed at, revision. The newest that was
     /// stated.
-    pub requirements: Option<(u32, Millis, u32, OwnRequirements)>,
+    pub requirements: Option<(u32, Millis, u64, OwnRequirements)>,
     /// Now of the cycle in which it was first seen; 0: in this one (C-02).
     pub seen_at: Millis,
     /// The match that holds slots for it.
@@ -138,7 +138,7 @@ pub struct PoolJobState {
     /// When it reached it.
     pub changed_at: Millis,
     /// Revision of the report.
-    pub revision: u32,
+    pub revision: u64,
     /// Its workflow; empty: none.
     pub workflow: String,
     /// Its user; empty: not stated.

@@ -32,7 +32,7 @@ pub struct Job {
     /// Row of (queue, gshare, resource type).
     pub load: u32,
     /// Revision of its state.
-    pub revision: u32,
+    pub revision: u64,
     /// Its state; `None` while only heartbeats are known of it (a stub).
     pub status: Option<Status>,
     /// What it contributes to waiting times at its queue.
@@ -142,8 +142,10 @@ impl Sample {
     }
 }
 
-/// The newest heartbeat of a job. All zero: none.
+/// The newest heartbeat of a job. All zero: none. Packed to 28 bytes, so that the revision of the
+/// job's state lies in the same 64 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(C, packed(4))]
 pub struct LastHeartbeat {
     /// Attempt it is about.
     pub attempt: u32,
@@ -304,7 +306,7 @@ pub struct Placement {
     /// The assignment.
     pub decision: DecisionId,
     /// Attempt of the request.
-    pub attempt: u32,
+    pub attempt: u64,
     /// Target, `cluster/queue`.
     pub target: String,
     /// The decision's now.
@@ -317,7 +319,7 @@ pub struct Placement {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Attempt it answers.
-    pub attempt: u32,
+    pub attempt: u64,
     /// Ordinal.
     pub ordinal: u32,
     /// Whether nothing follows.
@@ -421,5 +423,6 @@ mod tests {
     #[test]
     fn a_job_is_no_larger_than_it_was_made_to_be() {
         assert_eq!(size_of::<Option<Job>>(), 192);
+        assert_eq!(std::mem::offset_of!(Job, task), 64);
     }
 }

@@ -62,12 +62,12 @@ impl Facts {
 
 /// What a task's record must be newer by to be taken for the task's facts: jobs of merge chunks are
 /// few, so their cores stand for the task only while nothing else is known.
-type Rank = (bool, Millis, u32, u32);
+type Rank = (bool, Millis, u64, u32);
 
 /// The end of a task as it was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct End {
-    pub attempt: u32,
+    pub attempt: u64,
     pub at: Millis,
 }
 
@@ -76,7 +76,7 @@ struct Held {
     facts: Option<(Rank, Arc<Facts>)>,
     end: Option<End>,
     /// Newest attempt under the task's own name, and when that asked.
-    asked: Option<(u32, Millis)>,
+    asked: Option<(u64, Millis)>,
 }
 
 /// What is known of tasks.

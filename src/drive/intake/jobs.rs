@@ -183,14 +183,14 @@ impl Job {
     }
 
     /// What the fold distinguishes two records of a job by.
-    fn order(&self) -> (u32, bool, Millis, u32, u64, [Millis; 4]) {
+    fn order(&self) -> (u32, bool, Millis, u64, u64, [Millis; 4]) {
         let is_ended = self.status.is_ended();
         let [created, started, ended] = self.stamps;
         let stamps = [created, started, ended, self.activated_at];
         (self.attempt, is_ended, self.changed_at, self.revision(), self.task, stamps)
     }
 
-    fn revision(&self) -> u32 {
+    fn revision(&self) -> u64 {
         revision(self.status, self.grades, self.learned)
     }
 
@@ -234,30 +234,32 @@ impl Job {
 
 /// The jobs that are remembered, no more than a limit: those that ended go first, the oldest of
 /// them first.
-#[derive(Default)]
-pub(super) struct Jobs {
-    pub held: ByNumber<Job>,
+pub(super) struct Jobs<J> {
+    pub held: ByNumber<J>,
     ended: VecDeque<u64>,
     met: VecDeque<u64>,
 }
 
-impl Jobs {
+impl<J> Default for Jobs<J> {
+    fn default() -> Jobs<J> {
+        Jobs { held: ByNumber::default(), ended: VecDeque::new(), met: VecDeque::new() }
+    }
+}
+
+impl<J> Jobs<J> {
     /// Remembers a job that was not known.
-    pub fn meet(&mut self, number: u64, job: Job) {
+    pub fn meet(&mut self, number: u64, job: J) {
         self.met.push_back(number);
-        self.note_end(number, &job);
         self.held.insert(number, job);
     }
 
-    /// To be called whenever a job may have ended; calling it twice does no harm.
-    pub fn note_end(&mut self, number: u64, job: &Job) {
-        if job.status.is_ended() {
-            self.ended.push_back(number);
-        }
+    /// A job ended; calling it twice does no harm.
+    pub fn note_end(&mut self, number: u64) {
+        self.ended.push_back(number);
     }
 
     /// Forgets a job if there are more than the limit.
-    pub fn forget(&mut self, most: usize) -> Option<(u64, Job)> {
+    pub fn forget(&mut self, most: usize) -> Option<(u64, J)> {
         if self.met.len() > 2 * self.held.len() + 1_024 {
             let held = &self.held;
             self.met.retain(|number| held.contains_key(number));

@@ -9,14 +9,17 @@
 //! No clock, no log: bytes come in, and go out as [`Records`].
 
 mod again;
+mod changes;
 mod counts;
 mod facts;
 mod jobs;
 mod number;
 mod records;
 mod stateless;
+mod table_facts;
 
-pub use counts::{IntakeCounts, Taken};
+pub use changes::Reach;
+pub use counts::{IntakeCounts, Noted, Taken};
 pub use records::{Entry, Headers, Records};
 
 use crate::core::cut::Topic;
@@ -30,18 +33,21 @@ use crate::wire::avro::{Arena, Codec};
 use crate::wire::dialect::{Dialect, Foreign, JobMessage, OWN, TaskMessage, learned, read};
 use crate::wire::record;
 use again::Again;
+use changes::Changes;
 use facts::{Facts, Tasks};
 use jobs::{Job, Jobs};
 use number::ByNumber;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use table_facts::TableFacts;
 
 /// Topics of ours that intake reads.
 pub const READ_TOPICS: [Topic; 3] = [Topic::JobState, Topic::Task, Topic::Storage];
 
 /// Topics of ours that intake publishes to.
-pub const PUBLISHED_TOPICS: [Topic; 7] = [
+pub const PUBLISHED_TOPICS: [Topic; 8] = [
     Topic::JobState,
+    Topic::Heartbeat,
     Topic::Transfer,
     Topic::Pilot,
     Topic::Task,
@@ -49,6 +55,10 @@ pub const PUBLISHED_TOPICS: [Topic; 7] = [
     Topic::Replica,
     Topic::DeadLetter,
 ];
+
+/// The same of rows of configuration tables, which sources of dialect `panda-cdc` alone may have.
+pub const TABLE_TOPICS: [Topic; 6] =
+    [Topic::Queue, Topic::Storage, Topic::Site, Topic::Share, Topic::Link, Topic::Parameter];
 
 /// Where a foreign message was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +82,11 @@ pub struct Intake {
     storage: HashMap<String, String>,
     codec: Codec,
     arena: Arena,
-    jobs: Jobs,
+    jobs: Jobs<Job>,
+    /// Jobs that are known of change messages are there and not in `jobs`.
+    changes: Changes,
+    /// PanDA's configuration tables.
+    tables: TableFacts,
     tasks: Tasks,
     /// By task, the jobs that wait for it.
     waiting: ByNumber<Vec<u64>>,
@@ -99,6 +113,8 @@ impl Intake {
             codec: Codec::new(limits.max_record_bytes),
             arena: Arena::default(),
             jobs: Jobs::default(),
+            changes: Changes::default(),
+            tables: TableFacts::default(),
             tasks: Tasks::default(),
             waiting: ByNumber::default(),
             waiting_count: 0,
@@ -125,7 +141,7 @@ impl Intake {
 
     /// How many jobs are remembered.
     pub fn jobs(&self) -> usize {
-        self.jobs.held.len()
+        self.jobs.held.len() + self.changes.jobs.held.len()
     }
 
     /// Counts since this was last asked.
@@ -186,38 +202,49 @@ impl Intake {
         value: Option<&[u8]>,
         records: &mut Records,
     ) {
-        let before = records.len();
         let Some(value) = value else {
             return self.counts.count(dialect, Taken::Ignored);
         };
-        let message = match value.len() > self.limits.max_record_bytes {
-            true => Err(format!(
-                "{} bytes, more than max_record_bytes of {}",
-                value.len(),
-                self.limits.max_record_bytes
-            )),
-            false => read(dialect, value),
-        };
-        let message = message.and_then(|message| self.with_short_names(message));
-        let is_known = match message {
-            Ok(Foreign::Job(job)) => self.job(&job, records),
-            Ok(Foreign::Task(task)) => self.publish_task(task, records),
-            Ok(Foreign::Transfer(transfer)) => self.transfer(&transfer, records),
-            Ok(Foreign::Replica(replica)) => self.replica(&replica, records),
-            Ok(Foreign::Workers(workers)) => self.workers(&workers, origin, records),
-            Ok(Foreign::Report(report)) => self.report(&report, origin, records),
-            Ok(Foreign::Other) => false,
-            Err(why) => {
-                self.dead_letter(dialect, origin, key.unwrap_or(b""), value, why, records);
-                return self.counts.count(dialect, Taken::DeadLetter);
+        let most = self.limits.max_record_bytes;
+        let taken = match (value.len() > most, dialect) {
+            (true, _) => {
+                Err(format!("{} bytes, more than max_record_bytes of {most}", value.len()))
             }
+            (false, Dialect::PandaCdc) => self
+                .take_change(origin, key, value, records)
+                .map_err(|why| format!("{}: {why}", dialect.name())),
+            (false, _) => self.take_message(dialect, origin, value, records),
         };
-        let taken = match (records.len() > before, is_known) {
+        let taken = taken.unwrap_or_else(|why| {
+            self.dead_letter(dialect, origin, key.unwrap_or(b""), value, why, records);
+            Taken::DeadLetter
+        });
+        self.counts.count(dialect, taken);
+    }
+
+    /// Takes a message of any other dialect in.
+    fn take_message(
+        &mut self,
+        dialect: Dialect,
+        origin: Origin<'_>,
+        value: &[u8],
+        records: &mut Records,
+    ) -> Result<Taken, String> {
+        let before = records.len();
+        let is_known = match self.with_short_names(read(dialect, value)?)? {
+            Foreign::Job(job) => self.job(&job, records),
+            Foreign::Task(task) => self.publish_task(task, records),
+            Foreign::Transfer(transfer) => self.transfer(&transfer, records),
+            Foreign::Replica(replica) => self.replica(&replica, records),
+            Foreign::Workers(workers) => self.workers(&workers, origin, records),
+            Foreign::Report(report) => self.report(&report, origin, records),
+            Foreign::Other => false,
+        };
+        Ok(match (records.len() > before, is_known) {
             (true, _) => Taken::Published,
             (false, true) => Taken::Known,
             (false, false) => Taken::Ignored,
-        };
-        self.counts.count(dialect, taken);
+        })
     }
 
     /// Makes a dead letter of a message that is none of its dialect.
@@ -246,6 +273,10 @@ impl Intake {
     }
 
     fn job(&mut self, message: &JobMessage<'_>, records: &mut Records) -> bool {
+        // Its rows tell more of it, and in order.
+        if self.changes.jobs.held.contains_key(&message.job) {
+            return true;
+        }
         let queues = &mut self.queues;
         let most = self.limits.names_max;
         match self.jobs.held.get_mut(&message.job) {
@@ -254,9 +285,8 @@ impl Intake {
                 if !job.meet(message, |queue| share(queues, queue, most)) {
                     return true;
                 }
-                if !was_over {
-                    let job = job.clone();
-                    self.jobs.note_end(message.job, &job);
+                if !was_over && job.status.is_ended() {
+                    self.jobs.note_end(message.job);
                 }
             }
             None => {
@@ -270,7 +300,11 @@ impl Intake {
     }
 
     fn meet_job(&mut self, number: u64, job: Job) {
+        let is_over = job.status.is_ended();
         self.jobs.meet(number, job);
+        if is_over {
+            self.jobs.note_end(number);
+        }
         if let Some((gone, job)) = self.jobs.forget(self.limits.intake_jobs_max) {
             // One that is over and complete is forgotten as a matter of course.
             if !job.status.is_ended() || job.waits || job.is_outdated {
@@ -299,6 +333,9 @@ impl Intake {
             return;
         }
         self.has_published |= learned(record).is_some_and(|learned| learned != OWN);
+        if self.learn_tracked(record) {
+            return self.has_published |= learned(record).is_none();
+        }
         let task = if task.is_decimal() { task.0 } else { 0 };
         let queue = share(&mut self.queues, record.queue, self.limits.names_max);
         let shared = &mut self.shared;
@@ -313,8 +350,9 @@ impl Intake {
                 held.join(job);
                 let left = held.waits && (held.facts.is_some() || held.task != waited_for);
                 held.waits &= !left;
-                let job = held.clone();
-                self.jobs.note_end(number.0, &job);
+                if held.status.is_ended() {
+                    self.jobs.note_end(number.0);
+                }
                 if left {
                     self.leave(waited_for, number.0);
                 }

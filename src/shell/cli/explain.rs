@@ -223,7 +223,7 @@ impl Explain {
             let is_asked = it.task == self.name || it.subject == self.name || is_matched;
             (is_asked && it.cycle <= until).then_some(*it)
         })?;
-        let key = |it: &Decision| (it.subject.clone(), u64::from(it.attempt), it.ordinal);
+        let key = |it: &Decision| (it.subject.clone(), it.attempt, it.ordinal);
         let (mut found, mut strays) = without_strays(&mut log, found, key, |it| it.cycle)?;
         join(&mut found);
         // Answers to several offers, and rejections of jobs, in the order in which they were made.

@@ -10,6 +10,7 @@ mod conf;
 mod extent;
 mod group;
 mod health;
+mod held;
 mod lane;
 mod leaders;
 mod queue;

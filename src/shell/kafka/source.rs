@@ -4,18 +4,17 @@
 use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::group::{Committed, Group, metadata};
+use super::held::{Held, Lane};
 use super::queue::{Client, Event, Origin, Queue};
 use super::reader::open;
 use super::remedy::refusal;
 use super::txn::TxnProducer;
 use crate::core::limits::BATCH_BYTES;
 use crate::core::unit::Millis;
-use crate::drive::intake::Records;
+use crate::drive::intake::{Reach, Records};
 use crate::drive::port::LogError;
 use rdkafka::consumer::Consumer;
 use rdkafka::error::RDKafkaErrorCode;
-use rdkafka::message::{Header, OwnedHeaders};
-use rdkafka::producer::BaseRecord;
 use rdkafka::{Offset, TopicPartitionList};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString};
@@ -70,7 +69,9 @@ pub struct KafkaIntake {
     queue: Queue,
     sources: Vec<Source>,
     /// What is not committed yet as read.
-    moved: BTreeMap<(usize, i32), u64>,
+    moved: BTreeMap<Lane, u64>,
+    /// What stays behind it.
+    held: Held,
     /// When the offsets of all partitions were committed; `None`: not since the start.
     committed_all: Option<Instant>,
     /// Partitions that stopped.
@@ -87,6 +88,8 @@ struct Source {
     next: BTreeMap<i32, u64>,
     /// Partitions of which the first message that is left did not come yet.
     gaps: BTreeSet<i32>,
+    /// Partitions that were read to their end.
+    ended: BTreeSet<i32>,
 }
 
 impl KafkaIntake {
@@ -104,6 +107,7 @@ impl KafkaIntake {
             queue,
             sources: Vec::new(),
             moved: BTreeMap::new(),
+            held: Held::default(),
             committed_all: None,
             stopped: BTreeSet::new(),
             lost: None,
@@ -153,7 +157,8 @@ impl KafkaIntake {
                 added.map_err(|error| LogError::Stop(format!("{topic}[{partition}]: {error}")))?;
                 next.insert(partition, at);
             }
-            self.sources.push(Source { text: topic.to_owned(), name, next, gaps });
+            let ended = BTreeSet::new();
+            self.sources.push(Source { text: topic.to_owned(), name, next, gaps, ended });
         }
         let done = self.client.assign(&assigned);
         done.map_err(|error| extent::trouble(&self.client, &error))?;
@@ -249,10 +254,12 @@ impl KafkaIntake {
             let offset = u64::try_from(offset).unwrap_or(0);
             match event {
                 // Fetched before it stopped: it comes again.
-                Event::Record { .. } if stopped.contains(&(source, partition)) => {}
+                Event::Record { .. } | Event::End if stopped.contains(&(source, partition)) => {}
                 Event::Record { timestamp, key, value, .. } if offset >= *next => {
                     *next = offset + 1;
-                    moved.insert((source, partition), *next);
+                    sources[source].ended.remove(&partition);
+                    let next = offset + 1;
+                    moved.insert((source, partition), next);
                     count += 1;
                     bytes += key.map_or(0, <[u8]>::len) + value.map_or(0, <[u8]>::len);
                     let appended_at = timestamp;
@@ -266,7 +273,8 @@ impl KafkaIntake {
                         is_first_left: sources[source].gaps.remove(&partition),
                     });
                 }
-                Event::Record { .. } | Event::End => {}
+                Event::Record { .. } => {}
+                Event::End => _ = sources[source].ended.insert(partition),
                 Event::Trouble(code) => {
                     if lost.is_none() {
                         *lost = trouble(code, &sources[source].text, partition);
@@ -286,6 +294,7 @@ impl KafkaIntake {
         let number = partition as i32;
         let Some(it) = self.sources.get_mut(source) else { return Ok(()) };
         it.next.insert(number, offset);
+        it.ended.remove(&number);
         self.moved.insert((source, number), offset);
         self.stopped.insert((source, number));
         let mut list = TopicPartitionList::new();
@@ -343,20 +352,45 @@ impl KafkaIntake {
         }
     }
 
-    /// Publishes records, and commits everything read as read: all or nothing. Waits for it.
-    pub fn publish(&mut self, records: &Records) -> Result<(), LogError> {
+    /// How far each partition was read.
+    pub fn reach(&self) -> Vec<Reach<'_>> {
+        let of = |source| {
+            let Source { text, next, ended, .. }: &Source = source;
+            next.keys().map(|number| Reach {
+                topic: text.as_str(),
+                partition: *number as u32,
+                is_at_end: ended.contains(number),
+            })
+        };
+        self.sources.iter().flat_map(of).collect()
+    }
+
+    /// Publishes records, and commits everything read as read, but for what `held` (of a topic and
+    /// a partition) gives: an offset that the committed one must not pass. All or nothing. Waits
+    /// for it.
+    pub fn publish(
+        &mut self,
+        records: &Records,
+        held: &dyn Fn(&str, u32) -> Option<u64>,
+    ) -> Result<(), LogError> {
         let commits_all =
             self.committed_all.is_none_or(|at| at.elapsed() >= self.conf.commit_all_after);
         if commits_all {
             self.note_all();
         }
-        if records.is_empty() && self.moved.is_empty() {
+        let sources = &self.sources;
+        let read = |(source, partition): Lane| sources.get(source)?.next.get(&partition).copied();
+        let hold = |(source, partition): Lane| held(&sources.get(source)?.text, partition as u32);
+        let commit = self.held.commit(&self.moved, read, hold, commits_all);
+        let offsets = &commit.offsets;
+        if records.is_empty() && offsets.is_empty() {
+            self.moved.clear();
             return Ok(());
         }
         let whole = self.sources.iter().filter(|source| source.gaps.is_empty());
         let metadata = metadata(whole.map(|it| (it.text.as_str(), it.next.len())));
         let mut next = TopicPartitionList::new();
-        for ((source, partition), offset) in &self.moved {
+        for ((source, partition), offset) in offsets {
             let offset = Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX));
             let name = &self.sources[*source].text;
             let added = next.add_partition_offset(name, *partition, offset);
@@ -367,28 +401,13 @@ impl KafkaIntake {
         }
         let reader = self.client.group_metadata();
         let reader = reader.ok_or_else(|| LogError::Stop("the client has no group".to_owned()))?;
-        let conf = &self.conf;
         let send = |producer: &TxnProducer| {
-            for entry in records.iter() {
-                let topic = entry.topic.name();
-                let name = conf.name(entry.topic).ok_or_else(|| {
-                    LogError::Stop(format!("no topic for {topic}: name it in the topology"))
-                })?;
-                let mut record: BaseRecord<'_, [u8], [u8]> = BaseRecord::to(name);
-                record = record.key(entry.key).payload(entry.value);
-                if !entry.headers.is_empty() {
-                    let headers = entry.headers.iter().fold(OwnedHeaders::new(), |all, it| {
-                        all.insert(Header { key: it.0, value: Some(&it.1) })
-                    });
-                    record = record.headers(headers);
-                }
-                producer.send_record(record)?;
-            }
-            Ok(())
+            records.iter().try_for_each(|entry| producer.send_entry(&entry))
         };
-        let offsets = (!self.moved.is_empty()).then_some((&next, &reader));
-        self.producer.transact(send, offsets)?;
+        let committed = (!offsets.is_empty()).then_some((&next, &reader));
+        self.producer.transact(send, committed)?;
         self.moved.clear();
+        self.held.committed(commit);
         if commits_all {
             self.committed_all = Some(Instant::now());
         }

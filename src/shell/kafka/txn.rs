@@ -2,6 +2,7 @@
 
 use super::conf::{KafkaConf, Role};
 use super::remedy::{refusal, remedy};
+use crate::drive::intake::Entry;
 use crate::drive::port::{LogError, OutputRecord};
 use crate::shell::commit::Committed;
 use rdkafka::consumer::ConsumerGroupMetadata;
@@ -137,6 +138,26 @@ impl TxnProducer {
         }
         record.partition = Some(output.lane.partition as i32);
         record.payload = output.value.as_deref();
+        self.send_record(record)
+    }
+
+    /// Gives one record of intake to the client, which chooses the partition by its key.
+    pub fn send_entry(&self, entry: &Entry<'_>) -> Committed {
+        let topic = entry.topic.name();
+        let name = self.conf.name(entry.topic).ok_or_else(|| {
+            LogError::Stop(format!("no topic for {topic}: name it in the topology"))
+        })?;
+        let mut record: BaseRecord<'_, [u8], [u8]> = BaseRecord::to(name);
+        record = record.key(entry.key);
+        if !entry.value.is_empty() {
+            record = record.payload(entry.value);
+        }
+        if !entry.headers.is_empty() {
+            let headers = entry.headers.iter().fold(OwnedHeaders::new(), |all, it| {
+                all.insert(Header { key: it.0, value: Some(&it.1) })
+            });
+            record = record.headers(headers);
+        }
         self.send_record(record)
     }
 

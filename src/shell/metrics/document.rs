@@ -16,7 +16,7 @@ use crate::core::oddity::Oddity;
 use crate::core::output::throttle::Action;
 use crate::core::policy::rule::Rule;
 use crate::core::policy::{TASK_CLASSES, factors};
-use crate::drive::intake::Taken;
+use crate::drive::intake::{Noted, Taken};
 use crate::drive::stray::Stray;
 use crate::wire::dialect::Dialect;
 use std::fmt::Write;
@@ -69,6 +69,7 @@ fn bound(metric: Metric, label: &str) -> Option<String> {
         ("outcome", Metric::ImportReads) => list(["succeeded", "failed"]),
         ("outcome", Metric::ImportRecords) => list(["written", "removed", "unchanged"]),
         ("outcome", Metric::IntakeRecords) => list(Taken::ALL.iter().map(|it| it.name())),
+        ("outcome", Metric::IntakeChanges) => list(Noted::ALL.iter().map(|it| it.name())),
         ("dialect", _) => list(Dialect::ALL.map(Dialect::name)),
         ("import", _) => "the one of the process".to_owned(),
         ("kind", Metric::Oddities) => format!("the {} kinds of oddity", Oddity::ALL.len()),

@@ -4,7 +4,7 @@ use super::counters::{Pairs, PendingCounter};
 use super::export::gauge;
 use super::table::Metric;
 use crate::core::unit::{Millis, SECOND};
-use crate::drive::intake::Taken;
+use crate::drive::intake::{Noted, Taken};
 use crate::shell::intake::IntakeReport;
 use crate::wire::dialect::Dialect;
 use metrics::Gauge;
@@ -14,8 +14,9 @@ use std::collections::BTreeMap;
 /// See the module.
 pub(super) struct IntakeMetrics {
     records: BTreeMap<(Dialect, Taken), PendingCounter>,
+    changes: BTreeMap<Noted, PendingCounter>,
     dropped: Option<PendingCounter>,
-    waiting: Option<[Gauge; 2]>,
+    waiting: Option<[Gauge; 4]>,
     imports: [Pairs; 2],
     import_age: Option<Gauge>,
 }
@@ -24,6 +25,7 @@ impl IntakeMetrics {
     pub(super) fn new() -> IntakeMetrics {
         IntakeMetrics {
             records: BTreeMap::new(),
+            changes: BTreeMap::new(),
             dropped: None,
             waiting: None,
             imports: [Metric::ImportReads, Metric::ImportRecords].map(Pairs::new),
@@ -66,17 +68,24 @@ impl IntakeMetrics {
                 self.records.entry((dialect, *taken)).or_insert_with(new).pending += count;
             }
         }
+        for noted in Noted::ALL {
+            let new = || PendingCounter::new(recorder, Metric::IntakeChanges, &[noted.name()]);
+            let count = report.counts.noted(*noted);
+            self.changes.entry(*noted).or_insert_with(new).pending += count;
+        }
         let dropped = || PendingCounter::new(recorder, Metric::IntakeDropped, &[]);
         self.dropped.get_or_insert_with(dropped).pending += report.counts.dropped;
-        let gauges = [Metric::IntakeWaiting, Metric::IntakeQueued];
+        let gauges =
+            [Metric::IntakeWaiting, Metric::IntakeQueued, Metric::IntakeGone, Metric::IntakeHeld];
         let new = || gauges.map(|metric| gauge(recorder, metric, &[]));
-        let [waiting, queued] = self.waiting.get_or_insert_with(new);
-        waiting.set(report.waiting as f64);
-        queued.set(report.queued as f64);
+        let counts = [report.waiting, report.queued, report.gone, report.held];
+        let gauges = self.waiting.get_or_insert_with(new);
+        gauges.iter().zip(counts).for_each(|(gauge, count)| gauge.set(count as f64));
     }
 
     pub(super) fn add(&mut self) {
         self.imports.iter_mut().for_each(Pairs::add);
-        self.records.values_mut().chain(&mut self.dropped).for_each(PendingCounter::add);
+        let counters = self.records.values_mut().chain(self.changes.values_mut());
+        counters.chain(&mut self.dropped).for_each(PendingCounter::add);
     }
 }

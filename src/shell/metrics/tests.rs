@@ -25,7 +25,7 @@ use weights::weighed;
 use world::World;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 28] = [
+const UNITS: [&str; 29] = [
     "reads",
     "counters",
     "events",
@@ -42,6 +42,7 @@ const UNITS: [&str; 28] = [
     "ratio",
     "bytes",
     "lanes",
+    "partitions",
     "requests",
     "workers",
     "slots",

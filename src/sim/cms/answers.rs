@@ -26,7 +26,7 @@ impl Cms {
         let node = self.node_by_offer.get(&decision.subject).copied();
         let is_newest = |node: &u32| {
             let of = &self.nodes[*node as usize];
-            of.is_offered && of.announced == decision.attempt + 1
+            of.is_offered && u64::from(of.announced) == decision.attempt + 1
         };
         let handle = self.job_by_name.get(&matched.job).copied();
         let waits = self.jobs_wait(handle, matched.job_attempt);

@@ -90,7 +90,7 @@ fn bad_description(error: &Value) -> Value {
 
 fn draw(scenario: &Value) -> Value {
     let (subject, cut_id) = (text(&scenario["job_id"]), text(&scenario["cut_id"]));
-    let (attempt, round) = (whole(&scenario["attempt"]) as u32, whole(&scenario["round"]) as u32);
+    let (attempt, round) = (whole(&scenario["attempt"]) as u64, whole(&scenario["round"]) as u32);
     let seed = Seed { algorithm: DRAW, subject: &subject, attempt, cut_id: &cut_id, round };
     let weight = |pair: &Value| (text(&pair[0]), pair[1].as_u64().unwrap_or(0));
     let draw = seed.draw(items(&scenario["weights"]).map(weight).collect());

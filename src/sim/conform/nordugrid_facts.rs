@@ -76,7 +76,7 @@ pub(super) fn submission(scenario: &Value, alternatives: Vec<Alternative>) -> Jo
     let uploads = entries(&scenario["uploads"]);
     JobSubmission {
         job_id: text(&scenario["job_id"]),
-        attempt: whole(&scenario["attempt"]) as u32,
+        attempt: whole(&scenario["attempt"]) as u64,
         cut_id: text(&scenario["cut_id"]),
         now: moment(&scenario["now"]),
         user: USER.to_owned(),

@@ -56,7 +56,7 @@ pub struct LiveJob {
     /// Queue that it is at, by number.
     pub queue: u32,
     /// Decision that was heard last, with its attempt.
-    pub decision: Option<(DecisionId, u32)>,
+    pub decision: Option<(DecisionId, u64)>,
     /// Decisions heard that chose a target.
     pub tries: usize,
     /// When it reached the batch system, began to run, and ended; 0: it did not.

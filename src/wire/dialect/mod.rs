@@ -26,11 +26,14 @@ pub enum Dialect {
     Rucio,
     /// Harvester's calls: `update_workers` and `report_worker_statistics`.
     Harvester,
+    /// Changes of PanDA's tables, as Debezium publishes them; see `change`.
+    PandaCdc,
 }
 
 impl Dialect {
     /// Every dialect.
-    pub const ALL: [Dialect; 3] = [Dialect::Panda, Dialect::Rucio, Dialect::Harvester];
+    pub const ALL: [Dialect; 4] =
+        [Dialect::Panda, Dialect::Rucio, Dialect::Harvester, Dialect::PandaCdc];
 
     /// Its name in the topology file, in headers and metrics.
     pub const fn name(self) -> &'static str {
@@ -38,6 +41,7 @@ impl Dialect {
             Dialect::Panda => "panda",
             Dialect::Rucio => "rucio",
             Dialect::Harvester => "harvester",
+            Dialect::PandaCdc => "panda-cdc",
         }
     }
 }
@@ -91,6 +95,8 @@ pub fn read(dialect: Dialect, bytes: &[u8]) -> Result<Foreign<'_>, String> {
         Dialect::Panda => panda::read(bytes),
         Dialect::Rucio => rucio::read(bytes),
         Dialect::Harvester => harvester::read(bytes),
+        // Its messages need their key, and are no `Foreign`.
+        Dialect::PandaCdc => return change::read(None, Some(bytes)).map(|_| Foreign::Other),
     };
     read.map_err(|why| format!("{}: {why}", dialect.name()))
 }

@@ -23,7 +23,7 @@ const BEST: [u8; 3] = [3, 2, 5];
 /// Where the parts of a revision begin; bits. Learned: 16 bits; the grades of created, started,
 /// ended: 2, 2 and 3; above them the state's number plus 1, so that no small number of another
 /// writer's is taken for one of these.
-const GRADES: [(u32, u32); 3] = [(16, 3), (18, 3), (20, 7)];
+const GRADES: [(u32, u64); 3] = [(16, 3), (18, 3), (20, 7)];
 const STATE: u32 = 23;
 
 /// The job's user, share and the like are its own, as a table or another writer knew them: what is
@@ -91,10 +91,10 @@ impl Grades {
 /// the newer; within a state, the record that knows more: better stamps, then newer facts of its
 /// task. `learned` is 0 while the job waits for its task to be known, then how many different facts
 /// of it the job was published with, or [`OWN`].
-pub fn revision(status: Status, grades: Grades, learned: u16) -> u32 {
+pub fn revision(status: Status, grades: Grades, learned: u16) -> u64 {
     let parts = grades.0.into_iter().zip(GRADES);
-    let stamps = parts.fold(0, |all, (grade, (from, _))| all | u32::from(grade) << from);
-    (status.index() as u32 + 1) << STATE | stamps | u32::from(learned)
+    let stamps = parts.fold(0, |all, (grade, (from, _))| all | u64::from(grade) << from);
+    (status.index() as u64 + 1) << STATE | stamps | u64::from(learned)
 }
 
 /// How often the record's writer learned of the job's task, as in [`revision`]; `None` when the
@@ -104,7 +104,7 @@ pub fn learned(job: &JobState<'_>) -> Option<u16> {
 }
 
 fn is_of(job: &JobState<'_>) -> bool {
-    job.revision >> STATE == job.status.index() as u32 + 1
+    job.revision >> STATE == job.status.index() as u64 + 1
 }
 
 /// The revision of a transfer's record: its rank.

@@ -46,7 +46,7 @@ fn read_with(
         id: DecisionId(at.fixed16()?),
         domain: text(at)?,
         subject: text(at)?,
-        attempt: count(at)?,
+        attempt: amount(at)?,
         task: text(at)?,
         ordinal: count(at)?,
         epoch: amount(at)?,
@@ -122,7 +122,7 @@ pub fn write_decision(out: &mut Vec<u8>, decision: &Decision) {
     sink.raw(&decision.id.0);
     sink.string(&decision.domain);
     sink.string(&decision.subject);
-    sink.count(decision.attempt);
+    sink.amount(decision.attempt);
     sink.string(&decision.task);
     sink.count(decision.ordinal);
     sink.amount(decision.epoch);

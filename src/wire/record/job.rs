@@ -1,6 +1,6 @@
 //! `job-state` and `heartbeat`.
 
-use super::{amount, count, option, pool, symbol};
+use super::{amount, attempt, count, option, pool, symbol};
 use crate::core::cut::Topic;
 use crate::core::event::{Heartbeat, JobState, Status};
 use crate::wire::avro::{Cursor, Fault, Sink};
@@ -10,8 +10,8 @@ pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault>
     let job = at.string()?;
     let status = symbol(at, &Status::ALL)?;
     let changed_at = at.long()?;
-    let revision = count(at)?;
-    let attempt = count(at)?;
+    let revision = amount(at)?;
+    let attempt = attempt(at)?;
     let mut run = at.run(12)?;
     let task = run.next()?;
     let request = run.next()?;
@@ -75,7 +75,7 @@ pub fn write_job_state(out: &mut Vec<u8>, job: &JobState<'_>) {
     sink.string(job.job);
     sink.index(job.status.index());
     sink.long(job.changed_at);
-    sink.count(job.revision);
+    sink.amount(job.revision);
     sink.count(job.attempt);
     sink.string(job.task);
     sink.string(job.request);
@@ -106,7 +106,7 @@ pub fn write_job_state(out: &mut Vec<u8>, job: &JobState<'_>) {
 pub(super) fn read_heartbeat<'a>(at: &mut Cursor<'a>) -> Result<Heartbeat<'a>, Fault> {
     let job = at.string()?;
     let stated_at = at.long()?;
-    let attempt = count(at)?;
+    let attempt = attempt(at)?;
     let cpu_s = count(at)?;
     let disk_io_kbps = count(at)?;
     let rss_mb = count(at)?;

@@ -181,6 +181,13 @@ fn count(at: &mut Cursor<'_>) -> Result<u32, Fault> {
     Ok(used as u32)
 }
 
+/// The attempt of a job or an offer, which 32 bits hold; below 0 is 0. A larger one is refused: it
+/// tells one thing from another, and cut it would stand for another.
+#[inline(always)]
+fn attempt(at: &mut Cursor<'_>) -> Result<u32, Fault> {
+    u32::try_from(amount(at)?).map_err(|_| Fault::Malformed)
+}
+
 /// A number; what is not finite is 0.
 fn number(at: &mut Cursor<'_>) -> Result<f64, Fault> {
     let stated = at.double()?;

@@ -1,6 +1,6 @@
 //! `pilot`: six kinds of report in one record, which has the fields of all.
 
-use super::{count, option, symbol};
+use super::{attempt, count, option, symbol};
 use crate::core::cut::Topic;
 use crate::core::event::{Pilot, SlotOffer};
 use crate::core::id::Key;
@@ -78,7 +78,7 @@ fn read_offer<'a>(
 ) -> Result<SlotOffer<&'a str>, Fault> {
     Ok(SlotOffer {
         offer: at.string()?,
-        attempt: count(at)?,
+        attempt: attempt(at)?,
         cores_free: at.long()?,
         cores_total: at.long()?,
         wall_left_s: at.long()?,

@@ -25,7 +25,7 @@ pub(super) fn read(at: &mut Cursor<'_>) -> Result<Task, Fault> {
 fn read_fields(at: &mut Cursor<'_>) -> Result<Task, Fault> {
     Ok(Task {
         subject: text(at)?,
-        attempt: count(at)?,
+        attempt: amount(at)?,
         task: text(at)?,
         domain: text(at)?,
         policy: text(at)?,
@@ -93,7 +93,7 @@ fn read_replica(at: &mut Cursor<'_>) -> Result<ReplicaSummary, Fault> {
 pub fn write_task(out: &mut Vec<u8>, task: &Task) {
     let mut sink = Sink::begin(out, Topic::Task);
     sink.string(&task.subject);
-    sink.count(task.attempt);
+    sink.amount(task.attempt);
     sink.string(&task.task);
     sink.string(&task.domain);
     sink.string(&task.policy);

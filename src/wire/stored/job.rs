@@ -37,7 +37,9 @@ pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
     sink.long(job.output_bytes as i64);
     let times = state.asked_times.get(&job.key).copied();
     let (cpu_time_s, wall_time_s) = times.unwrap_or_default();
-    for number in [job.attempt, job.revision, job.cores, cpu_time_s, wall_time_s] {
+    sink.count(job.attempt);
+    sink.long(job.revision as i64);
+    for number in [job.cores, cpu_time_s, wall_time_s] {
         sink.count(number);
     }
     sink.int(job.priority);
@@ -161,7 +163,7 @@ pub(super) fn read_job(
     job.input_bytes = word(at)?;
     job.output_bytes = word(at)?;
     job.attempt = count(at)?;
-    job.revision = count(at)?;
+    job.revision = word(at)?;
     job.cores = count(at)?;
     let times = (count(at)?, count(at)?);
     match times {

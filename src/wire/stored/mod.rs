@@ -30,7 +30,7 @@ use crate::core::state::slab::{PAGE, Slab};
 use crate::wire::avro::{Cursor, Fault, Sink};
 
 /// Version of everything in this room.
-pub const FORMAT: u32 = 13;
+pub const FORMAT: u32 = 14;
 
 /// Chunks are cut once they are this long; bytes.
 pub const CHUNK: usize = 32 * 1024;

@@ -1,6 +1,6 @@
 //! Records of a pool of slots: jobs, workflows, offers, users, nodes.
 
-use super::{count, text};
+use super::{count, text, word};
 use crate::core::event::{Class, OwnSlotOffer, Status, WorkflowFacts};
 use crate::core::state::pool::{
     PoolDrain, PoolEnded, PoolJob, PoolJobState, PoolMatch, PoolNode, PoolOffer, PoolUser,
@@ -21,7 +21,7 @@ pub(super) fn write_job(sink: &mut Sink<'_>, job: &PoolJob) {
     sink.option(job.requirements.as_ref(), |sink, (attempt, changed_at, revision, stated)| {
         sink.count(*attempt);
         sink.long(*changed_at);
-        sink.count(*revision);
+        sink.long(*revision as i64);
         write_requirements(sink, stated);
     });
     sink.long(job.seen_at);
@@ -36,7 +36,7 @@ pub(super) fn write_job(sink: &mut Sink<'_>, job: &PoolJob) {
 
 pub(super) fn read_job(at: &mut Cursor<'_>) -> Result<PoolJob, Fault> {
     let stated =
-        |at: &mut Cursor<'_>| Ok((count(at)?, at.long()?, count(at)?, read_requirements(at)?));
+        |at: &mut Cursor<'_>| Ok((count(at)?, at.long()?, word(at)?, read_requirements(at)?));
     Ok(PoolJob {
         job: text(at)?,
         state: option(at, read_state)?,
@@ -53,7 +53,7 @@ fn write_state(sink: &mut Sink<'_>, state: &PoolJobState) {
     sink.count(state.attempt);
     sink.index(state.status as usize);
     sink.long(state.changed_at);
-    sink.count(state.revision);
+    sink.long(state.revision as i64);
     [&state.workflow, &state.user, &state.site].into_iter().for_each(|name| sink.string(name));
     sink.count(state.cores);
     [state.created_at, state.started_at, state.ended_at].into_iter().for_each(|at| sink.long(at));
@@ -64,7 +64,7 @@ fn read_state(at: &mut Cursor<'_>) -> Result<PoolJobState, Fault> {
         attempt: count(at)?,
         status: *Status::ALL.get(at.index()?).ok_or(Fault::Malformed)?,
         changed_at: at.long()?,
-        revision: count(at)?,
+        revision: word(at)?,
         workflow: text(at)?,
         user: text(at)?,
         site: text(at)?,

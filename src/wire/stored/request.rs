@@ -35,7 +35,7 @@ pub(super) fn write(sink: &mut Sink<'_>, request: &RequestState) {
     sink.index(request.placements.len());
     for Placement { decision, attempt, target, now, placed } in &request.placements {
         sink.raw(&decision.0);
-        sink.count(*attempt);
+        sink.amount(*attempt);
         sink.string(target);
         sink.long(*now);
         record::write_placed(sink, placed);
@@ -43,7 +43,7 @@ pub(super) fn write(sink: &mut Sink<'_>, request: &RequestState) {
 }
 
 fn write_answer(sink: &mut Sink<'_>, answer: &Answer) {
-    sink.count(answer.attempt);
+    sink.amount(answer.attempt);
     sink.count(answer.ordinal);
     sink.boolean(answer.is_final);
     sink.long(answer.until);
@@ -101,7 +101,7 @@ fn write_reservation(sink: &mut Sink<'_>, reservation: &Reservation) {
 
 pub(super) fn write_answered(sink: &mut Sink<'_>, answered: &Answered) {
     sink.string(&answered.subject);
-    sink.count(answered.attempt);
+    sink.amount(answered.attempt);
     sink.count(answered.ordinal);
     sink.boolean(answered.is_final);
     sink.long(answered.now);
@@ -110,7 +110,7 @@ pub(super) fn write_answered(sink: &mut Sink<'_>, answered: &Answered) {
 pub(super) fn read_answered(at: &mut Cursor<'_>) -> Result<Answered, Fault> {
     Ok(Answered {
         subject: text(at)?,
-        attempt: count(at)?,
+        attempt: word(at)?,
         ordinal: count(at)?,
         is_final: at.boolean()?,
         now: at.long()?,
@@ -156,7 +156,7 @@ pub(super) fn read(
     for _ in 0..at.index()? {
         request.placements.push(Placement {
             decision: DecisionId(at.fixed16()?),
-            attempt: count(at)?,
+            attempt: word(at)?,
             target: text(at)?,
             now: at.long()?,
             placed: record::read_placed(at)?,
@@ -171,7 +171,7 @@ fn read_answer(
     table: &mut BlockerTable,
 ) -> Result<Answer, Fault> {
     let mut answer = Answer {
-        attempt: count(at)?,
+        attempt: word(at)?,
         ordinal: count(at)?,
         is_final: at.boolean()?,
         until: at.long()?,

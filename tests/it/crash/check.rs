@@ -19,7 +19,7 @@ use yardmaster::sim::paper::store::PaperStore;
 /// gap, counts that are right, time that does not go back.
 pub fn check_words(yard: &Yard) {
     let decisions = yard.decisions();
-    let mut requests: BTreeMap<(&str, u32), Vec<&Decision>> = BTreeMap::new();
+    let mut requests: BTreeMap<(&str, u64), Vec<&Decision>> = BTreeMap::new();
     for decision in &decisions {
         requests.entry((&decision.subject, decision.attempt)).or_default().push(decision);
     }

@@ -173,7 +173,7 @@ fn ask(yard: &Yard, dice: &mut Dice, round: usize) {
     let subject = format!("{}/{}", dice.below(3), dice.below(25));
     let base = task(&subject, 10 + dice.below(60) as u32, yard.now);
     let asked = Task {
-        attempt: (round / 100) as u32,
+        attempt: (round / 100) as u64,
         priority: 300 + dice.below(8) as i32 * 100,
         ram_count_mb: [None, Some(1_500), Some(7_000), Some(7_500)][dice.below(4)],
         nucleus: ["NORTH", "SOUTH", "NOWHERE", ""][dice.below(4)].into(),

@@ -169,7 +169,7 @@ impl Three {
         for (at, bus) in self.buses.iter().enumerate() {
             let decided = self.decided(at);
             let mut things = BTreeSet::new();
-            let mut ordinals: BTreeMap<(String, u32), Vec<u32>> = BTreeMap::new();
+            let mut ordinals: BTreeMap<(String, u64), Vec<u32>> = BTreeMap::new();
             for decision in &decided {
                 assert_eq!(decision.domain, bus.domain);
                 let answers = ordinals.entry((decision.subject.clone(), decision.attempt));

@@ -13,7 +13,7 @@ use yardmaster::sim::paper::store::PaperStore;
 use yardmaster::wire::record;
 
 /// The reason of a request's one decision that is no deferral.
-fn rejected(yard: &Yard, subject: &str, attempt: u32) -> String {
+fn rejected(yard: &Yard, subject: &str, attempt: u64) -> String {
     let of = |it: &Decision| it.subject == subject && it.attempt == attempt;
     let decisions: Vec<Decision> = yard.decisions().into_iter().filter(of).collect();
     let ordinals: Vec<u32> = decisions.iter().map(|it| it.ordinal).collect();
@@ -325,5 +325,28 @@ fn merge_jobs_leave_their_queue_a_day_after_they_were_first_deferred() {
     lead(&mut yard, &mut drive, 10).unwrap();
     let last = yard.decisions().pop().unwrap();
     assert_eq!(sent(&last), [("QUEUE_01".to_owned(), 5)], "{last:#?}");
+    check_replay(&yard, &mut drive);
+}
+
+/// Milliseconds since 1970 as attempts: each asking is answered, under its own number.
+#[test]
+fn an_attempt_beyond_32_bits_is_answered_under_its_number() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let first = yard.now as u64;
+    assert!(first > 1 << 32);
+    for attempt in [first, first + 1] {
+        yard.ask(&Task { attempt, ..task("1/1", 5, yard.now) });
+        lead(&mut yard, &mut drive, 10).unwrap();
+        let decisions = yard.decisions();
+        let last = decisions.last().expect("a decision");
+        assert_eq!((last.subject.as_str(), last.attempt, last.ordinal), ("1/1", attempt, 1));
+        assert!(matches!(last.outcome, Outcome::Assign(_)), "{last:?}");
+        let request = yardmaster::core::output::decision::request_name("1/1", attempt);
+        assert_eq!(request, format!("1/1:{attempt}"));
+    }
+    assert_eq!(yard.decisions().len(), 2);
     check_replay(&yard, &mut drive);
 }

@@ -62,7 +62,7 @@ fn in_a_month_every_request_gets_one_final_answer_from_whatever_store() {
     };
     let mut drive = begin(&yard, &store, "first");
     let (mut open, mut finals) = (Vec::new(), BTreeMap::new());
-    let mut seen: BTreeMap<(String, u32), u32> = BTreeMap::new();
+    let mut seen: BTreeMap<(String, u64), u32> = BTreeMap::new();
     for day in 0..DAYS + 15 {
         for moment in 0..MOMENTS {
             yard.pass(DAY / MOMENTS);

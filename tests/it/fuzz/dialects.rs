@@ -22,6 +22,22 @@ const HARVESTER: [&str; 2] = [
 ];
 const RUCIO: &str = include_str!("../../fixtures/rucio_transfer_done.ndjson");
 
+const PANDA_CDC: [&str; 5] = [
+    r#"{"before": null, "after": {"pandaid": 7, "jeditaskid": 45, "jobstatus": "running", "statechangetime": 1760000000000000,
+        "modificationtime": 1760000000000000, "attemptnr": 0, "computingsite": "CERN", "cpuconsumptiontime": 1800.0, "maxpss": 14020,
+        "modificationhost": "slot1@wn0", "currentpriority": 999, "gshare": "User Analysis", "corecount": 1}, "op": "u",
+        "source": {"table": "jobsactive4", "snapshot": "false", "ts_ms": 1760000000100, "lsn": 46433576, "txId": 70610, "sequence": "["46433336","46433576"]"}}"#,
+    r#"{"before": {"pandaid": 7, "jobstatus": "activated"}, "after": null, "op": "d", "source": {"table": "jobsactive4",
+        "snapshot": "false", "ts_ms": 1760000000200, "lsn": 46433676, "txId": 70611, "sequence": "["46433436","46433676"]"}}"#,
+    r#"{"before": null, "after": {"PANDAID": "8", "JOBSTATUS": "defined", "STATECHANGETIME": 1760000000000}, "op": "r",
+        "source": {"table": "JOBSDEFINED4", "snapshot": "last", "ts_ms": 1760000000300, "scn": "46433676"}}"#,
+    r#"{"before": null, "after": {"harvester_id": "h", "computingsite": "CERN", "resourcetype": "SCORE", "status": "running", "jobtype": "user",
+        "n_workers": 3, "lastupdate": 1760000000000000}, "op": "c", "source": {"table": "harvester_worker_stats", "snapshot": "false",
+        "ts_ms": 1760000000400, "lsn": 46434676, "txId": 70612}}"#,
+    r#"{"before": null, "after": {"jeditaskid": 45, "status": "done", "statechangetime": 1760000000000000}, "op": "u",
+        "source": {"table": "jedi_tasks", "snapshot": "false", "ts_ms": 1760000000500, "lsn": 46435676, "txId": 70613}}"#,
+];
+
 /// What somebody might put where a value is expected.
 pub(super) const WORST: [&str; 22] = [
     "null",
@@ -78,6 +94,7 @@ fn corpus(dialect: Dialect) -> Vec<Vec<u8>> {
         Dialect::Panda => PANDA.to_vec(),
         Dialect::Harvester => HARVESTER.to_vec(),
         Dialect::Rucio => RUCIO.lines().collect(),
+        Dialect::PandaCdc => PANDA_CDC.to_vec(),
     };
     texts.into_iter().map(|text| text.as_bytes().to_vec()).collect()
 }

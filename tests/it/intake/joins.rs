@@ -21,7 +21,7 @@ pub enum Comes {
     Facts(Box<Task>),
 }
 
-pub fn facts(task: u64, attempt: u32) -> Comes {
+pub fn facts(task: u64, attempt: u64) -> Comes {
     let name = task.to_string();
     Comes::Facts(Box::new(Task {
         subject: name.clone(),
@@ -104,15 +104,15 @@ impl Bus {
             let order = match &event {
                 Event::JobState(job) => {
                     let over = job.status.is_ended();
-                    (job.attempt, over, job.changed_at, job.revision, job.status as u8)
+                    (u64::from(job.attempt), over, job.changed_at, job.revision, job.status as u8)
                 }
                 Event::Task(task) => {
                     let over = task.phase == TaskPhase::Ended;
-                    (task.attempt, over, task.changed_at, task.revision, 0)
+                    (task.attempt, over, task.changed_at, u64::from(task.revision), 0)
                 }
                 other => panic!("{other:?}"),
             };
-            let held: &mut ((u32, bool, i64, u32, u8), String) =
+            let held: &mut ((u64, bool, i64, u64, u8), String) =
                 best.entry(key.clone()).or_insert((order, text.clone()));
             if (order, &text) > (held.0, &held.1) {
                 *held = (order, text.clone());

@@ -82,6 +82,11 @@ impl Foe {
     }
 
     /// Whatever can be published on a topic, with names and numbers of ours only.
+    fn attempt(&mut self) -> u64 {
+        let count = u64::from(self.count());
+        count << (count % 31)
+    }
+
     fn record_on(&mut self, topic: Topic) -> Event<'static> {
         let names = self.names.clone();
         let vocabulary = Vocabulary {
@@ -133,7 +138,7 @@ impl Foe {
 
     fn decision(&mut self) -> Decision {
         let mut decision =
-            assign(self.name(), self.count(), self.name(), self.count(), self.time());
+            assign(self.name(), self.attempt(), self.name(), self.count(), self.time());
         decision.task = self.name().into();
         decision.gshare = self.name().into();
         if let Answer::Assign(ranked) = &mut decision.outcome {

@@ -191,4 +191,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "a0406a917f5c5b8abc5b36e47051a0ca5882c5270f5f80a128a5789596270452";
+const DIGEST: &str = "fdd24fc67bd8c07d08fcad8492bba262cdc98aa9da230922a0c4060de18cc808";

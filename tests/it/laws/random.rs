@@ -89,7 +89,8 @@ fn random_decisions(chance: &mut Chance, now: Millis, before: &mut Vec<Decision>
     let mut decisions = Vec::new();
     for _ in 0..chance.below(3) {
         let subject = chance.of(&["70/1", "70/2", "71/1"]);
-        let attempt = before.iter().filter(|it| it.subject == subject).count() as u32;
+        let attempt = before.iter().filter(|it| it.subject == subject).count();
+        let attempt = attempt_of(attempt);
         let decision = match chance.below(4) {
             0 => defer(subject, attempt, 1, now),
             _ => owned(
@@ -101,6 +102,12 @@ fn random_decisions(chance: &mut Chance, now: Millis, before: &mut Vec<Decision>
         decisions.push(decision);
     }
     decisions
+}
+
+/// Attempts: 0, 1, and others that 32 bits do not hold.
+fn attempt_of(number: usize) -> u64 {
+    let number = number as u64;
+    if number < 2 { number } else { number << 31 }
 }
 
 /// The same decision for somebody's work.
@@ -149,7 +156,7 @@ fn event(
             let subject = chance.of(&["70/1", "70/2", "71/1", "70", "71"]);
             let phase = chance.of(&[TaskPhase::Asking, TaskPhase::Asking, TaskPhase::Ended]);
             let mut asked = task(subject, phase, at);
-            asked.attempt = chance.below(3) as u32;
+            asked.attempt = attempt_of(chance.below(3));
             (Topic::Task, Event::Task(Box::new(asked)))
         }
         _ if number.is_multiple_of(3) => fact(chance, at),
@@ -243,7 +250,7 @@ fn job_state(taste: &Taste, chance: &mut Chance, number: usize, at: Millis) -> J
     let state = JobState {
         status,
         changed_at: at - at % chance.of(&[1, 60_000]),
-        revision: chance.below(2) as u32,
+        revision: (chance.below(2) as u64) << 33,
         attempt: chance.weighed(&[8, 2, 1]) as u32,
         cores: chance.of(&[0, 1, 8]),
         created_at: at - chance.below(HOUR as usize) as Millis,

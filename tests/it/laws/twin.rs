@@ -48,7 +48,7 @@ pub struct Twin {
     workers: BTreeMap<(&'static str, &'static str, &'static str), (Millis, u32, u32)>,
     reservations: BTreeMap<DecisionId, Reservation>,
     /// Newest answer by subject, and all outcomes.
-    answered: BTreeMap<String, (u32, u32)>,
+    answered: BTreeMap<String, (u64, u32)>,
     settled: BTreeSet<DecisionId>,
     /// What forgotten records left in windows: by the counter's name and its bucket's end of life.
     left: Vec<(Millis, String, i128)>,

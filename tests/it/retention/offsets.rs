@@ -161,11 +161,11 @@ fn intake_commits_the_offsets_of_all_partitions_at_its_start_and_after_each_inte
             },
         );
         let mut intake = begun.unwrap();
-        intake.publish(&Records::default()).unwrap();
+        intake.publish(&Records::default(), &|_, _| None).unwrap();
         assert_eq!(committed(), [Offset::Offset(0); 2]);
         // Somebody else changes them, as a broker that forgets them does.
         client.commit(&of_all(7), CommitMode::Sync).unwrap();
-        intake.publish(&Records::default()).unwrap();
+        intake.publish(&Records::default(), &|_, _| None).unwrap();
         assert_eq!(committed(), [Offset::Offset(offset); 2], "{interval:?}");
     }
 }

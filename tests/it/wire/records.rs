@@ -27,7 +27,7 @@ pub fn job_state<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> JobState<'a> {
         job: &text[0],
         status: dice.pick(&Status::ALL),
         changed_at: dice.long(),
-        revision: dice.count(),
+        revision: dice.amount(),
         attempt: dice.count(),
         task: &text[1],
         request: &text[2],
@@ -110,7 +110,7 @@ pub fn pilot<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> Pilot<'a> {
 pub fn task(dice: &mut Dice<'_>) -> Task {
     Task {
         subject: dice.text(),
-        attempt: dice.count(),
+        attempt: dice.amount(),
         task: dice.text(),
         domain: dice.text(),
         policy: dice.text(),
@@ -308,7 +308,7 @@ pub fn decision(dice: &mut Dice<'_>) -> Decision {
         id: id(dice),
         domain: dice.text(),
         subject: dice.text(),
-        attempt: dice.count(),
+        attempt: dice.amount(),
         task: dice.text(),
         ordinal: dice.count(),
         epoch: dice.amount(),

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled};
 use yardmaster::core::fold::Sought;
+use yardmaster::core::output::Output;
 use yardmaster::wire::avro::{Arena, Codec, HEADER_BYTES, schema};
 use yardmaster::wire::record;
 
@@ -112,14 +113,51 @@ fn amounts_out_of_range_are_clamped() {
     let mut value = without_zero(ours, &names, &mut turn, 0);
     replace(&mut value, "input_bytes", Value::Long(-1));
     replace(&mut value, "cores", Value::Long(i64::MIN));
-    replace(&mut value, "attempt", Value::Long(i64::MAX));
+    replace(&mut value, "revision", Value::Long(i64::MAX));
     let bytes = framed(Topic::JobState, &encode(ours, &value));
     let mut arena = Arena::default();
     let codec = &*CODEC;
     let Event::JobState(job) = codec.read(Topic::JobState, None, Some(&bytes), &mut arena) else {
         panic!("a job state");
     };
-    assert_eq!((job.input_bytes, job.cores, job.attempt), (0, 0, u32::MAX));
+    assert_eq!((job.input_bytes, job.cores), (0, 0));
+    assert_eq!(job.revision, i64::MAX as u64);
+}
+
+#[test]
+fn an_attempt_is_read_whole_or_refused() {
+    let read = |topic: Topic, attempt: i64| {
+        let (ours, mut turn) = (schema(topic), 0);
+        let names = ResolvedSchema::new(ours).expect("names");
+        let mut value = without_zero(ours, &names, &mut turn, 0);
+        replace(&mut value, "attempt", Value::Long(attempt));
+        let bytes = framed(topic, &encode(ours, &value));
+        match CODEC.read(topic, None, Some(&bytes), &mut Arena::default()) {
+            Event::JobState(job) => Ok(u64::from(job.attempt)),
+            Event::Heartbeat(beat) => Ok(u64::from(beat.attempt)),
+            Event::Task(task) => {
+                assert_eq!(task.impossible, [] as [&str; 0]);
+                Ok(task.attempt)
+            }
+            Event::Output(output) => match output {
+                Output::Decision(decision) => Ok(decision.attempt),
+                other => panic!("{other:?}"),
+            },
+            Event::Garbled(garbled) => Err(garbled),
+            other => panic!("{other:?}"),
+        }
+    };
+    let most = i64::from(u32::MAX);
+    for topic in [Topic::JobState, Topic::Heartbeat] {
+        assert_eq!(read(topic, most), Ok(u64::from(u32::MAX)));
+        assert_eq!(read(topic, most + 1), Err(Garbled::Malformed));
+        assert_eq!(read(topic, i64::MAX), Err(Garbled::Malformed));
+    }
+    for topic in [Topic::Task, Topic::Decision] {
+        for attempt in [most, most + 1, 1_763_000_000_123, i64::MAX] {
+            assert_eq!(read(topic, attempt), Ok(attempt as u64));
+        }
+    }
 }
 
 /// A value in which every field tells its own number.

@@ -28,7 +28,7 @@ pub(super) struct Answers<'a> {
 }
 
 impl Answers<'_> {
-    fn blank(&self, subject: &str, attempt: u32, ordinal: u32, number: u32) -> Decision {
+    fn blank(&self, subject: &str, attempt: u64, ordinal: u32, number: u32) -> Decision {
         let (state, spec) = (self.state, &self.policy.spec);
         let outcome = Outcome::Reject { reason: String::new() };
         Decision {
@@ -47,7 +47,8 @@ impl Answers<'_> {
 
     fn of_offer(&self, offer: &PoolOffer, number: u32) -> Decision {
         let ordinal = offer.answers.saturating_add(1);
-        let mut decision = self.blank(&offer.offer.offer, offer.offer.attempt, ordinal, number);
+        let mut decision =
+            self.blank(&offer.offer.offer, offer.offer.attempt.into(), ordinal, number);
         let site = self.pool.name(&offer.site).and_then(|site| self.pool.site(site));
         let warn = |code: &str| format!("{code}({})", offer.site);
         if site.is_some_and(|terms| terms.quota_missing) {
@@ -68,7 +69,7 @@ impl Answers<'_> {
     pub(super) fn refusal(&self, job: &PoolJob, code: &str, number: u32) -> Decision {
         let attempt = job.state.as_ref().map_or(0, |state| state.attempt);
         let state = job.state.as_ref();
-        let mut decision = self.blank(&job.job, attempt, 1, number);
+        let mut decision = self.blank(&job.job, attempt.into(), 1, number);
         decision.task = state.map(|state| state.workflow.clone()).unwrap_or_default();
         decision.user = state.map(|state| state.user.clone()).unwrap_or_default();
         decision.outcome = Outcome::Reject { reason: code.to_owned() };

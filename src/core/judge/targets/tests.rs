@@ -43,7 +43,7 @@ struct Grid {
     kept: Targets,
     draws: Draws,
     now: i64,
-    attempts: u32,
+    attempts: u64,
 }
 
 impl Grid {
@@ -169,7 +169,7 @@ impl Grid {
             activated_at: if status == Status::Sent { at } else { 0 },
             cores: 2,
             wall_time_s: self.draws.of(&[0, 600]),
-            attempt: self.attempts,
+            attempt: self.attempts as u32,
             ..Reported::default()
         };
         self.attempts += 1;

@@ -61,7 +61,7 @@ struct KnownJob {
     reservations: Vec<(u32, TargetReservation)>,
     /// What became of submissions, by the number of the target and the attempt: known before the
     /// reservation if the two records come in that order.
-    outcomes: BTreeMap<(u32, u32), Submission>,
+    outcomes: BTreeMap<(u32, u64), Submission>,
 }
 
 /// Sums at one target by until when they count and how long the CPUs are needed, ascending.
@@ -193,7 +193,7 @@ impl Ahead {
     }
 
     /// Takes what became of the submission of an attempt.
-    pub fn put_outcome(&mut self, job_id: &str, target: u32, attempt: u32, outcome: Submission) {
+    pub fn put_outcome(&mut self, job_id: &str, target: u32, attempt: u64, outcome: Submission) {
         self.change(job_id.to_owned(), |job| {
             job.outcomes.insert((target, attempt), outcome);
             for (at, reservation) in &mut job.reservations {
@@ -215,7 +215,7 @@ impl Ahead {
     }
 
     /// What became of the submission of an attempt of a job to a target.
-    pub fn outcome(&self, job_id: &str, target: u32, attempt: u32) -> Option<Submission> {
+    pub fn outcome(&self, job_id: &str, target: u32, attempt: u64) -> Option<Submission> {
         self.jobs.get(job_id)?.outcomes.get(&(target, attempt)).copied()
     }
 

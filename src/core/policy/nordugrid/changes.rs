@@ -62,7 +62,7 @@ pub struct Assigned<'a> {
     /// Name of the job.
     pub job_id: &'a str,
     /// Which attempt of the job, from 0.
-    pub attempt: u32,
+    pub attempt: u64,
     /// When it was decided.
     pub decided_at: Millis,
     /// Whether it is so old that it holds nothing without a record of the job.

@@ -21,7 +21,7 @@ pub struct JobSubmission {
     /// Name of the job.
     pub job_id: String,
     /// 0 for the first choice, one more after each refusal (N-25).
-    pub attempt: u32,
+    pub attempt: u64,
     /// What is known: see [`crate::core::draw::cut_id`].
     pub cut_id: String,
     /// When it is decided.

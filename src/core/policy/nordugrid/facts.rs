@@ -157,7 +157,7 @@ pub struct TargetReservation {
     /// Name of the job.
     pub job_id: String,
     /// Which attempt of the job it is, from 0.
-    pub attempt: u32,
+    pub attempt: u64,
     /// Where it was sent, `cluster/queue`.
     pub target: String,
     /// CPUs.
@@ -219,7 +219,7 @@ pub struct CacheTag {
     /// Name of the job.
     pub job_id: String,
     /// Which attempt of the job it is, from 0.
-    pub attempt: u32,
+    pub attempt: u64,
     /// The target that the job was sent to, `cluster/queue`: a refusal there ends the tag. `None`:
     /// not stated.
     pub target: Option<String>,

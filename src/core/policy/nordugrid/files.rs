@@ -40,7 +40,7 @@ pub struct TagRow {
     /// Where one of its attempts was sent; `None`: not stated.
     pub target: Option<u32>,
     /// Which attempt.
-    pub attempt: u32,
+    pub attempt: u64,
     /// When.
     pub tagged_at: Millis,
 }

@@ -209,7 +209,7 @@ impl GridFacts {
 
     /// Takes what became of the submission of an attempt: a refusal releases its reservation and
     /// ends the tags that it made (N-25).
-    pub fn put_outcome(&mut self, job_id: &str, target: &str, attempt: u32, outcome: Submission) {
+    pub fn put_outcome(&mut self, job_id: &str, target: &str, attempt: u64, outcome: Submission) {
         let number = self.target(target);
         self.ahead.put_outcome(job_id, number, attempt, outcome);
         if outcome == Submission::Failed {
@@ -288,7 +288,7 @@ impl GridFacts {
     }
 
     /// Whether a target refused an attempt of a job.
-    fn is_refused(&self, job_id: &str, target: &str, attempt: u32) -> bool {
+    fn is_refused(&self, job_id: &str, target: &str, attempt: u64) -> bool {
         let target = self.targets.find(target);
         let outcome = target.and_then(|at| self.ahead.outcome(job_id, at, attempt));
         outcome == Some(Submission::Failed)

@@ -3,6 +3,7 @@
 use crate::core::cut::Topic;
 use crate::core::event::{Event, Task};
 use crate::core::output::Output;
+use crate::core::output::decision::ATTEMPT_MAX;
 use crate::drive::port::Log;
 use crate::shell::cli::outputs::outputs;
 use std::collections::BTreeMap;
@@ -62,7 +63,9 @@ pub(super) fn again(log: &mut impl Log, name: &str) -> anyhow::Result<Vec<Task>>
         }
     }
     let mut tasks: Vec<Task> = newest.into_values().collect();
-    tasks.iter_mut().for_each(|task| task.attempt = task.attempt.saturating_add(1));
+    tasks
+        .iter_mut()
+        .for_each(|task| task.attempt = task.attempt.saturating_add(1).min(ATTEMPT_MAX));
     tasks.sort_by_key(|task| task.description.as_ref().map(|described| described.job));
     Ok(tasks)
 }

@@ -32,7 +32,7 @@ pub struct Stage {
     pub alive: Vec<Topic>,
     /// Whether the queue of the story gives signs of its own.
     pub queue_lives: bool,
-    revision: u32,
+    revision: u64,
 }
 
 impl Stage {

@@ -201,7 +201,7 @@ impl Teller {
             status,
             attempt: self.chance.below(3) as u32,
             changed_at: at - at % self.chance.of(&[1, 1_000]),
-            revision: self.chance.below(3) as u32,
+            revision: self.chance.of(&[0, 1, 1 << 40]),
             started_at: self.chance.of(&[0, at - 1_000, at]),
             ended_at: self.chance.of(&[0, at, at - 500]),
             task: self.chance.of(&WORKFLOWS),
@@ -297,7 +297,7 @@ impl Teller {
             return None;
         };
         let mut made = *made;
-        made.attempt = self.chance.below(4) as u32;
+        made.attempt = self.chance.of(&[0, 1, 2, 1 << 32]);
         made.dry_run = self.chance.below(3) == 0;
         Some(made.into())
     }
@@ -305,7 +305,7 @@ impl Teller {
     fn deferred(&mut self) -> Option<Output> {
         let offer = self.chance.of(&OFFERS);
         let known = self.state.pool.offers.of(offer)?;
-        Some(defer(offer, known.offer.attempt, known.answers + 1, self.now).into())
+        Some(defer(offer, known.offer.attempt.into(), known.answers + 1, self.now).into())
     }
 
     fn refused(&mut self) -> Option<Output> {
@@ -313,7 +313,7 @@ impl Teller {
         let attempt = self.state.pool.jobs.of(&job)?.state.as_ref()?.attempt;
         let reason = "no_workflow".to_owned();
         let outcome = Outcome::Reject { reason };
-        Some(Decision { outcome, ..defer(&job, attempt, 1, self.now) }.into())
+        Some(Decision { outcome, ..defer(&job, attempt.into(), 1, self.now) }.into())
     }
 
     fn about_workflow(&mut self) -> Output {
@@ -384,9 +384,9 @@ pub fn match_of(state: &State, job: &str, offer: &str, ordinal: u32, now: Millis
         relaxed: vec!["surplus".to_owned()],
         ..Matched::default()
     };
-    let assigned = assign(offer, attempt, site, 1, now);
+    let assigned = assign(offer, attempt.into(), site, 1, now);
     let (task, user) = (held.workflow, held.user);
-    let blank = defer(offer, attempt, ordinal, now);
+    let blank = defer(offer, attempt.into(), ordinal, now);
     let (outcome, matched) = (assigned.outcome, Some(matched));
     Decision { task, user, outcome, matched, ..blank }.into()
 }

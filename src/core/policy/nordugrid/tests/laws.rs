@@ -23,7 +23,7 @@ enum Fact {
     File(FileRecord),
     Report(CacheReport),
     Tag(CacheTag),
-    Outcome(String, String, u32, Submission),
+    Outcome(String, String, u64, Submission),
 }
 
 fn fold(facts: &mut GridFacts, fact: &Fact) {
@@ -105,8 +105,8 @@ fn random_facts(dice: &mut Dice) -> Vec<Fact> {
             is_staged: below(dice, 2) == 0,
         }));
         // Up to two attempts at one target, before and after what the record says.
-        for attempt in 0..1 + below(dice, 2) as u32 {
-            let decided_at = at(-30 + 15 * i64::from(attempt));
+        for attempt in 0..1 + below(dice, 2) {
+            let decided_at = at(-30 + 15 * attempt as i64);
             facts.push(Fact::Reservation(TargetReservation {
                 job_id: job_id.clone(),
                 attempt,

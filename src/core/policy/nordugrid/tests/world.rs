@@ -24,7 +24,7 @@ pub(super) struct World {
     pub now: Millis,
     pub start: Start,
     pub cut_id: String,
-    pub attempt: u32,
+    pub attempt: u64,
     pub excluded: Vec<String>,
     pub uploads: BTreeMap<String, u64>,
     policy: Policy,

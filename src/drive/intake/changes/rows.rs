@@ -1,0 +1,420 @@
+//! What each row becomes.
+
+use super::job::{Order, Tracked};
+use super::partition::{Gone, Turn, transaction};
+use super::position::Position;
+use super::snapshot::Snapshot;
+use super::{Changes, Shared};
+use crate::core::cut::Topic;
+use crate::core::event::{Heartbeat, JobState, Pilot, Status};
+use crate::core::id::Key;
+use crate::core::unit::Millis;
+use crate::drive::intake::counts::Noted;
+use crate::drive::intake::{Intake, Origin, Records, Taken, decimal, share};
+use crate::wire::dialect::TaskMessage;
+use crate::wire::dialect::change::{Change, JobRow, Op, Row, Snapshot as Read, Table, WorkerKey};
+use crate::wire::record;
+
+impl Intake {
+    /// Notes where a change stands, whatever it is of, and closes the transaction before it.
+    pub(super) fn note_change(
+        &mut self,
+        index: usize,
+        change: &Change<'_>,
+        origin: Origin<'_>,
+        records: &mut Records,
+    ) {
+        let Some(partition) = self.changes.partitions.get_mut(index) else { return };
+        let is_restored = partition.is_restored(change);
+        match partition.turn(change) {
+            Turn::Same => {}
+            Turn::Back if !is_restored => partition.forget(),
+            Turn::Next | Turn::Back => self.close_transaction(index, records),
+        }
+        if is_restored {
+            let why = "the commits step back to an older place of its log, at a later time";
+            self.restored(index, why);
+        }
+        let changes = &mut self.changes;
+        let Some(partition) = changes.partitions.get_mut(index) else { return };
+        partition.note(change, origin.appended_at);
+        match change.snapshot {
+            Read::No => {
+                changes.committed_at = changes.committed_at.max(change.committed_at);
+                if change.op != Op::Read
+                    && let Some(position) = Position::new(partition.era, change.position)
+                {
+                    partition.streamed = partition.streamed.max(position);
+                    changes.streamed = changes.streamed.max(position);
+                }
+            }
+            Read::Yes => {}
+            Read::Last => changes.complete = changes.complete.max(Some(change.position)),
+        }
+    }
+
+    /// The database was restored, as a partition shows.
+    fn restored(&mut self, index: usize, why: &str) {
+        self.counts.note(Noted::Restored, 1);
+        self.changes.begin_era(index, why);
+    }
+
+    /// Takes the row of a change in.
+    pub(super) fn rows(
+        &mut self,
+        index: usize,
+        change: &Change<'_>,
+        origin: Origin<'_>,
+        records: &mut Records,
+    ) -> Taken {
+        let before = records.len();
+        match &change.row {
+            Row::Job(row) => {
+                self.snapshot_row(index, change, origin);
+                self.job_row(index, change, row, origin, records);
+            }
+            Row::JobGone { job } => self.job_gone(index, change, *job, origin),
+            Row::Task(row) => {
+                let (task, ended, at) = (row.task, row.is_ended, row.changed_at);
+                if !self.publish_task(TaskMessage { task, ended, at }, records) {
+                    return Taken::Ignored;
+                }
+            }
+            Row::Worker(row) => {
+                self.workers_row(index, origin, records, |report, at| report.add(row, at));
+            }
+            Row::WorkerGone(key) => {
+                self.workers_row(index, origin, records, |report, at| report.gone(key, at));
+            }
+            Row::Fact(_) | Row::FactGone { .. } | Row::Other => return Taken::Ignored,
+        }
+        if records.len() > before { Taken::Published } else { Taken::Known }
+    }
+
+    /// A row of a snapshot of the tables of jobs: from its first on, a partition is read again
+    /// until the snapshot is complete.
+    fn snapshot_row(&mut self, index: usize, change: &Change<'_>, origin: Origin<'_>) {
+        if change.snapshot == Read::No {
+            return;
+        }
+        let changes = &mut self.changes;
+        let Some(partition) = changes.partitions.get_mut(index) else { return };
+        let is = |it: &Snapshot| it.topic == partition.topic;
+        let known = changes.snapshots.iter_mut().find(|it| is(it));
+        // A snapshot is a beginning for all partitions alike.
+        partition.era = partition.era.max(changes.era);
+        let Some(position) = Position::new(partition.era, change.position) else { return };
+        match known {
+            Some(held) if held.position == position => held.count(change.table),
+            Some(held) if held.position > position => return,
+            known => {
+                let mut new = Snapshot::new(&partition.topic, position, change.committed_at);
+                new.count(change.table);
+                match known {
+                    // Another was begun: what the one before had read is in it, or is over.
+                    Some(held) => *held = new,
+                    None if changes.completed < position => changes.snapshots.push(new),
+                    None => return,
+                }
+            }
+        }
+        partition.snapshot.get_or_insert(origin.offset);
+    }
+
+    fn job_row(
+        &mut self,
+        index: usize,
+        change: &Change<'_>,
+        row: &JobRow<'_>,
+        origin: Origin<'_>,
+        records: &mut Records,
+    ) {
+        if change.op == Op::Create
+            && let Some(partition) = self.changes.partitions.get_mut(index)
+        {
+            partition.gone.remove(&row.job);
+            partition.keep_open(origin.offset);
+        }
+        let mut position = self.changes.position(index, change);
+        let order = self.changes.jobs.held.get(&row.job).map(|job| job.order(row, position));
+        if order == Some(Order::Restored) {
+            self.restored(index, "a row that is newer than its job has an older place in its log");
+            position = self.changes.position(index, change);
+        }
+        let inserted_in = if change.op == Op::Create { transaction(change) } else { 0 };
+        if order.is_none() {
+            self.new_job(row, position, change, records);
+        } else if order == Some(Order::Repeated) {
+            self.counts.note(Noted::Repeated, 1);
+        } else {
+            self.next_row(row, position, change.snapshot != Read::No, records);
+        }
+        if inserted_in != 0
+            && let Some(job) = self.changes.jobs.held.get_mut(&row.job)
+        {
+            job.inserted_in = inserted_in;
+        }
+    }
+
+    /// The first row that is seen of a job.
+    fn new_job(
+        &mut self,
+        row: &JobRow<'_>,
+        position: Position,
+        change: &Change<'_>,
+        records: &mut Records,
+    ) {
+        self.give_up(row.job);
+        let queue = share(&mut self.queues, &row.queue, self.limits.names_max);
+        let facts = self.changes.facts.of(super::Facts::of_row(row, ""));
+        let mut job = Tracked::of_row(row, position, queue, facts);
+        job.is_of_snapshot = change.snapshot != Read::No;
+        self.meet_tracked(row.job, job);
+        self.publish_tracked(row.job, records);
+        self.heartbeat(row, records);
+    }
+
+    /// A row that follows what is known of its job.
+    fn next_row(
+        &mut self,
+        row: &JobRow<'_>,
+        position: Position,
+        is_of_snapshot: bool,
+        records: &mut Records,
+    ) {
+        let Changes { jobs, facts, .. } = &mut self.changes;
+        let Some(job) = jobs.held.get_mut(&row.job) else { return };
+        match position.cmp(&job.position) {
+            std::cmp::Ordering::Greater => {
+                (job.position, job.is_of_snapshot) = (position, is_of_snapshot);
+            }
+            std::cmp::Ordering::Equal => {}
+            // The snapshot did not see it.
+            std::cmp::Ordering::Less => job.position = job.position.after(),
+        }
+        let is_alive = row.modified_at > job.modified_at;
+        job.modified_at = row.modified_at.max(job.modified_at);
+        if job.outranks(row.status, row.attempt) {
+            return self.counts.note(Noted::Overtaken, 1);
+        }
+        let was_over = job.status.is_ended();
+        let (queues, most) = (&mut self.queues, self.limits.names_max);
+        let is_news = job.take(row, |queue| share(queues, queue, most), |new| facts.of(new));
+        let is_over = job.status.is_ended();
+        if is_over && !was_over {
+            jobs.note_end(row.job);
+        }
+        if is_news {
+            self.publish_tracked(row.job, records);
+        }
+        if is_alive {
+            self.heartbeat(row, records);
+        } else if !is_news {
+            self.counts.note(Noted::Equal, 1);
+        }
+    }
+
+    /// A row of a job was deleted. Whether that ends it shows when its transaction is whole.
+    fn job_gone(&mut self, index: usize, change: &Change<'_>, number: u64, origin: Origin<'_>) {
+        let position = self.changes.position(index, change);
+        let Changes { jobs, partitions, .. } = &mut self.changes;
+        let Some(job) = jobs.held.get(&number) else { return };
+        // The archive is cleaned of jobs that ended long ago.
+        if job.status.is_ended() || change.table == Table::JobsArchived {
+            return;
+        }
+        if position < job.position {
+            self.counts.note(Noted::Repeated, 1);
+            return;
+        }
+        if job.inserted_in != transaction(change)
+            && let Some(partition) = partitions.get_mut(index)
+        {
+            partition.gone.insert(number, Gone { position, at: change.committed_at });
+            partition.keep_open(origin.offset);
+        }
+    }
+
+    /// A row of a report, which is published when its transaction is whole.
+    fn workers_row(
+        &mut self,
+        index: usize,
+        origin: Origin<'_>,
+        records: &mut Records,
+        add: impl FnOnce(&mut super::report::Report, Millis),
+    ) {
+        let Some(partition) = self.changes.partitions.get_mut(index) else { return };
+        if partition.report.is_full() {
+            partition.report.publish(records);
+        }
+        partition.keep_open(origin.offset);
+        add(&mut partition.report, partition.committed_at);
+    }
+
+    /// A job lives, and a node works for a queue.
+    fn heartbeat(&mut self, row: &JobRow<'_>, records: &mut Records) {
+        let is_with_pilot = |job: &Tracked| job.is_with_pilot();
+        if row.modified_at <= 0 || !self.changes.jobs.held.get(&row.job).is_some_and(is_with_pilot)
+        {
+            return;
+        }
+        let (mut digits, at) = ([0; 20], row.modified_at);
+        let job = decimal(row.job, &mut digits);
+        let beat = Heartbeat {
+            job,
+            at,
+            attempt: row.attempt,
+            cpu_s: row.cpu_s,
+            disk_io_kbps: row.disk_io_kbps,
+            rss_mb: row.rss_mb,
+            events: row.events,
+        };
+        records.push(Topic::Heartbeat, job.as_bytes(), |out| record::write_heartbeat(out, &beat));
+        let (queue, node) = (&*row.queue, row.node());
+        let (kind, pilot) = match row.status {
+            Status::Running => ("job", Pilot::UpdatedJob { queue, node, at }),
+            Status::Sent => ("pilot", Pilot::AskedJob { queue, node, at }),
+            _ => return,
+        };
+        if !queue.is_empty() && !node.is_empty() && self.changes.nodes.is_due(kind, queue, node, at)
+        {
+            let key = format!("{queue}/{kind}/{node}");
+            records.push(Topic::Pilot, key.as_bytes(), |out| record::write_pilot(out, &pilot));
+        }
+    }
+
+    /// Remembers a job, and forgets another where there are more than the limit.
+    fn meet_tracked(&mut self, number: u64, job: Tracked) {
+        let jobs = &mut self.changes.jobs;
+        let is_over = job.status.is_ended();
+        jobs.meet(number, job);
+        if is_over {
+            jobs.note_end(number);
+        }
+        if let Some((_, job)) = jobs.forget(self.limits.intake_jobs_max)
+            && !job.status.is_ended()
+        {
+            self.counts.dropped += 1;
+        }
+    }
+
+    /// The job is known of its rows from now on, not of PanDA's messages.
+    fn give_up(&mut self, number: u64) {
+        if let Some(job) = self.jobs.held.remove(&number)
+            && job.waits
+        {
+            self.leave(job.task, number);
+        }
+    }
+
+    pub(super) fn publish_tracked(&self, number: u64, records: &mut Records) {
+        let Some(job) = self.changes.jobs.held.get(&number) else { return };
+        let mut digits = ([0; 20], [0; 20]);
+        let name = decimal(number, &mut digits.0);
+        let task = if job.task == 0 { "" } else { decimal(job.task, &mut digits.1) };
+        let state = job.record(name, task);
+        records.push(Topic::JobState, name.as_bytes(), |out| record::write_job_state(out, &state));
+    }
+
+    /// A record that was made of a row, read back. Whether it is one.
+    pub(in crate::drive::intake) fn learn_tracked(&mut self, record: &JobState<'_>) -> bool {
+        let number = Key::of(record.job.as_bytes());
+        let Some(position) = Position::of_revision(record.revision) else {
+            // Another writer's record of a job that has rows: the rows count.
+            return number.is_decimal() && self.changes.jobs.held.contains_key(&number.0);
+        };
+        if !number.is_decimal() {
+            return true;
+        }
+        self.changes.era = self.changes.era.max(position.era());
+        self.give_up(number.0);
+        let known = self.changes.jobs.held.get(&number.0);
+        if known.is_some_and(|known| known.position > position) {
+            return true;
+        }
+        let is_known = known.is_some();
+        let task = Key::of(record.task.as_bytes());
+        let task = if task.is_decimal() { task.0 } else { 0 };
+        let queue = share(&mut self.queues, record.queue, self.limits.names_max);
+        let facts = self.changes.facts.of(super::Facts::of_record(record));
+        let job = Tracked::of_record(record, position, task, queue, facts);
+        if is_known {
+            let jobs = &mut self.changes.jobs;
+            if job.status.is_ended() {
+                jobs.note_end(number.0);
+            }
+            jobs.held.insert(number.0, job);
+        } else {
+            self.meet_tracked(number.0, job);
+        }
+        true
+    }
+}
+
+impl Changes {
+    /// Where a change of a partition stands. It was checked that the position fits.
+    fn position(&self, index: usize, change: &Change<'_>) -> Position {
+        let era = self.partitions.get(index).map_or(1, |partition| partition.era);
+        Position::new(era, change.position).unwrap_or_default()
+    }
+}
+
+impl Shared {
+    /// One for all that have the same.
+    pub(super) fn of(&mut self, facts: super::Facts) -> std::sync::Arc<super::Facts> {
+        if let Some(known) = self.facts.get(&facts) {
+            return known.clone();
+        }
+        if self.facts.len() >= self.most {
+            self.facts.retain(|facts| std::sync::Arc::strong_count(facts) > 1);
+            self.most = (2 * self.facts.len()).max(65_536);
+        }
+        let new = std::sync::Arc::new(facts);
+        self.facts.insert(new.clone());
+        new
+    }
+}
+
+/// Refuses a change that no record of ours can be made of.
+pub(super) fn check(change: &Change<'_>, name_bytes: usize) -> Result<(), String> {
+    let position = change.position;
+    if Position::new(1, position).is_none() {
+        return Err(format!(
+            "field `source.lsn` or `source.scn`: found {position}, wants a position below 2^55"
+        ));
+    }
+    let of_workers = |key: &WorkerKey<'_>| {
+        [&key.queue, &key.harvester, &key.resource_type].map(|name| name.len()).into_iter().max()
+    };
+    let longest = match &change.row {
+        Row::Job(row) => longest_name(row),
+        Row::Worker(row) => of_workers(&row.key),
+        Row::WorkerGone(key) => of_workers(key),
+        Row::JobGone { .. } | Row::Task(_) | Row::Fact(_) | Row::FactGone { .. } | Row::Other => {
+            None
+        }
+    };
+    match longest {
+        Some(longest) if longest > name_bytes => {
+            Err(format!("a name of {longest} bytes, more than name_bytes of {name_bytes}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Length of the longest name of a job's row; bytes.
+fn longest_name(row: &JobRow<'_>) -> Option<usize> {
+    let names = [
+        &row.queue,
+        &row.user,
+        &row.group,
+        &row.gshare,
+        &row.resource_type,
+        &row.nucleus,
+        &row.label,
+        &row.processing_type,
+        &row.sub_status,
+        &row.host,
+    ];
+    names.into_iter().map(|name| name.len()).max()
+}
