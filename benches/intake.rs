@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Task;
 use yardmaster::core::limits::Limits;
-use yardmaster::drive::intake::{Intake, Origin, Records};
+use yardmaster::drive::intake::{Intake, Noted, Origin, Records, Taken};
 use yardmaster::sim::scenario::records::request;
 use yardmaster::wire::dialect::{Dialect, change, read};
 use yardmaster::wire::record::write_task;
@@ -124,4 +124,101 @@ fn read_changes(bencher: Bencher<'_, '_>, columns: &str) {
             black_box(change::read(Some(key.as_bytes()), black_box(value)).expect("a change"));
         }
     });
+}
+
+const ROWS: u64 = 5_000;
+
+/// A change of a job's row, as the connector writes it.
+fn row(op: &str, job: u64, status: &str, step: u64, half: u64) -> (String, String) {
+    let lsn = 40_000_000 + (step * ROWS + job) * 400 + half * 100;
+    let at = 1_760_000_000_000 + step * 60_000 + job;
+    let table = match status {
+        "pending" | "defined" | "assigned" => "jobsdefined4",
+        "finished" => "jobsarchived4",
+        _ => "jobsactive4",
+    };
+    let after = format!(
+        "{{\"pandaid\":{job},\"creationtime\":1760000000000000,\"modificationtime\":{at}000,\
+         \"modificationhost\":\"slot1@wn{}.example\",\"prodsourcelabel\":\"user\",\
+         \"currentpriority\":999,\"attemptnr\":0,\"jobstatus\":\"{status}\",\"starttime\":0,\
+         \"endtime\":0,\"cpuconsumptiontime\":{step}.0,\"computingsite\":\"QUEUE_{:03}\",\
+         \"nevents\":300,\"statechangetime\":{at}000,\"workinggroup\":null,\
+         \"processingtype\":\"panda-client-1.5\",\"produsername\":\"User {}\",\"corecount\":1,\
+         \"inputfilebytes\":123456789,\"outputfilebytes\":0,\"jeditaskid\":{},\
+         \"jobsubstatus\":null,\"actualcorecount\":1,\"maxpss\":1402000,\"nucleus\":null,\
+         \"gshare\":\"User Analysis\",\"resource_type\":\"SCORE\",\"diskio\":102}}",
+        job % 500,
+        job % 170,
+        job % 90,
+        45_000_000 + job % TASKS,
+    );
+    let key = format!("{{\"pandaid\":{job}}}");
+    let (before, after) = match op {
+        "d" => (key.clone(), "null".to_owned()),
+        _ => ("null".to_owned(), after),
+    };
+    let value = format!(
+        "{{\"before\":{before},\"after\":{after},\"source\":{{\"version\":\"3.6.3.Final\",\
+         \"connector\":\"postgresql\",\"name\":\"panda\",\"ts_ms\":{at},\"snapshot\":\"false\",\
+         \"db\":\"panda_db\",\"sequence\":\"[\\\"{}\\\",\\\"{lsn}\\\"]\",\"ts_us\":{at}000,\
+         \"ts_ns\":{at}000000,\"schema\":\"doma_panda\",\"table\":\"{table}\",\
+         \"txId\":{},\"lsn\":{lsn},\"xmin\":null}},\"transaction\":null,\"op\":\"{op}\",\
+         \"ts_ms\":{at}}}",
+        lsn - half * 100 - 50,
+        step * ROWS + job,
+    );
+    (key, value)
+}
+
+/// The changes of whole lives, as PanDA writes rows: twice in a transaction, moves as a delete and
+/// an insert; jobs in between each other.
+fn lives() -> Vec<(String, String)> {
+    let steps: [(&str, &str, &str); 11] = [
+        ("c", "", "pending"),
+        ("u", "", "defined"),
+        ("u", "", "assigned"),
+        ("d", "c", "activated"),
+        ("u", "", "sent"),
+        ("u", "u", "starting"),
+        ("u", "u", "running"),
+        ("u", "u", "running"),
+        ("u", "u", "holding"),
+        ("u", "", "transferring"),
+        ("d", "c", "finished"),
+    ];
+    let mut all = Vec::new();
+    for (step, (first, second, status)) in steps.into_iter().enumerate() {
+        for job in 1..=ROWS {
+            all.push(row(first, job, status, step as u64, 0));
+            if !second.is_empty() {
+                all.push(row(second, job, status, step as u64, 1));
+            }
+        }
+    }
+    all
+}
+
+#[divan::bench(sample_count = 10, sample_size = 1)]
+fn whole_changes(bencher: Bencher<'_, '_>) {
+    let all = lives();
+    bencher.counter(ItemsCount::new(all.len())).with_inputs(intake).bench_local_values(
+        |mut intake| {
+            let mut words = Records::default();
+            for (offset, (key, value)) in all.iter().enumerate() {
+                if words.len() >= BATCH {
+                    black_box(&words);
+                    words.clear();
+                }
+                let origin =
+                    Origin { topic: "panda", partition: 0, offset: offset as u64, appended_at: 1 };
+                let (key, value) = (Some(key.as_bytes()), Some(value.as_bytes()));
+                intake.meet(Dialect::PandaCdc, origin, key, value, &mut words);
+            }
+            black_box(&words);
+            let counts = intake.take_counts();
+            assert_eq!(counts.of(Dialect::PandaCdc, Taken::DeadLetter), 0);
+            assert_eq!(counts.noted(Noted::EndedByDelete), 0);
+            intake
+        },
+    );
 }
