@@ -3,7 +3,9 @@
 mod framed;
 
 use crate::core::cut::{Cut, Lane, Topic};
-use crate::drive::intake::{Intake, IntakeCounts, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records};
+use crate::drive::intake::{
+    Intake, IntakeCounts, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records, TABLE_TOPICS,
+};
 use crate::drive::port::{Batch, Log, LogError};
 use crate::shell::clock;
 use crate::shell::kafka::{KafkaConf, KafkaIntake, KafkaLog};
@@ -49,7 +51,8 @@ pub fn live(
     report(IntakeReport { is_reading_back: true, ..IntakeReport::default() });
     refuse_framings(topology)?;
     // The process before must be fenced before its records are read back.
-    let mut producer = KafkaIntake::lead(&conf_for(conf, topology, &PUBLISHED_TOPICS))?;
+    let published: Vec<Topic> = published_topics(topology).collect();
+    let mut producer = KafkaIntake::lead(&conf_for(conf, topology, &published))?;
     let mut log = KafkaLog::open(conf_for(conf, topology, &READ_TOPICS))?;
     let limits = &topology.limits;
     let mut intake = Intake::new(&topology.domain, topology.intake.sites.clone(), limits);
@@ -120,10 +123,18 @@ pub fn live(
     Ok(())
 }
 
+/// Topics of ours that this topology's sources are published to.
+fn published_topics(topology: &Topology) -> impl Iterator<Item = Topic> {
+    let has_tables = topology.intake.sources.values().any(|it| *it == Dialect::PandaCdc);
+    let tables: &[Topic] = if has_tables { &TABLE_TOPICS } else { &[] };
+    PUBLISHED_TOPICS.into_iter().chain(tables.iter().copied())
+}
+
 /// Intake publishes and reads back in single-object encoding alone.
 fn refuse_framings(topology: &Topology) -> Result<(), LogError> {
     let framed = |topic: &&Topic| topology.topic(**topic).framing != Framing::SingleObject;
-    match PUBLISHED_TOPICS.iter().chain(&READ_TOPICS).find(framed) {
+    let published: Vec<Topic> = published_topics(topology).collect();
+    match published.iter().chain(&READ_TOPICS).find(framed) {
         None => Ok(()),
         Some(topic) => Err(LogError::Stop(format!(
             "intake cannot write or read back {} in framing \"confluent\": leave it in \

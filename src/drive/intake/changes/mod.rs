@@ -21,7 +21,7 @@ use super::facts::Facts;
 use super::jobs::Jobs;
 use super::{Intake, Origin, Records, Taken};
 use crate::core::unit::Millis;
-use crate::wire::dialect::change::{self, Message};
+use crate::wire::dialect::change::{self, FactRow, Message, Row};
 use job::Tracked;
 use partition::Partition;
 use position::Position;
@@ -92,7 +92,9 @@ impl Intake {
     /// has to be read again by another life.
     pub fn held(&self, topic: &str, partition: u32) -> Option<u64> {
         let is = |it: &&Partition| it.number == partition && *it.topic == *topic;
-        self.changes.partitions.iter().find(is)?.held()
+        let of_changes = self.changes.partitions.iter().find(is).and_then(Partition::held);
+        let of_tables = self.tables.held(topic, partition);
+        of_changes.into_iter().chain(of_tables).min()
     }
 
     /// How many partitions of sources have such an offset.
@@ -123,6 +125,29 @@ impl Intake {
         rows::check(&change, self.limits.name_bytes)?;
         let index = self.changes.partition(origin);
         self.note_change(index, &change, origin, records);
-        Ok(self.rows(index, &change, origin, records))
+        match &change.row {
+            Row::Fact(row) => self.table_row(row, change.committed_at, origin),
+            Row::FactGone { table, key } => {
+                self.tables.note_place(origin.topic, origin.partition, origin.offset);
+                let is_new = self.tables.remove(*table, key, change.committed_at);
+                Ok(if is_new { Taken::Published } else { Taken::Known })
+            }
+            _ => Ok(self.rows(index, &change, origin, records)),
+        }
+    }
+
+    /// A row of a configuration table. What it changes is published when the batch is settled.
+    fn table_row(
+        &mut self,
+        row: &FactRow,
+        at: Millis,
+        origin: Origin<'_>,
+    ) -> Result<Taken, String> {
+        self.tables.note_place(origin.topic, origin.partition, origin.offset);
+        let (length, most) = (row.key.len(), self.limits.name_bytes);
+        if length > most {
+            return Err(format!("a name of {length} bytes, more than name_bytes of {most}"));
+        }
+        Ok(if self.tables.put(row, at)? { Taken::Published } else { Taken::Known })
     }
 }

@@ -6,6 +6,7 @@ mod restored;
 mod rows;
 mod snapshots;
 mod source;
+mod tables;
 
 use source::{Message, PARTITIONS, TOPIC};
 use std::collections::BTreeMap;
