@@ -165,6 +165,9 @@ limits! {
     intake_waiting_max: usize = "intake_waiting_max" * 1, 500_000 in 0..=100_000_000;
     "Most tasks whose facts intake remembers; tasks. The oldest go first."
     intake_tasks_max: usize = "intake_tasks_max" * 1, 200_000 in 100..=100_000_000;
+    "Most assignments whose places intake remembers, and most jobs that wait for one; the oldest go \
+     first."
+    intake_places_max: usize = "intake_places_max" * 1, 200_000 in 100..=100_000_000;
     "Most foreign messages that intake takes in one transaction."
     intake_batch_records: usize = "intake_batch_records" * 1, 20_000 in 1..=1_000_000;
 

@@ -2,7 +2,9 @@
 
 mod again;
 mod dialects;
+mod drift;
 mod joins;
+mod places;
 
 use yardmaster::core::cut::Topic;
 use yardmaster::core::limits::Limits;
