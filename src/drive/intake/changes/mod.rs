@@ -10,6 +10,7 @@ mod ends;
 mod job;
 mod nodes;
 mod partition;
+mod placing;
 mod position;
 mod report;
 mod rows;
@@ -26,7 +27,7 @@ use job::Tracked;
 use partition::Partition;
 use position::Position;
 use snapshot::Snapshot;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// What is remembered of change messages.
@@ -46,6 +47,8 @@ pub(super) struct Changes {
     /// The highest change that is of no snapshot, and the latest commit.
     streamed: Position,
     committed_at: Millis,
+    /// Jobs that are to be published again, since they got a request.
+    pub again: VecDeque<u64>,
     nodes: nodes::Nodes,
     facts: Shared,
     notices: Vec<String>,
