@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pandajedi.jedicore import Interaction
 from place import Place
-from standin import Standin, make_topics, wait_for
+from standin import Standin, wait_for
 from test_task_broker import inputs, nuclei, run
 from world import chunk_of
 from yard import Yard
@@ -41,7 +41,6 @@ class Real(Place):
         self.prefix = self.yard.prefix
         names = ("task", "decision", "outcome", "comparison")
         self.topics = Topics(**{name: f"{self.prefix}.{name}" for name in names})
-        make_topics(self.bootstrap, [self.topics.comparison])
         self.standin = Standin(self.bootstrap, self.topics)  # reads, and answers nothing
 
     def decision_of(self, task: str) -> dict[str, Any]:

@@ -74,7 +74,9 @@ def ask(connection: Connection, request: Record, config: Config, afresh: bool = 
 
 def next_attempt(standing: Standing | None) -> int:
     """Seconds since 1970: higher than those of other processes and hosts, since a lock of JEDI's
-    keeps two from asking about one subject at the same time. It fits 32 bits; ms would not."""
+    keeps two from asking about one subject at the same time. An attempt may have 63 bits; a
+    second is fine enough, since two attempts at one subject in a second get different numbers
+    from `standing`."""
     now = now_millis() // 1000
     return now if standing is None else max(now, standing.attempt + 1)
 
