@@ -13,7 +13,7 @@ use yardmaster::drive::intake::PUBLISHED_TOPICS;
 use yardmaster::shell::kafka::{KafkaAdmin, KafkaConf, KafkaWriter, NewTopicSpec};
 
 /// Each with a message of every kind that becomes something else.
-const SOURCES: [(&str, &[&str]); 3] = [
+const SOURCES: [(&str, &[&str]); 4] = [
     (
         "panda",
         &[
@@ -36,6 +36,15 @@ const SOURCES: [(&str, &[&str]); 3] = [
         "harvester",
         &[r#"{"method": "report_worker_statistics", "harvester_id": "h", "panda_queue": "CERN",
             "timestamp": 1760000000, "statistics": {"user": {"SCORE": {"running": 1}}}}"#],
+    ),
+    (
+        "panda-cdc",
+        &[
+            r#"{"before": null, "after": {"pandaid": 9N, "jobstatus": "running", "computingsite": "Q",
+            "statechangetime": 1760000000000000, "modificationtime": 1760000000000000}, "op": "u",
+            "source": {"table": "jobsactive4", "snapshot": "false", "ts_ms": 1760000000000,
+            "txId": 7N, "lsn": 5N}}"#,
+        ],
     ),
 ];
 
