@@ -9,6 +9,8 @@ task without nucleus): the factory makes the broker, the broker decides.
 
 Without YARDMASTER_TEST_BINARY and YARDMASTER_TEST_KAFKA (see test.sh) only PanDA's are measured.
 CPU time is that of this process with all its threads, so Yardmaster's own is in no figure.
+Yardmaster's reservations stay: later calls find the queues with data fuller than PanDA's do, so
+in a small world its candidates become others than PanDA's.
 """
 
 import argparse

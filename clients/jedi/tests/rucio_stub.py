@@ -67,6 +67,10 @@ class FakeRucio:
         self._called("list_dataset_replicas_vp", name)
         return []
 
+    def list_content(self, scope: str, name: str) -> list[dict[str, str]]:
+        self._called("list_content", name)
+        return [{"name": it} for it in self.datasets if it.startswith(f"{name}.part")]
+
     def list_replicas(
         self, dids: list[dict[str, str]], resolve_archives: bool = True
     ) -> list[dict[str, Any]]:

@@ -91,6 +91,8 @@ def test_analysis_jobs(real: Real) -> None:
     assert sum(it.weight for it in chunk.siteCandidates.values() if it.weight >= 1) == 20
     assert len(chunk.getSiteCandidate("SYNTH_ALPHA").localDiskFiles) == 20
     assert real.decision_of("9101")["policy"] == "analysis-job"
+    # Jobs go where all input lies.
+    assert list(chunk.siteCandidates) == ["SYNTH_ALPHA"]
 
 
 def test_nuclei_of_tasks(real: Real) -> None:

@@ -130,6 +130,8 @@ def test_the_request_has_the_facts(place: Place) -> None:
     replicas = {it["endpoint"]: it["files"] for it in request["replicas"]}
     assert replicas == {"NUC_DATADISK": 20, "BETA_SITE_DATADISK": 10}
     data = request["input"]["datasets"][0]
+    # JEDI names a container of it; as a part of one it would not count for where the input lies.
+    assert chunk.masterDataset.containerName and data["container"] == ""
     assert (data["name"], data["primary"], data["files"]) == ("synthetic.112.EVNT", True, 20)
     found = {tuple(it["endpoints"]): it["files"] for it in request["input"]["placements"]}
     assert found == {("NUC_DATADISK",): 10, ("BETA_SITE_DATADISK", "NUC_DATADISK"): 10}

@@ -81,6 +81,23 @@ def test_the_nucleus_is_written_as_panda_writes_it(place: Place) -> None:
     assert not request["options"]["primary_only"]
 
 
+def test_the_datasets_of_a_container_follow_it(place: Place) -> None:
+    place.standin.answer = to_beta
+    tasks = inputs(802)
+    master = tasks[0][1][0][2].masterDataset
+    name = master.containerName
+    master.datasetName += "/"
+    for part in ("part1", "part2"):
+        FakeRucio.datasets[f"{name}.{part}"] = {"length": 4, "replicas": {"NUC_DATADISK": 4}}
+    assert run(place, tasks) == Interaction.SC_SUCCEEDED
+    found = place.standin.requests[0]["input"]["datasets"]
+    assert [(it["name"], it["container"], len(it["replicas"])) for it in found] == [
+        (name, "", 0),
+        (f"{name}.part1", name, 1),
+        (f"{name}.part2", name, 1),
+    ]
+
+
 def test_all_are_asked_for_before_any_is_waited_for(place: Place) -> None:
     """The stand-in answers none before it has all requests."""
     requests: list[dict[str, Any]] = []

@@ -70,26 +70,30 @@ def nucleus_input(chunk: Any, ddm: Any, prestaging: bool) -> Record:
     datasets = []
     for dataset in chunk.getDatasets():
         is_deep = dataset.isMaster() and not prestaging
-        # Listed for the datasets of a container, or for the dataset itself.
+        # Of a container its datasets are listed, else the dataset itself.
         listed = ddm.listReplicasPerDataset(dataset.datasetName, is_deep)
-        container = _bare(dataset.containerName or dataset.datasetName)
-        for name, copies in listed.items():
-            parts = [_copy(endpoint, found[-1]) for endpoint, found in sorted(copies.items())]
-            totals = [found[-1] for found in copies.values()]
-            datasets.append(
-                {
-                    "name": _bare(name),
-                    "container": "" if _bare(name) == container else container,
-                    "primary": dataset.isMaster(),
-                    "pseudo": dataset.isPseudo(),
-                    "files": max((int(it.get("total") or 0) for it in totals), default=0),
-                    "bytes": max((int(it.get("tsize") or 0) for it in totals), default=0),
-                    "created_at": millis_of(dataset.creationTime),
-                    "modified_at": millis_of(dataset.modificationTime),
-                    "replicas": parts,
-                }
-            )
+        records = [_listed(dataset, name, copies) for name, copies in listed.items()]
+        if dataset.datasetName.endswith("/"):
+            name = _bare(dataset.datasetName)
+            datasets.append(_listed(dataset, name, {}))
+            records = [{**record, "container": name} for record in records]
+        datasets += records
     return {"datasets": datasets, "placements": []}
+
+
+def _listed(dataset: Any, name: str, copies: dict[str, Any]) -> Record:
+    totals = [found[-1] for found in copies.values()]
+    return {
+        "name": _bare(name),
+        "container": "",
+        "primary": dataset.isMaster(),
+        "pseudo": dataset.isPseudo(),
+        "files": max((int(it.get("total") or 0) for it in totals), default=0),
+        "bytes": max((int(it.get("tsize") or 0) for it in totals), default=0),
+        "created_at": millis_of(dataset.creationTime),
+        "modified_at": millis_of(dataset.modificationTime),
+        "replicas": [_copy(endpoint, found[-1]) for endpoint, found in sorted(copies.items())],
+    }
 
 
 class Tapes:
@@ -122,7 +126,8 @@ def _dataset(dataset: Any, ddm: Any, copies: dict[str, Record], looking: Looking
     meta = ddm.getDatasetMetaData(dataset.datasetName)
     return {
         "name": _bare(dataset.datasetName),
-        "container": _bare(dataset.containerName or ""),
+        # Also where JEDI knows a container of it: the record of that would come before it.
+        "container": "",
         "primary": dataset.isMaster(),
         "pseudo": dataset.isPseudo(),
         "distributed": _is_distributed(dataset, ddm, copies, looking),
