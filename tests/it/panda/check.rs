@@ -75,6 +75,24 @@ fn what_the_operators_files_make_is_right_and_what_breaks_panda_is_found() {
     assert_eq!(wrong(&points), ["grants", "slot_reader"]);
 }
 
+/// Where a table has no key the operator's file publishes nothing, and says which and what to do.
+#[test]
+fn the_operators_file_publishes_nothing_where_a_table_has_no_key() {
+    let Some(postgres) = Postgres::panda(&[]) else { return };
+    let mut owner = postgres.owner();
+    owner.batch_execute("DROP PUBLICATION yardmaster").unwrap();
+    owner.batch_execute("ALTER TABLE global_shares DROP CONSTRAINT global_shares_pkey").unwrap();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/panda-cdc/publication.sql");
+    let file = std::fs::read_to_string(path).unwrap();
+    let error = owner.batch_execute(&file).unwrap_err();
+    let error = error.as_db_error().unwrap();
+    assert!(error.message().starts_with("no primary key: global_shares."), "{error}");
+    assert!(error.hint().unwrap().contains("an import brings the same facts"), "{error}");
+    owner.batch_execute("ROLLBACK").unwrap();
+    let count = "SELECT count(*) FROM pg_publication";
+    assert_eq!(owner.query_one(count, &[]).unwrap().get::<_, i64>(0), 0);
+}
+
 /// The check reads; it changes nothing, and refuses what it cannot do with the reason.
 #[test]
 fn a_server_with_other_settings_and_a_wrong_password_are_named() {

@@ -116,6 +116,7 @@ impl Connect {
             "--",
             "database.hostname=127.0.0.1",
             "topic.creation.default.replication.factor=1",
+            "topic.creation.configuration.replication.factor=1",
         ]);
         start.arg(format!("database.port={}", postgres.port));
         start.arg(format!("database.password=${{file:{}:password}}", secret.display()));

@@ -43,15 +43,6 @@ const SOURCES: [(&str, &[&str]); 4] = [
         &[r#"{"method": "report_worker_statistics", "harvester_id": "h", "panda_queue": "CERN",
             "timestamp": 1760000000, "statistics": {"user": {"SCORE": {"running": 1}}}}"#],
     ),
-    (
-        "panda-cdc",
-        &[
-            r#"{"before": null, "after": {"pandaid": 9N, "jobstatus": "running", "computingsite": "Q",
-            "statechangetime": 1760000000000000, "modificationtime": 1760000000000000}, "op": "u",
-            "source": {"table": "jobsactive4", "snapshot": "false", "ts_ms": 1760000000000,
-            "txId": 7N, "lsn": 5N}}"#,
-        ],
-    ),
 ];
 
 struct Taps<'a> {
