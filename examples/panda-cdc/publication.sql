@@ -77,10 +77,8 @@ DECLARE
 BEGIN
     SELECT string_agg(t.tablename, ', ') INTO keyless
         FROM pg_publication_tables t
-        WHERE t.pubname = 'yardmaster' AND NOT EXISTS (
-            SELECT FROM pg_index i
-            WHERE i.indrelid = format('%I.%I', t.schemaname, t.tablename)::regclass AND i.indisprimary
-        );
+        WHERE t.pubname = 'yardmaster' AND NOT EXISTS (SELECT FROM pg_index i
+            WHERE i.indrelid = format('%I.%I', t.schemaname, t.tablename)::regclass AND i.indisprimary);
     IF keyless IS NOT NULL THEN
         RAISE EXCEPTION 'no primary key: %. Published, PanDA could not update them', keyless
             USING HINT = 'Take them out of this file, of table.include.list and of '

@@ -25,10 +25,11 @@ pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Panels without data of a demo, be it always or at its beginning. A panel that is not named here and
 /// is empty selects what there is not, whatever its description allows.
-const EMPTY_IN_A_DEMO: [&str; 35] = [
+const EMPTY_IN_A_DEMO: [&str; 38] = [
     "Age of imports",
     "Alerts that fire",
     "Answers by side and outcome",
+    "Changes of PanDA's tables",
     "Choices whose figures differ",
     "Comparisons by result",
     "Dry runs by rule",
@@ -39,10 +40,12 @@ const EMPTY_IN_A_DEMO: [&str; 35] = [
     "Jobs moved too often",
     "Jobs that intake dropped",
     "Jobs that never sent a heartbeat",
+    "Jobs whose row is gone",
     "Mean overlap",
     "Not chosen by Yardmaster, by filter",
     "Not chosen by the other broker, by filter",
     "Oddities",
+    "Partitions held back",
     "Partitions that cannot be read on",
     "Records of imports",
     "Repeats by rule",
