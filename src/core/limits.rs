@@ -172,6 +172,9 @@ limits! {
     "Most jobs that a snapshot of PanDA's tables ends of a table of which it has no row; of more it \
      is taken that the table was not in the snapshot, and they stay; jobs."
     intake_absent_max: u64 = "intake_absent_max" * 1, 1_000 in 0..=100_000_000;
+    "Most assignments whose places intake remembers, and most jobs that wait for one; the oldest go \
+     first."
+    intake_places_max: usize = "intake_places_max" * 1, 200_000 in 100..=100_000_000;
     "Most foreign messages that intake takes in one transaction."
     intake_batch_records: usize = "intake_batch_records" * 1, 20_000 in 1..=1_000_000;
 

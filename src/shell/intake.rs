@@ -3,6 +3,7 @@
 mod framed;
 
 use crate::core::cut::{Cut, Lane, Topic};
+use crate::core::unit::Millis;
 use crate::drive::intake::{Intake, IntakeCounts, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records};
 use crate::drive::port::{Batch, Log, LogError};
 use crate::shell::clock;
@@ -19,6 +20,11 @@ const WAIT: Duration = Duration::from_millis(20);
 const WAIT_BACK: Duration = Duration::from_millis(200);
 /// Records taken at once while reading back.
 const BACK_RECORDS: usize = 50_000;
+/// Decisions and outcomes are read back so many lifetimes of a reservation: those before have no
+/// places any more, and are most of what their topics hold.
+const LIFETIMES: i64 = 3;
+/// Topics of which a part is enough.
+const RECENT_TOPICS: [Topic; 2] = [Topic::Decision, Topic::Outcome];
 
 /// What a stage reports now and then.
 #[derive(Clone, Debug, Default)]
@@ -48,13 +54,16 @@ pub fn live(
 ) -> Result<(), LogError> {
     report(IntakeReport { is_reading_back: true, ..IntakeReport::default() });
     refuse_framings(topology)?;
+    let topics = read_topics(topology);
     // The process before must be fenced before its records are read back.
     let mut producer = KafkaIntake::lead(&conf_for(conf, topology, &PUBLISHED_TOPICS))?;
-    let mut log = KafkaLog::open(conf_for(conf, topology, &READ_TOPICS))?;
+    let mut log = KafkaLog::open(conf_for(conf, topology, &topics))?;
     let limits = &topology.limits;
     let mut intake = Intake::new(&topology.domain, topology.intake.sites.clone(), limits);
     let mut records = Records::default();
-    if !read_back(&mut log, &mut intake, &mut records, goes_on)? {
+    let since =
+        clock::now().saturating_sub(limits.reservation_lifetime_ms.saturating_mul(LIFETIMES));
+    if !read_back(&mut log, &mut intake, &mut records, since, goes_on)? {
         return Ok(());
     }
     let names: Vec<(&str, Dialect)> =
@@ -120,9 +129,28 @@ pub fn live(
     Ok(())
 }
 
+fn is_framed(topology: &Topology, topic: Topic) -> bool {
+    topology.topic(topic).framing != Framing::SingleObject
+}
+
+/// The topics of ours that are read. Without the decisions jobs are published, but none gets the
+/// request that its source does not state.
+fn read_topics(topology: &Topology) -> Vec<Topic> {
+    let mut topics = READ_TOPICS.to_vec();
+    if let Some(framed) = RECENT_TOPICS.iter().find(|topic| is_framed(topology, **topic)) {
+        tracing::warn!(
+            "intake does not read {} in framing \"confluent\": jobs get no request, so reservations \
+             end by creation times and lifetime; leave the topic in single-object encoding",
+            framed.name()
+        );
+        topics.retain(|topic| !RECENT_TOPICS.contains(topic));
+    }
+    topics
+}
+
 /// Intake publishes and reads back in single-object encoding alone.
 fn refuse_framings(topology: &Topology) -> Result<(), LogError> {
-    let framed = |topic: &&Topic| topology.topic(**topic).framing != Framing::SingleObject;
+    let framed = |topic: &&Topic| !RECENT_TOPICS.contains(topic) && is_framed(topology, **topic);
     match PUBLISHED_TOPICS.iter().chain(&READ_TOPICS).find(framed) {
         None => Ok(()),
         Some(topic) => Err(LogError::Stop(format!(
@@ -134,15 +162,21 @@ fn refuse_framings(topology: &Topology) -> Result<(), LogError> {
 }
 
 /// Reads our own records from their beginning to where they end now, and goes on with those of
-/// which news are wanted. Whether it came to the end.
+/// which news are wanted. Decisions and outcomes are read since a moment. Whether it came to the
+/// end.
 fn read_back(
     log: &mut KafkaLog,
     intake: &mut Intake,
     records: &mut Records,
+    since: Millis,
     goes_on: &dyn Fn() -> bool,
 ) -> Result<bool, LogError> {
     let spans = log.lanes()?;
     let mut cut = Cut(spans.iter().map(|span| (span.lane, span.first)).collect());
+    let recent = log.offsets_since(since)?.unwrap_or_default();
+    for (lane, offset) in recent.iter().filter(|(lane, _)| RECENT_TOPICS.contains(&lane.topic)) {
+        cut.advance(*lane, *offset);
+    }
     let ends: BTreeMap<Lane, u64> = spans.iter().map(|it| (it.lane, it.stable_end)).collect();
     log.assign(&cut)?;
     let mut batch = Batch::default();

@@ -3,7 +3,9 @@
 mod again;
 mod changes;
 mod dialects;
+mod drift;
 mod joins;
+mod places;
 
 use yardmaster::core::cut::Topic;
 use yardmaster::core::limits::Limits;

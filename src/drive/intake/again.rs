@@ -66,7 +66,7 @@ impl Intake {
     }
 
     /// Calls a job up that is to be looked at again.
-    fn call(&mut self, number: u64, is_outdated: bool) {
+    pub(super) fn call(&mut self, number: u64, is_outdated: bool) {
         let Some(job) = self.jobs.held.get_mut(&number) else { return };
         job.is_outdated |= is_outdated;
         if job.waits && is_outdated {

@@ -9,7 +9,6 @@ use std::sync::Arc;
 /// Facts of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Facts {
-    pub request: Box<str>,
     pub user: Box<str>,
     pub group: Box<str>,
     pub gshare: Box<str>,
@@ -26,7 +25,6 @@ pub(super) struct Facts {
 impl Facts {
     fn of_task(task: &Task) -> Facts {
         Facts {
-            request: "".into(),
             user: task.user.as_str().into(),
             group: task.working_group.as_str().into(),
             gshare: task.gshare.as_str().into(),
@@ -44,7 +42,6 @@ impl Facts {
     /// Those of a record.
     pub fn of_record(job: &JobState<'_>) -> Facts {
         Facts {
-            request: job.request.into(),
             user: job.user.into(),
             group: job.group.into(),
             gshare: job.gshare.into(),

@@ -25,6 +25,8 @@ pub(super) struct Job {
     pub queue: Arc<str>,
     pub bytes: (Bytes, Bytes),
     pub facts: Option<Arc<Facts>>,
+    /// The request that placed it; `None` while not known.
+    pub request: Option<Arc<str>>,
     /// How many facts of its task it was published with, or that they are its own; see `revision`.
     pub learned: u16,
     /// Enlisted to be published again when its task is known.
@@ -50,6 +52,7 @@ impl Job {
             queue,
             bytes: (0, 0),
             facts: None,
+            request: None,
             learned: 0,
             waits: false,
             is_queued: false,
@@ -65,7 +68,7 @@ impl Job {
     /// many have.
     pub fn of_record(
         record: &JobState<'_>,
-        queue: Arc<str>,
+        (queue, request): (Arc<str>, Option<Arc<str>>),
         task: u64,
         share: impl FnOnce(Facts) -> Arc<Facts>,
     ) -> Job {
@@ -83,6 +86,7 @@ impl Job {
             queue,
             bytes: (record.input_bytes, record.output_bytes),
             facts: (learned > 0).then(|| share(Facts::of_record(record))),
+            request,
             learned,
             waits: false,
             is_queued: false,
@@ -148,6 +152,7 @@ impl Job {
         self.task = self.task.max(other.task);
         self.bytes.0 = self.bytes.0.max(other.bytes.0);
         self.bytes.1 = self.bytes.1.max(other.bytes.1);
+        self.request = self.request.take().max(other.request);
         if other.learned >= self.learned {
             (self.learned, self.facts) = (other.learned, other.facts);
         }
@@ -168,7 +173,8 @@ impl Job {
     /// Another attempt takes the place of this one.
     fn replace(&mut self, other: Job) {
         let Job { waits, is_queued, is_outdated, .. } = *self;
-        *self = Job { waits, is_queued, is_outdated, ..other };
+        let request = other.request.or(self.request.take());
+        *self = Job { waits, is_queued, is_outdated, request, ..other };
     }
 
     /// Takes the facts of its task, if they are others than it was published with.
@@ -191,7 +197,7 @@ impl Job {
     }
 
     fn revision(&self) -> u64 {
-        revision(self.status, self.grades, self.learned)
+        revision(self.status, self.grades, self.learned, self.request.is_some())
     }
 
     /// The record, under a name and with the name of its task. `nothing` are the facts of a job of
@@ -207,7 +213,7 @@ impl Job {
             revision: self.revision(),
             attempt: self.attempt,
             task,
-            request: &facts.request,
+            request: self.request.as_deref().unwrap_or(""),
             queue: &self.queue,
             user: &facts.user,
             group: &facts.group,

@@ -14,6 +14,8 @@ mod counts;
 mod facts;
 mod jobs;
 mod number;
+mod places;
+mod placing;
 mod records;
 mod stateless;
 
@@ -27,6 +29,7 @@ use crate::core::event::{
 };
 use crate::core::id::Key;
 use crate::core::limits::Limits;
+use crate::core::output::Output;
 use crate::core::unit::Millis;
 use crate::wire::avro::{Arena, Codec};
 use crate::wire::dialect::{Dialect, Foreign, JobMessage, OWN, TaskMessage, learned, read};
@@ -36,11 +39,13 @@ use changes::Changes;
 use facts::{Facts, Tasks};
 use jobs::{Job, Jobs};
 use number::ByNumber;
+use places::Places;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// Topics of ours that intake reads.
-pub const READ_TOPICS: [Topic; 3] = [Topic::JobState, Topic::Task, Topic::Storage];
+pub const READ_TOPICS: [Topic; 5] =
+    [Topic::JobState, Topic::Task, Topic::Storage, Topic::Decision, Topic::Outcome];
 
 /// Topics of ours that intake publishes to.
 pub const PUBLISHED_TOPICS: [Topic; 8] = [
@@ -84,9 +89,11 @@ pub struct Intake {
     waiting: ByNumber<Vec<u64>>,
     waiting_count: usize,
     again: Again,
+    places: Places,
     /// Texts that many jobs share.
     queues: HashSet<Arc<str>>,
     shared: HashSet<Arc<Facts>>,
+    requests: HashSet<Arc<str>>,
     is_reading_back: bool,
     has_published: bool,
     counts: IntakeCounts,
@@ -110,8 +117,10 @@ impl Intake {
             waiting: ByNumber::default(),
             waiting_count: 0,
             again: Again::default(),
+            places: Places::new(domain, limits),
             queues: HashSet::new(),
             shared: HashSet::new(),
+            requests: HashSet::new(),
             is_reading_back: true,
             has_published: false,
             counts: IntakeCounts::default(),
@@ -135,6 +144,11 @@ impl Intake {
         self.jobs.held.len() + self.changes.jobs.held.len()
     }
 
+    /// How many decisions, outcomes, and jobs without a place are remembered.
+    pub fn places(&self) -> usize {
+        self.places.len()
+    }
+
     /// Counts since this was last asked.
     pub fn take_counts(&mut self) -> IntakeCounts {
         std::mem::take(&mut self.counts)
@@ -155,6 +169,11 @@ impl Intake {
         match self.codec.read(topic, key, value, &mut arena) {
             Event::JobState(job) if self.is_reading_back => self.learn_job(&job),
             Event::Task(task) => self.learn_task(&task, records),
+            Event::Output(Output::Decision(decision)) => {
+                let given = self.places.learn_decision(&decision);
+                self.take_given(given);
+            }
+            Event::Outcome(outcome) => self.places.learn_outcome(&outcome),
             Event::Configuration(it) => {
                 if let Configuration::Storage(Storage { name, site, .. }) = *it {
                     self.storage.insert(name, site);
@@ -172,6 +191,8 @@ impl Intake {
     pub fn caught_up(&mut self) {
         self.is_reading_back = false;
         self.shared = HashSet::new();
+        self.requests = HashSet::new();
+        self.place_all();
         self.look_round();
     }
 
@@ -272,13 +293,14 @@ impl Intake {
         let most = self.limits.names_max;
         match self.jobs.held.get_mut(&message.job) {
             Some(job) => {
-                let was_over = job.status.is_ended();
+                let (was_over, was_at) = (job.status.is_ended(), Arc::clone(&job.queue));
                 if !job.meet(message, |queue| share(queues, queue, most)) {
                     return true;
                 }
                 if !was_over && job.status.is_ended() {
                     self.jobs.note_end(message.job);
                 }
+                self.note_move(message.job, &was_at);
             }
             None => {
                 let job = Job::new(message, share(queues, &message.queue, most));
@@ -286,6 +308,7 @@ impl Intake {
             }
         }
         self.enlist(message.job);
+        self.place(message.job);
         self.publish_job(message.job, records);
         true
     }
@@ -329,8 +352,12 @@ impl Intake {
         }
         let task = if task.is_decimal() { task.0 } else { 0 };
         let queue = share(&mut self.queues, record.queue, self.limits.names_max);
+        let request = match record.request {
+            "" => None,
+            request => Some(share(&mut self.requests, request, self.limits.names_max)),
+        };
         let shared = &mut self.shared;
-        let job = Job::of_record(record, queue, task, |facts| {
+        let job = Job::of_record(record, (queue, request), task, |facts| {
             let known = shared.get(&facts).cloned().unwrap_or_else(|| Arc::new(facts));
             shared.insert(Arc::clone(&known));
             known

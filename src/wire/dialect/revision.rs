@@ -20,11 +20,13 @@ pub struct Grades([u8; 3]);
 /// The times of a job from a table or another writer are taken as they are.
 const BEST: [u8; 3] = [3, 2, 5];
 
-/// Where the parts of a revision begin; bits. Learned: 16 bits; the grades of created, started,
-/// ended: 2, 2 and 3; above them the state's number plus 1, so that no small number of another
-/// writer's is taken for one of these.
-const GRADES: [(u32, u64); 3] = [(16, 3), (18, 3), (20, 7)];
-const STATE: u32 = 23;
+/// Where the parts of a revision begin; bits. Whether it has a request: 1 bit; learned: 16 bits;
+/// the grades of created, started, ended: 2, 2 and 3; above them the state's number plus 1, so that
+/// no small number of another writer's is taken for one of these. Records of older versions lack
+/// the lowest bit and have all else one bit lower: of a state published again ours is the newer.
+const LEARNED: u32 = 1;
+const GRADES: [(u32, u64); 3] = [(17, 3), (19, 3), (21, 7)];
+const STATE: u32 = 24;
 
 /// The job's user, share and the like are its own, as a table or another writer knew them: what is
 /// published of its task does not change them.
@@ -38,10 +40,10 @@ impl Grades {
 
     /// Those of a record, from its revision if that is one of these.
     pub fn of_record(job: &JobState<'_>) -> Grades {
-        if !is_of(job) {
-            return Grades::sure([job.created_at, job.started_at, job.ended_at]);
+        match parts(job) {
+            Some(parts) => Grades(GRADES.map(|(from, mask)| (parts >> from & mask) as u8)),
+            None => Grades::sure([job.created_at, job.started_at, job.ended_at]),
         }
-        Grades(GRADES.map(|(from, mask)| (job.revision >> from & mask) as u8))
     }
 
     /// Takes the time of a state for the stamp that it stands for: whether it is the best so far.
@@ -89,25 +91,56 @@ impl Grades {
 
 /// The revision of a job's record. Of states within the same second the later in a job's life is
 /// the newer; within a state, the record that knows more: better stamps, then newer facts of its
-/// task. `learned` is 0 while the job waits for its task to be known, then how many different facts
-/// of it the job was published with, or [`OWN`].
-pub fn revision(status: Status, grades: Grades, learned: u16) -> u64 {
+/// task, then a request. `learned` is 0 while the job waits for its task to be known, then how many
+/// different facts of it the job was published with, or [`OWN`].
+pub fn revision(status: Status, grades: Grades, learned: u16, has_request: bool) -> u64 {
     let parts = grades.0.into_iter().zip(GRADES);
     let stamps = parts.fold(0, |all, (grade, (from, _))| all | u64::from(grade) << from);
-    (status.index() as u64 + 1) << STATE | stamps | u64::from(learned)
+    let state = (status.index() as u64 + 1) << STATE;
+    state | stamps | u64::from(learned) << LEARNED | u64::from(has_request)
 }
 
 /// How often the record's writer learned of the job's task, as in [`revision`]; `None` when the
 /// revision is another writer's.
 pub fn learned(job: &JobState<'_>) -> Option<u16> {
-    is_of(job).then_some(job.revision as u16)
+    parts(job).map(|parts| (parts >> LEARNED) as u16)
 }
 
-fn is_of(job: &JobState<'_>) -> bool {
-    job.revision >> STATE == job.status.index() as u64 + 1
+/// The parts of a record's revision, if it is one of these. An older one is as it would be now,
+/// without a request.
+fn parts(job: &JobState<'_>) -> Option<u64> {
+    let revision = job.revision;
+    let is_of = |from: u32| revision >> from == job.status.index() as u64 + 1;
+    // Both cannot be: the number of a state, plus 1, is above 0 and not twice itself.
+    if is_of(STATE) { Some(revision) } else { is_of(STATE - 1).then_some(revision << 1) }
 }
 
 /// The revision of a transfer's record: its rank.
 pub fn transfer_revision(state: TransferStatus) -> u32 {
     state as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_revision_holds_is_read_back_also_of_older_versions() {
+        let grades = Grades::sure([1, 0, 1]);
+        for (status, learned_often) in
+            Status::ALL.iter().flat_map(|status| [0, 1, OWN].map(|it| (*status, it)))
+        {
+            let of = |revision| JobState { status, revision, ..JobState::default() };
+            let new = revision(status, grades, learned_often, false);
+            let with_request = revision(status, grades, learned_often, true);
+            // As versions before requests were inferred wrote it.
+            let old = new >> 1;
+            assert!(old < new && new < with_request);
+            for job in [old, new, with_request].map(of) {
+                assert_eq!(learned(&job), Some(learned_often), "{job:?}");
+                assert_eq!(Grades::of_record(&job), grades, "{job:?}");
+            }
+            assert_eq!(learned(&of(1_700_000_000_000 << 24)), None);
+        }
+    }
 }

@@ -98,7 +98,12 @@ impl Row {
             job: &job,
             status,
             changed_at,
-            revision: revision(status, Grades::sure(times), if knows_task { OWN } else { 0 }),
+            revision: revision(
+                status,
+                Grades::sure(times),
+                if knows_task { OWN } else { 0 },
+                false,
+            ),
             task: &task,
             queue: &queue,
             user: &user,

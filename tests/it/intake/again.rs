@@ -162,7 +162,7 @@ fn two_records_of_a_job_are_joined_at_the_next_start() {
         let at = (T0 + second) * 1_000;
         let mut job = yard::job("7", "CERN", "", Status::Holding, at);
         (job.task, job.user, job.created_at) = ("45", "of-the-table", 777);
-        job.revision = revision(job.status, Grades::sure([777, 0, 0]), OWN);
+        job.revision = revision(job.status, Grades::sure([777, 0, 0]), OWN, false);
         let mut bytes = Vec::new();
         record::write_job_state(&mut bytes, &job);
         bus.published.push((Topic::JobState, b"7".to_vec(), bytes));
