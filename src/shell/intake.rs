@@ -4,7 +4,9 @@ mod framed;
 
 use crate::core::cut::{Cut, Lane, Topic};
 use crate::core::unit::Millis;
-use crate::drive::intake::{Intake, IntakeCounts, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records};
+use crate::drive::intake::{
+    Intake, IntakeCounts, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records, TABLE_TOPICS,
+};
 use crate::drive::port::{Batch, Log, LogError};
 use crate::shell::clock;
 use crate::shell::kafka::{KafkaConf, KafkaIntake, KafkaLog};
@@ -56,7 +58,8 @@ pub fn live(
     refuse_framings(topology)?;
     let topics = read_topics(topology);
     // The process before must be fenced before its records are read back.
-    let mut producer = KafkaIntake::lead(&conf_for(conf, topology, &PUBLISHED_TOPICS))?;
+    let published: Vec<Topic> = published_topics(topology).collect();
+    let mut producer = KafkaIntake::lead(&conf_for(conf, topology, &published))?;
     let mut log = KafkaLog::open(conf_for(conf, topology, &topics))?;
     let limits = &topology.limits;
     let mut intake = Intake::new(&topology.domain, topology.intake.sites.clone(), limits);
@@ -129,6 +132,13 @@ pub fn live(
     Ok(())
 }
 
+/// Topics of ours that this topology's sources are published to.
+fn published_topics(topology: &Topology) -> impl Iterator<Item = Topic> {
+    let has_tables = topology.intake.sources.values().any(|it| *it == Dialect::PandaCdc);
+    let tables: &[Topic] = if has_tables { &TABLE_TOPICS } else { &[] };
+    PUBLISHED_TOPICS.into_iter().chain(tables.iter().copied())
+}
+
 fn is_framed(topology: &Topology, topic: Topic) -> bool {
     topology.topic(topic).framing != Framing::SingleObject
 }
@@ -151,7 +161,8 @@ fn read_topics(topology: &Topology) -> Vec<Topic> {
 /// Intake publishes and reads back in single-object encoding alone.
 fn refuse_framings(topology: &Topology) -> Result<(), LogError> {
     let framed = |topic: &&Topic| !RECENT_TOPICS.contains(topic) && is_framed(topology, **topic);
-    match PUBLISHED_TOPICS.iter().chain(&READ_TOPICS).find(framed) {
+    let published: Vec<Topic> = published_topics(topology).collect();
+    match published.iter().chain(&READ_TOPICS).find(framed) {
         None => Ok(()),
         Some(topic) => Err(LogError::Stop(format!(
             "intake cannot write or read back {} in framing \"confluent\": leave it in \

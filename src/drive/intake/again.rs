@@ -40,7 +40,7 @@ impl Again {
 impl Intake {
     /// How many jobs are looked at again, since their task is known now or its facts changed.
     pub fn queued(&self) -> usize {
-        self.again.queue.len()
+        self.again.queue.len() + self.changes.again.len()
     }
 
     /// All was read back: finds the jobs to look at again.
@@ -118,6 +118,7 @@ impl Intake {
                 self.publish_job(number, records);
             }
         }
+        self.publish_given(before.saturating_add(most), records);
         let held = &self.jobs.held;
         if self.again.count > 2 * held.len() + 1_024 {
             self.again.sweep(|number| held.get(&number).is_some_and(is_member));

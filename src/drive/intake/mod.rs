@@ -18,6 +18,7 @@ mod places;
 mod placing;
 mod records;
 mod stateless;
+mod table_facts;
 
 pub use changes::Reach;
 pub use counts::{IntakeCounts, Noted, Taken};
@@ -42,6 +43,7 @@ use number::ByNumber;
 use places::Places;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use table_facts::TableFacts;
 
 /// Topics of ours that intake reads.
 pub const READ_TOPICS: [Topic; 5] =
@@ -58,6 +60,10 @@ pub const PUBLISHED_TOPICS: [Topic; 8] = [
     Topic::Replica,
     Topic::DeadLetter,
 ];
+
+/// The same of rows of configuration tables, which sources of dialect `panda-cdc` alone may have.
+pub const TABLE_TOPICS: [Topic; 6] =
+    [Topic::Queue, Topic::Storage, Topic::Site, Topic::Share, Topic::Link, Topic::Parameter];
 
 /// Where a foreign message was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +90,8 @@ pub struct Intake {
     jobs: Jobs<Job>,
     /// Jobs that are known of change messages are there and not in `jobs`.
     changes: Changes,
+    /// PanDA's configuration tables.
+    tables: TableFacts,
     tasks: Tasks,
     /// By task, the jobs that wait for it.
     waiting: ByNumber<Vec<u64>>,
@@ -113,6 +121,7 @@ impl Intake {
             arena: Arena::default(),
             jobs: Jobs::default(),
             changes: Changes::default(),
+            tables: TableFacts::default(),
             tasks: Tasks::default(),
             waiting: ByNumber::default(),
             waiting_count: 0,

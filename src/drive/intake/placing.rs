@@ -7,6 +7,7 @@
 
 use super::Intake;
 use super::places::Given;
+use crate::core::unit::Millis;
 use std::sync::Arc;
 
 impl Intake {
@@ -37,6 +38,11 @@ impl Intake {
     /// Jobs that waited got places: they are published again.
     pub(super) fn take_given(&mut self, given: Vec<Given>) {
         for Given { job: number, queue, request } in given {
+            let given = Given { job: number, queue, request };
+            if self.give_tracked(&given) {
+                continue;
+            }
+            let Given { queue, request, .. } = given;
             match self.jobs.held.get_mut(&number) {
                 Some(job) if job.request.is_none() && job.queue == queue => {
                     job.request = Some(request);
@@ -51,7 +57,8 @@ impl Intake {
     /// All was read back: the jobs with a request hold their places, and those without take what
     /// is left, in the order in which they were created.
     pub(super) fn place_all(&mut self) {
-        let mut without = Vec::new();
+        self.hold_tracked();
+        let mut without: Vec<(Millis, u64)> = self.unplaced().collect();
         for (number, job) in &self.jobs.held {
             match &job.request {
                 Some(request) => self.places.hold(request, &job.queue),
@@ -60,6 +67,10 @@ impl Intake {
         }
         without.sort_unstable();
         for (_, number) in without {
+            if self.changes.jobs.held.contains_key(&number) {
+                self.place_left(number);
+                continue;
+            }
             self.place(number);
             if let Some(job) = self.jobs.held.get_mut(&number) {
                 job.is_torn |= job.request.is_some();

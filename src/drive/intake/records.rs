@@ -29,7 +29,7 @@ pub struct Entry<'a> {
     pub topic: Topic,
     /// Key; it decides the partition.
     pub key: &'a [u8],
-    /// Value.
+    /// Value; empty where what the key names is removed, which is published as null.
     pub value: &'a [u8],
     /// Headers; dead letters alone have any.
     pub headers: &'a [(&'static str, String)],
@@ -81,5 +81,9 @@ impl Records {
         write(&mut self.bytes);
         let (key, value) = (start..middle, middle..self.bytes.len());
         self.records.push(Record { topic, key, value, headers });
+    }
+    /// Appends the removal of what a key names.
+    pub(super) fn push_removal(&mut self, topic: Topic, key: &[u8]) {
+        self.push(topic, key, |_| {});
     }
 }

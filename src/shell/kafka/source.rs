@@ -254,7 +254,7 @@ impl KafkaIntake {
             let offset = u64::try_from(offset).unwrap_or(0);
             match event {
                 // Fetched before it stopped: it comes again.
-                Event::Record { .. } if stopped.contains(&(source, partition)) => {}
+                Event::Record { .. } | Event::End if stopped.contains(&(source, partition)) => {}
                 Event::Record { timestamp, key, value, .. } if offset >= *next => {
                     *next = offset + 1;
                     sources[source].ended.remove(&partition);
@@ -294,6 +294,7 @@ impl KafkaIntake {
         let number = partition as i32;
         let Some(it) = self.sources.get_mut(source) else { return Ok(()) };
         it.next.insert(number, offset);
+        it.ended.remove(&number);
         self.moved.insert((source, number), offset);
         self.stopped.insert((source, number));
         let mut list = TopicPartitionList::new();

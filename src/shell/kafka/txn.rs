@@ -148,7 +148,10 @@ impl TxnProducer {
             LogError::Stop(format!("no topic for {topic}: name it in the topology"))
         })?;
         let mut record: BaseRecord<'_, [u8], [u8]> = BaseRecord::to(name);
-        record = record.key(entry.key).payload(entry.value);
+        record = record.key(entry.key);
+        if !entry.value.is_empty() {
+            record = record.payload(entry.value);
+        }
         if !entry.headers.is_empty() {
             let headers = entry.headers.iter().fold(OwnedHeaders::new(), |all, it| {
                 all.insert(Header { key: it.0, value: Some(&it.1) })

@@ -23,7 +23,7 @@ use yardmaster::wire::topology::Topology;
 const START: Millis = 1_760_400_000_000;
 const STEP: Millis = MINUTE;
 
-/// A run, and how far the topic with the decisions lags where intake reads it.
+/// A run, and by how much every second decision is read late by intake.
 #[derive(Clone, Copy)]
 struct Case {
     seed: u64,
@@ -174,7 +174,8 @@ impl Run {
             }
         }
         let mut records = Records::default();
-        let is_read = |it: &(Millis, Decision)| it.0 + self.case.lag <= now;
+        let lag = |it: &Decision| if it.id.0[0] & 1 == 0 { 0 } else { self.case.lag };
+        let is_read = |it: &(Millis, Decision)| it.0 + lag(&it.1) <= now;
         for (_, decision) in self.unread.extract_if(.., |it| is_read(it)) {
             let mut value = Vec::new();
             record::write_decision(&mut value, &decision);
@@ -235,19 +236,17 @@ fn reserved(state: &State) -> BTreeMap<&str, [i64; 2]> {
 }
 
 /// Measured over six hours with seeds 1 and 2: of 23,700 jobs 9 % have another chunk's request, and
-/// 4 % none (most of them made in place of failed ones); with decisions that are read 3 minutes
-/// late 9 % and 5 %. Of up to 480 reserved jobs the sums over all queues differ by 3 at most, those
+/// 4 % none; with all decisions read 3 minutes
+/// late it is 9 % and 5 %. Of up to 480 reserved jobs the sums over all queues differ by 3 at most, those
 /// of a queue by 2 jobs, or 8 cores.
 #[test]
 fn inferred_requests_leave_the_reserved_figures_near_those_of_true_ones() {
-    for lag in [0, 3 * MINUTE] {
-        let drift = Run::new(Case { seed: 1, hours: 2, lag }).run();
-        let [all, other, none] = drift.jobs;
-        assert!(all > 1_000 && drift.largest[0] > 50, "{drift:?}");
-        assert!(other * 100 < all * 15 && none * 100 < all * 10, "{drift:?}");
-        assert!(drift.queue[0] <= 3 && drift.queue[1] <= 16, "{drift:?}");
-        assert!(drift.all[0] * 100 <= drift.largest[0] * 4, "{drift:?}");
-        let apart = (drift.sums[0] - drift.sums[1]).abs();
-        assert!(apart * 100 < drift.sums[0] * 5, "{drift:?}");
-    }
+    let drift = Run::new(Case { seed: 1, hours: 2, lag: 3 * MINUTE }).run();
+    let [all, other, none] = drift.jobs;
+    assert!(all > 1_000 && drift.largest[0] > 50, "{drift:?}");
+    assert!(other * 100 < all * 15 && none * 100 < all * 10, "{drift:?}");
+    assert!(drift.queue[0] <= 3 && drift.queue[1] <= 16, "{drift:?}");
+    assert!(drift.all[0] * 100 <= drift.largest[0] * 4, "{drift:?}");
+    let apart = (drift.sums[0] - drift.sums[1]).abs();
+    assert!(apart * 100 < drift.sums[0] * 5, "{drift:?}");
 }

@@ -102,7 +102,7 @@ impl Stage {
 }
 
 /// An assignment for task 45: jobs by queue, under its unified name.
-fn assigned(subject: &str, attempt: u64, queues: &[(&str, u32)], now: i64) -> Decision {
+pub fn assigned(subject: &str, attempt: u64, queues: &[(&str, u32)], now: i64) -> Decision {
     let ranked = |(queue, jobs): &(&str, u32)| Ranked {
         queue: format!("{queue}/MCORE"),
         unified: (*queue).to_owned(),

@@ -13,7 +13,7 @@ use yardmaster::drive::intake::PUBLISHED_TOPICS;
 use yardmaster::shell::kafka::{KafkaAdmin, KafkaConf, KafkaWriter, NewTopicSpec};
 
 /// Each with a message of every kind that becomes something else.
-const SOURCES: [(&str, &[&str]); 3] = [
+const SOURCES: [(&str, &[&str]); 4] = [
     (
         "panda",
         &[
@@ -22,6 +22,12 @@ const SOURCES: [(&str, &[&str]); 3] = [
             r#"{"msg_type": "task_status", "taskid": N, "status": "done", "timestamp": 1760000000}"#,
             r#"{"msg_type": "job_status", "jobid": "nobody's"}"#,
         ],
+    ),
+    (
+        "panda-cdc",
+        &[r#"{"op": "u", "after": {"pandaid": 9N, "jobstatus": "running",
+                "statechangetime": 1795368940435879, "modificationtime": 1795368941435879},
+                "source": {"table": "jobsactive4", "lsn": N, "txId": N, "ts_ms": 1795368941500}}"#],
     ),
     (
         "rucio",

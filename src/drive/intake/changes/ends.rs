@@ -27,12 +27,16 @@ impl Intake {
     /// Whether something waits for the end of partitions: then `settle` is to be called.
     pub fn is_unsettled(&self) -> bool {
         let Changes { partitions, snapshots, .. } = &self.changes;
-        !snapshots.is_empty() || partitions.iter().any(Partition::is_open)
+        !snapshots.is_empty()
+            || partitions.iter().any(Partition::is_open)
+            || self.tables.is_unsettled()
     }
 
     /// Closes what is whole since its partition was read to its end and stayed quiet. `reach` are
     /// all partitions of all sources, `now` is ms since 1970, by a clock like the broker's.
     pub fn settle(&mut self, now: Millis, reach: &[Reach<'_>], records: &mut Records) {
+        let places = reach.iter().map(|it| (it.topic, it.partition, it.is_at_end));
+        self.tables.settle(&self.domain, places, records);
         let settle = self.limits.intake_settle_ms;
         for index in 0..self.changes.partitions.len() {
             let Some(it) = self.changes.partitions.get(index) else { continue };

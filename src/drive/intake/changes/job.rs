@@ -30,6 +30,8 @@ pub struct Tracked {
     pub queue: Arc<str>,
     pub bytes: (Bytes, Bytes),
     pub facts: Arc<Facts>,
+    /// The request that placed it; `None` while not known. It keeps it in all attempts.
+    pub request: Option<Arc<str>>,
     /// The highest that was seen.
     pub position: Position,
     /// `modificationtime` of the last row; 0 when not known, as after a restart.
@@ -72,6 +74,7 @@ impl Tracked {
             queue,
             bytes: (record.input_bytes, record.output_bytes),
             facts,
+            request: (!record.request.is_empty()).then(|| record.request.into()),
             position,
             modified_at: 0,
             inserted_in: 0,
@@ -96,6 +99,7 @@ impl Tracked {
             queue,
             bytes: (row.input_bytes, row.output_bytes),
             facts,
+            request: None,
             position,
             modified_at: row.modified_at,
             inserted_in: 0,
@@ -165,7 +169,7 @@ impl Tracked {
             is_news = true;
         }
         if !is_of(&self.facts, row) {
-            self.facts = facts(Facts::of_row(row, &self.facts.request));
+            self.facts = facts(Facts::of_row(row));
             is_news = true;
         }
         is_news
@@ -193,10 +197,10 @@ impl Tracked {
             job,
             status: self.status,
             changed_at: self.changed_at,
-            revision: self.position.revision(!facts.request.is_empty()),
+            revision: self.position.revision(self.request.is_some()),
             attempt: self.attempt,
             task,
-            request: &facts.request,
+            request: self.request.as_deref().unwrap_or(""),
             queue: &self.queue,
             user: &facts.user,
             group: &facts.group,
@@ -227,7 +231,7 @@ fn stamps(row: &JobRow<'_>) -> [Millis; 3] {
     [row.created_at, if has_started { row.started_at } else { 0 }, row.ended_at]
 }
 
-/// Whether a row has these facts. The request is not of the row.
+/// Whether a row has these facts.
 fn is_of(facts: &Facts, row: &JobRow<'_>) -> bool {
     facts.cores == row.cores
         && facts.priority == row.priority
@@ -243,9 +247,8 @@ fn is_of(facts: &Facts, row: &JobRow<'_>) -> bool {
 
 impl Facts {
     /// Those of a row; the workflow is that of its queue, which the queue's record has.
-    pub fn of_row(row: &JobRow<'_>, request: &str) -> Facts {
+    pub fn of_row(row: &JobRow<'_>) -> Facts {
         Facts {
-            request: request.into(),
             user: (&*row.user).into(),
             group: (&*row.group).into(),
             gshare: (&*row.gshare).into(),

@@ -10,6 +10,7 @@ mod ends;
 mod job;
 mod nodes;
 mod partition;
+mod placing;
 mod position;
 mod report;
 mod rows;
@@ -21,12 +22,12 @@ use super::facts::Facts;
 use super::jobs::Jobs;
 use super::{Intake, Origin, Records, Taken};
 use crate::core::unit::Millis;
-use crate::wire::dialect::change::{self, Message};
+use crate::wire::dialect::change::{self, FactRow, Message, Row};
 use job::Tracked;
 use partition::Partition;
 use position::Position;
 use snapshot::Snapshot;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 /// What is remembered of change messages.
@@ -46,6 +47,8 @@ pub(super) struct Changes {
     /// The highest change that is of no snapshot, and the latest commit.
     streamed: Position,
     committed_at: Millis,
+    /// Jobs that are to be published again, since they got a request.
+    pub again: VecDeque<u64>,
     nodes: nodes::Nodes,
     facts: Shared,
     notices: Vec<String>,
@@ -92,7 +95,9 @@ impl Intake {
     /// has to be read again by another life.
     pub fn held(&self, topic: &str, partition: u32) -> Option<u64> {
         let is = |it: &&Partition| it.number == partition && *it.topic == *topic;
-        self.changes.partitions.iter().find(is)?.held()
+        let of_changes = self.changes.partitions.iter().find(is).and_then(Partition::held);
+        let of_tables = self.tables.held(topic, partition);
+        of_changes.into_iter().chain(of_tables).min()
     }
 
     /// How many partitions of sources have such an offset.
@@ -123,6 +128,29 @@ impl Intake {
         rows::check(&change, self.limits.name_bytes)?;
         let index = self.changes.partition(origin);
         self.note_change(index, &change, origin, records);
-        Ok(self.rows(index, &change, origin, records))
+        match &change.row {
+            Row::Fact(row) => self.table_row(row, change.committed_at, origin),
+            Row::FactGone { table, key } => {
+                self.tables.note_place(origin.topic, origin.partition, origin.offset);
+                let is_new = self.tables.remove(*table, key, change.committed_at);
+                Ok(if is_new { Taken::Published } else { Taken::Known })
+            }
+            _ => Ok(self.rows(index, &change, origin, records)),
+        }
+    }
+
+    /// A row of a configuration table. What it changes is published when the batch is settled.
+    fn table_row(
+        &mut self,
+        row: &FactRow,
+        at: Millis,
+        origin: Origin<'_>,
+    ) -> Result<Taken, String> {
+        self.tables.note_place(origin.topic, origin.partition, origin.offset);
+        let (length, most) = (row.key.len(), self.limits.name_bytes);
+        if length > most {
+            return Err(format!("a name of {length} bytes, more than name_bytes of {most}"));
+        }
+        Ok(if self.tables.put(row, at)? { Taken::Published } else { Taken::Known })
     }
 }

@@ -14,6 +14,7 @@ use crate::drive::intake::{Intake, Origin, Records, Taken, decimal, share};
 use crate::wire::dialect::TaskMessage;
 use crate::wire::dialect::change::{Change, JobRow, Op, Row, Snapshot as Read, Table, WorkerKey};
 use crate::wire::record;
+use std::sync::Arc;
 
 impl Intake {
     /// Notes where a change stands, whatever it is of, and closes the transaction before it.
@@ -164,12 +165,20 @@ impl Intake {
         change: &Change<'_>,
         records: &mut Records,
     ) {
-        self.give_up(row.job);
+        let request = self.give_up(row.job);
         let queue = share(&mut self.queues, &row.queue, self.limits.names_max);
-        let facts = self.changes.facts.of(super::Facts::of_row(row, ""));
+        let facts = self.changes.facts.of(super::Facts::of_row(row));
         let mut job = Tracked::of_row(row, position, queue, facts);
         job.is_of_snapshot = change.snapshot != Read::No;
+        if let Some((request, before)) = request {
+            if before != job.queue {
+                self.places.leave(&request, &before);
+                self.places.hold(&request, &job.queue);
+            }
+            job.request = Some(request);
+        }
         self.meet_tracked(row.job, job);
+        self.place_tracked(row.job, None);
         self.publish_tracked(row.job, records);
         self.heartbeat(row, records);
     }
@@ -198,6 +207,7 @@ impl Intake {
             return self.counts.note(Noted::Overtaken, 1);
         }
         let was_over = job.status.is_ended();
+        let before = job.queue.clone();
         let (queues, most) = (&mut self.queues, self.limits.names_max);
         let is_news = job.take(row, |queue| share(queues, queue, most), |new| facts.of(new));
         let is_over = job.status.is_ended();
@@ -205,6 +215,7 @@ impl Intake {
             jobs.note_end(row.job);
         }
         if is_news {
+            self.place_tracked(row.job, Some(&before));
             self.publish_tracked(row.job, records);
         }
         if is_alive {
@@ -298,13 +309,14 @@ impl Intake {
         }
     }
 
-    /// The job is known of its rows from now on, not of PanDA's messages.
-    fn give_up(&mut self, number: u64) {
-        if let Some(job) = self.jobs.held.remove(&number)
-            && job.waits
-        {
+    /// The job is known of its rows from now on, not of PanDA's messages: its request and the queue
+    /// at which it has a place.
+    fn give_up(&mut self, number: u64) -> Option<(Arc<str>, Arc<str>)> {
+        let job = self.jobs.held.remove(&number)?;
+        if job.waits {
             self.leave(job.task, number);
         }
+        Some((job.request?, job.queue))
     }
 
     pub(super) fn publish_tracked(&self, number: u64, records: &mut Records) {

@@ -1,5 +1,6 @@
 //! Snapshots. After a gap (a lost slot, a long stop) the connector reads the whole tables. What
-//! left them meanwhile is in no message: a job that lived before and is not in it is over.
+//! left them meanwhile is in no message: a job that lived before and is not in the snapshot is
+//! over.
 //!
 //! A snapshot is complete when its last row was read, of whatever table, or a change that follows
 //! it; and each partition of the topic is past it: it has a change that follows, or ends and stays

@@ -2,10 +2,12 @@
 //! changes how it ends.
 
 mod laws;
+mod requests;
 mod restored;
 mod rows;
 mod snapshots;
 mod source;
+mod tables;
 
 use source::{Message, PARTITIONS, TOPIC};
 use std::collections::BTreeMap;
@@ -78,6 +80,15 @@ impl Run {
         self
     }
 
+    /// Another writer's record comes on one of our own topics.
+    pub fn learn(&mut self, topic: Topic, key: &str, value: &[u8]) {
+        let mut records = Records::default();
+        self.published.push((topic, key.as_bytes().to_vec(), value.to_vec()));
+        self.intake.learn(topic, Some(key.as_bytes()), Some(value), &mut records);
+        self.intake.publish_again(usize::MAX, &mut records);
+        self.commit(&records);
+    }
+
     /// So much time passes, and all that is settled is published.
     pub fn pass(&mut self, ms: i64) -> &mut Run {
         self.now += ms;
@@ -121,8 +132,10 @@ impl Run {
         }
         intake.caught_up();
         assert!(records.is_empty(), "nothing is published while reading back");
+        intake.publish_again(usize::MAX, &mut records);
         self.intake = intake;
         self.next = self.committed;
+        self.commit(&records);
     }
 
     pub fn committed(&self) -> [usize; PARTITIONS] {

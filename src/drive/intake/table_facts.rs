@@ -1,0 +1,157 @@
+//! Rows of PanDA's configuration tables to the records that the imports would publish.
+//!
+//! Nothing of it is kept: the committed offset of a partition with such rows does not pass their
+//! first one, so the tables are read again at each start (their topics are few and compacted).
+//! Nothing is published before all partitions of all sources were read to their end, since half a
+//! table makes other records than the whole: a tree of shares without its root, a queue without
+//! the site of its storage. After that what differs from what was published last is published, and
+//! what no row makes any more is removed.
+
+use super::Records;
+use crate::core::cut::Topic;
+use crate::core::event::{Configured, confirmed};
+use crate::core::id::hash;
+use crate::core::unit::{MINUTE, Millis};
+use crate::wire::dialect::change::{FactRow, FactTable};
+use crate::wire::import::Tables;
+use crate::wire::record;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How often it is published that the facts of a topic were found as they are. PanDA writes its
+/// queues again every few minutes.
+const CONFIRM: Millis = 10 * MINUTE;
+
+/// The tables, and what was published of them.
+#[derive(Default)]
+pub(super) struct TableFacts {
+    tables: Tables,
+    /// When each row changed, so that what a connector sends again does not bring it back.
+    changed: BTreeMap<(FactTable, String), Millis>,
+    /// Offset of the first row of each partition that has any.
+    lanes: BTreeMap<(String, u32), u64>,
+    /// Of each topic, by key, the hash of the record without its change time.
+    published: BTreeMap<Topic, BTreeMap<String, u64>>,
+    /// When rows of a topic were last seen, and when that was last published; ms since 1970.
+    seen: BTreeMap<Topic, Millis>,
+    confirmed: BTreeMap<Topic, Millis>,
+    /// Partitions that were read to their end, until all were.
+    ended: BTreeSet<(String, u32)>,
+    is_whole: bool,
+}
+
+impl TableFacts {
+    /// Takes a row in, as it is since `at`, ms since 1970. Whether it is newer than what is known.
+    ///
+    /// # Errors
+    /// Why no record can be made of it.
+    pub fn put(&mut self, row: &FactRow, at: Millis) -> Result<bool, String> {
+        if self.is_newer(row.table, &row.key, at) {
+            self.tables.put(row.clone(), at)?;
+            self.note(row.table, at);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// A row was deleted at `at`, ms since 1970. Whether that is newer than what is known.
+    pub fn remove(&mut self, table: FactTable, key: &str, at: Millis) -> bool {
+        let is_newer = self.is_newer(table, key, at);
+        if is_newer {
+            self.tables.remove(table, key);
+            self.note(table, at);
+        }
+        is_newer
+    }
+
+    /// Changes of one transaction have the same time, and come in their order.
+    fn is_newer(&mut self, table: FactTable, key: &str, at: Millis) -> bool {
+        let changed = self.changed.entry((table, key.to_owned())).or_insert(at);
+        let is_newer = at >= *changed;
+        *changed = at.max(*changed);
+        is_newer
+    }
+
+    fn note(&mut self, table: FactTable, at: Millis) {
+        self.tables.note(table, at);
+        let seen = self.seen.entry(Tables::topic(table)).or_default();
+        *seen = at.max(*seen);
+    }
+
+    /// A row of a table was at this place.
+    pub fn note_place(&mut self, topic: &str, partition: u32, offset: u64) {
+        let place = (topic.to_owned(), partition);
+        let first = self.lanes.entry(place).or_insert(offset);
+        *first = offset.min(*first);
+    }
+
+    /// The offset that the committed one of a partition must not pass.
+    pub fn held(&self, topic: &str, partition: u32) -> Option<u64> {
+        self.lanes.get(&(topic.to_owned(), partition)).copied()
+    }
+
+    /// Whether a record may have to be published.
+    pub fn is_unsettled(&self) -> bool {
+        let is_due = |(topic, at): (&Topic, &Millis)| {
+            at - self.confirmed.get(topic).copied().unwrap_or(0) >= CONFIRM
+        };
+        self.tables.has_due() || self.seen.iter().any(is_due)
+    }
+
+    /// Publishes what changed. `reach`: topic and number of each partition of each source, and
+    /// whether it was read to its end.
+    pub fn settle<'a>(
+        &mut self,
+        domain: &str,
+        reach: impl Iterator<Item = (&'a str, u32, bool)>,
+        records: &mut Records,
+    ) {
+        if !self.is_whole {
+            let mut is_whole = true;
+            for (topic, number, is_at_end) in reach {
+                let place = (topic.to_owned(), number);
+                if is_at_end {
+                    self.ended.insert(place);
+                } else {
+                    is_whole &= self.ended.contains(&place);
+                }
+            }
+            if !is_whole {
+                return;
+            }
+            self.is_whole = true;
+        }
+        for topic in self.tables.take_due() {
+            self.publish(topic, records);
+        }
+        for (topic, at) in &self.seen {
+            let confirmed_at = self.confirmed.entry(*topic).or_default();
+            if at - *confirmed_at >= CONFIRM {
+                *confirmed_at = *at;
+                let parameter = confirmed(domain, *topic, *at);
+                let key = parameter.name();
+                records.push(Topic::Parameter, key.as_bytes(), |out| {
+                    record::write(out, &parameter);
+                });
+            }
+        }
+    }
+
+    fn publish(&mut self, topic: Topic, records: &mut Records) {
+        let published = self.published.entry(topic).or_default();
+        let mut before = std::mem::take(published);
+        let mut bytes = Vec::new();
+        for it in self.tables.records(topic).records {
+            let key = it.name();
+            bytes.clear();
+            record::write_configuration(&mut bytes, &it.bounded(0));
+            let content = hash(&bytes);
+            if before.remove(&key) != Some(content) {
+                records.push(topic, key.as_bytes(), |out| record::write_configuration(out, &it));
+            }
+            published.insert(key, content);
+        }
+        for gone in before.keys() {
+            records.push_removal(topic, gone.as_bytes());
+        }
+    }
+}

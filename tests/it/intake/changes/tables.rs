@@ -1,0 +1,117 @@
+//! Rows of configuration tables: what changed is published, once all is read, and nothing else.
+
+use super::super::fresh;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::limits::Limits;
+use yardmaster::drive::intake::{Intake, Origin, Reach, Records, Taken};
+use yardmaster::wire::dialect::Dialect;
+
+const TOPIC: &str = "panda-cdc.facts";
+
+/// A stage that reads two partitions of facts.
+struct Stage {
+    intake: Intake,
+    offset: u64,
+}
+
+impl Stage {
+    fn new() -> Stage {
+        Stage { intake: fresh(&Limits::default()), offset: 100 }
+    }
+
+    /// A change at `at`, ms since 1970, of the partition. `None`: deleted. What became of it.
+    fn put(&mut self, at: i64, table: &str, key: Value, row: Option<Value>) -> Taken {
+        let op = if row.is_some() { "u" } else { "d" };
+        let value = json!({"before": null, "after": row, "op": op, "source": {"table": table,
+            "lsn": at, "txId": at, "ts_ms": at, "snapshot": "false", "sequence": null}});
+        let origin = Origin { topic: TOPIC, partition: 0, offset: self.offset, appended_at: at };
+        self.offset += 1;
+        let (key, value) = (key.to_string(), value.to_string());
+        let (key, value) = (Some(key.as_bytes()), Some(value.as_bytes()));
+        let mut records = Records::default();
+        self.intake.meet(Dialect::PandaCdc, origin, key, value, &mut records);
+        let counts = self.intake.take_counts();
+        let is = |taken: &&Taken| counts.of(Dialect::PandaCdc, **taken) == 1;
+        *Taken::ALL.iter().find(is).expect("one outcome")
+    }
+
+    fn parameter(&mut self, at: i64, name: &str, value: Option<&str>) -> Taken {
+        let key = json!({"app": "jedi", "component": "prod", "key": name, "vo": "atlas"});
+        let row = value.map(|value| {
+            let mut row = key.clone();
+            row["value"] = json!(value);
+            row["type"] = json!("integer");
+            row
+        });
+        self.put(at, "config", key, row)
+    }
+
+    /// What is published, by key: whether it is a record (else a removal). Confirmations are left
+    /// out.
+    fn settle(&mut self, is_at_end: [bool; 2]) -> BTreeMap<String, bool> {
+        let reach = [0, 1].map(|number| Reach {
+            topic: TOPIC,
+            partition: number,
+            is_at_end: is_at_end[number as usize],
+        });
+        let mut records = Records::default();
+        if self.intake.is_unsettled() {
+            self.intake.settle(0, &reach, &mut records);
+        }
+        let parameters = records.iter().filter(|it| it.topic == Topic::Parameter);
+        let by_key = parameters.map(|it| {
+            let key = String::from_utf8(it.key.to_vec()).expect("text");
+            (key, !it.value.is_empty())
+        });
+        by_key.filter(|(key, _)| !key.starts_with("yardmaster/")).collect()
+    }
+}
+
+fn names(names: &[(&str, bool)]) -> BTreeMap<String, bool> {
+    names.iter().map(|(name, is)| (format!("jedi/prod/{name}/atlas"), *is)).collect()
+}
+
+#[test]
+fn what_changed_is_published_once_all_partitions_were_read_to_their_end() {
+    let mut stage = Stage::new();
+    assert_eq!(stage.parameter(1_000, "A", Some("1")), Taken::Published);
+    stage.parameter(1_000, "B", Some("2"));
+    assert_eq!(stage.settle([true, false]), names(&[]));
+    assert_eq!(stage.settle([false, true]), names(&[("A", true), ("B", true)]));
+    assert_eq!(stage.settle([true, true]), names(&[]), "nothing changed");
+    // From then on whatever the other partitions do.
+    stage.parameter(2_000, "A", Some("3"));
+    assert_eq!(stage.settle([false, false]), names(&[("A", true)]));
+    stage.parameter(3_000, "A", Some("3"));
+    assert_eq!(stage.settle([true, true]), names(&[]), "equal but for its time");
+    stage.parameter(4_000, "B", None);
+    assert_eq!(stage.settle([true, true]), names(&[("B", false)]));
+}
+
+#[test]
+fn what_is_sent_again_has_no_effect_and_what_is_wrong_is_a_dead_letter() {
+    let mut stage = Stage::new();
+    stage.parameter(1_000, "A", Some("1"));
+    stage.parameter(2_000, "A", Some("2"));
+    stage.parameter(2_000, "B", Some("1"));
+    stage.parameter(3_000, "B", None);
+    assert_eq!(stage.settle([true, true]), names(&[("A", true)]));
+    for (at, name, value) in [(1_000, "A", Some("1")), (2_000, "B", Some("1"))] {
+        assert_eq!(stage.parameter(at, name, value), Taken::Known);
+    }
+    assert_eq!(stage.settle([true, true]), names(&[]));
+    assert_eq!(stage.parameter(4_000, "A", Some("much")), Taken::DeadLetter);
+    assert_eq!(stage.settle([true, true]), names(&[]), "the value before stays");
+}
+
+#[test]
+fn the_committed_offset_stays_before_the_first_row() {
+    let mut stage = Stage::new();
+    assert_eq!(stage.intake.held(TOPIC, 0), None);
+    stage.parameter(1_000, "A", Some("1"));
+    stage.parameter(2_000, "A", Some("2"));
+    stage.settle([true, true]);
+    assert_eq!((stage.intake.held(TOPIC, 0), stage.intake.held(TOPIC, 1)), (Some(100), None));
+}
