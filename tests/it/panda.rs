@@ -5,6 +5,7 @@
 
 mod captured;
 mod check;
+mod day;
 mod live;
 mod servers;
 mod writer;
