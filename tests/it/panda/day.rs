@@ -15,9 +15,10 @@ use reservations::{Open, Reservations};
 use rows::Rows;
 use serde_json::Value;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use yardmaster::core::cut::{Cut, Topic};
-use yardmaster::core::event::Event;
+use yardmaster::core::event::{Event, OutcomeKind};
 use yardmaster::core::output::Output;
 use yardmaster::core::output::command::Command;
 use yardmaster::core::output::decision::{Decision, Outcome};
@@ -161,7 +162,14 @@ impl Day<'_> {
             if topic == Topic::Outcome {
                 let mut arena = Arena::default();
                 match codec.read(topic, None, value.as_deref(), &mut arena) {
-                    Event::Outcome(outcome) => self.answers.reservations.outcome(&outcome),
+                    // As JEDI's client in `lead`: an outcome states what was not carried out.
+                    // One that accepts would end a reservation before its jobs are seen.
+                    Event::Outcome(outcome) => {
+                        self.answers.reservations.outcome(&outcome);
+                        if outcome.kind == OutcomeKind::Accepted {
+                            continue;
+                        }
+                    }
                     other => panic!("no outcome: {other:?}"),
                 }
             }
@@ -179,11 +187,12 @@ impl Day<'_> {
         let settled = now();
         let answers = &mut self.answers;
         let open = RefCell::new(Open::default());
-        let what = || format!("reserved: {}, by the topics {:?}", reserved(process), open.borrow());
+        let what =
+            || format!("reserved: {:?}, by the topics {:?}", reserved(process), open.borrow());
         wait_until(20 * SECOND, what, || {
             answers.look(Duration::from_millis(100));
             *open.borrow_mut() = answers.reservations.open();
-            reserved(process) == open.borrow().jobs
+            reserved(process).is_some_and(|it| it == open.borrow().jobs)
         });
         let open = open.into_inner();
         let minutes =
@@ -196,7 +205,7 @@ impl Day<'_> {
              reserved, the oldest for {oldest} min of the grid ({carried_out} min of those whose \
              jobs were made)",
             began.elapsed(),
-            open.jobs,
+            open.jobs.values().sum::<i64>(),
         );
         // How soon the grid carries a decision out depends on the machine.
         assert!(carried_out <= LIFETIME_MIN, "reserved for {carried_out} min beside the jobs");
@@ -229,16 +238,14 @@ impl Day<'_> {
     }
 }
 
-/// Jobs that the process keeps room for.
-fn reserved(process: &Process) -> i64 {
-    let page = process.page("/api/v1/counters?by=queue").unwrap_or_default();
-    let page: Value = serde_json::from_str(&page).unwrap_or_default();
-    let queues = page["counters"].as_array().map(Vec::as_slice).unwrap_or_default();
-    // No answer is no figure.
-    if queues.is_empty() {
-        return -1;
-    }
-    queues.iter().map(|it| it["jobs_promised"].as_i64().unwrap_or(0)).sum()
+/// By queue, jobs that the process has reserved room for; `None` if it does not answer.
+fn reserved(process: &Process) -> Option<BTreeMap<String, i64>> {
+    let page = process.page("/api/v1/counters?by=queue")?;
+    let page: Value = serde_json::from_str(&page).ok()?;
+    let figure =
+        |it: &Value| Some((it["queue"].as_str()?.to_owned(), it["jobs_promised"].as_i64()?));
+    let queues = page["counters"].as_array()?.iter().filter_map(figure);
+    Some(queues.filter(|(_, jobs)| *jobs > 0).collect())
 }
 
 fn is_long() -> bool {

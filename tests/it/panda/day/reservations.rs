@@ -16,10 +16,10 @@ struct Reservation {
 }
 
 /// What is reserved.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Open {
-    /// Jobs that are still to come.
-    pub jobs: i64,
+    /// By queue, jobs that are still to come; queues without any are left out.
+    pub jobs: BTreeMap<String, i64>,
     /// When the oldest decision that reserves was made; ms since 1970.
     pub since: Option<i64>,
     /// The same of decisions that were carried out.
@@ -86,15 +86,17 @@ impl Reservations {
     pub fn open(&self) -> Open {
         let mut open = Open::default();
         for (request, reservation) in &self.reservations {
-            let coming: usize = reservation
-                .jobs
-                .iter()
-                .map(|(queue, jobs)| jobs.saturating_sub(self.seen(request, reservation, queue)))
-                .sum();
+            let mut coming = 0;
+            for (queue, jobs) in &reservation.jobs {
+                let missing = jobs.saturating_sub(self.seen(request, reservation, queue)) as i64;
+                if missing > 0 {
+                    *open.jobs.entry(queue.clone()).or_default() += missing;
+                }
+                coming += missing;
+            }
             if coming == 0 {
                 continue;
             }
-            open.jobs += coming as i64;
             let older = |than: &mut Option<i64>| {
                 *than = Some(than.map_or(reservation.now, |it| it.min(reservation.now)));
             };
