@@ -263,7 +263,7 @@ fn an_address_in_use_is_named_with_the_remedy() {
 }
 
 /// What a demo has nothing of.
-const NOT_IN_A_DEMO: [Metric; 13] = [
+const NOT_IN_A_DEMO: [Metric; 23] = [
     // It imports nothing and takes nothing in.
     Metric::ImportAge,
     Metric::ImportRecords,
@@ -272,6 +272,17 @@ const NOT_IN_A_DEMO: [Metric; 13] = [
     Metric::IntakeDropped,
     Metric::IntakeWaiting,
     Metric::IntakeQueued,
+    Metric::IntakeChanges,
+    Metric::IntakeGone,
+    Metric::IntakeHeld,
+    // No other broker is asked.
+    Metric::Comparisons,
+    Metric::ComparedAnswers,
+    Metric::ComparedAnswer,
+    Metric::Overlap,
+    Metric::ComparedRejections,
+    Metric::AssignedComparisons,
+    Metric::UnreadableComparisons,
     // Its log is its own, and a directory.
     Metric::Strays,
     Metric::StuckLanes,

@@ -191,4 +191,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "fdd24fc67bd8c07d08fcad8492bba262cdc98aa9da230922a0c4060de18cc808";
+const DIGEST: &str = "75c8d1819196c34b405b89c0550caaca2fc5449fd75f57b926370e513e78257e";
