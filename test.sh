@@ -435,8 +435,11 @@ if ! $quick; then
     group nodes alone "${nodes[@]}"
     group phases alone "${phases[@]}"
     group brokers alone "${brokers[@]}" "${domains[@]}"
-    group databases alone "${databases[@]}"
     group killer killer
+    for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
+    # These start a database, Kafka Connect and a Kafka of their own, and want the processor.
+    pids=()
+    group databases alone "${databases[@]}"
     group jedi jedi
     for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
     for name in "${groups[@]}"; do tee -a "$log" < "$work/group-$name.log"; done

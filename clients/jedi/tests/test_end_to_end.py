@@ -5,8 +5,6 @@ out.
 """
 
 import os
-import statistics
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,9 +26,6 @@ pytestmark = pytest.mark.skipif(
     not (BINARY and KAFKA),
     reason="YARDMASTER_TEST_BINARY and YARDMASTER_TEST_KAFKA name no program or no Kafka",
 )
-
-ROUNDS, MEASURED = 3, 40
-P50_MAX_S = 0.05
 
 
 class Real(Place):
@@ -125,23 +120,3 @@ def test_shadow_gives_up_what_is_reserved(real: Real) -> None:
     assert record["yardmaster"]["outcome"] == "assign" and record["other"]["outcome"] == "assign"
     figures = record["yardmaster"]["figures"][0]
     assert figures["running"] > 0 and figures["queued"] is not None
-
-
-def test_from_question_to_filled_chunk(real: Real) -> None:
-    """The median is below 50 ms, Rucio's time apart; the best of some rounds, since other work may
-    keep the machine busy."""
-    medians = []
-    for number in range(ROUNDS):
-        took = sorted(measured(real, 9400 + number * MEASURED + it) for it in range(MEASURED))
-        medians.append(statistics.median(took))
-        p50, p95 = medians[-1] * 1000, took[int(len(took) * 0.95)] * 1000
-        print(f"question to filled input chunk: p50 {p50:.1f} ms, p95 {p95:.1f} ms")
-    assert min(medians) < P50_MAX_S
-
-
-def measured(real: Real, task: int) -> float:
-    """How long the brokerage of a chunk takes; s."""
-    chunk = chunk_of(task, files=2)
-    began = time.monotonic()
-    decided(real, chunk)
-    return time.monotonic() - began

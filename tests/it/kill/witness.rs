@@ -69,7 +69,8 @@ fn kcat(bootstrap: &str, topic: &str) -> Option<Vec<Record>> {
         let line = rest.iter().position(|byte| *byte == b'\n').expect("a line of lengths");
         let lengths = std::str::from_utf8(&rest[..line]).expect("text");
         let (key, value) = lengths.split_once(' ').expect("two lengths");
-        let length = |text: &str| text.parse::<usize>().expect("no null on this topic");
+        // A null has length -1 and no bytes.
+        let length = |text: &str| text.parse::<i64>().expect("a length").max(0) as usize;
         let (key, value) = (length(key), length(value));
         rest = &rest[line + 1..];
         records.push((rest[..key].to_vec(), rest[key..key + value].to_vec()));
