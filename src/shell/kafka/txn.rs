@@ -2,6 +2,7 @@
 
 use super::conf::{KafkaConf, Role};
 use super::remedy::{refusal, remedy};
+use crate::core::cut::Topic;
 use crate::drive::intake::Entry;
 use crate::drive::port::{LogError, OutputRecord};
 use crate::shell::commit::Committed;
@@ -149,7 +150,9 @@ impl TxnProducer {
         })?;
         let mut record: BaseRecord<'_, [u8], [u8]> = BaseRecord::to(name);
         record = record.key(entry.key);
-        if !entry.value.is_empty() {
+        // No bytes stand for a null, which removes a configuration record. A dead letter of a
+        // message without bytes has none either, and is no removal.
+        if !entry.value.is_empty() || entry.topic == Topic::DeadLetter {
             record = record.payload(entry.value);
         }
         if !entry.headers.is_empty() {
