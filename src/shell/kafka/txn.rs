@@ -150,10 +150,8 @@ impl TxnProducer {
         })?;
         let mut record: BaseRecord<'_, [u8], [u8]> = BaseRecord::to(name);
         record = record.key(entry.key);
-        // No bytes stand for a null, which removes a configuration record. A dead letter of a
-        // message without bytes has none either, and is no removal.
-        if !entry.value.is_empty() || entry.topic == Topic::DeadLetter {
-            record = record.payload(entry.value);
+        if let Some(value) = payload(entry) {
+            record = record.payload(value);
         }
         if !entry.headers.is_empty() {
             let headers = entry.headers.iter().fold(OwnedHeaders::new(), |all, it| {
@@ -254,5 +252,25 @@ impl TxnProducer {
             _ => format!("what is published ({text})"),
         };
         refusal(code, &what).unwrap_or(LogError::Aborted(format!("{code}: {text}")))
+    }
+}
+
+/// The value of a record of intake. No bytes stand for a null, which removes a configuration record;
+/// a dead letter of a message without bytes has none either, and is no removal.
+fn payload<'a>(entry: &Entry<'a>) -> Option<&'a [u8]> {
+    let is_value = !entry.value.is_empty() || entry.topic == Topic::DeadLetter;
+    is_value.then_some(entry.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_bytes_remove_a_record_but_for_a_dead_letter() {
+        let of = |topic, value| payload(&Entry { topic, key: b"k", value, headers: &[] });
+        assert_eq!(of(Topic::Queue, b"".as_slice()), None);
+        assert_eq!(of(Topic::Queue, b"v".as_slice()), Some(b"v".as_slice()));
+        assert_eq!(of(Topic::DeadLetter, b"".as_slice()), Some(b"".as_slice()));
     }
 }
