@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 
 /// Between two looks at a topic that was just made.
 const NAP: Duration = Duration::from_millis(20);
+/// Topics are made within so long, even if a broker restarts meanwhile: as long as Kafka's own tools
+/// wait (their `default.api.timeout.ms`).
+const CREATION: Duration = Duration::from_secs(60);
 
 /// A topic to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,9 +65,22 @@ impl KafkaAdmin {
         Ok(KafkaAdmin { client, runtime, patience: conf.patience })
     }
 
-    /// Makes topics, in one request; each with what became of it. Returns once the broker knows
-    /// them: it creates a topic first and announces it later.
+    /// Makes topics; each with what became of it. Returns once the broker knows them: it creates a
+    /// topic first and announces it later. A request that no broker answers is sent again for a
+    /// minute; a topic that it made all the same is then there already.
     pub fn create(&self, topics: &[NewTopicSpec]) -> Result<Vec<(String, Created)>, LogError> {
+        let start = Instant::now();
+        loop {
+            match self.request(topics) {
+                Err(LogError::Unreachable(_)) if start.elapsed() < CREATION => {
+                    std::thread::sleep(NAP);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn request(&self, topics: &[NewTopicSpec]) -> Result<Vec<(String, Created)>, LogError> {
         let asked: Vec<NewTopic<'_>> = topics.iter().map(new_topic).collect();
         let answer = self.runtime.block_on(self.client.create_topics(&asked, &self.options()));
         let mut made = Vec::new();
@@ -73,6 +89,9 @@ impl KafkaAdmin {
                 Ok(name) => made.push((name, Created::Made)),
                 Err((name, RDKafkaErrorCode::TopicAlreadyExists)) => {
                     made.push((name, Created::Exists));
+                }
+                Err((name, code)) if is_passing(code) => {
+                    return Err(LogError::Unreachable(format!("{name} cannot be made: {code}")));
                 }
                 Err((name, code)) => return Err(refused(&name, code)),
             }
@@ -150,6 +169,13 @@ fn new_topic(spec: &NewTopicSpec) -> NewTopic<'_> {
     let partitions = i32::try_from(spec.partitions).unwrap_or(i32::MAX);
     let topic = NewTopic::new(&spec.name, partitions, replication);
     spec.configs.iter().fold(topic, |topic, (name, value)| topic.set(name, value))
+}
+
+/// Whether a broker that starts, or gives the control of the cluster to another, says this of a topic
+/// that it will make when it is asked again.
+fn is_passing(code: RDKafkaErrorCode) -> bool {
+    use RDKafkaErrorCode as Code;
+    [Code::RequestTimedOut, Code::NotController, Code::ThrottlingQuotaExceeded].contains(&code)
 }
 
 fn unreachable(error: &KafkaError) -> LogError {

@@ -223,6 +223,7 @@ fn the_counters_are_those_of_the_tables_through_every_gap() {
     place.settle(&process, &mut tables, &STATES);
 
     // Killed while rows move: changes are sent again, and count once.
+    connect.wait_for_position();
     story.go_on(50);
     connect.kill();
     story.go_on(100);

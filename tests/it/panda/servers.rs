@@ -1,6 +1,8 @@
 //! Servers of one test's own, with the operator's files.
 
 use crate::broker::free_ports;
+use crate::kill::SECOND;
+use crate::kill::process::wait_until;
 use postgres::{Client, NoTls};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -122,6 +124,21 @@ impl Connect {
         start.arg(format!("database.password=${{file:{}:password}}", secret.display()));
         run(start.arg(format!("topic.prefix={prefix}")));
         Some(connect)
+    }
+
+    /// Waits until it has noted a position after its snapshot: killed before, it would begin with
+    /// another snapshot.
+    #[track_caller]
+    pub fn wait_for_position(&self) {
+        let noted = || {
+            let bytes = std::fs::read(self.dir.path().join("offsets")).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let is_noted = || {
+            let text = noted();
+            text.contains("lsn_commit") && !text.contains("snapshot")
+        };
+        wait_until(60 * SECOND, || format!("Connect has noted: {}", noted()), is_noted);
     }
 
     /// Kills it hard.
