@@ -250,6 +250,8 @@ fn latency(process: &Process, story: &mut Story, limit: Duration) {
     let mut times: Vec<Duration> = Vec::new();
     for at in 0..40 {
         let queue = format!("LATENCY_{at}");
+        // Not in step with the process, which counts in cycles of cycle_idle_ms.
+        std::thread::sleep(Duration::from_millis(story.dice.below(100)));
         story.writer.insert(&NewJob::of(1_000_000 + at, 45_000_000, &queue, 1), now());
         let committed = Instant::now();
         let is_counted = || {
