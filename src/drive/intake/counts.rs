@@ -23,7 +23,7 @@ macro_rules! outcomes {
 outcomes! {
     /// What became of a foreign message.
     Taken:
-    Published "said" "It had something new, which was published.",
+    Published "published" "It had something new, which was published.",
     Known "known" "It had nothing new: known before, or overtaken.",
     Ignored "ignored" "It is of a kind that intake has no use for, or a null.",
     DeadLetter "dead_letter" "It could not be read; it became a dead letter.",

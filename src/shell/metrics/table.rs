@@ -109,7 +109,7 @@ metrics! {
         "Time from the first output of a cycle to the confirmed commit of its transaction.";
     Checkpoint Kind::Histogram(WAIT), "yardmaster_checkpoint_seconds" []
         "Time from handing a checkpoint to the store to its being durable.";
-    Decisions Kind::Counter, "yardmaster_said_decisions_total" ["policy", "outcome"]
+    Decisions Kind::Counter, "yardmaster_published_decisions_total" ["policy", "outcome"]
         "Decisions published, by policy and outcome.";
     AssignedJobs Kind::Counter, "yardmaster_assigned_jobs_total" ["queue"]
         "Jobs that decisions to be carried out gave to queues, by the name under which a queue's jobs are counted.";
@@ -139,7 +139,7 @@ metrics! {
         "Part of the power (HS06) of all running jobs that the leaf share has, from 0 to 1; jobs sent to pilots count as running. Counted every 10 s.";
     ShareTarget Kind::Gauge, "yardmaster_share_target_ratio" ["gshare"]
         "Part of the power of all running jobs that the leaf share is due by the tree of shares, from 0 to 1.";
-    Throttles Kind::Counter, "yardmaster_said_throttles_total" ["rule", "action"]
+    Throttles Kind::Counter, "yardmaster_published_throttles_total" ["rule", "action"]
         "Throttles published, by rule and by whether it is set (again) or lifted.";
     Standing Kind::Gauge, "yardmaster_standing_throttles" ["rule"]
         "Owners and tasks that are held as a whole now, by rule.";

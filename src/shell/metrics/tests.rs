@@ -208,7 +208,7 @@ fn what_was_counted_shows_once_it_is_added() {
         &format!("{folded} 9"),
         r#"yardmaster_folded_events_total{topic="task",outcome="garbled"} 0"#,
         r#"yardmaster_seen_oddities_total{topic="pilot",kind="stale"} 4"#,
-        r#"yardmaster_said_decisions_total{policy="atlas",outcome="defer"} 2"#,
+        r#"yardmaster_published_decisions_total{policy="atlas",outcome="defer"} 2"#,
         r#"yardmaster_filter_rejections_total{policy="atlas",filter="disk"} 6"#,
         r#"yardmaster_filter_rejections_total{policy="atlas",filter="release"} 5"#,
         r#"yardmaster_lag_records{topic="task"} 12"#,
@@ -275,8 +275,8 @@ fn throttles_are_counted_by_rules_that_are_known() {
     metrics.add();
     let text = text_of(&metrics);
     for line in [
-        "yardmaster_said_throttles_total{rule=\"A1\",action=\"set\"} 1",
-        "yardmaster_said_throttles_total{rule=\"other\",action=\"set\"} 1",
+        "yardmaster_published_throttles_total{rule=\"A1\",action=\"set\"} 1",
+        "yardmaster_published_throttles_total{rule=\"other\",action=\"set\"} 1",
         "yardmaster_standing_throttles{rule=\"A1\"} 0",
         "yardmaster_standing_throttles{rule=\"A6\"} 1",
     ] {

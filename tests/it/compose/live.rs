@@ -206,7 +206,7 @@ fn what_the_containers_run_works_together_on_a_real_kafka() {
         for (query, count) in [
             ("up{job=\"yardmaster\"} == 1", all.len()),
             ("sum(yardmaster_leading) == 1", 1),
-            ("sum(yardmaster_said_decisions_total) > 0", 1),
+            ("sum(yardmaster_published_decisions_total) > 0", 1),
             ("sum(yardmaster_import_reads_total) > 0", 1),
         ] {
             let what = || format!("{query}\n{}", printed(&all, &grid));

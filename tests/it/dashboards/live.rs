@@ -74,7 +74,7 @@ const NOT_IN_A_DEMO: [&str; 6] = [
     "yardmaster_intake_records_total",
     "yardmaster_intake_waiting_jobs",
     "yardmaster_held_back_jobs",
-    "yardmaster_said_throttles_total",
+    "yardmaster_published_throttles_total",
 ];
 
 /// Whether the programs are there; says so if not.
@@ -251,7 +251,7 @@ fn a_prometheus_beside_a_running_demo_answers_every_query() {
     // Rates need a few scrapes.
     for condition in [
         "count_over_time(yardmaster_ready[1m]) >= 8",
-        "sum(rate(yardmaster_said_decisions_total[10s])) > 0",
+        "sum(rate(yardmaster_published_decisions_total[10s])) > 0",
         "sum(yardmaster_waiting_requests)",
     ] {
         assert!(prometheus.wait(|| prometheus.finds(condition)), "it never came true: {condition}");

@@ -49,7 +49,7 @@ fn two_installations_of_one_domain_with_topics_of_their_own_lead_side_by_side() 
     let decided = |it: &Process| {
         it.page("/metrics").is_some_and(|page| {
             page.lines().any(|line| {
-                line.starts_with("yardmaster_said_decisions_total") && !line.ends_with(" 0")
+                line.starts_with("yardmaster_published_decisions_total") && !line.ends_with(" 0")
             })
         })
     };

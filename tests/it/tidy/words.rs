@@ -24,8 +24,14 @@ const WORDS: [(&str, &str); 14] = [
 /// Where a word stands for something else: a foreign name, or a term of the language.
 const ALLOWED: [(&str, &str); 1] = [("src/shell/pages.rs", "promises")];
 
+/// Where literals are names that operators read: they are looked at too.
+const NAMES: [&str; 2] = ["src/shell/metrics/table.rs", "src/drive/intake/counts.rs"];
+
 /// Code without literals, and comments: each line with its number.
 fn lines(file: &File) -> Vec<(usize, String)> {
+    if NAMES.contains(&file.path.as_str()) {
+        return file.text.lines().map(str::to_owned).enumerate().collect();
+    }
     let code = code_of(&file.text);
     let code = code.lines().map(str::to_owned).enumerate();
     let is_comment = |line: &str| line.trim_start().starts_with("//");
@@ -72,6 +78,9 @@ fn words_not_to_be_used_are_seen() {
     };
     assert_eq!(count("/// What was said.\nfn is_told() {}"), 2);
     assert_eq!(count("const LABEL: &str = \"said\";\n/// What was published."), 0);
+    let name = "const NAME: &str = \"yardmaster_said_decisions_total\";";
+    let file = File { path: NAMES[0].to_owned(), text: name.to_owned() };
+    assert_eq!(plain_words(&file).len(), 1, "names of metrics");
     let text = "the metric `yardmaster_said_decisions_total` counts what was said";
     let file = File { path: "README.md".to_owned(), text: text.to_owned() };
     assert_eq!(plain_text(&file).len(), 1, "names are left alone");
