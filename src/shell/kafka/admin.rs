@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Between two looks at a topic that was just made.
 const NAP: Duration = Duration::from_millis(20);
-/// Topics are made within so long, even if a broker restarts meanwhile: as long as Kafka's own tools
-/// wait (their `default.api.timeout.ms`).
+/// Topics are made within so long, even if a broker restarts meanwhile: as long as Kafka's own
+/// tools wait (their `default.api.timeout.ms`).
 const CREATION: Duration = Duration::from_secs(60);
 
 /// A topic to be made.
@@ -171,8 +171,8 @@ fn new_topic(spec: &NewTopicSpec) -> NewTopic<'_> {
     spec.configs.iter().fold(topic, |topic, (name, value)| topic.set(name, value))
 }
 
-/// Whether a broker that starts, or gives the control of the cluster to another, says this of a topic
-/// that it will make when it is asked again.
+/// Whether a broker that starts, or gives the control of the cluster to another, says this of a
+/// topic that it will make when it is asked again.
 fn is_passing(code: RDKafkaErrorCode) -> bool {
     use RDKafkaErrorCode as Code;
     [Code::RequestTimedOut, Code::NotController, Code::ThrottlingQuotaExceeded].contains(&code)
