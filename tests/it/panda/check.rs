@@ -1,8 +1,10 @@
 //! `yardmaster panda check` on a real PostgreSQL.
 
 use super::servers::{PASSWORD, Postgres};
+use crate::broker::script;
 use serde_json::Value;
 use std::process::Command;
+use tempfile::TempDir;
 
 /// Exit code, and the verdict of each point.
 fn check(postgres: &Postgres, role: &str, more: &[&str]) -> (Option<i32>, Vec<(String, String)>) {
@@ -120,4 +122,45 @@ fn a_server_with_other_settings_and_a_wrong_password_are_named() {
     let (code, error) = refused("panda_db", "");
     assert_eq!(code, Some(2));
     assert!(error.contains("give postgres://"), "{error}");
+}
+
+/// With an authority the connection is encrypted, and the server is the one that the URL names.
+#[cfg(feature = "tls")]
+#[test]
+fn with_an_authority_only_a_server_that_proves_its_name_is_asked() {
+    let Some(postgres) = Postgres::panda(&[]) else { return };
+    let dir = TempDir::new().unwrap();
+    let made = Command::new(script("certificates.sh")).arg(dir.path()).status().unwrap();
+    assert!(made.success(), "openssl makes certificates");
+    let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let role = "yardmaster_cdc";
+    let asked = |ca: &str, url: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
+            .args(["panda", "check", "--before-start", "--ca", &path(ca), "--postgres", url])
+            .env("PGPASSWORD", PASSWORD)
+            .output()
+            .unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, error) = asked("ca.pem", &postgres.url(role));
+    assert_eq!(code, Some(1));
+    assert!(error.contains("does not support TLS"), "{error}");
+
+    let read = |name: &str| std::fs::read_to_string(path(name)).unwrap();
+    postgres.encrypt(&read("broker.crt"), &read("broker.key"));
+    let (code, error) = asked("ca.pem", &postgres.url(role));
+    assert_eq!((code, error.as_str()), (Some(0), ""));
+    let by_name = postgres.url(role).replace("127.0.0.1", "localhost");
+    assert_eq!(asked("ca.pem", &by_name).0, Some(0));
+    let (code, error) = asked("other-ca.pem", &postgres.url(role));
+    assert_eq!(code, Some(1));
+    assert!(error.contains("certificate verify failed"), "{error}");
+    // The same server under a name that its certificate does not have.
+    let other_name = postgres.url(role).replace("127.0.0.1", "db.synthetic.example");
+    let (code, error) = asked("ca.pem", &format!("{other_name}?hostaddr=127.0.0.1"));
+    assert_eq!(code, Some(1));
+    assert!(error.contains("ostname mismatch"), "{error}");
+    let (code, error) = asked("none.pem", &postgres.url(role));
+    assert_eq!(code, Some(1));
+    assert!(error.contains("--ca") && error.contains("none.pem"), "{error}");
 }

@@ -80,6 +80,25 @@ impl Postgres {
         client
     }
 
+    /// It encrypts from now on, for those that want it, with this certificate and key.
+    pub fn encrypt(&self, certificate: &str, key: &str) {
+        let mut client = self.client("postgres");
+        for (text, name) in [(certificate, "server.crt"), (key, "server.key")] {
+            // The server's own user writes them, into its directory.
+            let lines: Vec<String> = text.lines().map(|line| format!("('{line}')")).collect();
+            let values = lines.join(", ");
+            let write = format!("COPY (VALUES {values}) TO PROGRAM 'umask 077; cat > {name}'");
+            client.batch_execute(&write).unwrap();
+        }
+        client.batch_execute("ALTER SYSTEM SET ssl = on").unwrap();
+        client.batch_execute("SELECT pg_reload_conf()").unwrap();
+        let is_on = || {
+            let mut client = self.client("postgres");
+            client.query_one("SHOW ssl", &[]).unwrap().get::<_, String>(0) == "on"
+        };
+        wait_until(30 * SECOND, || "ssl is off".to_owned(), is_on);
+    }
+
     /// Where a role finds PanDA's database.
     pub fn url(&self, role: &str) -> String {
         format!("postgres://{role}@127.0.0.1:{}/{DATABASE}", self.port)
