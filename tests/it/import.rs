@@ -3,7 +3,7 @@
 
 mod facts;
 mod standing;
-mod tables;
+pub mod tables;
 
 use serde_json::{Value, json};
 use yardmaster::core::cut::Topic;
@@ -13,10 +13,10 @@ use yardmaster::wire::import::{
     Imported, RESOURCE_TYPES, Sites, cric, jobs, netmetrics, nuclei, nuclei_from_cric, storage,
 };
 
-const CRIC: &str = include_str!("../fixtures/cric.json");
+pub const CRIC: &str = include_str!("../fixtures/cric.json");
 const NETMETRICS: &str = include_str!("../fixtures/netmetrics.json");
 const SITE_INFO: &str = include_str!("../fixtures/site_info.json");
-const ENDPOINTS: &str = include_str!("../fixtures/ddmendpoints.json");
+pub const ENDPOINTS: &str = include_str!("../fixtures/ddmendpoints.json");
 const NOW: i64 = 1_760_000_000_000;
 
 /// The imported records of a kind.

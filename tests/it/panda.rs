@@ -7,5 +7,6 @@ mod captured;
 mod check;
 mod day;
 mod live;
+mod rows;
 mod servers;
 mod writer;

@@ -52,7 +52,7 @@ fn same(tables: &Tables, topic: Topic, wants: &Imported) {
 }
 
 /// The network matrix as PanDA keeps it: whole numbers, one row for each figure, no bytes.
-fn network() -> (String, Vec<Value>) {
+pub fn network() -> (String, Vec<Value>) {
     let mut matrix = parse(NETMETRICS);
     let mut rows = Vec::new();
     for link in matrix.as_object_mut().expect("an object").values_mut() {
@@ -192,13 +192,15 @@ fn rows_of_sites_make_the_nuclei() {
         let columns = json!({"site_name": name, "role": role, "tier_level": tier, "state": state});
         put(&mut tables, FactTable::Sites, columns);
     }
+    let columns = json!({"site_name": "FZK", "role": "nucleus", "tier_level": 1});
+    put(&mut tables, FactTable::Sites, columns);
     for (queue, endpoint) in [("Q1", "CERN_A"), ("Q2", "CERN_B"), ("Q3", "CERN_B"), ("Q4", "")] {
         let columns = json!({"panda_site_name": queue, "site_name": "X",
             "storage_site_name": "CERN", "default_ddm_endpoint": endpoint});
         put(&mut tables, FactTable::PandaSites, columns);
     }
     let text = json!([{"name": "CERN", "tier": 0, "active": true, "output_endpoint": "CERN_B"},
-        {"name": "BNL", "tier": 1, "active": false}]);
+        {"name": "BNL", "tier": 1, "active": false}, {"name": "FZK", "tier": 1}]);
     same(&tables, Topic::Site, &nuclei(&text.to_string(), NOW).expect("nuclei"));
     tables.remove(FactTable::PandaSites, "Q3");
     let of_cern = by_name(&tables.records(Topic::Site))["CERN"].clone();

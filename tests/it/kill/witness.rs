@@ -44,7 +44,18 @@ pub fn glance(bootstrap: &str, topic: &str) -> Vec<Record> {
     kcat(bootstrap, topic).or_else(|| console(bootstrap, topic)).expect("somebody to ask")
 }
 
+/// The same with the records of each key in their order.
+pub fn in_order(bootstrap: &str, topic: &str) -> Vec<Record> {
+    kcat_in_order(bootstrap, topic).expect("kcat")
+}
+
 fn kcat(bootstrap: &str, topic: &str) -> Option<Vec<Record>> {
+    let mut records = kcat_in_order(bootstrap, topic)?;
+    records.sort();
+    Some(records)
+}
+
+fn kcat_in_order(bootstrap: &str, topic: &str) -> Option<Vec<Record>> {
     let format = "%K %S\n%k%s\n";
     let committed = "isolation.level=read_committed";
     let start = Instant::now();
@@ -76,7 +87,6 @@ fn kcat(bootstrap: &str, topic: &str) -> Option<Vec<Record>> {
         records.push((rest[..key].to_vec(), rest[key..key + value].to_vec()));
         rest = &rest[key + value + 1..];
     }
-    records.sort();
     Some(records)
 }
 

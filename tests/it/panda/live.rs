@@ -93,10 +93,15 @@ pub struct Place {
 impl Place {
     /// Topics on a real broker; `change` changes limits and policy of the topology that ships.
     pub fn real(change: impl FnOnce(&mut Table, &mut Table)) -> Option<Place> {
+        Place::with(&["harvester_worker_stats", "jedi_tasks"], change)
+    }
+
+    /// The same that takes these tables besides those of the jobs.
+    pub fn with(tables: &[&str], change: impl FnOnce(&mut Table, &mut Table)) -> Option<Place> {
         let bus = Bus::real(change)?;
         let prefix = format!("{}.cdc", bus.domain);
-        let tables = ["harvester_worker_stats", "jedi_tasks"];
-        let tables = tables.map(|table| format!("{prefix}.doma_panda.{table}"));
+        let topic = |table: &&str| format!("{prefix}.doma_panda.{table}");
+        let tables: Vec<String> = tables.iter().map(topic).collect();
         let topics = [&[format!("{prefix}.jobs")][..], &tables].concat();
         let spec = |name: &String| {
             let (name, configs) = (name.clone(), Vec::new());

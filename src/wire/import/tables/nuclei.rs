@@ -29,11 +29,13 @@ pub(super) fn records<'a>(
         // Reversed, since the last of equals would be taken.
         let of_site = endpoints.get(&*row.key).into_iter().flatten();
         let endpoint = of_site.rev().max_by_key(|(_, queues)| **queues);
+        // PanDA's own table has no state: its nuclei are all active (spec Q-4).
+        let state = row.text("state");
         Site {
             name: row.key.clone(),
             changed_at: now,
             nucleus: true,
-            active: row.text("state").eq_ignore_ascii_case("active"),
+            active: state.is_empty() || state.eq_ignore_ascii_case("active"),
             tier: row.number("tier_level").filter(|tier| (0.0..=4.0).contains(tier)).unwrap_or(0.0)
                 as u32,
             output_endpoint: endpoint.map_or("", |(endpoint, _)| endpoint).to_owned(),
