@@ -5,6 +5,7 @@ use super::servers::{Connect, Postgres};
 use super::writer::{NewJob, Writer};
 use crate::kill::bus::{Bus, now, text};
 use crate::kill::process::{Process, wait_until};
+use crate::kill::witness::in_order;
 use crate::kill::{Dice, SECOND, hasty};
 use postgres::Client;
 use serde_json::Value;
@@ -12,7 +13,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use toml::Table;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::event::Event;
 use yardmaster::shell::kafka::{KafkaAdmin, KafkaConf, NewTopicSpec};
+use yardmaster::wire::avro::{Arena, Codec};
 
 /// Jobs and cores by queue, share, resource type and state.
 pub type Counts = BTreeMap<[String; 4], (i64, i64)>;
@@ -132,6 +136,24 @@ impl Place {
     }
 }
 
+impl Place {
+    /// How many states of jobs were published; none twice, each later than the one before.
+    #[track_caller]
+    fn states_once(&self) -> usize {
+        let codec = Codec::default();
+        let records = in_order(&self.bus.bootstrap, &self.bus.topic(Topic::JobState));
+        let mut newest: BTreeMap<Vec<u8>, u64> = BTreeMap::new();
+        for (key, value) in &records {
+            let mut arena = Arena::default();
+            let event = codec.read(Topic::JobState, Some(key), Some(value), &mut arena);
+            let Event::JobState(job) = event else { panic!("no state of a job: {event:?}") };
+            let before = newest.insert(key.clone(), job.revision);
+            assert!(before < Some(job.revision), "{}: {before:?}, {}", job.job, job.revision);
+        }
+        records.len()
+    }
+}
+
 /// Jobs that live their lives, and where each is in its own.
 struct Story {
     writer: Writer,
@@ -223,9 +245,21 @@ fn the_counters_are_those_of_the_tables_through_every_gap() {
     (0..60).for_each(|_| story.begin());
     let (bus, prefix) = (&place.bus, &place.prefix);
     let Some(connect) = Connect::start(&postgres, &bus.bootstrap, prefix) else { return };
-    let process = Process::start(&bus.bootstrap, &place.topology, &place.store);
+    let start = || Process::start(&bus.bootstrap, &place.topology, &place.store);
+    let mut process = start();
     story.go_on(300);
     place.settle(&process, &mut tables, &STATES);
+
+    // The process killed while rows move: each state is published once, and counts once.
+    for _ in 0..4 {
+        story.go_on(60);
+        std::thread::sleep(Duration::from_millis(story.dice.below(1_500)));
+        process.kill();
+        story.go_on(40);
+        process = start();
+    }
+    place.settle(&process, &mut tables, &STATES);
+    println!("{} states, each once", place.states_once());
 
     // Killed while rows move: changes are sent again, and count once.
     connect.wait_for_position();
