@@ -10,6 +10,7 @@ mod clock;
 mod framed;
 mod import;
 pub mod intake;
+mod other_rules;
 pub mod process;
 mod rivals;
 pub mod witness;
