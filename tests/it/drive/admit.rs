@@ -97,7 +97,7 @@ fn open_chunks_of_an_ended_task_are_rejected_and_not_judged_again() {
     yard.ask(&ended("1", yard.now));
     // A chunk that takes its own request back.
     yard.ask(&ended("2/1", yard.now));
-    // Asked with the end of its task, or after it.
+    // Asked with the end of its task.
     yard.ask(&task("1/4", 5, yard.now));
     lead(&mut yard, &mut drive, 10).unwrap();
     for subject in ["1/1", "1/2", "1/4", "2/1"] {
@@ -108,6 +108,19 @@ fn open_chunks_of_an_ended_task_are_rejected_and_not_judged_again() {
     yard.pass(2 * HOUR);
     lead(&mut yard, &mut drive, 10).unwrap();
     assert_eq!(yard.decisions().len(), known, "nothing wakes and nothing is due");
+    // The task is tried again: what is asked after its end is judged, until it ends again.
+    yard.ask(&task("1/5", 5, yard.now));
+    yard.ask(&large("1/6", yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let last = |yard: &Yard, subject: &str| {
+        let of_subject = yard.decisions().into_iter().filter(|it| it.subject == subject);
+        of_subject.last().map(|it| it.outcome.name())
+    };
+    assert_eq!((last(&yard, "1/5"), last(&yard, "1/6")), (Some("assign"), Some("defer")));
+    yard.pass(HOUR);
+    yard.ask(&ended("1", yard.now));
+    lead(&mut yard, &mut drive, 10).unwrap();
+    assert!(rejected(&yard, "1/6", 0).starts_with("task_ended("));
     check_replay(&yard, &mut drive);
 }
 

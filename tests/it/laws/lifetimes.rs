@@ -164,8 +164,7 @@ fn a_reservation_ends_by_its_jobs_by_its_outcome_or_by_its_lifetime() {
     assert_audit_clean(&state, "reservations over");
 }
 
-/// A chunk that is published again after its task ended goes with the task, in whatever order the two
-/// come up.
+/// A chunk that asked before its task ended goes with the task, in whatever order the two come up.
 #[test]
 fn chunks_go_with_their_task() {
     use yardmaster::core::event::TaskPhase;
@@ -173,8 +172,8 @@ fn chunks_go_with_their_task() {
     let tasks = lane(Topic::Task, 0);
     for (subject, phase, at) in [
         ("70", TaskPhase::Ended, DAWN),
-        ("70/1", TaskPhase::Asking, DAWN + 12 * DAY),
-        ("7/1", TaskPhase::Asking, DAWN + 12 * DAY),
+        ("70/1", TaskPhase::Asking, DAWN),
+        ("7/1", TaskPhase::Asking, DAWN),
         ("7", TaskPhase::Ended, DAWN),
     ] {
         fold(&mut state, &published(tasks, Event::Task(Box::new(task(subject, phase, at)))));
