@@ -219,8 +219,9 @@ impl State {
         Some(if is_deferred { Refusal::GaveUp(age) } else { Refusal::Expired(age) })
     }
 
-    /// When a request or its task ended; `None` while both go on. A request that was made or renewed
-    /// after the end of its task goes on: PanDA's users try ended tasks again, under the same id.
+    /// When a request or its task ended; `None` while both go on. A request that was made or
+    /// renewed after the end of its task goes on: PanDA's users try ended tasks again, under the
+    /// same id.
     pub(crate) fn ended_at(&self, task: &Task) -> Option<Millis> {
         let of_task = self.requests.of(&task.task).and_then(|request| request.task.as_ref());
         let of_task = of_task.filter(|whole| whole.changed_at >= task.changed_at);

@@ -39,6 +39,24 @@ impl Facts {
         }
     }
 
+    /// A record with these facts.
+    pub fn stated_in<'a>(&'a self, record: JobState<'a>) -> JobState<'a> {
+        JobState {
+            user: &self.user,
+            group: &self.group,
+            gshare: &self.gshare,
+            resource_type: &self.resource_type,
+            nucleus: &self.nucleus,
+            workflow: &self.workflow,
+            label: &self.label,
+            processing_type: &self.processing_type,
+            sub_status: &self.sub_status,
+            cores: self.cores,
+            priority: self.priority,
+            ..record
+        }
+    }
+
     /// Those of a record.
     pub fn of_record(job: &JobState<'_>) -> Facts {
         Facts {

@@ -205,8 +205,7 @@ impl Job {
     pub fn record<'a>(&'a self, job: &'a str, task: &'a str, nothing: &'a Facts) -> JobState<'a> {
         let facts = self.facts.as_deref().unwrap_or(nothing);
         let [created_at, started_at, ended_at] = self.stamps;
-        JobState {
-            requirements: None,
+        facts.stated_in(JobState {
             job,
             status: self.status,
             changed_at: self.changed_at,
@@ -215,26 +214,14 @@ impl Job {
             task,
             request: self.request.as_deref().unwrap_or(""),
             queue: &self.queue,
-            user: &facts.user,
-            group: &facts.group,
-            gshare: &facts.gshare,
-            resource_type: &facts.resource_type,
-            nucleus: &facts.nucleus,
-            workflow: &facts.workflow,
-            label: &facts.label,
-            processing_type: &facts.processing_type,
-            sub_status: &facts.sub_status,
-            cores: facts.cores,
-            priority: facts.priority,
             created_at,
             activated_at: self.activated_at,
             started_at,
             ended_at,
             input_bytes: self.bytes.0,
             output_bytes: self.bytes.1,
-            cpu_time_s: 0,
-            wall_time_s: 0,
-        }
+            ..JobState::default()
+        })
     }
 }
 

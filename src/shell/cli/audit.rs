@@ -6,7 +6,7 @@ use crate::shell::ask::Ask;
 use crate::shell::cli::Ended;
 use crate::shell::cli::http_args::AskArgs;
 use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::replay::{Until, rebuild};
+use crate::shell::cli::rebuild::{Until, rebuild};
 use crate::shell::cli::table::{Column, TableArgs, report_left_out, terminal_width};
 use crate::shell::ports::AnyStore;
 use crate::shell::store::SledStore;

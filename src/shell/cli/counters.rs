@@ -12,7 +12,7 @@ use crate::shell::cli::http_args::AskArgs;
 use crate::shell::cli::log_args::{LogArgs, Read as Topology};
 use crate::shell::cli::moment::{AsOf, rebuild_at};
 use crate::shell::cli::names::Sought;
-use crate::shell::cli::replay::{Until, rebuild};
+use crate::shell::cli::rebuild::{Until, rebuild};
 use crate::shell::cli::table::{TableArgs, report_left_out, terminal_width};
 use crate::shell::cli::{Ended, Usage, progress};
 use crate::shell::ports::{AnyLog, AnyStore};

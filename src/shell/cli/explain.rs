@@ -27,7 +27,7 @@ use crate::shell::cli::names::Sought;
 use crate::shell::cli::outputs::{
     ReadCommands, newest, outputs, read_commands, records, without_strays,
 };
-use crate::shell::cli::replay::{Until, rebuild};
+use crate::shell::cli::rebuild::{Until, rebuild};
 use crate::shell::dirlog::Mode;
 use crate::shell::ports::AnyStore;
 use crate::shell::when::moment;

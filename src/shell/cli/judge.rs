@@ -12,7 +12,7 @@ use crate::core::unit::Millis;
 use crate::drive::epoch_config::EpochConfig;
 use crate::shell::cli::log_args::{LogArgs, Read, open_store};
 use crate::shell::cli::moment::rebuild_at;
-use crate::shell::cli::replay::{Until, rebuild};
+use crate::shell::cli::rebuild::{Until, rebuild};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::ports::AnyStore;
 use crate::shell::when::moment;

@@ -25,6 +25,7 @@ mod outputs;
 mod panda;
 mod pause;
 mod progress;
+mod rebuild;
 mod repair;
 mod replay;
 mod run;

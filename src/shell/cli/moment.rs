@@ -8,7 +8,7 @@ use crate::drive::Drive;
 use crate::shell::cli::Usage;
 use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::cli::outputs::records;
-use crate::shell::cli::replay::{Rebuilt, Until, rebuild};
+use crate::shell::cli::rebuild::{Rebuilt, Until, rebuild};
 use crate::shell::dirlog::Mode;
 use crate::shell::ports::{AnyLog, AnyStore};
 

@@ -255,8 +255,8 @@ impl TxnProducer {
     }
 }
 
-/// The value of a record of intake. No bytes stand for a null, which removes a configuration record;
-/// a dead letter of a message without bytes has none either, and is no removal.
+/// The value of a record of intake. No bytes stand for a null, which removes a configuration
+/// record; a dead letter of a message without bytes has none either, and is no removal.
 fn payload<'a>(entry: &Entry<'a>) -> Option<&'a [u8]> {
     let is_value = !entry.value.is_empty() || entry.topic == Topic::DeadLetter;
     is_value.then_some(entry.value)

@@ -113,8 +113,8 @@ fn open_chunks_of_an_ended_task_are_rejected_and_not_judged_again() {
     yard.ask(&large("1/6", yard.now));
     lead(&mut yard, &mut drive, 10).unwrap();
     let last = |yard: &Yard, subject: &str| {
-        let of_subject = yard.decisions().into_iter().filter(|it| it.subject == subject);
-        of_subject.last().map(|it| it.outcome.name())
+        let mut of_subject = yard.decisions().into_iter().filter(|it| it.subject == subject);
+        of_subject.next_back().map(|it| it.outcome.name())
     };
     assert_eq!((last(&yard, "1/5"), last(&yard, "1/6")), (Some("assign"), Some("defer")));
     yard.pass(HOUR);

@@ -193,7 +193,7 @@ impl Tracked {
     pub fn record<'a>(&'a self, job: &'a str, task: &'a str) -> JobState<'a> {
         let facts = &*self.facts;
         let [created_at, started_at, ended_at] = self.stamps;
-        JobState {
+        facts.stated_in(JobState {
             job,
             status: self.status,
             changed_at: self.changed_at,
@@ -202,17 +202,6 @@ impl Tracked {
             task,
             request: self.request.as_deref().unwrap_or(""),
             queue: &self.queue,
-            user: &facts.user,
-            group: &facts.group,
-            gshare: &facts.gshare,
-            resource_type: &facts.resource_type,
-            nucleus: &facts.nucleus,
-            workflow: &facts.workflow,
-            label: &facts.label,
-            processing_type: &facts.processing_type,
-            sub_status: &facts.sub_status,
-            cores: facts.cores,
-            priority: facts.priority,
             created_at,
             activated_at: self.activated_at,
             started_at,
@@ -220,7 +209,7 @@ impl Tracked {
             input_bytes: self.bytes.0,
             output_bytes: self.bytes.1,
             ..JobState::default()
-        }
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use super::Figures;
 use crate::shell::cli::demo::record;
 use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::cli::progress::Bar;
-use crate::shell::cli::replay::{Until, rebuild};
+use crate::shell::cli::rebuild::{Until, rebuild};
 use crate::shell::ports::AnyStore;
 use crate::sim::scenario::median;
 use std::path::Path;

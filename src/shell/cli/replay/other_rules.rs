@@ -1,13 +1,13 @@
 //! `replay --with-topology`: what other policies would have answered over a recorded log.
 
 use super::report::{Report, json, text};
-use super::{Until, start};
 use crate::core::policy::{PolicySpec, kind};
 use crate::core::unit::Millis;
 use crate::drive::alternative::Alternative;
 use crate::drive::epoch_config::EpochConfig;
 use crate::shell::cli::log_args::{LogArgs, Read};
 use crate::shell::cli::moment::ends;
+use crate::shell::cli::rebuild::{Until, start};
 use crate::shell::cli::units::moment as shown;
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::ports::AnyStore;

@@ -12,7 +12,7 @@ use crate::core::topic::Topic;
 use crate::core::unit::Millis;
 use crate::shell::cli::import::{Entry, append};
 use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::replay::{Until, rebuild};
+use crate::shell::cli::rebuild::{Until, rebuild};
 use crate::shell::cli::{Ended, Usage};
 use crate::shell::clock;
 use crate::shell::dirlog::Mode;
