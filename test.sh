@@ -404,7 +404,7 @@ nodes=(faults::nodes:: secure::)
 phases=(faults::phases:: faults::disk:: faults::lanes::)
 brokers=(the_broker_may_restart retention::)
 domains=(domains::kafka:: domains::kinds::)
-databases=(panda::captured:: panda::check:: panda::day:: panda::live::)
+databases=(panda::captured:: panda::check:: panda::day:: panda::live:: panda::rows::)
 alone=("${processes[@]}" secure:: faults:: "${brokers[@]}" "${domains[@]}" "${databases[@]}")
 threads=$((2 * $(nproc 2> /dev/null || echo 2)))
 tests -- --test-threads=$threads "${alone[@]/#/--skip=}" || failed=1

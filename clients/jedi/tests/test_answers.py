@@ -16,7 +16,7 @@ LATE = End("expired", "late")
 
 def request(attempt: int = 5, **more: Any) -> dict[str, Any]:
     known = {"subject": "1/2", "task": "1", "domain": "atlas", "policy": "p", "attempt": attempt}
-    return {**known, "phase": "asking", "revision": 0, **more}
+    return {**known, "phase": "asking", "asked_at": 1, "revision": 0, **more}
 
 
 def made(attempt: int, outcome: str, ordinal: int = 1, **more: Any) -> dict[str, Any]:

@@ -48,15 +48,15 @@ def test_what_a_file_says(tmp_path: Path) -> None:
     [
         ("a = [", ["is no TOML"]),
         ("domain = 3", ["domain = 3", "text in quotes"]),
-        ("bootstrap = 'x'", ["bootstrap = 'x'", "the keys are"]),
-        ("[timeouts]\nanswer = 1", ["timeouts.answer = 1", "answer_s"]),
+        ("bootstrap = 'x'", ["bootstrap is no key", "the keys are", "bootstrap_servers"]),
+        ("[timeouts]\nanswer = 1", ["timeouts.answer is no key", "answer_s"]),
         ("[timeouts]\nanswer_s = -1", ["timeouts.answer_s = -1", "above 0"]),
         ("[timeouts]\nanswer_s = inf", ["timeouts.answer_s = inf", "above 0"]),
         ("[breaker]\nfailures = 0", ["breaker.failures = 0", "1 or more"]),
         ("[topics]\ntask = ''", ["topics.task = ''", "not empty"]),
         ("[client.ssl]\nca = 1", ["client.ssl", "in quotes"]),
         ("[[rule]]\nmode = 'led'", ["rule 1: mode = 'led'", "off, shadow, lead"]),
-        ("[[rule]]\nmode = 'off'\nqueue = 'x'", ["rule 1: queue = 'x'", "brokerage"]),
+        ("[[rule]]\nmode = 'off'\nqueue = 'x'", ["rule 1: queue is no key", "brokerage"]),
         ("[[rule]]\nmode = 'off'\nbrokerage = 'x'", ["rule 1: brokerage = 'x'", "analysis"]),
         ("[[rule]]\nmode = 'lead'\ncanary = 2", ["rule 1: canary = 2", "0 to 1"]),
         ("[[rule]]\nmode = 'shadow'\ncanary = 0.5", ["canary = 0.5", "mode lead"]),
@@ -68,6 +68,27 @@ def test_an_error_names_key_value_and_remedy(tmp_path: Path, text: str, parts: l
         read(tmp_path, text)
     for part in [str(tmp_path / "jedi.toml"), *parts]:
         assert part in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'sasl.password' = 'MARK'\n[client]",
+        "[clients]\n'sasl.password' = 'MARK'",
+        "client.sasl.password = 'MARK'",
+        "client.'sasl.password' = ['MARK']",
+        "client = 'MARK'",
+        "[topics]\n'sasl.password' = 'MARK'",
+        "topics = {password = 'MARK'}",
+        "[[rule]]\nmode = 'off'\npassword = 'MARK'",
+        "rule = ['MARK']",
+        "domain = {password = 'MARK'}",
+    ],
+)
+def test_no_message_shows_what_may_be_a_secret(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        read(tmp_path, text)
+    assert "MARK" not in str(error.value)
 
 
 def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -27,9 +27,14 @@ def two_datasets(task: int, label: str) -> Any:
     return chunk
 
 
-def rucio_calls(place: Place, mode: str, label: str, **more: Any) -> Counter[Any]:
+def rucio_calls(
+    place: Place, mode: str, label: str, kind: str = "usual", **more: Any
+) -> Counter[Any]:
     place.configure(mode, **more)
     chunk = two_datasets(501, label)
+    chunk.isMerging = kind == "merging"
+    if kind == "many-time":
+        chunk.masterDataset.isManyTime = lambda: True
     FakeRucio.calls.clear()
     place.run(chunk)
     return Counter(FakeRucio.calls)
@@ -50,12 +55,17 @@ def test_panda_s_broker_after_ours_asks_rucio_nothing_twice(place: Place, label:
 
 
 @pytest.mark.parametrize("label", ["managed", "user"])
-def test_to_lead_asks_no_more_than_panda_alone(place: Place, label: str) -> None:
-    alone = rucio_calls(place, "off", label)
+@pytest.mark.parametrize("kind", ["usual", "merging", "many-time"])
+def test_to_lead_asks_no_more_than_panda_alone(place: Place, label: str, kind: str) -> None:
+    alone = rucio_calls(place, "off", label, kind)
     # PanDA's broker for analysis looks at files only at queues without a complete copy.
     beta = [ranked("SYNTH_BETA", 5)] if label == "managed" else []
     place.standin.answer = assign(ranked("SYNTH_ALPHA", 15), *beta)
-    led = rucio_calls(place, "lead", label)
+    led = rucio_calls(place, "lead", label, kind)
+    if kind == "merging":
+        # PanDA's broker for production finds no queue here before it would look for files.
+        assert "list_replicas" not in {call[0] for call in led}
+        return
     assert set(led) <= set(alone), set(led) - set(alone)
     for call, count in led.items():
         assert count <= alone[call], call

@@ -71,6 +71,72 @@ def test_while_it_is_deferred_nothing_is_asked_again(
     # The same request with the facts of now.
     assert (again["attempt"], again["revision"]) == (deferred["attempt"], 1)
     assert (again["phase"], again["total_files"]) == ("asking", 30)
+    # Its place among those that wait is that of its first asking.
+    assert again["asked_at"] == deferred["asked_at"]
+    assert again["changed_at"] > deferred["changed_at"]
+
+
+def test_chunks_of_a_dataset_that_want_other_memory_are_asked_for_by_themselves(
+    place: Place, deferred: dict[str, Any]
+) -> None:
+    chunk = chunk_of(401)
+    chunk.ramCount = 4000
+    assert place.run(chunk) == Interaction.SC_WAITING
+    fresh = wait_for(lambda: place.standin.requests[1:])[0]
+    assert fresh["subject"] == f"{deferred['subject']}/r4000"
+    assert fresh["ram_count_mb"] == 4000
+    # The assignment of the one is not for the other.
+    assigned(place, deferred)
+    assert place.run(chunk) == Interaction.SC_WAITING
+
+
+def test_with_other_facts_it_is_asked_again_and_the_first_is_given_up(
+    place: Place, deferred: dict[str, Any]
+) -> None:
+    later = assigned(place, deferred)
+    chunk = chunk_of(401)
+    chunk.taskSpec.coreCount = 4
+    assert place.run(chunk) == Interaction.SC_WAITING
+    fresh = wait_for(lambda: place.standin.requests[1:])[0]
+    assert (fresh["subject"], fresh["core_count"]) == (deferred["subject"], 4)
+    assert fresh["attempt"] > deferred["attempt"]
+    outcome = wait_for(lambda: place.standin.outcomes)[0]
+    assert (outcome["kind"], outcome["decision"]) == ("refused", later["id"])
+
+
+@pytest.mark.parametrize("is_assigned", [False, True])
+def test_panda_decides_and_what_was_deferred_is_given_up(
+    place: Place, deferred: dict[str, Any], is_assigned: bool
+) -> None:
+    later = assigned(place, deferred) if is_assigned else None
+    place.configure("off")
+    assert place.run(chunk_of(401)) == Interaction.SC_SUCCEEDED
+    if later is None:
+        ended = wait_for(lambda: place.standin.requests[1:])[0]
+        assert (ended["phase"], ended["attempt"]) == ("ended", deferred["attempt"])
+        assert (ended["subject"], ended["task"]) == (deferred["subject"], "401")
+        # It was assigned meanwhile.
+        late = decision(deferred, "assign", 2, ranked=[ranked("SYNTH_ALPHA", 20)])
+        place.standin.publish(late)
+    outcome = wait_for(lambda: place.standin.outcomes)[0]
+    assert outcome["decision"] == (late if later is None else later)["id"]
+
+
+def test_the_breaker_opens_though_deferred_chunks_come_by(
+    place: Place, deferred: dict[str, Any]
+) -> None:
+    """What is known from before says nothing of whether Yardmaster lives."""
+    place.configure(answer_s=0.2)
+    place.standin.answer = lambda _: []
+    assert place.run(chunk_of(411)) == Interaction.SC_SUCCEEDED
+    assert place.run(chunk_of(401)) == Interaction.SC_WAITING
+    assert place.run(chunk_of(412)) == Interaction.SC_SUCCEEDED
+    assert process.current().breaker.is_open()
+    # Then PanDA's own broker decides for these too, and the deferral is given up.
+    assert place.run(chunk_of(401)) == Interaction.SC_SUCCEEDED
+    ended = wait_for(lambda: [it for it in place.standin.requests if it["phase"] == "ended"])
+    wait_for(lambda: deferred["subject"] in [it["subject"] for it in place.standin.requests])
+    assert {it["task"] for it in ended} <= {"401", "411", "412"}
 
 
 def test_a_later_rejection_is_asked_again(place: Place, deferred: dict[str, Any]) -> None:

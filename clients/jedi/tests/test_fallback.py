@@ -2,6 +2,7 @@
 were not there, and nothing stays reserved."""
 
 import os
+import threading
 import time
 
 import pytest
@@ -9,6 +10,9 @@ from pandajedi.jedicore import Interaction
 from place import Place
 from standin import assign, decision, ranked, wait_for
 from world import chunk_of
+
+from yardmaster_jedi.connection import Connection
+from yardmaster_jedi.process import COMPARISONS_MAX
 
 ALL = ["SYNTH_ALPHA", "SYNTH_BETA", "SYNTH_GAMMA"]
 """What PanDA's own broker for production chooses."""
@@ -57,6 +61,37 @@ def test_a_queue_that_jedi_does_not_have_gives_the_decision_up(place: Place) -> 
     assert sorted(chunk.siteCandidates) == ALL
     outcome = wait_for(lambda: place.standin.outcomes)[0]
     assert outcome["kind"] == "failed" and "NO_SUCH_QUEUE" in outcome["reason"]
+
+
+def test_what_cannot_be_given_up_keeps_panda_from_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.configure(answer_s=0.2)
+
+    def full(*_: object) -> None:
+        raise BufferError("queue full")
+
+    monkeypatch.setattr(Connection, "abandon", full)
+    assert place.run(chunk_of(207)) == Interaction.SC_SUCCEEDED
+
+
+def test_where_no_thread_starts_panda_s_answer_stands(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.configure("shadow")
+    place.standin.answer = assign(ranked("SYNTH_ALPHA", 20))
+    assert place.run(chunk_of(208)) == Interaction.SC_SUCCEEDED
+    wait_for(lambda: place.standin.comparisons)
+
+    def none(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", none)
+        for _ in range(COMPARISONS_MAX + 1):
+            assert place.run(chunk_of(208)) == Interaction.SC_SUCCEEDED
+    assert place.run(chunk_of(209)) == Interaction.SC_SUCCEEDED
+    wait_for(lambda: [it for it in place.standin.comparisons if it["task"] == "209"])
 
 
 def test_a_dry_run_is_not_carried_out_and_compared(place: Place) -> None:

@@ -51,17 +51,21 @@ def test_an_analysis_decision_fills_the_input_chunk(place: Place) -> None:
     assert (len(alpha.localDiskFiles), len(alpha.allFiles)) == (20, 20)
 
 
-def test_a_deferral_waits_without_blame_and_a_rejection_fails(place: Place) -> None:
+def test_a_deferral_waits_without_blame(place: Place) -> None:
     counts = [{"filter": "status", "rejected": 3}]
     place.standin.answer = lambda it: [decision(it, "defer", counts=counts)]
     chunk = chunk_of(104)
     assert place.run(chunk) == Interaction.SC_WAITING
     assert chunk.taskSpec.errorDialog == "yardmaster: defer status:3"
+
+
+def test_what_is_not_admitted_is_left_to_panda(place: Place) -> None:
+    """As of a task that had ended, and that its user tries again."""
     place.standin.answer = lambda it: [decision(it, "reject", reason="task_ended(at 1)")]
     chunk = chunk_of(105)
-    assert place.run(chunk) == Interaction.SC_FAILED
-    assert chunk.taskSpec.errorDialog == "yardmaster: reject task_ended(at 1)"
-    assert not chunk.siteCandidates
+    assert place.run(chunk) == Interaction.SC_SUCCEEDED
+    assert len(chunk.siteCandidates) == 3
+    assert place.standin.outcomes == []
 
 
 def test_the_live_counter_is_held_meanwhile_and_the_wait_is_bounded(place: Place) -> None:

@@ -7,13 +7,14 @@ import threading
 import time
 from typing import Any
 
+import pytest
 from pandajedi.jedicore import Interaction
 from pandajedi.jedicore.ThreadUtils import MapWithLock
 from place import Place
 from standin import assign, ranked, wait_for
 from world import chunk_of
 
-from yardmaster_jedi import process
+from yardmaster_jedi import connection, process
 
 
 def run_in_threads(place: Place, tasks: range) -> list[bool]:
@@ -92,3 +93,32 @@ def test_a_changed_configuration_is_used_at_once(place: Place) -> None:
     assert process.current().connection() is not before
     assert list(chunk.siteCandidates) == ["SYNTH_ALPHA"]
     wait_for(lambda: not any(thread.is_alive() for thread in before._threads))
+
+
+def test_a_connection_is_made_again_when_partitions_were_added(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "LOOK_S", 0.1)
+    place.standin.answer = assign(ranked("SYNTH_ALPHA", 20))
+    assert place.run(chunk_of(771)) == Interaction.SC_SUCCEEDED
+    first = process.current().connection()
+    time.sleep(0.5)
+    assert process.current().connection() is first
+    # As if it had begun before one was added.
+    first._read_partitions[place.topics.decision] -= 1
+    wait_for(lambda: process.current().connection() is not first)
+    assert place.run(chunk_of(772)) == Interaction.SC_SUCCEEDED
+
+
+def test_records_that_cannot_be_read_are_logged_rarely(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    here = process.current().connection()
+    for number in range(25):
+        place.standin.producer.produce(place.topics.decision, b"\xc3\x01unknown!" + bytes([number]))
+    place.standin.producer.flush(10)
+    place.standin.answer = assign(ranked("SYNTH_ALPHA", 20))
+    assert place.run(chunk_of(773)) == Interaction.SC_SUCCEEDED
+    wait_for(lambda: sum(here._unread.values()) == 25)
+    lines = [it for it in caplog.records if "is left out" in it.getMessage()]
+    assert len(lines) == 2

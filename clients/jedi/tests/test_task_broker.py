@@ -139,17 +139,35 @@ def test_a_deferral_leaves_the_task_as_it_is_with_the_reason(place: Place) -> No
     assert {it["attempt"] for it in place.standin.requests} == {later["attempt"]}
 
 
+def test_what_is_not_admitted_is_left_to_panda(place: Place) -> None:
+    place.standin.answer = lambda it: [decision(it, "reject", reason="expired")]
+    assert run(place, inputs(845)) == Interaction.SC_SUCCEEDED
+    assert list(nuclei(place)) == [845]
+
+
+def test_where_panda_decides_what_was_deferred_is_given_up(place: Place) -> None:
+    place.standin.answer = lambda it: [decision(it, "defer")]
+    assert run(place, inputs(846)) == Interaction.SC_SUCCEEDED
+    assert nuclei(place) == {}
+    place.configure("off")
+    assert run(place, inputs(846)) == Interaction.SC_SUCCEEDED
+    assert list(nuclei(place)) == [846]
+    wait_for(lambda: [it for it in place.standin.requests if it["phase"] == "ended"])
+
+
 def test_shadow_compares_with_the_nucleus_that_panda_wrote(place: Place) -> None:
     place.configure("shadow")
     place.standin.answer = to_beta
     place.task_buffer.mapper.nuclei["BETA_SITE"].state = "DOWN"
+    # The task broker writes what its check of queues skips to the same log.
+    place.task_buffer.mapper.siteSpecList["SYNTH_GAMMA"].status = "offline"
     assert run(place, inputs(851)) == Interaction.SC_SUCCEEDED
     assert nuclei(place) == {851: "NUC"}
     record = wait_for(lambda: place.standin.comparisons)[0]
     assert (record["subject"], record["in_charge"]) == ("851/nucleus", "other")
     assert [it["queue"] for it in record["yardmaster"]["queues"]] == ["BETA_SITE"]
     assert [it["queue"] for it in record["other"]["queues"]] == ["NUC"]
-    fate = record["other"]["fates"][0]
+    [fate] = record["other"]["fates"]
     assert (fate["queue"], fate["filter"]) == ("BETA_SITE", "status")
     outcome = wait_for(lambda: place.standin.outcomes)[0]
     assert outcome["kind"] == "refused"

@@ -4,6 +4,7 @@ subject, whichever JEDI process asked.
 No Kafka here: `Connection` puts in what it reads. Everything is bounded; the oldest is forgotten.
 """
 
+import datetime
 import threading
 import time
 from collections import OrderedDict
@@ -20,12 +21,49 @@ SUBJECTS_MAX = 20_000
 ABANDONED_MAX = 20_000
 
 
+def millis(moment: Any) -> int:
+    """A time of a record, as ms since 1970."""
+    if isinstance(moment, datetime.datetime):
+        return round(moment.timestamp() * 1000)
+    return int(moment)
+
+
 @dataclass(frozen=True)
 class End:
     """How a reservation that nobody uses ends: the kind of `outcome`, and why."""
 
     kind: str
     reason: str
+
+
+KEPT = (
+    "id",
+    "subject",
+    "attempt",
+    "ordinal",
+    "outcome",
+    "policy",
+    "now",
+    "until",
+    "reason",
+    "dry_run",
+    "arrived",
+)
+"""What is kept of the decision on a subject: enough to carry it out or to wait for a later one."""
+
+KEPT_OF_RANKED = ["queue", "unified", "weight", "jobs", "platform"]
+
+DECIDING = ["policy", "chunk", "ram_count_mb", "core_count", "nucleus", "site", "resource_type"]
+DECIDING_OPTIONS = ["included_sites", "excluded_sites", "chunk_site"]
+
+
+def facts_of(request: Record) -> str:
+    """The facts of a request by which queues are chosen and that a chunk cannot change: a decision
+    on other facts is none on it. As text, so that those of two requests can be compared, one of
+    which was read from Kafka."""
+    options = request.get("options") or {}
+    facts = [str(request.get(name) or "") for name in DECIDING]
+    return repr(facts + [str(options.get(name) or "") for name in DECIDING_OPTIONS])
 
 
 @dataclass
@@ -36,9 +74,13 @@ class Standing:
     """The highest that was asked or answered."""
     revision: int = 0
     """The highest that was published of this attempt."""
+    asked_at: int | None = None
+    """When this attempt first asked; ms since 1970."""
+    facts: str = ""
+    """Those of the newest request of this attempt; see `facts_of`."""
     is_ended: bool = False
     decision: Record | None = None
-    """The newest of this attempt, without its fates."""
+    """The newest of this attempt, as far as it is needed later."""
     taken: bytes | None = None
     """The id of a decision that a JEDI process has taken after a deferral."""
 
@@ -115,7 +157,7 @@ class Answers:
             before = standing.decision
             is_newer = before is None or before["ordinal"] < decision["ordinal"]
             if standing.attempt == decision["attempt"] and is_newer:
-                standing.decision = {**decision, "fates": []}
+                standing.decision = _kept(decision)
             if key not in self._abandoned or not reserves(decision):
                 return None
             return self._abandoned.pop(key)
@@ -128,9 +170,13 @@ class Answers:
             if request["attempt"] < standing.attempt:
                 return
             _advance(standing, request["attempt"])
+            asked_at = millis(request["asked_at"])
+            standing.asked_at = min(asked_at, standing.asked_at or asked_at)
             if request["revision"] >= standing.revision:
                 standing.revision = request["revision"]
                 standing.is_ended = request["phase"] == "ended"
+                if not standing.is_ended:
+                    standing.facts = facts_of(request)
             standing.taken = taken or standing.taken
 
     def standing(self, subject: str) -> Standing | None:
@@ -155,6 +201,23 @@ class Answers:
         while len(self._subjects) > SUBJECTS_MAX:
             self._subjects.popitem(last=False)
         return standing
+
+
+def _kept(decision: Record) -> Record:
+    """A decision without what is large: figures, fates, and the queues of a first answer, which is
+    carried out, or given up, by the process that asked."""
+    ranked = decision["ranked"] if decision["ordinal"] > 1 else []
+    return {
+        **{name: value for name, value in decision.items() if name in KEPT},
+        "ranked": [
+            {**{name: value for name, value in it.items() if name in KEPT_OF_RANKED}, "factors": []}
+            for it in ranked
+        ],
+        "counts": decision["counts"] if decision["outcome"] == "defer" else [],
+        "factor_names": [],
+        "fates": [],
+        "notes": [],
+    }
 
 
 def _advance(standing: Standing, attempt: int) -> None:

@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from yardmaster_jedi.answers import End, NotDeliveredError, Standing, reserves
+from yardmaster_jedi.answers import End, NotDeliveredError, Standing, facts_of, reserves
 from yardmaster_jedi.codec import Record
 from yardmaster_jedi.config import Config
 from yardmaster_jedi.connection import Connection, now_millis
@@ -24,6 +24,8 @@ class Question:
     request: Record
     asked: float = field(default_factory=time.monotonic)
     decision: Record | None = None
+    is_resumed: bool = False
+    """Whether the decision was known before: it says nothing of whether Yardmaster lives."""
 
     def publish(self) -> None:
         """Asks, as a new attempt."""
@@ -53,7 +55,15 @@ class Question:
 
     def give_up(self, end: End) -> None:
         """JEDI does otherwise: what the decision reserves is given up, and a request without a
-        final decision is taken back."""
+        final decision is taken back. A failure is logged: PanDA's own broker decides all the
+        same."""
+        try:
+            self._give_up(end)
+        except Exception as error:
+            what = f"{self.request['subject']}:{self.request['attempt']}"
+            logger.error("%s is not given up: %s: %s", what, type(error).__name__, error)
+
+    def _give_up(self, end: End) -> None:
         if self.decision is None or self.decision["outcome"] == "defer":
             self.connection.abandon(self.request, end)
             return
@@ -62,14 +72,51 @@ class Question:
             self.connection.settle(self.decision, end)
 
 
-def ask(connection: Connection, request: Record, config: Config, afresh: bool = False) -> Question:
-    """Asks; goes on with an earlier asking about the subject unless `afresh`."""
+def ask(
+    connection: Connection, task: Any, request: Record, config: Config, afresh: bool = False
+) -> Question:
+    """Asks about a task or a chunk of it; goes on with an earlier asking about the subject unless
+    `afresh` or the facts are others."""
     age_max_s = config.timeouts.assignment_age_max_s
     question = None if afresh else resume(connection, request, age_max_s)
     if question is None:
+        release(connection, task, request["subject"], "asked again with other facts")
         question = Question(connection, request)
         question.publish()
     return question
+
+
+def release(connection: Connection, task: Any, subject: str, why: str) -> None:
+    """Gives up what an earlier asking about a subject left: a deferral whose later assignment
+    would hold room that nobody uses, or such an assignment. Does not wait for Kafka; a failure is
+    logged."""
+    try:
+        _release(connection, str(task.jediTaskID), subject, End("refused", why))
+    except Exception as error:
+        logger.error("%s is not given up: %s: %s", subject, type(error).__name__, error)
+
+
+def _release(connection: Connection, task: str, subject: str, end: End) -> None:
+    standing = connection.answers.standing(subject)
+    if standing is None or standing.is_ended or standing.decision is None:
+        return
+    if standing.decision["outcome"] == "defer":
+        now = now_millis()
+        request = {
+            "subject": subject,
+            "attempt": standing.attempt,
+            "revision": standing.revision,
+            "task": task,
+            "domain": connection.config.domain,
+            "policy": standing.decision["policy"],
+            "asked_at": standing.asked_at or now,
+            "changed_at": now,
+        }
+        connection.abandon(request, end)
+        return
+    decision = connection.answers.take(subject, is_untaken)
+    if decision is not None:
+        connection.settle(decision, end)
 
 
 def next_attempt(standing: Standing | None) -> int:
@@ -82,30 +129,39 @@ def next_attempt(standing: Standing | None) -> int:
 
 
 def resume(connection: Connection, request: Record, age_max_s: float) -> Question | None:
-    """What an earlier asking about the subject came to, if it was deferred and is open, or was
-    assigned since: then no new attempt is made. Its decision is the assignment, taken for this
-    process alone, or the deferral."""
-    subject, policy = request["subject"], request["policy"]
+    """What an earlier asking about the subject with the same facts came to, if it was deferred
+    and is open, or was assigned since: then no new attempt is made. Its decision is the
+    assignment, taken for this process alone, or the deferral."""
+    subject, policy, facts = request["subject"], request["policy"], facts_of(request)
     age_max_ms = age_max_s * 1000
 
     def is_to_take(standing: Standing) -> bool:
-        return is_later_assignment(standing, policy, now_millis(), age_max_ms)
+        is_same = standing.facts == facts
+        return is_same and is_later_assignment(standing, policy, now_millis(), age_max_ms)
 
     decision = connection.answers.take(subject, is_to_take)
     standing = connection.answers.standing(subject)
-    if standing is None:
+    if standing is None or standing.facts != facts:
         return None
     if decision is None and is_deferred(standing, policy, now_millis()):
         decision = standing.decision
     if decision is None:
         return None
     request["attempt"], request["revision"] = decision["attempt"], standing.revision + 1
+    # Its place among those that wait is that of its first asking.
+    request["asked_at"] = standing.asked_at or request["asked_at"]
     is_taken = decision["outcome"] == "assign"
-    connection.refresh(request, decision["id"] if is_taken else None)
-    return Question(connection, request, decision=decision)
+    question = Question(connection, request, decision=decision, is_resumed=True)
+    try:
+        connection.refresh(request, decision["id"] if is_taken else None)
+    except Exception:
+        if is_taken:
+            question.give_up(End("failed", "it could not be published that JEDI takes it"))
+        raise
+    return question
 
 
-def is_later_assignment(standing: Standing, policy: str, now_ms: int, age_max_ms: float) -> bool:
+def is_untaken(standing: Standing) -> bool:
     """Whether an assignment came after a deferral, and no process has taken it. A first answer
     (ordinal 1) is always taken, or given up, by the process that asked."""
     decision = standing.decision
@@ -113,9 +169,18 @@ def is_later_assignment(standing: Standing, policy: str, now_ms: int, age_max_ms
         decision is not None
         and not standing.is_ended
         and reserves(decision)
-        and decision["policy"] == policy
         and decision["ordinal"] > 1
         and decision["id"] != standing.taken
+    )
+
+
+def is_later_assignment(standing: Standing, policy: str, now_ms: int, age_max_ms: float) -> bool:
+    """Whether a later assignment may be carried out."""
+    decision = standing.decision
+    return (
+        decision is not None
+        and is_untaken(standing)
+        and decision["policy"] == policy
         and now_ms - decision["now"] <= age_max_ms
     )
 

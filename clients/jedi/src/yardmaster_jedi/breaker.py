@@ -30,6 +30,11 @@ class CircuitBreaker:
             self._rests_until = self.clock() + self.rest_s
             return True
 
+    def is_open(self) -> bool:
+        """Whether it opened, and no try has succeeded since."""
+        with self._lock:
+            return self._rests_until is not None
+
     def succeeded(self) -> None:
         """An answer came in time."""
         with self._lock:

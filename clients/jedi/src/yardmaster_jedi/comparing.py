@@ -37,9 +37,16 @@ class Comparing:
             for question, _ in pairs:
                 question.give_up(End("refused", self.reason))
             return
-        threading.Thread(
-            target=self._work, args=(pairs,), name="yardmaster-compare", daemon=True
-        ).start()
+        try:
+            threading.Thread(
+                target=self._work, args=(pairs,), name="yardmaster-compare", daemon=True
+            ).start()
+        except RuntimeError as error:
+            # PanDA's broker has decided: that no thread starts is not JEDI's concern.
+            self.process.comparisons.release()
+            logger.error("%d comparisons are left out: %s", len(pairs), error)
+            for question, _ in pairs:
+                question.give_up(End("refused", self.reason))
 
     def _work(self, pairs: Sequence[Pair]) -> None:
         try:
@@ -48,6 +55,8 @@ class Comparing:
                     self._compare(question, other)
                 except Exception as error:
                     logger.error("cannot compare %s: %s", question.request["subject"], error)
+                finally:
+                    question.give_up(End("refused", self.reason))
         finally:
             self.process.comparisons.release()
 
@@ -56,9 +65,8 @@ class Comparing:
             question.wait(question.asked + self.config.timeouts.compare_s)
         if question.decision is None:
             self.process.breaker.failed()
-        else:
+        elif not question.is_resumed:
             self.process.breaker.succeeded()
         ours = yardmaster_answer(question.decision, question.took_ms())
         record = comparison(question.request, self.brokerage, "other", ours, other)
         question.connection.compare(record)
-        question.give_up(End("refused", self.reason))

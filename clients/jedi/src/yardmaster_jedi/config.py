@@ -7,7 +7,7 @@ read, or has an error, means that nothing is asked (mode `off`) until it is mend
 import math
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -122,6 +122,12 @@ def parse(table: Mapping[str, Any], file: str) -> Config:
     return config
 
 
+def _shown(key: str, value: Any) -> str:
+    """A value for a message: nothing of `client`, where passwords are, and no table or list."""
+    is_secret = key.split(".")[0] == "client" or isinstance(value, dict | list)
+    return "..." if is_secret else repr(value)
+
+
 class _Reader:
     """Takes keys out of a table, and complains about what it does not know or cannot use."""
 
@@ -129,7 +135,12 @@ class _Reader:
         self.table, self.file, self.known = table, file, set[str]()
 
     def error(self, key: str, value: Any, remedy: str) -> ConfigError:
-        return ConfigError(f"{self.file}: {key} = {value!r} cannot be used: {remedy}")
+        return ConfigError(f"{self.file}: {key} = {_shown(key, value)} cannot be used: {remedy}")
+
+    def unknown(self, key: str, known: Iterable[str]) -> ConfigError:
+        """Its value is not shown: a secret may stand at a wrong place."""
+        keys = ", ".join(known)
+        return ConfigError(f"{self.file}: {key} is no key that is known: the keys are {keys}")
 
     def text(self, key: str, default: str) -> str:
         self.known.add(key)
@@ -147,9 +158,9 @@ class _Reader:
 
     def fields(self, key: str, defaults: Any) -> Mapping[str, Any]:
         section, known = self.section(key), vars(defaults)
-        for name, value in section.items():
+        for name in section:
             if name not in known:
-                raise self.error(f"{key}.{name}", value, f"the keys are {', '.join(known)}")
+                raise self.unknown(f"{key}.{name}", known)
         return section
 
     def texts(self, key: str, defaults: Any) -> dict[str, str]:
@@ -199,9 +210,9 @@ class _Reader:
     def rule(self, number: int, table: Mapping[str, Any]) -> Rule:
         name = f"rule {number}"
         known = ("brokerage", "gshare", "mode", "canary")
-        for key, value in table.items():
+        for key in table:
             if key not in known:
-                raise self.error(f"{name}: {key}", value, f"the keys are {', '.join(known)}")
+                raise self.unknown(f"{name}: {key}", known)
         brokerage = table.get("brokerage", "*")
         if brokerage not in (*BROKERAGES, "*"):
             remedy = f"it is one of {', '.join(BROKERAGES)}, or * for all"
@@ -223,6 +234,6 @@ class _Reader:
         return float(value)
 
     def refuse_unknown(self) -> None:
-        for key, value in self.table.items():
+        for key in self.table:
             if key not in self.known:
-                raise self.error(key, value, f"the keys are {', '.join(sorted(self.known))}")
+                raise self.unknown(key, sorted(self.known))

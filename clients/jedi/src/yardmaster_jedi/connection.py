@@ -4,17 +4,24 @@ Where reading begins is fixed before the first question is published, so no answ
 Two threads serve it: one reads, one collects what became of published records.
 """
 
-import datetime
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
 
-from yardmaster_jedi.answers import Answers, End, Key
+from yardmaster_jedi.answers import Answers, End, Key, millis
 from yardmaster_jedi.codec import Record, codec
 from yardmaster_jedi.config import Config
 
@@ -37,12 +44,14 @@ class UnavailableError(Exception):
 RETRY_S = 0.1
 """Between two calls of Kafka while a connection is made."""
 
+LOOK_S = 60.0
+"""How often it is looked whether a topic that is read has other partitions."""
 
-def millis(moment: Any) -> int:
-    """A time of a record, as ms since 1970."""
-    if isinstance(moment, datetime.datetime):
-        return round(moment.timestamp() * 1000)
-    return int(moment)
+UNREAD_MAX = 1_000
+"""Schemas of records that could not be read, as they are counted."""
+
+MARK_BYTES = 10
+"""A record begins with the mark of its schema, which has so many bytes."""
 
 
 def now_millis() -> int:
@@ -72,6 +81,10 @@ class Connection:
 
     def __init__(self, config: Config) -> None:
         self.config, self.answers = config, Answers()
+        self.is_broken = False
+        """Whether its producer can publish nothing any more, or not all partitions are read:
+        another is to be made."""
+        self._unread: Counter[tuple[str, bytes]] = Counter()
         until = time.monotonic() + config.timeouts.connect_s
         try:
             self._producer, self._consumer = _clients(config)
@@ -79,7 +92,9 @@ class Connection:
             raise UnavailableError(f"[client] of the configuration: {error}") from error
         self._closed = threading.Event()
         try:
-            self._consumer.assign(self._ends(until))
+            ends = self._ends(until)
+            self._read_partitions = Counter(str(it.topic) for it in ends)
+            self._consumer.assign(ends)
         except Exception:
             self._consumer.close()
             raise
@@ -205,9 +220,13 @@ class Connection:
             if error is not None:
                 failed(str(error))
 
-        self._producer.produce(
-            topic, value, key=key.encode(), headers=headers or [], on_delivery=delivered
-        )
+        try:
+            self._producer.produce(
+                topic, value, key=key.encode(), headers=headers or [], on_delivery=delivered
+            )
+        except KafkaException as error:
+            self.is_broken = self.is_broken or error.args[0].fatal()
+            raise
 
     def _complain(self, what: str) -> Callable[[str], None]:
         return lambda why: logger.error("%s was not published: %s", what, why)
@@ -215,8 +234,23 @@ class Connection:
     # --- the threads ---
 
     def _collect(self) -> None:
+        looked = time.monotonic()
         while not self._closed.is_set():
             self._producer.poll(POLL_S)
+            if not self.is_broken and time.monotonic() - looked > LOOK_S:
+                looked = time.monotonic()
+                self._look()
+
+    def _look(self) -> None:
+        """Reading begins again, with a connection of its own, when partitions were added."""
+        try:
+            for topic, count in self._read_partitions.items():
+                found = len(self._topics(topic, POLL_S).topics[topic].partitions)
+                if found > count:
+                    logger.warning("topic %s has %d partitions, not %d", topic, found, count)
+                    self.is_broken = True
+        except Exception as error:
+            logger.debug("cannot look at partitions: %s", error)
 
     def _read(self) -> None:
         while not self._closed.is_set():
@@ -226,9 +260,20 @@ class Connection:
             try:
                 self._take_in(message, message.value() or b"")
             except Exception as error:
-                at = f"{message.topic()}/{message.partition()}/{message.offset()}"
-                logger.error("%s is left out: %s: %s", at, type(error).__name__, error)
+                self._leave_out(message, error)
         self._consumer.close()
+
+    def _leave_out(self, message: Message, error: Exception) -> None:
+        """Logs the 1st, 10th, 100th ... record of a schema that cannot be read: it may be all."""
+        at = f"{message.topic()}/{message.partition()}/{message.offset()}"
+        if len(self._unread) >= UNREAD_MAX:
+            self._unread.clear()
+        mark = str(message.topic()), bytes(message.value() or b"")[:MARK_BYTES]
+        self._unread[mark] += 1
+        count = self._unread[mark]
+        if str(count).strip("0") == "1":
+            what = f"{type(error).__name__}: {error}"
+            logger.error("%s is left out, %d of this schema so far: %s", at, count, what)
 
     def _take_in(self, message: Message, value: bytes) -> None:
         if message.topic() == self.config.topics.decision:

@@ -28,9 +28,11 @@ class Situation:
 
 def subject_of(task: Any, chunk: Any) -> str:
     """The subject of a request for jobs. JEDI's chunks have no id: a lock on the task lets one
-    process broker one dataset of it at a time."""
+    process broker one dataset of it at a time, and its files are chunks by the memory that they
+    want."""
+    memory = f"/r{int(chunk.ramCount)}" if chunk.ramCount else ""
     merge = "/m" if chunk.isMerging else ""
-    return f"{task.jediTaskID}/{chunk.masterIndexName}{merge}"
+    return f"{task.jediTaskID}/{chunk.masterIndexName}{memory}{merge}"
 
 
 def nucleus_subject_of(task: Any) -> str:

@@ -47,11 +47,15 @@ def job_input(task: Any, chunk: Any, ddm: Any, tapes: "Tapes", looking: Looking)
     for number, dataset in enumerate(chunk.getDatasets()):
         copies = _copies(dataset, ddm, looking)
         datasets.append(_dataset(dataset, ddm, copies, looking))
-        complete = sorted(name for name, copy in copies.items() if _is_complete(copy))
+        is_merging = bool(chunk.isMerging)
+        # What is merged may still be written: PanDA's brokers take any copy then.
+        complete = sorted(name for name, copy in copies.items() if is_merging or _is_complete(copy))
         # PanDA's broker for analysis looks at whole datasets first, and at files only for queues
         # without a complete copy.
         by_copy = looking.brokerage == "analysis" and bool(complete)
-        if by_copy or looking.complete_only(dataset, task):
+        # Files of these are not looked up one by one in any case.
+        is_whole = is_merging or dataset.isManyTime()
+        if by_copy or is_whole or looking.complete_only(dataset, task):
             places = dict.fromkeys((spec.lfn for spec in dataset.Files), complete)
         else:
             places = _places(dataset, ddm)

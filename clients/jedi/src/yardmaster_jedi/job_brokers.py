@@ -62,8 +62,6 @@ class YardmasterJobBroker(JobBrokerBase):  # type: ignore[misc]
         here = process.current()
         config = here.config()
         mode = mode_of(config.rules, self.BROKERAGE, taskSpec.gshare or "", taskSpec.jediTaskID)
-        if mode == "off":
-            return self._own_broker(self.ddmIF).doBrokerage(*called)
         ddm = RememberingDdm(self.ddmIF)
         session = JobSession(
             process=here,
@@ -78,6 +76,10 @@ class YardmasterJobBroker(JobBrokerBase):  # type: ignore[misc]
             own=lambda: self._own_broker(ddm).doBrokerage(*called),
             own_module=self.OWN,
         )
+        if mode == "off":
+            # A chunk that was led before may have left a request.
+            session.release("mode off: PanDA's own broker decided")
+            return self._own_broker(self.ddmIF).doBrokerage(*called)
         return session.lead() if mode == "lead" else session.shadow()
 
     def _own_broker(self, ddm: Any) -> Any:

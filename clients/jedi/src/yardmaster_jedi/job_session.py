@@ -10,12 +10,12 @@ from pandajedi.jedicore import Interaction
 
 from yardmaster_jedi import comparison
 from yardmaster_jedi.answers import End
-from yardmaster_jedi.asking import Question, ask
+from yardmaster_jedi.asking import Question, ask, release
 from yardmaster_jedi.codec import Record
 from yardmaster_jedi.comparing import Comparing
 from yardmaster_jedi.config import Config
 from yardmaster_jedi.connection import UnavailableError
-from yardmaster_jedi.facts import Situation, job_request
+from yardmaster_jedi.facts import Situation, job_request, subject_of
 from yardmaster_jedi.fill import Chunk, clear, fill
 from yardmaster_jedi.inputs import IO_INTENSITY_CUTOFF, Looking
 from yardmaster_jedi.observed import job_answer, watching
@@ -47,6 +47,7 @@ class JobSession:
         """Yardmaster decides; PanDA's own broker if it does not in time, or on any failure."""
         question = self._question()
         if question is None:
+            self.release("Yardmaster could not be asked: PanDA's own broker decided")
             return self.own()
         until = time.monotonic() + self.config.timeouts.answer_s
         decision = question.decision or question.wait(until)
@@ -55,10 +56,16 @@ class JobSession:
             self._log(logging.ERROR, f"no answer within {self.config.timeouts.answer_s} s")
             question.give_up(End("expired", "no answer in time: PanDA's own broker decided"))
             return self.own()
-        self.process.breaker.succeeded()
+        if not question.is_resumed:
+            self.process.breaker.succeeded()
         if decision["dry_run"]:
             self._log(logging.INFO, "the policy is in a dry run: PanDA's own broker decides")
             return self._own_beside(question, "dry run")
+        if decision["outcome"] == "reject":
+            # No policy for JEDI's tasks rejects: the request was not admitted.
+            question.keep()
+            self._log(logging.ERROR, f"not admitted: {decision['reason']}")
+            return self.own()
         return self._carry_out(question, decision)
 
     def shadow(self) -> Result:
@@ -66,14 +73,23 @@ class JobSession:
         question = self._question(afresh=True)
         return self.own() if question is None else self._own_beside(question, "shadow")
 
+    def release(self, why: str) -> None:
+        """PanDA's own broker decides: what an earlier asking about the chunk left is given up, if
+        there is a connection."""
+        connection = self.process.existing_connection()
+        if connection is not None:
+            release(connection, self.task, subject_of(self.task, self.chunk), why)
+
     def _question(self, afresh: bool = False) -> Question | None:
         """A question that was published; None if that cannot be done now."""
         if not self.process.breaker.allows():
             return None
+        # The try of an open breaker must be a question to which an answer has to come.
+        afresh = afresh or self.process.breaker.is_open()
         began = time.monotonic()
         try:
             connection = self.process.connection()
-            question = ask(connection, self._request(), self.config, afresh)
+            question = ask(connection, self.task, self._request(), self.config, afresh)
         except UnavailableError as error:
             rest = self.config.breaker.rest_s
             self._log(logging.ERROR, f"{error}; PanDA's own brokers decide for {rest} s")
@@ -108,10 +124,8 @@ class JobSession:
             why = f"yardmaster: {decision['outcome']} {comparison.reason_of(decision)}".rstrip()
             self._log(logging.INFO, why)
             self.task.setErrDiag(why)
-            is_deferred = decision["outcome"] == "defer"
             # SC_WAITING leaves the time since when the task makes no progress alone.
-            status = Interaction.SC_WAITING if is_deferred else Interaction.SC_FAILED
-            return status, self.chunk
+            return Interaction.SC_WAITING, self.chunk
         try:
             fill(self._fillable(question.request), decision)
         except Exception as error:
@@ -150,15 +164,22 @@ class JobSession:
         """PanDA's own broker decides; both answers are compared when Yardmaster's is there."""
         began = time.monotonic()
         try:
-            with watching(self.own_module, self.task) as skips:
+            with watching(self.own_module, self.task, "site") as skips:
                 status, chunk = self.own()
         except BaseException:
             question.give_up(End("refused", reason))
             raise
         took_ms = round((time.monotonic() - began) * 1000)
+        comparing = Comparing(self.process, self.config, self.brokerage, reason)
         error = self.task.errorDialog or ""
-        other = job_answer(status, chunk or self.chunk, error, skips, took_ms)
-        Comparing(self.process, self.config, self.brokerage, reason).start([(question, other)])
+        try:
+            other = job_answer(status, chunk or self.chunk, error, skips, took_ms)
+        except Exception as fault:
+            # The chunk is filled: whatever fails here is not JEDI's concern.
+            self._log(logging.ERROR, f"cannot compare: {type(fault).__name__}: {fault}")
+            question.give_up(End("refused", reason))
+            return status, chunk
+        comparing.start([(question, other)])
         return status, chunk
 
     def _log(self, level: int, text: str) -> None:

@@ -14,15 +14,20 @@ from yardmaster_jedi.codec import Record
 FATES_MAX = 200
 REASON_LENGTH_MAX = 200
 
-_SKIPPED = re.compile(r"skip (?:site|nucleus)=(\S+)\s+(.*?)\s*criteria=-(\S+)")
+_SKIPPED = {
+    kind: re.compile(rf"skip {kind}=(\S+)\s+(.*?)\s*criteria=-(\S+)")
+    for kind in ("site", "nucleus")
+}
 
 
 class Skips(logging.Handler):
     """Collects "skip site=... criteria=-..." of one task from the log of PanDA's brokers, the only
-    place where they give their reasons."""
+    place where they give their reasons. The task broker writes there what its check of queues
+    skips too: `kind` is `nucleus` or `site`."""
 
-    def __init__(self, task: Any) -> None:
+    def __init__(self, task: Any, kind: str) -> None:
         super().__init__(logging.INFO)
+        self.skipped = _SKIPPED[kind]
         self.mark = re.compile(rf"jediTaskID={task.jediTaskID}\b")
         self.fates: dict[str, Record] = {}
         self._taking = threading.Lock()
@@ -30,7 +35,7 @@ class Skips(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Takes in one line of the log."""
         text = record.getMessage()
-        if not self.mark.search(text) or (found := _SKIPPED.search(text)) is None:
+        if not self.mark.search(text) or (found := self.skipped.search(text)) is None:
             return
         queue, reason, filter_ = found.groups()
         with self._taking:
@@ -40,9 +45,10 @@ class Skips(logging.Handler):
 
 
 @contextmanager
-def watching(module: Any, task: Any) -> Iterator[Skips]:
-    """Collects what a broker of PanDA's, in this module, skips for this task meanwhile."""
-    skips = Skips(task)
+def watching(module: Any, task: Any, kind: str) -> Iterator[Skips]:
+    """Collects which sites or nuclei, by `kind`, a broker of PanDA's, in this module, skips for
+    this task meanwhile."""
+    skips = Skips(task, kind)
     log: logging.Logger = module.logger
     log.addHandler(skips)
     try:

@@ -74,7 +74,8 @@ class Process:
         with self._connecting:
             connection = self._connection
             if connection is not None:
-                if connection.config.connection_key() == config.connection_key():
+                is_same = connection.config.connection_key() == config.connection_key()
+                if is_same and not connection.is_broken:
                     return connection
                 # Threads that use it still get no answers: it is closed, and they fall back.
                 threading.Thread(target=connection.close, daemon=True).start()
@@ -83,11 +84,22 @@ class Process:
                 raise UnavailableError("Kafka could not be reached a moment ago")
             try:
                 self._connection = Connection(config)
-            except UnavailableError:
+            except Exception as error:
                 self._failed_at = time.monotonic()
                 self._breaker.failed(at_once=True)
-                raise
+                if isinstance(error, UnavailableError):
+                    raise
+                raise UnavailableError(f"{type(error).__name__}: {error}") from error
             return self._connection
+
+    def existing_connection(self) -> Connection | None:
+        """The connection, if there is one and nobody makes one now."""
+        if not self._connecting.acquire(blocking=False):
+            return None
+        try:
+            return self._connection
+        finally:
+            self._connecting.release()
 
 
 _process: Process | None = None

@@ -6,10 +6,13 @@ from pandajedi.jedibrokerage.AtlasProdTaskBroker import AtlasProdTaskBroker
 from pandajedi.jedibrokerage.TaskBrokerBase import TaskBrokerBase
 
 from yardmaster_jedi import process
+from yardmaster_jedi.asking import release
 from yardmaster_jedi.config import Config
 from yardmaster_jedi.ddm import RememberingDdm
+from yardmaster_jedi.facts import nucleus_subject_of
 from yardmaster_jedi.job_brokers import log_like_panda
 from yardmaster_jedi.modes import mode_of
+from yardmaster_jedi.process import Process
 from yardmaster_jedi.task_session import NucleusRecorder, NucleusTask, TaskSession
 
 InputList = list[tuple[int, list[tuple[Any, Any, Any]]]]
@@ -55,6 +58,7 @@ class YardmasterProdTaskBroker(TaskBrokerBase):  # type: ignore[misc]
         further = (vo, prodSourceLabel, workQueue, resource_name)
         site_mapper = self.taskBufferIF.get_site_mapper()
         tasks = _tasks_to_ask_for(inputList, config, site_mapper)
+        _release_others(inputList, {it.task.jediTaskID for it in tasks}, here)
         if not tasks:
             own = AtlasProdTaskBroker(self.taskBufferIF, self.ddmIF)
             return own.doBrokerage(inputList, *further)
@@ -76,6 +80,18 @@ class YardmasterProdTaskBroker(TaskBrokerBase):  # type: ignore[misc]
         )
         asked = {it.task.jediTaskID for it in tasks}
         return session.run(tasks, {task for task, _ in inputList if task not in asked})
+
+
+def _release_others(input_list: InputList, asked: set[int], here: Process) -> None:
+    """Tasks that were led before may have left requests: they are given up."""
+    connection = here.existing_connection()
+    if connection is None:
+        return
+    for _, inputs in input_list:
+        for task, _, _ in inputs:
+            if task.jediTaskID not in asked:
+                subject = nucleus_subject_of(task)
+                release(connection, task, subject, "PanDA's own broker decided")
 
 
 def _tasks_to_ask_for(input_list: InputList, config: Config, site_mapper: Any) -> list[NucleusTask]:

@@ -13,12 +13,12 @@ from pandajedi.jedicore import Interaction
 from pandajedi.jedirefine import RefinerUtils
 
 from yardmaster_jedi.answers import End
-from yardmaster_jedi.asking import Question, ask
+from yardmaster_jedi.asking import Question, ask, release
 from yardmaster_jedi.comparing import Comparing
 from yardmaster_jedi.comparison import reason_of
 from yardmaster_jedi.config import Config
-from yardmaster_jedi.connection import Connection, UnavailableError
-from yardmaster_jedi.facts import Situation, nucleus_request
+from yardmaster_jedi.connection import Connection
+from yardmaster_jedi.facts import Situation, nucleus_request, nucleus_subject_of
 from yardmaster_jedi.observed import nucleus_answer, watching
 from yardmaster_jedi.process import Process
 
@@ -73,10 +73,20 @@ class TaskSession:
         status."""
         self._ask(tasks)
         left = {it.task.jediTaskID for it in tasks if not self._try(it)}
+        for it in tasks:
+            if it.question is None and it.task.jediTaskID in left:
+                self.release(it.task)
         beside = [it for it in tasks if it.task.jediTaskID in left and it.question is not None]
         if not left | others:
             return Interaction.SC_SUCCEEDED
         return self._own_beside(beside, left | others)
+
+    def release(self, task: Any) -> None:
+        """PanDA's own broker decides: what an earlier asking about the task left is given up, if
+        there is a connection."""
+        connection = self.process.existing_connection()
+        if connection is not None:
+            release(connection, task, nucleus_subject_of(task), "PanDA's own broker decided")
 
     # --- asking ---
 
@@ -86,20 +96,22 @@ class TaskSession:
             return
         try:
             connection = self.process.connection()
-        except UnavailableError as error:
+        except Exception as error:
             logger.error("%s; PanDA's own brokers decide", error)
             return
+        # The try of an open breaker must be a question to which an answer has to come.
+        afresh = self.process.breaker.is_open()
         with ThreadPoolExecutor(GATHERING_THREADS) as threads:
-            list(threads.map(lambda it: self._ask_for(connection, it), tasks))
+            list(threads.map(lambda it: self._ask_for(connection, it, afresh), tasks))
         led = [it.question for it in tasks if it.is_led and it.question is not None]
         until = time.monotonic() + self.config.timeouts.nucleus_answer_s
-        answers = [question.decision or question.wait(until) for question in led]
+        answers = [question.wait(until) for question in led if not question.is_resumed]
         if any(answers):
             self.process.breaker.succeeded()
         elif answers:
             self.process.breaker.failed()
 
-    def _ask_for(self, connection: Connection, it: NucleusTask) -> None:
+    def _ask_for(self, connection: Connection, it: NucleusTask, afresh: bool) -> None:
         try:
             task_id = it.task.jediTaskID
             params = RefinerUtils.decodeJSON(self.task_buffer.getTaskParamsWithID_JEDI(task_id))
@@ -110,7 +122,8 @@ class TaskSession:
                 self.config.domain, policy, "nucleus", self.task_buffer, self.ddm, self.site_mapper
             )
             request = nucleus_request(it.task, it.chunk, params, it.outputs, at)
-            it.question = ask(connection, request, self.config, afresh=not it.is_led)
+            afresh = afresh or not it.is_led
+            it.question = ask(connection, it.task, request, self.config, afresh)
         except Exception as error:
             self._log(it, logging.ERROR, f"cannot ask: {type(error).__name__}: {error}")
 
@@ -141,6 +154,12 @@ class TaskSession:
             return False
         if decision["dry_run"]:
             self._log(it, logging.INFO, "the policy is in a dry run: PanDA's own broker decides")
+            return False
+        if decision["outcome"] == "reject":
+            # No policy for JEDI's tasks rejects: the request was not admitted.
+            self._log(it, logging.ERROR, f"not admitted: {decision['reason']}")
+            it.question.keep()
+            it.question = None
             return False
         if decision["outcome"] != "assign":
             it.question.keep()
@@ -179,7 +198,8 @@ class TaskSession:
         """PanDA's own broker decides for what is left; its answers are compared with ours."""
         began = time.monotonic()
         with ExitStack() as stack:
-            skips = [stack.enter_context(watching(AtlasProdTaskBroker, it.task)) for it in beside]
+            watched = [watching(AtlasProdTaskBroker, it.task, "nucleus") for it in beside]
+            skips = [stack.enter_context(it) for it in watched]
             try:
                 status = self.own(left)
             except BaseException:
@@ -191,7 +211,7 @@ class TaskSession:
         pairs = []
         for it, skipped in zip(beside, skips, strict=True):
             nucleus = self.recorder.nuclei.get(it.task.jediTaskID)
-            other = nucleus_answer(nucleus, it.task.errorDialog or "", skipped, took_ms)
+            other = nucleus_answer(nucleus, str(it.task.errorDialog or ""), skipped, took_ms)
             if it.question is not None:
                 pairs.append((it.question, other))
         Comparing(self.process, self.config, "nucleus", "shadow").start(pairs)
