@@ -20,7 +20,7 @@ def request(attempt: int = 5, **more: Any) -> dict[str, Any]:
 
 
 def made(attempt: int, outcome: str, ordinal: int = 1, **more: Any) -> dict[str, Any]:
-    fresh = {"dry_run": False, "fates": [], "ranked": [ranked("A", 1)]}
+    fresh = {"dry_run": False, "fates": [], "counts": [], "ranked": [ranked("A", 1)]}
     return decision(request(attempt), outcome, ordinal, **{**fresh, **more})
 
 
