@@ -115,6 +115,9 @@ def test_panda_decides_and_what_was_deferred_is_given_up(
         ended = wait_for(lambda: place.standin.requests[1:])[0]
         assert (ended["phase"], ended["attempt"]) == ("ended", deferred["attempt"])
         assert (ended["subject"], ended["task"]) == (deferred["subject"], "401")
+        # Intake takes the facts of the task's jobs from its newest record.
+        for name in ("policy", "user", "gshare", "resource_type", "core_count", "nucleus"):
+            assert ended[name] == deferred[name], name
         # It was assigned meanwhile.
         late = decision(deferred, "assign", 2, ranked=[ranked("SYNTH_ALPHA", 20)])
         place.standin.publish(late)

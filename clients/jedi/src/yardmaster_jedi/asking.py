@@ -9,6 +9,7 @@ from yardmaster_jedi.answers import End, NotDeliveredError, Standing, facts_of, 
 from yardmaster_jedi.codec import Record
 from yardmaster_jedi.config import Config
 from yardmaster_jedi.connection import Connection, now_millis
+from yardmaster_jedi.facts import MERGE, task_facts
 
 logger = logging.getLogger("yardmaster_jedi")
 
@@ -91,22 +92,25 @@ def release(connection: Connection, task: Any, subject: str, why: str) -> None:
     would hold room that nobody uses, or such an assignment. Does not wait for Kafka; a failure is
     logged."""
     try:
-        _release(connection, str(task.jediTaskID), subject, End("refused", why))
+        _release(connection, task, subject, End("refused", why))
     except Exception as error:
         logger.error("%s is not given up: %s: %s", subject, type(error).__name__, error)
 
 
-def _release(connection: Connection, task: str, subject: str, end: End) -> None:
+def _release(connection: Connection, task: Any, subject: str, end: End) -> None:
     standing = connection.answers.standing(subject)
     if standing is None or standing.is_ended or standing.decision is None:
         return
     if standing.decision["outcome"] == "defer":
         now = now_millis()
+        # Intake takes the facts of a task's jobs from its newest record.
         request = {
+            **task_facts(task),
+            "nucleus": task.nucleus or "",
+            "chunk": "merge" if subject.endswith(MERGE) else "normal",
             "subject": subject,
             "attempt": standing.attempt,
             "revision": standing.revision,
-            "task": task,
             "domain": connection.config.domain,
             "policy": standing.decision["policy"],
             "asked_at": standing.asked_at or now,

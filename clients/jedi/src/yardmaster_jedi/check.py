@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="yardmaster-jedi-check",
         description="Reads a configuration of yardmaster-jedi, connects to Kafka, and prints what "
         "becomes of the tasks of each brokerage and share. Exit code 0: all is well; 1: Kafka or a "
-        "topic is not there; 2: the configuration has an error. Nothing is written, so rights to write "
+        "topic is not there; 2: the configuration has an error. Nothing is written: rights to write "
         "are not looked at.",
     )
     default = f"{configuration.FILE_VARIABLE} or {configuration.DEFAULT_FILE}"

@@ -14,6 +14,10 @@ SCOUTS_MAX = 10
 """Jobs that a task's scouts are."""
 
 
+MERGE = "/m"
+"""How the subjects of merge chunks end."""
+
+
 @dataclass(frozen=True)
 class Situation:
     """What a request is made in: domain, policy, and the interfaces of this brokerage."""
@@ -31,7 +35,7 @@ def subject_of(task: Any, chunk: Any) -> str:
     process broker one dataset of it at a time, and its files are chunks by the memory that they
     want."""
     memory = f"/r{int(chunk.ramCount)}" if chunk.ramCount else ""
-    merge = "/m" if chunk.isMerging else ""
+    merge = MERGE if chunk.isMerging else ""
     return f"{task.jediTaskID}/{chunk.masterIndexName}{memory}{merge}"
 
 
@@ -97,31 +101,38 @@ def jobs_of(task: Any, chunk: Any) -> int:
     return min(jobs, SCOUTS_MAX) if chunk.useScout() and not chunk.isMerging else jobs
 
 
+def task_facts(task: Any) -> Record:
+    """What a request says of its task's jobs, whatever it asks for."""
+    return {
+        "task": str(task.jediTaskID),
+        "priority": int(task.currentPriority or 0),
+        "label": task.prodSourceLabel or "",
+        "processing_type": task.processingType or "",
+        "working_group": task.workingGroup or "",
+        "user": getattr(task, "origUserName", None) or task.userName or "",
+        "gshare": task.gshare or "",
+        "resource_type": task.resource_type or "",
+        "core_count": _whole(task.coreCount),
+    }
+
+
 def _common(task: Any, chunk: Any, at: Situation) -> Record:
     now = now_millis()
     kind = "merge" if chunk.isMerging else "scout" if chunk.useScout() else "normal"
     per_event = task.outputScaleWithEvents()
     output = float(task.getOutDiskSize())
     return {
-        "task": str(task.jediTaskID),
+        **task_facts(task),
         "domain": at.domain,
         "policy": at.policy,
         "phase": "asking",
         "asked_at": now,
         "changed_at": now,
         "chunk": kind,
-        "priority": int(task.currentPriority or 0),
         "task_priority": int(task.taskPriority or 0),
-        "label": task.prodSourceLabel or "",
-        "processing_type": task.processingType or "",
-        "working_group": task.workingGroup or "",
         "campaign": task.campaign or "",
         "trans_path": task.transPath or "",
-        "user": getattr(task, "origUserName", None) or task.userName or "",
-        "gshare": task.gshare or "",
-        "resource_type": task.resource_type or "",
         "site": task.site or "",
-        "core_count": _whole(task.coreCount),
         "merge_core_count": _whole(task.mergeCoreCount),
         "max_core_count": _whole(task.get_max_core_count()),
         "ram_count_mb": _whole(chunk.getMaxRamCount()),
