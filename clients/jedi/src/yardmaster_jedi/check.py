@@ -23,8 +23,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="yardmaster-jedi-check",
         description="Reads a configuration of yardmaster-jedi, connects to Kafka, and prints what "
         "becomes of the tasks of each brokerage and share. Exit code 0: all is well; 1: Kafka or a "
-        "topic is not there; 2: the configuration has an error. Nothing is written: rights to write "
-        "are not looked at.",
+        "topic is not there; 2: the configuration has an error. Nothing is written: rights "
+        "to write are not looked at.",
     )
     default = f"{configuration.FILE_VARIABLE} or {configuration.DEFAULT_FILE}"
     parser.add_argument("file", nargs="?", type=Path, help=f"the file; without it {default}")
