@@ -251,14 +251,21 @@ impl<J> Jobs<J> {
         self.ended.push_back(number);
     }
 
-    /// Forgets a job if there are more than the limit.
-    pub fn forget(&mut self, most: usize) -> Option<(u64, J)> {
+    /// Forgets a job if there are more than the limit. One that ended, by `is_over`, and was tried
+    /// again is no such.
+    pub fn forget(&mut self, most: usize, is_over: impl Fn(&J) -> bool) -> Option<(u64, J)> {
         if self.met.len() > 2 * self.held.len() + 1_024 {
             let held = &self.held;
             self.met.retain(|number| held.contains_key(number));
         }
         while self.held.len() > most {
-            let next = self.ended.pop_front().or_else(|| self.met.pop_front())?;
+            if let Some(ended) = self.ended.pop_front() {
+                if self.held.get(&ended).is_some_and(&is_over) {
+                    return self.held.remove(&ended).map(|job| (ended, job));
+                }
+                continue;
+            }
+            let next = self.met.pop_front()?;
             if let Some(job) = self.held.remove(&next) {
                 return Some((next, job));
             }

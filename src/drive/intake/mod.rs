@@ -328,7 +328,9 @@ impl Intake {
         if is_over {
             self.jobs.note_end(number);
         }
-        if let Some((gone, job)) = self.jobs.forget(self.limits.intake_jobs_max) {
+        if let Some((gone, job)) =
+            self.jobs.forget(self.limits.intake_jobs_max, |it| it.status.is_ended())
+        {
             // One that is over and complete is forgotten as a matter of course.
             if !job.status.is_ended() || job.waits || job.is_outdated {
                 self.counts.dropped += 1;

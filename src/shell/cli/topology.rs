@@ -5,6 +5,7 @@ use crate::shell::cli::Ended;
 use crate::shell::cli::log_args::LogArgs;
 use crate::shell::cli::{meaning, schemas};
 use crate::shell::kafka::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
+use crate::wire::dialect::change::FactTable;
 use crate::wire::topology::{
     self, Cleanup, Shortfall, Timestamp, TopicSettings, describe, mermaid, shortfalls, why_append,
 };
@@ -107,7 +108,7 @@ fn is_kept(log_args: &LogArgs, topology: &topology::Topology) -> anyhow::Result<
     for name in topology.intake.sources.keys() {
         let found = admin.describe(std::slice::from_ref(name))?;
         let found = found.get(name).and_then(Option::as_ref);
-        for complaint in compare_source(name, found, bootstrap) {
+        for complaint in compare_source(name, found, bootstrap, is_configuration(name)) {
             println!("{name}: {complaint}");
             wrong += 1;
         }
@@ -119,8 +120,19 @@ fn is_kept(log_args: &LogArgs, topology: &topology::Topology) -> anyhow::Result<
     Ok(wrong == 0)
 }
 
+/// Whether a topic that a connector named has rows of one of PanDA's configuration tables, of which
+/// intake reads the last row of each key at each start.
+fn is_configuration(topic: &str) -> bool {
+    topic.rsplit('.').next().is_some_and(|table| FactTable::from_name(table).is_some())
+}
+
 /// What is wrong with a topic that intake reads, each with the command that mends it.
-fn compare_source(name: &str, found: Option<&TopicFound>, bootstrap: &str) -> Vec<String> {
+fn compare_source(
+    name: &str,
+    found: Option<&TopicFound>,
+    bootstrap: &str,
+    is_configuration: bool,
+) -> Vec<String> {
     let Some(found) = found else {
         return vec![format!(
             "is not there, and intake is to read it: correct its name in [[intake.source]], or make \
@@ -136,6 +148,16 @@ fn compare_source(name: &str, found: Option<&TopicFound>, bootstrap: &str) -> Ve
     };
     let mut wrong = Vec::new();
     let cleanup = setting("cleanup.policy");
+    if is_configuration {
+        if cleanup.contains("delete") {
+            wrong.push(format!(
+                "cleanup.policy is {cleanup}: rows of a configuration table that stay as they are \
+                 are removed, and unknown to intake at its next start\n    {}",
+                mend("cleanup.policy=compact")
+            ));
+        }
+        return wrong;
+    }
     if cleanup.contains("compact") {
         wrong.push(format!(
             "cleanup.policy is {cleanup}: messages under one key are removed before intake has read \
@@ -283,7 +305,7 @@ mod tests {
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .into(),
         };
-        let wrong = |found: Option<&TopicFound>| compare_source("jobs", found, "b:1");
+        let wrong = |found: Option<&TopicFound>| compare_source("jobs", found, "b:1", false);
         for right in ["604800000", "-1", "86400000"] {
             assert_eq!(wrong(Some(&found("delete", right))), Vec::<String>::new());
         }
@@ -294,6 +316,12 @@ mod tests {
         assert_eq!(both.len(), 2);
         assert!(both[0].contains("cleanup.policy=delete"), "{both:?}");
         assert!(both[1].contains("retention.ms=604800000"), "{both:?}");
+        // Of PanDA's configuration tables the last rows are wanted.
+        let topics = ["panda-cdc.doma_panda.schedconfig_json", "panda-cdc.doma_panda.jedi_tasks"];
+        assert_eq!(topics.map(is_configuration), [true, false]);
+        let of_rows = |cleanup| compare_source("t", Some(&found(cleanup, "1000")), "b:1", true);
+        assert_eq!(of_rows("compact"), Vec::<String>::new());
+        assert!(of_rows("delete").join("").contains("cleanup.policy=compact"));
     }
 
     #[test]

@@ -14,6 +14,8 @@ const NAP: Duration = Duration::from_millis(20);
 /// Topics are made within so long, even if a broker restarts meanwhile: as long as Kafka's own
 /// tools wait (their `default.api.timeout.ms`).
 const CREATION: Duration = Duration::from_secs(60);
+/// So long a wrong number of replicas may mean that no broker is known to live.
+const FENCED: Duration = Duration::from_secs(15);
 
 /// A topic to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +73,7 @@ impl KafkaAdmin {
     pub fn create(&self, topics: &[NewTopicSpec]) -> Result<Vec<(String, Created)>, LogError> {
         let start = Instant::now();
         loop {
-            match self.request(topics) {
+            match self.request(topics, start.elapsed() < FENCED) {
                 Err(LogError::Unreachable(_)) if start.elapsed() < CREATION => {
                     std::thread::sleep(NAP);
                 }
@@ -80,7 +82,12 @@ impl KafkaAdmin {
         }
     }
 
-    fn request(&self, topics: &[NewTopicSpec]) -> Result<Vec<(String, Created)>, LogError> {
+    /// `is_new`: the first request was sent a short while ago.
+    fn request(
+        &self,
+        topics: &[NewTopicSpec],
+        is_new: bool,
+    ) -> Result<Vec<(String, Created)>, LogError> {
         let asked: Vec<NewTopic<'_>> = topics.iter().map(new_topic).collect();
         let answer = self.runtime.block_on(self.client.create_topics(&asked, &self.options()));
         let mut made = Vec::new();
@@ -90,7 +97,7 @@ impl KafkaAdmin {
                 Err((name, RDKafkaErrorCode::TopicAlreadyExists)) => {
                     made.push((name, Created::Exists));
                 }
-                Err((name, code)) if is_passing(code) => {
+                Err((name, code)) if is_passing(code, is_new) => {
                     return Err(LogError::Unreachable(format!("{name} cannot be made: {code}")));
                 }
                 Err((name, code)) => return Err(refused(&name, code)),
@@ -173,9 +180,13 @@ fn new_topic(spec: &NewTopicSpec) -> NewTopic<'_> {
 
 /// Whether a broker that starts, or gives the control of the cluster to another, says this of a
 /// topic that it will make when it is asked again.
-fn is_passing(code: RDKafkaErrorCode) -> bool {
+fn is_passing(code: RDKafkaErrorCode, is_new: bool) -> bool {
     use RDKafkaErrorCode as Code;
-    [Code::RequestTimedOut, Code::NotController, Code::ThrottlingQuotaExceeded].contains(&code)
+    // Said too while no broker is known to live, as when they are all busy.
+    let is_fenced = code == Code::InvalidReplicationFactor && is_new;
+    is_fenced
+        || [Code::RequestTimedOut, Code::NotController, Code::ThrottlingQuotaExceeded]
+            .contains(&code)
 }
 
 fn unreachable(error: &KafkaError) -> LogError {

@@ -36,8 +36,10 @@ pub struct Tracked {
     pub position: Position,
     /// `modificationtime` of the last row; 0 when not known, as after a restart.
     pub modified_at: Millis,
-    /// Transaction that last inserted its row into a table; 0 when not known.
-    pub inserted_in: u64,
+    /// Place of the newest snapshot that has it, or whose rows a change of it followed; 0 for none.
+    pub seen_in: u64,
+    /// When the last change of its row was committed; 0 when not known, as after a restart.
+    pub committed_at: Millis,
     /// The position is that of a snapshot: changes of transactions that it did not see may be below
     /// it.
     pub is_of_snapshot: bool,
@@ -77,7 +79,8 @@ impl Tracked {
             request: (!record.request.is_empty()).then(|| record.request.into()),
             position,
             modified_at: 0,
-            inserted_in: 0,
+            seen_in: 0,
+            committed_at: 0,
             is_of_snapshot: false,
         }
     }
@@ -102,7 +105,8 @@ impl Tracked {
             request: None,
             position,
             modified_at: row.modified_at,
-            inserted_in: 0,
+            seen_in: 0,
+            committed_at: 0,
             is_of_snapshot: false,
         }
     }

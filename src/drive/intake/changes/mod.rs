@@ -76,6 +76,17 @@ impl Changes {
         self.last
     }
 
+    /// The place of the snapshot that a row of a job shows the job to have survived: its own, or the
+    /// one whose rows it follows in its partition. 0 for none.
+    fn seen_in(&self, index: usize, change: &change::Change<'_>) -> u64 {
+        if change.snapshot != change::Snapshot::No {
+            return change.position;
+        }
+        let partition = self.partitions.get(index).filter(|it| it.snapshot.is_some());
+        let open = partition.and_then(|of| self.snapshots.iter().find(|it| it.topic == of.topic));
+        open.map_or(0, |it| it.position.place())
+    }
+
     /// The database was restored, as a partition shows.
     fn begin_era(&mut self, index: usize, why: &str) {
         let Some(partition) = self.partitions.get_mut(index) else { return };

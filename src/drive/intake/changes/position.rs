@@ -40,6 +40,11 @@ impl Position {
         self.0 >> ERA
     }
 
+    /// The place in the log.
+    pub fn place(self) -> u64 {
+        (self.0 & ((1 << ERA) - 1)) >> 1
+    }
+
     /// The next one.
     pub fn after(self) -> Position {
         Position(self.0.saturating_add(2).min(i64::MAX as u64 & !1))
@@ -62,6 +67,7 @@ mod tests {
         assert!(at(1, 8) > at(1, 7));
         assert_eq!(Position::new(1, 1 << 55), None);
         assert_eq!(at(3, 9).era(), 3);
+        assert_eq!((at(3, 9).place(), at(127, (1 << 55) - 1).place()), (9, (1 << 55) - 1));
         for has_request in [false, true] {
             assert_eq!(Position::of_revision(at(1, 5).revision(has_request)), Some(at(1, 5)));
         }

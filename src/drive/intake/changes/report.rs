@@ -21,11 +21,19 @@ pub struct Report {
     counts: BTreeMap<Of, Count>,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 struct Count {
-    submitted: u32,
-    running: u32,
+    /// By state of the workers and type of their jobs: a row that is sent again counts once.
+    rows: BTreeMap<(Box<str>, Box<str>), u32>,
     at: Millis,
+}
+
+impl Count {
+    /// Workers of a state.
+    fn of(&self, status: &str) -> u32 {
+        let of_status = self.rows.iter().filter(|((of, _), _)| **of == *status);
+        of_status.fold(0, |sum, (_, count)| sum.saturating_add(*count))
+    }
 }
 
 impl Report {
@@ -37,16 +45,16 @@ impl Report {
     /// Takes a row in. Workers in other states than submitted and running are not counted.
     pub fn add(&mut self, row: &WorkerRow<'_>, committed_at: Millis) {
         let count = self.of(&row.key, if row.at > 0 { row.at } else { committed_at });
-        match &*row.key.status {
-            "submitted" => count.submitted = count.submitted.saturating_add(row.count),
-            "running" => count.running = count.running.saturating_add(row.count),
-            _ => {}
+        if matches!(&*row.key.status, "submitted" | "running") {
+            let of = ((&*row.key.status).into(), (&*row.key.job_type).into());
+            count.rows.insert(of, row.count);
         }
     }
 
     /// A row was deleted: if no other follows, there are none.
     pub fn gone(&mut self, key: &WorkerKey<'_>, committed_at: Millis) {
-        self.of(key, committed_at);
+        let of = ((&*key.status).into(), (&*key.job_type).into());
+        self.of(key, committed_at).rows.remove(&of);
     }
 
     /// The stamp is the latest of all.
@@ -61,7 +69,7 @@ impl Report {
     pub fn publish(&mut self, records: &mut Records) {
         for ((queue, harvester, resource_type), count) in std::mem::take(&mut self.counts) {
             let key = format!("{queue}/{harvester}/{resource_type}");
-            let Count { submitted, running, at } = count;
+            let (submitted, running, at) = (count.of("submitted"), count.of("running"), count.at);
             let (queue, harvester, resource_type) = (&*queue, &*harvester, &*resource_type);
             let pilot = Pilot::Workers { queue, harvester, resource_type, submitted, running, at };
             records.push(Topic::Pilot, key.as_bytes(), |out| record::write_pilot(out, &pilot));

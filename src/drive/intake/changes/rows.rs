@@ -1,9 +1,9 @@
 //! What each row becomes.
 
 use super::job::{Order, Tracked};
-use super::partition::{Gone, Turn, transaction};
+use super::partition::{Gone, Turn};
 use super::position::Position;
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, is_in};
 use super::{Changes, Shared};
 use crate::core::cut::Topic;
 use crate::core::event::{Heartbeat, JobState, Pilot, Status};
@@ -12,7 +12,7 @@ use crate::core::unit::Millis;
 use crate::drive::intake::counts::Noted;
 use crate::drive::intake::{Intake, Origin, Records, Taken, decimal, share};
 use crate::wire::dialect::TaskMessage;
-use crate::wire::dialect::change::{Change, JobRow, Op, Row, Snapshot as Read, Table, WorkerKey};
+use crate::wire::dialect::change::{Change, JobRow, Op, Row, Snapshot as Read, WorkerKey};
 use crate::wire::record;
 use std::sync::Arc;
 
@@ -106,7 +106,11 @@ impl Intake {
         partition.era = partition.era.max(changes.era);
         let Some(position) = Position::new(partition.era, change.position) else { return };
         match known {
-            Some(held) if held.position == position => held.count(change.table),
+            // Of the rows of one snapshot some show that the database was restored.
+            Some(held) if held.position.place() == change.position => {
+                held.position = held.position.max(position);
+                held.count(change.table);
+            }
             Some(held) if held.position > position => return,
             known => {
                 let mut new = Snapshot::new(&partition.topic, position, change.committed_at);
@@ -142,7 +146,6 @@ impl Intake {
             self.restored(index, "a row that is newer than its job has an older place in its log");
             position = self.changes.position(index, change);
         }
-        let inserted_in = if change.op == Op::Create { transaction(change) } else { 0 };
         if order.is_none() {
             self.new_job(row, position, change, records);
         } else if order == Some(Order::Repeated) {
@@ -150,10 +153,12 @@ impl Intake {
         } else {
             self.next_row(row, position, change.snapshot != Read::No, records);
         }
-        if inserted_in != 0
-            && let Some(job) = self.changes.jobs.held.get_mut(&row.job)
-        {
-            job.inserted_in = inserted_in;
+        let seen_in = self.changes.seen_in(index, change);
+        if let Some(job) = self.changes.jobs.held.get_mut(&row.job) {
+            job.seen_in = seen_in.max(job.seen_in);
+            if change.snapshot == Read::No {
+                job.committed_at = change.committed_at.max(job.committed_at);
+            }
         }
     }
 
@@ -197,7 +202,7 @@ impl Intake {
             std::cmp::Ordering::Greater => {
                 (job.position, job.is_of_snapshot) = (position, is_of_snapshot);
             }
-            std::cmp::Ordering::Equal => {}
+            std::cmp::Ordering::Equal => job.is_of_snapshot |= is_of_snapshot,
             // The snapshot did not see it.
             std::cmp::Ordering::Less => job.position = job.position.after(),
         }
@@ -230,17 +235,16 @@ impl Intake {
         let position = self.changes.position(index, change);
         let Changes { jobs, partitions, .. } = &mut self.changes;
         let Some(job) = jobs.held.get(&number) else { return };
-        // The archive is cleaned of jobs that ended long ago.
-        if job.status.is_ended() || change.table == Table::JobsArchived {
+        // The archive is cleaned of jobs that ended long ago. A row that is deleted after another
+        // was inserted is the one that the job has left.
+        if job.status.is_ended() || !is_in(job.status, change.table) {
             return;
         }
         if position < job.position {
             self.counts.note(Noted::Repeated, 1);
             return;
         }
-        if job.inserted_in != transaction(change)
-            && let Some(partition) = partitions.get_mut(index)
-        {
+        if let Some(partition) = partitions.get_mut(index) {
             partition.gone.insert(number, Gone { position, at: change.committed_at });
             partition.keep_open(origin.offset);
         }
@@ -302,7 +306,7 @@ impl Intake {
         if is_over {
             jobs.note_end(number);
         }
-        if let Some((_, job)) = jobs.forget(self.limits.intake_jobs_max)
+        if let Some((_, job)) = jobs.forget(self.limits.intake_jobs_max, |it| it.status.is_ended())
             && !job.status.is_ended()
         {
             self.counts.dropped += 1;

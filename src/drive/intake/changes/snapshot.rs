@@ -62,5 +62,10 @@ pub fn table_of(status: Status) -> usize {
     usize::from(status >= Status::Throttled)
 }
 
+/// Whether jobs of a state are in this table.
+pub fn is_in(status: Status, table: Table) -> bool {
+    table == [Table::JobsDefined, Table::JobsActive][table_of(status)]
+}
+
 /// Names of the tables, by the same index.
 pub const TABLES: [&str; 2] = ["jobsdefined4", "jobsactive4"];

@@ -9,8 +9,14 @@ use yardmaster::drive::intake::Noted;
 /// A history of the tables, by numbers that were drawn.
 fn history(draws: &[(u8, u8)]) -> Panda {
     let mut panda = Panda::new();
+    // PanDA gives no number twice: of each of eight the one in use.
+    let mut numbers: Vec<u64> = (1..=8).collect();
     for (kind, job) in draws {
-        let number = u64::from(job % 8) + 1;
+        let at = usize::from(job % 8);
+        if numbers[at] <= panda.newest && !panda.rows.contains_key(&numbers[at]) {
+            numbers[at] = panda.newest.max(8) + 1;
+        }
+        let number = numbers[at];
         let Some(row) = panda.rows.get(&number).cloned() else {
             panda.pending(number);
             continue;
@@ -86,15 +92,12 @@ proptest! {
         run.read_all().settle();
         prop_assert_eq!(run.published.len(), published);
         // What is published is what the tables have; a job that left them is over.
-        for number in 1..=8 {
+        for number in 1..=panda.newest {
             let text = run.job(number);
             match panda.rows.get(&number) {
-                Some(row) if row.attempt == 0 => {
+                Some(row) => {
                     let status = format!("status: {}", row.status);
-                    prop_assert!(
-                        text.to_lowercase().contains(&status) || text.contains("row_gone"),
-                        "{} is not in {}", status, text
-                    );
+                    prop_assert!(text.to_lowercase().contains(&status), "{} is not in {}", status, text);
                 }
                 _ => prop_assert!(
                     text.is_empty() || text.contains("Closed") || text.contains("Finished"),

@@ -1,7 +1,7 @@
 //! Snapshots after a gap.
 
 use super::Run;
-use super::source::{PARTITIONS, Panda};
+use super::source::{Message, PARTITIONS, Panda, partition};
 use yardmaster::core::limits::Limits;
 use yardmaster::drive::intake::Noted;
 
@@ -174,4 +174,69 @@ fn a_change_that_a_snapshot_did_not_see_is_taken_though_it_stands_before_it() {
     run.read_all();
     assert!(run.job(3).contains("status: Holding"), "{}", run.job(3));
     assert_eq!(run.noted(Noted::Restored), 0);
+}
+
+/// JEDI's bulk inserts are written to the log before a snapshot's place and committed after its view.
+#[test]
+fn a_job_that_was_inserted_while_a_snapshot_was_taken_goes_on() {
+    for first in [true, false] {
+        let (mut panda, mut run) = gap();
+        // One in each partition; the last has no row of the snapshot.
+        panda.pending(20);
+        panda.pending(22);
+        let in_flight = panda.take();
+        [20, 22].into_iter().for_each(|job| drop(panda.rows.remove(&job)));
+        panda.begin();
+        panda.snapshot(&BOTH, true);
+        let mut of_snapshot = panda.take();
+        of_snapshot.retain(|it| it.partition != partition(22));
+        let later = |it: &Message| Message { value: committed(it, panda.now + 1), ..it.clone() };
+        let in_flight: Vec<Message> = in_flight.iter().map(later).collect();
+        if first {
+            // The partitions are read in turns: this one before all rows of the snapshot.
+            let (before, after): (Vec<Message>, Vec<Message>) =
+                in_flight.into_iter().partition(|it| it.partition == partition(22));
+            run.append(&before);
+            run.read_all();
+            run.append(&[of_snapshot, after].concat());
+        } else {
+            run.append(&[of_snapshot, in_flight].concat());
+        }
+        run.read_all().settle();
+        for job in [20, 22] {
+            assert!(run.job(job).contains("status: Pending"), "{job}: {}", run.job(job));
+        }
+        assert!(closed(&run).contains(&11), "others that are not in it are over");
+    }
+}
+
+/// The message of a change that was committed at `at`.
+fn committed(message: &Message, at: i64) -> Option<String> {
+    let mut value: serde_json::Value = serde_json::from_str(message.value.as_ref()?).unwrap();
+    value["source"]["ts_ms"] = at.into();
+    Some(value.to_string())
+}
+
+/// A database that was restored, intake started again, and then a snapshot: rows that show the
+/// restore come in the middle of it, and jobs that did not change have older places than before.
+#[test]
+fn a_restore_that_shows_within_a_snapshot_ends_no_job_that_is_in_it() {
+    let mut panda = Panda::new();
+    (1..=9).for_each(|job| panda.run(job));
+    let backup = panda.clone();
+    [7, 8, 9].into_iter().for_each(|job| panda.set(job, "transferring"));
+    let mut run = Run::new(&panda.take());
+    run.read_all().settle();
+    let mut restored = backup;
+    restored.take();
+    restored.now = panda.now + 60_000;
+    restored.lsn = 1_200;
+    restored.is_captured = false;
+    (4..=6).for_each(|job| restored.set(job, "transferring"));
+    restored.is_captured = true;
+    run.restart();
+    restored.snapshot(&BOTH, true);
+    run.append(&restored.take());
+    run.read_all().settle();
+    assert!(closed(&run).is_empty(), "{:?}", closed(&run));
 }

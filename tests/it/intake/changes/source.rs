@@ -39,6 +39,8 @@ pub struct Panda {
     commit: u64,
     pub transaction: u64,
     pub now: i64,
+    /// The highest number that a job had.
+    pub newest: u64,
     /// Whether anybody reads the changes.
     pub is_captured: bool,
     pub messages: Vec<Message>,
@@ -52,6 +54,7 @@ impl Panda {
             commit: 1_000,
             transaction: 500,
             now: T0,
+            newest: 0,
             is_captured: true,
             messages: Vec::new(),
         }
@@ -102,6 +105,7 @@ impl Panda {
     pub fn insert(&mut self, number: u64, job: Job) {
         let row = row(number, &job);
         let table = job.table;
+        self.newest = self.newest.max(number);
         self.rows.insert(number, job);
         self.emit_job("c", number, table, row);
     }
