@@ -43,6 +43,7 @@ KEPT = (
     "ordinal",
     "outcome",
     "policy",
+    "nucleus",
     "now",
     "until",
     "reason",
