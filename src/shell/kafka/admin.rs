@@ -182,7 +182,7 @@ fn new_topic(spec: &NewTopicSpec) -> NewTopic<'_> {
 /// topic that it will make when it is asked again.
 fn is_passing(code: RDKafkaErrorCode, is_new: bool) -> bool {
     use RDKafkaErrorCode as Code;
-    // Said too while no broker is known to live, as when they are all busy.
+    // Also the answer while no broker is known to live, as when all are busy.
     let is_fenced = code == Code::InvalidReplicationFactor && is_new;
     is_fenced
         || [Code::RequestTimedOut, Code::NotController, Code::ThrottlingQuotaExceeded]

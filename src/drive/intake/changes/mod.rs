@@ -76,8 +76,8 @@ impl Changes {
         self.last
     }
 
-    /// The place of the snapshot that a row of a job shows the job to have survived: its own, or the
-    /// one whose rows it follows in its partition. 0 for none.
+    /// The place of the snapshot that a row of a job shows the job to have survived: its own, or
+    /// the one whose rows it follows in its partition. 0 for none.
     fn seen_in(&self, index: usize, change: &change::Change<'_>) -> u64 {
         if change.snapshot != change::Snapshot::No {
             return change.position;
