@@ -273,3 +273,23 @@ impl<J> Jobs<J> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Jobs;
+
+    #[test]
+    fn a_job_that_ended_and_was_tried_again_is_not_forgotten_first() {
+        let mut jobs: Jobs<bool> = Jobs::default();
+        (1..=3).for_each(|number| jobs.meet(number, false));
+        for number in [2, 3] {
+            jobs.held.insert(number, true);
+            jobs.note_end(number);
+        }
+        // Tried again: it lives.
+        jobs.held.insert(2, false);
+        assert_eq!(jobs.forget(2, |is_over| *is_over), Some((3, true)));
+        // None is over: the one that was met first goes.
+        assert_eq!(jobs.forget(1, |is_over| *is_over), Some((1, false)));
+    }
+}

@@ -47,7 +47,8 @@ fn insert(client: &mut Client, table: &str, rows: &Value) {
 
 fn queues() -> Value {
     let queues: Value = serde_json::from_str(CRIC).unwrap();
-    let row = |(name, data): (&String, &Value)| json!({"panda_queue": name, "data": data, "last_update": "2026-01-01 00:00:00"});
+    let seen = "2026-01-01 00:00:00";
+    let row = |(name, data): (&String, &Value)| json!({"panda_queue": name, "data": data, "last_update": seen});
     queues.as_object().unwrap().iter().map(row).collect()
 }
 

@@ -81,7 +81,7 @@ def ask(
     age_max_s = config.timeouts.assignment_age_max_s
     question = None if afresh else resume(connection, request, age_max_s)
     if question is None:
-        release(connection, task, request["subject"], "asked again with other facts")
+        release(connection, task, request["subject"], "asked again")
         question = Question(connection, request)
         question.publish()
     return question

@@ -211,7 +211,7 @@ class TaskSession:
         pairs = []
         for it, skipped in zip(beside, skips, strict=True):
             nucleus = self.recorder.nuclei.get(it.task.jediTaskID)
-            other = nucleus_answer(nucleus, str(it.task.errorDialog or ""), skipped, took_ms)
+            other = nucleus_answer(nucleus, it.task.errorDialog or "", skipped, took_ms)
             if it.question is not None:
                 pairs.append((it.question, other))
         Comparing(self.process, self.config, "nucleus", "shadow").start(pairs)

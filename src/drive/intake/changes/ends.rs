@@ -107,8 +107,8 @@ impl Intake {
         let mut counts = [0; 2];
         for (number, job) in &self.changes.jobs.held {
             // A change below the snapshot's place may have been committed after it was taken.
-            let is_later = job.committed_at.max(job.changed_at) >= snapshot.taken_at;
-            let is_seen = is_later || job.seen_in == snapshot.position.place();
+            let is_later = job.signs.committed_at.max(job.changed_at) >= snapshot.taken_at;
+            let is_seen = is_later || job.signs.snapshot == snapshot.position.place();
             if !job.status.is_ended() && job.position < snapshot.position && !is_seen {
                 let table = table_of(job.status);
                 counts[table] += 1;

@@ -36,13 +36,28 @@ pub struct Tracked {
     pub position: Position,
     /// `modificationtime` of the last row; 0 when not known, as after a restart.
     pub modified_at: Millis,
-    /// Place of the newest snapshot that has it, or whose rows a change of it followed; 0 for none.
-    pub seen_in: u64,
-    /// When the last change of its row was committed; 0 when not known, as after a restart.
-    pub committed_at: Millis,
+    pub signs: Signs,
     /// The position is that of a snapshot: changes of transactions that it did not see may be below
     /// it.
     pub is_of_snapshot: bool,
+}
+
+/// What rows of a job show of whether it survived a snapshot that has no row of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Signs {
+    /// Place of the newest snapshot that has it, or whose rows a change of it followed; 0 for none.
+    pub snapshot: u64,
+    /// When the last change of its row was committed; 0 for rows of snapshots, and when not known,
+    /// as after a restart.
+    pub committed_at: Millis,
+}
+
+impl Signs {
+    /// Takes in those of a further row.
+    pub fn join(&mut self, other: Signs) {
+        self.snapshot = self.snapshot.max(other.snapshot);
+        self.committed_at = self.committed_at.max(other.committed_at);
+    }
 }
 
 /// What a row is to what is known of its job.
@@ -79,8 +94,7 @@ impl Tracked {
             request: (!record.request.is_empty()).then(|| record.request.into()),
             position,
             modified_at: 0,
-            seen_in: 0,
-            committed_at: 0,
+            signs: Signs::default(),
             is_of_snapshot: false,
         }
     }
@@ -105,8 +119,7 @@ impl Tracked {
             request: None,
             position,
             modified_at: row.modified_at,
-            seen_in: 0,
-            committed_at: 0,
+            signs: Signs::default(),
             is_of_snapshot: false,
         }
     }

@@ -23,7 +23,7 @@ use super::jobs::Jobs;
 use super::{Intake, Origin, Records, Taken};
 use crate::core::unit::Millis;
 use crate::wire::dialect::change::{self, FactRow, Message, Row};
-use job::Tracked;
+use job::{Signs, Tracked};
 use partition::Partition;
 use position::Position;
 use snapshot::Snapshot;
@@ -76,15 +76,15 @@ impl Changes {
         self.last
     }
 
-    /// The place of the snapshot that a row of a job shows the job to have survived: its own, or
-    /// the one whose rows it follows in its partition. 0 for none.
-    fn seen_in(&self, index: usize, change: &change::Change<'_>) -> u64 {
+    /// What a row of a job shows of whether the job survived a snapshot.
+    fn signs(&self, index: usize, change: &change::Change<'_>) -> Signs {
         if change.snapshot != change::Snapshot::No {
-            return change.position;
+            return Signs { snapshot: change.position, committed_at: 0 };
         }
         let partition = self.partitions.get(index).filter(|it| it.snapshot.is_some());
         let open = partition.and_then(|of| self.snapshots.iter().find(|it| it.topic == of.topic));
-        open.map_or(0, |it| it.position.place())
+        let snapshot = open.map_or(0, |it| it.position.place());
+        Signs { snapshot, committed_at: change.committed_at }
     }
 
     /// The database was restored, as a partition shows.

@@ -169,7 +169,7 @@ fn place(change: &Change<'_>) -> Option<u64> {
 }
 
 /// The transaction of a change. All rows of a snapshot are of one.
-pub fn transaction(change: &Change<'_>) -> u64 {
+fn transaction(change: &Change<'_>) -> u64 {
     match change.snapshot {
         Snapshot::No => change.transaction.unwrap_or(change.committed_at.unsigned_abs()),
         Snapshot::Yes | Snapshot::Last => change.position,

@@ -1,6 +1,6 @@
 //! What each row becomes.
 
-use super::job::{Order, Tracked};
+use super::job::{Order, Signs, Tracked};
 use super::partition::{Gone, Turn};
 use super::position::Position;
 use super::snapshot::{Snapshot, is_in};
@@ -146,19 +146,16 @@ impl Intake {
             self.restored(index, "a row that is newer than its job has an older place in its log");
             position = self.changes.position(index, change);
         }
+        let signs = self.changes.signs(index, change);
         if order.is_none() {
-            self.new_job(row, position, change, records);
+            self.new_job(row, position, change, signs, records);
         } else if order == Some(Order::Repeated) {
             self.counts.note(Noted::Repeated, 1);
-        } else {
-            self.next_row(row, position, change.snapshot != Read::No, records);
-        }
-        let seen_in = self.changes.seen_in(index, change);
-        if let Some(job) = self.changes.jobs.held.get_mut(&row.job) {
-            job.seen_in = seen_in.max(job.seen_in);
-            if change.snapshot == Read::No {
-                job.committed_at = change.committed_at.max(job.committed_at);
+            if let Some(job) = self.changes.jobs.held.get_mut(&row.job) {
+                job.signs.join(signs);
             }
+        } else {
+            self.next_row(row, position, change, signs, records);
         }
     }
 
@@ -168,13 +165,14 @@ impl Intake {
         row: &JobRow<'_>,
         position: Position,
         change: &Change<'_>,
+        signs: Signs,
         records: &mut Records,
     ) {
         let request = self.give_up(row.job);
         let queue = share(&mut self.queues, &row.queue, self.limits.names_max);
         let facts = self.changes.facts.of(super::Facts::of_row(row));
         let mut job = Tracked::of_row(row, position, queue, facts);
-        job.is_of_snapshot = change.snapshot != Read::No;
+        (job.is_of_snapshot, job.signs) = (change.snapshot != Read::No, signs);
         if let Some((request, before)) = request {
             if before != job.queue {
                 self.places.leave(&request, &before);
@@ -193,11 +191,14 @@ impl Intake {
         &mut self,
         row: &JobRow<'_>,
         position: Position,
-        is_of_snapshot: bool,
+        change: &Change<'_>,
+        signs: Signs,
         records: &mut Records,
     ) {
         let Changes { jobs, facts, .. } = &mut self.changes;
         let Some(job) = jobs.held.get_mut(&row.job) else { return };
+        job.signs.join(signs);
+        let is_of_snapshot = change.snapshot != Read::No;
         match position.cmp(&job.position) {
             std::cmp::Ordering::Greater => {
                 (job.position, job.is_of_snapshot) = (position, is_of_snapshot);
