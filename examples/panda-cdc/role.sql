@@ -1,6 +1,6 @@
 -- The role of the connector, made once for a PostgreSQL by a superuser:
 --
---   psql -v ON_ERROR_STOP=1 -v password="$(cat password)" -f role.sql
+--   { echo '\set password `cat password`'; cat role.sql; } | psql -v ON_ERROR_STOP=1
 --
 -- It may replicate and read what publication.sql grants, and write nothing. pg_hba.conf must let it connect to PanDA's
 -- database (logical replication needs no line for `replication`).

@@ -217,6 +217,25 @@ fn groups_have_a_row_each_and_each_must_reach_the_agreement() {
 }
 
 #[test]
+fn a_share_of_which_nobody_answered_reaches_no_agreement() {
+    let mut log = Compared::new();
+    log.put(&comparison("1/0", assign(&["A"]), assign(&["A"])));
+    let absent = comparison("2/0", answer(AnswerOutcome::Absent), assign(&["A"]));
+    log.put(&Comparison { gshare: "Silent".into(), ..absent });
+    let dir = log.path().to_owned();
+    let least = |code: i32, more: &[&str]| {
+        run(code, &[&["compare", "--dir", &dir, "--min-agreement", "90%"], more].concat()).1
+    };
+    least(0, &[]);
+    let errors = least(1, &["--by", "gshare"]);
+    assert!(errors.contains("Silent: no request has two answers"), "{errors}");
+    // Queues and filters of one side alone are no such.
+    least(0, &["--by", "queue"]);
+    let errors = least(1, &["--by", "queue", "--from", "2031-01-01T00:00:00Z"]);
+    assert!(errors.contains("all: no request has two answers"), "{errors}");
+}
+
+#[test]
 fn what_is_no_comparison_of_the_domain_and_time_is_passed_over() {
     let mut log = Compared::new();
     let first = comparison("1/0", assign(&["A"]), assign(&["A"]));

@@ -114,6 +114,9 @@ fn is_refused_with_its_remedy(dir: &Path, log: &str) {
     let topics = ATLAS.replace("[topics.job-state]", "[topics.job-state]\nname = \"other\"");
     assert_ne!(topics, ATLAS);
     assert!(with(&topics, &[]).contains("[topics]"));
+    let none = ["--to", "2025-10-14T00:00:20Z", "--max-changed", "100%"];
+    let (code, report) = compared(log, "atlas", "atlas", &none);
+    assert_eq!((code, &report["requests"]["compared"]), (Some(1), &Value::from(0)), "{report:#}");
     let late = with(ATLAS, &["--from", "2031-01-01T00:00:00Z"]);
     assert!(late.contains("2031-01-01T00:00:00Z") && late.contains("2025-10-14"), "{late}");
     let share = with(ATLAS, &["--max-changed", "some"]);

@@ -1,5 +1,6 @@
 """PanDA decides, Yardmaster is asked too, and both answers are published."""
 
+import logging
 from typing import Any
 
 from pandajedi.jedicore import Interaction
@@ -7,10 +8,16 @@ from place import Place
 from standin import decision, ranked, wait_for
 from world import chunk_of
 
+from yardmaster_jedi.comparison import first_what_matters
+from yardmaster_jedi.observed import Skips
+
 
 def answer(request: dict[str, Any]) -> list[dict[str, Any]]:
     chosen = ranked("SYNTH_ALPHA", 20, 2.5, factors=[7.0, 3.0])
-    fates = [{"queue": "SYNTH_BETA", "filter": "status", "reason": "offline"}]
+    fates = [
+        {"queue": "SYNTH_BETA", "filter": "status", "reason": "offline"},
+        {"queue": "SYNTH_GAMMA", "filter": "cap", "reason": "", "measured": 3100.0, "limit": 900.0},
+    ]
     names = ["running", "queued"]
     return [decision(request, "assign", ranked=[chosen], fates=fates, factor_names=names)]
 
@@ -29,7 +36,10 @@ def test_both_answers_are_published(place: Place) -> None:
     assert (record["in_charge"], record["queue_type"]) == ("other", "production")
     ours, other = record["yardmaster"], record["other"]
     assert [(it["queue"], it["jobs"]) for it in ours["queues"]] == [("SYNTH_ALPHA", 20)]
-    assert ours["fates"] == [{"queue": "SYNTH_BETA", "filter": "status", "reason": "offline"}]
+    assert ours["fates"] == [
+        {"queue": "SYNTH_BETA", "filter": "status", "reason": "offline"},
+        {"queue": "SYNTH_GAMMA", "filter": "cap", "reason": "3100 for 900"},
+    ]
     assert ours["figures"][0] == {
         "queue": "SYNTH_ALPHA",
         "running": 7,
@@ -108,3 +118,16 @@ def test_only_the_shares_of_a_rule_are_asked_for(place: Place) -> None:
     chunk = chunk_of(331, gshare="Express")
     place.run(chunk)
     assert list(chunk.siteCandidates) == ["SYNTH_ALPHA"]
+
+
+def test_of_many_skipped_queues_those_that_ours_chose_come_first() -> None:
+    """PanDA's brokers write filter by filter: the last queues are those of the late filters."""
+    skips = Skips(chunk_of(399).taskSpec, "site")
+    for number in range(1_000):
+        text = f"<jediTaskID=399>   skip site=QUEUE_{number} due to x criteria=-late"
+        skips.emit(logging.makeLogRecord({"msg": text}))
+    other = {"queues": [], "fates": list(skips.fates.values())}
+    ours = {"queues": [{"queue": "QUEUE_999"}], "fates": []}
+    fates = first_what_matters(other, ours)["fates"]
+    assert len(fates) == 200
+    assert fates[0]["queue"] == "QUEUE_999"

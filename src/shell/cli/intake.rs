@@ -12,6 +12,7 @@ use crate::shell::thread;
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -90,6 +91,13 @@ fn is_for_a_person(error: &LogError) -> bool {
     matches!(error, LogError::Stop(_) | LogError::Fenced(_))
 }
 
+/// What came of work; a panic is an error like others, after which it is begun again with nothing in
+/// memory.
+fn guarded(work: impl FnOnce() -> Result<(), LogError>) -> Result<(), LogError> {
+    let panicked = || LogError::Aborted("it panicked; the log has the place".to_owned());
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(panicked()))
+}
+
 /// Intake beside a `run`: works while that leads. Its errors are reported and it is tried again;
 /// they end nothing, since brokerage goes on with what is known.
 pub(super) struct Beside {
@@ -133,7 +141,7 @@ impl Beside {
                     std::thread::sleep(Duration::from_millis(50));
                     continue;
                 }
-                let lived = live(&conf, &topology, false, &works, &mut |new| {
+                let mut report = |new: IntakeReport| {
                     if !new.is_reading_back {
                         pause.reset();
                         is_down(None);
@@ -144,7 +152,8 @@ impl Beside {
                         new.counts.add(&before.counts);
                     }
                     *sum = Some(new);
-                });
+                };
+                let lived = guarded(|| live(&conf, &topology, false, &works, &mut report));
                 if let Err(error) = lived {
                     is_down(Some(error.to_string()));
                     pause.wait(&error, &works);
@@ -172,5 +181,17 @@ impl Drop for Beside {
             // A panic of the thread was reported where it happened.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_intake_beside_a_run_is_an_error() {
+        assert!(guarded(|| Ok(())).is_ok());
+        let found = guarded(|| panic!("a defect"));
+        assert!(found.is_err_and(|it| it.to_string().contains("it panicked")));
     }
 }

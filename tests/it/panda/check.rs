@@ -3,6 +3,7 @@
 use super::servers::{PASSWORD, Postgres};
 use crate::broker::script;
 use serde_json::Value;
+use std::net::TcpListener;
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -119,6 +120,12 @@ fn a_server_with_other_settings_and_a_wrong_password_are_named() {
     let (code, error) = refused("postgres://x@127.0.0.1:1/panda_db", "geheim");
     assert_eq!(code, Some(1));
     assert!(error.contains("127.0.0.1:1") && error.contains("refused"), "{error}");
+    // One that accepts, and says nothing.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = silent.local_addr().unwrap();
+    let (code, error) = refused(&format!("postgres://x@{at}/panda_db"), "geheim");
+    assert_eq!(code, Some(1));
+    assert!(error.contains("no answer within 30 s") && error.contains(&at.to_string()), "{error}");
     let (code, error) = refused("panda_db", "");
     assert_eq!(code, Some(2));
     assert!(error.contains("give postgres://"), "{error}");

@@ -38,7 +38,8 @@ def yardmaster_answer(decision: Record | None, took_ms: int) -> Record:
         "took_ms": took_ms,
         "queues": [{name: it[name] for name in ("queue", "weight", "jobs")} for it in ranked],
         "fates": [
-            {name: it[name] for name in ("queue", "filter", "reason")} for it in _out(decision)
+            {"queue": it["queue"], "filter": it["filter"], "reason": _why(it)}
+            for it in _out(decision)
         ],
         "figures": [_figures(it, decision["factor_names"]) for it in ranked],
         "notes": list(decision["notes"]),
@@ -64,6 +65,13 @@ def first_what_matters(side: Record, other: Record) -> Record:
 def _out(decision: Record) -> list[Record]:
     """Rejected queues; in a repeated deferral an empty filter marks one that no longer is."""
     return [it for it in decision["fates"] if it["filter"]]
+
+
+def _why(fate: Record) -> str:
+    """The reason of a rejection, with what was measured and what would have passed."""
+    measured, limit = fate.get("measured", 0.0), fate.get("limit", 0.0)
+    figures = f"{measured:.10g} for {limit:.10g}" if measured or limit else ""
+    return " ".join(part for part in (fate["reason"], figures) if part)
 
 
 def _figures(ranked: Record, names: list[str]) -> Record:

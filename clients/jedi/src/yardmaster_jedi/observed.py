@@ -11,7 +11,8 @@ from pandajedi.jedicore import Interaction
 
 from yardmaster_jedi.codec import Record
 
-FATES_MAX = 200
+FATES_MAX = 5_000
+"""Beyond any number of queues. A comparison has the first that matter of these."""
 REASON_LENGTH_MAX = 200
 
 _SKIPPED = {

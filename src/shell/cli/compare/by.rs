@@ -34,6 +34,11 @@ impl By {
         value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
+    /// Whether each comparison is in one group and in no other.
+    pub fn is_partition(self) -> bool {
+        matches!(self, By::Gshare | By::QueueType | By::Label | By::ResourceType)
+    }
+
     /// The groups that a comparison is in.
     pub fn groups(self, comparison: &Comparison) -> BTreeSet<String> {
         let one =

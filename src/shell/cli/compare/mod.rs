@@ -191,11 +191,14 @@ impl Compare {
             is_enough = false;
             eprintln!("{name}: {found}, and --min-agreement is {}", report::percent(Some(least)));
         };
-        if self.by.is_none() || tally.groups.is_empty() {
+        // A share of which nobody answered agrees with nothing. A filter, or a queue, without two
+        // answers has nothing to be judged by: then all must have some.
+        let is_partition = self.by.is_some_and(By::is_partition);
+        let has_answers = tally.all.answered() > 0;
+        if self.by.is_none() || tally.groups.is_empty() || (!is_partition && !has_answers) {
             check("all", tally.all.agreement(measure));
         }
-        // A group without two answers has nothing to be judged by; its absences are in the table.
-        let groups = tally.groups.iter().filter(|(_, group)| group.answered() > 0);
+        let groups = tally.groups.iter().filter(|(_, it)| is_partition || it.answered() > 0);
         groups.for_each(|(name, group)| check(name, group.agreement(measure)));
         is_enough
     }

@@ -12,6 +12,11 @@ use std::time::Duration;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const PORT: u16 = 5_432;
 
+/// Where the server is and as who it is asked, for messages; empty where the URL is none.
+pub fn server(url: &str) -> String {
+    parse(url).map_or_else(|_| String::new(), |config| address(&config))
+}
+
 /// Connects.
 ///
 /// # Errors
@@ -36,6 +41,11 @@ pub fn connect(url: &str, ca: Option<&Path>) -> anyhow::Result<Client> {
 fn parse(url: &str) -> Result<Config, Usage> {
     let form = "give postgres://USER@HOST:PORT/DATABASE";
     let wrong = |what: String| Usage(format!("--postgres: {what}; {form}"));
+    if url.contains("sslmode=verify-") {
+        let what = "sslmode=verify-ca and verify-full are no modes here: leave sslmode out, and \
+                    give the authority of the server's certificate as --ca FILE";
+        return Err(wrong(what.to_owned()));
+    }
     if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
         return Err(wrong("does not begin with postgres://".to_owned()));
     }
@@ -165,6 +175,7 @@ mod tests {
             ("postgres://cdc@db", "names no database"),
             ("postgres://cdc:geheim@db:port/panda_db", "port"),
             ("postgres://cdc:geheim@db/panda_db?sslmode=perhaps", "sslmode"),
+            ("postgres://cdc:geheim@db/panda_db?sslmode=verify-full", "--ca FILE"),
         ] {
             let error = parse(url).map(|_| ()).unwrap_err().to_string();
             assert!(error.contains(what) && error.contains("give postgres://"), "{url}: {error}");

@@ -14,7 +14,13 @@ use super::Ended;
 use catalog::{Asked, Database};
 use clap::{Args, Subcommand};
 use point::{Point, Verdict};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+/// The catalogs are read within so long.
+const ANSWER_MAX: Duration = Duration::from_secs(30);
 
 /// Checks what PanDA's side needs so that its changes come.
 #[derive(Args)]
@@ -51,7 +57,7 @@ struct Check {
     /// are checked. Without it, TLS encrypts if the URL's sslmode and the server have it so, and
     /// nothing is checked.
     #[arg(long, value_name = "FILE")]
-    ca: Option<std::path::PathBuf>,
+    ca: Option<PathBuf>,
     /// The schema of PanDA's tables.
     #[arg(long, value_name = "NAME", default_value = "doma_panda")]
     schema: String,
@@ -82,7 +88,6 @@ impl Panda {
 
 impl Check {
     fn run(self) -> Ended {
-        let mut client = connection::connect(&self.postgres, self.ca.as_deref())?;
         let asked = Asked {
             schema: self.schema,
             publication: self.publication,
@@ -90,7 +95,8 @@ impl Check {
             role: self.role,
             is_before_start: self.before_start,
         };
-        let database = catalog::read(&mut client, &asked)?;
+        let asked = Arc::new(asked);
+        let database = read(self.postgres, self.ca, &asked)?;
         let points = points(&database, &asked);
         for point in &points {
             println!("{}", if self.json { point.json() } else { point.text() });
@@ -103,6 +109,26 @@ impl Check {
         }
         Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// Reads the catalogs. A server that accepts a connection and then says nothing is waited for as
+/// long as one that is far away.
+fn read(url: String, ca: Option<PathBuf>, asked: &Arc<Asked>) -> anyhow::Result<Database> {
+    let server = connection::server(&url);
+    let (done, answer) = mpsc::channel();
+    let asked = Arc::clone(asked);
+    crate::shell::thread::spawn("postgres", move || {
+        let read = || catalog::read(&mut connection::connect(&url, ca.as_deref())?, &asked);
+        // Nobody waits for it any more after the time-out.
+        let _ = done.send(read());
+    })?;
+    let seconds = ANSWER_MAX.as_secs();
+    answer.recv_timeout(ANSWER_MAX).unwrap_or_else(|_| {
+        Err(anyhow::anyhow!(
+            "--postgres: no answer within {seconds} s from {server}: see whether the server, or what \
+             stands before it, works"
+        ))
+    })
 }
 
 /// All points, in the order in which they are put right.

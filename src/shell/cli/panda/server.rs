@@ -79,13 +79,24 @@ fn senders(database: &Database, asked: &Asked) -> Point {
     Point::wrong(name, found, remedy)
 }
 
+/// Less log than this is written in minutes; MB.
+const WAL_KEPT_MIN_MB: u64 = 1_024;
+
 /// How much a connector that stands still may keep of the database's disk.
 fn wal_kept(database: &Database) -> Point {
     let name = "max_slot_wal_keep_size";
     // Megabytes; -1 is no limit.
     let megabytes = database.number(name).unwrap_or(-1);
     if let Ok(bytes) = u64::try_from(megabytes) {
-        return Point::ok(name, units::bytes(bytes.saturating_mul(1 << 20)));
+        let found = units::bytes(bytes.saturating_mul(1 << 20));
+        if bytes >= WAL_KEPT_MIN_MB {
+            return Point::ok(name, found);
+        }
+        let remedy = format!(
+            "a connector that stands still for minutes loses its slot: ALTER SYSTEM SET {name} = \
+             '50GB' (what the disk can spare)"
+        );
+        return Point::wrong(name, found, remedy);
     }
     let remedy = format!(
         "a connector that stands still would fill the disk of PanDA's database: \

@@ -53,7 +53,7 @@ fn status(database: &Database, asked: &Asked, slot: &Slot) -> Point {
     let (lag, kept) = (size(slot.lag), size(slot.kept));
     let found = format!("{status}; {lag} behind, {kept} kept for it");
     let again = format!(
-        "SELECT pg_drop_replication_slot('{}'), then restart the connector: it takes a snapshot",
+        "stop the connector, SELECT pg_drop_replication_slot('{}'), start it: it takes a snapshot",
         asked.slot
     );
     let limit = database.number("max_slot_wal_keep_size").filter(|limit| *limit > 0);
@@ -61,7 +61,10 @@ fn status(database: &Database, asked: &Asked, slot: &Slot) -> Point {
     match status {
         "lost" => Point::wrong(name, found, format!("changes are lost: {again}")),
         "unreserved" => {
-            let remedy = format!("above the limit, it is lost at the next checkpoint: {again}");
+            let remedy = format!(
+                "above the limit, and lost at a checkpoint soon: raise max_slot_wal_keep_size now if \
+                 the connector reads; when it is lost, {again}"
+            );
             Point::wrong(name, found, remedy)
         }
         _ if is_half => {
@@ -95,8 +98,8 @@ fn failover(database: &Database, asked: &Asked, slot: &Slot) -> Option<Point> {
         Some(true) => Some(Point::ok(name, "kept on standbys")),
         Some(false) => {
             let note = format!(
-                "{snapshot}; with sync_replication_slots on the standby and a slot \
-                                made with failover ({}) it is kept",
+                "{snapshot}; with sync_replication_slots on the standby and a slot made with \
+                 failover (slot.failover=true when the connector makes {}) it is kept",
                 asked.slot
             );
             Some(Point::note(name, "not kept on standbys", note))

@@ -95,7 +95,7 @@ fn what_publication_sql_makes_is_right_on_each_version() {
 #[test]
 fn each_fault_makes_one_point_wrong() {
     type Fault = (&'static str, fn(&mut Database));
-    let faults: [Fault; 28] = [
+    let faults: [Fault; 29] = [
         ("wal_level", |it| set(it, "wal_level", "replica")),
         ("max_replication_slots", |it| {
             it.slots = 10;
@@ -106,6 +106,7 @@ fn each_fault_makes_one_point_wrong() {
             slot(it, "active", json!(false));
         }),
         ("max_slot_wal_keep_size", |it| set(it, "max_slot_wal_keep_size", "-1")),
+        ("max_slot_wal_keep_size", |it| set(it, "max_slot_wal_keep_size", "0")),
         ("idle_replication_slot_timeout", |it| set(it, "idle_replication_slot_timeout", "3600")),
         ("standby", |it| it.is_standby = true),
         ("publication", |it| it.publication = None),
