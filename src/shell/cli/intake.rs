@@ -91,8 +91,8 @@ fn is_for_a_person(error: &LogError) -> bool {
     matches!(error, LogError::Stop(_) | LogError::Fenced(_))
 }
 
-/// What came of work; a panic is an error like others, after which it is begun again with nothing in
-/// memory.
+/// What came of work; a panic is an error like others, after which it is begun again with nothing
+/// in memory.
 fn guarded(work: impl FnOnce() -> Result<(), LogError>) -> Result<(), LogError> {
     let panicked = || LogError::Aborted("it panicked; the log has the place".to_owned());
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(panicked()))
