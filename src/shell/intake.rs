@@ -98,7 +98,8 @@ pub fn live(
                 Decoded::Json => {
                     let (key, value) = (&framed.key, &framed.value);
                     let key = it.key.map(|_| key.as_slice());
-                    intake.meet(dialect, origin, key, Some(value), &mut records);
+                    let (decoded, raw) = ((key, Some(value.as_slice())), (it.key, it.value));
+                    intake.meet_decoded(dialect, origin, decoded, raw, &mut records);
                 }
                 Decoded::Wrong(why) => {
                     let (key, value) = (it.key.unwrap_or(b""), it.value.unwrap_or(b""));

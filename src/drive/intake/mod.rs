@@ -13,6 +13,7 @@ mod changes;
 mod counts;
 mod facts;
 mod jobs;
+mod meet;
 mod number;
 mod places;
 mod placing;
@@ -33,7 +34,7 @@ use crate::core::limits::Limits;
 use crate::core::output::Output;
 use crate::core::unit::Millis;
 use crate::wire::avro::{Arena, Codec};
-use crate::wire::dialect::{Dialect, Foreign, JobMessage, OWN, TaskMessage, learned, read};
+use crate::wire::dialect::{JobMessage, OWN, TaskMessage, learned};
 use crate::wire::record;
 use again::Again;
 use changes::Changes;
@@ -212,85 +213,6 @@ impl Intake {
         let parameter = history_since(&self.domain, since);
         let key = parameter.name();
         records.push(Topic::Parameter, key.as_bytes(), |out| record::write(out, &parameter));
-    }
-
-    /// Takes a foreign message in.
-    pub fn meet(
-        &mut self,
-        dialect: Dialect,
-        origin: Origin<'_>,
-        key: Option<&[u8]>,
-        value: Option<&[u8]>,
-        records: &mut Records,
-    ) {
-        let Some(value) = value else {
-            return self.counts.count(dialect, Taken::Ignored);
-        };
-        let most = self.limits.max_record_bytes;
-        let taken = match (value.len() > most, dialect) {
-            (true, _) => {
-                Err(format!("{} bytes, more than max_record_bytes of {most}", value.len()))
-            }
-            (false, Dialect::PandaCdc) => self
-                .take_change(origin, key, value, records)
-                .map_err(|why| format!("{}: {why}", dialect.name())),
-            (false, _) => self.take_message(dialect, origin, value, records),
-        };
-        let taken = taken.unwrap_or_else(|why| {
-            self.dead_letter(dialect, origin, key.unwrap_or(b""), value, why, records);
-            Taken::DeadLetter
-        });
-        self.counts.count(dialect, taken);
-    }
-
-    /// Takes a message of any other dialect in.
-    fn take_message(
-        &mut self,
-        dialect: Dialect,
-        origin: Origin<'_>,
-        value: &[u8],
-        records: &mut Records,
-    ) -> Result<Taken, String> {
-        let before = records.len();
-        let is_known = match self.with_short_names(read(dialect, value)?)? {
-            Foreign::Job(job) => self.job(&job, records),
-            Foreign::Task(task) => self.publish_task(task, records),
-            Foreign::Transfer(transfer) => self.transfer(&transfer, records),
-            Foreign::Replica(replica) => self.replica(&replica, records),
-            Foreign::Workers(workers) => self.workers(&workers, origin, records),
-            Foreign::Report(report) => self.report(&report, origin, records),
-            Foreign::Other => false,
-        };
-        Ok(match (records.len() > before, is_known) {
-            (true, _) => Taken::Published,
-            (false, true) => Taken::Known,
-            (false, false) => Taken::Ignored,
-        })
-    }
-
-    /// Makes a dead letter of a message that is none of its dialect.
-    pub fn refuse(
-        &mut self,
-        dialect: Dialect,
-        origin: Origin<'_>,
-        key: &[u8],
-        value: &[u8],
-        why: String,
-        records: &mut Records,
-    ) {
-        self.dead_letter(dialect, origin, key, value, why, records);
-        self.counts.count(dialect, Taken::DeadLetter);
-    }
-
-    /// Refuses a message with a name that no record of ours may have.
-    fn with_short_names<'a>(&self, message: Foreign<'a>) -> Result<Foreign<'a>, String> {
-        match message.longest_name() {
-            longest if longest <= self.limits.name_bytes => Ok(message),
-            longest => Err(format!(
-                "a name of {longest} bytes, more than name_bytes of {}",
-                self.limits.name_bytes
-            )),
-        }
     }
 
     fn job(&mut self, message: &JobMessage<'_>, records: &mut Records) -> bool {

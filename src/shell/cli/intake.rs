@@ -19,11 +19,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+/// Exit code of a process that another has replaced. A supervisor must not restart it: it would
+/// fence the other in turn.
+const FENCED: u8 = 3;
+
 /// Turns the JSON of PanDA, Rucio and Harvester into our records, each exactly once. What is read
 /// is stated in [[intake.source]] of the topology file.
 ///
-/// Of all that are started for a domain the last one works; the others end. With `in_run` in the
-/// topology the leading `run` does it, and this verb is not needed.
+/// Of all that are started for a domain the last one works; the others end with exit code 3. With
+/// `in_run` in the topology the leading `run` does it, and this verb is not needed.
 ///
 /// Example: yardmaster intake --bootstrap-server kafka:9092 --topology site.toml
 #[derive(Args)]
@@ -77,18 +81,17 @@ impl Intake {
             });
             match lived {
                 Ok(()) => {}
-                Err(error) if is_for_a_person(&error) => return Err(error.into()),
+                Err(error @ LogError::Fenced(_)) => {
+                    tracing::error!("intake: {error}; this process ends, and the other works");
+                    return Ok(ExitCode::from(FENCED));
+                }
+                Err(error @ LogError::Stop(_)) => return Err(error.into()),
                 Err(error) => pause.wait(&error, &goes_on),
             }
         }
         show.stop();
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// What no new life can do better. A stage that was fenced must not fence the other in turn.
-fn is_for_a_person(error: &LogError) -> bool {
-    matches!(error, LogError::Stop(_) | LogError::Fenced(_))
 }
 
 /// What came of work; a panic is an error like others, after which it is begun again with nothing

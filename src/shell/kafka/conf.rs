@@ -126,6 +126,13 @@ pub fn is_secret(name: &str) -> bool {
     ends.iter().any(|end| name.ends_with(end)) || parts.iter().any(|part| name.contains(part))
 }
 
+const SOCKET_TIMEOUT: &str = "socket.timeout.ms";
+const TRANSACTION_TIMEOUT: &str = "transaction.timeout.ms";
+/// The same when no property is given.
+const TRANSACTION_TIMEOUT_MS: &str = "30000";
+/// How long a request of a transaction waits for its answer at most.
+const ANSWER_MAX: Duration = Duration::from_secs(10);
+
 /// What a client is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
@@ -184,6 +191,20 @@ impl KafkaConf {
         found.map(|map| map.name.as_str())
     }
 
+    /// After how long the broker ends a transaction by itself.
+    pub(super) fn transaction_timeout(&self) -> Duration {
+        let given = self.properties.get(TRANSACTION_TIMEOUT).map(String::as_str);
+        let parse = |text: &str| text.parse().ok().map(Duration::from_millis);
+        given.or(Some(TRANSACTION_TIMEOUT_MS)).and_then(parse).unwrap_or_default()
+    }
+
+    /// How long a request of a transaction waits for its answer. One that gets none must be sent
+    /// again before the transaction is over; librdkafka's own default is all of its time.
+    fn answer_timeout(&self) -> Duration {
+        let most = self.transaction_timeout().saturating_sub(Duration::from_millis(100));
+        ANSWER_MAX.min(most).max(Duration::from_millis(900))
+    }
+
     /// The configuration of a client.
     pub(super) fn client(&self, role: Role) -> Result<ClientConfig, LogError> {
         self.check().map_err(|complaints| LogError::Stop(complaints.join("; ")))?;
@@ -213,6 +234,9 @@ impl KafkaConf {
             }
             Role::TxnProducer => {
                 config.set("transactional.id", &self.transactional_id);
+                if !self.properties.contains_key(SOCKET_TIMEOUT) {
+                    config.set(SOCKET_TIMEOUT, self.answer_timeout().as_millis().to_string());
+                }
             }
             Role::Writer | Role::Admin => {}
         }
@@ -235,7 +259,7 @@ fn defaults(role: Role) -> &'static [(&'static str, &'static str)] {
         Role::TxnProducer => &[
             ("linger.ms", "1"),
             ("queue.buffering.max.messages", "1000000"),
-            ("transaction.timeout.ms", "30000"),
+            (TRANSACTION_TIMEOUT, TRANSACTION_TIMEOUT_MS),
             ("reconnect.backoff.ms", "50"),
             ("reconnect.backoff.max.ms", "2000"),
         ],
@@ -350,6 +374,23 @@ mod tests {
             conf(&[]).client(Role::TxnProducer).unwrap().get("message.max.bytes"),
             Some("1000000")
         );
+    }
+
+    #[test]
+    fn a_request_is_sent_again_before_its_transaction_is_over() {
+        let wait = |given: &[(&str, &str)]| {
+            let config = conf(given).client(Role::TxnProducer).unwrap();
+            config.get("socket.timeout.ms").unwrap().to_owned()
+        };
+        assert_eq!(wait(&[]), "10000");
+        assert_eq!(wait(&[("transaction.timeout.ms", "5000")]), "4900");
+        assert_eq!(wait(&[("transaction.timeout.ms", "900000")]), "10000");
+        assert_eq!(wait(&[("socket.timeout.ms", "20000")]), "20000");
+        for (given, seconds) in [("5000", 5), ("60000", 60)] {
+            let conf = conf(&[("transaction.timeout.ms", given)]);
+            assert_eq!(conf.transaction_timeout(), Duration::from_secs(seconds));
+        }
+        assert_eq!(conf(&[]).transaction_timeout(), Duration::from_secs(30));
     }
 
     #[test]

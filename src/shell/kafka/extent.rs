@@ -87,6 +87,23 @@ fn ask_again<T>(
     }
 }
 
+/// Asks what a broker cannot answer at once that has just made a topic, moves a partition or
+/// starts: until it answers or `patience` is over.
+pub(super) fn patiently<T>(
+    patience: Duration,
+    mut ask: impl FnMut() -> Result<T, LogError>,
+) -> Result<T, LogError> {
+    let start = Instant::now();
+    loop {
+        match ask() {
+            Err(LogError::Unreachable(_)) if start.elapsed() < patience => {
+                std::thread::sleep(ASK_AGAIN);
+            }
+            answer => return answer,
+        }
+    }
+}
+
 fn count_now(client: &Client, name: &str, wait: Duration) -> Result<Option<usize>, LogError> {
     use RDKafkaErrorCode::{UnknownTopic, UnknownTopicOrPartition};
     let metadata = client.fetch_metadata(Some(name), wait);
@@ -103,8 +120,18 @@ fn count_now(client: &Client, name: &str, wait: Duration) -> Result<Option<usize
     }
 }
 
-/// The extents of lanes. `reader` reads what is committed, `looker` everything.
+/// The extents of lanes. `reader` reads what is committed, `looker` everything. A partition whose
+/// leader is not known yet is asked for again for `conf.patience`.
 pub(super) fn spans(
+    conf: &KafkaConf,
+    reader: &Client,
+    looker: &Client,
+    lanes: &[(Lane, String)],
+) -> Result<Vec<LaneSpan>, LogError> {
+    patiently(conf.patience, || spans_now(conf, reader, looker, lanes))
+}
+
+fn spans_now(
     conf: &KafkaConf,
     reader: &Client,
     looker: &Client,
@@ -129,6 +156,15 @@ pub(super) fn spans(
 /// Of each lane the first offset of a record stamped at or after a moment, its stable end if there
 /// is none.
 pub(super) fn since(
+    conf: &KafkaConf,
+    client: &Client,
+    lanes: &[(Lane, String)],
+    at: Millis,
+) -> Result<Vec<(Lane, u64)>, LogError> {
+    patiently(conf.patience, || since_now(conf, client, lanes, at))
+}
+
+fn since_now(
     conf: &KafkaConf,
     client: &Client,
     lanes: &[(Lane, String)],
@@ -246,5 +282,24 @@ mod tests {
         assert!(asked > 1, "{asked}");
         let failed = ask_again(minute, || Err::<Option<usize>, _>(LogError::Aborted("no".into())));
         assert!(failed.is_err());
+    }
+
+    #[test]
+    fn what_a_broker_cannot_answer_at_once_is_asked_again_and_a_refusal_is_not() {
+        let minute = Duration::from_secs(60);
+        let mut left = 2;
+        let answer = patiently(minute, || {
+            left -= 1;
+            if left > 0 { Err(LogError::Unreachable("no leader".into())) } else { Ok(7) }
+        });
+        assert_eq!((answer.unwrap(), left), (7, 0));
+        let mut asked = 0;
+        let refused = patiently(minute, || {
+            asked += 1;
+            Err::<(), _>(LogError::Stop("no right".into()))
+        });
+        assert!(refused.is_err() && asked == 1, "{asked}");
+        let over = patiently(Duration::ZERO, || Err::<(), _>(LogError::Unreachable("no".into())));
+        assert!(matches!(over, Err(LogError::Unreachable(_))));
     }
 }

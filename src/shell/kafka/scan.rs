@@ -56,18 +56,9 @@ impl KafkaScan {
         &self.absent
     }
 
-    /// Every lane with its extent now. A broker that has just made a topic, or moves a partition,
-    /// does not know its leader at once: that is waited out.
+    /// Every lane with its extent now.
     pub fn spans(&self) -> Result<Vec<LaneSpan>, LogError> {
-        let began = Instant::now();
-        loop {
-            match extent::spans(&self.conf, &self.reader, &self.looker, &self.names) {
-                Err(LogError::Unreachable(_)) if began.elapsed() < self.conf.patience => {
-                    std::thread::sleep(LOOK);
-                }
-                spans => return spans,
-            }
-        }
+        extent::spans(&self.conf, &self.reader, &self.looker, &self.names)
     }
 
     /// Gives the committed records of a lane from offset `from` on and below `below`, in

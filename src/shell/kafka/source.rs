@@ -194,8 +194,10 @@ impl KafkaIntake {
         skip_lost: bool,
     ) -> Result<Beginning, LogError> {
         let wait = self.conf.patience;
-        let asked = |error| extent::trouble(&self.client, &error);
-        let (first, end) = self.client.fetch_watermarks(topic, partition, wait).map_err(asked)?;
+        let (first, end) = extent::patiently(wait, || {
+            let marks = self.client.fetch_watermarks(topic, partition, wait);
+            marks.map_err(|error| extent::trouble(&self.client, &error))
+        })?;
         let (first, end) = (first.max(0) as u64, end.max(0) as u64);
         let lane = format!("{topic}[{partition}]");
         let begins = |at, gap| Beginning { at, gap, is_empty: first == end };

@@ -21,6 +21,8 @@ const NAP: Duration = Duration::from_micros(200);
 /// How long something that may be tried again is tried again. The broker ends a transaction by
 /// itself after `transaction.timeout.ms`, so much longer is of no use.
 const TRIES: Duration = Duration::from_secs(60);
+/// A transaction whose records take longer to be confirmed is reported.
+const SLOW: Duration = Duration::from_secs(5);
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
@@ -97,18 +99,23 @@ impl TxnProducer {
         offsets: Option<(&TopicPartitionList, &ConsumerGroupMetadata)>,
     ) -> Committed {
         self.retry(|producer, _| producer.begin_transaction())?;
-        let committed = send(self).and_then(|()| self.drain()).and_then(|()| match offsets {
+        let began = Instant::now();
+        let sent = send(self).and_then(|()| self.drain()).and_then(|()| match offsets {
             Some((next, reader)) => self
                 .retry(|producer, wait| producer.send_offsets_to_transaction(next, reader, wait)),
             None => Ok(()),
         });
-        if let Err(error) = committed {
-            let error = self.cause().unwrap_or(error);
-            // The transaction goes either way; ended by us it goes at once.
-            let _ = self.producer.abort_transaction(self.conf.patience);
-            return Err(error);
-        }
-        self.retry(|producer, wait| producer.commit_transaction(wait))
+        let committed = match sent {
+            Ok(()) => self.retry(|producer, wait| producer.commit_transaction(wait)),
+            Err(error) => Err(self.cause().unwrap_or(error)),
+        };
+        let error = match committed {
+            Ok(()) => return Ok(()),
+            Err(error) => error,
+        };
+        // The transaction goes either way; ended by us it goes at once.
+        let _ = self.producer.abort_transaction(self.conf.patience);
+        Err(timed_out(error, began.elapsed(), self.conf.transaction_timeout()))
     }
 
     /// Why the broker did not take a topic into the transaction. Of that the records' errors only
@@ -182,9 +189,22 @@ impl TxnProducer {
         }
     }
 
-    /// Waits until every record has got to the broker.
+    /// Waits until every record has got to the broker, or the client has given it up, which it does
+    /// when the transaction's time is over.
     fn drain(&self) -> Committed {
+        let mut warns_at = Instant::now() + SLOW;
         while self.producer.in_flight_count() > 0 {
+            if Instant::now() >= warns_at {
+                tracing::warn!(
+                    "the broker has not confirmed {} records for {} s; transaction.timeout.ms is \
+                     {} s",
+                    self.producer.in_flight_count(),
+                    SLOW.as_secs(),
+                    self.conf.transaction_timeout().as_secs()
+                );
+                // Once for each transaction.
+                warns_at += self.conf.transaction_timeout() + SLOW;
+            }
             std::thread::sleep(NAP);
         }
         let failed = self.deliveries.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -228,10 +248,6 @@ impl TxnProducer {
         if error.is_fatal() || remedy(error.code()).is_some() {
             return self.fatal(error.code(), &text);
         }
-        if error.txn_requires_abort() {
-            let _ = self.producer.abort_transaction(self.conf.patience);
-            return LogError::Aborted(text);
-        }
         if error.is_retriable() {
             let seconds = TRIES.as_secs();
             return LogError::Unreachable(format!("tried for {seconds} s: {text}"));
@@ -255,6 +271,20 @@ impl TxnProducer {
     }
 }
 
+/// What an error of a transaction means that was open for `span`. A producer whose transaction the
+/// broker ended by itself is turned away with the same error as one that another replaced.
+fn timed_out(error: LogError, span: Duration, limit: Duration) -> LogError {
+    match error {
+        LogError::Fenced(text) if span >= limit => LogError::Aborted(format!(
+            "the transaction was open for {} s, so the broker ended it (transaction.timeout.ms is \
+             {} s): {text}",
+            span.as_secs(),
+            limit.as_secs()
+        )),
+        error => error,
+    }
+}
+
 /// The value of a record of intake. No bytes stand for a null, which removes a configuration
 /// record; a dead letter of a message without bytes has none either, and is no removal.
 fn payload<'a>(entry: &Entry<'a>) -> Option<&'a [u8]> {
@@ -265,6 +295,18 @@ fn payload<'a>(entry: &Entry<'a>) -> Option<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_transaction_that_the_broker_ended_by_itself_is_no_other_leader() {
+        let fenced = || LogError::Fenced("epoch".to_owned());
+        let limit = Duration::from_secs(30);
+        let ended = timed_out(fenced(), Duration::from_secs(31), limit);
+        assert!(matches!(&ended, LogError::Aborted(text) if text.contains("31 s")), "{ended}");
+        let replaced = timed_out(fenced(), Duration::from_secs(29), limit);
+        assert!(matches!(replaced, LogError::Fenced(_)), "{replaced}");
+        let stop = timed_out(LogError::Stop("no right".to_owned()), 2 * limit, limit);
+        assert!(matches!(stop, LogError::Stop(_)), "{stop}");
+    }
 
     #[test]
     fn no_bytes_remove_a_record_but_for_a_dead_letter() {

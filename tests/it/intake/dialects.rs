@@ -399,6 +399,18 @@ fn what_cannot_be_read_is_a_dead_letter_with_its_place_and_its_reason() {
     assert_eq!(counts.of(Dialect::Panda, Taken::Ignored), 1);
 }
 
+#[test]
+fn the_dead_letter_of_a_decoded_message_holds_what_its_topic_holds() {
+    let (mut intake, mut words) = (super::fresh(&Limits::default()), Records::default());
+    let decoded = (Some(b"{}".as_slice()), Some(br#"{"msg_type": 7}"#.as_slice()));
+    let raw = (Some(b"\0\0\0\0\x01k".as_slice()), Some(b"\0\0\0\0\x02v".as_slice()));
+    intake.meet_decoded(Dialect::Panda, super::ORIGIN, decoded, raw, &mut words);
+    let letter = words.iter().next().expect("a dead letter");
+    assert_eq!(letter.topic, Topic::DeadLetter);
+    assert_eq!((Some(letter.key), Some(letter.value)), raw);
+    assert!(letter.headers.contains(&("length", "6".to_owned())), "{:?}", letter.headers);
+}
+
 /// One of Rucio's messages on a file or dataset.
 fn moved(event_type: &str, payload: Value) -> String {
     let created_at = "2025-03-20 20:15:43.153695";

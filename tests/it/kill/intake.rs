@@ -297,7 +297,8 @@ fn the_last_intake_to_start_works_and_the_other_ends() {
         },
     );
     let code = first.child.wait().unwrap().code();
-    assert_eq!(code, Some(1), "{}", first.logged());
+    // A supervisor must not start it again.
+    assert_eq!(code, Some(3), "{}", first.logged());
     wait_until(60 * SECOND, || second.logged(), || published_at_all(&place) == 2);
     let wrong = yardmaster(&["intake", "--bootstrap-server", "127.0.0.1:1"]);
     assert_eq!(wrong.status.code(), Some(2));

@@ -80,6 +80,8 @@ fn units_run_verbs_with_flags_that_there_are() {
             assert!(unit.lines().any(|line| line == wanted), "{name} lacks {wanted}");
         }
     }
+    let replaced = "RestartPreventExitStatus=3";
+    assert!(units["yardmaster-intake.service"].lines().any(|line| line == replaced));
 }
 
 /// The command of the unit with the files of the package, up to where it would begin.
