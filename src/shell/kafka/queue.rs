@@ -190,9 +190,12 @@ pub(super) fn high(client: &Client, topic: &CStr, partition: i32) -> Option<u64>
 /// The message is one that the client gave and that was not destroyed; what is returned lives no
 /// longer than it does.
 unsafe fn read(message: &rdsys::rd_kafka_message_t) -> (Origin<'_>, Event<'_>) {
-    // SAFETY: a partition's message names its topic by a text that lives as long as the topic,
-    // which the message holds on to.
-    let topic = unsafe { CStr::from_ptr(rdsys::rd_kafka_topic_name(message.rkt)) };
+    let topic = match message.rkt.is_null() {
+        // An error that is of no partition.
+        true => c"",
+        // SAFETY: the topic is there; its name lives as long as it, and the message holds on to it.
+        false => unsafe { CStr::from_ptr(rdsys::rd_kafka_topic_name(message.rkt)) },
+    };
     let origin = Origin { topic, partition: message.partition, offset: message.offset };
     let event = match message.err {
         NO_ERROR => {
