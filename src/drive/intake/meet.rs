@@ -77,20 +77,6 @@ impl Intake {
         })
     }
 
-    /// Makes a dead letter of a message that is none of its dialect.
-    pub fn refuse(
-        &mut self,
-        dialect: Dialect,
-        origin: Origin<'_>,
-        key: &[u8],
-        value: &[u8],
-        why: String,
-        records: &mut Records,
-    ) {
-        self.dead_letter(dialect, origin, key, value, why, records);
-        self.counts.count(dialect, Taken::DeadLetter);
-    }
-
     /// Refuses a message with a name that no record of ours may have.
     fn with_short_names<'a>(&self, message: Foreign<'a>) -> Result<Foreign<'a>, String> {
         match message.longest_name() {

@@ -1,7 +1,7 @@
 //! What needs no memory: transfers, replicas, workers, ends of tasks, and dead letters.
 
 use super::facts::End;
-use super::{Intake, Origin, Records, decimal};
+use super::{Intake, Origin, Records, Taken, decimal};
 use crate::core::cut::Topic;
 use crate::core::event::{
     Configured, DataKind, Location, Pilot, Replica, ReplicaState, Task, TaskPhase, Transfer,
@@ -111,10 +111,11 @@ impl Intake {
         false
     }
 
-    /// The headers are those of the leader's dead letters, with dialect and detail besides; `topic`
-    /// is the name on the bus, since a foreign topic has no name of ours.
-    pub(super) fn dead_letter(
-        &self,
+    /// Makes a dead letter of a message that is none of its dialect, or cannot be taken in. Its
+    /// headers are those of the leader's dead letters, with dialect and detail besides; `topic` is
+    /// the name on the bus, since a foreign topic has no name of ours.
+    pub fn refuse(
+        &mut self,
         dialect: Dialect,
         origin: Origin<'_>,
         key: &[u8],
@@ -141,6 +142,7 @@ impl Intake {
             headers.push(("key_length", whole_key.len().to_string()));
         }
         records.push_with(Topic::DeadLetter, key, headers, |out| out.extend_from_slice(kept));
+        self.counts.count(dialect, Taken::DeadLetter);
     }
 }
 
