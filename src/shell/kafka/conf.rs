@@ -193,9 +193,10 @@ impl KafkaConf {
 
     /// After how long the broker ends a transaction by itself.
     pub(super) fn transaction_timeout(&self) -> Duration {
-        let given = self.properties.get(TRANSACTION_TIMEOUT).map(String::as_str);
         let parse = |text: &str| text.parse().ok().map(Duration::from_millis);
-        given.or(Some(TRANSACTION_TIMEOUT_MS)).and_then(parse).unwrap_or_default()
+        let given = self.properties.get(TRANSACTION_TIMEOUT).and_then(|text| parse(text));
+        // librdkafka takes numbers in other notations too.
+        given.or_else(|| parse(TRANSACTION_TIMEOUT_MS)).unwrap_or_default()
     }
 
     /// How long a request of a transaction waits for its answer. One that gets none must be sent
@@ -386,7 +387,7 @@ mod tests {
         assert_eq!(wait(&[("transaction.timeout.ms", "5000")]), "4900");
         assert_eq!(wait(&[("transaction.timeout.ms", "900000")]), "10000");
         assert_eq!(wait(&[("socket.timeout.ms", "20000")]), "20000");
-        for (given, seconds) in [("5000", 5), ("60000", 60)] {
+        for (given, seconds) in [("5000", 5), ("60000", 60), ("0xea60", 30)] {
             let conf = conf(&[("transaction.timeout.ms", given)]);
             assert_eq!(conf.transaction_timeout(), Duration::from_secs(seconds));
         }

@@ -113,9 +113,10 @@ impl TxnProducer {
             Ok(()) => return Ok(()),
             Err(error) => error,
         };
+        let error = timed_out(error, began.elapsed(), self.conf.transaction_timeout());
         // The transaction goes either way; ended by us it goes at once.
         let _ = self.producer.abort_transaction(self.conf.patience);
-        Err(timed_out(error, began.elapsed(), self.conf.transaction_timeout()))
+        Err(error)
     }
 
     /// Why the broker did not take a topic into the transaction. Of that the records' errors only
