@@ -1,9 +1,9 @@
 //! Yardmaster: event-sourced brokerage for grid computing over Kafka. See ARCHITECTURE.md for the
 //! map of the rooms and the laws that hold in them.
 
-pub mod core;
-pub mod drive;
+pub use yardmaster_core as core;
+pub use yardmaster_drive as drive;
 #[cfg(feature = "shell")]
-pub mod shell;
-pub mod sim;
-pub mod wire;
+pub use yardmaster_shell as shell;
+pub use yardmaster_sim as sim;
+pub use yardmaster_wire as wire;

@@ -5,8 +5,8 @@
 //! lists for the type, numbers by value, texts by their bytes, `None` before all else, a list
 //! before a longer one that begins with it. The names of types and fields are no part of it.
 
-use crate::core::cut::Lane;
-use crate::core::id::Key;
+use crate::cut::Lane;
+use crate::id::Key;
 
 /// The bytes of a record's content.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,18 +46,18 @@ pub fn content_of<T: Contained + ?Sized>(of: &T) -> Content {
 /// ```
 macro_rules! content {
     ($kind:ident { $($field:ident),* $(,)? }) => {
-        impl $crate::core::content::Contained for $kind {
-            fn put(&self, to: &mut $crate::core::content::Content) {
+        impl $crate::content::Contained for $kind {
+            fn put(&self, to: &mut $crate::content::Content) {
                 let $kind { $($field),* } = self;
-                $($crate::core::content::Contained::put($field, to);)*
+                $($crate::content::Contained::put($field, to);)*
             }
         }
     };
     ($kind:ident($field:ident)) => {
-        impl $crate::core::content::Contained for $kind {
-            fn put(&self, to: &mut $crate::core::content::Content) {
+        impl $crate::content::Contained for $kind {
+            fn put(&self, to: &mut $crate::content::Content) {
                 let $kind($field) = self;
-                $crate::core::content::Contained::put($field, to);
+                $crate::content::Contained::put($field, to);
             }
         }
     };
@@ -66,15 +66,15 @@ macro_rules! content {
 /// Enums whose content is their number.
 macro_rules! content_by_number {
     ($($kind:ty),* $(,)?) => {
-        $(impl $crate::core::content::Contained for $kind {
-            fn put(&self, to: &mut $crate::core::content::Content) {
+        $(impl $crate::content::Contained for $kind {
+            fn put(&self, to: &mut $crate::content::Content) {
                 to.number(*self as i64);
             }
         })*
     };
 }
 
-pub(in crate::core) use {content, content_by_number};
+pub(crate) use {content, content_by_number};
 
 impl Content {
     /// Appends a number: the larger it is, the larger its bytes.

@@ -1,6 +1,6 @@
 //! Topics, lanes and cuts: where a record stands in the log, and how far the log has been read.
 
-pub use crate::core::topic::Topic;
+pub use crate::topic::Topic;
 
 use std::collections::BTreeMap;
 

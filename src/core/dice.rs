@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 /// Hashes an attempt: four bytes where they hold it, as all were hashed before attempts had more,
 /// else eight. What it is part of is then as much longer, so no two attempts give the same bytes.
-pub(in crate::core) fn hash_attempt(hasher: &mut Sha256, attempt: u64) {
+pub(crate) fn hash_attempt(hasher: &mut Sha256, attempt: u64) {
     match u32::try_from(attempt) {
         Ok(attempt) => hasher.update(attempt.to_le_bytes()),
         Err(_) => hasher.update(attempt.to_le_bytes()),

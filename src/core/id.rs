@@ -1,13 +1,13 @@
 //! Names of things. A name on the wire is text; inside, a thing that comes by the million is known
 //! by a number that is a function of the name alone, so that no state depends on which came first.
 
-use crate::core::copy::{InPortions, TakeCopy, UnderWay};
+use crate::copy::{InPortions, TakeCopy, UnderWay};
 
 /// A job, task, request or transfer by number.
 ///
 /// A canonical decimal name below 2^63 (PanDA's ids) *is* its number. Any other name is a 63-bit
 /// hash with the top bit set. Two of ten million named things meet with odds of about 1 in
-/// 200,000; where names are kept beside the number ([`crate::core::state::State`] does so for
+/// 200,000; where names are kept beside the number ([`crate::state::State`] does so for
 /// jobs that are not decimal) a meeting is an oddity, and the later thing has no effect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(pub u64);

@@ -1,7 +1,7 @@
 //! Limits: every bound of the engine, with a name and a unit. What hits one is reported, counted,
 //! survivable. The topology file may change them within the ranges given here.
 
-use crate::core::unit::{DAY, HOUR, MIB, MINUTE, Millis, SECOND};
+use crate::unit::{DAY, HOUR, MIB, MINUTE, Millis, SECOND};
 
 /// What is known of one limit: how the topology file writes it, and what it allows. Figures are
 /// in the unit that the key ends in.

@@ -1,7 +1,7 @@
 //! What is unexpected in the log: counted, harmless. No decision reads an oddity, and none is in a
 //! digest or store, for they may depend on the order in which lanes were merged.
 
-use crate::core::cut::Topic;
+use crate::cut::Topic;
 
 macro_rules! oddities {
     ($($variant:ident $text:literal $doc:literal,)*) => {

@@ -35,6 +35,7 @@ pub enum Need {
 /// Hands the catalogue to a macro: number (persisted: none is ever given again), type, name (that
 /// of its schema, its default name in a log, its metric label), class, which topologies need it,
 /// the releases that have a version of its schema, who writes it, and what reads it.
+#[macro_export]
 macro_rules! each_topic {
     ($then:ident) => {
         $then! {
@@ -94,7 +95,7 @@ macro_rules! each_topic {
         }
     };
 }
-pub(crate) use each_topic;
+pub use each_topic;
 
 macro_rules! topics {
     ($(
@@ -198,7 +199,7 @@ impl Topic {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::event::Configuration;
+    use crate::event::Configuration;
 
     #[test]
     fn topics_have_their_numbers_and_names() {

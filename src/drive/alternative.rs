@@ -2,17 +2,17 @@
 //! are folded, and each request that the cycle answers is judged by the other rules too, each on
 //! its own against the state that the log had then. Nothing is published.
 
-use crate::core::difference::{Change, Differences, change};
-use crate::core::engine::{Again, Rules};
-use crate::core::output::Output;
-use crate::core::output::decision::{Decision, Outcome};
-use crate::core::output::progress::Progress;
-use crate::core::policy::Policy;
-use crate::core::unit::{MINUTE, Millis};
-use crate::drive::Drive;
-use crate::drive::port::{Log, Store};
-use crate::drive::read_back::ReadOutput;
+use crate::Drive;
+use crate::port::{Log, Store};
+use crate::read_back::ReadOutput;
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::difference::{Change, Differences, change};
+use yardmaster_core::engine::{Again, Rules};
+use yardmaster_core::output::Output;
+use yardmaster_core::output::decision::{Decision, Outcome};
+use yardmaster_core::output::progress::Progress;
+use yardmaster_core::policy::Policy;
+use yardmaster_core::unit::{MINUTE, Millis};
 
 /// How long after it was looked at a request that waits is judged again by the other rules, unless
 /// the log answers it before; ms.

@@ -1,23 +1,23 @@
 //! The start: the stored state, if the log agrees with it, and where to read on.
 
-use crate::core::cut::{Cut, Lane, Topic};
-use crate::core::engine::Engine;
-use crate::core::explain::iso;
-use crate::core::output::progress::Progress;
-use crate::core::state::State;
-use crate::core::state::repair::{NowRepair, NowRepairs};
-use crate::drive::checkpoint::Checkpointer;
-use crate::drive::epoch_config::{EpochConfig, hash_of};
-use crate::drive::feed::Feed;
-use crate::drive::own::Own;
-use crate::drive::port::{LaneSpan, Log, Store};
-use crate::drive::repair::{known_repairs, notice_of};
-use crate::drive::report::Report;
-use crate::drive::scan::read_progress;
-use crate::drive::{Config, Drive, Halt, Role};
-use crate::wire::avro::{Arena, Codec, Fault};
-use crate::wire::stored::{self, Bounds, Head, Restore};
+use crate::checkpoint::Checkpointer;
+use crate::epoch_config::{EpochConfig, hash_of};
+use crate::feed::Feed;
+use crate::own::Own;
+use crate::port::{LaneSpan, Log, Store};
+use crate::repair::{known_repairs, notice_of};
+use crate::report::Report;
+use crate::scan::read_progress;
+use crate::{Config, Drive, Halt, Role};
 use std::collections::BTreeMap;
+use yardmaster_core::cut::{Cut, Lane, Topic};
+use yardmaster_core::engine::Engine;
+use yardmaster_core::explain::iso;
+use yardmaster_core::output::progress::Progress;
+use yardmaster_core::state::State;
+use yardmaster_core::state::repair::{NowRepair, NowRepairs};
+use yardmaster_wire::avro::{Arena, Codec, Fault};
+use yardmaster_wire::stored::{self, Bounds, Head, Restore};
 
 /// How many cycles beyond that of the store are looked at for it.
 const STRAYS_MAX: u32 = 10;

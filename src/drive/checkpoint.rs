@@ -1,16 +1,16 @@
 //! Checkpoints: copied at the end of a cycle, before the next one folds, and handed to the store
 //! once that cycle's commit is confirmed.
 
-use crate::core::state::State;
-use crate::core::state::changed::Note;
-use crate::core::state::counters::counters_at_most;
-use crate::core::unit::Millis;
-use crate::drive::Halt;
-use crate::drive::epoch_config::EpochConfig;
-use crate::drive::load::{Loaded, Loading, readable};
-use crate::drive::port::{Checkpoint, Store};
-use crate::wire::avro::Writer;
-use crate::wire::stored::{self, Bounds, Head};
+use crate::Halt;
+use crate::epoch_config::EpochConfig;
+use crate::load::{Loaded, Loading, readable};
+use crate::port::{Checkpoint, Store};
+use yardmaster_core::state::State;
+use yardmaster_core::state::changed::Note;
+use yardmaster_core::state::counters::counters_at_most;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::avro::Writer;
+use yardmaster_wire::stored::{self, Bounds, Head};
 
 /// How many times as long as writing the counters took passes before they are written again.
 const COUNTERS_REST: u64 = 10;
@@ -254,11 +254,11 @@ impl Checkpointer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cut::Topic;
-    use crate::core::limits::Limits;
-    use crate::core::state::Setting;
-    use crate::drive::port::{Kept, StoreError};
+    use crate::port::{Kept, StoreError};
     use std::cell::Cell;
+    use yardmaster_core::cut::Topic;
+    use yardmaster_core::limits::Limits;
+    use yardmaster_core::state::Setting;
 
     const SECOND: u64 = 1_000_000_000;
 

@@ -8,13 +8,13 @@
 //! counters that fell to 0, to which nothing else in it leads, so no fall to 0 is forgotten in a
 //! restart.
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::id::hash;
-use crate::core::output::progress::Progress;
-use crate::core::state::changed::Changed;
-use crate::core::unit::Millis;
-use crate::drive::port::{Log, OutputRecord, Store};
-use crate::drive::{Drive, Role};
+use crate::port::{Log, OutputRecord, Store};
+use crate::{Drive, Role};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::id::hash;
+use yardmaster_core::output::progress::Progress;
+use yardmaster_core::state::changed::Changed;
+use yardmaster_core::unit::Millis;
 
 /// When a counter had the value that is published.
 #[derive(Clone, Copy, Debug)]

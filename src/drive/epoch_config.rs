@@ -1,14 +1,14 @@
 //! What a domain is run by: the resolved topology, as text and as what it means.
 
-use crate::core::cut::Topic;
-use crate::core::policy::{Mistake, Policy};
-use crate::core::state::Setting;
-use crate::core::state::pool::PoolSetting;
-use crate::core::unit::{Millis, SECOND};
-use crate::wire::pseudonym::Pseudonyms;
-use crate::wire::topology::Topology;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::policy::{Mistake, Policy};
+use yardmaster_core::state::Setting;
+use yardmaster_core::state::pool::PoolSetting;
+use yardmaster_core::unit::{Millis, SECOND};
+use yardmaster_wire::pseudonym::Pseudonyms;
+use yardmaster_wire::topology::Topology;
 
 /// The resolved topology of an epoch. Its text is published in the first `progress` record, so that
 /// every decision can be made again from the log alone.

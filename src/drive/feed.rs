@@ -3,13 +3,13 @@
 //! A cycle's records are drawn up to its cut, lane by lane; lanes run ahead of each other, and one
 //! that runs too far ahead is paused.
 
-use crate::core::cut::{Cut, Lane};
-use crate::core::limits::{BATCH_BYTES, FREE_BATCHES_BYTES};
-use crate::core::output::progress::LaneFlags;
-use crate::drive::port::{Batch, Raw};
+use crate::port::{Batch, Raw};
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
+use yardmaster_core::cut::{Cut, Lane};
+use yardmaster_core::limits::{BATCH_BYTES, FREE_BATCHES_BYTES};
+use yardmaster_core::output::progress::LaneFlags;
 
 /// Records of one lane that lie side by side in one batch.
 pub struct Run {
@@ -251,8 +251,8 @@ impl Feed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cut::Topic;
-    use crate::drive::port::Mark;
+    use crate::port::Mark;
+    use yardmaster_core::cut::Topic;
 
     #[test]
     fn records_are_drawn_in_order_up_to_a_cut() {

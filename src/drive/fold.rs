@@ -1,13 +1,13 @@
 //! Many records at once: from bytes to counters.
 
-use crate::core::cut::Topic;
-use crate::core::event::{Event, Garbled, longest_name};
-use crate::core::fold::Prefetch;
-use crate::core::oddity::Oddity;
-use crate::core::state::State;
-use crate::core::unit::Millis;
-use crate::drive::port::{Batch, Raw};
-use crate::wire::avro::{Arena, Codec, Prepared};
+use crate::port::{Batch, Raw};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Event, Garbled, longest_name};
+use yardmaster_core::fold::Prefetch;
+use yardmaster_core::oddity::Oddity;
+use yardmaster_core::state::State;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::avro::{Arena, Codec, Prepared};
 
 /// Records prefetched together, before the first of them is folded.
 const GROUP: usize = 64;
@@ -156,12 +156,12 @@ pub fn fold_batch(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cut::Lane;
-    use crate::core::event::{Heartbeat, JobState, Status};
-    use crate::core::id::Key;
-    use crate::core::state::Setting;
-    use crate::core::state::digest::digest;
-    use crate::wire::record::{write_heartbeat, write_job_state};
+    use yardmaster_core::cut::Lane;
+    use yardmaster_core::event::{Heartbeat, JobState, Status};
+    use yardmaster_core::id::Key;
+    use yardmaster_core::state::Setting;
+    use yardmaster_core::state::digest::digest;
+    use yardmaster_wire::record::{write_heartbeat, write_job_state};
 
     const LANE: Lane = Lane::new(Topic::JobState, 0);
 

@@ -1,18 +1,18 @@
 //! Following: the published cycles, one by one, in order. The one way to recover, and exact.
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::output::progress::Progress;
-use crate::core::policy::Policy;
-use crate::core::state::close::Closing;
-use crate::core::unit::Millis;
-use crate::drive::feed::Run;
-use crate::drive::fold::fold_records;
-use crate::drive::outputs::counted;
-use crate::drive::port::{Log, REMAKE, Raw, Store};
-use crate::drive::read_back::ReadOutput;
-use crate::drive::repair::notice_of;
-use crate::drive::{Drive, Halt};
+use crate::feed::Run;
+use crate::fold::fold_records;
+use crate::outputs::counted;
+use crate::port::{Log, REMAKE, Raw, Store};
+use crate::read_back::ReadOutput;
+use crate::repair::notice_of;
+use crate::{Drive, Halt};
 use std::collections::BTreeSet;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::output::progress::Progress;
+use yardmaster_core::policy::Policy;
+use yardmaster_core::state::close::Closing;
+use yardmaster_core::unit::Millis;
 
 /// How often a cycle is looked at whose outputs were not all read, before the log is asked where
 /// they should be.

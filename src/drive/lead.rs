@@ -1,18 +1,18 @@
 //! Leading: cycles are made, published, confirmed, stored.
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::event::Garbled;
-use crate::core::output::Output;
-use crate::core::output::progress::{ENGINE_REVISION, Progress};
-use crate::core::state::close::Closing;
-use crate::core::unit::Millis;
-use crate::drive::feed::Run;
-use crate::drive::fold::fold_records;
-use crate::drive::port::{LaneSpan, Log, OutputRecord, Store};
-use crate::drive::publish::{InFlight, PublishedCycle, Unreadable};
-use crate::drive::{Drive, Halt, Role, own_lane};
-use crate::wire::record::write_output;
+use crate::feed::Run;
+use crate::fold::fold_records;
+use crate::port::{LaneSpan, Log, OutputRecord, Store};
+use crate::publish::{InFlight, PublishedCycle, Unreadable};
+use crate::{Drive, Halt, Role, own_lane};
 use std::collections::{BTreeMap, VecDeque};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::event::Garbled;
+use yardmaster_core::output::Output;
+use yardmaster_core::output::progress::{ENGINE_REVISION, Progress};
+use yardmaster_core::state::close::Closing;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::record::write_output;
 
 /// Most records that are folded before it is checked again whether a cycle was published.
 const STEP: usize = 10_000;

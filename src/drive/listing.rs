@@ -2,16 +2,16 @@
 //! `progress` record of their cycle lists. Any other one is a copy or an invention, and is passed
 //! over.
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::event::Garbled;
-use crate::core::output::Output;
-use crate::core::output::progress::Progress;
-use crate::core::unit::Millis;
-use crate::drive::outputs::{listed_of, output_hash};
-use crate::drive::own::Newest;
-use crate::drive::stray::{Stray, Strays};
-use crate::wire::avro::Codec;
+use crate::outputs::{listed_of, output_hash};
+use crate::own::Newest;
+use crate::stray::{Stray, Strays};
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::event::Garbled;
+use yardmaster_core::output::Output;
+use yardmaster_core::output::progress::Progress;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::avro::Codec;
 
 /// Most hashes that are remembered until their outputs are read; the oldest go first.
 pub const LISTED_MAX: usize = 200_000;

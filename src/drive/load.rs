@@ -1,13 +1,13 @@
 //! From the pieces a store shows to a state, with the counters compared.
 
-use crate::core::state::State;
-use crate::core::state::changed::Note;
-use crate::core::state::counters::counters;
-use crate::drive::epoch_config::EpochConfig;
-use crate::drive::port::Piece;
-use crate::wire::avro::Writer;
-use crate::wire::counter;
-use crate::wire::stored::{self, Head, Restore};
+use crate::epoch_config::EpochConfig;
+use crate::port::Piece;
+use yardmaster_core::state::State;
+use yardmaster_core::state::changed::Note;
+use yardmaster_core::state::counters::counters;
+use yardmaster_wire::avro::Writer;
+use yardmaster_wire::counter;
+use yardmaster_wire::stored::{self, Head, Restore};
 
 /// The counter line that names which cycle the others are of.
 const CYCLE_KEY: &str = "cycle";

@@ -1,9 +1,9 @@
 //! Commands to be carried out: which are open, and in which order they are handed out. What is
 //! about one subject is handed out one after the other.
 
-use crate::core::output::command::{Command, CommandId};
-use crate::core::state::commands::{CommandAnswer, is_settled};
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::output::command::{Command, CommandId};
+use yardmaster_core::state::commands::{CommandAnswer, is_settled};
 
 /// Most commands that are remembered: those that wait, and what became of others.
 pub const KNOWN_MAX: usize = 50_000;

@@ -2,13 +2,13 @@
 //! lists a hash of each. So a copy or a foreign record is distinguished from an output, and a loss
 //! is found.
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::id::hash;
-use crate::core::output::progress::Progress;
-use crate::drive::port::OutputRecord;
-use crate::drive::read_back::ReadOutput;
-use crate::wire::avro::unframed;
+use crate::port::OutputRecord;
+use crate::read_back::ReadOutput;
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::id::hash;
+use yardmaster_core::output::progress::Progress;
+use yardmaster_wire::avro::unframed;
 
 /// About what a hash takes of a `progress` record; bytes.
 const HASH_BYTES: usize = 10;

@@ -2,18 +2,18 @@
 
 mod outputs;
 
-use crate::core::cut::{Cut, Lane, Topic};
-use crate::core::event::Garbled;
-use crate::core::output::progress::Progress;
-use crate::core::unit::Millis;
-use crate::drive::Halt;
-use crate::drive::feed::{Feed, Run};
-use crate::drive::outputs::counted;
-use crate::drive::port::{LaneSpan, Raw};
-use crate::drive::read_back::{Cycle, ReadOutput};
-use crate::drive::stray::{Stray, Strays};
-use crate::wire::avro::{Codec, Writer};
+use crate::Halt;
+use crate::feed::{Feed, Run};
+use crate::outputs::counted;
+use crate::port::{LaneSpan, Raw};
+use crate::read_back::{Cycle, ReadOutput};
+use crate::stray::{Stray, Strays};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use yardmaster_core::cut::{Cut, Lane, Topic};
+use yardmaster_core::event::Garbled;
+use yardmaster_core::output::progress::Progress;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::avro::{Codec, Writer};
 
 /// Cycles that are read ahead of those counted; the rest stays in the log.
 const CYCLES_AHEAD: usize = 4_096;

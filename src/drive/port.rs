@@ -1,12 +1,12 @@
 //! The two ports: a log that is read and published to, and a store that holds what was folded.
 
-use crate::core::cut::{Cut, Lane, Topic};
-use crate::core::limits::BATCH_BYTES;
-use crate::core::output::progress::LaneFlags;
-use crate::core::unit::Millis;
-use crate::wire::avro::Writer;
 use std::ops::Range;
 use std::time::Duration;
+use yardmaster_core::cut::{Cut, Lane, Topic};
+use yardmaster_core::limits::BATCH_BYTES;
+use yardmaster_core::output::progress::LaneFlags;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::avro::Writer;
 
 /// Where the bytes of a record lie in its batch.
 pub type Span = Range<usize>;

@@ -1,15 +1,15 @@
 //! Saying: a cycle's outputs and its record in one transaction, its confirmation, and what comes
 //! back.
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::event::Garbled;
-use crate::core::output::progress::{LaneFlags, Progress};
-use crate::core::unit::Millis;
-use crate::drive::outputs::{listed, output_hashes};
-use crate::drive::port::{Log, LogError, OutputRecord, Store};
-use crate::drive::{Drive, Halt, Role};
-use crate::wire::record::write_progress;
+use crate::outputs::{listed, output_hashes};
+use crate::port::{Log, LogError, OutputRecord, Store};
+use crate::{Drive, Halt, Role};
 use std::collections::BTreeMap;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::event::Garbled;
+use yardmaster_core::output::progress::{LaneFlags, Progress};
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::record::write_progress;
 
 /// What to do when the clocks differ.
 pub(super) const SET_CLOCK: &str =

@@ -1,9 +1,9 @@
 //! Outputs and cycles as they were read back.
 
-use crate::core::cut::Lane;
-use crate::core::output::Output;
-use crate::core::output::progress::Progress;
-use crate::core::unit::Millis;
+use yardmaster_core::cut::Lane;
+use yardmaster_core::output::Output;
+use yardmaster_core::output::progress::Progress;
+use yardmaster_core::unit::Millis;
 
 /// An output as it was published.
 pub(super) struct ReadOutput {

@@ -6,23 +6,23 @@
 
 mod cycles;
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::explain::iso;
-use crate::core::output::Output;
-use crate::core::output::decision::{DecisionId, Outcome};
-use crate::core::output::progress::{ENGINE_REVISION, Progress};
-use crate::core::state::repair::{NowRepair, NowRepairs};
-use crate::core::unit::Millis;
-use crate::drive::Halt;
-use crate::drive::epoch_config::{EpochConfig, hash_of};
-use crate::drive::outputs::counted;
-use crate::drive::port::{LaneSpan, Log, OutputRecord};
-use crate::drive::publish::SET_CLOCK;
-use crate::drive::scan::read_lane;
-use crate::wire::record::write_progress;
+use crate::Halt;
+use crate::epoch_config::{EpochConfig, hash_of};
+use crate::outputs::counted;
+use crate::port::{LaneSpan, Log, OutputRecord};
+use crate::publish::SET_CLOCK;
+use crate::scan::read_lane;
 pub(super) use cycles::known_repairs;
 use cycles::{Seen, TAIL, newest_cycles};
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::explain::iso;
+use yardmaster_core::output::Output;
+use yardmaster_core::output::decision::{DecisionId, Outcome};
+use yardmaster_core::output::progress::{ENGINE_REVISION, Progress};
+use yardmaster_core::state::repair::{NowRepair, NowRepairs};
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::record::write_progress;
 
 /// A repair as a notice has it.
 pub(super) fn notice_of(repair: &NowRepair) -> String {

@@ -1,16 +1,16 @@
 //! What a drive did, for metrics and messages. Nothing here is read back by it.
 
-use crate::core::command::CommandRule;
-use crate::core::cut::Topic;
-use crate::core::event::Garbled;
-use crate::core::oddity::Oddity;
-use crate::core::output::Output;
-use crate::core::output::command::Command;
-use crate::core::output::decision::Decision;
-use crate::core::output::throttle::Throttle;
-use crate::core::unit::Millis;
-use crate::drive::stray::StrayCounts;
+use crate::stray::StrayCounts;
 use std::collections::BTreeMap;
+use yardmaster_core::command::CommandRule;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::Garbled;
+use yardmaster_core::oddity::Oddity;
+use yardmaster_core::output::Output;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::output::throttle::Throttle;
+use yardmaster_core::unit::Millis;
 
 /// What happened since the last report was taken.
 #[derive(Clone, Debug, Default)]

@@ -1,12 +1,12 @@
 //! Scanning: records of one lane read from an offset on, without following it.
 
-use crate::core::cut::Cut;
-use crate::core::output::progress::Progress;
-use crate::core::unit::Millis;
-use crate::drive::Halt;
-use crate::drive::port::{Batch, LaneSpan, Log, LogError};
-use crate::wire::avro::Codec;
+use crate::Halt;
+use crate::port::{Batch, LaneSpan, Log, LogError};
 use std::time::Duration;
+use yardmaster_core::cut::Cut;
+use yardmaster_core::output::progress::Progress;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::avro::Codec;
 
 /// How long one look at `progress` may wait.
 const LOOK: Duration = Duration::from_millis(50);

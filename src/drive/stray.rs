@@ -1,7 +1,7 @@
 //! Records on our own topics that are no output of a cycle: counted, named, and passed over.
 
-use crate::core::cut::{Lane, Topic};
 use std::collections::BTreeMap;
+use yardmaster_core::cut::{Lane, Topic};
 
 /// Strays of a topic that are named one by one; further ones are counted only.
 const NAMED_MAX: u32 = 10;

@@ -1,12 +1,12 @@
 //! Taking the lead: when it is free, and what is read before the first cycle is published.
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::unit::Millis;
-use crate::drive::lead::Lead;
-use crate::drive::port::{Log, Store};
-use crate::drive::read_back::ReadOutput;
-use crate::drive::{Drive, Halt, Role};
+use crate::lead::Lead;
+use crate::port::{Log, Store};
+use crate::read_back::ReadOutput;
+use crate::{Drive, Halt, Role};
 use std::time::Duration;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::unit::Millis;
 
 /// How long one look at the log may wait while the lead is being taken.
 const LOOK: Duration = Duration::from_millis(50);

@@ -1,14 +1,14 @@
 //! Verifying: every decision and throttle of a cycle made again, and compared byte for byte.
 
-use crate::core::cut::Topic;
-use crate::core::event::Event;
-use crate::core::output::Output;
-use crate::core::output::progress::{ENGINE_REVISION, Progress, VERIFIABLE_SINCE};
-use crate::drive::Drive;
-use crate::drive::port::{Log, Store};
-use crate::drive::read_back::ReadOutput;
-use crate::wire::avro::{number_of, numbered};
-use crate::wire::record::write_output;
+use crate::Drive;
+use crate::port::{Log, Store};
+use crate::read_back::ReadOutput;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::Event;
+use yardmaster_core::output::Output;
+use yardmaster_core::output::progress::{ENGINE_REVISION, Progress, VERIFIABLE_SINCE};
+use yardmaster_wire::avro::{number_of, numbered};
+use yardmaster_wire::record::write_output;
 
 /// Differences that are shown in full; further ones are counted.
 const DIFFERENCES_SHOWN: usize = 20;

@@ -8,20 +8,20 @@
 //! Copying takes at most a thirtieth of the time. It is a copy of the live state and not of the
 //! store, which holds the records only: a counter that drifted in memory would not be found there.
 
-use crate::core::copy::CopyFor;
-use crate::core::engine::Engine;
-use crate::core::explain::NameStanding;
-use crate::core::state::State;
-use crate::core::state::audit::audit;
-use crate::core::state::counters::counters;
-use crate::core::state::snapshot::CopiedState;
-use crate::shell::copying::Portions;
-use crate::shell::question::{Answer, Asked, Audited, Counters, Question};
-use crate::shell::thread;
+use crate::copying::Portions;
+use crate::question::{Answer, Asked, Audited, Counters, Question};
+use crate::thread;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use yardmaster_core::copy::CopyFor;
+use yardmaster_core::engine::Engine;
+use yardmaster_core::explain::NameStanding;
+use yardmaster_core::state::State;
+use yardmaster_core::state::audit::audit;
+use yardmaster_core::state::counters::counters;
+use yardmaster_core::state::snapshot::CopiedState;
 
 /// How many times as long as copying took passes before the next copy.
 const REST: u32 = 30;
@@ -199,9 +199,9 @@ fn work(asked: &Asked, state: &State) -> Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::state::Setting;
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
     use std::sync::mpsc::sync_channel;
+    use yardmaster_core::state::Setting;
 
     static BEGUN: AtomicU32 = AtomicU32::new(0);
     static MAY_END: AtomicBool = AtomicBool::new(false);

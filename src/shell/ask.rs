@@ -6,7 +6,7 @@ mod tls;
 pub use reply::Reply;
 pub use tls::ClientTls;
 
-use crate::shell::store::SledStore;
+use crate::store::SledStore;
 use anyhow::Context;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, TcpStream};

@@ -1,8 +1,8 @@
 //! The only look at the clock.
 
-use crate::core::unit::Millis;
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use yardmaster_core::unit::Millis;
 
 /// Milliseconds since 1970 by this host's clock.
 pub fn now() -> Millis {

@@ -1,9 +1,9 @@
 //! The thread under a log that makes a cycle durable, so that the next batch is folded meanwhile.
 
-use crate::drive::port::{LogError, OutputRecord};
-use crate::shell::thread;
+use crate::thread;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
+use yardmaster_drive::port::{LogError, OutputRecord};
 
 /// What became of a cycle.
 pub type Committed = Result<(), LogError>;
@@ -112,7 +112,7 @@ fn gone() -> LogError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cut::{Lane, Topic};
+    use yardmaster_core::cut::{Lane, Topic};
 
     fn record() -> OutputRecord {
         let lane = Lane::new(Topic::Progress, 0);

@@ -1,9 +1,9 @@
 //! A copy of the state in portions, one in each turn of the loop, none of which takes long.
 
-use crate::core::copy::CopyFor;
-use crate::core::state::State;
-use crate::core::state::snapshot::CopiedState;
 use std::time::{Duration, Instant};
+use yardmaster_core::copy::CopyFor;
+use yardmaster_core::state::State;
+use yardmaster_core::state::snapshot::CopiedState;
 
 /// How long a portion may take: the next one is smaller if one took longer.
 const PORTION: Duration = Duration::from_micros(500);

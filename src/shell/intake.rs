@@ -2,19 +2,19 @@
 
 mod framed;
 
-use crate::core::cut::{Cut, Lane, Topic};
-use crate::core::unit::Millis;
-use crate::drive::intake::{
-    Intake, IntakeCounts, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records, TABLE_TOPICS,
-};
-use crate::drive::port::{Batch, Log, LogError};
-use crate::shell::clock;
-use crate::shell::kafka::{KafkaConf, KafkaIntake, KafkaLog};
-use crate::wire::dialect::Dialect;
-use crate::wire::topology::{Framing, Topology};
+use crate::clock;
+use crate::kafka::{KafkaConf, KafkaIntake, KafkaLog};
 use framed::{Decoded, Framed};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use yardmaster_core::cut::{Cut, Lane, Topic};
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::intake::{
+    Intake, IntakeCounts, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records, TABLE_TOPICS,
+};
+use yardmaster_drive::port::{Batch, Log, LogError};
+use yardmaster_wire::dialect::Dialect;
+use yardmaster_wire::topology::{Framing, Topology};
 
 /// Longest wait for a message; facts of tasks are looked for as often.
 const WAIT: Duration = Duration::from_millis(20);

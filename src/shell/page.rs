@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn every_file_of_the_page_is_served() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/shell/page");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
         let mut found = BTreeSet::new();
         for dir in ["", "/part", "/view"] {
             for entry in std::fs::read_dir(root.join(dir.trim_start_matches('/'))).unwrap() {

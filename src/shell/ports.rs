@@ -1,17 +1,17 @@
 //! The ports as a command line names them: a directory or a Kafka; a store or none.
 
-use crate::core::cut::{Cut, Lane};
-use crate::core::unit::Millis;
-use crate::drive::port::{
+use crate::dirlog::DirLog;
+use crate::kafka::KafkaLog;
+use crate::read_ahead::ReadAhead;
+use crate::registry::FramedLog;
+use crate::store::SledStore;
+use std::time::Duration;
+use yardmaster_core::cut::{Cut, Lane};
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::{
     Batch, Checkpoint, Kept, LaneSpan, Log, LogError, OutputRecord, Piece, Store, StoreError,
 };
-use crate::shell::dirlog::DirLog;
-use crate::shell::kafka::KafkaLog;
-use crate::shell::read_ahead::ReadAhead;
-use crate::shell::registry::FramedLog;
-use crate::shell::store::SledStore;
-use crate::wire::avro::Writer;
-use std::time::Duration;
+use yardmaster_wire::avro::Writer;
 
 /// Any log.
 pub enum AnyLog {

@@ -1,14 +1,14 @@
 //! Questions that only the loop can answer, and their answers: how they cross from the server's
 //! thread to the loop and back.
 
-use crate::core::explain::NameStanding;
-use crate::core::state::audit::Drift;
-use crate::core::state::counters::Counter;
-use crate::core::unit::Millis;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 use tokio::sync::oneshot;
+use yardmaster_core::explain::NameStanding;
+use yardmaster_core::state::audit::Drift;
+use yardmaster_core::state::counters::Counter;
+use yardmaster_core::unit::Millis;
 
 /// How many questions may wait for the loop at a time.
 const QUESTIONS_MAX: usize = 16;

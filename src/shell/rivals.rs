@@ -7,10 +7,10 @@
 //! the same topics, but different topologies, may take the lead from each other in turns: one such
 //! change is how a topology is changed, many are two installations.
 
-use crate::core::limits::Limits;
-use crate::core::unit::Millis;
-use crate::drive::Leader;
 use std::collections::VecDeque;
+use yardmaster_core::limits::Limits;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::Leader;
 
 /// How often in a row this process may be fenced without a trace before it refuses to lead.
 const FENCED_MAX: u32 = 2;

@@ -1,10 +1,10 @@
 //! Either log, read lane by lane with all that is known of each record.
 
-use crate::core::cut::Lane;
-use crate::drive::port::{LaneSpan, Log, LogError};
-use crate::shell::dirlog::DirLog;
-use crate::shell::dirlog::envelope::Envelope;
-use crate::shell::kafka::KafkaScan;
+use crate::dirlog::DirLog;
+use crate::dirlog::envelope::Envelope;
+use crate::kafka::KafkaScan;
+use yardmaster_core::cut::Lane;
+use yardmaster_drive::port::{LaneSpan, Log, LogError};
 
 /// A log that is read without being followed.
 pub enum Scan {

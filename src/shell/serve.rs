@@ -1,34 +1,34 @@
 //! What a serving process shows of itself: metrics, status, answers to questions.
 
-use crate::core::comparison::Counted;
-use crate::core::cut::{Lane, Topic};
-use crate::core::output::progress::LaneFlags;
-use crate::core::state::State;
-use crate::core::unit::Millis;
-use crate::drive::Drive;
-use crate::drive::epoch_config::EpochConfig;
-use crate::drive::port::{Log, Store};
-use crate::drive::report::Report;
-use crate::shell::answers::Answers;
-use crate::shell::api::{self, Api, Apis, Past, Reasons, Views};
-use crate::shell::clock;
-use crate::shell::history::{Keeper, Keeps, Turn};
-use crate::shell::http::{Door, ServedDomain, Server};
-use crate::shell::intake::IntakeReport;
-use crate::shell::metrics::{EventOutcome, Metrics, QueueLoad};
-use crate::shell::page;
-use crate::shell::question::LoopClient;
-use crate::shell::rivals::Rivals;
-use crate::shell::stale::Stale;
-use crate::shell::status::Status;
-use crate::shell::stuck::Stuck;
-use crate::shell::unseen::Unseen;
+use crate::answers::Answers;
+use crate::api::{self, Api, Apis, Past, Reasons, Views};
+use crate::clock;
+use crate::history::{Keeper, Keeps, Turn};
+use crate::http::{Door, ServedDomain, Server};
+use crate::intake::IntakeReport;
+use crate::metrics::{EventOutcome, Metrics, QueueLoad};
+use crate::page;
+use crate::question::LoopClient;
+use crate::rivals::Rivals;
+use crate::stale::Stale;
+use crate::status::Status;
+use crate::stuck::Stuck;
+use crate::unseen::Unseen;
 use axum::Router;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use yardmaster_core::comparison::Counted;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::output::progress::LaneFlags;
+use yardmaster_core::state::State;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::Drive;
+use yardmaster_drive::epoch_config::EpochConfig;
+use yardmaster_drive::port::{Log, Store};
+use yardmaster_drive::report::Report;
 
 /// How often gauges are brought up to date.
 const GAUGES: Duration = Duration::from_secs(2);
@@ -162,7 +162,7 @@ impl Show {
         let (leading, catching_up) = (drive.leads(), drive.leads() && !drive.has_published());
         let newest = drive.newest().max(state.number);
         let ratio = if newest == 0 { 1.0 } else { state.number as f64 / newest as f64 };
-        let restoring = !leading && (drive.behind() > 0 || !drive.own_lanes_at_end());
+        let restoring = !leading && !drive.is_at_end();
         let folded = if leading { 0 } else { report.events.values().sum() };
         self.metrics.record_restore(if leading { 1.0 } else { ratio }, folded);
         self.status.update(|status| {

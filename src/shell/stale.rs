@@ -1,10 +1,10 @@
 //! Topics whose facts are older than they may be, or that never had a record: which, and what a
 //! person can do about it.
 
-use crate::core::cut::Topic;
-use crate::core::state::State;
-use crate::core::unit::{MINUTE, Millis, SECOND};
 use std::collections::BTreeMap;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::state::State;
+use yardmaster_core::unit::{MINUTE, Millis, SECOND};
 
 /// A topic without a record is reported after so long: at the start of a new log all are so.
 const ABSENT_AFTER: Millis = MINUTE;
@@ -90,9 +90,9 @@ fn sentence(topic: Topic, age: Option<Millis>, limit: Millis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cut::Lane;
-    use crate::core::event::{Configuration, Event, Link, confirmed};
-    use crate::core::state::Setting;
+    use yardmaster_core::cut::Lane;
+    use yardmaster_core::event::{Configuration, Event, Link, confirmed};
+    use yardmaster_core::state::Setting;
 
     const DAWN: Millis = 1_700_000_000_000;
 

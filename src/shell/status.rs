@@ -1,9 +1,9 @@
 //! What the process is doing, set by the loop and shown at `/readyz`.
 
-use crate::core::unit::Millis;
 use serde::Serialize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use yardmaster_core::unit::Millis;
 
 /// A loop that has not turned for so long stands still.
 const STILL_AFTER: Duration = Duration::from_secs(10);

@@ -1,9 +1,9 @@
 //! Lanes that cannot be read on: which, why, for how long, and what a person can do about it.
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::output::progress::LaneFlags;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::output::progress::LaneFlags;
 
 /// A shorter stop is ordinary: an open transaction, or a leader that moves.
 const REPORTED_AFTER: Duration = Duration::from_secs(5);

@@ -1,10 +1,10 @@
 //! Rules that wait for what nobody publishes here: PanDA's messages, say, never name the states
 //! `sent` and `holding`. Each such rule is named once.
 
-use crate::core::command::CommandRule;
-use crate::core::event::Status;
-use crate::core::state::{SUB_STATES_SEEN, State};
-use crate::core::unit::{HOUR, Millis};
+use yardmaster_core::command::CommandRule;
+use yardmaster_core::event::Status;
+use yardmaster_core::state::{SUB_STATES_SEEN, State};
+use yardmaster_core::unit::{HOUR, Millis};
 
 /// A state that was not seen for so long, while jobs went past it, is not published here.
 const UNSEEN_AFTER: Millis = HOUR;
@@ -53,8 +53,8 @@ impl Unseen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::command::{CommandSetting, Mode, RuleSetting};
-    use crate::core::state::Setting;
+    use yardmaster_core::command::{CommandSetting, Mode, RuleSetting};
+    use yardmaster_core::state::Setting;
 
     #[test]
     fn a_rule_whose_state_nobody_publishes_is_named_once() {

@@ -2,15 +2,15 @@
 //! the page and `top` show, and what the history keeps beside the counters. It is made of the
 //! counters and the configuration, never of single jobs.
 
-use crate::core::engine::Engine;
-use crate::core::event::{Queue, Status};
-use crate::core::fold::is_newer;
-use crate::core::id::Name;
-use crate::core::judge::share::share_use;
-use crate::core::state::State;
-use crate::core::unit::Millis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use yardmaster_core::engine::Engine;
+use yardmaster_core::event::{Queue, Status};
+use yardmaster_core::fold::is_newer;
+use yardmaster_core::id::Name;
+use yardmaster_core::judge::share::share_use;
+use yardmaster_core::state::State;
+use yardmaster_core::unit::Millis;
 
 /// The grid as of a cycle.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Moments as people write them.
 
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
-use crate::shell::clock;
+use crate::clock;
+use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 
 /// A moment: ms since 1970, or RFC 3339 such as `2026-11-24T10:00:00Z`.
 ///

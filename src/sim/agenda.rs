@@ -1,8 +1,8 @@
 //! What will happen, in order of time; what happens at one moment, in the order it was planned.
 
-use crate::core::unit::Millis;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use yardmaster_core::unit::Millis;
 
 /// See the module.
 #[derive(Clone, Debug)]

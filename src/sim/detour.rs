@@ -1,14 +1,14 @@
 //! What goes wrong with records between a grid and its log: pipelines die and come back, sites fall
 //! silent, topics run late, clocks are wrong. What is on its way is kept here; nothing is lost.
 
-use crate::core::cut::Topic;
-use crate::core::event::{Event, Pilot};
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
-use crate::sim::dice::Dice;
-use crate::sim::grid::Record;
-use crate::wire::avro::{Arena, Codec};
-use crate::wire::record;
+use crate::dice::Dice;
+use crate::grid::Record;
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Event, Pilot};
+use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis};
+use yardmaster_wire::avro::{Arena, Codec};
+use yardmaster_wire::record;
 
 /// Something that goes wrong for a while.
 #[derive(Clone, Debug)]
@@ -211,7 +211,7 @@ fn queue_of_pilot<'a>(pilot: &Pilot<'a>) -> &'a str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::event::Heartbeat;
+    use yardmaster_core::event::Heartbeat;
 
     fn heartbeat(at: Millis) -> Record {
         let mut value = Vec::new();
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn clocks_and_silence_are_those_of_the_queues_named() {
         let job = |queue: &str| {
-            let job = crate::core::event::JobState {
+            let job = yardmaster_core::event::JobState {
                 job: "7",
                 queue,
                 changed_at: 200,

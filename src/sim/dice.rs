@@ -1,7 +1,7 @@
 //! Dice of the simulated world: seeded, the same numbers on every machine, made with integers and
 //! + - * / alone (no libm), so that the same seed gives the same bytes everywhere.
 
-use crate::core::id::hash;
+use yardmaster_core::id::hash;
 
 /// A seeded stream of numbers (splitmix64).
 #[derive(Clone, Debug)]

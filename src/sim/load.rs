@@ -1,12 +1,12 @@
 //! Records by the million, for measuring: many live jobs, and events about them in the proportions
 //! of a grid (for 8 job states 6 heartbeats, 2 transfers, 2 pilot reports).
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::event::{Heartbeat, JobState, Pilot, Status, Transfer, TransferStatus};
-use crate::core::id::stir;
-use crate::core::unit::{Millis, SECOND};
-use crate::drive::port::Batch;
-use crate::wire::record;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::event::{Heartbeat, JobState, Pilot, Status, Transfer, TransferStatus};
+use yardmaster_core::id::stir;
+use yardmaster_core::unit::{Millis, SECOND};
+use yardmaster_drive::port::Batch;
+use yardmaster_wire::record;
 
 /// Queues, shares, users and nuclei that occur.
 const QUEUES: u64 = 230;

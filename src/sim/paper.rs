@@ -11,11 +11,11 @@ pub mod store;
 
 pub use reader::PaperLog;
 
-use crate::core::cut::Lane;
-use crate::core::unit::Millis;
-use crate::drive::port::{LaneSpan, LogError, OutputRecord};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use yardmaster_core::cut::Lane;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::{LaneSpan, LogError, OutputRecord};
 
 /// The broker. Clones are the same broker.
 #[derive(Clone, Default)]

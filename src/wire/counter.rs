@@ -1,7 +1,7 @@
 //! Counters as text: one JSON object each.
 
-use crate::core::state::counters::Counter;
 use std::fmt::Write;
+use yardmaster_core::state::counters::Counter;
 
 /// One counter as a JSON object: `counter` is what it counts, then its names, then its figures.
 /// Written as it is, without a value in between: there are many, and each start writes them all.

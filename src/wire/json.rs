@@ -5,13 +5,13 @@ mod comparison;
 
 pub use comparison::comparison_json;
 
-use crate::core::output::Output;
-use crate::core::output::command::Command;
-use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
-use crate::core::output::matched::Matched;
-use crate::core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
-use crate::core::output::throttle::Throttle;
 use serde_json::{Value, json};
+use yardmaster_core::output::Output;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
+use yardmaster_core::output::matched::Matched;
+use yardmaster_core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
+use yardmaster_core::output::throttle::Throttle;
 
 /// A decision, throttle or command: its record with the fields of its schema, in their order.
 pub fn output_json(output: &Output) -> Value {
@@ -207,9 +207,9 @@ fn command_json(it: &Command) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::output::command::CommandKind;
-    use crate::core::output::throttle::{Action, SubjectKind};
     use std::collections::BTreeMap;
+    use yardmaster_core::output::command::CommandKind;
+    use yardmaster_core::output::throttle::{Action, SubjectKind};
 
     /// The names of a record's fields, and the records within by the name of their field.
     type Names = (Vec<String>, BTreeMap<String, Vec<String>>);

@@ -4,12 +4,12 @@
 //! A record that names a person is rewritten before it is read: whatever is folded from it carries
 //! the pseudonym. Working groups are no persons.
 
-use crate::core::cut::Topic;
-use crate::wire::record::person;
+use crate::record::person;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
+use yardmaster_core::cut::Topic;
 
 /// How short a key may be; bytes.
 pub const KEY_BYTES_MIN: usize = 32;

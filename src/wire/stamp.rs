@@ -1,9 +1,9 @@
 //! Time stamps as text: `2024-08-08T12:35:16`, with or without a fraction or `Z`; always UTC.
 
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 
 /// Milliseconds since 1970; `None` when the text is not such a stamp.
-pub(crate) fn parse(text: &str) -> Option<Millis> {
+pub fn parse(text: &str) -> Option<Millis> {
     let text = text.strip_suffix('Z').unwrap_or(text);
     let (date, time) = text.split_once(['T', ' '])?;
     let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
@@ -26,7 +26,7 @@ pub(crate) fn parse(text: &str) -> Option<Millis> {
 
 /// Milliseconds since 1970 of a time as Python prints the object: `datetime.datetime(2025, 3, 19,
 /// 20, 58, 49, 551652)`, where seconds and microseconds are left out when they are 0.
-pub(in crate::wire) fn parse_repr(text: &str) -> Option<Millis> {
+pub(crate) fn parse_repr(text: &str) -> Option<Millis> {
     let inside = text.strip_prefix("datetime.datetime(")?.strip_suffix(')')?;
     let parts: Option<Vec<u32>> = inside.split(',').map(|part| part.trim().parse().ok()).collect();
     let parts = parts.filter(|parts| (5..=7).contains(&parts.len()))?;

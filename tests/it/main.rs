@@ -69,6 +69,7 @@ mod page;
 mod panda;
 mod pool;
 mod pool_rules;
+mod published;
 #[cfg(feature = "shell")]
 mod read_ahead;
 mod reasons;

@@ -1,8 +1,8 @@
 //! The rules that give commands: their names, what each looks at, and what it asks for (spec atlas
 //! 5 and 6; cms-nordugrid C-16, C-49, C-50, C-55).
 
-use crate::core::cut::Topic;
-use crate::core::output::command::CommandKind;
+use crate::cut::Topic;
+use crate::output::command::CommandKind;
 
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,7 @@
 //! Rules and governor as the topology file has them.
 
 use super::rule::{CommandRule, Mode};
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
+use crate::unit::{DAY, HOUR, MINUTE, Millis};
 
 /// One rule with its parameters.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,6 +1,6 @@
 //! A comparison as its client writes it.
 
-use crate::core::unit::Millis;
+use crate::unit::Millis;
 
 /// One request answered twice.
 #[derive(Clone, Debug, PartialEq)]

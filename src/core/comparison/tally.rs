@@ -4,7 +4,7 @@ use super::agreement::{Agreement, Measure, Refusal, overlap, refusals};
 use super::figures::{FiguresSeen, figures_of, gaps};
 use super::record::{AnswerOutcome, Comparison, InCharge, Side};
 use super::times::Times;
-use crate::core::unit::Millis;
+use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many different reasons, or queues, are counted by name; those beyond as [`OTHER`].

@@ -1,6 +1,6 @@
 //! Two answers held against each other, and many of them.
 
-use crate::core::comparison::*;
+use crate::comparison::*;
 use std::collections::BTreeSet;
 
 /// An assignment to queues, each with its weight and jobs.

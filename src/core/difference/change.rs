@@ -1,6 +1,6 @@
 //! How one answer differs from another to the same request.
 
-use crate::core::output::decision::{Decision, Outcome};
+use crate::output::decision::{Decision, Outcome};
 use std::collections::BTreeMap;
 
 /// See the module; the gravest last.

@@ -1,6 +1,6 @@
 //! The first candidate that fares otherwise under other rules.
 
-use crate::core::output::decision::Decision;
+use crate::output::decision::Decision;
 use std::collections::BTreeMap;
 
 /// The filters that reject, in the log and under the other rules, the first candidate by name whose

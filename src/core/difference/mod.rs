@@ -6,8 +6,8 @@ mod fates;
 
 pub use change::{Change, change};
 
-use crate::core::id::Key;
-use crate::core::output::decision::{Decision, Outcome, request_name};
+use crate::id::Key;
+use crate::output::decision::{Decision, Outcome, request_name};
 use fates::first_difference;
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::core::output::decision::{Fate, FilterCount, Ranked};
+use crate::output::decision::{Fate, FilterCount, Ranked};
 use std::borrow::Cow;
 
 fn assigned(subject: &str, queues: &[(&str, u32)]) -> Decision {

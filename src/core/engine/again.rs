@@ -2,15 +2,15 @@
 //! them.
 
 use super::Engine;
-use crate::core::event::Task;
-use crate::core::judge::alternative::Alternative;
-use crate::core::judge::judging::Judging;
-use crate::core::judge::policies::Policies;
-use crate::core::judge::pool::{Asked, PoolJudging};
-use crate::core::judge::work::WorkTable;
-use crate::core::output::decision::{Decision, Outcome};
-use crate::core::policy::Policy;
-use crate::core::state::record::RequestState;
+use crate::event::Task;
+use crate::judge::alternative::Alternative;
+use crate::judge::judging::Judging;
+use crate::judge::policies::Policies;
+use crate::judge::pool::{Asked, PoolJudging};
+use crate::judge::work::WorkTable;
+use crate::output::decision::{Decision, Outcome};
+use crate::policy::Policy;
+use crate::state::record::RequestState;
 use std::collections::BTreeMap;
 
 /// By which rules is judged.

@@ -2,9 +2,9 @@
 //! registered at index servers (spec cms-nordugrid B.11).
 
 use super::configured::{Configured, Touches, longest};
-use crate::core::content::{content, content_by_number};
-use crate::core::cut::Topic;
-use crate::core::unit::{Bytes, Millis};
+use crate::content::{content, content_by_number};
+use crate::cut::Topic;
+use crate::unit::{Bytes, Millis};
 
 /// What a cluster publishes of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! What all configuration records have in common.
 
-use crate::core::content::Contained;
-use crate::core::cut::Topic;
-use crate::core::output::throttle::SubjectKind;
-use crate::core::unit::Millis;
+use crate::content::Contained;
+use crate::cut::Topic;
+use crate::output::throttle::SubjectKind;
+use crate::unit::Millis;
 
 /// A kind of configuration record: a slowly changing fact under a name. Within a lane the newest
 /// content since the last null holds; across lanes the newest of those, by `changed_at` and then by

@@ -1,7 +1,7 @@
 //! A job as its user describes it, for brokerage of NorduGrid.
 
-use crate::core::content::content;
-use crate::core::unit::Bytes;
+use crate::content::content;
+use crate::unit::Bytes;
 
 /// A job as its user describes it (spec cms-nordugrid B.9), with what was stated beside it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

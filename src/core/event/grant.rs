@@ -2,9 +2,9 @@
 
 use super::configured::{Configured, Touches, longest};
 use super::pool::{GrantScopeKind, PrincipalKind};
-use crate::core::content::content;
-use crate::core::cut::Topic;
-use crate::core::unit::Millis;
+use crate::content::content;
+use crate::cut::Topic;
+use crate::unit::Millis;
 
 /// `grant`: a higher level for some jobs of analysis (C-19).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

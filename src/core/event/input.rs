@@ -1,7 +1,7 @@
 //! What a task reads and writes: datasets, where they lie, where they are to go.
 
-use crate::core::content::content;
-use crate::core::unit::{Bytes, Millis};
+use crate::content::content;
+use crate::unit::{Bytes, Millis};
 
 /// The input of a chunk.
 #[derive(Clone, Debug, Default, PartialEq)]

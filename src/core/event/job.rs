@@ -1,8 +1,8 @@
 //! Job states and heartbeats.
 
 use super::pool::Requirements;
-use crate::core::content::content_by_number;
-use crate::core::unit::{Bytes, Cores, Millis};
+use crate::content::content_by_number;
+use crate::unit::{Bytes, Cores, Millis};
 
 macro_rules! statuses {
     ($($(#[$mark:ident])? $variant:ident = $number:literal $text:literal $doc:literal,)*) => {

@@ -1,9 +1,9 @@
 //! `link`: network measurements from one site to another.
 
 use super::configured::{Configured, Touches, longest};
-use crate::core::content::content;
-use crate::core::cut::Topic;
-use crate::core::unit::{Bytes, Millis};
+use crate::content::content;
+use crate::cut::Topic;
+use crate::unit::{Bytes, Millis};
 
 /// Files and bytes waiting on a link for one activity.
 #[derive(Clone, Debug, Default, PartialEq)]

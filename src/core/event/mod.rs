@@ -54,12 +54,13 @@ pub use task::{
 pub use transfer::{Transfer, TransferStatus};
 pub use user::{User, UserKind, user_name};
 
-use crate::core::cut::Topic;
-use crate::core::output::Output;
-use crate::core::unit::Millis;
+use crate::cut::Topic;
+use crate::output::Output;
+use crate::unit::Millis;
 
 /// Hands every kind of configuration record to a macro: its type, which is also the name of its
-/// topic, and the field of [`Facts`](crate::core::state::Facts) that holds its records.
+/// topic, and the field of [`Facts`](crate::state::Facts) that holds its records.
+#[macro_export]
 macro_rules! each_configuration {
     ($then:ident) => {
         $then! {
@@ -79,7 +80,7 @@ macro_rules! each_configuration {
         }
     };
 }
-pub(crate) use each_configuration;
+pub use each_configuration;
 
 macro_rules! configuration {
     ($($kind:ident $field:ident,)*) => {

@@ -1,7 +1,7 @@
 //! Task parameters that steer brokerage.
 
-use crate::core::content::{content, content_by_number};
-use crate::core::unit::Millis;
+use crate::content::{content, content_by_number};
+use crate::unit::Millis;
 
 /// Part in a full chain: a workflow that stays at one nucleus (spec atlas 7). The numbers are
 /// persisted.

@@ -1,9 +1,9 @@
 //! `parameter`: a run-time parameter (gdpconfig).
 
 use super::configured::{Configured, Touches, longest};
-use crate::core::content::content;
-use crate::core::cut::Topic;
-use crate::core::unit::Millis;
+use crate::content::content;
+use crate::cut::Topic;
+use crate::unit::Millis;
 
 /// A run-time parameter (gdpconfig; spec atlas 11).
 #[derive(Clone, Debug, Default, PartialEq)]

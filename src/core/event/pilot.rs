@@ -1,7 +1,7 @@
 //! Reports on pilots, workers and slots.
 
 use super::pool::SlotOffer;
-use crate::core::unit::Millis;
+use crate::unit::Millis;
 
 /// A report about the capacity of a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,8 @@
 //! What is published to a pool of slots (spec cms-nordugrid A.2): its workflows, what waiting jobs
 //! want, free places that pilots offer.
 
-use crate::core::content::{content, content_by_number};
-use crate::core::unit::Millis;
+use crate::content::{content, content_by_number};
+use crate::unit::Millis;
 
 macro_rules! words {
     ($(#[doc = $doc:literal] $name:ident {

@@ -2,9 +2,9 @@
 
 use super::cluster::BatchFacts;
 use super::configured::{Configured, Touches, longest};
-use crate::core::content::{content, content_by_number};
-use crate::core::cut::Topic;
-use crate::core::unit::{Cores, Millis};
+use crate::content::{content, content_by_number};
+use crate::cut::Topic;
+use crate::unit::{Cores, Millis};
 
 /// Status of a queue. The numbers are persisted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

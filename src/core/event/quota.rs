@@ -1,10 +1,10 @@
 //! `quota`: a limit on storage, and what is used of it.
 
 use super::configured::{Configured, Touches, longest};
-use crate::core::content::{content, content_by_number};
-use crate::core::cut::Topic;
-use crate::core::output::throttle::SubjectKind;
-use crate::core::unit::{Bytes, Millis};
+use crate::content::{content, content_by_number};
+use crate::cut::Topic;
+use crate::output::throttle::SubjectKind;
+use crate::unit::{Bytes, Millis};
 
 /// The kind of owner of a quota. The numbers are persisted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,9 +1,9 @@
 //! `release`: software and hardware that a queue publishes (spec atlas 3.1).
 
 use super::configured::{Configured, Touches};
-use crate::core::content::{content, content_by_number};
-use crate::core::cut::Topic;
-use crate::core::unit::Millis;
+use crate::content::{content, content_by_number};
+use crate::cut::Topic;
+use crate::unit::Millis;
 
 /// What a queue can run.
 #[derive(Clone, Debug, Default, PartialEq)]

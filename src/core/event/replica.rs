@@ -1,9 +1,9 @@
 //! `replica`: where a file or a dataset lies.
 
 use super::configured::{Configured, Touches, longest};
-use crate::core::content::{content, content_by_number};
-use crate::core::cut::Topic;
-use crate::core::unit::{Bytes, Millis};
+use crate::content::{content, content_by_number};
+use crate::cut::Topic;
+use crate::unit::{Bytes, Millis};
 
 /// What is located. The numbers are persisted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,9 +1,9 @@
 //! `share`: a node of the tree of global shares.
 
 use super::configured::{Configured, Touches, longest};
-use crate::core::content::content;
-use crate::core::cut::Topic;
-use crate::core::unit::Millis;
+use crate::content::content;
+use crate::cut::Topic;
+use crate::unit::Millis;
 
 /// A node of the tree of global shares (spec atlas 10.1). An expression that is `None` matches all.
 #[derive(Clone, Debug, Default, PartialEq)]

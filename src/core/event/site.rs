@@ -3,9 +3,9 @@
 use super::cluster::ClusterFacts;
 use super::configured::{Configured, Touches, longest};
 use super::slot_quota::SlotQuota;
-use crate::core::content::content;
-use crate::core::cut::Topic;
-use crate::core::unit::Millis;
+use crate::content::content;
+use crate::cut::Topic;
+use crate::unit::Millis;
 
 /// A site.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,7 +2,7 @@
 //! cms-nordugrid C-24 to C-26).
 
 use super::pool::{Class, SiteStatus, Tier};
-use crate::core::content::content;
+use crate::content::content;
 
 /// Above any number of slots that a site can have, and of their power.
 pub const MAX_SLOTS: i64 = 1_000_000_000;

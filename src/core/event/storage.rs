@@ -1,9 +1,9 @@
 //! `storage`: space and status of a storage endpoint.
 
 use super::configured::{Configured, Touches, longest};
-use crate::core::content::content;
-use crate::core::cut::Topic;
-use crate::core::unit::{Bytes, Millis};
+use crate::content::content;
+use crate::cut::Topic;
+use crate::unit::{Bytes, Millis};
 
 /// Space and status of a storage endpoint. Absent space figures count as 0.
 #[derive(Clone, Debug, Default, PartialEq)]

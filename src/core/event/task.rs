@@ -4,9 +4,9 @@ use super::description::JobDescription;
 use super::input::{Input, OutputDataset};
 use super::options::Options;
 use super::pool::WorkflowFacts;
-use crate::core::content::{content, content_by_number};
-use crate::core::output::id::DecisionId;
-use crate::core::unit::{Bytes, Cores, Millis};
+use crate::content::{content, content_by_number};
+use crate::output::id::DecisionId;
+use crate::unit::{Bytes, Cores, Millis};
 
 /// The phase of a request at the workload system. The numbers are persisted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

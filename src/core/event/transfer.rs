@@ -1,6 +1,6 @@
 //! File transfers.
 
-use crate::core::unit::{Bytes, Millis};
+use crate::unit::{Bytes, Millis};
 
 /// The state of a transfer. The numbers are persisted and are its rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

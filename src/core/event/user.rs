@@ -1,10 +1,10 @@
 //! `user`: a user or working group, its membership and caps.
 
 use super::configured::{Configured, Touches, longest};
-use crate::core::content::{content, content_by_number};
-use crate::core::cut::Topic;
-use crate::core::output::throttle::SubjectKind;
-use crate::core::unit::Millis;
+use crate::content::{content, content_by_number};
+use crate::cut::Topic;
+use crate::output::throttle::SubjectKind;
+use crate::unit::Millis;
 
 /// A user or a working group. The numbers are persisted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

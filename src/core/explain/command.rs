@@ -2,11 +2,11 @@
 //! became of it.
 
 use super::{Written, iso, number};
-use crate::core::command::CommandRule;
-use crate::core::event::OutcomeKind;
-use crate::core::output::command::{Command, CommandKind};
-use crate::core::state::commands::CommandAnswer;
-use crate::core::unit::{Millis, SECOND};
+use crate::command::CommandRule;
+use crate::event::OutcomeKind;
+use crate::output::command::{Command, CommandKind};
+use crate::state::commands::CommandAnswer;
+use crate::unit::{Millis, SECOND};
 use std::fmt::Write;
 
 /// Most jobs of a command that are named.
@@ -146,7 +146,7 @@ fn write_answer(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::output::command::held_back_note;
+    use crate::output::command::held_back_note;
 
     const NOW: Millis = 1_760_529_600_000;
 

@@ -1,7 +1,7 @@
 //! A request that was answered twice, as text.
 
 use super::iso;
-use crate::core::comparison::{
+use crate::comparison::{
     Agreement, Answer, Comparison, DIFFERS_BEYOND, Gap, InCharge, Side, gaps, overlap, refusals,
 };
 use std::fmt::Write;
@@ -126,7 +126,7 @@ fn write_gap(text: &mut String, gap: &Gap<'_>) -> std::fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::comparison::{AnswerOutcome, Chosen, Figures, Rejected};
+    use crate::comparison::{AnswerOutcome, Chosen, Figures, Rejected};
 
     #[test]
     fn both_answers_are_shown_with_why_and_with_the_figures() {

@@ -2,7 +2,7 @@
 //! cms-nordugrid N-27).
 
 use super::{Context, Written, iso};
-use crate::core::output::decision::Decision;
+use crate::output::decision::Decision;
 use std::fmt::Write;
 
 /// Writes it; nothing for other decisions, or where the limits in force are not known.

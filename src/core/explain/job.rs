@@ -1,14 +1,14 @@
 //! A job as text: where it stands, and how each rule that gives commands stands to it.
 
 use super::{Written, iso, pool_job, pool_wait};
-use crate::core::engine::Engine;
-use crate::core::govern::job::{RuleStanding, standings};
-use crate::core::govern::timeout::{Deadline, Standing};
-use crate::core::id::Name;
-use crate::core::policy::cms::why::PoolWait;
-use crate::core::state::State;
-use crate::core::state::record::Job;
-use crate::core::unit::SECOND;
+use crate::engine::Engine;
+use crate::govern::job::{RuleStanding, standings};
+use crate::govern::timeout::{Deadline, Standing};
+use crate::id::Name;
+use crate::policy::cms::why::PoolWait;
+use crate::state::State;
+use crate::state::record::Job;
+use crate::unit::SECOND;
 use std::fmt::Write;
 
 /// A job as it stands.

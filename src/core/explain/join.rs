@@ -1,6 +1,6 @@
 //! Repeated deferrals carry only what changed: here each gets the rest back.
 
-use crate::core::output::decision::{Decision, Fate};
+use crate::output::decision::{Decision, Fate};
 use std::collections::BTreeMap;
 
 /// Adds to each deferral what earlier decisions published and it does not repeat. Decisions on one
@@ -33,8 +33,8 @@ fn add(before: &Decision, decision: &mut Decision) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::explain::tests::decision;
-    use crate::core::output::decision::Outcome;
+    use crate::explain::tests::decision;
+    use crate::output::decision::Outcome;
 
     fn fate(queue: &str, filter: &'static str, measured: f64) -> Fate {
         let (queue, filter, reason) = (queue.into(), filter.into(), filter.into());

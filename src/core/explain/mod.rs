@@ -25,13 +25,13 @@ pub use standing::{NameStanding, RequestStanding};
 pub use throttle::{explain_throttle, throttle_of};
 pub use why::{Rejected, Step, Waits, Why, headline, why};
 
-use crate::core::limits::Limits;
-use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
-use crate::core::policy::note::Note;
-use crate::core::policy::phrase::{limit, phrase};
-use crate::core::policy::{Filter, Flavour, Policy};
-use crate::core::request::admit::remedy;
-use crate::core::unit::{Millis, SECOND};
+use crate::limits::Limits;
+use crate::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
+use crate::policy::note::Note;
+use crate::policy::phrase::{limit, phrase};
+use crate::policy::{Filter, Flavour, Policy};
+use crate::request::admit::remedy;
+use crate::unit::{Millis, SECOND};
 use std::fmt::Write;
 
 /// Queues shown of an assignment.

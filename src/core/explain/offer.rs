@@ -2,12 +2,12 @@
 //! none fits; and the rejection of a job of a pool.
 
 use super::{Context, Written, counts_of, iso, number, or_none, rank};
-use crate::core::event::Band;
-use crate::core::output::decision::{Decision, Outcome};
-use crate::core::output::matched::Matched;
-use crate::core::output::placed::LimitUse;
-use crate::core::request::admit::remedy;
-use crate::core::unit::{Millis, SECOND};
+use crate::event::Band;
+use crate::output::decision::{Decision, Outcome};
+use crate::output::matched::Matched;
+use crate::output::placed::LimitUse;
+use crate::request::admit::remedy;
+use crate::unit::{Millis, SECOND};
 use std::fmt::Write;
 
 /// Whether a decision answers an offer of slots: a job got a place of it, or none fits. A deferral
@@ -248,11 +248,11 @@ pub(super) fn span(seconds: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::event::Class;
-    use crate::core::explain::{explain, headline};
-    use crate::core::output::decision::{FilterCount, Ranked};
-    use crate::core::policy::cms::admission::Rejection;
-    use crate::core::policy::{Flavour, kind};
+    use crate::event::Class;
+    use crate::explain::{explain, headline};
+    use crate::output::decision::{FilterCount, Ranked};
+    use crate::policy::cms::admission::Rejection;
+    use crate::policy::{Flavour, kind};
 
     const NOW: Millis = 1_760_529_600_000;
 

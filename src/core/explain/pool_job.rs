@@ -2,9 +2,9 @@
 
 use super::offer::{milli, span};
 use super::{Written, iso, or_none};
-use crate::core::event::OwnRequirements;
-use crate::core::state::State;
-use crate::core::state::pool::{PoolJob, PoolJobState, PoolMatch, PoolWorkflow};
+use crate::event::OwnRequirements;
+use crate::state::State;
+use crate::state::pool::{PoolJob, PoolJobState, PoolMatch, PoolWorkflow};
 use std::fmt::Write;
 
 /// Adds what a pool knows of a job, if it is one of a pool.

@@ -3,11 +3,11 @@
 
 use super::offer::milli;
 use super::{Written, iso, number, rank};
-use crate::core::event::Class;
-use crate::core::policy::cms::judge::RankValue;
-use crate::core::policy::cms::why::{Ahead, Blocked, First, PoolWait, SiteAt, SiteObjection};
-use crate::core::policy::phrase::phrase;
-use crate::core::request::admit::remedy;
+use crate::event::Class;
+use crate::policy::cms::judge::RankValue;
+use crate::policy::cms::why::{Ahead, Blocked, First, PoolWait, SiteAt, SiteObjection};
+use crate::policy::phrase::phrase;
+use crate::request::admit::remedy;
 use std::fmt::Write;
 
 /// Sites that a text lists where not all are asked for.
@@ -157,8 +157,8 @@ fn first_sentence(first: &First) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::policy::cms::why::SiteWait;
-    use crate::core::policy::{Objection, Reason};
+    use crate::policy::cms::why::SiteWait;
+    use crate::policy::{Objection, Reason};
 
     const REASON: Reason = Reason::new("cores", "{measured} cores left, it takes {limit}");
 

@@ -1,7 +1,7 @@
 //! The rank keys of a job before an offer (spec cms-nordugrid C-11 to C-23), in words.
 
 use super::{iso, number};
-use crate::core::unit::SECOND;
+use crate::unit::SECOND;
 
 /// The value of a key in words; `None` for a key, or a value, that is not known here.
 pub(super) fn words(key: &str, value: f64) -> Option<String> {

@@ -2,12 +2,12 @@
 //! by name, so it costs the loop next to nothing.
 
 use super::{JobStanding, SITES_SHOWN, explain_job};
-use crate::core::engine::Engine;
-use crate::core::output::throttle::Throttle;
-use crate::core::request::admit::is_open;
-use crate::core::state::ledger::{GROUP, Totals, USER};
-use crate::core::state::record::RequestState;
-use crate::core::unit::Millis;
+use crate::engine::Engine;
+use crate::output::throttle::Throttle;
+use crate::request::admit::is_open;
+use crate::state::ledger::{GROUP, Totals, USER};
+use crate::state::record::RequestState;
+use crate::unit::Millis;
 
 /// Most requests of a task that are listed.
 const REQUESTS_MAX: usize = 1_000;

@@ -3,8 +3,8 @@
 
 use super::offer::limit_sentence;
 use super::{Context, Written};
-use crate::core::output::decision::{Decision, Ranked};
-use crate::core::output::placed::Placed;
+use crate::output::decision::{Decision, Ranked};
+use crate::output::placed::Placed;
 use std::fmt::Write;
 
 /// Writes what an assignment states beside the ranks.

@@ -1,10 +1,10 @@
 //! Every decision has a text, with its figures.
 
 use super::*;
-use crate::core::output::decision::DecisionId;
-use crate::core::output::placed::Placed;
-use crate::core::policy::{Arg, PolicySpec, Rules, kind};
-use crate::core::unit::HOUR;
+use crate::output::decision::DecisionId;
+use crate::output::placed::Placed;
+use crate::policy::{Arg, PolicySpec, Rules, kind};
+use crate::unit::HOUR;
 
 fn kinds() -> [&'static Flavour; 1] {
     [kind("atlas-production-job").expect("built in")]

@@ -1,10 +1,10 @@
 //! A throttle as text: its subject, its rule, what was measured, and what ends it.
 
 use super::{Written, iso, number};
-use crate::core::output::throttle::{Action, Throttle};
-use crate::core::policy::note::Note;
-use crate::core::policy::rule::Rule;
-use crate::core::unit::{Millis, SECOND};
+use crate::output::throttle::{Action, Throttle};
+use crate::policy::note::Note;
+use crate::policy::rule::Rule;
+use crate::unit::{Millis, SECOND};
 use std::fmt::Write;
 
 /// The text of a throttle record, as it looks at a moment.
@@ -73,7 +73,7 @@ fn write(text: &mut String, throttle: &Throttle, now: Millis) -> Written {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::output::throttle::{SubjectKind, ThrottleId};
+    use crate::output::throttle::{SubjectKind, ThrottleId};
 
     const NOW: Millis = 1_760_529_600_000;
 

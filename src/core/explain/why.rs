@@ -1,10 +1,10 @@
 //! A decision's reasons as data: what its text shows, for programs and pictures.
 
 use super::{Context, answers_offer, distance, iso, match_sentence, nothing_fits, waits_as_whole};
-use crate::core::output::decision::{Decision, Fate, Outcome};
-use crate::core::policy::{Filter, Reads};
-use crate::core::request::admit::remedy;
-use crate::core::unit::Millis;
+use crate::output::decision::{Decision, Fate, Outcome};
+use crate::policy::{Filter, Reads};
+use crate::request::admit::remedy;
+use crate::unit::Millis;
 
 /// Most of the nearest objections of a deferral that are named.
 const NEAREST_MAX: usize = 5;
@@ -234,9 +234,9 @@ impl Context<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::explain::tests::decision;
-    use crate::core::output::decision::FilterCount;
-    use crate::core::policy::kinds;
+    use crate::explain::tests::decision;
+    use crate::output::decision::FilterCount;
+    use crate::policy::kinds;
 
     fn fate(queue: &str, filter: &'static str, measured: f64) -> Fate {
         let (queue, filter, reason) = (queue.into(), filter.into(), "cap".into());

@@ -1,13 +1,13 @@
 //! Commands are folded like any event, so a job counts as commanded from the moment it is.
 
-use crate::core::cut::Topic;
-use crate::core::event::Outcome;
-use crate::core::id::Key;
-use crate::core::oddity::Oddity;
-use crate::core::output::command::{Command, CommandId, CommandKind};
-use crate::core::state::State;
-use crate::core::state::commands::{CommandAnswer, CommandState, held_name};
-use crate::core::unit::{DAY, Millis};
+use crate::cut::Topic;
+use crate::event::Outcome;
+use crate::id::Key;
+use crate::oddity::Oddity;
+use crate::output::command::{Command, CommandId, CommandKind};
+use crate::state::State;
+use crate::state::commands::{CommandAnswer, CommandState, held_name};
+use crate::unit::{DAY, Millis};
 
 impl State {
     /// Folds a command. One that is not to be carried out has no effect on jobs: that it was
@@ -103,7 +103,7 @@ impl State {
     }
 
     /// Finds commands again that were put in by slot, and all that is derived of them.
-    pub(crate) fn settle_commands(&mut self) {
+    pub fn settle_commands(&mut self) {
         self.commands.settle();
         let ids: Vec<CommandId> = self.commands.recent.iter().map(|(_, id)| *id).collect();
         ids.into_iter().for_each(|id| self.arm_command(id));

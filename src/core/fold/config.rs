@@ -2,13 +2,13 @@
 //! the newest of those. "Newest" is by the record's revision, if its kind has one, then by its own
 //! time, then by its content.
 
-use crate::core::content::content_of;
-use crate::core::cut::{Lane, Topic};
-use crate::core::event::{Configuration, Configured, Touches, each_configuration};
-use crate::core::oddity::Oddity;
-use crate::core::state::record::Fact;
-use crate::core::state::{NamedTable, State};
-use crate::core::unit::Millis;
+use crate::content::content_of;
+use crate::cut::{Lane, Topic};
+use crate::event::{Configuration, Configured, Touches, each_configuration};
+use crate::oddity::Oddity;
+use crate::state::record::Fact;
+use crate::state::{NamedTable, State};
+use crate::unit::Millis;
 use std::cmp::Ordering;
 
 /// Whether one record is newer than another: by its revision, its time, then by its content.

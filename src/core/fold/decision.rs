@@ -1,13 +1,13 @@
 //! Our own answers: facts like the others, so a reservation counts from the moment it is made.
 
-use crate::core::cut::Topic;
-use crate::core::id::Key;
-use crate::core::oddity::Oddity;
-use crate::core::output::decision::{Decision, DecisionId, Outcome, request_name};
-use crate::core::request::blockers::{BlockerTable, Blockers};
-use crate::core::state::State;
-use crate::core::state::record::{Answer, Placement, Reservation, ReservedJobs};
-use crate::core::state::reserve::ReservedAt;
+use crate::cut::Topic;
+use crate::id::Key;
+use crate::oddity::Oddity;
+use crate::output::decision::{Decision, DecisionId, Outcome, request_name};
+use crate::request::blockers::{BlockerTable, Blockers};
+use crate::state::State;
+use crate::state::record::{Answer, Placement, Reservation, ReservedJobs};
+use crate::state::reserve::ReservedAt;
 use std::collections::BTreeMap;
 
 impl State {
@@ -48,7 +48,7 @@ impl State {
     }
 
     /// Counts a reservation from now on.
-    pub(crate) fn open_reservation(&mut self, subject: &str, reservation: &Reservation) {
+    pub fn open_reservation(&mut self, subject: &str, reservation: &Reservation) {
         let names = [&reservation.gshare, &reservation.user, &reservation.working_group];
         let [gshare, user, group] = names.map(|name| self.name(name));
         let mut opened = Vec::with_capacity(reservation.queues.len());

@@ -1,15 +1,15 @@
 //! Job states and heartbeats.
 
-use crate::core::cut::Topic;
-use crate::core::event::{Heartbeat, JobState, Status};
-use crate::core::fold::Sought;
-use crate::core::id::{Key, Name, cut};
-use crate::core::oddity::Oddity;
-use crate::core::state::crowded::is_queued;
-use crate::core::state::record::{Job, LastHeartbeat, Sample, counts_closed};
-use crate::core::state::reserve::seen_row;
-use crate::core::state::{SUB_STATES_SEEN, State};
-use crate::core::unit::Millis;
+use crate::cut::Topic;
+use crate::event::{Heartbeat, JobState, Status};
+use crate::fold::Sought;
+use crate::id::{Key, Name, cut};
+use crate::oddity::Oddity;
+use crate::state::crowded::is_queued;
+use crate::state::record::{Job, LastHeartbeat, Sample, counts_closed};
+use crate::state::reserve::seen_row;
+use crate::state::{SUB_STATES_SEEN, State};
+use crate::unit::Millis;
 use std::cmp::Ordering;
 
 impl State {
@@ -242,7 +242,7 @@ impl State {
         }
     }
 
-    /// See [`Job::names`] and [`crate::core::state::ledger::Ledger::job_rows`].
+    /// See [`Job::names`] and [`crate::state::ledger::Ledger::job_rows`].
     #[inline]
     fn names_and_rows(
         &mut self,

@@ -18,12 +18,12 @@ mod transfer;
 pub use config::{is_newer, join_fact};
 pub use prefetch::{Prefetch, Sought};
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::event::Event;
-use crate::core::oddity::Oddity;
-use crate::core::output::Output;
-use crate::core::state::State;
-use crate::core::unit::Millis;
+use crate::cut::{Lane, Topic};
+use crate::event::Event;
+use crate::oddity::Oddity;
+use crate::output::Output;
+use crate::state::State;
+use crate::unit::Millis;
 
 impl State {
     /// Counts one event read at `offset` of `lane`, appended at `appended_at` by the log's clock.

@@ -1,14 +1,14 @@
 //! Pilot, worker and slot reports.
 
-use crate::core::cut::Topic;
-use crate::core::event::Pilot;
-use crate::core::fold::Sought;
-use crate::core::id::Name;
-use crate::core::oddity::Oddity;
-use crate::core::state::State;
-use crate::core::state::record::{Node, Slots, Workers};
-use crate::core::state::timer::NodePart;
-use crate::core::unit::Millis;
+use crate::cut::Topic;
+use crate::event::Pilot;
+use crate::fold::Sought;
+use crate::id::Name;
+use crate::oddity::Oddity;
+use crate::state::State;
+use crate::state::record::{Node, Slots, Workers};
+use crate::state::timer::NodePart;
+use crate::unit::Millis;
 
 impl State {
     pub(super) fn fold_pilot(&mut self, event: &Pilot<'_>, sought: Sought, bound: Millis) {

@@ -1,19 +1,19 @@
 //! What a pool of slots is made of: jobs with what they want, workflows, offers, and our own
 //! answers and commands about them.
 
-use crate::core::cut::Topic;
-use crate::core::event::{
+use crate::cut::Topic;
+use crate::event::{
     JobState, OwnSlotOffer, Pilot, Requirements, SlotOffer, Task, TaskPhase, WorkflowFacts,
 };
-use crate::core::oddity::Oddity;
-use crate::core::output::command::{Command, CommandKind};
-use crate::core::output::decision::{Decision, Outcome};
-use crate::core::output::matched::Matched;
-use crate::core::state::State;
-use crate::core::state::pool::{
+use crate::oddity::Oddity;
+use crate::output::command::{Command, CommandKind};
+use crate::output::decision::{Decision, Outcome};
+use crate::output::matched::Matched;
+use crate::state::State;
+use crate::state::pool::{
     PoolDrain, PoolJobState, PoolMatch, PoolNode, PoolOffer, PoolWorkflowRecord,
 };
-use crate::core::unit::{Millis, SECOND};
+use crate::unit::{Millis, SECOND};
 
 impl State {
     /// A job's state as its pool sees it.

@@ -5,13 +5,13 @@
 //! they are taken together, each in a loop that does nothing else. Nothing is changed and nothing
 //! depends on it but speed.
 
-use crate::core::cut::Topic;
-use crate::core::event::{Event, Pilot};
-use crate::core::id::Key;
-use crate::core::state::State;
-use crate::core::state::record::Job;
-use crate::core::state::rows::NO_ROW;
-use crate::core::state::slab::Index;
+use crate::cut::Topic;
+use crate::event::{Event, Pilot};
+use crate::id::Key;
+use crate::state::State;
+use crate::state::record::Job;
+use crate::state::rows::NO_ROW;
+use crate::state::slab::Index;
 use std::hint::black_box;
 
 /// The thing an event is about, and where it was found.

@@ -1,14 +1,14 @@
 //! Requests, and what became of their answers.
 
-use crate::core::content::content_of;
-use crate::core::cut::Topic;
-use crate::core::event::{Outcome, OutcomeAbout, Task};
-use crate::core::oddity::Oddity;
-use crate::core::request::admit::PLAUSIBLE_FROM;
-use crate::core::state::State;
-use crate::core::state::answered::Answered;
-use crate::core::state::record::RequestState;
-use crate::core::unit::Millis;
+use crate::content::content_of;
+use crate::cut::Topic;
+use crate::event::{Outcome, OutcomeAbout, Task};
+use crate::oddity::Oddity;
+use crate::request::admit::PLAUSIBLE_FROM;
+use crate::state::State;
+use crate::state::answered::Answered;
+use crate::state::record::RequestState;
+use crate::unit::Millis;
 
 impl State {
     pub(super) fn fold_task(&mut self, event: &Task, bound: Millis) {
@@ -136,7 +136,7 @@ impl State {
     }
 
     /// Sets the deadline at which a subject may be forgotten, or expires.
-    pub(crate) fn arm_subject(&mut self, subject: String) {
+    pub fn arm_subject(&mut self, subject: String) {
         if let Some(over) = self.subject_over(&subject) {
             self.timers.subjects.set(over, &subject);
         }

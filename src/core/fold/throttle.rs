@@ -1,9 +1,9 @@
 //! Throttles are folded like any event, so a throttle stands from the moment it is published.
 
-use crate::core::cut::Topic;
-use crate::core::oddity::Oddity;
-use crate::core::output::throttle::{Action, Throttle};
-use crate::core::state::State;
+use crate::cut::Topic;
+use crate::oddity::Oddity;
+use crate::output::throttle::{Action, Throttle};
+use crate::state::State;
 
 impl State {
     /// Folds a throttle: the newest one is in force.
@@ -23,7 +23,7 @@ impl State {
     }
 
     /// What follows from a throttle: when it is to be evaluated, and whether its subject is free.
-    pub(crate) fn settle_throttle(&mut self, throttle: &Throttle) {
+    pub fn settle_throttle(&mut self, throttle: &Throttle) {
         if throttle.action == Action::Lift {
             self.lifted_in = self.lifted_in.max(throttle.cycle);
         }

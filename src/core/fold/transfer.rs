@@ -1,13 +1,13 @@
 //! Transfers.
 
-use crate::core::cut::Topic;
-use crate::core::event::Transfer;
-use crate::core::fold::Sought;
-use crate::core::id::Name;
-use crate::core::oddity::Oddity;
-use crate::core::state::State;
-use crate::core::state::record::TransferState;
-use crate::core::unit::Millis;
+use crate::cut::Topic;
+use crate::event::Transfer;
+use crate::fold::Sought;
+use crate::id::Name;
+use crate::oddity::Oddity;
+use crate::state::State;
+use crate::state::record::TransferState;
+use crate::unit::Millis;
 use std::cmp::Ordering;
 
 /// Most bytes that one transfer counts for: 4 PiB, so that sums over many stay within their type.

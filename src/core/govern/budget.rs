@@ -1,10 +1,10 @@
 //! How many jobs may still be commanded within the governor's window.
 
 use super::hold::Hold;
-use crate::core::command::CommandRule;
-use crate::core::id::Name;
-use crate::core::output::command::Command;
-use crate::core::state::State;
+use crate::command::CommandRule;
+use crate::id::Name;
+use crate::output::command::Command;
+use crate::state::State;
 use std::collections::BTreeMap;
 
 /// What was commanded within the window, or is still to be carried out; or what was published for
@@ -69,7 +69,7 @@ impl Budget {
         let governor = &state.setting.commands.governor;
         let live = state.ledger.queue.of([queue.0, 0, 0, 0]).map_or(0, |at| {
             let by = &at.count.by;
-            let live = crate::core::event::Status::ALL.into_iter().filter(|it| !it.is_ended());
+            let live = crate::event::Status::ALL.into_iter().filter(|it| !it.is_ended());
             live.map(|status| u64::from(by[status.index()].jobs)).sum()
         });
         let of_queue = governor.jobs_per_queue.max(live * governor.percent_of_queue / 100);

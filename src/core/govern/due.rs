@@ -4,11 +4,11 @@
 use super::facts::{Surroundings, gaps};
 use super::found::Found;
 use super::timeout::{Deadline, JobCase, Standing, is_of_heartbeats, standing};
-use crate::core::command::{CommandRule, RuleSetting};
-use crate::core::id::{Key, Name};
-use crate::core::state::State;
-use crate::core::state::crowded::{QUEUED, is_queued};
-use crate::core::unit::{MINUTE, Millis};
+use crate::command::{CommandRule, RuleSetting};
+use crate::id::{Key, Name};
+use crate::state::State;
+use crate::state::crowded::{QUEUED, is_queued};
+use crate::unit::{MINUTE, Millis};
 use std::collections::BTreeMap;
 
 /// See the module.

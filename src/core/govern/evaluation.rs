@@ -8,12 +8,12 @@ use super::making::{Making, too_many_moves};
 use super::open::{is_due, is_ordered, is_taken, unanswered};
 use super::timeout::{Deadline, kind};
 use super::{make, pool, rebroker, report};
-use crate::core::command::{CommandRule, CommandSetting, Mode, RuleSetting};
-use crate::core::id::{Key, Name};
-use crate::core::output::command::{Command, CommandId};
-use crate::core::policy::cms::decision::Action;
-use crate::core::state::State;
-use crate::core::unit::Millis;
+use crate::command::{CommandRule, CommandSetting, Mode, RuleSetting};
+use crate::id::{Key, Name};
+use crate::output::command::{Command, CommandId};
+use crate::policy::cms::decision::Action;
+use crate::state::State;
+use crate::unit::Millis;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 

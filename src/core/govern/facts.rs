@@ -2,17 +2,17 @@
 //! configuration and of the tasks that are known.
 
 use super::timeout::{JobCase, Overrides};
-use crate::core::command::CommandRule;
-use crate::core::cut::Topic;
-use crate::core::event::{Queue, Status};
-use crate::core::fold::is_newer;
-use crate::core::id::{Key, Name};
-use crate::core::state::State;
-use crate::core::state::crowded::is_exempt;
-use crate::core::state::gaps::Gaps;
-use crate::core::state::looks::FirstLooks;
-use crate::core::state::record::Job;
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
+use crate::command::CommandRule;
+use crate::cut::Topic;
+use crate::event::{Queue, Status};
+use crate::fold::is_newer;
+use crate::id::{Key, Name};
+use crate::state::State;
+use crate::state::crowded::is_exempt;
+use crate::state::gaps::Gaps;
+use crate::state::looks::FirstLooks;
+use crate::state::record::Job;
+use crate::unit::{DAY, HOUR, MINUTE, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What rules read of a queue.

@@ -1,7 +1,7 @@
 //! Jobs that one rule is due for at one queue, in the order in which they became due.
 
-use crate::core::id::Key;
-use crate::core::unit::Millis;
+use crate::id::Key;
+use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 

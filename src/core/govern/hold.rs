@@ -1,14 +1,14 @@
 //! Why a rule gives no commands at a queue although it is due there.
 
 use super::facts::{Surroundings, is_optional};
-use crate::core::command::CommandRule;
-use crate::core::cut::Topic;
-use crate::core::event::Parameter;
-use crate::core::fold::is_newer;
-use crate::core::id::Name;
-use crate::core::state::State;
-use crate::core::state::record::Fact;
-use crate::core::unit::{Millis, SECOND};
+use crate::command::CommandRule;
+use crate::cut::Topic;
+use crate::event::Parameter;
+use crate::fold::is_newer;
+use crate::id::Name;
+use crate::state::State;
+use crate::state::record::Fact;
+use crate::unit::{Millis, SECOND};
 
 /// Why commands are held back.
 #[derive(Clone, Debug, PartialEq, Eq)]

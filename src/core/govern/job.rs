@@ -7,13 +7,13 @@ use super::hold::{Hold, hold};
 use super::making::too_many_moves;
 use super::open::is_taken;
 use super::timeout::{Deadline, Standing, kind};
-use crate::core::command::{CommandRule, Mode, RuleSetting};
-use crate::core::id::Key;
-use crate::core::output::command::CommandKind;
-use crate::core::state::State;
-use crate::core::state::crowded::is_queued;
-use crate::core::state::gaps::put_off;
-use crate::core::state::record::Job;
+use crate::command::{CommandRule, Mode, RuleSetting};
+use crate::id::Key;
+use crate::output::command::CommandKind;
+use crate::state::State;
+use crate::state::crowded::is_queued;
+use crate::state::gaps::put_off;
+use crate::state::record::Job;
 
 /// How a rule stands to a job.
 #[derive(Clone, Debug, PartialEq)]

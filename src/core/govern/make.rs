@@ -1,12 +1,12 @@
 //! Commands as they are published.
 
 use super::timeout::Deadline;
-use crate::core::command::CommandRule;
-use crate::core::judge::notes::time_notes;
-use crate::core::output::command::{Command, CommandId, CommandKind, held_back_note};
-use crate::core::state::State;
-use crate::core::state::commands::pause;
-use crate::core::unit::Millis;
+use crate::command::CommandRule;
+use crate::judge::notes::time_notes;
+use crate::output::command::{Command, CommandId, CommandKind, held_back_note};
+use crate::state::State;
+use crate::state::commands::pause;
+use crate::unit::Millis;
 
 /// What a command says, beside what all of a cycle have in common.
 pub(super) struct Order<'a> {
@@ -80,7 +80,7 @@ fn expires_at(state: &State, repeat: u32) -> Millis {
 pub(super) fn about_job(
     state: &State,
     (rule, kind, dry_run): (CommandRule, CommandKind, bool),
-    job: &crate::core::state::record::Job,
+    job: &crate::state::record::Job,
     deadline: &Deadline,
 ) -> Command {
     let order = Order {

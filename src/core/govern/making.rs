@@ -2,11 +2,11 @@
 
 use super::budget::Budget;
 use super::hold::Hold;
-use crate::core::command::{CommandRule, Mode, RuleSetting};
-use crate::core::id::{Key, Name};
-use crate::core::output::command::{Command, CommandKind};
-use crate::core::state::State;
-use crate::core::state::commands::CommandState;
+use crate::command::{CommandRule, Mode, RuleSetting};
+use crate::id::{Key, Name};
+use crate::output::command::{Command, CommandKind};
+use crate::state::State;
+use crate::state::commands::CommandState;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is held back in a cycle: by rule and queue, how many jobs and why.

@@ -4,12 +4,12 @@
 use super::facts::{Surroundings, gaps, known_until};
 use super::pool;
 use super::timeout::{Standing, standing};
-use crate::core::command::{CommandRule, Mode, RuleSetting};
-use crate::core::id::Key;
-use crate::core::output::command::{Command, CommandId};
-use crate::core::state::State;
-use crate::core::state::crowded::is_queued;
-use crate::core::state::record::Job;
+use crate::command::{CommandRule, Mode, RuleSetting};
+use crate::id::Key;
+use crate::output::command::{Command, CommandId};
+use crate::state::State;
+use crate::state::crowded::is_queued;
+use crate::state::record::Job;
 
 /// Commands that were not answered.
 pub(super) fn unanswered(state: &State) -> impl Iterator<Item = CommandId> {

@@ -9,13 +9,13 @@ use super::facts::Surroundings;
 use super::hold::hold;
 use super::make::{self, Order};
 use super::making::Making;
-use crate::core::command::{CommandRule, CommandSetting, Mode, RuleSetting};
-use crate::core::id::{Key, Name};
-use crate::core::output::command::{Command, CommandKind};
-use crate::core::policy::cms::decision::Action;
-use crate::core::state::State;
-use crate::core::state::pool::PoolJobState;
-use crate::core::unit::{Millis, SECOND};
+use crate::command::{CommandRule, CommandSetting, Mode, RuleSetting};
+use crate::id::{Key, Name};
+use crate::output::command::{Command, CommandKind};
+use crate::policy::cms::decision::Action;
+use crate::state::State;
+use crate::state::pool::PoolJobState;
+use crate::unit::{Millis, SECOND};
 
 /// Since when a node is kept free.
 const DRAIN_BEGUN: &str = "drain_begun";

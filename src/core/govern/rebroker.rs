@@ -6,14 +6,14 @@ use super::hold::{Hold, hold};
 use super::make::{self, Order};
 use super::making::{Making, too_many_moves};
 use super::open::is_taken;
-use crate::core::command::{CommandRule, Mode, RuleSetting};
-use crate::core::id::Name;
-use crate::core::output::command::CommandKind;
-use crate::core::state::State;
-use crate::core::state::crowded::{Crowd, is_queued};
-use crate::core::state::gaps::put_off;
-use crate::core::state::record::Job;
-use crate::core::unit::{MINUTE, Millis};
+use crate::command::{CommandRule, Mode, RuleSetting};
+use crate::id::Name;
+use crate::output::command::CommandKind;
+use crate::state::State;
+use crate::state::crowded::{Crowd, is_queued};
+use crate::state::gaps::put_off;
+use crate::state::record::Job;
+use crate::unit::{MINUTE, Millis};
 
 const RULE: CommandRule = CommandRule::FastRebrokerage;
 

@@ -3,11 +3,11 @@
 
 use super::make;
 use super::making::Held;
-use crate::core::command::{CommandRule, CommandSetting};
-use crate::core::id::Name;
-use crate::core::output::command::Command;
-use crate::core::state::State;
-use crate::core::state::commands::held_name;
+use crate::command::{CommandRule, CommandSetting};
+use crate::id::Name;
+use crate::output::command::Command;
+use crate::state::State;
+use crate::state::commands::held_name;
 use std::collections::BTreeSet;
 
 /// The newest report on a rule at a queue.

@@ -1,11 +1,11 @@
 //! When a timeout rule is due for a job (spec atlas 5).
 
-use crate::core::command::{CommandRule, RuleSetting};
-use crate::core::event::Status;
-use crate::core::output::command::CommandKind;
-use crate::core::state::gaps::{Gaps, put_off};
-use crate::core::state::record::Job;
-use crate::core::unit::Millis;
+use crate::command::{CommandRule, RuleSetting};
+use crate::event::Status;
+use crate::output::command::CommandKind;
+use crate::state::gaps::{Gaps, put_off};
+use crate::state::record::Job;
+use crate::unit::Millis;
 
 /// A job with what the rules read of it and around it.
 pub struct JobCase<'a> {

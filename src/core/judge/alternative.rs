@@ -1,34 +1,29 @@
 //! Rules beside those of a log: what they would answer at a cut that the log's own rules made. They
 //! read the same state; nothing that they answer has an effect on it.
 
-use crate::core::judge::policies::Policies;
-use crate::core::judge::pool::PoolJudging;
-use crate::core::policy::Policy;
-use crate::core::state::State;
+use crate::judge::policies::Policies;
+use crate::judge::pool::PoolJudging;
+use crate::policy::Policy;
+use crate::state::State;
 
 /// See the module.
-pub(in crate::core) struct Alternative {
+pub(crate) struct Alternative {
     /// Policies that answer requests.
-    pub(in crate::core) policies: Policies,
+    pub(crate) policies: Policies,
     /// What answers slot offers, where a policy does.
-    pub(in crate::core) pool: Option<PoolJudging>,
+    pub(crate) pool: Option<PoolJudging>,
 }
 
 impl Alternative {
     /// Makes these policies ready.
-    pub(in crate::core) fn new(policies: Vec<Policy>) -> Alternative {
+    pub(crate) fn new(policies: Vec<Policy>) -> Alternative {
         let policies = Policies::new(policies);
         Alternative { pool: PoolJudging::of(&policies), policies }
     }
 
     /// Takes up what changed, or everything, and leaves the notes of that for the log's own rules.
     /// `is_configured`: a queue, a site or a parameter changed.
-    pub(in crate::core) fn begin_cut(
-        &mut self,
-        state: &mut State,
-        is_configured: bool,
-        is_cold: bool,
-    ) {
+    pub(crate) fn begin_cut(&mut self, state: &mut State, is_configured: bool, is_cold: bool) {
         if is_configured {
             self.policies.reset();
         }
@@ -39,7 +34,7 @@ impl Alternative {
     }
 
     /// Follows what a published output changed, and leaves the notes of that likewise.
-    pub(in crate::core) fn note_output(&mut self, state: &mut State) {
+    pub(crate) fn note_output(&mut self, state: &mut State) {
         let Some(pool) = &mut self.pool else { return };
         let touched = state.pool.touched.clone();
         pool.note_output(state);
@@ -47,7 +42,7 @@ impl Alternative {
     }
 
     /// Forgets what is derived.
-    pub(in crate::core) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         if let Some(pool) = &mut self.pool {
             pool.forget();
         }

@@ -1,19 +1,19 @@
 //! From a task that wants a nucleus to its answer (spec atlas 1).
 
-use crate::core::dice::Dice;
-use crate::core::event::{FullChain, Task};
-use crate::core::judge::evaluation::FoundNucleus;
-use crate::core::judge::judging::Judging;
-use crate::core::judge::notes::{doubts, time_notes};
-use crate::core::judge::nuclei::{JobCheck, as_jobs};
-use crate::core::judge::size::limit;
-use crate::core::judge::view::CutView;
-use crate::core::judge::work::nucleus_of;
-use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
-use crate::core::policy::Policy;
-use crate::core::policy::note::Note;
-use crate::core::policy::task::Choice;
-use crate::core::state::State;
+use crate::dice::Dice;
+use crate::event::{FullChain, Task};
+use crate::judge::evaluation::FoundNucleus;
+use crate::judge::judging::Judging;
+use crate::judge::notes::{doubts, time_notes};
+use crate::judge::nuclei::{JobCheck, as_jobs};
+use crate::judge::size::limit;
+use crate::judge::view::CutView;
+use crate::judge::work::nucleus_of;
+use crate::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
+use crate::policy::Policy;
+use crate::policy::note::Note;
+use crate::policy::task::Choice;
+use crate::state::State;
 use std::borrow::Cow;
 
 /// The filter that a nucleus that passed and was not drawn is listed with.

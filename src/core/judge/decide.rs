@@ -1,23 +1,23 @@
 //! From a request to its answer.
 
-use crate::core::dice::Dice;
-use crate::core::event::{ChunkKind, Task};
-use crate::core::id::cut;
-use crate::core::judge::evaluation::Evaluation;
-use crate::core::judge::gather::Gathered;
-use crate::core::judge::inputs::Inputs;
-use crate::core::judge::judging::Judging;
-use crate::core::judge::notes::{doubts, time_notes};
-use crate::core::judge::size::limit;
-use crate::core::judge::tag::NO_SHARE;
-use crate::core::judge::view::CutView;
-use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
-use crate::core::output::throttle::key;
-use crate::core::policy::note::Note;
-use crate::core::policy::rule::RuleText;
-use crate::core::policy::{Candidates, Judgement, Policy, Wait};
-use crate::core::request::admit::{Refusal, asked_attempt, is_open};
-use crate::core::state::record::{Answer, RequestState};
+use crate::dice::Dice;
+use crate::event::{ChunkKind, Task};
+use crate::id::cut;
+use crate::judge::evaluation::Evaluation;
+use crate::judge::gather::Gathered;
+use crate::judge::inputs::Inputs;
+use crate::judge::judging::Judging;
+use crate::judge::notes::{doubts, time_notes};
+use crate::judge::size::limit;
+use crate::judge::tag::NO_SHARE;
+use crate::judge::view::CutView;
+use crate::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
+use crate::output::throttle::key;
+use crate::policy::note::Note;
+use crate::policy::rule::RuleText;
+use crate::policy::{Candidates, Judgement, Policy, Wait};
+use crate::request::admit::{Refusal, asked_attempt, is_open};
+use crate::state::record::{Answer, RequestState};
 use std::borrow::Cow;
 
 impl Judging<'_> {

@@ -1,7 +1,7 @@
 //! What judging all candidates of a request came to.
 
-use crate::core::policy::Judgement;
-use crate::core::policy::task::Choice;
+use crate::policy::Judgement;
+use crate::policy::task::Choice;
 
 /// All candidates of a request as they were judged at the cut.
 pub(crate) enum Evaluation {

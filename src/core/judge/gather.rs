@@ -4,18 +4,18 @@ pub mod link;
 mod owner;
 mod site;
 
-use crate::core::event::{Queue, Scope, Status, Task};
-use crate::core::id::{Key, Name};
-use crate::core::judge::caches::{Outlook, RowHints, SiteClasses, find};
-use crate::core::judge::input_availability::InputAvailability;
-use crate::core::judge::partial_copies::PartialCopies;
-use crate::core::judge::view::CutView;
-use crate::core::judge::world::QueueView;
-use crate::core::policy::{
+use crate::event::{Queue, Scope, Status, Task};
+use crate::id::{Key, Name};
+use crate::judge::caches::{Outlook, RowHints, SiteClasses, find};
+use crate::judge::input_availability::InputAvailability;
+use crate::judge::partial_copies::PartialCopies;
+use crate::judge::view::CutView;
+use crate::judge::world::QueueView;
+use crate::policy::{
     Asked, Candidate, Candidates, Case, Known, LinkView, Owner, Policy, Resolved, Stores, UserView,
 };
-use crate::core::state::ledger::{AtQueue, AtShare, Count};
-use crate::core::unit::{HOUR, Millis};
+use crate::state::ledger::{AtQueue, AtShare, Count};
+use crate::unit::{HOUR, Millis};
 use link::activity;
 use owner::UserJobs;
 use std::borrow::Cow;
@@ -102,7 +102,7 @@ impl<'a> CutView<'a> {
     }
 
     /// When the attempt that a request is was first answered; `None` before its first answer.
-    pub(in crate::core) fn first_answered_at(self, task: &Task) -> Option<Millis> {
+    pub(crate) fn first_answered_at(self, task: &Task) -> Option<Millis> {
         let answer = self.state.requests.of(&task.subject)?.answer.as_ref()?;
         (answer.attempt == task.attempt).then_some(answer.first_answered_at)
     }

@@ -1,10 +1,10 @@
 //! What of a chunk's input lies where a queue can read it.
 
-use crate::core::event::{Queue, Scope, Storage, Task};
-use crate::core::judge::partial_copies::PartialCopies;
-use crate::core::judge::world::World;
-use crate::core::policy::Source;
-use crate::core::unit::Bytes;
+use crate::event::{Queue, Scope, Storage, Task};
+use crate::judge::partial_copies::PartialCopies;
+use crate::judge::world::World;
+use crate::policy::Source;
+use crate::unit::Bytes;
 
 /// What of a chunk's input a queue finds at the endpoints it reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl World {
     /// Per queue, what of a task's input lies there; empty when it has none. Where the task states
     /// which files lie at which endpoints, each counts once; else the endpoint that holds most
     /// counts, since a file on two endpoints cannot be distinguished from two files.
-    pub(in crate::core) fn input_availability(
+    pub(crate) fn input_availability(
         &self,
         task: &Task,
         scope: Scope,
@@ -82,7 +82,7 @@ impl World {
     }
 
     /// What of a task's input lies at one queue.
-    pub(in crate::core) fn there(
+    pub(crate) fn there(
         &self,
         at: u32,
         task: &Task,
@@ -116,7 +116,7 @@ impl World {
     }
 
     /// By dataset of a task's input and by copy of it: how it may be read there.
-    pub(in crate::core) fn sources(&self, task: &Task) -> Vec<Vec<Source>> {
+    pub(crate) fn sources(&self, task: &Task) -> Vec<Vec<Source>> {
         let source = |endpoint: &str| {
             self.storage_named(endpoint).map_or(Source::UNKNOWN, |storage| Source {
                 tape: storage.tape,
@@ -132,7 +132,7 @@ impl World {
 
     /// Whether every dataset of the input has a copy at an endpoint that is open, or nothing is
     /// known that speaks against it (spec atlas F1).
-    pub(in crate::core) fn is_open(&self, task: &Task, open: impl Fn(&Storage) -> bool) -> bool {
+    pub(crate) fn is_open(&self, task: &Task, open: impl Fn(&Storage) -> bool) -> bool {
         task.input.datasets.iter().all(|dataset| {
             let is_open = |endpoint: &str| self.storage_named(endpoint).is_none_or(&open);
             dataset.replicas.is_empty()

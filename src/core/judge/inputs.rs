@@ -6,17 +6,17 @@
 
 mod copies;
 
-use crate::core::event::{Dataset, Placement, ReplicaSummary, Task, unscoped};
-use crate::core::fold::is_newer;
-use crate::core::request::admit::is_open;
-use crate::core::state::State;
-use crate::core::state::record::RequestState;
+use crate::event::{Dataset, Placement, ReplicaSummary, Task, unscoped};
+use crate::fold::is_newer;
+use crate::request::admit::is_open;
+use crate::state::State;
+use crate::state::record::RequestState;
 use copies::{Copies, copies};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.
 #[derive(Default)]
-pub(in crate::core) struct Inputs {
+pub(crate) struct Inputs {
     /// By subject.
     known: BTreeMap<String, Known>,
 }
@@ -61,7 +61,7 @@ impl Inputs {
     }
 
     /// Those of one request alone, at its present cut.
-    pub(in crate::core) fn of_one(state: &State, request: &RequestState) -> Inputs {
+    pub(crate) fn of_one(state: &State, request: &RequestState) -> Inputs {
         let known = known(state, request).map(|known| (request.subject.clone(), known));
         Inputs { known: known.into_iter().collect() }
     }

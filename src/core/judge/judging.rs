@@ -1,8 +1,8 @@
 //! Judging at a cut: what is read, by which policies. It changes nothing.
 
-use crate::core::judge::policies::Policies;
-use crate::core::judge::view::CutView;
-use crate::core::judge::work::WorkTable;
+use crate::judge::policies::Policies;
+use crate::judge::view::CutView;
+use crate::judge::work::WorkTable;
 
 /// See the module.
 #[derive(Clone, Copy)]

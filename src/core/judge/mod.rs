@@ -1,26 +1,26 @@
 //! How one case is judged: candidates with their figures, the configuration as judging wants it,
 //! and the way from a request to its answer. It may name the state and policies.
 
-pub(in crate::core) mod alternative;
+pub(crate) mod alternative;
 mod assign;
-pub(in crate::core) mod caches;
+pub(crate) mod caches;
 mod decide;
-pub(in crate::core) mod evaluation;
+pub(crate) mod evaluation;
 pub mod gather;
 mod input_availability;
-pub(in crate::core) mod inputs;
-pub(in crate::core) mod judging;
-pub(in crate::core) mod notes;
+pub(crate) mod inputs;
+pub(crate) mod judging;
+pub(crate) mod notes;
 pub mod nuclei;
 mod partial_copies;
 mod place;
-pub(in crate::core) mod policies;
-pub(in crate::core) mod pool;
+pub(crate) mod policies;
+pub(crate) mod pool;
 pub mod share;
-pub(in crate::core) mod size;
+pub(crate) mod size;
 mod tag;
-pub(in crate::core) mod targets;
+pub(crate) mod targets;
 mod task_class;
 pub mod view;
-pub(in crate::core) mod work;
+pub(crate) mod work;
 pub mod world;

@@ -1,14 +1,14 @@
 //! Notes of a decision on what it was made from: names and figures of the request that do not fit
 //! what is known, and input that is old or missing.
 
-use crate::core::cut::Topic;
-use crate::core::event::{Configured, Task, history_since};
-use crate::core::fold::is_newer;
-use crate::core::id::cut;
-use crate::core::judge::view::CutView;
-use crate::core::request::admit::PLAUSIBLE_FROM;
-use crate::core::state::State;
-use crate::core::unit::{Millis, SECOND};
+use crate::cut::Topic;
+use crate::event::{Configured, Task, history_since};
+use crate::fold::is_newer;
+use crate::id::cut;
+use crate::judge::view::CutView;
+use crate::request::admit::PLAUSIBLE_FROM;
+use crate::state::State;
+use crate::unit::{Millis, SECOND};
 use std::collections::BTreeSet;
 
 /// Most unknown sites that are named on one decision.

@@ -1,17 +1,15 @@
 //! Nuclei as candidates, with every figure that a judgement may ask for, and what of a task holds
 //! for all of them.
 
-use crate::core::event::{Dataset, FullChain, Task};
-use crate::core::judge::gather::link::PRODUCTION;
-use crate::core::judge::world::{NucleusView, World};
-use crate::core::policy::task::{
+use crate::event::{Dataset, FullChain, Task};
+use crate::judge::gather::link::PRODUCTION;
+use crate::judge::world::{NucleusView, World};
+use crate::policy::task::{
     InputAtNucleus, NucleusCandidate, Parent, TaskCase, groups, is_whole, total,
 };
-use crate::core::policy::{
-    Applicable, Bare, Candidate, Candidates, Case, Policy, Resolved, Stores,
-};
-use crate::core::state::State;
-use crate::core::unit::Millis;
+use crate::policy::{Applicable, Bare, Candidate, Candidates, Case, Policy, Resolved, Stores};
+use crate::state::State;
+use crate::unit::Millis;
 
 /// Work that remains at a nucleus (spec atlas 1.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -129,7 +127,7 @@ impl World {
         let Some(view) = known.or(made.as_ref()) else { return Vec::new() };
         let nucleus = self.bare_candidate(view);
         let outputs = task.output.iter().map(|output| {
-            let found = crate::core::policy::task::endpoint(&nucleus, &output.token);
+            let found = crate::policy::task::endpoint(&nucleus, &output.token);
             let endpoint = found.or(nucleus.output).map_or("", |storage| &storage.name);
             (output.name.clone(), endpoint.to_owned())
         });
@@ -145,7 +143,7 @@ impl World {
 /// The dry run of job brokerage over the queues of nuclei (spec atlas N7).
 pub struct JobCheck<'a, C: Candidates + ?Sized> {
     /// The policy of jobs with the filters of the dry run
-    /// ([`crate::core::policy::Flavour::dry_run_of`]).
+    /// ([`crate::policy::Flavour::dry_run_of`]).
     policy: &'a Policy,
     /// Those that apply to the case.
     applicable: Applicable,

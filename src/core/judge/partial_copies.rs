@@ -1,17 +1,17 @@
 //! Copies that do not count since they are not whole (spec atlas F13).
 
-use crate::core::event::{Dataset, Task};
-use crate::core::policy::WholeCopies;
+use crate::event::{Dataset, Task};
+use crate::policy::WholeCopies;
 use std::collections::BTreeMap;
 
 /// Datasets of a task's input, each with an endpoint whose copy of it does not count; in order. A
 /// container counts with its parts: it has a whole copy where one of them has.
 #[derive(Debug, Default, PartialEq)]
-pub(in crate::core) struct PartialCopies(Vec<(u32, String)>);
+pub(crate) struct PartialCopies(Vec<(u32, String)>);
 
 impl PartialCopies {
     /// Those of a task, by the rule for its datasets.
-    pub(in crate::core) fn of(task: &Task, rule: WholeCopies) -> PartialCopies {
+    pub(crate) fn of(task: &Task, rule: WholeCopies) -> PartialCopies {
         let wants_whole = |dataset: &Dataset| match rule {
             WholeCopies::OfNone => false,
             WholeCopies::OfSecondary => !dataset.primary,
@@ -39,7 +39,7 @@ impl PartialCopies {
     }
 
     /// Whether a copy of a dataset at an endpoint counts.
-    pub(in crate::core) fn counts(&self, dataset: u32, endpoint: &str) -> bool {
+    pub(crate) fn counts(&self, dataset: u32, endpoint: &str) -> bool {
         let is_it = |(at, name): &(u32, String)| (*at, name.as_str()).cmp(&(dataset, endpoint));
         self.0.is_empty() || self.0.binary_search_by(is_it).is_err()
     }

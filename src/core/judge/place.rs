@@ -2,21 +2,21 @@
 
 mod evidence;
 
-use crate::core::event::{JobDescription, Task};
-use crate::core::judge::judging::Judging;
-use crate::core::judge::notes::time_notes;
-use crate::core::judge::size::{bytes_of, limit};
-use crate::core::output::decision::{Decision, Fate, FilterCount, Outcome};
-use crate::core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
-use crate::core::policy::nordugrid::case::JobCase;
-use crate::core::policy::nordugrid::changes::TargetChanges;
-use crate::core::policy::nordugrid::choice::Choice;
-use crate::core::policy::nordugrid::decide::{JobSubmission, Rejection, TargetDecision};
-use crate::core::policy::nordugrid::discovery::Start;
-use crate::core::policy::{Policy, Resolved};
-use crate::core::request::admit::refusing_targets;
-use crate::core::state::record::RequestState;
-use crate::core::xrsl::{Alternative, Dialect, read};
+use crate::event::{JobDescription, Task};
+use crate::judge::judging::Judging;
+use crate::judge::notes::time_notes;
+use crate::judge::size::{bytes_of, limit};
+use crate::output::decision::{Decision, Fate, FilterCount, Outcome};
+use crate::output::placed::{Draw, DrawWeight, LimitUse, Placed};
+use crate::policy::nordugrid::case::JobCase;
+use crate::policy::nordugrid::changes::TargetChanges;
+use crate::policy::nordugrid::choice::Choice;
+use crate::policy::nordugrid::decide::{JobSubmission, Rejection, TargetDecision};
+use crate::policy::nordugrid::discovery::Start;
+use crate::policy::{Policy, Resolved};
+use crate::request::admit::refusing_targets;
+use crate::state::record::RequestState;
+use crate::xrsl::{Alternative, Dialect, read};
 use evidence::{
     DRAW_LISTED, note_alternatives, note_assignment, note_discovery, note_unknown_attributes,
     ranked,

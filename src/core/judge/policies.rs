@@ -1,8 +1,8 @@
 //! The policies that answer, each made ready for the shares it is asked for.
 
-use crate::core::judge::view::CutView;
-use crate::core::judge::world::World;
-use crate::core::policy::{Case, Policy, PolicySpec, Preassigned, Resolved, kind};
+use crate::judge::view::CutView;
+use crate::judge::world::World;
+use crate::policy::{Case, Policy, PolicySpec, Preassigned, Resolved, kind};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

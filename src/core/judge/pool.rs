@@ -8,22 +8,22 @@ mod cut;
 mod facts;
 mod judging;
 
-use crate::core::event::UserKind;
-use crate::core::fold::is_newer;
-use crate::core::policy::cms::admission::{Admission, admit};
-use crate::core::policy::cms::decision::Action;
-use crate::core::policy::cms::facts::{Grant, Seconds};
-use crate::core::policy::cms::pool::Pool;
-use crate::core::policy::cms::settings::Settings;
-use crate::core::policy::cms::usage::Decay;
-use crate::core::policy::cms::{cut as rules, decision};
-use crate::core::state::pool::{PoolJob, PoolTouched, PoolWorkflowRecord};
-use crate::core::state::{NamedTable, State};
-use crate::core::topic::Topic;
-use crate::core::unit::SECOND;
-pub(in crate::core) use again::Asked;
+use crate::event::UserKind;
+use crate::fold::is_newer;
+use crate::policy::cms::admission::{Admission, admit};
+use crate::policy::cms::decision::Action;
+use crate::policy::cms::facts::{Grant, Seconds};
+use crate::policy::cms::pool::Pool;
+use crate::policy::cms::settings::Settings;
+use crate::policy::cms::usage::Decay;
+use crate::policy::cms::{cut as rules, decision};
+use crate::state::pool::{PoolJob, PoolTouched, PoolWorkflowRecord};
+use crate::state::{NamedTable, State};
+use crate::topic::Topic;
+use crate::unit::SECOND;
+pub(crate) use again::Asked;
 use cut::PoolCut;
-pub(in crate::core) use judging::PoolJudging;
+pub(crate) use judging::PoolJudging;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.

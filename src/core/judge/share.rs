@@ -10,10 +10,10 @@ mod balance;
 
 pub use balance::{Balance, Hs06, ShareUse, Use, executing_and_queued, share_use};
 
-use crate::core::event::Share;
-use crate::core::fold::is_newer;
-use crate::core::math::pattern::Pattern;
-use crate::core::state::State;
+use crate::event::Share;
+use crate::fold::is_newer;
+use crate::math::pattern::Pattern;
+use crate::state::State;
 use std::collections::BTreeMap;
 
 /// Value of the virtual root, and sum of the leaves.

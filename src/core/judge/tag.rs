@@ -1,9 +1,9 @@
 //! Which leaf of the share tree a request counts for (spec atlas 10.1), and whether jobs are made
 //! for it.
 
-use crate::core::event::{ChunkKind, Task};
-use crate::core::judge::share::{EXPRESS, Traits, Tree};
-use crate::core::judge::view::CutView;
+use crate::event::{ChunkKind, Task};
+use crate::judge::share::{EXPRESS, Traits, Tree};
+use crate::judge::view::CutView;
 use std::borrow::Cow;
 
 /// Why a request is rejected that no leaf of the tree takes.
@@ -34,7 +34,7 @@ impl<'a> CutView<'a> {
 
     /// The leaf that a request counts for: the one it names, else the first whose rules it
     /// matches. Where no leaf does, what it names; empty when that is nothing.
-    pub(in crate::core) fn share_of<'t>(self, task: &'t Task) -> Cow<'t, str> {
+    pub(crate) fn share_of<'t>(self, task: &'t Task) -> Cow<'t, str> {
         let named = Cow::Borrowed(task.gshare.as_str());
         let Some(tree) = self.tree() else { return named };
         let is_event_merge = task.chunk == ChunkKind::Merge && task.options.event_service;
@@ -48,7 +48,7 @@ impl<'a> CutView<'a> {
     }
 
     /// The request with the share that it counts for.
-    pub(in crate::core) fn tagged<'t>(self, task: &'t Task) -> Cow<'t, Task> {
+    pub(crate) fn tagged<'t>(self, task: &'t Task) -> Cow<'t, Task> {
         let gshare = self.share_of(task);
         match gshare == task.gshare {
             true => Cow::Borrowed(task),
@@ -57,13 +57,13 @@ impl<'a> CutView<'a> {
     }
 
     /// Whether a request, tagged, belongs to no share although there are some.
-    pub(in crate::core) fn has_no_share(self, task: &Task) -> bool {
+    pub(crate) fn has_no_share(self, task: &Task) -> bool {
         let has_leaf = |tree: &Tree| tree.leaves().next().is_some();
         task.gshare.is_empty() && self.tree().is_some_and(has_leaf)
     }
 
     /// Whether a share, or one it is below, is throttled.
-    pub(in crate::core) fn is_share_throttled(self, gshare: &str) -> bool {
+    pub(crate) fn is_share_throttled(self, gshare: &str) -> bool {
         self.tree().is_some_and(|tree| tree.is_throttled(gshare))
     }
 }

@@ -4,16 +4,16 @@
 mod copies;
 mod records;
 
-use crate::core::draw::cut_id;
-use crate::core::event::Configured;
-use crate::core::fold::is_newer;
-use crate::core::id::Key;
-use crate::core::policy::nordugrid::changes::Assigned;
-use crate::core::policy::nordugrid::grid_facts::{GridFacts, split_target};
-use crate::core::state::State;
-use crate::core::state::record::Fact;
-use crate::core::topic::Topic;
-use crate::core::unit::Millis;
+use crate::draw::cut_id;
+use crate::event::Configured;
+use crate::fold::is_newer;
+use crate::id::Key;
+use crate::policy::nordugrid::changes::Assigned;
+use crate::policy::nordugrid::grid_facts::{GridFacts, split_target};
+use crate::state::State;
+use crate::state::record::Fact;
+use crate::topic::Topic;
+use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.
@@ -37,7 +37,7 @@ const GONE_MIN: usize = 10_000;
 
 impl Targets {
     /// Brings everything up to date with a cut that was just closed; all of it where `everything`.
-    pub(in crate::core) fn update(&mut self, state: &mut State, everything: bool) {
+    pub(crate) fn update(&mut self, state: &mut State, everything: bool) {
         if !state.setting.judges_targets {
             return;
         }
@@ -146,7 +146,7 @@ impl Targets {
     }
 
     /// All that is known of one job: its record, and where decisions placed it.
-    pub(in crate::core) fn put_job(&mut self, state: &State, name: &str) {
+    pub(crate) fn put_job(&mut self, state: &State, name: &str) {
         self.facts.forget_job(name);
         let job = state.jobs.of(Key::of(name.as_bytes())).filter(|job| job.status.is_some());
         if let Some(record) = job.and_then(|job| records::record(state, job, name)) {
@@ -190,7 +190,7 @@ fn splits(name: &str, sign: char) -> impl Iterator<Item = (&str, &str)> {
     name.match_indices(sign).map(move |(at, _)| (&name[..at], &name[at + sign.len_utf8()..]))
 }
 
-fn names<T>(table: &crate::core::state::NamedTable<T>) -> Vec<String> {
+fn names<T>(table: &crate::state::NamedTable<T>) -> Vec<String> {
     table.by_name.keys().cloned().collect()
 }
 

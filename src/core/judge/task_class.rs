@@ -1,8 +1,8 @@
 //! The class of the task that a decision is about (spec atlas 8.1.2), for a reader of metrics.
 
 use super::judging::Judging;
-use crate::core::output::decision::{Decision, Outcome};
-use crate::core::policy::{CLASSED, Owner, task_class_name};
+use crate::output::decision::{Decision, Outcome};
+use crate::policy::{CLASSED, Owner, task_class_name};
 
 impl Judging<'_> {
     /// The name of the class by which a request was judged; `None` where tasks have no classes, and

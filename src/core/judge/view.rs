@@ -1,13 +1,13 @@
 //! What judging reads: the state at a cut, the configuration as judging wants it, and what was
 //! found out of both.
 
-use crate::core::event::Task;
-use crate::core::judge::caches::Caches;
-use crate::core::judge::inputs::Inputs;
-use crate::core::judge::targets::Targets;
-use crate::core::judge::world::World;
-use crate::core::state::State;
-use crate::core::state::record::RequestState;
+use crate::event::Task;
+use crate::judge::caches::Caches;
+use crate::judge::inputs::Inputs;
+use crate::judge::targets::Targets;
+use crate::judge::world::World;
+use crate::state::State;
+use crate::state::record::RequestState;
 
 /// The configuration as judging wants it, with its caches. Derived from the state.
 #[derive(Default)]
@@ -26,11 +26,11 @@ pub struct CutView<'a> {
     /// The configuration.
     pub world: &'a World,
     /// What was found out already.
-    pub(in crate::core) caches: &'a Caches,
+    pub(crate) caches: &'a Caches,
     /// Requests whose input lies where records say.
-    pub(in crate::core) inputs: &'a Inputs,
+    pub(crate) inputs: &'a Inputs,
     /// What is known of targets; nothing where no policy judges them.
-    pub(in crate::core) targets: &'a Targets,
+    pub(crate) targets: &'a Targets,
 }
 
 impl Grid {
@@ -57,21 +57,21 @@ impl Grid {
     }
 
     /// A decision on a single job was folded: what it takes at its target counts from now on.
-    pub(in crate::core) fn note_placed(&mut self, state: &State, subject: &str) {
+    pub(crate) fn note_placed(&mut self, state: &State, subject: &str) {
         if state.setting.judges_targets {
             self.targets.put_job(state, subject);
         }
     }
 
     /// A request has its final answer: nothing is known of its input any more.
-    pub(in crate::core) fn end_request(&mut self, subject: &str) {
+    pub(crate) fn end_request(&mut self, subject: &str) {
         self.inputs.remove(subject);
     }
 }
 
 impl<'a> CutView<'a> {
     /// What a request asks, its input where it is known to lie by now.
-    pub(in crate::core) fn task_of(self, request: &'a RequestState) -> Option<&'a Task> {
+    pub(crate) fn task_of(self, request: &'a RequestState) -> Option<&'a Task> {
         let task = request.task.as_ref()?;
         Some(self.inputs.of(&request.subject).unwrap_or(task))
     }

@@ -4,12 +4,12 @@
 //! A request states the events that remained when it was last changed. Where it also states the
 //! events of each job, those of the jobs that finished since are taken off.
 
-use crate::core::event::{Task, TaskPhase};
-use crate::core::id::Key;
-use crate::core::judge::nuclei::Work;
-use crate::core::judge::view::CutView;
-use crate::core::state::State;
-use crate::core::state::record::{Answer, RequestState};
+use crate::event::{Task, TaskPhase};
+use crate::id::Key;
+use crate::judge::nuclei::Work;
+use crate::judge::view::CutView;
+use crate::state::State;
+use crate::state::record::{Answer, RequestState};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,13 +1,13 @@
 //! The configuration as judging wants it: queues in order of their names, links and storage at
 //! hand. Derived from the state, updated at the cut. `gather` makes candidates of it.
 
-use crate::core::event::{Configured, Link, Queue, Release, Scope, Storage};
-use crate::core::fold::is_newer;
-use crate::core::id::{Name, stir};
-use crate::core::policy::{Bare, Case, Nucleus, Policy, Resolved};
-use crate::core::state::State;
-use crate::core::state::record::Fact;
-use crate::core::state::slab::Index;
+use crate::event::{Configured, Link, Queue, Release, Scope, Storage};
+use crate::fold::is_newer;
+use crate::id::{Name, stir};
+use crate::policy::{Bare, Case, Nucleus, Policy, Resolved};
+use crate::state::State;
+use crate::state::record::Fact;
+use crate::state::slab::Index;
 use std::collections::BTreeMap;
 
 /// A queue with the numbers of what belongs to it.
@@ -19,26 +19,26 @@ pub struct QueueView {
     /// Storage site.
     pub storage_site: Name,
     /// Dense number of the storage site.
-    pub(in crate::core) site: u32,
+    pub(crate) site: u32,
     /// Default write endpoint.
-    pub(in crate::core) output: Option<u32>,
+    pub(crate) output: Option<u32>,
     /// Default read endpoint.
-    pub(in crate::core) input: Option<u32>,
+    pub(crate) input: Option<u32>,
     /// Every endpoint it reads, the default first.
-    pub(in crate::core) inputs: Vec<u32>,
+    pub(crate) inputs: Vec<u32>,
     /// Every endpoint it writes, the default first.
-    pub(in crate::core) outputs: Vec<u32>,
+    pub(crate) outputs: Vec<u32>,
     /// Every endpoint it reads for analysis.
-    pub(in crate::core) analysis_inputs: Vec<u32>,
+    pub(crate) analysis_inputs: Vec<u32>,
     /// Every endpoint it writes for analysis.
-    pub(in crate::core) analysis_outputs: Vec<u32>,
+    pub(crate) analysis_outputs: Vec<u32>,
     /// What it publishes.
-    pub(in crate::core) software: Option<u32>,
+    pub(crate) software: Option<u32>,
 }
 
 impl QueueView {
     /// Endpoints it reads and writes in a scope, the default first.
-    pub(in crate::core) fn stores(&self, scope: Scope) -> (&[u32], &[u32]) {
+    pub(crate) fn stores(&self, scope: Scope) -> (&[u32], &[u32]) {
         match scope {
             Scope::Default => (&self.inputs, &self.outputs),
             Scope::Analysis => (&self.analysis_inputs, &self.analysis_outputs),
@@ -57,11 +57,11 @@ pub struct NucleusView {
     /// Its production queues, by their indices.
     pub queues: Vec<u32>,
     /// Endpoints it writes: output of its queues that lies at its site.
-    pub(in crate::core) outputs: Vec<u32>,
+    pub(crate) outputs: Vec<u32>,
     /// Endpoints it reads.
-    pub(in crate::core) inputs: Vec<u32>,
+    pub(crate) inputs: Vec<u32>,
     /// Default output endpoint.
-    pub(in crate::core) output: Option<u32>,
+    pub(crate) output: Option<u32>,
 }
 
 /// Name under which the union of all tags is published (spec atlas 3.1).
@@ -74,19 +74,19 @@ pub struct World {
     pub queues: Vec<QueueView>,
     by_name: BTreeMap<String, u32>,
     /// How many storage sites the queues have.
-    pub(in crate::core) sites: u32,
+    pub(crate) sites: u32,
     /// Nuclei in order of their names.
     pub nuclei: Vec<NucleusView>,
     nucleus_at: BTreeMap<String, u32>,
     /// Nuclei whose default output endpoint cannot be written over the WAN (spec atlas F18).
-    pub(in crate::core) shut: Vec<Name>,
+    pub(crate) shut: Vec<Name>,
     /// Sites that are no nuclei and take full chains (spec atlas 7).
-    pub(in crate::core) satellites: Vec<NucleusView>,
+    pub(crate) satellites: Vec<NucleusView>,
     software: Vec<Release>,
     software_at: BTreeMap<String, u32>,
     /// The union of all tags.
-    pub(in crate::core) all_software: Option<u32>,
-    pub(in crate::core) storages: Vec<Option<Storage>>,
+    pub(crate) all_software: Option<u32>,
+    pub(crate) storages: Vec<Option<Storage>>,
     storage_at: BTreeMap<String, u32>,
     /// Endpoint to the queues that read it.
     readers: BTreeMap<String, Vec<u32>>,
@@ -270,12 +270,12 @@ impl World {
     }
 
     /// A site as a nucleus, whether it is one or not.
-    pub(in crate::core) fn site_of(&self, name: &str) -> NucleusView {
+    pub(crate) fn site_of(&self, name: &str) -> NucleusView {
         self.nucleus_of(name, true, None)
     }
 
     /// Whether any queue has this name, this unified name or this site.
-    pub(in crate::core) fn names_queue(&self, name: &str) -> bool {
+    pub(crate) fn names_queue(&self, name: &str) -> bool {
         let is_it = |view: &QueueView| view.queue.unified == name || view.queue.site == name;
         self.by_name.contains_key(name) || self.queues.iter().any(is_it)
     }
@@ -309,7 +309,7 @@ impl World {
 
     /// What is known of a task's nucleus: one that is stated as such, or any other site that has
     /// queues for production, since a task may be bound to that too (spec atlas 1.1, 7).
-    pub(in crate::core) fn nucleus(&self, name: &str) -> Nucleus {
+    pub(crate) fn nucleus(&self, name: &str) -> Nucleus {
         let of = |view: &NucleusView| {
             let write_wan = self.storage_of(view.output).is_none_or(|storage| storage.write_wan);
             Nucleus { known: true, bare: view.bare, write_wan }
@@ -328,23 +328,23 @@ impl World {
     }
 
     /// Whether a site has a queue for production.
-    pub(in crate::core) fn has_production(&self, site: &str) -> bool {
+    pub(crate) fn has_production(&self, site: &str) -> bool {
         let is_its = |view: &QueueView| view.queue.production && view.queue.site == site;
         !site.is_empty() && self.queues.iter().any(is_its)
     }
 
     /// What a queue publishes.
-    pub(in crate::core) fn software_of(&self, at: Option<u32>) -> Option<&Release> {
+    pub(crate) fn software_of(&self, at: Option<u32>) -> Option<&Release> {
         at.and_then(|at| self.software.get(at as usize))
     }
 
     /// A storage endpoint by its name.
-    pub(in crate::core) fn storage_named(&self, name: &str) -> Option<&Storage> {
+    pub(crate) fn storage_named(&self, name: &str) -> Option<&Storage> {
         self.storage_of(self.storage_at.get(name).copied())
     }
 
     /// The index of a storage endpoint.
-    pub(in crate::core) fn storage_index(&self, name: &str) -> Option<u32> {
+    pub(crate) fn storage_index(&self, name: &str) -> Option<u32> {
         self.storage_at.get(name).copied()
     }
 
@@ -367,31 +367,31 @@ impl World {
     }
 
     /// Whether a name stands for several queues: a unified queue and its parts.
-    pub(in crate::core) fn stands_for_several(&self, name: &str) -> bool {
+    pub(crate) fn stands_for_several(&self, name: &str) -> bool {
         let is_it = |view: &&QueueView| view.queue.name == name || view.queue.unified == name;
         self.queues.iter().filter(is_it).take(2).count() > 1
     }
 
     /// A link, if it is published.
-    pub(in crate::core) fn link(&self, source: Name, destination: Name) -> Option<&Link> {
+    pub(crate) fn link(&self, source: Name, destination: Name) -> Option<&Link> {
         let same = |at: u32| self.link_names[at as usize] == (source, destination);
         let at = self.link_index.find(link_key(source, destination), same)?;
         self.links[at as usize].as_ref()
     }
 
     /// Whether any link from a site is published.
-    pub(in crate::core) fn knows_from(&self, source: Name) -> bool {
+    pub(crate) fn knows_from(&self, source: Name) -> bool {
         self.from.get(&source).is_some_and(|links| *links > 0)
     }
 
     /// The links into a destination that are published.
-    pub(in crate::core) fn links_into(&self, destination: Name) -> impl Iterator<Item = &Link> {
+    pub(crate) fn links_into(&self, destination: Name) -> impl Iterator<Item = &Link> {
         let links = self.into.get(&destination).into_iter().flatten();
         links.filter_map(|at| self.links[*at as usize].as_ref())
     }
 
     /// The queues that read an endpoint.
-    pub(in crate::core) fn readers(&self, endpoint: &str, scope: Scope) -> &[u32] {
+    pub(crate) fn readers(&self, endpoint: &str, scope: Scope) -> &[u32] {
         let readers = match scope {
             Scope::Default => &self.readers,
             Scope::Analysis => &self.analysis_readers,
@@ -400,7 +400,7 @@ impl World {
     }
 
     /// A storage endpoint by its index.
-    pub(in crate::core) fn storage_of(&self, at: Option<u32>) -> Option<&Storage> {
+    pub(crate) fn storage_of(&self, at: Option<u32>) -> Option<&Storage> {
         at.and_then(|at| self.storages[at as usize].as_ref())
     }
 }

@@ -1,7 +1,7 @@
 //! Commands: what others are asked to do to jobs.
 
-use crate::core::content::{content, content_by_number};
-use crate::core::unit::Millis;
+use crate::content::{content, content_by_number};
+use crate::unit::Millis;
 use sha2::{Digest, Sha256};
 
 /// Id of a command. Derived, not drawn: the first 16 bytes of SHA-256(domain, rule, subject,

@@ -4,8 +4,8 @@ pub use super::id::DecisionId;
 use super::matched::Matched;
 use super::placed::{LimitUse, Placed};
 
-use crate::core::event::Task;
-use crate::core::unit::Millis;
+use crate::event::Task;
+use crate::unit::Millis;
 use std::borrow::Cow;
 
 /// The largest attempt that a record can state.

@@ -1,10 +1,10 @@
 //! Outputs that every process folds: decisions, throttles, commands.
 
-use crate::core::cut::Topic;
-use crate::core::output::command::{Command, CommandId};
-use crate::core::output::decision::{Decision, DecisionId};
-use crate::core::output::throttle::{Throttle, ThrottleId};
-use crate::core::unit::Millis;
+use crate::cut::Topic;
+use crate::output::command::{Command, CommandId};
+use crate::output::decision::{Decision, DecisionId};
+use crate::output::throttle::{Throttle, ThrottleId};
+use crate::unit::Millis;
 
 /// An output that counts like any event. A leader makes those of a cycle in the order of the
 /// variants, those of one variant in the order of their numbers.

@@ -1,7 +1,7 @@
 //! The names of decisions.
 
-use crate::core::content::content;
-use crate::core::dice::hash_attempt;
+use crate::content::content;
+use crate::dice::hash_attempt;
 use sha2::{Digest, Sha256};
 
 /// Names a decision. Derived, not drawn: the first 16 bytes of

@@ -1,8 +1,8 @@
 //! Which job got slots that a pilot offered.
 
-use crate::core::content::content;
-use crate::core::event::Band;
-use crate::core::event::Class;
+use crate::content::content;
+use crate::event::Band;
+use crate::event::Class;
 
 /// A job that got a place of an offer (spec cms-nordugrid A.8, C.4). Its workflow is the decision's
 /// task, its user and working group the decision's, its site the queue that was chosen.

@@ -1,7 +1,7 @@
 //! What an assignment of one job takes at its target, and how the target was chosen.
 
-use crate::core::content::content;
-use crate::core::unit::Bytes;
+use crate::content::content;
+use crate::unit::Bytes;
 
 /// What an assignment of one job takes at its target until the target's own facts contain the job,
 /// and how it was chosen (spec cms-nordugrid N-27, B.10).

@@ -1,9 +1,9 @@
 //! The record of a cycle: how far the log was read, what time it was, what was published.
 
-use crate::core::content::content;
-use crate::core::cut::Lane;
-use crate::core::state::repair::NowRepair;
-use crate::core::unit::Millis;
+use crate::content::content;
+use crate::cut::Lane;
+use crate::state::repair::NowRepair;
+use crate::unit::Millis;
 
 /// Revision of the engine. Raised when the same cycle would give other decisions, so that
 /// `replay --verify` can distinguish "made by another engine" from "wrong".
@@ -47,7 +47,7 @@ pub struct Progress {
     /// The leader stops in order: a standby may take over at once.
     pub farewell: bool,
     /// Hash of each decision and throttle of this cycle without framing
-    /// ([`hash`](crate::core::id::hash)), lane by lane as in `outputs`, in each in the order of
+    /// ([`hash`](crate::id::hash)), lane by lane as in `outputs`, in each in the order of
     /// offsets; empty when there are too many.
     pub output_hashes: Vec<u64>,
     /// The counters published in this cycle go on with those of an earlier one.

@@ -1,8 +1,8 @@
 //! Throttles: an owner or task that is throttled as a whole, or no longer.
 
-use crate::core::content::{content, content_by_number};
-use crate::core::event::Task;
-use crate::core::unit::Millis;
+use crate::content::{content, content_by_number};
+use crate::event::Task;
+use crate::unit::Millis;
 use sha2::{Digest, Sha256};
 
 /// Id of a throttle record. Derived, not drawn: the first 16 bytes of

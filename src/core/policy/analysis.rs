@@ -18,10 +18,10 @@ use super::throttling::{Gauge, Margin, Throttling};
 use super::typed::{params, read, words};
 use super::wait::{Wait, WaitReason};
 use super::weight::ANALYSIS_JOB as WEIGHTS;
-use crate::core::dice::Dice;
-use crate::core::event::{ChunkKind, Queue, Scope, Task};
-use crate::core::output::throttle::SubjectKind;
-use crate::core::unit::{HOUR, MINUTE, Millis};
+use crate::dice::Dice;
+use crate::event::{ChunkKind, Queue, Scope, Task};
+use crate::output::throttle::SubjectKind;
+use crate::unit::{HOUR, MINUTE, Millis};
 use std::sync::Arc;
 
 words! {

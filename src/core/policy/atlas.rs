@@ -10,9 +10,9 @@ use super::room::RoomParams;
 use super::typed::{params, read};
 use super::wait::{Wait, WaitReason};
 use super::weight::PRODUCTION_JOB as WEIGHTS;
-use crate::core::dice::Dice;
-use crate::core::event::{ChunkKind, Dataset, Queue, QueueStatus, Status, Task};
-use crate::core::unit::{HOUR, Millis};
+use crate::dice::Dice;
+use crate::event::{ChunkKind, Dataset, Queue, QueueStatus, Status, Task};
+use crate::unit::{HOUR, Millis};
 
 params! {
     /// Parameters of the kind.

@@ -2,9 +2,9 @@
 
 use super::owner::UserView;
 use super::verdict::Verdict;
-use crate::core::event::{Queue, Release, Status, Storage};
-use crate::core::state::ledger::Count;
-use crate::core::unit::{Bytes, Millis};
+use crate::event::{Queue, Release, Status, Storage};
+use crate::state::ledger::Count;
+use crate::unit::{Bytes, Millis};
 
 /// A queue as seen by one judgement, with all that may be known about it.
 #[derive(Clone, Copy)]

@@ -8,9 +8,9 @@ use super::rule::Rule;
 use super::throttling::{Gauge, Margin};
 use super::typed::params;
 use super::wait::{Wait, WaitReason};
-use crate::core::event::ChunkKind;
-use crate::core::output::throttle::{SubjectKind, owner_of};
-use crate::core::unit::{Millis, SECOND};
+use crate::event::ChunkKind;
+use crate::output::throttle::{SubjectKind, owner_of};
+use crate::unit::{Millis, SECOND};
 
 params! {
     /// The limits of the rules of 8.1.

@@ -6,8 +6,8 @@ use super::owner::Owner;
 use super::room::Room;
 use super::site::SiteRules;
 use super::software::Wanted;
-use crate::core::event::{Queue, Scope, Task};
-use crate::core::unit::Millis;
+use crate::event::{Queue, Scope, Task};
+use crate::unit::Millis;
 use std::sync::Arc;
 
 /// The fixed part of a judgement: what is asked, when, and what holds for every candidate. It is

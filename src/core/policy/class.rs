@@ -3,7 +3,7 @@
 use super::owner::Slots;
 use super::param::{Param, Unit};
 use super::typed::params;
-use crate::core::event::Task;
+use crate::event::Task;
 
 params! {
     /// The parameters of classes, beside the threshold of class A.
@@ -89,9 +89,9 @@ pub(super) fn class_of(task: &Task, slots: Slots, threshold: f64, params: &Class
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::event::Options;
-    use crate::core::policy::typed::read;
-    use crate::core::policy::{Rules, Values};
+    use crate::event::Options;
+    use crate::policy::typed::read;
+    use crate::policy::{Rules, Values};
 
     fn class(gshare: &str, (hi, hi_mid): (u64, u64), (done, left, jobs): (u64, u64, u64)) -> i8 {
         let options = Options {

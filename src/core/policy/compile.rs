@@ -9,7 +9,7 @@ use super::param::{Arg, Mistake, Param, Step};
 use super::phrase::{limit, parameter, phrase};
 use super::spec::PolicySpec;
 use super::values::Values;
-use crate::core::limits::Limits;
+use crate::limits::Limits;
 use sha2::{Digest, Sha256};
 
 /// A policy that judges.
@@ -248,7 +248,7 @@ impl Check {
                 "the name that requests have in `policy`".to_string(),
             );
         }
-        const DAY_MS: i64 = crate::core::unit::DAY;
+        const DAY_MS: i64 = crate::unit::DAY;
         for (place, value, least, most) in
             [("defer_s", spec.defer, 1_000, 30 * DAY_MS), ("dwell_s", spec.dwell, 0, 30 * DAY_MS)]
         {

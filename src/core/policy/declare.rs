@@ -229,55 +229,55 @@ impl NoParams {
 /// compiler makes one of both.
 macro_rules! filter {
     (@applies $kind:ident $params:ident Always) => {
-        $crate::core::policy::Applies::Always
+        $crate::policy::Applies::Always
     };
     (@applies Nuclei $params:ident When($applies:expr)) => {{
         fn of_values(
-            case: &$crate::core::policy::task::TaskCase<'_>,
-            values: &$crate::core::policy::Values,
+            case: &$crate::policy::task::TaskCase<'_>,
+            values: &$crate::policy::Values,
         ) -> bool {
-            $applies(case, &$crate::core::policy::read!($params, values))
+            $applies(case, &$crate::policy::read!($params, values))
         }
-        $crate::core::policy::Applies::ToTask(of_values)
+        $crate::policy::Applies::ToTask(of_values)
     }};
     (@applies $kind:ident $params:ident When($applies:expr)) => {{
         fn of_values(
-            case: &$crate::core::policy::Case<'_>,
-            values: &$crate::core::policy::Values,
+            case: &$crate::policy::Case<'_>,
+            values: &$crate::policy::Values,
         ) -> bool {
-            $applies(case, &$crate::core::policy::read!($params, values))
+            $applies(case, &$crate::policy::read!($params, values))
         }
-        $crate::core::policy::Applies::ToCase(of_values)
+        $crate::policy::Applies::ToCase(of_values)
     }};
     (@judge Before $params:ident $judge:expr) => {{
         fn of_values(
-            case: &$crate::core::policy::Case<'_>,
-            candidate: &$crate::core::policy::Candidate<'_>,
-            values: &$crate::core::policy::Values,
-        ) -> $crate::core::policy::Verdict {
-            $judge(case, candidate, &$crate::core::policy::read!($params, values))
+            case: &$crate::policy::Case<'_>,
+            candidate: &$crate::policy::Candidate<'_>,
+            values: &$crate::policy::Values,
+        ) -> $crate::policy::Verdict {
+            $judge(case, candidate, &$crate::policy::read!($params, values))
         }
-        $crate::core::policy::Judge::Before(of_values)
+        $crate::policy::Judge::Before(of_values)
     }};
     (@judge After $params:ident $judge:expr) => {{
         fn of_values(
-            case: &$crate::core::policy::Case<'_>,
-            candidate: &$crate::core::policy::Candidate<'_>,
-            weighed: &$crate::core::policy::Weighed,
-            values: &$crate::core::policy::Values,
-        ) -> $crate::core::policy::Verdict {
-            $judge(case, candidate, weighed, &$crate::core::policy::read!($params, values))
+            case: &$crate::policy::Case<'_>,
+            candidate: &$crate::policy::Candidate<'_>,
+            weighed: &$crate::policy::Weighed,
+            values: &$crate::policy::Values,
+        ) -> $crate::policy::Verdict {
+            $judge(case, candidate, weighed, &$crate::policy::read!($params, values))
         }
-        $crate::core::policy::Judge::After(of_values)
+        $crate::policy::Judge::After(of_values)
     }};
     (@judge Nuclei $params:ident $judge:expr) => {
-        $crate::core::policy::Judge::Nuclei(|case, rows, course, values| {
-            $judge(case, rows, course, &$crate::core::policy::read!($params, values))
+        $crate::policy::Judge::Nuclei(|case, rows, course, values| {
+            $judge(case, rows, course, &$crate::policy::read!($params, values))
         })
     };
     (@judge $together:ident $params:ident $judge:expr) => {
-        $crate::core::policy::Judge::$together(|case, rows, values| {
-            $judge(case, rows, &$crate::core::policy::read!($params, values))
+        $crate::policy::Judge::$together(|case, rows, values| {
+            $judge(case, rows, &$crate::policy::read!($params, values))
         })
     };
     ($params:ident {
@@ -290,7 +290,7 @@ macro_rules! filter {
         applies: $when:ident $(($applies:expr))?,
         judge: $kind:ident($judge:expr) $(,)?
     }) => {
-        $crate::core::policy::Filter {
+        $crate::policy::Filter {
             name: $name,
             spec: $spec,
             help: $help,
@@ -307,27 +307,27 @@ macro_rules! filter {
 /// See the module.
 macro_rules! weight {
     (@weigh Whole $params:ident $weigh:expr) => {
-        $crate::core::policy::Weigh::Whole(|case, rows, values| {
-            $weigh(case, rows, &$crate::core::policy::read!($params, values))
+        $crate::policy::Weigh::Whole(|case, rows, values| {
+            $weigh(case, rows, &$crate::policy::read!($params, values))
         })
     };
     (@weigh Nucleus $params:ident $weigh:expr) => {
-        $crate::core::policy::Weigh::Nucleus(|case, nucleus, course, values| {
-            $weigh(case, nucleus, course, &$crate::core::policy::read!($params, values))
+        $crate::policy::Weigh::Nucleus(|case, nucleus, course, values| {
+            $weigh(case, nucleus, course, &$crate::policy::read!($params, values))
         })
     };
     (@weigh Figure $params:ident $weigh:expr) => { weight!(@alone Figure (()) $params $weigh) };
     (@weigh Factor $params:ident $weigh:expr) => { weight!(@alone Factor (f64) $params $weigh) };
     (@alone $kind:ident ($gives:ty) $params:ident $weigh:expr) => {{
         fn of_values(
-            case: &$crate::core::policy::Case<'_>,
-            candidate: &$crate::core::policy::Candidate<'_>,
-            values: &$crate::core::policy::Values,
-            weighed: &mut $crate::core::policy::Weighed,
+            case: &$crate::policy::Case<'_>,
+            candidate: &$crate::policy::Candidate<'_>,
+            values: &$crate::policy::Values,
+            weighed: &mut $crate::policy::Weighed,
         ) -> $gives {
-            $weigh(case, candidate, &$crate::core::policy::read!($params, values), weighed)
+            $weigh(case, candidate, &$crate::policy::read!($params, values), weighed)
         }
-        $crate::core::policy::Weigh::$kind(of_values)
+        $crate::policy::Weigh::$kind(of_values)
     }};
     ($params:ident {
         name: $name:expr,
@@ -337,7 +337,7 @@ macro_rules! weight {
         reads: $reads:expr,
         weigh: $kind:ident($weigh:expr) $(,)?
     }) => {
-        $crate::core::policy::Weight {
+        $crate::policy::Weight {
             name: $name,
             spec: $spec,
             help: $help,
@@ -354,9 +354,9 @@ macro_rules! weight {
 macro_rules! typed {
     ($params:ident: $function:ident($($argument:ident),*)) => {
         |$($argument,)* values| {
-            $function($($argument,)* &$crate::core::policy::read!($params, values))
+            $function($($argument,)* &$crate::policy::read!($params, values))
         }
     };
 }
 
-pub(in crate::core::policy) use {filter, typed, weight};
+pub(in crate::policy) use {filter, typed, weight};

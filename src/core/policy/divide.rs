@@ -8,7 +8,7 @@
 //! among all of them, as if there were no caps. The queues passed the filters that guard against
 //! too much work there, and a decision that placed only a part would leave jobs without any.
 
-use crate::core::dice::Dice;
+use crate::dice::Dice;
 
 /// One queue that takes part.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -16,10 +16,10 @@ use super::spec::PolicySpec;
 use super::throttling::Throttling;
 use super::values::Values;
 use super::wait::Wait;
-use crate::core::dice::Dice;
-use crate::core::event::{ChunkKind, Queue, Scope, Status, Task};
-use crate::core::limits::Limits;
-use crate::core::unit::Millis;
+use crate::dice::Dice;
+use crate::event::{ChunkKind, Queue, Scope, Status, Task};
+use crate::limits::Limits;
+use crate::unit::Millis;
 
 /// A kind of policy: the filters and weights there are, and the steps that are code.
 pub struct Flavour {

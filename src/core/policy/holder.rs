@@ -3,7 +3,7 @@
 
 use super::case::{Case, Preassigned};
 use super::locality::{Enough, Holding, Locality, availability};
-use crate::core::event::{ChunkKind, Dataset, Queue};
+use crate::event::{ChunkKind, Dataset, Queue};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a queue has at an endpoint.

@@ -4,7 +4,7 @@ use super::candidate::Candidate;
 use super::verdict::Objection;
 use super::wait::Wait;
 use super::weighed::Weighed;
-use crate::core::event::Queue;
+use crate::event::Queue;
 
 /// Where candidates come from: a list of them, or the world, which makes each as it is looked at.
 /// The same index gives the same candidate throughout a judgement.

@@ -10,7 +10,7 @@ use super::nordugrid::NORDUGRID;
 use super::param::{Rules, Step};
 use super::spec::{PolicySpec, Wake};
 use super::task::PRODUCTION_TASK;
-use crate::core::unit::{HOUR, MINUTE};
+use crate::unit::{HOUR, MINUTE};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
@@ -124,7 +124,7 @@ impl PolicySpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::policy::{Reason, Style};
+    use crate::policy::{Reason, Style};
 
     /// A kind of a name, with one filter of a name and a reason.
     fn kind_of(name: &'static str, filter: &'static str, reason: &'static str) -> &'static Flavour {

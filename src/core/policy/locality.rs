@@ -1,6 +1,6 @@
 //! Which queues hold the input of an analysis task: what was found (spec atlas 8.4).
 
-use crate::core::event::{Dataset, DatasetReplica};
+use crate::event::{Dataset, DatasetReplica};
 use std::collections::BTreeMap;
 
 /// How a place of a dataset's copy may be read.

@@ -52,11 +52,11 @@ mod weighed;
 mod weight;
 
 #[cfg(test)]
-pub mod sample;
+mod sample;
 #[cfg(test)]
 mod tests;
 
-pub use crate::core::state::ledger::Totals;
+pub use crate::state::ledger::Totals;
 pub use applicable::Applicable;
 pub use candidate::{Candidate, LinkView, Row, Stores};
 pub use case::{Asked, Bare, Case, Known, Nucleus, Preassigned, Times, WholeCopies};

@@ -2,8 +2,8 @@
 //! and the same at one queue (spec atlas 8.1, 8.5).
 
 use super::rule::Rule;
-use crate::core::state::ledger::Totals;
-use crate::core::unit::Millis;
+use crate::state::ledger::Totals;
+use crate::unit::Millis;
 
 /// The one a task is for: its working group if it has one, else its user.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,7 +4,7 @@
 
 use super::param::Param;
 use super::values::Values;
-use crate::core::limits::Limits;
+use crate::limits::Limits;
 
 /// A text with its figures in place; `figure` gives one by its name, if it is known.
 pub fn phrase(text: &str, figure: &dyn Fn(&str) -> Option<String>) -> String {

@@ -11,9 +11,9 @@ use super::site::SiteRules;
 use super::software::Wanted;
 use super::throttling::Throttling;
 use super::weighed::Weighed;
-use crate::core::dice::Dice;
-use crate::core::event::{Queue, Scope, Task};
-use crate::core::unit::Millis;
+use crate::dice::Dice;
+use crate::event::{Queue, Scope, Task};
+use crate::unit::Millis;
 use std::sync::Arc;
 
 /// Most passes over the candidates.

@@ -5,7 +5,7 @@
 use super::candidate::Candidate;
 use super::param::{Param, Unit};
 use super::typed::params;
-use crate::core::event::Status;
+use crate::event::Status;
 
 params! {
     /// Parameters of [`Room`]: ours, the same under every reading.
@@ -39,12 +39,12 @@ impl RoomParams {
 
 impl Room {
     /// Whether there is a limit at all.
-    pub(in crate::core::policy) fn is_limited(&self) -> bool {
+    pub(in crate::policy) fn is_limited(&self) -> bool {
         self.per_running > 0.0
     }
 
     /// Jobs that wait at a queue, and how many may. Jobs that are starting have their cores.
-    pub(in crate::core::policy) fn of(&self, candidate: &Candidate<'_>) -> (f64, f64) {
+    pub(in crate::policy) fn of(&self, candidate: &Candidate<'_>) -> (f64, f64) {
         let waiting = candidate.jobs_all(Status::Defined)
             + f64::from(candidate.reserved_all)
             + candidate.jobs_all(Status::Activated)

@@ -1,8 +1,8 @@
 //! Rules that hold an owner or a task as a whole (spec atlas 8.1): their names and what each of
 //! them compares.
 
-use crate::core::event::Task;
-use crate::core::output::throttle::{SubjectKind, owner_of};
+use crate::event::Task;
+use crate::output::throttle::{SubjectKind, owner_of};
 
 /// A rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

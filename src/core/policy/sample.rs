@@ -4,9 +4,9 @@ use super::{
     Candidate, Case, LinkView, Nucleus, Owner, Policy, PolicySpec, Preassigned, Resolved, Room,
     Rules, Stores, UserView, Wanted, kind,
 };
-use crate::core::event::{Queue, RamUnit, Scope, Status, Storage, Task};
-use crate::core::state::ledger::Count;
-use crate::core::unit::GIB;
+use crate::event::{Queue, RamUnit, Scope, Status, Storage, Task};
+use crate::state::ledger::Count;
+use crate::unit::GIB;
 
 /// The nucleus of every sample task.
 pub const NUCLEUS: &str = "CERN-PROD";

@@ -2,8 +2,8 @@
 
 use super::param::{Param, Unit};
 use super::typed::params;
-use crate::core::math::student::point95;
-use crate::core::unit::{DAY, HOUR, Millis};
+use crate::math::student::point95;
+use crate::unit::{DAY, HOUR, Millis};
 
 params! {
     /// The parameters of classes of sites.
@@ -155,8 +155,8 @@ fn quantile(sorted: &[f64], part: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::policy::typed::read;
-    use crate::core::policy::{Rules, Values};
+    use crate::policy::typed::read;
+    use crate::policy::{Rules, Values};
 
     fn under(reading: Rules) -> SiteRules {
         read!(SiteClasses, Values::defaults(SiteClasses::DECLARED, reading)).rules()

@@ -1,7 +1,7 @@
 //! What a task wants of software and hardware: its architecture and release (spec atlas 3.2, 3.8).
 
-use crate::core::event::{Release, Task};
-use crate::core::math::pattern::Pattern;
+use crate::event::{Release, Task};
+use crate::math::pattern::Pattern;
 use std::cell::OnceCell;
 
 /// What a task's release comes to.

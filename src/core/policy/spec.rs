@@ -1,7 +1,7 @@
 //! A policy as data: what a topology file has of it.
 
 use super::param::{Arg, Rules, Step};
-use crate::core::unit::Millis;
+use crate::unit::Millis;
 
 /// A policy as listed in a topology file, before it is checked.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use super::candidate::Candidate;
 use super::param::{Param, Unit};
 use super::typed::params;
-use crate::core::event::Status;
+use crate::event::Status;
 
 params! {
     /// The stabilizer's parameters.

@@ -8,7 +8,6 @@ mod candidates;
 #[cfg(test)]
 mod compile;
 #[cfg(test)]
-mod golden;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
@@ -24,7 +23,7 @@ mod weights;
 
 use super::sample::{case, policy};
 use super::{Candidate, Case, Rules};
-use crate::core::event::Task;
+use crate::event::Task;
 
 const BOTH: [Rules; 2] = [Rules::Documented, Rules::Panda];
 

@@ -10,8 +10,8 @@ use super::owner::Owner;
 use super::rule::Rule;
 use super::values::Values;
 use super::wait::WaitReason;
-use crate::core::output::throttle::{SubjectKind, Throttle};
-use crate::core::unit::Millis;
+use crate::output::throttle::{SubjectKind, Throttle};
+use crate::unit::Millis;
 
 /// What a rule measures, and its limit; both in the rule's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -89,18 +89,18 @@ macro_rules! params {
     }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq)]
-        pub(in crate::core::policy) struct $name {
-            $($(#[$field_meta])* pub(in crate::core::policy) $field: $type,)+
+        pub(in crate::policy) struct $name {
+            $($(#[$field_meta])* pub(in crate::policy) $field: $type,)+
         }
 
         impl $name {
             /// How many values it is made of.
-            pub(in crate::core::policy) const COUNT: usize =
+            pub(in crate::policy) const COUNT: usize =
                 0 $(+ params!(@count $type $(= $declared)?))+;
 
             /// Its declarations, in order.
-            pub(in crate::core::policy) const DECLARED: &'static [$crate::core::policy::Param] = &{
-                let mut all = [$crate::core::policy::Param::NONE; $name::COUNT];
+            pub(in crate::policy) const DECLARED: &'static [$crate::policy::Param] = &{
+                let mut all = [$crate::policy::Param::NONE; $name::COUNT];
                 let mut at = 0;
                 $(at = params!(@declare all at $type $(= $declared)?);)+
                 assert!(at == $name::COUNT);
@@ -109,8 +109,8 @@ macro_rules! params {
 
             /// Made of the values of its declarations, which come next.
             #[inline(always)]
-            pub(in crate::core::policy) fn read(
-                values: &mut $crate::core::policy::values::Reader<'_>,
+            pub(in crate::policy) fn read(
+                values: &mut $crate::policy::values::Reader<'_>,
             ) -> $name {
                 $name { $($field: params!(@read values $type $(= $declared)?),)+ }
             }
@@ -123,26 +123,26 @@ macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($word:ident = $text:literal,)+ }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(in crate::core::policy) enum $name { $($word,)+ }
+        pub(in crate::policy) enum $name { $($word,)+ }
 
         impl $name {
             /// The words as a topology file has them.
-            pub(in crate::core::policy) const WORDS: &'static [&'static str] = &[$($text,)+];
+            pub(in crate::policy) const WORDS: &'static [&'static str] = &[$($text,)+];
 
             /// A parameter that takes one of the words, with its default under each reading.
-            pub(in crate::core::policy) const fn param(
+            pub(in crate::policy) const fn param(
                 name: &'static str,
                 documented: $name,
                 panda: $name,
-            ) -> $crate::core::policy::Param {
+            ) -> $crate::policy::Param {
                 let words = $name::WORDS;
                 let (documented, panda) = (words[documented as usize], words[panda as usize]);
-                $crate::core::policy::Param::word(name, words, documented, panda)
+                $crate::policy::Param::word(name, words, documented, panda)
             }
 
             /// The word of a value; the first one for a value that stands for none.
             #[inline(always)]
-            pub(in crate::core::policy) fn of(value: f64) -> $name {
+            pub(in crate::policy) fn of(value: f64) -> $name {
                 $(if value == $name::$word as u8 as f64 {
                     return $name::$word;
                 })+
@@ -159,4 +159,4 @@ macro_rules! read {
     };
 }
 
-pub(in crate::core::policy) use {params, read, words};
+pub(in crate::policy) use {params, read, words};

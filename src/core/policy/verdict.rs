@@ -1,6 +1,6 @@
 //! What a filter finds: no objection, or one with its reason and figures.
 
-use crate::core::unit::Millis;
+use crate::unit::Millis;
 
 /// Why a filter objects. A filter declares its reasons as constants and names these alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

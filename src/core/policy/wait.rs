@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::rule::Rule;
-use crate::core::event::ChunkKind;
+use crate::event::ChunkKind;
 
 /// A wait reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::compile::{Policy, Resolved};
 use super::declare::{Judge, Reads, Weigh};
 use super::verdict::{Objection, Verdict};
 use super::weighed::Weighed;
-use crate::core::event::Status;
+use crate::event::Status;
 
 impl Policy {
     /// The first objection to one candidate, with the filter's index; `None` when it would pass.

@@ -5,11 +5,11 @@
 //! the cut alone, so that a refusal replays like any other decision. A refused request takes its
 //! place in the order of judgement and counts in `judgements_per_cycle`.
 
-use crate::core::event::{OutcomeKind, Task, TaskPhase};
-use crate::core::output::decision::ATTEMPT_MAX;
-use crate::core::state::State;
-use crate::core::state::record::{Placement, RequestState};
-use crate::core::unit::{DAY, Millis};
+use crate::event::{OutcomeKind, Task, TaskPhase};
+use crate::output::decision::ATTEMPT_MAX;
+use crate::state::State;
+use crate::state::record::{Placement, RequestState};
+use crate::unit::{DAY, Millis};
 
 /// The smallest plausible time of a request; ms since 1970 (March 1973). A time in seconds stays
 /// below it until the year 5138.
@@ -235,7 +235,7 @@ impl State {
 
     /// The age of a request, if it has reached its lifetime.
     fn age(&self, task: &Task) -> Option<Age> {
-        use crate::core::cut::Topic;
+        use crate::cut::Topic;
         let (now, lifetime) =
             (self.times.of(Topic::Task).time, self.setting.limits.request_lifetime_ms);
         let age = Age { changed_at: task.changed_at, now, lifetime };

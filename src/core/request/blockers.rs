@@ -3,8 +3,8 @@
 //! Thousands of requests wait for the same queues and mostly for the same causes, so each list and
 //! each text is held once, and a request holds references to them.
 
-use crate::core::content::{Contained, Content};
-use crate::core::output::decision::Fate;
+use crate::content::{Contained, Content};
+use crate::output::decision::Fate;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;

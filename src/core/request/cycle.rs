@@ -1,9 +1,9 @@
 //! What is judged in a cycle: which requests, in which order, and how much of it.
 
-use crate::core::judge::evaluation::Evaluation;
-use crate::core::limits::Limits;
-use crate::core::output::decision::{Decision, Outcome};
-use crate::core::request::waiting::Turn;
+use crate::judge::evaluation::Evaluation;
+use crate::limits::Limits;
+use crate::output::decision::{Decision, Outcome};
+use crate::request::waiting::Turn;
 use std::collections::BTreeMap;
 
 /// Most evaluations of woken requests that are kept for their judgement. They are of use only

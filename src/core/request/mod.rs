@@ -3,10 +3,10 @@
 
 pub mod admit;
 pub mod blockers;
-pub(in crate::core) mod cycle;
-pub(in crate::core) mod requests;
-pub(in crate::core) mod throttles;
-pub(in crate::core) mod touch;
-pub(in crate::core) mod waiting;
+pub(crate) mod cycle;
+pub(crate) mod requests;
+pub(crate) mod throttles;
+pub(crate) mod touch;
+pub(crate) mod waiting;
 mod wake;
 mod whole_waits;

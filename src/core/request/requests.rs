@@ -1,13 +1,13 @@
 //! The requests that are open at a cut: which are to be judged, and which are deferred and wait.
 
-use crate::core::judge::judging::Judging;
-use crate::core::judge::policies::Policies;
-use crate::core::judge::world::World;
-use crate::core::request::admit::{Refusal, asked_attempt, is_open};
-use crate::core::request::touch::{Kinds, TouchLog, kinds};
-use crate::core::request::waiting::{QueueBlockers, Turn, Waiting, WaitingList};
-use crate::core::state::State;
-use crate::core::state::record::RequestState;
+use crate::judge::judging::Judging;
+use crate::judge::policies::Policies;
+use crate::judge::world::World;
+use crate::request::admit::{Refusal, asked_attempt, is_open};
+use crate::request::touch::{Kinds, TouchLog, kinds};
+use crate::request::waiting::{QueueBlockers, Turn, Waiting, WaitingList};
+use crate::state::State;
+use crate::state::record::RequestState;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,23 +4,23 @@
 //! throttles published before. What is remembered here only shows which subjects cannot have
 //! changed.
 
-use crate::core::event::{Task, TaskPhase};
-use crate::core::id::Name;
-use crate::core::judge::judging::Judging;
-use crate::core::judge::notes::time_notes;
-use crate::core::judge::policies::{Policies, Ready};
-use crate::core::judge::view::CutView;
-use crate::core::output::throttle::{
+use crate::event::{Task, TaskPhase};
+use crate::id::Name;
+use crate::judge::judging::Judging;
+use crate::judge::notes::time_notes;
+use crate::judge::policies::{Policies, Ready};
+use crate::judge::view::CutView;
+use crate::output::throttle::{
     Action, Subject, SubjectKind, Throttle, ThrottleId, key, name, owner_of,
 };
-use crate::core::policy::Policy;
-use crate::core::policy::rule::Rule;
-use crate::core::policy::throttling::{self, Gauge, Margin, Step, Throttling};
-use crate::core::request::requests::Requests;
-use crate::core::request::waiting::has_turn;
-use crate::core::request::whole_waits::evaluates_whole_waits;
-use crate::core::state::State;
-use crate::core::state::ledger::GROUP;
+use crate::policy::Policy;
+use crate::policy::rule::Rule;
+use crate::policy::throttling::{self, Gauge, Margin, Step, Throttling};
+use crate::request::requests::Requests;
+use crate::request::waiting::has_turn;
+use crate::request::whole_waits::evaluates_whole_waits;
+use crate::state::State;
+use crate::state::ledger::GROUP;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 

@@ -1,12 +1,12 @@
 //! When what filters read last changed, per queue and nucleus: a waiting request is evaluated again
 //! only where that was after its last evaluation.
 
-use crate::core::id::Name;
-use crate::core::judge::world::World;
-use crate::core::policy::{Policy, Reads};
-use crate::core::request::waiting::{Blocker, QueueBlockers};
-use crate::core::state::State;
-use crate::core::unit::Millis;
+use crate::id::Name;
+use crate::judge::world::World;
+use crate::policy::{Policy, Reads};
+use crate::request::waiting::{Blocker, QueueBlockers};
+use crate::state::State;
+use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds of what filters read, one bit each.

@@ -1,8 +1,8 @@
 //! Deferred requests: what blocks each now, and which of them are evaluated in a cycle.
 
-use crate::core::id::hash;
-use crate::core::policy::{Case, Locality, Objection, Preassigned, Source};
-use crate::core::unit::Millis;
+use crate::id::hash;
+use crate::policy::{Case, Locality, Objection, Preassigned, Source};
+use crate::unit::Millis;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -7,16 +7,16 @@
 mod look;
 mod nucleus;
 
-use crate::core::event::Task;
-use crate::core::judge::evaluation::Evaluation;
-use crate::core::judge::judging::Judging;
-use crate::core::policy::{Times, Wake};
-use crate::core::request::cycle::Woken;
-use crate::core::request::requests::Requests;
-use crate::core::request::touch;
-use crate::core::request::waiting::{Waiting, parts};
-use crate::core::request::whole_waits::evaluates_whole_waits;
-use crate::core::state::State;
+use crate::event::Task;
+use crate::judge::evaluation::Evaluation;
+use crate::judge::judging::Judging;
+use crate::policy::{Times, Wake};
+use crate::request::cycle::Woken;
+use crate::request::requests::Requests;
+use crate::request::touch;
+use crate::request::waiting::{Waiting, parts};
+use crate::request::whole_waits::evaluates_whole_waits;
+use crate::state::State;
 use look::Look;
 
 /// What evaluating a waiting request came to.

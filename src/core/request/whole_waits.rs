@@ -1,7 +1,7 @@
 //! When requests that wait as a whole are evaluated again.
 
-use crate::core::state::State;
-use crate::core::unit::{Millis, SECOND};
+use crate::state::State;
+use crate::unit::{Millis, SECOND};
 
 /// Requests that wait as a whole are evaluated again this often: all of them at the same cut, which
 /// depends on the cycles' `now`s alone. Owners and shares are counted again for them.

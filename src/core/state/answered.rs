@@ -3,10 +3,10 @@
 //! Without it, a request that is published again would get a second final answer under the name of
 //! the first. There may be hundreds of thousands, so a record holds nothing else.
 
-use crate::core::content::content;
-use crate::core::state::NamedTable;
-use crate::core::state::record::Answer;
-use crate::core::unit::Millis;
+use crate::content::content;
+use crate::state::NamedTable;
+use crate::state::record::Answer;
+use crate::unit::Millis;
 use std::collections::BTreeSet;
 
 /// The newest answer to a subject, without its content.

@@ -1,15 +1,15 @@
 //! The recount: every counter made again from live records and from what forgotten ones left
 //! behind, and compared with the one that was kept.
 
-use crate::core::id::{Key, Name};
-use crate::core::output::decision::DecisionId;
-use crate::core::state::State;
-use crate::core::state::ledger::{EndedJobs, Ledger, Rate};
-use crate::core::state::record::{Job, ReservedJobs, TransferState};
-use crate::core::state::reservation::Seen;
-use crate::core::state::reserve::{ReservedAt, seen_row};
-use crate::core::state::rows::{Chains, NO_ROW, RowKey, Rows};
-use crate::core::unit::Millis;
+use crate::id::{Key, Name};
+use crate::output::decision::DecisionId;
+use crate::state::State;
+use crate::state::ledger::{EndedJobs, Ledger, Rate};
+use crate::state::record::{Job, ReservedJobs, TransferState};
+use crate::state::reservation::Seen;
+use crate::state::reserve::{ReservedAt, seen_row};
+use crate::state::rows::{Chains, NO_ROW, RowKey, Rows};
+use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A counter that is not what a recount gives.

@@ -4,10 +4,10 @@
 //! published once the last is, at the leader and at its followers: what changed in between is
 //! noted again.
 
-use crate::core::event::Status;
-use crate::core::id::{Name, Names};
-use crate::core::state::State;
-use crate::core::state::ledger::{Count, GROUP, Ledger, MERGE, USER, USER_FOR_GROUP};
+use crate::event::Status;
+use crate::id::{Name, Names};
+use crate::state::State;
+use crate::state::ledger::{Count, GROUP, Ledger, MERGE, USER, USER_FOR_GROUP};
 use std::collections::BTreeMap;
 
 /// Jobs in one state, and their cores, of one combination of names.

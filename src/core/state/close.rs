@@ -1,16 +1,16 @@
 //! The end of a cycle: times, forgetting, expiry, evictions, at its cut and by a total order on
 //! content. So the state is a function of the published cycles.
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::id::Key;
-use crate::core::output::progress::LaneFlags;
-use crate::core::request::admit::is_open;
-use crate::core::state::State;
-use crate::core::state::answered::Answered;
-use crate::core::state::record::{Job, Node, Placement};
-use crate::core::state::reserve;
-use crate::core::state::timer::NodePart;
-use crate::core::unit::{DAY, Millis};
+use crate::cut::{Lane, Topic};
+use crate::id::Key;
+use crate::output::progress::LaneFlags;
+use crate::request::admit::is_open;
+use crate::state::State;
+use crate::state::answered::Answered;
+use crate::state::record::{Job, Node, Placement};
+use crate::state::reserve;
+use crate::state::timer::NodePart;
+use crate::unit::{DAY, Millis};
 
 /// Gaps are remembered for so long: longer than any deadline.
 const GAPS_REACH: Millis = 60 * DAY;

@@ -1,12 +1,12 @@
 //! Commands that were published, what became of them, and what is held back.
 
-use crate::core::content::content;
-use crate::core::event::OutcomeKind;
-use crate::core::id::Key;
-use crate::core::output::command::{Command, CommandId, CommandKind};
-use crate::core::state::NamedTable;
-use crate::core::state::record::Job;
-use crate::core::unit::Millis;
+use crate::content::content;
+use crate::event::OutcomeKind;
+use crate::id::Key;
+use crate::output::command::{Command, CommandId, CommandKind};
+use crate::state::NamedTable;
+use crate::state::record::Job;
+use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A command, and what became of it.

@@ -1,11 +1,11 @@
 //! The counters as a reader wants them: by name, with every figure that is not 0.
 
-use crate::core::event::Status;
-use crate::core::id::{Key, Name};
-use crate::core::state::State;
-use crate::core::state::ledger::{Count, GROUP, RATE_GRAINS};
-use crate::core::state::rows::RowKey;
-use crate::core::state::window::Window;
+use crate::event::Status;
+use crate::id::{Key, Name};
+use crate::state::State;
+use crate::state::ledger::{Count, GROUP, RATE_GRAINS};
+use crate::state::rows::RowKey;
+use crate::state::window::Window;
 use std::collections::BTreeMap;
 
 /// One counter: what it counts, of which things, and its figures.

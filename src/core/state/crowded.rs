@@ -1,13 +1,13 @@
 //! Since when a queue has more jobs of a share queued than it will start soon (spec atlas 6).
 
-use crate::core::command::{CommandRule, RuleSetting};
-use crate::core::content::content;
-use crate::core::event::{Queue, QueueStatus, Status};
-use crate::core::fold::is_newer;
-use crate::core::id::Name;
-use crate::core::state::State;
-use crate::core::state::commands::CommandState;
-use crate::core::unit::{MINUTE, Millis};
+use crate::command::{CommandRule, RuleSetting};
+use crate::content::content;
+use crate::event::{Queue, QueueStatus, Status};
+use crate::fold::is_newer;
+use crate::id::Name;
+use crate::state::State;
+use crate::state::commands::CommandState;
+use crate::unit::{MINUTE, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a queue and share that is crowded.

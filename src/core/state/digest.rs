@@ -1,15 +1,15 @@
 //! The digest of a state: SHA-256 over its records in order of their names, never over internal
 //! numbers. Two states with the same digest give the same decisions from then on.
 
-use crate::core::content::{Contained, Content, content_of};
-use crate::core::cut::Topic;
-use crate::core::event::{Configured, Status, each_configuration};
-use crate::core::fold::is_newer;
-use crate::core::id::{Key, Name};
-use crate::core::state::record::{Fact, Job, Node, Slots, TransferState, Workers};
-use crate::core::state::rows::NO_ROW;
-use crate::core::state::window::Window;
-use crate::core::state::{NamedTable, State};
+use crate::content::{Contained, Content, content_of};
+use crate::cut::Topic;
+use crate::event::{Configured, Status, each_configuration};
+use crate::fold::is_newer;
+use crate::id::{Key, Name};
+use crate::state::record::{Fact, Job, Node, Slots, TransferState, Workers};
+use crate::state::rows::NO_ROW;
+use crate::state::window::Window;
+use crate::state::{NamedTable, State};
 use sha2::{Digest as _, Sha256};
 
 /// Revision of the digest: two states that are the same have the same digest only where it was
@@ -314,7 +314,7 @@ fn lines(all: &mut Vec<Content>, name: &str, which: usize, window: &Window) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::state::Setting;
+    use crate::state::Setting;
 
     #[test]
     fn how_far_back_the_log_was_known_is_part_of_what_is_known() {

@@ -1,10 +1,10 @@
 //! How old what is known of the configuration topics is.
 
 use super::State;
-use crate::core::cut::Topic;
-use crate::core::event::{Configured, confirmed};
-use crate::core::fold::is_newer;
-use crate::core::unit::Millis;
+use crate::cut::Topic;
+use crate::event::{Configured, confirmed};
+use crate::fold::is_newer;
+use crate::unit::Millis;
 
 /// A configuration topic whose facts are older than its `stale_after_s`, or that has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

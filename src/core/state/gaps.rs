@@ -1,8 +1,8 @@
 //! Spans of time in which nothing was read of a topic, or of a queue: time that does not count
 //! against a deadline.
 
-use crate::core::content::content;
-use crate::core::unit::Millis;
+use crate::content::content;
+use crate::unit::Millis;
 
 /// Most gaps that are remembered of one thing; of more, the oldest two count as one that covers
 /// both.

@@ -3,7 +3,7 @@
 //! No counter is ever incremented by hand. Each record has a pure function here that gives its
 //! contributions, reading that record and nothing else; folding takes the old record's out and
 //! puts the new one's in. Hence every counter equals the sum over live records (and, in windows,
-//! what forgotten ones left behind), and [`crate::core::state::audit`] can prove it.
+//! what forgotten ones left behind), and [`crate::state::audit`] can prove it.
 
 mod copy;
 mod count;
@@ -21,13 +21,13 @@ pub use flow::{RATE_GRAINS, Rate};
 pub use wait::{QUEUED_GRAIN, WAIT_GRAIN, WAIT_REACH, Waits};
 pub use who::{GROUP, MERGE, Totals, USER, USER_FOR_GROUP};
 
-use crate::core::event::Status;
-use crate::core::id::{Key, Name};
-use crate::core::state::record::{Job, Node, Sample, Workers};
-use crate::core::state::reservation::{OpenReservations, Seen};
-use crate::core::state::rows::{ByName, NO_ROW, RowKey, Rows};
-use crate::core::state::window::{Window, bucket_of};
-use crate::core::unit::Millis;
+use crate::event::Status;
+use crate::id::{Key, Name};
+use crate::state::record::{Job, Node, Sample, Workers};
+use crate::state::reservation::{OpenReservations, Seen};
+use crate::state::rows::{ByName, NO_ROW, RowKey, Rows};
+use crate::state::window::{Window, bucket_of};
+use crate::unit::Millis;
 
 /// Every counter there is.
 #[derive(Clone, Debug, Default)]

@@ -5,10 +5,10 @@
 //! adds another, and the one before is passed over. A heartbeat changes nothing here: the job is
 //! looked at, and the entry is set again.
 
-use crate::core::event::Status;
-use crate::core::id::Name;
-use crate::core::state::record::Job;
-use crate::core::unit::{MINUTE, Millis};
+use crate::event::Status;
+use crate::id::Name;
+use crate::state::record::Job;
+use crate::unit::{MINUTE, Millis};
 use std::collections::{BTreeSet, VecDeque};
 
 /// Entries further ahead than this are looked at then, and set again; minutes.
@@ -215,7 +215,7 @@ impl JobLooks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::id::Key;
+    use crate::id::Key;
 
     #[test]
     fn a_job_has_one_entry_and_an_earlier_one_replaces_it() {

@@ -17,7 +17,7 @@ mod model;
 pub mod pool;
 pub mod record;
 pub mod repair;
-pub(in crate::core) mod replica_index;
+pub(crate) mod replica_index;
 mod replicas;
 pub mod reservation;
 pub mod reserve;

@@ -1,33 +1,33 @@
 //! State: all that is known as of a cut.
 
-use crate::core::command::CommandSetting;
-use crate::core::content::content;
-use crate::core::copy::{CopyFor, PortionMap, UnderWay};
-use crate::core::cut::{Lane, Topic};
-use crate::core::event::{
+use crate::command::CommandSetting;
+use crate::content::content;
+use crate::copy::{CopyFor, PortionMap, UnderWay};
+use crate::cut::{Lane, Topic};
+use crate::event::{
     Grant, Link, Parameter, Queue, Quota, Registration, Release, Replica, Share, Site, Storage,
     User, UserShare, each_configuration,
 };
-use crate::core::id::{Key, Name, Names, cut};
-use crate::core::limits::Limits;
-use crate::core::oddity::Oddities;
-use crate::core::output::command::CommandId;
-use crate::core::output::decision::DecisionId;
-use crate::core::output::throttle::{Subject, Throttle};
-use crate::core::request::blockers::BlockerTable;
-use crate::core::state::answered::AnswerTable;
-use crate::core::state::commands::Commands;
-use crate::core::state::crowded::Crowded;
-use crate::core::state::ledger::{Ledger, WORK_GRAIN};
-use crate::core::state::looks::JobLooks;
-use crate::core::state::pool::{PoolRecords, PoolSetting};
-use crate::core::state::record::{Fact, Job, Node, RequestState, Slots, TransferState, Workers};
-use crate::core::state::replica_index::ReplicaIndex;
-use crate::core::state::signs::QueueSigns;
-use crate::core::state::table::{NamedTable, Table};
-use crate::core::state::time::Times;
-use crate::core::state::timer::Timers;
-use crate::core::unit::Millis;
+use crate::id::{Key, Name, Names, cut};
+use crate::limits::Limits;
+use crate::oddity::Oddities;
+use crate::output::command::CommandId;
+use crate::output::decision::DecisionId;
+use crate::output::throttle::{Subject, Throttle};
+use crate::request::blockers::BlockerTable;
+use crate::state::answered::AnswerTable;
+use crate::state::commands::Commands;
+use crate::state::crowded::Crowded;
+use crate::state::ledger::{Ledger, WORK_GRAIN};
+use crate::state::looks::JobLooks;
+use crate::state::pool::{PoolRecords, PoolSetting};
+use crate::state::record::{Fact, Job, Node, RequestState, Slots, TransferState, Workers};
+use crate::state::replica_index::ReplicaIndex;
+use crate::state::signs::QueueSigns;
+use crate::state::table::{NamedTable, Table};
+use crate::state::time::Times;
+use crate::state::timer::Timers;
+use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a state is made for: limits, and from when on the topics are late.
@@ -331,7 +331,7 @@ impl State {
     pub fn parameter(&self, component: &str, key: &str) -> Option<&str> {
         let of = |app: &str, vo: &str| {
             let fact = self.facts.parameters.of(&format!("{app}/{component}/{key}/{vo}"))?;
-            Some(fact.current(crate::core::fold::is_newer)?.value.as_str())
+            Some(fact.current(crate::fold::is_newer)?.value.as_str())
         };
         let domain = self.setting.domain.as_str();
         ["jedi", "pandaserver"].into_iter().find_map(|app| of(app, domain).or_else(|| of(app, "")))

@@ -11,13 +11,13 @@ mod due;
 mod join;
 mod settle;
 
-use crate::core::content::content;
-use crate::core::event::{FailureClass, OwnRequirements, OwnSlotOffer, Status, WorkflowFacts};
-use crate::core::math::decay::Decay;
-use crate::core::output::matched::Matched;
-use crate::core::state::NamedTable;
-use crate::core::state::timer::Agenda;
-use crate::core::unit::Millis;
+use crate::content::content;
+use crate::event::{FailureClass, OwnRequirements, OwnSlotOffer, Status, WorkflowFacts};
+use crate::math::decay::Decay;
+use crate::output::matched::Matched;
+use crate::state::NamedTable;
+use crate::state::timer::Agenda;
+use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a pool's records are kept by; from the policy that answers its offers.
@@ -45,48 +45,48 @@ pub struct PoolRecords {
     /// What changed since the last cut, for what is derived of the records; derived.
     pub touched: PoolTouched,
     /// What the end of this cycle has to settle; derived.
-    pub(in crate::core) unsettled: PoolUnsettled,
+    pub(crate) unsettled: PoolUnsettled,
     /// Deadlines; derived.
-    pub(in crate::core) due: PoolDue,
+    pub(crate) due: PoolDue,
     /// How many jobs each workflow has; derived.
-    pub(in crate::core) jobs_of: BTreeMap<String, usize>,
+    pub(crate) jobs_of: BTreeMap<String, usize>,
     /// The clock of decay of the last cycle; derived.
-    pub(in crate::core) decay: Option<Decay>,
+    pub(crate) decay: Option<Decay>,
 }
 
 /// What the end of a cycle has to settle.
 #[derive(Clone, Debug, Default)]
-pub(in crate::core) struct PoolUnsettled {
+pub(crate) struct PoolUnsettled {
     /// Jobs of which something was read, or that were matched.
-    pub(in crate::core) jobs: BTreeSet<String>,
+    pub(crate) jobs: BTreeSet<String>,
     /// Attempts that ended, by job and attempt: the newest report of each end.
-    pub(in crate::core) ends: BTreeMap<(String, u32), PoolEnd>,
+    pub(crate) ends: BTreeMap<(String, u32), PoolEnd>,
     /// Workflows of which a record was read.
-    pub(in crate::core) workflows: BTreeSet<String>,
+    pub(crate) workflows: BTreeSet<String>,
 }
 
 /// The end of an attempt of a job, as it was reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::core) struct PoolEnd {
+pub(crate) struct PoolEnd {
     /// The state.
-    pub(in crate::core) state: PoolJobState,
+    pub(crate) state: PoolJobState,
     /// What it wanted, if the report repeats it.
-    pub(in crate::core) requirements: Option<OwnRequirements>,
+    pub(crate) requirements: Option<OwnRequirements>,
 }
 
 /// Deadlines of a pool's records, by name.
 #[derive(Clone, Debug, Default)]
-pub(in crate::core) struct PoolDue {
+pub(crate) struct PoolDue {
     /// Against the time of the job-state lanes: jobs that may be forgotten.
-    pub(in crate::core) jobs: Agenda,
+    pub(crate) jobs: Agenda,
     /// Against the clock of the job-state lanes: matches that may be released.
-    pub(in crate::core) matches: Agenda,
+    pub(crate) matches: Agenda,
     /// Against the cycle's now: offers that expire or may be forgotten.
-    pub(in crate::core) offers: Agenda,
+    pub(crate) offers: Agenda,
     /// Against the cycle's now: workflows that may be forgotten.
-    pub(in crate::core) workflows: Agenda,
+    pub(crate) workflows: Agenda,
     /// Against the cycle's now: nodes whose drain ends or that may be forgotten.
-    pub(in crate::core) nodes: Agenda,
+    pub(crate) nodes: Agenda,
 }
 
 /// Names of the records that changed since the last cut.

@@ -3,14 +3,14 @@
 //! Each record is made of parts, each part fed by one topic; of two versions of a part the newer
 //! wins by a total order on its own content, so merging is commutative, associative, idempotent.
 
-use crate::core::content::{Contained, Content, content};
-use crate::core::cut::Lane;
-use crate::core::event::{JobState, OutcomeKind, Status, Task, TransferStatus};
-use crate::core::id::{Key, Name};
-use crate::core::output::decision::DecisionId;
-use crate::core::output::placed::Placed;
-use crate::core::request::blockers::Blockers;
-use crate::core::unit::Millis;
+use crate::content::{Contained, Content, content};
+use crate::cut::Lane;
+use crate::event::{JobState, OutcomeKind, Status, Task, TransferStatus};
+use crate::id::{Key, Name};
+use crate::output::decision::DecisionId;
+use crate::output::placed::Placed;
+use crate::request::blockers::Blockers;
+use crate::unit::Millis;
 use std::collections::BTreeMap;
 
 /// A job: its newest state, and its last sign of life.
@@ -44,7 +44,7 @@ pub struct Job {
     /// one. Derived, as `look`.
     pub awaits_heartbeat: bool,
     /// Minute in which the job is looked at next; 0: it has no entry. Derived, see
-    /// [`JobLooks`](crate::core::state::looks::JobLooks).
+    /// [`JobLooks`](crate::state::looks::JobLooks).
     pub look: u32,
     /// Its task.
     pub task: Key,

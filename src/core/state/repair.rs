@@ -1,11 +1,11 @@
 //! Cycles that were published with a `now` that had not come yet, and the time at which they are
 //! counted since that was repaired.
 
-use crate::core::limits::NOW_REPAIRS_MAX;
-use crate::core::output::Output;
-use crate::core::output::decision::Outcome;
-use crate::core::output::throttle::Throttle;
-use crate::core::unit::Millis;
+use crate::limits::NOW_REPAIRS_MAX;
+use crate::output::Output;
+use crate::output::decision::Outcome;
+use crate::output::throttle::Throttle;
+use crate::unit::Millis;
 use std::borrow::Cow;
 
 /// One repair: these cycles, and the own times of their outputs, are counted as of `now`.

@@ -1,7 +1,7 @@
 //! Which records say where a dataset lies, and which requests name it. Derived from both.
 
-use crate::core::event::{DataKind, Replica, Task, unscoped};
-use crate::core::unit::Millis;
+use crate::event::{DataKind, Replica, Task, unscoped};
+use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

@@ -7,13 +7,13 @@
 //! however old it is: jobs name files, and the newest record of a file says where it is (spec
 //! cms-nordugrid B.11).
 
-use crate::core::cut::Topic;
-use crate::core::event::{Configured, DataKind, Replica, Task, unscoped};
-use crate::core::fold::is_newer;
-use crate::core::oddity::Oddity;
-use crate::core::state::State;
-use crate::core::state::replica_index::{Place, ReplicaIndex};
-use crate::core::unit::Millis;
+use crate::cut::Topic;
+use crate::event::{Configured, DataKind, Replica, Task, unscoped};
+use crate::fold::is_newer;
+use crate::oddity::Oddity;
+use crate::state::State;
+use crate::state::replica_index::{Place, ReplicaIndex};
+use crate::unit::Millis;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -163,7 +163,7 @@ impl State {
     }
 
     /// Makes the index from the records and the requests.
-    pub(crate) fn settle_replicas(&mut self) {
+    pub fn settle_replicas(&mut self) {
         self.replicas = ReplicaIndex::default();
         let facts = self.facts.replicas.iter();
         let places: Vec<(String, Place)> = facts

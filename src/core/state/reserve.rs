@@ -6,12 +6,12 @@
 //! request and were created after the decision's now. The figure is derived from reservations and
 //! jobs; it is kept up to date here and recounted by the audit.
 
-use crate::core::id::{Key, Name};
-use crate::core::state::ledger::{GROUP, Ledger, USER, at_queue};
-use crate::core::state::record::{Job, Reservation};
-use crate::core::state::reservation::Open;
-use crate::core::state::rows::NO_ROW;
-use crate::core::unit::{Millis, SECOND};
+use crate::id::{Key, Name};
+use crate::state::ledger::{GROUP, Ledger, USER, at_queue};
+use crate::state::record::{Job, Reservation};
+use crate::state::reservation::Open;
+use crate::state::rows::NO_ROW;
+use crate::unit::{Millis, SECOND};
 
 const BY_REQUEST: u32 = 1;
 const BY_TASK: u32 = 2;
@@ -45,7 +45,7 @@ pub fn seen_row(ledger: &mut Ledger, request: Key, task: Key, queue: Name) -> u3
 
 impl Ledger {
     /// A job's coming, counted against reservations.
-    pub(in crate::core) fn count_seen(&mut self, job: &Job, sign: i32) {
+    pub(crate) fn count_seen(&mut self, job: &Job, sign: i32) {
         let by_task = job.request == Key::NONE;
         let seen = self.seen.at(job.seen);
         seen.count(by_task.then_some(job.created_at.div_euclid(SECOND)), sign);

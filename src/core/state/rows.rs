@@ -1,9 +1,9 @@
 //! Counters by name: one row for each combination of names that occurs, found by a number that
 //! records keep, so that counting is an addition in an array.
 
-use crate::core::copy::{InPortions, SlotCopy, TakeCopy, UnderWay};
-use crate::core::id::stir;
-use crate::core::state::slab::Index;
+use crate::copy::{InPortions, SlotCopy, TakeCopy, UnderWay};
+use crate::id::stir;
+use crate::state::slab::Index;
 
 /// What a row is for: up to four numbers (interned names, halves of keys).
 pub type RowKey = [u32; 4];
@@ -401,7 +401,7 @@ impl<V> Rows<V, ByName> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::id::stir;
+    use crate::id::stir;
     use std::collections::BTreeSet;
 
     /// Rows of some names come and go in any order; each is found by its name as long as it lives.

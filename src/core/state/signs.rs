@@ -1,11 +1,11 @@
 //! Signs of life of whole queues: a queue of which neither jobs nor pilots report may be cut off,
 //! and then the silence of a job there says nothing.
 
-use crate::core::content::content;
-use crate::core::id::Name;
-use crate::core::state::State;
-use crate::core::state::gaps::Gaps;
-use crate::core::unit::Millis;
+use crate::content::content;
+use crate::id::Name;
+use crate::state::State;
+use crate::state::gaps::Gaps;
+use crate::unit::Millis;
 use std::collections::BTreeSet;
 
 /// A queue's signs.

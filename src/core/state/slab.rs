@@ -3,8 +3,8 @@
 //! A slot keeps its number as long as its record lives, so that a store can keep the same pages;
 //! which slot a record got is internal and in no digest.
 
-use crate::core::copy::{InPortions, SlotCopy, TakeCopy, UnderWay};
-use crate::core::id::stir;
+use crate::copy::{InPortions, SlotCopy, TakeCopy, UnderWay};
+use crate::id::stir;
 
 /// Records in numbered slots, with a note of which slots changed since the store last asked.
 #[derive(Clone, Debug)]

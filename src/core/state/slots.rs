@@ -1,8 +1,8 @@
 //! Slots of each queue, as reported.
 
-use crate::core::id::Name;
-use crate::core::state::State;
-use crate::core::unit::Millis;
+use crate::id::Name;
+use crate::state::State;
+use crate::unit::Millis;
 use std::collections::BTreeMap;
 
 impl State {

@@ -1,11 +1,11 @@
 //! A copy of the state as of the end of a cycle, made in portions while folding goes on, so that no
 //! cycle waits for it. It holds what counters and their recount are made of, and nothing else.
 
-use crate::core::copy::{CopyFor, InPortions, TakeCopy};
-use crate::core::event::Task;
-use crate::core::state::State;
-use crate::core::state::record::{Job, Node, RequestState, TransferState, Workers};
-use crate::core::state::slab::{Copied, Index};
+use crate::copy::{CopyFor, InPortions, TakeCopy};
+use crate::event::Task;
+use crate::state::State;
+use crate::state::record::{Job, Node, RequestState, TransferState, Workers};
+use crate::state::slab::{Copied, Index};
 
 impl State {
     /// Begins a copy as of now; one that was under way is dropped.

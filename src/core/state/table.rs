@@ -1,9 +1,9 @@
 //! Records of one kind, found by number or by name.
 
-use crate::core::fold::Sought;
-use crate::core::id::Key;
-use crate::core::state::record::{Job, Node, TransferState, Workers};
-use crate::core::state::slab::{Index, Slab};
+use crate::fold::Sought;
+use crate::id::Key;
+use crate::state::record::{Job, Node, TransferState, Workers};
+use crate::state::slab::{Index, Slab};
 use std::collections::BTreeMap;
 
 /// Records of one kind, found by number.

@@ -7,11 +7,11 @@
 //! lagging does not count against a deadline, and after a gap the clock rests for the topic's
 //! limit before it goes on.
 
-use crate::core::content::content;
-use crate::core::cut::{Lane, Topic};
-use crate::core::output::progress::LaneFlags;
-use crate::core::state::gaps::Gaps;
-use crate::core::unit::{MINUTE, Millis};
+use crate::content::content;
+use crate::cut::{Lane, Topic};
+use crate::output::progress::LaneFlags;
+use crate::state::gaps::Gaps;
+use crate::unit::{MINUTE, Millis};
 
 /// A topic without a silence limit is late when it is so far behind; ms.
 const LATE_AFTER: Millis = 10 * MINUTE;

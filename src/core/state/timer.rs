@@ -5,8 +5,8 @@
 //! deadline sits in is no part of the state: after a restart the wheels are filled from the
 //! records.
 
-use crate::core::id::Key;
-use crate::core::unit::Millis;
+use crate::id::Key;
+use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

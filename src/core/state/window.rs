@@ -3,7 +3,7 @@
 //! A bucket's amount is what live records contribute plus what forgotten ones left behind; the
 //! second part is kept apart, so that a recount over live records can be compared at any time.
 
-use crate::core::unit::Millis;
+use crate::unit::Millis;
 
 /// One bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -173,6 +173,6 @@ impl Intake {
 
 /// Whether a job is published again when its task's facts change.
 fn is_member(job: &Job) -> bool {
-    use crate::wire::dialect::OWN;
+    use yardmaster_wire::dialect::OWN;
     !job.status.is_ended() && job.facts.is_some() && job.learned != OWN
 }

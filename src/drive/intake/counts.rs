@@ -1,6 +1,6 @@
 //! What became of foreign messages, counted.
 
-use crate::wire::dialect::Dialect;
+use yardmaster_wire::dialect::Dialect;
 
 macro_rules! outcomes {
     ($(#[$mark:meta])* $name:ident: $($variant:ident $text:literal $doc:literal,)*) => {

@@ -1,10 +1,10 @@
 //! What a job's record has that PanDA's message does not: the facts of its task.
 
 use super::number::ByNumber;
-use crate::core::event::{ChunkKind, JobState, Task, TaskPhase};
-use crate::core::unit::{Cores, Millis};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use yardmaster_core::event::{ChunkKind, JobState, Task, TaskPhase};
+use yardmaster_core::unit::{Cores, Millis};
 
 /// Facts of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

@@ -3,12 +3,12 @@
 
 use super::facts::Facts;
 use super::number::ByNumber;
-use crate::core::event::{JobState, Status};
-use crate::core::unit::{Bytes, Millis};
-use crate::wire::dialect::{Grades, JobMessage, OWN, learned, revision};
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use yardmaster_core::event::{JobState, Status};
+use yardmaster_core::unit::{Bytes, Millis};
+use yardmaster_wire::dialect::{Grades, JobMessage, OWN, learned, revision};
 
 /// A job as it was last published.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::records::Records;
 use super::{Intake, Origin, Taken};
-use crate::wire::dialect::{Dialect, Foreign, read};
+use yardmaster_wire::dialect::{Dialect, Foreign, read};
 
 /// Key and value of a message; either may be null.
 pub type KeyValue<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);

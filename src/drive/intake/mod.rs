@@ -25,17 +25,6 @@ pub use changes::Reach;
 pub use counts::{IntakeCounts, Noted, Taken};
 pub use records::{Entry, Headers, Records};
 
-use crate::core::cut::Topic;
-use crate::core::event::{
-    Configuration, Configured, Event, JobState, Storage, Task, history_since,
-};
-use crate::core::id::Key;
-use crate::core::limits::Limits;
-use crate::core::output::Output;
-use crate::core::unit::Millis;
-use crate::wire::avro::{Arena, Codec};
-use crate::wire::dialect::{JobMessage, OWN, TaskMessage, learned};
-use crate::wire::record;
 use again::Again;
 use changes::Changes;
 use facts::{Facts, Tasks};
@@ -45,6 +34,17 @@ use places::Places;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use table_facts::TableFacts;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{
+    Configuration, Configured, Event, JobState, Storage, Task, history_since,
+};
+use yardmaster_core::id::Key;
+use yardmaster_core::limits::Limits;
+use yardmaster_core::output::Output;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::avro::{Arena, Codec};
+use yardmaster_wire::dialect::{JobMessage, OWN, TaskMessage, learned};
+use yardmaster_wire::record;
 
 /// Topics of ours that intake reads.
 pub const READ_TOPICS: [Topic; 5] =

@@ -1,8 +1,8 @@
 //! Maps by numbers that are spread already.
 
-use crate::core::id::stir;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use yardmaster_core::id::stir;
 
 /// Numbers are stirred, not hashed: they are PanDA's own, and no attack.
 #[derive(Clone, Copy, Default)]
@@ -14,7 +14,7 @@ impl Hasher for Stirred {
     }
 
     fn write(&mut self, bytes: &[u8]) {
-        self.0 = crate::core::id::hash(bytes);
+        self.0 = yardmaster_core::id::hash(bytes);
     }
 
     fn write_u64(&mut self, number: u64) {

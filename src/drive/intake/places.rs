@@ -10,13 +10,13 @@
 //! decisions may lag.
 
 use super::number::ByNumber;
-use crate::core::event::{Outcome as Became, OutcomeAbout, OutcomeKind};
-use crate::core::id::Key;
-use crate::core::limits::Limits;
-use crate::core::output::decision::{Decision, DecisionId, Outcome, request_name};
-use crate::core::unit::{MINUTE, Millis, SECOND};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use yardmaster_core::event::{Outcome as Became, OutcomeAbout, OutcomeKind};
+use yardmaster_core::id::Key;
+use yardmaster_core::limits::Limits;
+use yardmaster_core::output::decision::{Decision, DecisionId, Outcome, request_name};
+use yardmaster_core::unit::{MINUTE, Millis, SECOND};
 
 /// A job counts as created after a decision if its stamp is not before it by more: the clocks are
 /// two, and some sources have whole seconds.

@@ -7,8 +7,8 @@
 
 use super::Intake;
 use super::places::Given;
-use crate::core::unit::Millis;
 use std::sync::Arc;
+use yardmaster_core::unit::Millis;
 
 impl Intake {
     /// Before a job is published: it takes a place if it names no request and one is open.

@@ -1,8 +1,8 @@
 //! Records that intake is about to publish, their bytes one after the other. Reused: `clear` leaves
 //! the memory.
 
-use crate::core::cut::Topic;
 use std::ops::Range;
+use yardmaster_core::cut::Topic;
 
 /// Headers of a record: name and value.
 pub type Headers = Vec<(&'static str, String)>;

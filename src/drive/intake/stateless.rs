@@ -2,15 +2,15 @@
 
 use super::facts::End;
 use super::{Intake, Origin, Records, Taken, decimal};
-use crate::core::cut::Topic;
-use crate::core::event::{
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{
     Configured, DataKind, Location, Pilot, Replica, ReplicaState, Task, TaskPhase, Transfer,
 };
-use crate::core::id::cut;
-use crate::wire::dialect::{
+use yardmaster_core::id::cut;
+use yardmaster_wire::dialect::{
     Dialect, ReplicaMessage, Report, TransferMessage, Workers, transfer_revision,
 };
-use crate::wire::record;
+use yardmaster_wire::record;
 
 impl Intake {
     pub(super) fn publish_end(&self, task: u64, end: End, records: &mut Records) {

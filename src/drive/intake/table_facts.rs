@@ -8,14 +8,14 @@
 //! what no row makes any more is removed.
 
 use super::Records;
-use crate::core::cut::Topic;
-use crate::core::event::{Configured, confirmed};
-use crate::core::id::hash;
-use crate::core::unit::{MINUTE, Millis};
-use crate::wire::dialect::change::{FactRow, FactTable};
-use crate::wire::import::Tables;
-use crate::wire::record;
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Configured, confirmed};
+use yardmaster_core::id::hash;
+use yardmaster_core::unit::{MINUTE, Millis};
+use yardmaster_wire::dialect::change::{FactRow, FactTable};
+use yardmaster_wire::import::Tables;
+use yardmaster_wire::record;
 
 /// How often it is published that the facts of a topic were found as they are. PanDA writes its
 /// queues again every few minutes.

@@ -1,10 +1,10 @@
 //! Commands that a cycle lists, and others.
 
 use super::*;
-use crate::core::output::command::Command;
-use crate::core::output::decision::{Decision, Fate, Outcome};
-use crate::core::unit::Millis;
-use crate::wire::record::{write_command, write_decision, write_progress};
+use yardmaster_core::output::command::Command;
+use yardmaster_core::output::decision::{Decision, Fate, Outcome};
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::record::{write_command, write_decision, write_progress};
 
 const LANE: Lane = Lane::new(Topic::Command, 0);
 const OTHER: Lane = Lane::new(Topic::Command, 1);

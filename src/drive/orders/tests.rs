@@ -1,9 +1,9 @@
 //! What is open, and in which order it is handed out.
 
 use super::*;
-use crate::core::event::OutcomeKind;
-use crate::core::output::command::held_back_note;
-use crate::core::unit::Millis;
+use yardmaster_core::event::OutcomeKind;
+use yardmaster_core::output::command::held_back_note;
+use yardmaster_core::unit::Millis;
 
 /// Repeat `repeat` of a command about a subject, published at `now`.
 fn command(subject: &str, rule: &str, repeat: u32, now: Millis) -> Command {

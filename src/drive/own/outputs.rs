@@ -1,15 +1,15 @@
 //! Decisions and throttles read back: which are outputs of a cycle, and which are strays.
 
 use super::Own;
-use crate::core::cut::Lane;
-use crate::core::event::Garbled;
-use crate::core::output::progress::Progress;
-use crate::drive::feed::Feed;
-use crate::drive::outputs::{choose, lists, output_hash};
-use crate::drive::port::Raw;
-use crate::drive::read_back::ReadOutput;
-use crate::drive::stray::Stray;
+use crate::feed::Feed;
+use crate::outputs::{choose, lists, output_hash};
+use crate::port::Raw;
+use crate::read_back::ReadOutput;
+use crate::stray::Stray;
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::cut::Lane;
+use yardmaster_core::event::Garbled;
+use yardmaster_core::output::progress::Progress;
 
 impl Own {
     /// How many of the outputs that a cycle counts were read.

@@ -1,8 +1,8 @@
 use super::*;
-use crate::core::output::decision::{Decision, DecisionId, Outcome};
-use crate::drive::outputs::output_hash;
-use crate::drive::port::Batch;
-use crate::wire::record::{write_decision, write_progress};
+use crate::outputs::output_hash;
+use crate::port::Batch;
+use yardmaster_core::output::decision::{Decision, DecisionId, Outcome};
+use yardmaster_wire::record::{write_decision, write_progress};
 
 const CYCLES: u64 = 3_000;
 const BEGINS: u64 = 100;

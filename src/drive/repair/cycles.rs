@@ -1,13 +1,13 @@
 //! The newest cycles of a log, read from its end.
 
-use crate::core::cut::Topic;
-use crate::core::output::progress::Progress;
-use crate::core::state::repair::NowRepairs;
-use crate::core::unit::Millis;
-use crate::drive::Halt;
-use crate::drive::own::Newest;
-use crate::drive::port::{LaneSpan, Log};
-use crate::drive::scan::read_progress;
+use crate::Halt;
+use crate::own::Newest;
+use crate::port::{LaneSpan, Log};
+use crate::scan::read_progress;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::output::progress::Progress;
+use yardmaster_core::state::repair::NowRepairs;
+use yardmaster_core::unit::Millis;
 
 /// How far before its end `progress` is read first to find its newest records: markers and aborted
 /// records lie between.
@@ -28,7 +28,7 @@ pub(super) struct Seen {
 }
 
 /// The repairs that a log names, and the newest `now` as it is counted.
-pub(in crate::drive) fn known_repairs<L: Log>(
+pub(crate) fn known_repairs<L: Log>(
     log: &mut L,
     spans: &[LaneSpan],
     domain: &str,

@@ -1,10 +1,10 @@
 //! A decision with its reasons, as JSON.
 
 use super::Reasons;
-use crate::core::explain::{Context, Why, why};
-use crate::core::output::decision::{Decision, Outcome, Ranked};
-use crate::wire::json::matched_json;
 use serde_json::{Value, json};
+use yardmaster_core::explain::{Context, Why, why};
+use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
+use yardmaster_wire::json::matched_json;
 
 impl Reasons {
     /// What a decision is explained by, handed to `work`.

@@ -3,16 +3,16 @@
 use super::domains::Of;
 use super::query::{Params, Query};
 use super::{Refused, beside, json};
-use crate::core::cut::Topic;
-use crate::core::explain::{asked_of_pool, headline};
-use crate::core::output::Output;
-use crate::core::output::command::{Command, CommandKind};
-use crate::core::output::decision::Outcome;
-use crate::core::output::throttle::{Action, Throttle};
-use crate::core::unit::Millis;
-use crate::shell::history::Search;
+use crate::history::Search;
 use axum::response::Response;
 use serde_json::{Value, json};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::explain::{asked_of_pool, headline};
+use yardmaster_core::output::Output;
+use yardmaster_core::output::command::{Command, CommandKind};
+use yardmaster_core::output::decision::Outcome;
+use yardmaster_core::output::throttle::{Action, Throttle};
+use yardmaster_core::unit::Millis;
 
 /// Lines if nothing else is asked for, and at most.
 const LINES: u64 = 100;

@@ -7,21 +7,21 @@ use super::lists::counted_at;
 use super::query::{Params, Query};
 use super::waits::wait_json;
 use super::{Api, Reasons, Refused, beside, json};
-use crate::core::cut::Topic;
-use crate::core::explain::{
-    NameStanding, answers_offer, explain, explain_command, explain_throttle, headline, join,
-};
-use crate::core::output::Output;
-use crate::core::output::decision::{Decision, Outcome};
-use crate::core::output::throttle::{Action, Throttle};
-use crate::core::state::ledger::Totals;
-use crate::core::unit::Millis;
-use crate::shell::history::{History, Search};
-use crate::shell::question::{Answer, Asked};
-use crate::shell::view::QueueView;
+use crate::history::{History, Search};
+use crate::question::{Answer, Asked};
+use crate::view::QueueView;
 use axum::response::Response;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::explain::{
+    NameStanding, answers_offer, explain, explain_command, explain_throttle, headline, join,
+};
+use yardmaster_core::output::Output;
+use yardmaster_core::output::decision::{Decision, Outcome};
+use yardmaster_core::output::throttle::{Action, Throttle};
+use yardmaster_core::state::ledger::Totals;
+use yardmaster_core::unit::Millis;
 
 /// Outputs of a name that are read.
 const READ_MAX: usize = 500;

@@ -3,17 +3,17 @@
 use super::domains::{Apis, Of};
 use super::query::{Params, Query};
 use super::{Api, Refused, beside, json};
-use crate::core::explain::iso;
-use crate::core::unit::{Millis, SECOND};
-use crate::shell::history::{Counted, Reach};
-use crate::shell::question::{Answer, Asked};
-use crate::shell::view::QueueView;
-use crate::wire::counter::to_json;
+use crate::history::{Counted, Reach};
+use crate::question::{Answer, Asked};
+use crate::view::QueueView;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use yardmaster_core::explain::iso;
+use yardmaster_core::unit::{Millis, SECOND};
+use yardmaster_wire::counter::to_json;
 
 type Answered = Result<Response, Refused>;
 

@@ -1,11 +1,11 @@
 //! The grid at a glance, made by the loop at most once a second and only while somebody looks.
 
-use crate::core::engine::Engine;
-use crate::shell::view::View;
+use crate::view::View;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
+use yardmaster_core::engine::Engine;
 
 /// A view is made at most so often.
 const EVERY: Duration = Duration::from_millis(900);

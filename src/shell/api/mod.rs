@@ -15,20 +15,20 @@ mod waits;
 pub use domains::Apis;
 pub use live::Views;
 
-use crate::core::limits::Limits;
-use crate::core::policy::{Flavour, Policy, PolicySpec, kind, kinds};
-use crate::drive::epoch_config::EpochConfig;
-use crate::shell::history::History;
-use crate::shell::http::problem;
-use crate::shell::question::{LoopClient, NoAnswer};
-use crate::shell::status::Status;
-use crate::wire::pseudonym::Pseudonyms;
+use crate::history::History;
+use crate::http::problem;
+use crate::question::{LoopClient, NoAnswer};
+use crate::status::Status;
 use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
+use yardmaster_core::limits::Limits;
+use yardmaster_core::policy::{Flavour, Policy, PolicySpec, kind, kinds};
+use yardmaster_drive::epoch_config::EpochConfig;
+use yardmaster_wire::pseudonym::Pseudonyms;
 
 /// The description of the API, as it is served and as it stands in `docs/`.
 pub const OPENAPI: &str = include_str!("../../../docs/openapi.json");

@@ -3,10 +3,10 @@
 use super::Refused;
 use super::domains::Of;
 use super::query::{Named, Params};
-use crate::shell::question::{Answer, Asked};
-use crate::wire::counter::to_json;
+use crate::question::{Answer, Asked};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use yardmaster_wire::counter::to_json;
 
 const JSON_LINES: &str = "application/x-ndjson";
 const TEXT: &str = "text/plain; charset=utf-8";

@@ -1,11 +1,11 @@
 //! The parameters of a request: known ones only, each once, each checked.
 
 use super::Refused;
-use crate::core::unit::Millis;
-use crate::shell::when;
+use crate::when;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use std::collections::BTreeMap;
+use yardmaster_core::unit::Millis;
 
 /// The parameter of every path that names the domain.
 pub(super) const DOMAIN: &str = "domain";

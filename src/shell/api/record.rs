@@ -5,15 +5,15 @@ use super::domains::Of;
 use super::event::event;
 use super::query::{Named, Params, Query};
 use super::{Refused, beside, json};
-use crate::core::cut::Topic;
-use crate::core::explain::join;
-use crate::core::output::Output;
-use crate::core::output::decision::Decision;
-use crate::core::unit::Millis;
-use crate::shell::history::{History, Search};
-use crate::wire::json::output_json;
+use crate::history::{History, Search};
 use axum::response::Response;
 use serde_json::json;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::explain::join;
+use yardmaster_core::output::Output;
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::json::output_json;
 
 /// Answers to one request that are read so that each has all of its reasons: every tenth repeated
 /// deferral carries all.

@@ -1,9 +1,9 @@
 //! Why a job of a pool waits, as an answer has it.
 
-use crate::core::explain::{blocked_sentence, objection_sentence, site_sentence};
-use crate::core::policy::cms::judge::RankValue;
-use crate::core::policy::cms::why::{Blocked, First, PoolWait, SiteAt, SiteObjection};
 use serde_json::{Value, json};
+use yardmaster_core::explain::{blocked_sentence, objection_sentence, site_sentence};
+use yardmaster_core::policy::cms::judge::RankValue;
+use yardmaster_core::policy::cms::why::{Blocked, First, PoolWait, SiteAt, SiteObjection};
 
 /// Why a job waits: what keeps it from all offers, or every site with what objects there.
 pub(super) fn wait_json(wait: &PoolWait) -> Value {

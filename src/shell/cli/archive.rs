@@ -5,20 +5,20 @@
 //! reader of the directory sees the log as it was when `progress` was last copied whole, whatever
 //! ended this process and whenever; starting it again goes on behind the last whole block.
 
-use crate::core::cut::{Lane, Topic};
-use crate::drive::port::{LaneSpan, Log, LogError};
-use crate::shell::cli::log_args::{self, LogArgs, Read};
-use crate::shell::cli::progress::{self, Bar, note};
-use crate::shell::cli::{Ended, Usage};
-use crate::shell::dirlog::envelope::Envelope;
-use crate::shell::dirlog::{Content, DirLog, DirOptions, DirTopic, DirWriter, Mode};
-use crate::shell::kafka::{KafkaScan, TopicMap};
-use crate::wire::avro::Codec;
-use crate::wire::topology::Topology;
+use crate::cli::log_args::{self, LogArgs, Read};
+use crate::cli::progress::{self, Bar, note};
+use crate::cli::{Ended, Usage};
+use crate::dirlog::envelope::Envelope;
+use crate::dirlog::{Content, DirLog, DirOptions, DirTopic, DirWriter, Mode};
+use crate::kafka::{KafkaScan, TopicMap};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_drive::port::{LaneSpan, Log, LogError};
+use yardmaster_wire::avro::Codec;
+use yardmaster_wire::topology::Topology;
 
 /// How often it reports how far it is.
 const REPORT_EVERY: Duration = Duration::from_secs(1);

@@ -1,16 +1,13 @@
 //! `audit`: is every counter what a recount gives?
 
-use crate::core::state::audit::{Drift, audit};
-use crate::core::state::counters::counters;
-use crate::shell::ask::Ask;
-use crate::shell::cli::Ended;
-use crate::shell::cli::http_args::AskArgs;
-use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::rebuild::{Until, rebuild};
-use crate::shell::cli::table::{Column, TableArgs, report_left_out, terminal_width};
-use crate::shell::ports::AnyStore;
-use crate::shell::store::SledStore;
-use crate::wire::counter::to_json;
+use crate::ask::Ask;
+use crate::cli::Ended;
+use crate::cli::http_args::AskArgs;
+use crate::cli::log_args::LogArgs;
+use crate::cli::rebuild::{Until, rebuild};
+use crate::cli::table::{Column, TableArgs, report_left_out, terminal_width};
+use crate::ports::AnyStore;
+use crate::store::SledStore;
 use anyhow::Context;
 use clap::Args;
 use serde_json::{Value, json};
@@ -18,6 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use yardmaster_core::state::audit::{Drift, audit};
+use yardmaster_core::state::counters::counters;
+use yardmaster_wire::counter::to_json;
 
 /// Rebuilds everything from the log, recounts it from the records, and compares: the counters that
 /// were kept in the store with those of the same cycle, and at the end every counter with its

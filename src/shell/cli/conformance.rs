@@ -2,8 +2,6 @@
 
 use super::progress::{self, Bar};
 use super::{Ended, Usage};
-use crate::core::policy::Rules;
-use crate::sim::conform::{Recorded, Summary};
 use anyhow::Context;
 use clap::{Args, ValueEnum};
 use flate2::read::MultiGzDecoder;
@@ -14,6 +12,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
+use yardmaster_core::policy::Rules;
+use yardmaster_sim::conform::{Recorded, Summary};
 
 /// Judges recorded cases and shows in what our answers agree with what was recorded.
 #[derive(Args)]

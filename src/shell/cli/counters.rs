@@ -4,21 +4,17 @@ mod by;
 mod figures;
 mod grouped;
 
-use crate::core::state::counters::counters;
-use crate::core::unit::Millis;
-use crate::drive::Drive;
-use crate::shell::ask::Ask;
-use crate::shell::cli::http_args::AskArgs;
-use crate::shell::cli::log_args::{LogArgs, Read as Topology};
-use crate::shell::cli::moment::{AsOf, rebuild_at};
-use crate::shell::cli::names::Sought;
-use crate::shell::cli::rebuild::{Until, rebuild};
-use crate::shell::cli::table::{TableArgs, report_left_out, terminal_width};
-use crate::shell::cli::{Ended, Usage, progress};
-use crate::shell::ports::{AnyLog, AnyStore};
-use crate::shell::store::SledStore;
-use crate::shell::when::moment;
-use crate::wire::counter::to_json;
+use crate::ask::Ask;
+use crate::cli::http_args::AskArgs;
+use crate::cli::log_args::{LogArgs, Read as Topology};
+use crate::cli::moment::{AsOf, rebuild_at};
+use crate::cli::names::Sought;
+use crate::cli::rebuild::{Until, rebuild};
+use crate::cli::table::{TableArgs, report_left_out, terminal_width};
+use crate::cli::{Ended, Usage, progress};
+use crate::ports::{AnyLog, AnyStore};
+use crate::store::SledStore;
+use crate::when::moment;
 use anyhow::Context;
 use by::By;
 use clap::Args;
@@ -28,6 +24,10 @@ use serde_json::Value;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use yardmaster_core::state::counters::counters;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::Drive;
+use yardmaster_wire::counter::to_json;
 
 /// Prints the counters as tables, one for each kind of thing. They are taken from the running
 /// process that holds the store, else from the store; where there is no store, or with --at, the

@@ -17,14 +17,11 @@ mod publish;
 mod totals;
 mod warm;
 
-use crate::core::unit::{HOUR, Millis, SECOND};
-use crate::drive::epoch_config::EpochConfig;
-use crate::shell::cli::http_args::ServeArgs;
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::{Ended, Usage};
-use crate::shell::http::Door;
-use crate::shell::serve::Show;
-use crate::sim::grid::{Facts, Grid, Plan};
+use crate::cli::http_args::ServeArgs;
+use crate::cli::log_args::{LogArgs, Read};
+use crate::cli::{Ended, Usage};
+use crate::http::Door;
+use crate::serve::Show;
 use beside::Beside;
 use clap::Args;
 use faults::Faults;
@@ -33,6 +30,9 @@ use played::{Atlas, Played};
 use polled::Polled;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use yardmaster_core::unit::{HOUR, Millis, SECOND};
+use yardmaster_drive::epoch_config::EpochConfig;
+use yardmaster_sim::grid::{Facts, Grid, Plan};
 
 /// When the simulated time begins: a fixed moment, so that the same seed gives the same log.
 const START: Millis = 1_760_400_000_000;

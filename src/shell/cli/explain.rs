@@ -1,41 +1,39 @@
 //! `explain`: a task's decisions, throttles, and commands about a job, as text.
 
-use crate::core::comparison::Comparison;
-use crate::core::cut::Topic;
-use crate::core::engine::Engine;
-use crate::core::event::Event;
-use crate::core::explain::{
-    Context, SITES_SHOWN, answers_offer, explain, explain_command, explain_comparison,
-    explain_fates, explain_job, explain_throttle, join, throttle_of,
-};
-use crate::core::output::Output;
-use crate::core::output::command::Command;
-use crate::core::output::decision::Decision;
-use crate::core::output::progress::Progress;
-use crate::core::output::throttle::Throttle;
-use crate::core::policy::{Flavour, PolicySpec, kind, kinds};
-use crate::core::unit::Millis;
-use crate::drive::epoch_config::EpochConfig;
-use crate::drive::port::Log;
-use crate::shell::ask::{Ask, in_query};
-use crate::shell::cli::Ended;
-use crate::shell::cli::compare::{Asked, comparisons};
-use crate::shell::cli::http_args::AskArgs;
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::moment::{AsOf, rebuild_at};
-use crate::shell::cli::names::Sought;
-use crate::shell::cli::outputs::{
-    ReadCommands, newest, outputs, read_commands, records, without_strays,
-};
-use crate::shell::cli::rebuild::{Until, rebuild};
-use crate::shell::dirlog::Mode;
-use crate::shell::ports::AnyStore;
-use crate::shell::when::moment;
+use crate::ask::{Ask, in_query};
+use crate::cli::Ended;
+use crate::cli::compare::{Asked, comparisons};
+use crate::cli::http_args::AskArgs;
+use crate::cli::log_args::{LogArgs, Read};
+use crate::cli::moment::{AsOf, rebuild_at};
+use crate::cli::names::Sought;
+use crate::cli::outputs::{ReadCommands, newest, outputs, read_commands, records, without_strays};
+use crate::cli::rebuild::{Until, rebuild};
+use crate::dirlog::Mode;
+use crate::ports::AnyStore;
+use crate::when::moment;
 use clap::Args;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use yardmaster_core::comparison::Comparison;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::engine::Engine;
+use yardmaster_core::event::Event;
+use yardmaster_core::explain::{
+    Context, SITES_SHOWN, answers_offer, explain, explain_command, explain_comparison,
+    explain_fates, explain_job, explain_throttle, join, throttle_of,
+};
+use yardmaster_core::output::Output;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::output::progress::Progress;
+use yardmaster_core::output::throttle::Throttle;
+use yardmaster_core::policy::{Flavour, PolicySpec, kind, kinds};
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::epoch_config::EpochConfig;
+use yardmaster_drive::port::Log;
 
 /// Explains why a task's work went where it went, or why it waits: counts per filter, the best
 /// candidates with every factor of their weight, what a deferral waits for. Of a throttle (of a

@@ -1,9 +1,9 @@
 //! `health`: whether a process is ready, for health checks of containers that have no curl.
 
-use crate::shell::ask::Ask;
-use crate::shell::cli::Ended;
-use crate::shell::cli::http_args::AskArgs;
-use crate::shell::http::ADDRESS;
+use crate::ask::Ask;
+use crate::cli::Ended;
+use crate::cli::http_args::AskArgs;
+use crate::http::ADDRESS;
 use clap::Args;
 use std::process::ExitCode;
 

@@ -1,7 +1,7 @@
 //! `--help` of the program, and what is made of its flags: completions, man pages.
 
 use super::Ended;
-use crate::shell::cli::Usage;
+use crate::cli::Usage;
 use anyhow::Context;
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -129,7 +129,7 @@ fn write_pages(of: &Command, dir: &std::path::Path) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::cli::program;
+    use crate::cli::program;
 
     #[test]
     fn each_verb_is_in_one_group() {

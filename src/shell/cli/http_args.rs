@@ -1,13 +1,13 @@
 //! Flags of HTTP: of verbs that serve, and of verbs that ask a running process.
 
-use crate::core::limits::Limits;
-use crate::shell::ask::{ClientTls, Proof};
-use crate::shell::cli::Usage;
-use crate::shell::http::{Door, Tls, token};
+use crate::ask::{ClientTls, Proof};
+use crate::cli::Usage;
+use crate::http::{Door, Tls, token};
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use yardmaster_core::limits::Limits;
 
 /// Under which names a process is asked, and what clients have to show.
 #[derive(Args, Clone, Debug)]

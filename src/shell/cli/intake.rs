@@ -1,14 +1,13 @@
 //! `intake`: foreign messages become records, in a process of their own or beside `run`.
 
-use crate::drive::port::LogError;
-use crate::shell::cli::http_args::ServeArgs;
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::pause::Pause;
-use crate::shell::cli::{Ended, Usage};
-use crate::shell::intake::{IntakeReport, live};
-use crate::shell::kafka::KafkaConf;
-use crate::shell::serve::Show;
-use crate::shell::thread;
+use crate::cli::http_args::ServeArgs;
+use crate::cli::log_args::{LogArgs, Read};
+use crate::cli::pause::Pause;
+use crate::cli::{Ended, Usage};
+use crate::intake::{IntakeReport, live};
+use crate::kafka::KafkaConf;
+use crate::serve::Show;
+use crate::thread;
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::SocketAddr;
@@ -18,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use yardmaster_drive::port::LogError;
 
 /// Exit code of a process that another has replaced. A supervisor must not restart it: it would
 /// fence the other in turn.

@@ -2,25 +2,25 @@
 
 mod asked;
 
-use crate::core::engine::Engine;
-use crate::core::event::Task;
-use crate::core::explain::{Context, explain, explain_fates, iso};
-use crate::core::output::Output;
-use crate::core::output::decision::Decision;
-use crate::core::policy::kind;
-use crate::core::unit::Millis;
-use crate::drive::epoch_config::EpochConfig;
-use crate::shell::cli::log_args::{LogArgs, Read, open_store};
-use crate::shell::cli::moment::rebuild_at;
-use crate::shell::cli::rebuild::{Until, rebuild};
-use crate::shell::cli::{Ended, Usage};
-use crate::shell::ports::AnyStore;
-use crate::shell::when::moment;
-use crate::wire::json::output_json;
+use crate::cli::log_args::{LogArgs, Read, open_store};
+use crate::cli::moment::rebuild_at;
+use crate::cli::rebuild::{Until, rebuild};
+use crate::cli::{Ended, Usage};
+use crate::ports::AnyStore;
+use crate::when::moment;
 use asked::{Override, requests, with_overrides};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use yardmaster_core::engine::Engine;
+use yardmaster_core::event::Task;
+use yardmaster_core::explain::{Context, explain, explain_fates, iso};
+use yardmaster_core::output::Output;
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::policy::kind;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::epoch_config::EpochConfig;
+use yardmaster_wire::json::output_json;
 
 /// Judges requests against what is known, as the leader would, and prints the answers as `explain`
 /// does. Nothing is published, and nothing changes: each request is judged on its own, as if it

@@ -1,21 +1,21 @@
 //! Where the log is: flags that every verb shares.
 
-use crate::core::cut::Topic;
-use crate::drive::epoch_config::EpochConfig;
-use crate::shell::cli::{Usage, names, secret};
-use crate::shell::dirlog::{Content, DirLog, DirOptions, DirTopic, Mode};
-use crate::shell::kafka::{KafkaAdmin, KafkaConf, KafkaLog, KafkaScan, TopicMap};
-use crate::shell::ports::{AnyLog, AnyStore};
-use crate::shell::registry::{FramedLog, Framing};
-use crate::shell::scan::Scan;
-use crate::shell::store::SledStore;
-use crate::wire::pseudonym::Pseudonyms;
-use crate::wire::topology::{self, BUILT_IN, Topology};
+use crate::cli::{Usage, names, secret};
+use crate::dirlog::{Content, DirLog, DirOptions, DirTopic, Mode};
+use crate::kafka::{KafkaAdmin, KafkaConf, KafkaLog, KafkaScan, TopicMap};
+use crate::ports::{AnyLog, AnyStore};
+use crate::registry::{FramedLog, Framing};
+use crate::scan::Scan;
+use crate::store::SledStore;
 use anyhow::Context;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use yardmaster_core::cut::Topic;
+use yardmaster_drive::epoch_config::EpochConfig;
+use yardmaster_wire::pseudonym::Pseudonyms;
+use yardmaster_wire::topology::{self, BUILT_IN, Topology};
 
 /// Where the log is, and by which topology it is read.
 #[derive(Args, Clone, Debug)]

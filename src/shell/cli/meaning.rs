@@ -1,9 +1,9 @@
 //! The part of `topology check` that needs no broker: what was read without a mistake and cannot be
 //! meant.
 
-use crate::shell::cli::log_args::Read;
-use crate::shell::kafka::KafkaConf;
-use crate::wire::topology::{Finding, Severity, findings};
+use crate::cli::log_args::Read;
+use crate::kafka::KafkaConf;
+use yardmaster_wire::topology::{Finding, Severity, findings};
 
 /// Prints what is found in a file, and gives whether it may be used: nothing but warnings, and with
 /// `strict` none of those either.

@@ -39,9 +39,9 @@ mod top;
 mod topology;
 mod units;
 
-use crate::core::policy::{Flavour, register};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
+use yardmaster_core::policy::{Flavour, register};
 
 /// Brokers grid jobs from events on a bus: counters that are right, decisions that can be made
 /// again.

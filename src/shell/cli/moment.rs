@@ -1,16 +1,16 @@
 //! A moment in the past, and the cycle of a log that was the newest one then.
 
-use crate::core::cut::Topic;
-use crate::core::explain::iso;
-use crate::core::state::repair::NowRepairs;
-use crate::core::unit::Millis;
-use crate::drive::Drive;
-use crate::shell::cli::Usage;
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::outputs::records;
-use crate::shell::cli::rebuild::{Rebuilt, Until, rebuild};
-use crate::shell::dirlog::Mode;
-use crate::shell::ports::{AnyLog, AnyStore};
+use crate::cli::Usage;
+use crate::cli::log_args::{LogArgs, Read};
+use crate::cli::outputs::records;
+use crate::cli::rebuild::{Rebuilt, Until, rebuild};
+use crate::dirlog::Mode;
+use crate::ports::{AnyLog, AnyStore};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::explain::iso;
+use yardmaster_core::state::repair::NowRepairs;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::Drive;
 
 /// The last cycle whose `now` was no later than a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Users by their names where what is shown has pseudonyms.
 
-use crate::shell::cli::Usage;
-use crate::wire::pseudonym::Pseudonyms;
-use crate::wire::topology::PseudonymSettings;
+use crate::cli::Usage;
 use std::path::Path;
 use std::sync::Arc;
+use yardmaster_wire::pseudonym::Pseudonyms;
+use yardmaster_wire::topology::PseudonymSettings;
 
 /// What makes pseudonyms, if a topology asks for them.
 ///

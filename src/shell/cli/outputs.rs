@@ -1,18 +1,18 @@
 //! Outputs in a log, read without following it: each once, strays passed over.
 
-use crate::core::cut::{Cut, Lane, Topic};
-use crate::core::event::{Event, Outcome};
-use crate::core::id::hash;
-use crate::core::output::Output;
-use crate::core::output::command::Command;
-use crate::core::output::progress::Progress;
-use crate::core::state::commands::CommandAnswer;
-use crate::core::unit::Millis;
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, Raw};
-use crate::shell::cli::progress::Bar;
-use crate::wire::avro::{Arena, Codec, unframed};
+use crate::cli::progress::Bar;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::{Cut, Lane, Topic};
+use yardmaster_core::event::{Event, Outcome};
+use yardmaster_core::id::hash;
+use yardmaster_core::output::Output;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::output::progress::Progress;
+use yardmaster_core::state::commands::CommandAnswer;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, Raw};
+use yardmaster_wire::avro::{Arena, Codec, unframed};
 
 /// What `pick` makes of a topic's records, each with the hash that `progress` lists of it.
 pub(super) fn outputs<T>(

@@ -1,8 +1,8 @@
 //! The growing pause between two lives of a verb that goes on after errors.
 
-use crate::drive::port::LogError;
-use crate::wire::topology::Topology;
 use std::time::Duration;
+use yardmaster_drive::port::LogError;
+use yardmaster_wire::topology::Topology;
 
 /// See the module.
 pub(super) struct Pause {

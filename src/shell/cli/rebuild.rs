@@ -1,15 +1,14 @@
 //! The state made again: a log is followed from its beginning, or from what a store kept.
 
-use crate::core::unit::Millis;
-use crate::drive::port::{Log, Store};
-use crate::drive::{Config, Drive};
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::outputs::newest;
-use crate::shell::cli::progress::{self, Bar};
-use crate::shell::clock;
-use crate::shell::dirlog::Mode;
-use crate::shell::ports::{AnyLog, AnyStore};
+use crate::cli::log_args::{LogArgs, Read};
+use crate::cli::outputs::newest;
+use crate::cli::progress::{self, Bar};
+use crate::clock;
+use crate::dirlog::Mode;
+use crate::ports::{AnyLog, AnyStore};
 use std::time::Duration;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::{Config, Drive};
 
 /// A drive that has followed to the end of what was published.
 pub struct Rebuilt {
@@ -185,12 +184,5 @@ impl Rebuilt {
         self.unread += report.unread;
         self.differences.extend(report.differences);
         report.notices.iter().for_each(|notice| tracing::warn!("{notice}"));
-    }
-}
-
-impl<L: Log, S: Store> Drive<L, S> {
-    /// Whether everything published was folded, and nothing more waits in own lanes.
-    pub fn is_at_end(&self) -> bool {
-        self.behind() == 0 && self.own_lanes_at_end()
     }
 }

@@ -1,16 +1,16 @@
 //! `repair`: what a person should decide to mend.
 
-use crate::core::explain::iso;
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
-use crate::drive::Halt;
-use crate::drive::port::LogError;
-use crate::drive::repair::{Answers, ClockRepair, Plan};
-use crate::shell::cli::Ended;
-use crate::shell::cli::log_args::LogArgs;
-use crate::shell::clock;
-use crate::shell::dirlog::Mode;
+use crate::cli::Ended;
+use crate::cli::log_args::LogArgs;
+use crate::clock;
+use crate::dirlog::Mode;
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
+use yardmaster_core::explain::iso;
+use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use yardmaster_drive::Halt;
+use yardmaster_drive::port::LogError;
+use yardmaster_drive::repair::{Answers, ClockRepair, Plan};
 
 /// How often a repair is begun again that another process fenced.
 const ATTEMPTS: u32 = 5;

@@ -3,15 +3,15 @@
 mod other_rules;
 mod report;
 
-use crate::core::state::digest::digest;
-use crate::shell::cli::Ended;
-use crate::shell::cli::log_args::{LogArgs, open_store};
-use crate::shell::cli::rebuild::{Until, rebuild};
-use crate::shell::ports::AnyStore;
+use crate::cli::Ended;
+use crate::cli::log_args::{LogArgs, open_store};
+use crate::cli::rebuild::{Until, rebuild};
+use crate::ports::AnyStore;
 use clap::Args;
 use other_rules::OtherRules;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use yardmaster_core::state::digest::digest;
 
 /// Rebuilds the state, cycle by cycle, and prints the digest it reached. With --verify makes every
 /// recorded decision and throttle again and exits 1 if one differs. With --with-topology reports

@@ -3,14 +3,12 @@
 mod compared;
 mod domain;
 
-use crate::core::limits::Limits;
-use crate::shell::cli::http_args::ServeArgs;
-use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::{Ended, Usage};
-use crate::shell::http::Door;
-use crate::shell::serve::{Show, serve};
-use crate::shell::store::SledStore;
-use crate::wire::topology;
+use crate::cli::http_args::ServeArgs;
+use crate::cli::log_args::LogArgs;
+use crate::cli::{Ended, Usage};
+use crate::http::Door;
+use crate::serve::{Show, serve};
+use crate::store::SledStore;
 use clap::Args;
 use domain::Domain;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -20,6 +18,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use yardmaster_core::limits::Limits;
+use yardmaster_wire::topology;
 
 /// Serves: as a standby until the lead is free, then as leader. SIGTERM finishes the cycle,
 /// publishes a final progress record, stores everything and exits 0.

@@ -1,7 +1,7 @@
 //! The schema registry's part of `topology check` and `topology apply`.
 
-use crate::shell::registry::{Client, Finding, examine, register};
-use crate::wire::topology::Topology;
+use crate::registry::{Client, Finding, examine, register};
+use yardmaster_wire::topology::Topology;
 
 /// Compares the registry with the topology, a line for what is not as it should be; gives how many
 /// there are.

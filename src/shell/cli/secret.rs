@@ -1,8 +1,8 @@
 //! Secrets come from files and from the environment: a command line is seen by everybody on the
 //! machine, a topology is shown around. No message shows one.
 
-use crate::shell::cli::Usage;
-use crate::shell::kafka::is_secret;
+use crate::cli::Usage;
+use crate::kafka::is_secret;
 use std::collections::BTreeMap;
 
 /// Variables of the environment that set a property where nothing else does.

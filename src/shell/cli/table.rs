@@ -2,7 +2,7 @@
 
 mod layout;
 
-use crate::shell::cli::{Usage, progress};
+use crate::cli::{Usage, progress};
 use clap::Args;
 pub use layout::Layout;
 use std::io::{self, IsTerminal, Write};

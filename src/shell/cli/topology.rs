@@ -1,16 +1,16 @@
 //! `topology`: describe, check, apply.
 
-use crate::core::cut::Topic;
-use crate::shell::cli::Ended;
-use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::{meaning, schemas};
-use crate::shell::kafka::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
-use crate::wire::dialect::change::FactTable;
-use crate::wire::topology::{
-    self, Cleanup, Shortfall, Timestamp, TopicSettings, describe, mermaid, shortfalls, why_append,
-};
+use crate::cli::Ended;
+use crate::cli::log_args::LogArgs;
+use crate::cli::{meaning, schemas};
+use crate::kafka::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
+use yardmaster_core::cut::Topic;
+use yardmaster_wire::dialect::change::FactTable;
+use yardmaster_wire::topology::{
+    self, Cleanup, Shortfall, Timestamp, TopicSettings, describe, mermaid, shortfalls, why_append,
+};
 
 /// Describes what runs, checks it against the broker, or makes the topics.
 #[derive(Args)]

@@ -1,6 +1,6 @@
 //! Sizes and times for people.
 
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 
 /// Names of sizes, each a thousand of the one before.
 const SIZES: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];

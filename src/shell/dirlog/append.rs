@@ -3,12 +3,12 @@
 use super::envelope::{self, Envelope};
 use super::file::{Edge, LaneFile, trouble};
 use super::ocf;
-use crate::core::cut::Lane;
-use crate::drive::port::LogError;
-use crate::wire::avro::ENVELOPE;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use yardmaster_core::cut::Lane;
+use yardmaster_drive::port::LogError;
+use yardmaster_wire::avro::ENVELOPE;
 
 /// A block is closed when its records reach so many bytes.
 const BLOCK_BYTES: usize = 256 << 10;

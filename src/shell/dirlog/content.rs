@@ -2,10 +2,10 @@
 
 use super::home::DirTopic;
 use super::{LOCK, file::trouble};
-use crate::drive::port::LogError;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
+use yardmaster_drive::port::LogError;
 
 /// Names beside the folders of topics that a directory log may have.
 const BESIDE: [&str; 4] = [LOCK, "store", "schemas", "lost+found"];

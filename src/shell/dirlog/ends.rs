@@ -3,11 +3,11 @@
 
 use super::envelope::Parts;
 use super::file::LaneFile;
-use crate::core::cut::{Lane, Topic};
-use crate::drive::port::LogError;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_drive::port::LogError;
 
 /// Header of a `progress` envelope: every own lane with its next offset, as text
 /// (`decision/0=12,throttle/0=3`). In an archive input lanes too, so that a gap at a lane's end

@@ -1,8 +1,8 @@
 //! The envelope of a record in a file: what a log knows of it beside its bytes.
 
 use super::ocf::{get_bytes, get_long, put_bytes, put_long};
-use crate::core::unit::Millis;
 use std::ops::Range;
+use yardmaster_core::unit::Millis;
 
 /// The schema in files of earlier versions, without its docs: the same layout under other names.
 /// Such files are read, and appended to.

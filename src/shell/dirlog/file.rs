@@ -2,12 +2,12 @@
 
 use super::envelope::{self, EARLIER};
 use super::ocf::{self, HEADER_BYTES_MAX, Next, SYNC, Sync};
-use crate::drive::port::LogError;
-use crate::wire::avro::ENVELOPE;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use yardmaster_drive::port::LogError;
+use yardmaster_wire::avro::ENVELOPE;
 
 /// Bytes that hold the header of nearly every file; of the others more is read.
 const HEAD: u64 = 4 << 10;

@@ -4,15 +4,15 @@ use super::LOCK;
 use super::append::Appender;
 use super::ends::SharedEnds;
 use super::file::{LaneFile, trouble};
-use crate::core::cut::{Lane, Topic};
-use crate::core::unit::Millis;
-use crate::drive::port::LogError;
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::LogError;
 
 /// Whether a directory is opened to be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,9 +22,7 @@ pub use content::Content;
 pub use home::{Clock, DirOptions, DirTopic, Mode};
 pub use writer::DirWriter;
 
-use crate::core::cut::{Cut, Lane};
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
-use crate::shell::commit::CommitThread;
+use crate::commit::CommitThread;
 use ends::SharedEnds;
 use ends::{Ends, Follower};
 use file::LaneFile;
@@ -35,6 +33,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::{Cut, Lane};
+use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
 
 /// Name of the file that is locked while a process may write.
 const LOCK: &str = "lock";

@@ -5,11 +5,11 @@ use super::append::Appender;
 use super::ends::{self, ENDS_HEADER, Ends, SharedEnds};
 use super::envelope::{Envelope, Stamp};
 use super::{Clock, Home};
-use crate::core::cut::{Lane, Topic};
-use crate::drive::port::{LogError, OutputRecord};
-use crate::shell::commit::Committed;
+use crate::commit::Committed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_drive::port::{LogError, OutputRecord};
 
 /// The own lanes of a directory, open for writing.
 pub struct OwnLanes {

@@ -3,11 +3,11 @@
 use super::envelope;
 use super::file::LaneFile;
 use super::ocf::{self, Next};
-use crate::core::cut::Lane;
-use crate::core::limits::BATCH_BYTES;
-use crate::core::output::progress::LaneFlags;
-use crate::drive::port::{Batch, LogError, Mark, Raw};
 use std::path::PathBuf;
+use yardmaster_core::cut::Lane;
+use yardmaster_core::limits::BATCH_BYTES;
+use yardmaster_core::output::progress::LaneFlags;
+use yardmaster_drive::port::{Batch, LogError, Mark, Raw};
 
 /// Bytes read from the file in one go; a longer block is read whole.
 const CHUNK: usize = 1 << 20;

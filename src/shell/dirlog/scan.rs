@@ -4,8 +4,8 @@
 use super::file::LaneFile;
 use super::publish::no_such_lane;
 use super::{DirLog, envelope::Envelope};
-use crate::core::cut::Lane;
-use crate::drive::port::LogError;
+use yardmaster_core::cut::Lane;
+use yardmaster_drive::port::LogError;
 
 impl DirLog {
     /// Gives the readable records of a lane from offset `from` on and below `below`, in order.

@@ -7,12 +7,12 @@ use super::ends::{self, ENDS_HEADER, Ends};
 use super::envelope::{Envelope, Stamp};
 use super::publish::no_such_lane;
 use super::{DirOptions, DirTopic, Home, Mode};
-use crate::core::cut::{Lane, Topic};
-use crate::core::unit::Millis;
-use crate::drive::port::LogError;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::LogError;
 
 /// Records waiting beyond this are written without being asked to.
 const WAITING_BYTES_MAX: usize = 4 << 20;

@@ -6,11 +6,11 @@
 //! length of the body as written (4) and before it was compressed (4), names (8 each, ascending),
 //! body, CRC-32C of all before it (4).
 
-use crate::core::id::hash;
-use crate::core::unit::Millis;
 use flate2::Compression;
 use flate2::read::{DeflateDecoder, DeflateEncoder};
 use std::io::{self, Read};
+use yardmaster_core::id::hash;
+use yardmaster_core::unit::Millis;
 
 const MAGIC: &[u8; 4] = b"YMH1";
 /// Bytes of a block's head.

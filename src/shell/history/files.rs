@@ -2,12 +2,12 @@
 //! Old files go first when the history gets too old or too large.
 
 use super::block::{self, HEAD, Head, Kind};
-use crate::core::unit::{HOUR, Millis};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use yardmaster_core::unit::{HOUR, Millis};
 
 const ENDING: &str = "history";
 /// Names the key of the pseudonyms that users have in the files; empty or missing: their own names.

@@ -8,21 +8,9 @@ use super::block::{Head, Kind, put};
 use super::files::{Files, Keeps};
 use super::look::{History, Inner};
 use super::{CYCLE_SHIFT, VIEW, code, sequence};
-use crate::core::copy::CopyFor;
-use crate::core::cut::Topic;
-use crate::core::engine::Engine;
-use crate::core::event::Event;
-use crate::core::id::hash;
-use crate::core::state::State;
-use crate::core::state::counters::counters;
-use crate::core::state::snapshot::CopiedState;
-use crate::core::unit::Millis;
-use crate::drive::report::Report;
-use crate::shell::copying::Portions;
-use crate::shell::thread;
-use crate::shell::view::View;
-use crate::wire::avro::{Arena, Codec};
-use crate::wire::counter::to_json;
+use crate::copying::Portions;
+use crate::thread;
+use crate::view::View;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -30,6 +18,18 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use yardmaster_core::copy::CopyFor;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::engine::Engine;
+use yardmaster_core::event::Event;
+use yardmaster_core::id::hash;
+use yardmaster_core::state::State;
+use yardmaster_core::state::counters::counters;
+use yardmaster_core::state::snapshot::CopiedState;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::report::Report;
+use yardmaster_wire::avro::{Arena, Codec};
+use yardmaster_wire::counter::to_json;
 
 /// Messages that may wait for the thread.
 const MESSAGES_MAX: usize = 64;
@@ -309,7 +309,7 @@ impl Writer {
             let json = serde_json::to_string(queue).unwrap_or_default();
             lines.insert(format!("{VIEW}{}", queue.queue), json);
         }
-        let hour = now.div_euclid(crate::core::unit::HOUR);
+        let hour = now.div_euclid(yardmaster_core::unit::HOUR);
         let is_full = self.full_hour != Some(hour);
         if is_full {
             self.last.clear();

@@ -4,14 +4,14 @@ use super::block::{Kind, pieces};
 use super::files::{Files, Place};
 use super::open::Open;
 use super::{TOPICS, VIEW, sequence};
-use crate::core::cut::Topic;
-use crate::core::event::Event;
-use crate::core::output::Output;
-use crate::core::unit::Millis;
-use crate::shell::view::QueueView;
-use crate::wire::avro::{Arena, Codec};
+use crate::view::QueueView;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::Event;
+use yardmaster_core::output::Output;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::avro::{Arena, Codec};
 
 /// A search looks into so much at most; bytes before compression. What lies further back is found
 /// by going on from there.

@@ -16,9 +16,9 @@ pub use files::Keeps;
 pub use keeper::{Keeper, Turn};
 pub use look::{Counted, Found, History, Reach, Search};
 
-use crate::core::cut::Topic;
-use crate::core::output::Output;
-use crate::core::output::decision::Outcome;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::output::Output;
+use yardmaster_core::output::decision::Outcome;
 
 /// A number that orders all outputs, the same in every process: cycle, topic, number in the cycle.
 /// Below 2^53 for some billions of cycles, so that JavaScript reads it as it is.

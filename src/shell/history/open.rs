@@ -2,10 +2,10 @@
 
 use super::block::{Head, Kind, put};
 use super::{names, sequence};
-use crate::core::output::Output;
-use crate::core::unit::Millis;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
+use yardmaster_core::output::Output;
+use yardmaster_core::unit::Millis;
 
 /// They are written once they take so much; bytes.
 const BYTES_MAX: usize = 512 << 10;

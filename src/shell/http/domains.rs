@@ -1,7 +1,7 @@
 //! The domains of the process: their metrics as one text, and whether each is ready.
 
-use crate::shell::metrics::{Scrape, merge};
-use crate::shell::status::Status;
+use crate::metrics::{Scrape, merge};
+use crate::status::Status;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -80,7 +80,7 @@ impl ServedDomain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::metrics::Metrics;
+    use crate::metrics::Metrics;
 
     fn domains(names: &[&str]) -> ServedDomains {
         let served = |name: &&str| {

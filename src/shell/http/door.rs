@@ -6,7 +6,6 @@ use super::rules::{Rules, plain};
 use super::stream::{Bytes, Progress, Stream};
 use super::tls::{Refusal, Tls};
 use super::token::Tokens;
-use crate::core::limits::Limits;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -21,6 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+use yardmaster_core::limits::Limits;
 
 /// How long a request's head may take to arrive, and a TLS handshake before it.
 const HEAD_MAX: Duration = Duration::from_secs(5);

@@ -3,7 +3,7 @@
 
 use super::problem;
 use super::token::{Tokens, bearer};
-use crate::shell::page;
+use crate::page;
 use axum::extract::Request;
 use axum::http::{HeaderValue, Method, StatusCode, Version, header};
 use axum::response::Response;

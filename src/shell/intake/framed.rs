@@ -2,12 +2,12 @@
 //! schema is not known yet stops its partition there, until the registry answers; other partitions
 //! go on. Nothing is kept of those that wait: they are read again.
 
-use crate::drive::port::LogError;
-use crate::shell::kafka::{ForeignRecord, KafkaIntake};
-use crate::shell::registry::{ForeignDesk, RegistryError};
-use crate::wire::topology::Topology;
+use crate::kafka::{ForeignRecord, KafkaIntake};
+use crate::registry::{ForeignDesk, RegistryError};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use yardmaster_drive::port::LogError;
+use yardmaster_wire::topology::Topology;
 
 /// After how long a partition that waits is reported.
 const REPORT: Duration = Duration::from_secs(10);

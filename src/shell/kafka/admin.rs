@@ -2,12 +2,12 @@
 
 use super::conf::{KafkaConf, Role};
 use super::remedy::refusal;
-use crate::drive::port::LogError;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use yardmaster_drive::port::LogError;
 
 /// Between two looks at a topic that was just made.
 const NAP: Duration = Duration::from_millis(20);

@@ -1,13 +1,13 @@
 //! How to reach a Kafka, and which librdkafka property goes to which client.
 
-use crate::core::cut::Topic;
-use crate::core::limits::Limits;
-use crate::drive::port::LogError;
 use rdkafka::ClientConfig;
 use rdkafka::error::KafkaError;
 use rdkafka::types::RDKafkaConfRes;
 use std::collections::BTreeMap;
 use std::time::Duration;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::limits::Limits;
+use yardmaster_drive::port::LogError;
 
 /// What a topic is called on the bus.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,15 +3,15 @@
 use super::conf::KafkaConf;
 use super::queue::Client;
 use super::remedy::refusal;
-use crate::core::cut::Lane;
-use crate::core::unit::Millis;
-use crate::drive::port::{LaneSpan, LogError};
 use rdkafka::Offset;
 use rdkafka::TopicPartitionList;
 use rdkafka::consumer::Consumer;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::Lane;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::{LaneSpan, LogError};
 
 /// How long a topic must be denied that is asked for at a start.
 pub(super) const DENIAL: Duration = Duration::from_secs(2);

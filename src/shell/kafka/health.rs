@@ -3,14 +3,14 @@
 
 use super::extent;
 use super::queue::Client;
-use crate::core::cut::{Lane, Topic};
-use crate::drive::port::{LogError, REMAKE};
-use crate::shell::thread;
+use crate::thread;
 use rdkafka::error::KafkaError;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_drive::port::{LogError, REMAKE};
 
 /// How often the broker is asked, and how long it has to answer.
 const PERIOD: Duration = Duration::from_secs(2);

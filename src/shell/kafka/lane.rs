@@ -3,12 +3,12 @@
 use super::conf::Turn;
 use super::queue::{Event, Origin};
 use super::remedy::refusal;
-use crate::core::cut::Lane;
-use crate::core::output::progress::LaneFlags;
-use crate::core::unit::Millis;
-use crate::drive::port::{Batch, LogError, Mark};
 use rdkafka::error::RDKafkaErrorCode;
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::Lane;
+use yardmaster_core::output::progress::LaneFlags;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::{Batch, LogError, Mark};
 
 /// A lane that is read to its committed end, with more behind it for so long, is blocked by an
 /// open transaction; for a shorter time the rest may be on its way.

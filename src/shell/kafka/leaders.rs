@@ -2,10 +2,10 @@
 
 use super::extent;
 use super::queue::Client;
-use crate::core::cut::{Lane, Topic};
-use crate::drive::port::{LaneSpan, LogError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_drive::port::{LaneSpan, LogError};
 
 /// Between two looks while a start waits.
 const NAP: Duration = Duration::from_millis(250);

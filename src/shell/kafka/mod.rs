@@ -29,10 +29,7 @@ pub use scan::KafkaScan;
 pub use source::{ForeignRecord, KafkaIntake};
 pub use writer::KafkaWriter;
 
-use crate::core::cut::{Cut, Lane};
-use crate::core::unit::Millis;
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
-use crate::shell::commit::CommitThread;
+use crate::commit::CommitThread;
 use conf::Role;
 use health::Width;
 use leaders::Leaders;
@@ -43,6 +40,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use txn::TxnProducer;
+use yardmaster_core::cut::{Cut, Lane};
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
 
 /// A Kafka as a log.
 pub struct KafkaLog {

@@ -6,14 +6,14 @@ use super::health::{Probe, Width};
 use super::lane::{KafkaLane, Lost};
 use super::queue::{Client, Origin, Queue, high};
 use super::watch::Watch;
-use crate::core::cut::{Cut, Lane};
-use crate::drive::port::{Batch, LaneSpan, LogError};
 use rdkafka::consumer::{CommitMode, Consumer};
 use rdkafka::{Offset, TopicPartitionList};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::{Cut, Lane};
+use yardmaster_drive::port::{Batch, LaneSpan, LogError};
 
 /// How often lanes at their end are compared with the high watermark when nothing comes.
 const SWEEP: Duration = Duration::from_millis(10);

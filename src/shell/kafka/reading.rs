@@ -4,16 +4,16 @@
 //! overrun. What was read ahead is handed on by [`Shelf`].
 
 use super::reader::{Extent, Reader};
-use crate::core::cut::Lane;
-use crate::drive::port::{Batch, LogError};
-use crate::shell::read_ahead::shelf::{Look, Shelf};
-use crate::shell::thread;
+use crate::read_ahead::shelf::{Look, Shelf};
+use crate::thread;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::Lane;
+use yardmaster_drive::port::{Batch, LogError};
 
 /// Looks that are made beyond the one that is taken.
 const AHEAD: usize = 4;

@@ -2,8 +2,8 @@
 //! transaction that is tried again: a process must not go on asking for ever what is refused for
 //! good.
 
-use crate::drive::port::LogError;
 use rdkafka::error::RDKafkaErrorCode;
+use yardmaster_drive::port::LogError;
 
 /// What a person has to do about an error that no waiting mends; `None`: it may mend itself.
 pub(super) fn remedy(code: RDKafkaErrorCode) -> Option<&'static str> {

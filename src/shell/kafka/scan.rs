@@ -5,15 +5,15 @@ use super::conf::{KafkaConf, Role};
 use super::queue::{Client, Event, Queue};
 use super::remedy::refusal;
 use super::{extent, reader};
-use crate::core::cut::{Lane, Topic};
-use crate::drive::port::{LaneSpan, LogError};
-use crate::shell::dirlog::envelope::{Envelope, Stamp};
+use crate::dirlog::envelope::{Envelope, Stamp};
 use rdkafka::consumer::Consumer;
 use rdkafka::error::RDKafkaErrorCode;
 use rdkafka::{Offset, TopicPartitionList};
 use std::ffi::CString;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_drive::port::{LaneSpan, LogError};
 
 /// Records asked for at once.
 const BATCH: usize = 4_096;

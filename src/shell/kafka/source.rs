@@ -9,10 +9,6 @@ use super::queue::{Client, Event, Origin, Queue};
 use super::reader::open;
 use super::remedy::refusal;
 use super::txn::TxnProducer;
-use crate::core::limits::BATCH_BYTES;
-use crate::core::unit::Millis;
-use crate::drive::intake::{Reach, Records};
-use crate::drive::port::LogError;
 use rdkafka::consumer::Consumer;
 use rdkafka::error::RDKafkaErrorCode;
 use rdkafka::{Offset, TopicPartitionList};
@@ -20,6 +16,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use yardmaster_core::limits::BATCH_BYTES;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::intake::{Reach, Records};
+use yardmaster_drive::port::LogError;
 
 /// How often it is looked whether the topics have changed, and how long one answer may take.
 const COUNT: Duration = Duration::from_secs(10);

@@ -2,10 +2,7 @@
 
 use super::conf::{KafkaConf, Role};
 use super::remedy::{refusal, remedy};
-use crate::core::cut::Topic;
-use crate::drive::intake::Entry;
-use crate::drive::port::{LogError, OutputRecord};
-use crate::shell::commit::Committed;
+use crate::commit::Committed;
 use rdkafka::consumer::ConsumerGroupMetadata;
 use rdkafka::error::{KafkaError, RDKafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
@@ -14,6 +11,9 @@ use rdkafka::{ClientContext, TopicPartitionList};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::Topic;
+use yardmaster_drive::intake::Entry;
+use yardmaster_drive::port::{LogError, OutputRecord};
 
 /// Between two looks at what is still on its way. A commit that waits for the client's own flush
 /// takes 100 ms at least.

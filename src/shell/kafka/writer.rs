@@ -3,14 +3,14 @@
 
 use super::conf::{KafkaConf, Role};
 use super::remedy::refusal;
-use crate::core::unit::Millis;
-use crate::drive::port::LogError;
 use rdkafka::ClientContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
 use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::LogError;
 
 /// Between two looks at a full queue, or at what is on its way.
 const NAP: Duration = Duration::from_micros(200);

@@ -4,12 +4,12 @@ use super::OTHER;
 use super::counters::Pairs;
 use super::export::gauge;
 use super::table::Metric;
-use crate::core::command::CommandRule;
-use crate::core::output::command::Command;
-use crate::core::state::State;
 use metrics::Gauge;
 use metrics_exporter_prometheus::PrometheusRecorder;
 use std::collections::BTreeMap;
+use yardmaster_core::command::CommandRule;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::state::State;
 
 /// See the module.
 pub(super) struct CommandMetrics {

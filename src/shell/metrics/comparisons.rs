@@ -5,11 +5,11 @@ use super::OTHER;
 use super::counters::PendingCounter;
 use super::export::histogram_of;
 use super::table::Metric;
-use crate::core::comparison::{Agreement, Counted};
 use metrics::Histogram;
 use metrics_exporter_prometheus::PrometheusRecorder;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use yardmaster_core::comparison::{Agreement, Counted};
 
 /// How many shares, and how many filters of each side, get a label of their own: the first that
 /// come. They are names that clients write.

@@ -10,18 +10,18 @@ use super::rules::COMPONENTS_MAX;
 use super::table::{EventOutcome, Kind, Metric};
 use super::waiting::FIXED;
 use super::weights::POLICIES_MAX;
-use crate::core::command::CommandRule;
-use crate::core::comparison::{Agreement, AnswerOutcome, FiguresSeen, Side};
-use crate::core::cut::Topic;
-use crate::core::event::Status;
-use crate::core::oddity::Oddity;
-use crate::core::output::throttle::Action;
-use crate::core::policy::rule::Rule;
-use crate::core::policy::{TASK_CLASSES, factors};
-use crate::drive::intake::{Noted, Taken};
-use crate::drive::stray::Stray;
-use crate::wire::dialect::Dialect;
 use std::fmt::Write;
+use yardmaster_core::command::CommandRule;
+use yardmaster_core::comparison::{Agreement, AnswerOutcome, FiguresSeen, Side};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::Status;
+use yardmaster_core::oddity::Oddity;
+use yardmaster_core::output::throttle::Action;
+use yardmaster_core::policy::rule::Rule;
+use yardmaster_core::policy::{TASK_CLASSES, factors};
+use yardmaster_drive::intake::{Noted, Taken};
+use yardmaster_drive::stray::Stray;
+use yardmaster_wire::dialect::Dialect;
 
 /// The page.
 pub fn document() -> String {
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_page_is_that_of_this_version() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/dashboards/METRICS.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../dashboards/METRICS.md");
         if std::env::var("UPDATE").is_ok_and(|it| it == "1") {
             std::fs::write(path, document()).unwrap();
         }

@@ -4,15 +4,15 @@
 use super::OTHER;
 use super::current::Current;
 use super::table::Metric;
-use crate::core::command::Mode;
-use crate::core::cut::Topic;
-use crate::core::fold::is_newer;
-use crate::core::govern::commanded_by_rule;
-use crate::core::id::Name;
-use crate::core::judge::share::share_use;
-use crate::core::state::State;
-use crate::core::state::ledger::USER;
 use std::cmp::Reverse;
+use yardmaster_core::command::Mode;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::fold::is_newer;
+use yardmaster_core::govern::commanded_by_rule;
+use yardmaster_core::id::Name;
+use yardmaster_core::judge::share::share_use;
+use yardmaster_core::state::State;
+use yardmaster_core::state::ledger::USER;
 
 /// How many leaf shares get a label of their own: those with the largest targets.
 pub(super) const SHARES_MAX: usize = 200;

@@ -3,13 +3,13 @@
 use super::counters::{Pairs, PendingCounter};
 use super::export::gauge;
 use super::table::Metric;
-use crate::core::unit::{Millis, SECOND};
-use crate::drive::intake::{Noted, Taken};
-use crate::shell::intake::IntakeReport;
-use crate::wire::dialect::Dialect;
+use crate::intake::IntakeReport;
 use metrics::Gauge;
 use metrics_exporter_prometheus::PrometheusRecorder;
 use std::collections::BTreeMap;
+use yardmaster_core::unit::{Millis, SECOND};
+use yardmaster_drive::intake::{Noted, Taken};
+use yardmaster_wire::dialect::Dialect;
 
 /// See the module.
 pub(super) struct IntakeMetrics {

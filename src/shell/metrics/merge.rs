@@ -39,7 +39,7 @@ pub fn merge(texts: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::metrics::Metrics;
+    use crate::metrics::Metrics;
     use std::sync::Arc;
     use std::time::Duration;
 

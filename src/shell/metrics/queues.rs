@@ -3,10 +3,10 @@
 use super::OTHER;
 use super::current::{Writer, clean};
 use super::table::Metric;
-use crate::core::event::Status;
-use crate::core::id::Name;
-use crate::core::state::State;
 use std::sync::{Mutex, PoisonError};
+use yardmaster_core::event::Status;
+use yardmaster_core::id::Name;
+use yardmaster_core::state::State;
 
 /// States of a worker, in the order of [`QueueLoad::workers`].
 pub(super) const WORKERS: [&str; 2] = ["submitted", "running"];

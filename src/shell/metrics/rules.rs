@@ -5,13 +5,13 @@ use super::OTHER;
 use super::current::Current;
 use super::figures::top_users;
 use super::table::Metric;
-use crate::core::cut::Topic;
-use crate::core::engine::Engine;
-use crate::core::event::is_bookkeeping;
-use crate::core::fold::is_newer;
-use crate::core::state::State;
-use crate::core::unit::{Millis, SECOND};
 use std::collections::BTreeMap;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::engine::Engine;
+use yardmaster_core::event::is_bookkeeping;
+use yardmaster_core::fold::is_newer;
+use yardmaster_core::state::State;
+use yardmaster_core::unit::{Millis, SECOND};
 
 /// How many components of run-time parameters get a label of their own: the first by name.
 pub(super) const COMPONENTS_MAX: usize = 50;

@@ -5,7 +5,7 @@ use super::export::gauge;
 use super::memory::resident_bytes;
 use super::queues::Queues;
 use super::table::Metric;
-use crate::shell::status::Status;
+use crate::status::Status;
 use metrics::Gauge;
 use metrics_exporter_prometheus::{PrometheusHandle, PrometheusRecorder};
 use std::sync::Arc;

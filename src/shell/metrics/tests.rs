@@ -15,9 +15,6 @@ mod world;
 
 use super::counters::PAIRS_MAX;
 use super::*;
-use crate::core::event::Status;
-use crate::core::output::command::held_back_note;
-use crate::core::state::Setting;
 use rules::cap;
 use samples::{
     Shown, assignment, command, decision, setting_with_rule, text_of, throttle, with_domain,
@@ -25,6 +22,9 @@ use samples::{
 use std::collections::BTreeSet;
 use weights::weighed;
 use world::World;
+use yardmaster_core::event::Status;
+use yardmaster_core::output::command::held_back_note;
+use yardmaster_core::state::Setting;
 
 /// Units a name may end in, `_total` left away.
 const UNITS: [&str; 31] = [
@@ -308,7 +308,7 @@ fn assigned_jobs_and_nuclei_are_counted_and_the_bound_on_labels_is_kept() {
 #[test]
 fn what_the_process_is_doing_is_looked_up_when_it_is_scraped() {
     let metrics = Metrics::new("atlas", QUEUES_MAX);
-    let status = Arc::new(crate::shell::status::Status::default());
+    let status = Arc::new(crate::status::Status::default());
     let scrape = metrics.scrape(Arc::clone(&status));
     let shows = |leading: u8, publishing: u8, ready: u8| {
         let text = scrape.text();

@@ -4,14 +4,14 @@ use super::OTHER;
 use super::counters::PAIRS_MAX;
 use super::current::Current;
 use super::table::Metric;
-use crate::core::engine::Engine;
-use crate::core::output::throttle::{SubjectKind, owner_of};
-use crate::core::request::blockers::{Blockers, Cause};
-use crate::core::state::State;
-use crate::core::state::record::RequestState;
-use crate::core::unit::{Millis, SECOND};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use yardmaster_core::engine::Engine;
+use yardmaster_core::output::throttle::{SubjectKind, owner_of};
+use yardmaster_core::request::blockers::{Blockers, Cause};
+use yardmaster_core::state::State;
+use yardmaster_core::state::record::RequestState;
+use yardmaster_core::unit::{Millis, SECOND};
 
 /// How many requests are looked at, those to be judged now first; the others are counted and no
 /// more. A look takes about a microsecond, and the loop waits for all of them.

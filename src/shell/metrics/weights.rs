@@ -3,11 +3,11 @@
 use super::OTHER;
 use super::export::histogram_of;
 use super::table::Metric;
-use crate::core::output::decision::{Decision, Ranked};
-use crate::core::policy::factors;
 use metrics::Histogram;
 use metrics_exporter_prometheus::PrometheusRecorder;
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::output::decision::{Decision, Ranked};
+use yardmaster_core::policy::factors;
 
 /// How many policies get labels of their own: the first that come.
 pub(super) const POLICIES_MAX: usize = 20;

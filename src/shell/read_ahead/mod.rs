@@ -7,15 +7,15 @@
 
 pub mod shelf;
 
-use crate::core::cut::{Cut, Lane};
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
-use crate::shell::thread;
-use crate::wire::avro::Writer;
+use crate::thread;
 use shelf::{Look, Shelf};
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::{Cut, Lane};
+use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
+use yardmaster_wire::avro::Writer;
 
 /// Batches that are read beyond the one that is taken.
 const AHEAD: usize = 2;

@@ -1,8 +1,8 @@
 //! What was read ahead and not handed on yet.
 
-use crate::core::cut::Lane;
-use crate::drive::port::{Batch, LogError, Mark};
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::cut::Lane;
+use yardmaster_drive::port::{Batch, LogError, Mark};
 
 /// The most memory of a batch that is used again; bytes.
 const SPARE_BYTES: usize = 32 << 20;

@@ -1,7 +1,6 @@
 //! A client for the REST interface of Confluent's schema registry, which others have too.
 
 use super::inline;
-use crate::wire::topology::Registry;
 use base64::Engine;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -9,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use ureq::Agent;
 use ureq::http::{Request, Response};
+use yardmaster_wire::topology::Registry;
 
 /// Largest number of a schema: registries give positive 32-bit integers. A larger one in a record
 /// is no number of a schema, and is not asked for.

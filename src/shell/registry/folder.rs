@@ -1,11 +1,11 @@
 //! Schemas beside a directory log: `schemas/<number>.avsc`, so that the directory can be read
 //! without the registry, by us and by others.
 
-use crate::drive::port::LogError;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use yardmaster_drive::port::LogError;
 
 /// The folder of a directory log.
 pub(super) struct Folder {

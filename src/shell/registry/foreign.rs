@@ -3,11 +3,11 @@
 use super::client::{Client, RegistryError};
 use super::fetch::Desk;
 use super::questions::Answer;
-use crate::wire::avro::{ForeignSchema, MAGIC, NUMBERED_BYTES, number_of};
-use crate::wire::topology::Topology;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
+use yardmaster_wire::avro::{ForeignSchema, MAGIC, NUMBERED_BYTES, number_of};
+use yardmaster_wire::topology::Topology;
 
 /// Reads such records. What their numbers stand for is asked of the registry, in threads.
 pub struct ForeignDesk {

@@ -3,12 +3,12 @@
 use super::client::{Client, RegistryError};
 use super::folder::Folder;
 use super::ours::subjects;
-use crate::core::cut::Topic;
-use crate::wire::topology::Topology;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use yardmaster_core::cut::Topic;
+use yardmaster_wire::topology::Topology;
 
 /// Which topics are in Confluent framing, and where the meaning of their numbers comes from.
 pub struct Framing {

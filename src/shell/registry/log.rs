@@ -10,14 +10,14 @@ use super::folder::Folder;
 use super::framing::Framing;
 use super::ours::{Ours, number};
 use super::questions::Answer;
-use crate::core::cut::{Cut, Lane, Topic};
-use crate::core::output::progress::LaneFlags;
-use crate::core::unit::Millis;
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, OutputRecord};
-use crate::wire::avro::{Writer, canonical_form, fingerprint, number_of, rabin, schema_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::{Cut, Lane, Topic};
+use yardmaster_core::output::progress::LaneFlags;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, Mark, OutputRecord};
+use yardmaster_wire::avro::{Writer, canonical_form, fingerprint, number_of, rabin, schema_text};
 
 /// How often waiting records are looked at.
 const LOOK: Duration = Duration::from_millis(20);

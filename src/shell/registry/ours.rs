@@ -1,11 +1,11 @@
 //! Our own schemas in a registry: their numbers, whether they are there, and putting them there.
 
 use super::client::{Client, RegistryError};
-use crate::core::cut::Topic;
-use crate::wire::avro::{Codec, Writer, numbered, schema, schema_text};
-use crate::wire::topology::{Framing, Topology};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use yardmaster_core::cut::Topic;
+use yardmaster_wire::avro::{Codec, Writer, numbered, schema, schema_text};
+use yardmaster_wire::topology::{Framing, Topology};
 
 /// The topics in Confluent framing, with the subject of our schema of each.
 pub(super) fn subjects(topology: &Topology) -> BTreeMap<Topic, String> {

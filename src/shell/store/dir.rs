@@ -6,12 +6,12 @@
 use super::files::{is_sled, stop};
 use super::marker::{MARKER, Marker, has_format_record, restore};
 use super::rewrite;
-use crate::drive::port::StoreError;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use yardmaster_drive::port::StoreError;
 
 /// Where the running process can be asked.
 const ADDRESS: &str = "address";

@@ -1,8 +1,8 @@
 //! Files of a store: which are sled's, and errors of the file system.
 
-use crate::drive::port::StoreError;
 use std::io;
 use std::path::Path;
+use yardmaster_drive::port::StoreError;
 
 /// Text of an error of the file system, with the remedy.
 pub(super) fn stop(path: &Path, doing: &str, error: &io::Error) -> StoreError {

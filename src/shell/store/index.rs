@@ -1,8 +1,8 @@
 //! What lies in the tree, remembered, so that a checkpoint becomes one batch without a look at it.
 
 use super::frame::{self, FORMAT, Key, Seal};
-use crate::drive::port::Checkpoint;
 use std::collections::BTreeMap;
+use yardmaster_drive::port::Checkpoint;
 
 /// The records in the tree with their checksums. Some ten bytes for each chunk of 32 KiB.
 #[derive(Debug, Default)]

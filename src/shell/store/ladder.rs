@@ -2,7 +2,7 @@
 
 use super::dir::StoreDir;
 use super::open::{Trouble, open};
-use crate::drive::port::StoreError;
+use yardmaster_drive::port::StoreError;
 
 /// Opens; when that fails, without sled's snapshots; when that fails too, moves the directory
 /// aside and begins an empty one. Each step is noted in `notices`.

@@ -2,10 +2,10 @@
 
 use super::files::stop;
 use super::frame::FORMAT_MAGIC;
-use crate::drive::port::StoreError;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use yardmaster_drive::port::StoreError;
 
 /// Name of the marker. Persisted, as the text is.
 pub(super) const MARKER: &str = "yardmaster.store";

@@ -15,7 +15,6 @@ mod read;
 mod rewrite;
 mod writer;
 
-use crate::drive::port::{Checkpoint, Kept, Piece, Store, StoreError};
 use dir::StoreDir;
 use index::Index;
 use open::Trouble;
@@ -23,6 +22,7 @@ use read::{Found, Want};
 use std::path::Path;
 use std::time::Duration;
 use writer::Writer;
+use yardmaster_drive::port::{Checkpoint, Kept, Piece, Store, StoreError};
 
 /// A store in a directory, which it holds alone.
 #[derive(Debug)]

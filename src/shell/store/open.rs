@@ -1,12 +1,12 @@
 //! Opens sled; its errors become errors with a remedy.
 
 use super::files::REMEDY;
-use crate::drive::port::StoreError;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use yardmaster_drive::port::StoreError;
 
 /// What sled may hold in memory. Cells are written and never read again before the next start.
 const CACHE_BYTES: u64 = 64 << 20;

@@ -6,10 +6,10 @@
 use super::frame::{self, FORMAT, Framed, Key, Seal};
 use super::index::{Counter, Index};
 use super::open::{self, Trouble};
-use crate::drive::port::Piece;
 use sled::IVec;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, scope};
+use yardmaster_drive::port::Piece;
 
 /// What the tree gave.
 pub(super) enum Found {

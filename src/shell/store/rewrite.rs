@@ -7,10 +7,10 @@
 
 use super::files::{is_sled, stop};
 use super::open::{self, Trouble};
-use crate::drive::port::StoreError;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
+use yardmaster_drive::port::StoreError;
 
 const NEXT: &str = "next";
 const READY: &str = "ready";

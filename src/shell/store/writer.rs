@@ -3,13 +3,13 @@
 use super::index::Index;
 use super::open::{self, Trouble};
 use super::rewrite::{self, Space};
-use crate::drive::port::{Checkpoint, StoreError};
-use crate::shell::thread;
+use crate::thread;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use yardmaster_drive::port::{Checkpoint, StoreError};
 
 /// Longer than this no checkpoint takes; a disk that is slower is broken.
 const WRITE_MAX: Duration = Duration::from_secs(300);

@@ -3,9 +3,9 @@
 use super::Cms;
 use super::held::Holding;
 use super::jobs::Stage;
-use crate::core::event::Status;
-use crate::core::output::decision::{Decision, Outcome};
-use crate::core::output::matched::Matched;
+use yardmaster_core::event::Status;
+use yardmaster_core::output::decision::{Decision, Outcome};
+use yardmaster_core::output::matched::Matched;
 
 impl Cms {
     /// Hears a decision.
@@ -58,7 +58,7 @@ impl Cms {
         self.is_matched(handle);
     }
 
-    fn jobs_wait(&self, handle: Option<crate::sim::grid::Handle>, attempt: u32) -> bool {
+    fn jobs_wait(&self, handle: Option<crate::grid::Handle>, attempt: u32) -> bool {
         let job = handle.and_then(|it| self.jobs.get(it));
         job.is_some_and(|job| job.stage == Stage::Waiting && job.attempt == attempt)
     }
@@ -67,7 +67,7 @@ impl Cms {
     fn holding(
         &self,
         node: u32,
-        handle: crate::sim::grid::Handle,
+        handle: crate::grid::Handle,
         matched: &Matched,
     ) -> Option<Holding> {
         let job = self.jobs.get(handle)?;

@@ -7,8 +7,8 @@ use super::sites::Site;
 use super::users::Demand;
 use super::work::Kind;
 use super::workflows::Size;
-use crate::core::event::{SiteStatus, Tier};
-use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
+use yardmaster_core::event::{SiteStatus, Tier};
+use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 /// Part of the central slots that central work keeps busy.
 const CENTRAL_LOAD: f64 = 0.7;

@@ -4,9 +4,9 @@ use super::Cms;
 use super::agenda::Planned;
 use super::jobs::{Bad, LiveJob, Stage};
 use super::work::{Kind, Wanted};
-use crate::core::event::Class;
-use crate::core::unit::{MINUTE, Millis};
 use std::sync::Arc;
+use yardmaster_core::event::Class;
+use yardmaster_core::unit::{MINUTE, Millis};
 
 /// The codes, in turn.
 const CODES: [&str; 8] = [

@@ -5,11 +5,11 @@ use super::jobs::{LiveJob, Stage};
 use super::nodes::Node;
 use super::sites::Site;
 use super::workflows::Workflow;
-use crate::core::event::{Class, FailureClass, SiteStatus};
-use crate::core::output::decision::Decision;
-use crate::core::output::matched::Matched;
-use crate::core::unit::{Millis, SECOND};
-use crate::sim::grid::Handle;
+use crate::grid::Handle;
+use yardmaster_core::event::{Class, FailureClass, SiteStatus};
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::output::matched::Matched;
+use yardmaster_core::unit::{Millis, SECOND};
 
 /// How long a job waits before it overflows, in whole seconds (CD-08).
 const OVERFLOW_IDLE_S: i64 = 1_200;

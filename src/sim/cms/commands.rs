@@ -6,11 +6,11 @@ use super::agenda::Planned;
 use super::jobs::Stage;
 use super::nodes::Drain;
 use super::work::Kind;
-use crate::core::event::{Outcome, OutcomeAbout, OutcomeKind, TaskPhase};
-use crate::core::output::command::{Command, CommandKind};
-use crate::core::output::decision::DecisionId;
-use crate::core::unit::{Millis, SECOND};
-use crate::sim::grid::{Handle, Record};
+use crate::grid::{Handle, Record};
+use yardmaster_core::event::{Outcome, OutcomeAbout, OutcomeKind, TaskPhase};
+use yardmaster_core::output::command::{Command, CommandKind};
+use yardmaster_core::output::decision::DecisionId;
+use yardmaster_core::unit::{Millis, SECOND};
 
 impl Cms {
     /// Carries commands out, as of the time reached, and publishes what became of each. Appends

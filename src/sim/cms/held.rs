@@ -1,9 +1,9 @@
 //! What jobs hold: slots of nodes, weight at sites, places at storages, and the use of users.
 
 use super::Cms;
-use crate::core::event::{Band, Class};
-use crate::core::unit::Millis;
-use crate::sim::grid::Handle;
+use crate::grid::Handle;
+use yardmaster_core::event::{Band, Class};
+use yardmaster_core::unit::Millis;
 
 /// What a job holds.
 #[derive(Clone, Debug)]

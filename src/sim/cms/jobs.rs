@@ -4,10 +4,10 @@ use super::Cms;
 use super::agenda::Planned;
 use super::held::Holding;
 use super::work::{Kind, Wanted};
-use crate::core::event::{FailureClass, JobState, Requirements, Status, Tier};
-use crate::core::unit::{MINUTE, Millis, SECOND};
-use crate::sim::grid::Handle;
+use crate::grid::Handle;
 use std::sync::Arc;
+use yardmaster_core::event::{FailureClass, JobState, Requirements, Status, Tier};
+use yardmaster_core::unit::{MINUTE, Millis, SECOND};
 
 /// Part of the jobs whose program fails, and of those that the infrastructure fails.
 const PAYLOAD_FAILS: f64 = 0.02;

@@ -29,12 +29,9 @@ mod workflows;
 
 pub use summary::{Chosen, Summary};
 
-use crate::core::event::Class;
-use crate::core::output::decision::Decision;
-use crate::core::unit::{HOUR, MINUTE, Millis};
-use crate::sim::agenda::Agenda;
-use crate::sim::dice::Dice;
-use crate::sim::grid::{Handle, Pool, Record, Unfit};
+use crate::agenda::Agenda;
+use crate::dice::Dice;
+use crate::grid::{Handle, Pool, Record, Unfit};
 use agenda::Planned;
 use jobs::{LiveJob, Stage};
 use nodes::Node;
@@ -47,6 +44,9 @@ use usage::Usage;
 use users::{Demand, User};
 use work::Kind;
 use workflows::Workflow;
+use yardmaster_core::event::Class;
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::unit::{HOUR, MINUTE, Millis};
 
 /// What is to be simulated.
 #[derive(Clone, Debug)]

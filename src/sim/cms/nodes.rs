@@ -4,9 +4,9 @@
 use super::Cms;
 use super::agenda::Planned;
 use super::sites::Site;
-use crate::core::event::{Pilot, SlotOffer, Tier};
-use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
-use crate::sim::dice::Dice;
+use crate::dice::Dice;
+use yardmaster_core::event::{Pilot, SlotOffer, Tier};
+use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 /// Cores of nodes, with how often each is found.
 const SIZES: [(i64, f64); 4] = [(8, 0.15), (16, 0.2), (32, 0.4), (64, 0.25)];

@@ -2,9 +2,9 @@
 //! How long one job waits is no sign of that: fair share lets a user's older jobs wait while
 //! others of the same user run elsewhere.
 
-use crate::core::event::Class;
-use crate::core::unit::Millis;
 use std::collections::BTreeMap;
+use yardmaster_core::event::Class;
+use yardmaster_core::unit::Millis;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]

@@ -1,11 +1,11 @@
 //! What the pool publishes: records as they go on the bus, some of them twice.
 
-use crate::core::cut::Topic;
-use crate::core::event::{Configured, Grant, JobState, Outcome, Pilot, Site, Task, User};
-use crate::core::unit::Millis;
-use crate::sim::dice::Dice;
-use crate::sim::grid::Record;
-use crate::wire::record;
+use crate::dice::Dice;
+use crate::grid::Record;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Configured, Grant, JobState, Outcome, Pilot, Site, Task, User};
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::record;
 
 /// Part of the records that are published twice.
 const REPEATED: f64 = 2.0 / 1_000.0;

@@ -1,10 +1,10 @@
 //! Sites: what they have, what each class and group gets of it, and what is held of it.
 
-use crate::core::event::{Class, ExtraBlock, Site as SiteRecord, SlotQuota, Tier};
-use crate::core::unit::{HOUR, Millis};
-use crate::sim::dice::{Dice, Quantiles};
+use crate::dice::{Dice, Quantiles};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use yardmaster_core::event::{Class, ExtraBlock, Site as SiteRecord, SlotQuota, Tier};
+use yardmaster_core::unit::{HOUR, Millis};
 
 /// Countries, as they stand in names of sites; in small letters they are regions.
 const COUNTRIES: [&str; 8] = ["DE", "US", "IT", "FR", "UK", "ES", "CH", "EE"];

@@ -1,7 +1,7 @@
 //! How the pool fares.
 
-use crate::core::unit::{HOUR, MINUTE, Millis};
 use std::collections::BTreeMap;
+use yardmaster_core::unit::{HOUR, MINUTE, Millis};
 
 /// A class and a band, by their names.
 pub type Chosen = (&'static str, &'static str);

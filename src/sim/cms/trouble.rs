@@ -2,8 +2,8 @@
 
 use super::Cms;
 use super::agenda::Planned;
-use crate::core::event::{SiteStatus, SlotQuota, Tier};
-use crate::core::unit::{HOUR, MINUTE, Millis};
+use yardmaster_core::event::{SiteStatus, SlotQuota, Tier};
+use yardmaster_core::unit::{HOUR, MINUTE, Millis};
 
 /// How often a site goes out of service, and for how long.
 const STATUS: (Millis, Millis) = (2 * HOUR, 5 * HOUR);

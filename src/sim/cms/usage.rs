@@ -1,7 +1,7 @@
 //! Decayed usage of users as the simulation has it (F-2, F-3), and how far it is from equal shares.
 
-use crate::core::policy::cms::usage::{Decay, Usage as Of};
-use crate::core::unit::{Millis, SECOND};
+use yardmaster_core::policy::cms::usage::{Decay, Usage as Of};
+use yardmaster_core::unit::{Millis, SECOND};
 
 /// The time in which past usage counts half; s (CD-05).
 const HALF_LIFE_S: i64 = 86_400;
@@ -70,7 +70,7 @@ pub fn spread(values: &[i64]) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::unit::DAY;
+    use yardmaster_core::unit::DAY;
 
     #[test]
     fn usage_halves_in_a_day_and_grows_to_what_is_held() {

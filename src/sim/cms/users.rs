@@ -1,11 +1,11 @@
 //! Users and their groups: operations, and physicists with demand of different kinds.
 
 use super::sites::{Site, local_group, physics_group};
-use crate::core::event::{
+use crate::dice::Dice;
+use yardmaster_core::event::{
     Grant, GrantScopeKind, PrincipalKind, Tier, User as UserRecord, UserKind,
 };
-use crate::core::unit::{HOUR, Millis};
-use crate::sim::dice::Dice;
+use yardmaster_core::unit::{HOUR, Millis};
 
 /// The group that is boosted everywhere.
 pub const BOOSTED: &str = "higgs";

@@ -1,8 +1,8 @@
 //! What jobs want: kinds of work, and how a workflow of each is drawn.
 
 use super::sites::Site;
-use crate::core::event::{Class, Requirements, SiteStatus, Tier};
-use crate::sim::dice::{Dice, Quantiles};
+use crate::dice::{Dice, Quantiles};
+use yardmaster_core::event::{Class, Requirements, SiteStatus, Tier};
 
 /// Run times at the cores they are stated for: central work, analysis, reading; s.
 const CENTRAL_S: Quantiles = [3.6e3, 7.2e3, 13e3, 20e3, 27e3, 31e3, 36e3];

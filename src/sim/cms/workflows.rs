@@ -5,11 +5,11 @@ use super::agenda::Planned;
 use super::jobs::LiveJob;
 use super::users::Demand;
 use super::work::{self, Kind, Wanted};
-use crate::core::event::{Class, Task, TaskPhase, WorkflowFacts};
-use crate::core::unit::{MINUTE, Millis, SECOND};
-use crate::sim::grid::Handle;
+use crate::grid::Handle;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use yardmaster_core::event::{Class, Task, TaskPhase, WorkflowFacts};
+use yardmaster_core::unit::{MINUTE, Millis, SECOND};
 
 /// Jobs whose output one job merges.
 const MERGED: i64 = 10;

@@ -1,9 +1,9 @@
 //! Figures of a case of analysis: the owner, and users at each queue.
 
 use super::json::{count, entries, items, number, text, whole};
-use crate::core::policy::{Owner, Totals, UserView};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use yardmaster_core::policy::{Owner, Totals, UserView};
 
 /// Whose work a case is.
 pub fn owner(scenario: &Value) -> Owner {

@@ -5,19 +5,19 @@ use super::cms_read;
 use super::cms_show::{accepted, cut, in_force};
 use super::json::{entries, items, show, text, whole};
 use super::judged::Judged;
-use crate::core::policy::cms::admission::{
-    Admission, JobState, admit, applies, max_overflow_sites,
-};
-use crate::core::policy::cms::cut::run;
-use crate::core::policy::cms::effective::effective_test_jobs;
-use crate::core::policy::cms::facts::{Band, Class, HeldJob, PendingJob, Seconds};
-use crate::core::policy::cms::judge::Judges;
-use crate::core::policy::cms::pool::Pool;
-use crate::core::policy::cms::quota::terms;
-use crate::core::policy::cms::records::Arrived;
-use crate::core::policy::cms::settings::Settings;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use yardmaster_core::policy::cms::admission::{
+    Admission, JobState, admit, applies, max_overflow_sites,
+};
+use yardmaster_core::policy::cms::cut::run;
+use yardmaster_core::policy::cms::effective::effective_test_jobs;
+use yardmaster_core::policy::cms::facts::{Band, Class, HeldJob, PendingJob, Seconds};
+use yardmaster_core::policy::cms::judge::Judges;
+use yardmaster_core::policy::cms::pool::Pool;
+use yardmaster_core::policy::cms::quota::terms;
+use yardmaster_core::policy::cms::records::Arrived;
+use yardmaster_core::policy::cms::settings::Settings;
 
 /// Judges a case.
 ///

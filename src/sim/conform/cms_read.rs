@@ -1,15 +1,15 @@
 //! A recorded case of the CMS policy, read into the policy's facts.
 
 use super::json::{entries, flag, items, show, text, texts, whole};
-use crate::core::policy::cms::facts::{
+use serde_json::Value;
+use yardmaster_core::policy::cms::facts::{
     Band, Class, CoresMax, Drain, DrainStart, EndedJob, ExtraBlock, FailureClass, Grant,
     GrantScope, GroupRecord, HeldJob, NodeRecord, PendingJob, PerClass, Principal, PriorityChange,
     Profile, Seconds, SiteConfig, SiteStatus, SlotOffer, Tier, UserRecord, Workflow,
     WorkflowStatus,
 };
-use crate::core::policy::cms::pool::Pool;
-use crate::core::policy::cms::settings::Settings;
-use serde_json::Value;
+use yardmaster_core::policy::cms::pool::Pool;
+use yardmaster_core::policy::cms::settings::Settings;
 
 /// A field that may be absent or null.
 fn known(value: &Value) -> Option<&Value> {

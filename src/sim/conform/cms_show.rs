@@ -1,13 +1,13 @@
 //! What the CMS policy decides, in the shape of what was recorded.
 
-use crate::core::policy::cms::admission::Admitted;
-use crate::core::policy::cms::cut::Cut;
-use crate::core::policy::cms::decision::{Action, Assignment};
-use crate::core::policy::cms::facts::{Class, CoresMax, PendingJob};
-use crate::core::policy::cms::judge::{Explained, RankValue};
-use crate::core::policy::cms::quota::SiteTerms;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use yardmaster_core::policy::cms::admission::Admitted;
+use yardmaster_core::policy::cms::cut::Cut;
+use yardmaster_core::policy::cms::decision::{Action, Assignment};
+use yardmaster_core::policy::cms::facts::{Class, CoresMax, PendingJob};
+use yardmaster_core::policy::cms::judge::{Explained, RankValue};
+use yardmaster_core::policy::cms::quota::SiteTerms;
 
 /// A whole cut.
 pub(super) fn cut(cut: &Cut) -> Value {

@@ -1,11 +1,11 @@
 //! Figures that PanDA computes in SQL, laid over the candidates.
 
 use super::json::{count, entries, items, number, text, texts, whole};
-use crate::core::event::{Queue, Status};
-use crate::core::policy::{Candidate, Candidates, UserView};
-use crate::core::state::ledger::Count;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use yardmaster_core::event::{Queue, Status};
+use yardmaster_core::policy::{Candidate, Candidates, UserView};
+use yardmaster_core::state::ledger::Count;
 
 /// The figures of one queue, by its unified name.
 pub struct AtQueue {

@@ -1,26 +1,26 @@
 //! The configuration of a case as events: queues, storage, sites, links, software, parameters.
 
 use super::json::{count, entries, flag, items, number, show, text, texts, whole};
-use crate::core::event::{
+use serde_json::Value;
+use yardmaster_core::event::{
     Endpoints, Gpu, Hardware, HardwareKind, Link, LinkQueued, Parameter, Pilot, Queue, QueueStatus,
     Release, Site, SoftwareTag, Storage,
 };
-use crate::core::unit::{Bytes, GIB, Millis};
-use crate::wire::import::{ResourceType, expand};
-use crate::wire::record;
-use serde_json::Value;
+use yardmaster_core::unit::{Bytes, GIB, Millis};
+use yardmaster_wire::import::{ResourceType, expand};
+use yardmaster_wire::record;
 
 /// Records of a case, each with its topic's layout.
 pub struct Facts {
     /// Bytes of records, in the order they are folded.
-    pub records: Vec<(crate::core::cut::Topic, Vec<u8>)>,
+    pub records: Vec<(yardmaster_core::cut::Topic, Vec<u8>)>,
     /// Unified queues: never candidates, always among those skipped; and whether they are for
     /// analysis.
     pub parents: Vec<(String, bool)>,
 }
 
 impl Facts {
-    fn push(&mut self, topic: crate::core::cut::Topic, write: impl FnOnce(&mut Vec<u8>)) {
+    fn push(&mut self, topic: yardmaster_core::cut::Topic, write: impl FnOnce(&mut Vec<u8>)) {
         let mut bytes = Vec::new();
         write(&mut bytes);
         self.records.push((topic, bytes));
@@ -29,7 +29,7 @@ impl Facts {
 
 /// The configuration of a case.
 pub fn facts(whole_case: &Value, now: Millis) -> Result<Facts, String> {
-    use crate::core::cut::Topic;
+    use yardmaster_core::cut::Topic;
     let scenario = &whole_case["scenario"];
     let mut facts = Facts { records: Vec::new(), parents: Vec::new() };
     for (name, value) in entries(&scenario["storage_endpoints"]) {

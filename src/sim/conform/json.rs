@@ -1,8 +1,8 @@
 //! Small readers of JSON values.
 
-use crate::core::unit::{KIB, MIB, Millis};
-use crate::wire::stamp;
 use serde_json::Value;
+use yardmaster_core::unit::{KIB, MIB, Millis};
+use yardmaster_wire::stamp;
 
 /// A value as it looks, cut to be read.
 pub fn show(value: &Value) -> String {

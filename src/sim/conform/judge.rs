@@ -5,9 +5,9 @@ use super::grid::{Facts, facts};
 use super::json::moment;
 use super::judged::{Judged, compiled, read_back, state_of};
 use super::{Recorded, request};
-use crate::core::event::Scope;
-use crate::core::judge::view::Grid;
-use crate::core::policy::{
+use yardmaster_core::event::Scope;
+use yardmaster_core::judge::view::Grid;
+use yardmaster_core::policy::{
     Candidates, Case, Policy, PolicySpec, Preassigned, Resolved, Rules, kind,
 };
 

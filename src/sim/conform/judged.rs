@@ -1,15 +1,15 @@
 //! What our judgement of a recorded case comes to, and what all kinds of cases need for it.
 
 use super::grid::Facts;
-use crate::core::cut::{Lane, Topic};
-use crate::core::event::{Event, Task};
-use crate::core::policy::{Policy, PolicySpec};
-use crate::core::state::{Setting, State};
-use crate::core::unit::Millis;
-use crate::wire::avro::{Arena, Codec};
-use crate::wire::record;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::event::{Event, Task};
+use yardmaster_core::policy::{Policy, PolicySpec};
+use yardmaster_core::state::{Setting, State};
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::avro::{Arena, Codec};
+use yardmaster_wire::record;
 
 /// Our judgement of a case, in the shape of what was recorded.
 #[derive(Clone, Debug, Default)]

@@ -29,8 +29,8 @@ mod xrsl;
 pub use compare::{Agreement, Summary};
 pub use judged::Judged;
 
-use crate::core::policy::Rules;
 use serde_json::Value;
+use yardmaster_core::policy::Rules;
 
 /// A recorded case.
 #[derive(Debug)]

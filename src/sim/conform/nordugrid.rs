@@ -6,11 +6,11 @@ use super::nordugrid_answer::{answer, drawn};
 use super::nordugrid_facts::{facts, submission};
 use super::xrsl::{dialect, error};
 use super::{Judged, Recorded};
-use crate::core::draw::{Seed, cut_id};
-use crate::core::policy::nordugrid::choice::DRAW;
-use crate::core::policy::{Arg, Policy, PolicySpec, Rules, kind};
-use crate::core::xrsl::{Alternative, XrslError, read};
 use serde_json::{Value, json};
+use yardmaster_core::draw::{Seed, cut_id};
+use yardmaster_core::policy::nordugrid::choice::DRAW;
+use yardmaster_core::policy::{Arg, Policy, PolicySpec, Rules, kind};
+use yardmaster_core::xrsl::{Alternative, XrslError, read};
 
 /// Judges a case.
 ///

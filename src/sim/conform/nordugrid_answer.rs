@@ -1,19 +1,19 @@
 //! A decision on a NorduGrid job in the shape of what was recorded.
 
 use super::xrsl::alternative;
-use crate::core::draw::Draw;
-use crate::core::policy::nordugrid::case::JobCase;
-use crate::core::policy::nordugrid::changes::TargetChanges;
-use crate::core::policy::nordugrid::choice::Choice;
-use crate::core::policy::nordugrid::decide::{JobSubmission, TargetDecision};
-use crate::core::policy::nordugrid::discovery::Discovery;
-use crate::core::policy::nordugrid::grid_facts::GridFacts;
-use crate::core::policy::nordugrid::staging::{FileClass, Staging};
-use crate::core::policy::nordugrid::target::TargetCandidate;
-use crate::core::policy::nordugrid::windows::{UNLIMITED_S, Windows};
-use crate::core::policy::{Judge, Policy, Resolved};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+use yardmaster_core::draw::Draw;
+use yardmaster_core::policy::nordugrid::case::JobCase;
+use yardmaster_core::policy::nordugrid::changes::TargetChanges;
+use yardmaster_core::policy::nordugrid::choice::Choice;
+use yardmaster_core::policy::nordugrid::decide::{JobSubmission, TargetDecision};
+use yardmaster_core::policy::nordugrid::discovery::Discovery;
+use yardmaster_core::policy::nordugrid::grid_facts::GridFacts;
+use yardmaster_core::policy::nordugrid::staging::{FileClass, Staging};
+use yardmaster_core::policy::nordugrid::target::TargetCandidate;
+use yardmaster_core::policy::nordugrid::windows::{UNLIMITED_S, Windows};
+use yardmaster_core::policy::{Judge, Policy, Resolved};
 
 /// The whole answer.
 pub(super) fn answer(

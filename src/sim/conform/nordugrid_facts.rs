@@ -1,17 +1,17 @@
 //! The facts and the submission of a recorded case of NorduGrid brokering.
 
 use super::json::{entries, flag, items, moment, show, text, texts, whole};
-use crate::core::policy::nordugrid::decide::JobSubmission;
-use crate::core::policy::nordugrid::discovery::Start;
-use crate::core::policy::nordugrid::facts::{
+use serde_json::Value;
+use yardmaster_core::policy::nordugrid::decide::JobSubmission;
+use yardmaster_core::policy::nordugrid::discovery::Start;
+use yardmaster_core::policy::nordugrid::facts::{
     CacheReport, CacheTag, ChildKind, Cluster, FileRecord, JobRecord, Registration, Share,
     Submission, TargetReservation, UserShare,
 };
-use crate::core::policy::nordugrid::grid_facts::GridFacts;
-use crate::core::policy::nordugrid::job_state::JobState;
-use crate::core::unit::Millis;
-use crate::core::xrsl::{Alternative, NodeAccess};
-use serde_json::Value;
+use yardmaster_core::policy::nordugrid::grid_facts::GridFacts;
+use yardmaster_core::policy::nordugrid::job_state::JobState;
+use yardmaster_core::unit::Millis;
+use yardmaster_core::xrsl::{Alternative, NodeAccess};
 
 /// The user of all cases.
 const USER: &str = "user";

@@ -6,15 +6,15 @@ use super::grid::facts;
 use super::json::{entries, items, moment, number, text, texts};
 use super::judged::{Judged, compiled, read_back, state_of};
 use super::{Recorded, request};
-use crate::core::event::Task;
-use crate::core::judge::nuclei::{JobCheck, Work, as_jobs};
-use crate::core::judge::view::Grid;
-use crate::core::policy::task::{NucleusCandidate, TaskCase};
-use crate::core::policy::{Policy, PolicySpec, Resolved, Rules, kind};
-use crate::core::state::State;
-use crate::core::unit::Millis;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use yardmaster_core::event::Task;
+use yardmaster_core::judge::nuclei::{JobCheck, Work, as_jobs};
+use yardmaster_core::judge::view::Grid;
+use yardmaster_core::policy::task::{NucleusCandidate, TaskCase};
+use yardmaster_core::policy::{Policy, PolicySpec, Resolved, Rules, kind};
+use yardmaster_core::state::State;
+use yardmaster_core::unit::Millis;
 
 /// Files that are more than any cap: of a nucleus that counts as backlogged.
 const BACKLOGGED: u64 = 1 << 50;

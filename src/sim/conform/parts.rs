@@ -1,8 +1,8 @@
 //! How the files of a case's chunk are split into jobs.
 
 use super::json::{amount, flag, in_bytes, items, known, number, text};
-use crate::core::unit::{Bytes, KIB, MIB};
 use serde_json::Value;
+use yardmaster_core::unit::{Bytes, KIB, MIB};
 
 /// What the chunk's split into jobs comes to (spec atlas 0.4).
 pub(super) struct Parts {

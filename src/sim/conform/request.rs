@@ -4,13 +4,13 @@ use super::json::{
     amount, count, flag, in_bytes, items, known, moment, number, text, texts, whole,
 };
 use super::parts::{Parts, longest_run};
-use crate::core::event::{
+use serde_json::Value;
+use std::collections::BTreeMap;
+use yardmaster_core::event::{
     ChunkKind, Dataset, DatasetReplica, FullChain, Input, Options, OutputDataset, Placement,
     RamUnit, Task, TaskPhase,
 };
-use crate::core::unit::{Bytes, Millis};
-use serde_json::Value;
-use std::collections::BTreeMap;
+use yardmaster_core::unit::{Bytes, Millis};
 
 /// The request that a case makes of a policy.
 pub fn request(whole_case: &Value, policy: &str, now: Millis) -> Task {

@@ -2,11 +2,11 @@
 
 use super::json::{show, text};
 use super::{Judged, Recorded};
-use crate::core::xrsl::{
+use serde_json::{Value, json};
+use yardmaster_core::xrsl::{
     Alternative, Condition, Description, Dialect, Expression, InputFile, Item, NameCondition,
     SoftwareCondition, Value as Literal, XrslError, read, tree,
 };
-use serde_json::{Value, json};
 
 /// Reads the text of a case.
 ///

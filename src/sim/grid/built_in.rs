@@ -2,8 +2,8 @@
 //! Names are made up; figures are of the size of the real ones (CRIC, network matrix).
 
 use super::facts::Facts;
-use crate::core::event::{Endpoints, Link, LinkQueued, Queue, Site, Storage};
-use crate::sim::dice::Dice;
+use crate::dice::Dice;
+use yardmaster_core::event::{Endpoints, Link, LinkQueued, Queue, Site, Storage};
 
 const REGIONS: [&str; 4] = ["NORTH", "EAST", "SOUTH", "WEST"];
 /// Sites of a region; the first is its nucleus.

@@ -4,10 +4,10 @@ use super::Grid;
 use super::agenda::Planned;
 use super::pool::Handle;
 use super::work::Arrival;
-use crate::core::event::{ChunkKind, Outcome, OutcomeAbout, OutcomeKind, Task, TaskPhase};
-use crate::core::output::decision::{self, Decision, Ranked, request_name};
-use crate::core::unit::{MINUTE, Millis, SECOND};
-use crate::sim::dice::Dice;
+use crate::dice::Dice;
+use yardmaster_core::event::{ChunkKind, Outcome, OutcomeAbout, OutcomeKind, Task, TaskPhase};
+use yardmaster_core::output::decision::{self, Decision, Ranked, request_name};
+use yardmaster_core::unit::{MINUTE, Millis, SECOND};
 
 /// A task that has not ended.
 pub struct LiveTask {

@@ -1,7 +1,7 @@
 //! The kinds of work there are, production and analysis, and how much of each.
 
-use crate::core::event::ChunkKind;
-use crate::sim::dice::Quantiles;
+use crate::dice::Quantiles;
+use yardmaster_core::event::ChunkKind;
 
 /// Walltimes of long jobs: IN2P3-CC, 10,737 jobs; s.
 const LONG_S: Quantiles = [672.0, 1_964.0, 7_428.0, 14_614.0, 18_701.0, 20_829.0, 27_562.0];

@@ -6,13 +6,13 @@ use super::Record;
 use super::chunks::Chunk;
 use super::jobs::{LiveJob, publish};
 use super::pool::Handle;
-use crate::core::command::CommandRule;
-use crate::core::event::{ChunkKind, Outcome, OutcomeAbout, OutcomeKind, Status};
-use crate::core::output::command::{Command, CommandKind};
-use crate::core::output::decision::DecisionId;
-use crate::core::state::crowded::is_queued;
-use crate::core::unit::{MINUTE, Millis};
 use std::collections::BTreeMap;
+use yardmaster_core::command::CommandRule;
+use yardmaster_core::event::{ChunkKind, Outcome, OutcomeAbout, OutcomeKind, Status};
+use yardmaster_core::output::command::{Command, CommandKind};
+use yardmaster_core::output::decision::DecisionId;
+use yardmaster_core::state::crowded::is_queued;
+use yardmaster_core::unit::{MINUTE, Millis};
 
 /// Jobs that fell silent, by name: nothing is published of them until they are commanded to end.
 #[derive(Default)]

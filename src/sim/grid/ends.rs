@@ -3,7 +3,7 @@
 use super::Grid;
 use super::jobs::{LiveJob, output_bytes, publish};
 use super::pool::Handle;
-use crate::core::event::Status;
+use yardmaster_core::event::Status;
 
 /// What follows a failure: below the first another job in its place, below the second its next
 /// attempt, else nothing; and the most tries.

@@ -1,9 +1,9 @@
 //! What a simulated grid is made of: configuration records, imported or built in.
 
-use crate::core::event::{Link, Queue, QueueStatus, Site, Storage};
-use crate::core::id::hash;
-use crate::sim::dice::Dice;
+use crate::dice::Dice;
 use std::fmt;
+use yardmaster_core::event::{Link, Queue, QueueStatus, Site, Storage};
+use yardmaster_core::id::hash;
 
 /// The configuration of a grid, as the records on the configuration topics have it.
 #[derive(Clone, Debug, Default, PartialEq)]

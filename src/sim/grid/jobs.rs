@@ -8,8 +8,8 @@ use super::pool::Handle;
 use super::publisher::Publisher;
 use super::queues::{LiveQueue, node_name, power};
 use super::work::EFFICIENCY;
-use crate::core::event::{Heartbeat, JobState, Pilot, Status};
-use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
+use yardmaster_core::event::{Heartbeat, JobState, Pilot, Status};
+use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 /// One try of a job that is not over.
 pub struct LiveJob {

@@ -8,10 +8,10 @@ use super::pool::{Handle, Pool};
 use super::publisher::Publisher;
 use super::queues::Queues;
 use super::work::nuclei;
-use crate::core::event::{Link, LinkQueued, Transfer, TransferStatus};
-use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
-use crate::sim::dice::Dice;
+use crate::dice::Dice;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use yardmaster_core::event::{Link, LinkQueued, Transfer, TransferStatus};
+use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 /// Activities of the transfers that jobs need.
 pub const PRODUCTION: &str = "Production Output";

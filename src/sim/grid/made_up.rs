@@ -3,10 +3,10 @@
 
 use super::built_in::{TERA, link, storage};
 use super::facts::Facts;
-use crate::core::event::Storage;
-use crate::core::id::hash;
-use crate::sim::dice::Dice;
+use crate::dice::Dice;
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::event::Storage;
+use yardmaster_core::id::hash;
 
 impl Facts {
     /// Adds a storage endpoint for each that queues and sites name and that is not known. Returns

@@ -26,15 +26,11 @@ mod summary;
 mod work;
 
 pub use facts::{Facts, Unfit};
-pub(in crate::sim) use pool::{Handle, Pool};
+pub(crate) use pool::{Handle, Pool};
 pub use summary::{Spans, Summary};
 
-use crate::core::cut::Topic;
-use crate::core::event::{Hardware, Parameter, Release, confirmed};
-use crate::core::output::decision::Decision;
-use crate::core::unit::{HOUR, MINUTE, Millis};
-use crate::sim::agenda::Agenda;
-use crate::sim::dice::Dice;
+use crate::agenda::Agenda;
+use crate::dice::Dice;
 use agenda::Planned;
 use chunks::{Chunk, LiveTask};
 use commands::Silent;
@@ -47,6 +43,10 @@ use std::collections::BTreeMap;
 use storages::Storages;
 use summary::{SPAN, Use};
 use work::Workload;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Hardware, Parameter, Release, confirmed};
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::unit::{HOUR, MINUTE, Millis};
 
 /// What is to be simulated.
 #[derive(Clone, Debug)]

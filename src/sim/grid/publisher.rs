@@ -1,14 +1,14 @@
 //! What the grid publishes: records as they go on the bus, some of them as wrong as in life.
 
 use super::Record;
-use crate::core::cut::Topic;
-use crate::core::event::{
+use crate::dice::Dice;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{
     Configured, Heartbeat, JobState, Link, Outcome, Parameter, Pilot, Queue, Release, Share, Site,
     Storage, Task, Transfer,
 };
-use crate::core::unit::Millis;
-use crate::sim::dice::Dice;
-use crate::wire::record;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::record;
 
 /// Of a thousand job states, so many are published twice.
 const REPEATED: f64 = 2.0 / 1_000.0;

@@ -4,11 +4,11 @@ use super::Grid;
 use super::agenda::Planned;
 use super::facts::{Facts, Unfit, size, takes_jobs, takes_production};
 use super::pool::Handle;
-use crate::core::event::{ChunkKind, Pilot, Queue, QueueStatus, Site, Status};
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
-use crate::sim::dice::Dice;
+use crate::dice::Dice;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use yardmaster_core::event::{ChunkKind, Pilot, Queue, QueueStatus, Site, Status};
+use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 
 /// All queues.
 pub struct Queues {

@@ -1,8 +1,8 @@
 //! Global shares: the part of the grid that each is meant to have, and the part it had.
 
 use super::classes::{CLASSES, Class, URGENT};
-use crate::core::event::Share;
-use crate::core::unit::Millis;
+use yardmaster_core::event::Share;
+use yardmaster_core::unit::Millis;
 
 /// Of work that cannot wait.
 pub const EXPRESS: &str = "Express";

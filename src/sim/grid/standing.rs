@@ -6,9 +6,9 @@ use super::Record;
 use super::jobs::publish;
 use super::pool::Handle;
 use super::summary::{Spans, Summary};
-use crate::core::cut::Topic;
-use crate::core::event::TransferStatus;
 use std::collections::BTreeSet;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::TransferStatus;
 
 /// Topics whose facts are published when they change, and otherwise confirmed.
 const CONFIRMED: [Topic; 5] =

@@ -3,10 +3,10 @@
 use super::Grid;
 use super::agenda::Planned;
 use super::facts::Facts;
-use crate::core::event::Storage;
-use crate::core::unit::{HOUR, MINUTE, Millis};
-use crate::sim::dice::Dice;
+use crate::dice::Dice;
 use std::collections::BTreeMap;
+use yardmaster_core::event::Storage;
+use yardmaster_core::unit::{HOUR, MINUTE, Millis};
 
 /// All endpoints.
 pub struct Storages {

@@ -1,7 +1,7 @@
 //! How the grid fares: jobs by their end, use of the cores, waiting times.
 
-use crate::core::unit::{MINUTE, Millis};
 use std::collections::VecDeque;
+use yardmaster_core::unit::{MINUTE, Millis};
 
 /// How the grid fared so far.
 #[derive(Clone, Debug, Default, PartialEq)]

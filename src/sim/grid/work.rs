@@ -5,12 +5,12 @@
 use super::classes::{CLASSES, Class, URGENT};
 use super::facts::{Facts, takes_production};
 use super::shares::EXPRESS;
-use crate::core::event::{
+use crate::dice::{Dice, Quantiles};
+use std::collections::BTreeMap;
+use yardmaster_core::event::{
     ChunkKind, Dataset, DatasetReplica, Input, Placement, RamUnit, ReplicaSummary, Task,
 };
-use crate::core::unit::{MIB, Millis};
-use crate::sim::dice::{Dice, Quantiles};
-use std::collections::BTreeMap;
+use yardmaster_core::unit::{MIB, Millis};
 
 /// Jobs of a chunk.
 const JOBS: Quantiles = [10.0, 20.0, 40.0, 90.0, 180.0, 260.0, 400.0];

@@ -1,6 +1,6 @@
 //! What can be planned.
 
-use crate::sim::grid::Handle;
+use crate::grid::Handle;
 
 /// Something that will happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

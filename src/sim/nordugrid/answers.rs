@@ -3,7 +3,7 @@
 
 use super::agenda::Planned;
 use super::{NorduGrid, Standing};
-use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
+use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 /// How long an answer takes to arrive.
 const LATE: (Millis, Millis) = (50 * SECOND, 2 * MINUTE);

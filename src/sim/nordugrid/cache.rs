@@ -1,7 +1,7 @@
 //! The cache of a cluster: files by when they were last used, some of them held by jobs.
 
-use crate::core::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::unit::Millis;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]

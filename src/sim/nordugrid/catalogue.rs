@@ -2,9 +2,9 @@
 //! lie.
 
 use super::words::COUNTRIES;
-use crate::core::event::{Location, Replica};
-use crate::core::unit::Millis;
-use crate::sim::dice::{Dice, Quantiles};
+use crate::dice::{Dice, Quantiles};
+use yardmaster_core::event::{Location, Replica};
+use yardmaster_core::unit::Millis;
 
 /// Datasets.
 const DATASETS: usize = 300;

@@ -3,11 +3,11 @@
 use super::cache::Cache;
 use super::catalogue::Catalogue;
 use super::words::{COMMUNITIES, COUNTRIES, ENVIRONMENTS};
-use crate::core::event::{BatchFacts, ClusterFacts, Queue, Site, UserShare};
-use crate::core::unit::{MINUTE, Millis};
-use crate::sim::dice::{Dice, Quantiles};
-use crate::sim::grid::{Handle, Record};
+use crate::dice::{Dice, Quantiles};
+use crate::grid::{Handle, Record};
 use std::collections::VecDeque;
+use yardmaster_core::event::{BatchFacts, ClusterFacts, Queue, Site, UserShare};
+use yardmaster_core::unit::{MINUTE, Millis};
 
 /// Clusters.
 pub const CLUSTERS: u32 = 60;

@@ -4,8 +4,8 @@
 use super::agenda::Planned;
 use super::words::COUNTRIES;
 use super::{NorduGrid, Standing};
-use crate::core::event::{ChildKind, Registration, RegistrationStatus};
-use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
+use yardmaster_core::event::{ChildKind, Registration, RegistrationStatus};
+use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 /// Index servers at the top.
 const TOPS: [&str; 2] = ["index1.nordugrid.org", "index2.nordugrid.org"];

@@ -3,10 +3,10 @@
 use super::agenda::Planned;
 use super::work::Wanted;
 use super::{NorduGrid, Standing};
-use crate::core::event::{JobState, Status};
-use crate::core::output::decision::DecisionId;
-use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
-use crate::sim::grid::Handle;
+use crate::grid::Handle;
+use yardmaster_core::event::{JobState, Status};
+use yardmaster_core::output::decision::DecisionId;
+use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 /// Part of the jobs whose input cannot be brought, and of those whose payload fails.
 const STAGING_FAILS: f64 = 0.01;

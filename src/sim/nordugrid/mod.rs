@@ -22,11 +22,9 @@ mod work;
 
 pub use summary::Summary;
 
-use crate::core::output::decision::Decision;
-use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
-use crate::sim::agenda::Agenda;
-use crate::sim::dice::Dice;
-use crate::sim::grid::{Handle, Pool, Record, Spans, Unfit};
+use crate::agenda::Agenda;
+use crate::dice::Dice;
+use crate::grid::{Handle, Pool, Record, Spans, Unfit};
 use agenda::Planned;
 use catalogue::Catalogue;
 use clusters::{BatchQueue, Cluster, Standing};
@@ -34,6 +32,8 @@ use jobs::LiveJob;
 use publisher::Publisher;
 use std::collections::BTreeMap;
 use users::User;
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 /// What is to be simulated.
 #[derive(Clone, Debug)]

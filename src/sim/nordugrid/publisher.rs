@@ -1,11 +1,11 @@
 //! What the grid publishes: records as they go on the bus.
 
-use crate::core::cut::Topic;
-use crate::core::event::{Configured, Queue, Site};
-use crate::core::event::{JobState, Outcome, Registration, Replica, Task, UserShare};
-use crate::core::unit::Millis;
-use crate::sim::grid::Record;
-use crate::wire::record;
+use crate::grid::Record;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Configured, Queue, Site};
+use yardmaster_core::event::{JobState, Outcome, Registration, Replica, Task, UserShare};
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::record;
 
 /// See the module.
 #[derive(Clone, Debug)]

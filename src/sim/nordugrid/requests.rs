@@ -5,10 +5,10 @@ use super::jobs::{LiveJob, Stage};
 use super::words::ENVIRONMENTS;
 use super::work::Wanted;
 use super::{NorduGrid, Standing, index};
-use crate::core::event::{Outcome, OutcomeAbout, OutcomeKind, Task, TaskPhase};
-use crate::core::output::decision::{self, Decision};
-use crate::core::unit::{Millis, SECOND};
-use crate::sim::grid::Handle;
+use crate::grid::Handle;
+use yardmaster_core::event::{Outcome, OutcomeAbout, OutcomeKind, Task, TaskPhase};
+use yardmaster_core::output::decision::{self, Decision};
+use yardmaster_core::unit::{Millis, SECOND};
 
 /// Least and most time from a decision to the cluster's answer.
 const CARRYING_OUT: (Millis, Millis) = (2 * SECOND, 40 * SECOND);

@@ -4,8 +4,8 @@ use super::NorduGrid;
 use super::catalogue::Catalogue;
 use super::clusters::Cluster;
 use super::jobs::LiveJob;
-use crate::core::unit::{MINUTE, Millis, SECOND};
-use crate::sim::grid::Handle;
+use crate::grid::Handle;
+use yardmaster_core::unit::{MINUTE, Millis, SECOND};
 
 /// Least and most time that an empty input takes.
 const OVERHEAD: (Millis, Millis) = (5 * SECOND, MINUTE);

@@ -1,7 +1,7 @@
 //! How the grid fares.
 
-use crate::core::unit::Millis;
 use std::collections::BTreeMap;
+use yardmaster_core::unit::Millis;
 
 /// How the grid fared so far.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,7 +1,7 @@
 //! Users: each belongs to a community; some submit far more than others.
 
 use super::words::COMMUNITIES;
-use crate::sim::dice::Dice;
+use crate::dice::Dice;
 
 /// A user.
 #[derive(Clone, Debug)]

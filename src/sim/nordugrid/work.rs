@@ -2,9 +2,9 @@
 
 use super::catalogue::Catalogue;
 use super::words::{ATLAS, BLAST, ENVIRONMENTS, MPI, PYTHON, ROOT};
-use crate::core::event::{JobDescription, Upload};
-use crate::sim::dice::{Dice, Quantiles};
+use crate::dice::{Dice, Quantiles};
 use std::fmt::Write;
+use yardmaster_core::event::{JobDescription, Upload};
 
 /// A kind of jobs.
 struct Class {
@@ -187,7 +187,7 @@ impl Wanted {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::xrsl::{Dialect, read};
+    use yardmaster_core::xrsl::{Dialect, read};
 
     #[test]
     fn descriptions_say_what_is_wanted_and_few_cannot_be_read() {

@@ -1,12 +1,12 @@
 //! Faults at will: a schedule counts every call to the ports and spoils those it is given.
 
-use crate::core::cut::{Cut, Lane};
-use crate::drive::port::{
-    Batch, Checkpoint, Kept, LaneSpan, Log, LogError, OutputRecord, Store, StoreError,
-};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use yardmaster_core::cut::{Cut, Lane};
+use yardmaster_drive::port::{
+    Batch, Checkpoint, Kept, LaneSpan, Log, LogError, OutputRecord, Store, StoreError,
+};
 
 /// What happens to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

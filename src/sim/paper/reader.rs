@@ -1,11 +1,11 @@
 //! One process's view of a paper log: the port.
 
 use super::{Paper, PaperLane, missing};
-use crate::core::cut::{Cut, Lane};
-use crate::core::output::progress::LaneFlags;
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, Mark, OutputRecord};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use yardmaster_core::cut::{Cut, Lane};
+use yardmaster_core::output::progress::LaneFlags;
+use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, Mark, OutputRecord};
 
 /// A process that reads the paper and, once it leads, writes on it.
 ///

@@ -1,8 +1,8 @@
 //! A store on paper that forgets nothing, so that a test can restart from any older state of it.
 
-use crate::drive::port::{Checkpoint, Kept, Store, StoreError};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use yardmaster_drive::port::{Checkpoint, Kept, Store, StoreError};
 
 /// A store in memory. Clones are the same store.
 ///

@@ -1,16 +1,16 @@
 //! A state that is fed from memory, without a log: events at the next offset, cycles closed by
 //! the caller.
 
-use crate::core::cut::Lane;
-use crate::core::engine::Engine;
-use crate::core::event::Event;
-use crate::core::limits::Limits;
-use crate::core::output::progress::LaneFlags;
-use crate::core::policy::Policy;
-use crate::core::state::close::Closing;
-use crate::core::state::{Setting, State};
-use crate::core::unit::Millis;
-use crate::wire::topology::Topology;
+use yardmaster_core::cut::Lane;
+use yardmaster_core::engine::Engine;
+use yardmaster_core::event::Event;
+use yardmaster_core::limits::Limits;
+use yardmaster_core::output::progress::LaneFlags;
+use yardmaster_core::policy::Policy;
+use yardmaster_core::state::close::Closing;
+use yardmaster_core::state::{Setting, State};
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::topology::Topology;
 
 /// The setting of a domain in which no topic is ever silent for too long.
 pub fn setting(domain: &str, limits: Limits) -> Setting {

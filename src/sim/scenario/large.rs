@@ -4,14 +4,14 @@
 
 use super::feed::fold;
 use super::records;
-use crate::core::cut::{Lane, Topic};
-use crate::core::event::{
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::event::{
     Dataset, DatasetReplica, Event, Hardware, Input, JobState, Link, LinkQueued, OutputDataset,
     Pilot, Queue, QueueStatus, RamUnit, Release, ReplicaSummary, Site, Status, Storage, Task,
 };
-use crate::core::id::stir;
-use crate::core::state::State;
-use crate::core::unit::{GIB, Millis};
+use yardmaster_core::id::stir;
+use yardmaster_core::state::State;
+use yardmaster_core::unit::{GIB, Millis};
 
 /// The time that every record states.
 pub const NOW: Millis = 1_760_000_000_000;

@@ -1,7 +1,7 @@
 //! Records of an ordinary grid, on which scenarios set what matters to them.
 
-use crate::core::event::{Endpoints, JobState, Queue, Status, Storage, Task};
-use crate::core::unit::{GIB, Millis};
+use yardmaster_core::event::{Endpoints, JobState, Queue, Status, Storage, Task};
+use yardmaster_core::unit::{GIB, Millis};
 
 /// A request for single-core jobs of production: a chunk of the task before the slash.
 pub fn request(subject: &str, jobs: u32, at: Millis) -> Task {

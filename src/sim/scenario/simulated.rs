@@ -2,15 +2,15 @@
 //! enough.
 
 use super::feed::close;
-use crate::core::cut::{Lane, Topic};
-use crate::core::engine::Engine;
-use crate::core::event::Event;
-use crate::core::output::progress::LaneFlags;
-use crate::core::state::State;
-use crate::core::unit::{HOUR, Millis};
-use crate::drive::epoch_config::EpochConfig;
-use crate::sim::grid::{Facts, Grid, Plan, Unfit};
-use crate::wire::avro::{Arena, Codec};
+use crate::grid::{Facts, Grid, Plan, Unfit};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::engine::Engine;
+use yardmaster_core::event::Event;
+use yardmaster_core::output::progress::LaneFlags;
+use yardmaster_core::state::State;
+use yardmaster_core::unit::{HOUR, Millis};
+use yardmaster_drive::epoch_config::EpochConfig;
+use yardmaster_wire::avro::{Arena, Codec};
 
 const START: Millis = 1_760_400_000_000;
 

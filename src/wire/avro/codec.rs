@@ -5,19 +5,19 @@ use super::{
     Bounds, HEADER_BYTES, MARKER, Mismatch, NUMBERED_BYTES, Plan, Writer, canonical_form, compile,
     fingerprint, number_of, rabin, released, schema, schema_text, transcode,
 };
-use crate::core::comparison::Comparison;
-use crate::core::cut::Topic;
-use crate::core::event::{Event, Garbled};
-use crate::core::id::Key;
-use crate::core::limits::Limits;
-use crate::core::output::Output;
-use crate::core::output::command::Command;
-use crate::core::output::progress::Progress;
-use crate::core::output::throttle::Throttle;
-use crate::wire::pseudonym::Pseudonyms;
-use crate::wire::record;
+use crate::pseudonym::Pseudonyms;
+use crate::record;
 use apache_avro::Schema;
 use std::sync::{Arc, OnceLock};
+use yardmaster_core::comparison::Comparison;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Event, Garbled};
+use yardmaster_core::id::Key;
+use yardmaster_core::limits::Limits;
+use yardmaster_core::output::Output;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::output::progress::Progress;
+use yardmaster_core::output::throttle::Throttle;
 
 /// Deepest nesting in a writer's record. Ours go four deep.
 const DEPTH: u32 = 64;

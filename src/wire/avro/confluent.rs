@@ -3,8 +3,8 @@
 //! codec the answer as a [`Writer`].
 
 use super::{HEADER_BYTES, MARKER};
-use crate::core::cut::Topic;
 use std::sync::Arc;
+use yardmaster_core::cut::Topic;
 
 /// Begins a record in Confluent framing.
 pub const MAGIC: u8 = 0;

@@ -1,6 +1,6 @@
 //! Reading Avro's primitives from bytes that may be hostile.
 
-use crate::core::event::Garbled;
+use yardmaster_core::event::Garbled;
 
 /// What is wrong with bytes while they are read. Small on purpose: it is in every return value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -289,7 +289,7 @@ mod tests {
         for shift in 0..64 {
             for value in [1i64 << shift, (1i64 << shift).wrapping_sub(1), -(1i64 << (shift / 2))] {
                 let mut bytes = Vec::new();
-                crate::wire::avro::Sink { out: &mut bytes }.long(value);
+                crate::avro::Sink { out: &mut bytes }.long(value);
                 assert_eq!(Cursor::new(&bytes).long(), Ok(value));
                 bytes.extend([0xFF; 9]);
                 let mut cursor = Cursor::new(&bytes);
@@ -304,7 +304,7 @@ mod tests {
         let long = "x".repeat(64);
         for texts in [["", "a", "é"], ["日本", "", ""], [&long[..], "b", ""]] {
             let mut bytes = Vec::new();
-            let mut sink = crate::wire::avro::Sink { out: &mut bytes };
+            let mut sink = crate::avro::Sink { out: &mut bytes };
             texts.iter().for_each(|text| sink.string(text));
             let mut cursor = Cursor::new(&bytes);
             assert_eq!(cursor.strings::<3>(), Ok(texts));

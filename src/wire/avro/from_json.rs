@@ -5,9 +5,9 @@
 use super::Sink;
 use super::schema::schema;
 use super::shape::{Names, SchemaNode};
-use crate::core::topic::Topic;
 use apache_avro::schema::{RecordSchema, ResolvedSchema, Schema};
 use serde_json::Value;
+use yardmaster_core::topic::Topic;
 
 /// Most of a wrong value that a message shows; characters.
 const SHOWN: usize = 60;
@@ -189,10 +189,10 @@ fn names_of<'n>(names: impl Iterator<Item = &'n str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::event::Event;
-    use crate::wire::avro::{Arena, Codec};
-    use crate::wire::record::write_task;
+    use crate::avro::{Arena, Codec};
+    use crate::record::write_task;
     use serde_json::json;
+    use yardmaster_core::event::Event;
 
     fn smallest() -> Value {
         json!({

@@ -4,10 +4,10 @@
 use super::shape::{Base, Names, SchemaNode, base, measure};
 use super::{Cursor, Fault, HEADER_BYTES, MARKER, canonical_form, rabin};
 use super::{released, schema_text};
-use crate::core::cut::Topic;
 use apache_avro::Schema;
 use apache_avro::schema::ResolvedSchema;
 use std::sync::LazyLock;
+use yardmaster_core::cut::Topic;
 
 /// Lines shown of one datum, at most.
 const LINES_MAX: usize = 400;
@@ -236,8 +236,8 @@ fn shown(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::event::Site;
-    use crate::wire::record::write;
+    use crate::record::write;
+    use yardmaster_core::event::Site;
 
     fn site() -> Vec<u8> {
         let mut bytes = Vec::new();

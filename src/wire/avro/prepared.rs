@@ -1,10 +1,10 @@
 //! Where a record lies once its schema is known, and records with the pseudonyms of users in them.
 
 use super::{HEADER_BYTES, NUMBERED_BYTES, Scratch, Sink};
-use crate::core::cut::Topic;
-use crate::core::event::Garbled;
-use crate::wire::pseudonym::{Names, Pseudonyms};
+use crate::pseudonym::{Names, Pseudonyms};
 use std::ops::Range;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::Garbled;
 
 /// Where transcoded records lie until their batch is done. Reused: [`Arena::clear`] keeps the
 /// memory.

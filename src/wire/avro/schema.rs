@@ -4,9 +4,9 @@
 //! still reads all released ones (a test shows it), and copy it to the next number at a release.
 
 use super::{canonical_form, rabin};
-use crate::core::topic::{Topic, each_topic};
 use apache_avro::Schema;
 use std::sync::LazyLock;
+use yardmaster_core::topic::{Topic, each_topic};
 
 /// Schema of one record of the directory log.
 pub const ENVELOPE: &str = include_str!("../../../schemas/envelope.avsc");

@@ -1,7 +1,7 @@
 //! Writing Avro's primitives. The bytes are a function of the values: arrays are one block.
 
 use super::{MARKER, fingerprint};
-use crate::core::cut::Topic;
+use yardmaster_core::cut::Topic;
 
 /// Bytes that a record is appended to.
 #[derive(Debug)]

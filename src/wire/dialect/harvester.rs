@@ -7,11 +7,11 @@
 
 use super::scalar::Scalar;
 use super::{Foreign, json};
-use crate::core::unit::Millis;
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use yardmaster_core::unit::Millis;
 
 /// Workers one by one.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,10 +6,10 @@
 
 use super::scalar::Scalar;
 use super::{Foreign, json};
-use crate::core::event::Status;
-use crate::core::unit::Millis;
 use serde::Deserialize;
 use std::borrow::Cow;
+use yardmaster_core::event::Status;
+use yardmaster_core::unit::Millis;
 
 /// A job reached a state.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,8 +9,8 @@
 //! price: a job that goes back within one second (starting, then activated again) is published
 //! as starting until its next message, since only an order could show it.
 
-use crate::core::event::{JobState, Status, TransferStatus};
-use crate::core::unit::Millis;
+use yardmaster_core::event::{JobState, Status, TransferStatus};
+use yardmaster_core::unit::Millis;
 
 /// Where a job's stamps come from: a higher grade is a better source, 0 is none. The earlier of two
 /// states that stand for the same moment is the better one.

@@ -6,10 +6,10 @@
 
 use super::scalar::Scalar;
 use super::{Foreign, json};
-use crate::core::event::{DataKind, TransferStatus};
-use crate::core::unit::{Bytes, Millis};
 use serde::Deserialize;
 use std::borrow::Cow;
+use yardmaster_core::event::{DataKind, TransferStatus};
+use yardmaster_core::unit::{Bytes, Millis};
 
 /// A transfer reached a state.
 #[derive(Clone, Debug, PartialEq)]

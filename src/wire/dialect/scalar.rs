@@ -2,11 +2,11 @@
 //! no error of the whole text, so that the reason can name the field, what was found and what is
 //! wanted.
 
-use crate::core::unit::{Millis, SECOND};
-use crate::wire::stamp;
+use crate::stamp;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
+use yardmaster_core::unit::{Millis, SECOND};
 
 /// How much of a found text a reason shows; characters.
 const SHOWN: usize = 40;

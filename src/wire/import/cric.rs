@@ -3,10 +3,10 @@
 use super::field::Fields;
 use super::sites::{Found, Sites};
 use super::{Imported, object, pseudo};
-use crate::core::event::{Configuration, Endpoints, Queue, QueueStatus};
-use crate::core::unit::Millis;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use yardmaster_core::event::{Configuration, Endpoints, Queue, QueueStatus};
+use yardmaster_core::unit::Millis;
 
 /// Flags that CRIC keeps in `params` as well as in `catchall`, where `params` wins (spec atlas
 /// 12.1).

@@ -2,10 +2,10 @@
 
 use super::field::{Fields, show};
 use super::{Imported, lower};
-use crate::core::event::{Configuration, Configured, Parameter};
-use crate::core::unit::Millis;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
+use yardmaster_core::event::{Configuration, Configured, Parameter};
+use yardmaster_core::unit::Millis;
 
 /// What a value is declared to be.
 #[derive(Clone, Copy)]

@@ -2,12 +2,12 @@
 
 use super::Imported;
 use super::field::show;
-use crate::core::event::{JobState, Status};
-use crate::core::unit::{Millis, SECOND};
-use crate::wire::dialect::{Grades, OWN, revision};
-use crate::wire::{record, stamp};
+use crate::dialect::{Grades, OWN, revision};
+use crate::{record, stamp};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use yardmaster_core::event::{JobState, Status};
+use yardmaster_core::unit::{Millis, SECOND};
 
 /// So many lines are read between two reports of how far the text is.
 const LINES_BETWEEN: usize = 1_000;

@@ -27,7 +27,7 @@ pub use gdpconfig::gdpconfig;
 pub use jobs::{JobRow, jobs, jobs_with};
 pub use netmetrics::netmetrics;
 pub use nuclei::{NUCLEI_TIER2, nuclei, nuclei_from_cric};
-pub(crate) use pseudo::expand;
+pub use pseudo::expand;
 pub use pseudo::{RESOURCE_TYPES, ResourceType};
 pub use quotas::quotas;
 pub use releases::releases;
@@ -38,8 +38,8 @@ pub use slots::{SlotRow, slots};
 pub use storage::storage;
 pub use tables::Tables;
 
-use crate::core::event::Configuration;
 use serde_json::{Map, Value};
+use yardmaster_core::event::Configuration;
 
 /// What an import gave.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -2,9 +2,9 @@
 
 use super::field::Fields;
 use super::{Imported, object};
-use crate::core::event::{Configuration, Link, LinkQueued};
-use crate::core::unit::Millis;
-use crate::wire::stamp;
+use crate::stamp;
+use yardmaster_core::event::{Configuration, Link, LinkQueued};
+use yardmaster_core::unit::Millis;
 
 /// Link records from a network matrix. Each takes the newest of its own time stamps as its change
 /// time, `now` where it has none. Throughput is in MB/s, as the brokerage reads it. What waits is

@@ -3,10 +3,10 @@
 use super::field::Fields;
 use super::sites::Found;
 use super::{Imported, Sites, cric, list, object};
-use crate::core::event::{Configuration, Queue, QueueStatus, Site};
-use crate::core::unit::Millis;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::event::{Configuration, Queue, QueueStatus, Site};
+use yardmaster_core::unit::Millis;
 
 /// How many tier-2 sites [`nuclei_from_cric`] takes.
 pub const NUCLEI_TIER2: usize = 10;

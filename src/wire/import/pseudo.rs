@@ -1,6 +1,6 @@
 //! Pseudo-queues: a unified queue is one queue per resource type (spec atlas 0.3, 13.4).
 
-use crate::core::event::Queue;
+use yardmaster_core::event::Queue;
 
 /// A class of jobs by cores and memory, as the workload system defines them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub const RESOURCE_TYPES: [ResourceType<'static>; 4] = [
 
 /// The queues that stand for one configured queue: itself, or its pseudo-queues. A unified queue
 /// is never among them.
-pub(crate) fn expand(queue: Queue, kinds: &[ResourceType<'_>]) -> Vec<Queue> {
+pub fn expand(queue: Queue, kinds: &[ResourceType<'_>]) -> Vec<Queue> {
     if !queue.ucore {
         return vec![queue];
     }

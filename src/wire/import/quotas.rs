@@ -2,10 +2,10 @@
 
 use super::field::Fields;
 use super::{Imported, list, lower};
-use crate::core::event::{Configuration, Configured, Quota, QuotaKind};
-use crate::core::unit::Millis;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use yardmaster_core::event::{Configuration, Configured, Quota, QuotaKind};
+use yardmaster_core::unit::Millis;
 
 /// Quota records from a JSON list: whose (`account`, `user` or `group`), where (`rse_expression` or
 /// `endpoint`), the limit (`bytes_limit` or `limit_bytes`; none, below 0 or `Infinity`: no limit),

@@ -2,9 +2,9 @@
 
 use super::field::Fields;
 use super::{Imported, object};
-use crate::core::event::{Configuration, Hardware, HardwareKind, Release, SoftwareTag};
-use crate::core::unit::Millis;
 use serde_json::Value;
+use yardmaster_core::event::{Configuration, Hardware, HardwareKind, Release, SoftwareTag};
+use yardmaster_core::unit::Millis;
 
 /// The entry that holds the tags of all queues, by which container names are resolved.
 const ALL: &str = "ALL";

@@ -2,10 +2,10 @@
 
 use super::field::Fields;
 use super::{Imported, list};
-use crate::core::event::{Configuration, DataKind, Location, Replica, ReplicaState, unscoped};
-use crate::core::unit::Millis;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use yardmaster_core::event::{Configuration, DataKind, Location, Replica, ReplicaState, unscoped};
+use yardmaster_core::unit::Millis;
 
 /// Replica records from a JSON list, or JSON lines, of `{scope, name, rse, length, bytes,
 /// available_length, available_bytes, state}`: one for each dataset at each RSE. A copy is whole if

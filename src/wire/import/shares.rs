@@ -2,12 +2,12 @@
 
 use super::field::Fields;
 use super::{Imported, list, lower};
-use crate::core::event::{Configuration, Share};
-use crate::core::judge::share::Tree;
-use crate::core::math::pattern::Pattern;
-use crate::core::unit::Millis;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use yardmaster_core::event::{Configuration, Share};
+use yardmaster_core::judge::share::Tree;
+use yardmaster_core::math::pattern::Pattern;
+use yardmaster_core::unit::Millis;
 
 /// Share records from a JSON list of rows, columns in any case: name, value, parent,
 /// prodsourcelabel, workinggroup, campaign, processingtype, transpath, rtype, vo, queue_id,

@@ -2,11 +2,11 @@
 
 use super::field::Fields;
 use super::{Imported, list, lower};
-use crate::core::event::Pilot;
-use crate::core::unit::{Millis, SECOND};
-use crate::wire::{record, stamp};
+use crate::{record, stamp};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use yardmaster_core::event::Pilot;
+use yardmaster_core::unit::{Millis, SECOND};
 
 /// How many slots are to be filled at a queue, for a share and a resource type.
 #[derive(Clone, Debug, PartialEq, Eq)]

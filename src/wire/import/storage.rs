@@ -2,10 +2,10 @@
 
 use super::field::{Fields, show};
 use super::{Imported, Sites, object};
-use crate::core::event::{Configuration, Storage};
-use crate::core::unit::{Bytes, Millis};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
+use yardmaster_core::event::{Configuration, Storage};
+use yardmaster_core::unit::{Bytes, Millis};
 
 /// Bytes in the TB that storage services publish.
 const TB: f64 = 1e12;

@@ -1,7 +1,7 @@
 //! A request that was answered twice as JSON.
 
-use crate::core::comparison::{Answer, Chosen, Comparison, Figures, Rejected};
 use serde_json::{Value, json};
+use yardmaster_core::comparison::{Answer, Chosen, Comparison, Figures, Rejected};
 
 /// A comparison: its record with the fields of its schema, in their order.
 pub fn comparison_json(it: &Comparison) -> Value {

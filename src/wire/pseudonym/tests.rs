@@ -1,11 +1,11 @@
 use super::*;
-use crate::core::event::{
+use crate::avro::{Arena, Codec};
+use crate::record;
+use std::sync::Arc;
+use yardmaster_core::event::{
     Configuration, Event, Garbled, Grant, JobState, PrincipalKind, Quota, QuotaKind, Requirements,
     Status, Task, User, UserKind, UserShare, WorkflowFacts,
 };
-use crate::wire::avro::{Arena, Codec};
-use crate::wire::record;
-use std::sync::Arc;
 
 /// RFC 4231, cases 1 to 4, 6 and 7: key, message, code.
 #[test]
@@ -89,7 +89,20 @@ fn records() -> Vec<(Topic, &'static str, Vec<u8>)> {
         ..JobState::default()
     };
     add(Topic::JobState, &|out| record::write_job_state(out, &job));
-    let task = Task { user: name.to_owned(), ..crate::core::policy::sample::task() };
+    let task = Task {
+        subject: "40000001/1".into(),
+        task: "40000001".into(),
+        domain: "atlas".into(),
+        policy: "production-job".into(),
+        jobs: 100,
+        working_group: "AP_MCGN".into(),
+        user: name.to_owned(),
+        gshare: "MC Default".into(),
+        nucleus: "CERN-PROD".into(),
+        core_count: Some(8),
+        cpu_hs06s_per_event: Some(200.0),
+        ..Task::default()
+    };
     add(Topic::Task, &|out| record::write_task(out, &task));
     let user = User { name: name.to_owned(), groups: vec!["phys".into()], ..User::default() };
     add(Topic::User, &|out| record::write(out, &user));

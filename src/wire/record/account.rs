@@ -1,9 +1,9 @@
 //! `share`, `quota`, `user`.
 
 use super::{Layout, amount, count, list, number, option, say_number, symbol, text, texts};
-use crate::core::cut::Topic;
-use crate::core::event::{Quota, QuotaKind, Share, User, UserKind};
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Quota, QuotaKind, Share, User, UserKind};
 
 const QUOTAS: [QuotaKind; 2] = [QuotaKind::User, QuotaKind::Group];
 const USERS: [UserKind; 2] = [UserKind::User, UserKind::Group];

@@ -2,11 +2,11 @@
 //! `queue`.
 
 use super::{Layout, amount, list, option, symbol, text, texts};
-use crate::core::cut::Topic;
-use crate::core::event::{
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{
     BatchFacts, ChildKind, ClusterFacts, Registration, RegistrationStatus, UserShare,
 };
-use crate::wire::avro::{Cursor, Fault, Sink};
 
 impl Layout for Registration {
     fn read(at: &mut Cursor<'_>) -> Result<Registration, Fault> {

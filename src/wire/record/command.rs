@@ -1,9 +1,9 @@
 //! `command`. Its numbers are written bit for bit, as a decision's are.
 
 use super::{amount, count, list, number, option, say_number, symbol, text, texts};
-use crate::core::cut::Topic;
-use crate::core::output::command::{Command, CommandId, CommandKind};
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::output::command::{Command, CommandId, CommandKind};
 
 pub(super) fn read(at: &mut Cursor<'_>) -> Result<Command, Fault> {
     Ok(Command {

@@ -1,13 +1,13 @@
 //! `comparison`.
 
 use super::{amount, list, number, option, say_number, symbol, text, texts};
-use crate::core::comparison::{
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::comparison::{
     Answer, AnswerOutcome, Chosen, Comparison, Figures, InCharge, Rejected,
 };
-use crate::core::cut::Topic;
-use crate::wire::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
 
-pub(in crate::wire) fn read(datum: &[u8]) -> Result<Comparison, Fault> {
+pub(crate) fn read(datum: &[u8]) -> Result<Comparison, Fault> {
     let mut at = Cursor::new(datum);
     let comparison = comparison(&mut at)?;
     at.end()?;

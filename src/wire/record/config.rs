@@ -5,11 +5,11 @@ use super::{
     Layout, amount, count, list, option, pool, quantity_if_known, say_number_if_known, symbol,
     text, texts,
 };
-use crate::core::cut::Topic;
-use crate::core::event::{
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{
     Endpoints, Link, LinkQueued, Parameter, Queue, QueueStatus, Site, Storage,
 };
-use crate::wire::avro::{Cursor, Fault, Sink};
 
 impl Layout for Queue {
     fn read(at: &mut Cursor<'_>) -> Result<Queue, Fault> {

@@ -1,10 +1,10 @@
 //! `counter`.
 
-use crate::core::cut::Topic;
-use crate::core::state::changed::{Changed, Of};
-use crate::core::unit::Millis;
-use crate::wire::avro::Sink;
+use crate::avro::Sink;
 use std::borrow::Cow;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::state::changed::{Changed, Of};
+use yardmaster_core::unit::Millis;
 
 /// Gives `put` the key and the value of the record of each counter that changed: one of the
 /// jobs, one of their cores. They stood so at the end of cycle `cycle` of epoch `epoch`, at `now`.
@@ -61,10 +61,10 @@ fn labels<'a>(of: &Of<'a>) -> Vec<(&'static str, &'a str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::event::Status;
-    use crate::wire::avro::schema;
+    use crate::avro::schema;
     use apache_avro::reader::datum::GenericDatumReader;
     use apache_avro::types::Value;
+    use yardmaster_core::event::Status;
 
     #[test]
     fn counters_of_different_names_have_different_keys() {

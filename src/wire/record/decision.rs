@@ -2,10 +2,10 @@
 //! byte for byte.
 
 use super::{amount, count, list, number, option, placed, pool, say_number, symbol, text, texts};
-use crate::core::cut::Topic;
-use crate::core::output::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
-use crate::core::unit::Millis;
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::output::decision::{Decision, DecisionId, Fate, FilterCount, Outcome, Ranked};
+use yardmaster_core::unit::Millis;
 
 /// The symbols of `outcome`, in the schema's order.
 #[derive(Clone, Copy)]

@@ -1,12 +1,12 @@
 //! The nested parts of `task`: options, input, output, description.
 
 use super::{amount, count, list, option, symbol, text, texts};
-use crate::core::event::{
+use crate::architecture;
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::event::{
     Dataset, DatasetReplica, FullChain, Input, JobDescription, Options, OutputDataset, Placement,
     Upload,
 };
-use crate::wire::architecture;
-use crate::wire::avro::{Cursor, Fault, Sink};
 
 pub(super) fn read_options(at: &mut Cursor<'_>) -> Result<Options, Fault> {
     Ok(Options {

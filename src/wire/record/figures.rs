@@ -1,6 +1,6 @@
 //! Names of the figures of a record that cannot be: below 0, too large for their type, not finite.
 
-use crate::wire::avro::{Cursor, Fault};
+use crate::avro::{Cursor, Fault};
 use apache_avro::Schema;
 
 /// Most figures that are named of one record.

@@ -1,9 +1,9 @@
 //! `job-state` and `heartbeat`.
 
 use super::{amount, attempt, count, option, pool, symbol};
-use crate::core::cut::Topic;
-use crate::core::event::{Heartbeat, JobState, Status};
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Heartbeat, JobState, Status};
 
 #[inline(always)]
 pub(super) fn read_state<'a>(at: &mut Cursor<'a>) -> Result<JobState<'a>, Fault> {

@@ -42,14 +42,14 @@ pub use task::write_task;
 pub use throttle::write_throttle;
 pub use transfer::write_transfer;
 
-use crate::core::cut::Topic;
-use crate::core::event::{
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{
     Configuration, Configured, Event, Garbled, Grant, Link, Parameter, Queue, Quota, Registration,
     Release, Replica, Share, Site, Storage, User, UserShare, each_configuration,
 };
-use crate::core::id::Key;
-use crate::core::output::Output;
-use crate::wire::avro::{Cursor, Fault, Sink};
+use yardmaster_core::id::Key;
+use yardmaster_core::output::Output;
 
 /// The event in a datum of a topic's current schema. Never fails: bytes that cannot be read are
 /// an event too. `corrected` is set if a figure that cannot be was read as the nearest that can. An
@@ -131,7 +131,7 @@ fn event_at<'a>(topic: Topic, at: &mut Cursor<'a>) -> Event<'a> {
 /// reading the rest. [`Key::NONE`] where none is needed; of a datum that turns out to be
 /// unreadable it may be anything.
 ///
-/// [`Sought::of`]: crate::core::fold::Sought::of
+/// [`Sought::of`]: yardmaster_core::fold::Sought::of
 #[inline]
 pub fn sought(topic: Topic, datum: &[u8]) -> Key {
     let mut at = Cursor::new(datum);

@@ -1,10 +1,10 @@
 //! `outcome`.
 
 use super::{symbol, text};
-use crate::core::cut::Topic;
-use crate::core::event::{Outcome, OutcomeAbout, OutcomeKind};
-use crate::core::output::decision::DecisionId;
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Outcome, OutcomeAbout, OutcomeKind};
+use yardmaster_core::output::decision::DecisionId;
 
 /// The symbols of `kind`, in the schema's order.
 const KINDS: [OutcomeKind; 4] =

@@ -1,8 +1,8 @@
 //! Where a record names a person.
 
-use crate::core::cut::Topic;
-use crate::wire::avro::{Cursor, Fault};
+use crate::avro::{Cursor, Fault};
 use std::ops::Range;
+use yardmaster_core::cut::Topic;
 
 /// A person that a record names.
 pub(crate) struct Person<'a> {

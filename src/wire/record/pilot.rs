@@ -1,11 +1,11 @@
 //! `pilot`: six kinds of report in one record, which has the fields of all.
 
 use super::{attempt, count, option, symbol};
-use crate::core::cut::Topic;
-use crate::core::event::{Pilot, SlotOffer};
-use crate::core::id::Key;
-use crate::core::unit::Millis;
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Pilot, SlotOffer};
+use yardmaster_core::id::Key;
+use yardmaster_core::unit::Millis;
 
 /// The symbols of `kind`, in the schema's order.
 #[derive(Clone, Copy)]

@@ -1,8 +1,8 @@
 //! The part of a decision that says what one job takes at its target, and the limits that hold.
 
 use super::{amount, count, list, option, text, texts};
-use crate::core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
 
 pub(crate) fn read(at: &mut Cursor<'_>) -> Result<Placed, Fault> {
     Ok(Placed {

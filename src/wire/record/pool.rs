@@ -4,13 +4,13 @@
 //! becomes of a job or a site that states such (spec cms-nordugrid C-07, C-08, C-26).
 
 use super::{Layout, count, list, option, symbol, text, texts};
-use crate::core::cut::Topic;
-use crate::core::event::{
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{
     Band, Class, ExtraBlock, FailureClass, Grant, GrantScopeKind, PrincipalKind, Requirements,
     SiteStatus, SlotQuota, WorkflowFacts,
 };
-use crate::core::output::matched::Matched;
-use crate::wire::avro::{Cursor, Fault, Sink};
+use yardmaster_core::output::matched::Matched;
 
 impl Layout for Grant {
     fn read(at: &mut Cursor<'_>) -> Result<Grant, Fault> {

@@ -1,10 +1,10 @@
 //! `progress`: the record of a cycle.
 
 use super::{amount, count, list, option, text};
-use crate::core::cut::{Lane, Topic};
-use crate::core::output::progress::{LaneFlags, Progress};
-use crate::core::state::repair::NowRepair;
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::output::progress::{LaneFlags, Progress};
+use yardmaster_core::state::repair::NowRepair;
 
 /// Reads the datum of a cycle's record.
 pub(crate) fn read(datum: &[u8]) -> Result<Progress, Fault> {

@@ -1,9 +1,9 @@
 //! `replica`.
 
 use super::{Layout, amount, list, symbol, text};
-use crate::core::cut::Topic;
-use crate::core::event::{DataKind, Location, Replica, ReplicaState};
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{DataKind, Location, Replica, ReplicaState};
 
 const KINDS: [DataKind; 2] = [DataKind::File, DataKind::Dataset];
 const STATES: [ReplicaState; 3] =

@@ -1,9 +1,9 @@
 //! `release`.
 
 use super::{Layout, amount, list, symbol, text, texts};
-use crate::core::cut::Topic;
-use crate::core::event::{Gpu, Hardware, HardwareKind, Release, SoftwareTag};
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Gpu, Hardware, HardwareKind, Release, SoftwareTag};
 
 const KINDS: [HardwareKind; 2] = [HardwareKind::Cpu, HardwareKind::Gpu];
 

@@ -4,9 +4,9 @@ use super::{
     amount, count, detail, figures, list, option, pool, quantity, quantity_if_known, say_number,
     say_number_if_known, symbol, text,
 };
-use crate::core::cut::Topic;
-use crate::core::event::{ChunkKind, RamUnit, ReplicaSummary, Task, TaskPhase};
-use crate::wire::avro::{Cursor, Fault, Sink, schema};
+use crate::avro::{Cursor, Fault, Sink, schema};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{ChunkKind, RamUnit, ReplicaSummary, Task, TaskPhase};
 
 // The symbols of each enum, in the schema's order.
 const PHASES: [TaskPhase; 2] = [TaskPhase::Asking, TaskPhase::Ended];

@@ -1,9 +1,9 @@
 //! `transfer`.
 
 use super::{amount, count, symbol};
-use crate::core::cut::Topic;
-use crate::core::event::{Transfer, TransferStatus};
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Transfer, TransferStatus};
 
 #[inline(always)]
 pub(super) fn read<'a>(at: &mut Cursor<'a>) -> Result<Transfer<'a>, Fault> {

@@ -1,13 +1,13 @@
 //! Commands, what became of them, and what is held back.
 
 use super::text;
-use crate::core::cut::Topic;
-use crate::core::event::{Event, OutcomeKind};
-use crate::core::output::Output;
-use crate::core::output::command::Command;
-use crate::core::state::commands::{CommandAnswer, CommandState};
-use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
-use crate::wire::record;
+use crate::avro::{Cursor, Fault, HEADER_BYTES, Sink};
+use crate::record;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Event, OutcomeKind};
+use yardmaster_core::output::Output;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::state::commands::{CommandAnswer, CommandState};
 
 /// What became of a command, in the order of the stored numbers.
 const OUTCOMES: [OutcomeKind; 4] =

@@ -1,12 +1,12 @@
 //! Configuration records: what stands in each lane, in the layout of their topics.
 
 use super::{Slots, each, text};
-use crate::core::cut::{Lane, Topic};
-use crate::core::event::each_configuration;
-use crate::core::state::Facts;
-use crate::core::state::record::Fact;
-use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
-use crate::wire::record::Layout;
+use crate::avro::{Cursor, Fault, HEADER_BYTES, Sink};
+use crate::record::Layout;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::event::each_configuration;
+use yardmaster_core::state::Facts;
+use yardmaster_core::state::record::Fact;
 
 /// Where the records of a topic are; `None` for a topic of other records.
 pub(super) fn slots(facts: &Facts, topic: Topic) -> Option<&dyn Slots> {

@@ -1,15 +1,15 @@
 //! The head of a checkpoint: which cycle it is of, how far each lane was read, and what is small.
 
 use super::{FORMAT, count, left, text, word};
-use crate::core::cut::{Lane, Topic};
-use crate::core::output::progress::LaneFlags;
-use crate::core::state::crowded::Crowded;
-use crate::core::state::gaps::Gaps;
-use crate::core::state::record::Slots;
-use crate::core::state::signs::QueueSigns;
-use crate::core::state::time::{LaneState, TopicTime};
-use crate::core::state::{Marks, State};
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::output::progress::LaneFlags;
+use yardmaster_core::state::crowded::Crowded;
+use yardmaster_core::state::gaps::Gaps;
+use yardmaster_core::state::record::Slots;
+use yardmaster_core::state::signs::QueueSigns;
+use yardmaster_core::state::time::{LaneState, TopicTime};
+use yardmaster_core::state::{Marks, State};
 
 /// Where our own records of later cycles begin, at the earliest: per own lane an offset.
 pub type Bounds = Vec<(Lane, u64)>;

@@ -2,14 +2,14 @@
 //! internal.
 
 use super::{count, word};
-use crate::core::event::{Status, TransferStatus};
-use crate::core::id::{Key, Name, hash, stir};
-use crate::core::state::State;
-use crate::core::state::record::{
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::event::{Status, TransferStatus};
+use yardmaster_core::id::{Key, Name, hash, stir};
+use yardmaster_core::state::State;
+use yardmaster_core::state::record::{
     Job, LastHeartbeat, Node, Sample, TransferState, Workers, counts_closed,
 };
-use crate::core::state::reserve::seen_row;
-use crate::wire::avro::{Cursor, Fault, Sink};
+use yardmaster_core::state::reserve::seen_row;
 
 pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
     sink.long(job.key.0 as i64);
@@ -67,7 +67,7 @@ impl Default for Memo {
 #[derive(Clone, Copy, Default)]
 struct JobRows {
     names: [Name; 6],
-    /// As [`crate::core::state::ledger::Ledger::job_rows`] gives them.
+    /// As [`yardmaster_core::state::ledger::Ledger::job_rows`] gives them.
     rows: [u32; 4],
     seen: u32,
 }

@@ -1,7 +1,7 @@
 //! The page of the key that users' pseudonyms were made under: a state is of one key.
 
 use super::{FORMAT, count, text};
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
 
 /// The number the page is kept under: beyond those of all kinds of records.
 pub const KEY_PAGE: u64 = 0xFD << 32;

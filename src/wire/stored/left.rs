@@ -1,11 +1,11 @@
 //! What forgotten records left behind in windows: the part of a counter no live record gives.
 
 use super::count;
-use crate::core::id::Name;
-use crate::core::state::State;
-use crate::core::state::rows::RowKey;
-use crate::core::state::window::Window;
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::id::Name;
+use yardmaster_core::state::State;
+use yardmaster_core::state::rows::RowKey;
+use yardmaster_core::state::window::Window;
 
 pub(super) fn write(sink: &mut Sink<'_>, state: &State) {
     let left = |window: &Window| {

@@ -2,13 +2,13 @@
 
 use super::job::Memo;
 use super::{Head, Kind, command, fact, job, pool, read_head, request, throttle};
-use crate::core::event::Status;
-use crate::core::id::Key;
-use crate::core::output::throttle::Throttle;
-use crate::core::state::record::Job;
-use crate::core::state::timer::NodePart;
-use crate::core::state::{Keyed, State, Table};
-use crate::wire::avro::{Cursor, Fault};
+use crate::avro::{Cursor, Fault};
+use yardmaster_core::event::Status;
+use yardmaster_core::id::Key;
+use yardmaster_core::output::throttle::Throttle;
+use yardmaster_core::state::record::Job;
+use yardmaster_core::state::timer::NodePart;
+use yardmaster_core::state::{Keyed, State, Table};
 
 /// A state that is being filled with what was kept: the head, then base pages, then deltas oldest
 /// first. Records come back into their slots; everything derived is made again.

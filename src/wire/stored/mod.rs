@@ -23,11 +23,11 @@ pub use load::Restore;
 pub use notes::{NOTES_PAGE, read_notes, write_notes};
 pub use writers::{WRITERS_PAGE, read_writers, write_writers};
 
-use crate::core::cut::Topic;
-use crate::core::event::Configuration;
-use crate::core::state::State;
-use crate::core::state::slab::{PAGE, Slab};
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::Configuration;
+use yardmaster_core::state::State;
+use yardmaster_core::state::slab::{PAGE, Slab};
 
 /// Version of everything in this room.
 pub const FORMAT: u32 = 14;

@@ -2,8 +2,8 @@
 //! to them.
 
 use super::{FORMAT, count, text};
-use crate::core::state::changed::{Note, NoteOf};
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::state::changed::{Note, NoteOf};
 
 /// The number the page is kept under: beyond those of all kinds of records.
 pub const NOTES_PAGE: u64 = 0xFE << 32;

@@ -1,12 +1,12 @@
 //! Records of a pool of slots: jobs, workflows, offers, users, nodes.
 
 use super::{count, text, word};
-use crate::core::event::{Class, OwnSlotOffer, Status, WorkflowFacts};
-use crate::core::state::pool::{
+use crate::avro::{Cursor, Fault, Sink};
+use yardmaster_core::event::{Class, OwnSlotOffer, Status, WorkflowFacts};
+use yardmaster_core::state::pool::{
     PoolDrain, PoolEnded, PoolJob, PoolJobState, PoolMatch, PoolNode, PoolOffer, PoolUser,
     PoolWorkflow, PoolWorkflowRecord,
 };
-use crate::wire::avro::{Cursor, Fault, Sink};
 
 mod parts;
 

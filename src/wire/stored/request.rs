@@ -1,15 +1,15 @@
 //! Requests, answers, reservations.
 
 use super::{count, text, word};
-use crate::core::cut::Topic;
-use crate::core::event::{Event, OutcomeKind};
-use crate::core::id::Key;
-use crate::core::output::decision::DecisionId;
-use crate::core::request::blockers::{BlockerTable, Blockers, QueueList};
-use crate::core::state::answered::Answered;
-use crate::core::state::record::{Answer, Placement, RequestState, Reservation, ReservedJobs};
-use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
-use crate::wire::record;
+use crate::avro::{Cursor, Fault, HEADER_BYTES, Sink};
+use crate::record;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Event, OutcomeKind};
+use yardmaster_core::id::Key;
+use yardmaster_core::output::decision::DecisionId;
+use yardmaster_core::request::blockers::{BlockerTable, Blockers, QueueList};
+use yardmaster_core::state::answered::Answered;
+use yardmaster_core::state::record::{Answer, Placement, RequestState, Reservation, ReservedJobs};
 
 const OUTCOMES: [OutcomeKind; 4] =
     [OutcomeKind::Accepted, OutcomeKind::Refused, OutcomeKind::Failed, OutcomeKind::Expired];

@@ -1,11 +1,11 @@
 //! Throttles: the newest of each subject and rule.
 
-use crate::core::cut::Topic;
-use crate::core::event::Event;
-use crate::core::output::Output;
-use crate::core::output::throttle::Throttle;
-use crate::wire::avro::{Cursor, Fault, HEADER_BYTES, Sink};
-use crate::wire::record;
+use crate::avro::{Cursor, Fault, HEADER_BYTES, Sink};
+use crate::record;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::Event;
+use yardmaster_core::output::Output;
+use yardmaster_core::output::throttle::Throttle;
 
 pub(super) fn write(sink: &mut Sink<'_>, throttle: &Throttle) {
     record::write_throttle(sink.out, throttle);

@@ -2,9 +2,9 @@
 //! starting again needs no registry.
 
 use super::{FORMAT, count, text};
-use crate::core::cut::Topic;
-use crate::wire::avro::{Cursor, Fault, Sink, Writer};
+use crate::avro::{Cursor, Fault, Sink, Writer};
 use std::sync::Arc;
+use yardmaster_core::cut::Topic;
 
 /// The number the page is kept under: beyond those of all kinds of records.
 pub const WRITERS_PAGE: u64 = 0xFF << 32;

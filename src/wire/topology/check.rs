@@ -4,11 +4,11 @@
 use super::Topology;
 use super::read::Reader;
 use super::topic::{Cleanup, Framing, Timestamp, TopicSettings};
-use crate::core::cut::Topic;
-use crate::core::limits::Limit;
-use crate::core::state::ledger::WAIT_REACH;
-use crate::core::unit::{DAY, HOUR, Millis};
 use std::collections::BTreeMap;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::limits::Limit;
+use yardmaster_core::state::ledger::WAIT_REACH;
+use yardmaster_core::unit::{DAY, HOUR, Millis};
 
 /// Something that reads a topic back over a time.
 pub(super) struct Window {

@@ -2,12 +2,12 @@
 
 use super::check::hours;
 use super::{Timestamp, TopicReader, TopicSettings, Topology, readers, why_append};
-use crate::core::cut::Topic;
-use crate::core::limits::Limits;
-use crate::core::policy::rule::Rule;
-use crate::core::policy::{Policy, PolicySpec, kind};
-use crate::core::unit::{HOUR, SECOND};
 use std::fmt::Write;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::limits::Limits;
+use yardmaster_core::policy::rule::Rule;
+use yardmaster_core::policy::{Policy, PolicySpec, kind};
+use yardmaster_core::unit::{HOUR, SECOND};
 
 /// The topology as text: topics with their writers and readers, policies with their lists.
 pub fn describe(topology: &Topology) -> String {

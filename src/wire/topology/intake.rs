@@ -2,7 +2,7 @@
 
 use super::read::{Reader, Value};
 use super::topic::is_topic_name;
-use crate::wire::dialect::Dialect;
+use crate::dialect::Dialect;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::de::DeTable;
 
@@ -102,7 +102,7 @@ fn needed<'a, 'i>(
 
 #[cfg(test)]
 mod tests {
-    use crate::wire::topology::{ATLAS, Topology};
+    use crate::topology::{ATLAS, Topology};
 
     #[test]
     fn a_framed_source_needs_a_registry() {

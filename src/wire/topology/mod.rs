@@ -25,13 +25,13 @@ pub use registry::{Registry, Strategy};
 pub use together::conflicts;
 pub use topic::{Cleanup, Framing, Timestamp, TopicSettings};
 
-use crate::core::command::CommandSetting;
-use crate::core::cut::Topic;
-use crate::core::limits::{Limit, Limits};
-use crate::core::policy::{PolicySpec, kind};
 use read::{Reader, Value, show};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
+use yardmaster_core::command::CommandSetting;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::limits::{Limit, Limits};
+use yardmaster_core::policy::{PolicySpec, kind};
 
 /// The topology for ATLAS, used when no other is named.
 pub const ATLAS: &str = include_str!("../../../topology/atlas.toml");

@@ -4,9 +4,9 @@
 use super::Topology;
 use super::check::{WINDOWS, hours};
 use super::topic::{Cleanup, Timestamp, TopicSettings};
-use crate::core::cut::Topic;
-use crate::core::unit::Millis;
 use std::collections::BTreeMap;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::unit::Millis;
 
 /// Something that reads a topic back.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 
 use super::complaint::one_of;
 use super::read::{Reader, Value, show};
-use crate::core::command::Mode;
-use crate::core::policy::{Mistake, Policy, PolicySpec, Rules, Step, Wake, kind};
-use crate::core::unit::{DAY, SECOND};
 use std::collections::BTreeMap;
 use toml::de::DeTable;
+use yardmaster_core::command::Mode;
+use yardmaster_core::policy::{Mistake, Policy, PolicySpec, Rules, Step, Wake, kind};
+use yardmaster_core::unit::{DAY, SECOND};
 
 /// A policy with the lines its parts stand on, so that what the core finds wrong with a part can be
 /// shown of a line.

@@ -1,10 +1,10 @@
 //! Reading TOML with places: every value knows its line, and every mistake is kept.
 
 use super::complaint::{Complaint, one_of};
-use crate::core::policy::Arg;
 use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+use yardmaster_core::policy::Arg;
 
 /// A value with its place.
 pub(super) type Value<'i> = Spanned<DeValue<'i>>;

@@ -2,12 +2,12 @@
 
 use super::complaint::one_of;
 use super::read::{Reader, Value};
-use crate::core::command::rule::{CommandRule, Mode, RuleParam};
-use crate::core::command::setting::{CommandSetting, Governor, RuleSetting};
-use crate::core::policy::{Arg, PolicySpec};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use toml::de::DeTable;
+use yardmaster_core::command::rule::{CommandRule, Mode, RuleParam};
+use yardmaster_core::command::setting::{CommandSetting, Governor, RuleSetting};
+use yardmaster_core::policy::{Arg, PolicySpec};
 
 /// Reads `[[rule]]` and `[governor]`. `pool`: the policy that answers slot offers. Where there is
 /// one, the rules of a pool that the file does not state are as they are by default; they ask for

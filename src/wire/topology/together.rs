@@ -2,7 +2,7 @@
 //! have in common.
 
 use super::Topology;
-use crate::core::cut::Topic;
+use yardmaster_core::cut::Topic;
 
 /// Why topologies cannot be used side by side, each with the name of its file: a sentence for each
 /// domain, topic or id that two of them share and must not. Empty: they can.
@@ -62,7 +62,7 @@ fn shareable() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::topology::ATLAS;
+    use crate::topology::ATLAS;
 
     /// The topology that ships, of another domain, with topics under another prefix.
     fn topology(domain: &str, prefix: &str, change: impl Fn(Topic, String) -> String) -> Topology {

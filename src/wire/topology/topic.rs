@@ -1,12 +1,12 @@
 //! Topics as the topology file gives them: names on the bus, and how the broker keeps them.
 
 use super::read::{Reader, Value};
-use crate::core::cut::Topic;
-use crate::core::policy::{PolicySpec, kind};
-use crate::core::topic::Need;
-use crate::core::unit::{HOUR, Millis, SECOND};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::policy::{PolicySpec, kind};
+use yardmaster_core::topic::Need;
+use yardmaster_core::unit::{HOUR, Millis, SECOND};
 
 /// What the broker does with old records of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

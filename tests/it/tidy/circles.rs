@@ -40,19 +40,19 @@ impl Graph {
     }
 }
 
-/// A file's module: `src/core/a/mod.rs` is `core::a`.
+/// A file's module: `src/core/a/mod.rs` is `core::a`, `src/core/lib.rs` is `core`.
 fn module_of(path: &str) -> Option<Module> {
     let path = path.strip_prefix("src/")?.strip_suffix(".rs")?;
-    let path = path.strip_suffix("/mod").unwrap_or(path);
+    let path = path.strip_suffix("/mod").or_else(|| path.strip_suffix("/lib")).unwrap_or(path);
     Some(path.split('/').map(str::to_owned).collect())
 }
 
-/// A path as seen from the crate; `None`: it is of another crate, or names something local.
+/// A path as seen from `src`; `None`: it is of a foreign crate, or names something local.
 fn absolute(module: &Module, path: &str) -> Option<Module> {
     let path = path.split(" as ").next().unwrap_or(path);
     let mut parts = path.split("::").map(str::trim).filter(|part| !part.is_empty()).peekable();
     let mut base = match parts.next()? {
-        "crate" | "$crate" => Vec::new(),
+        "crate" | "$crate" => module.iter().take(1).cloned().collect(),
         "self" => module.clone(),
         "super" => module[..module.len().saturating_sub(1)].to_vec(),
         _ => return None,
@@ -86,11 +86,10 @@ fn exports(module: &Module, code: &str) -> Vec<(String, Module)> {
             Some((path, name)) => (path.to_owned(), Some(name.trim().to_owned())),
             None => (path, None),
         };
-        let local = module.join("::");
         let path = match absolute(module, &path) {
             Some(path) => path,
             // `pub use child::Name;`
-            None => absolute(module, &format!("crate::{local}::{path}")).unwrap_or_default(),
+            None => absolute(module, &format!("self::{path}")).unwrap_or_default(),
         };
         if let Some(name) = renamed.or_else(|| path.last().cloned()) {
             found.push((name, path));
@@ -152,12 +151,12 @@ fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
 
 #[test]
 fn files_that_import_each_other_are_seen() {
-    let one = ("src/core/a.rs", "use crate::core::b::B; pub struct A;");
-    let back = ("src/core/b.rs", "fn f() -> crate::core::a::A { todo() }");
+    let one = ("src/core/a.rs", "use crate::b::B; pub struct A;");
+    let back = ("src/core/b.rs", "fn f() -> crate::a::A { todo() }");
     assert_eq!(circles_of(&[one, back]), ["core::a core::b"]);
     assert_eq!(circles_of(&[one, ("src/core/b.rs", "pub struct B;")]), [""; 0]);
     let by = ("src/core/b.rs", "use super::c::C;");
-    let end = ("src/core/c.rs", "use crate::core::{d::D, a::A};");
+    let end = ("src/core/c.rs", "use crate::{d::D, a::A};");
     assert_eq!(circles_of(&[one, by, end]), ["core::a core::b core::c"]);
 }
 
@@ -166,8 +165,8 @@ fn a_reexport_counts_as_the_file_that_defines_the_item() {
     let parent = ("src/core/p/mod.rs", "mod a;\nmod b;\npub use a::A;\npub use b::B;");
     let one = ("src/core/p/a.rs", "use super::B;");
     assert_eq!(circles_of(&[parent, one, ("src/core/p/b.rs", "")]), [""; 0]);
-    let other = ("src/core/p/b.rs", "use crate::core::p::A;");
+    let other = ("src/core/p/b.rs", "use crate::p::A;");
     assert_eq!(circles_of(&[parent, one, other]), ["core::p::a core::p::b"]);
-    let tests = ("src/core/p/b.rs", "#[cfg(test)]\nmod tests { use crate::core::p::A; }");
+    let tests = ("src/core/p/b.rs", "#[cfg(test)]\nmod tests { use crate::p::A; }");
     assert_eq!(circles_of(&[parent, one, tests]), [""; 0]);
 }

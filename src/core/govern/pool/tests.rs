@@ -1,20 +1,20 @@
 //! Actions become commands in their order, within the budgets, once; what nobody answers is
 //! repeated while it stands.
 
-use crate::core::command::{CommandRule, CommandSetting, Governor, Mode, RuleSetting};
-use crate::core::event::{Class, OutcomeKind, Status, WorkflowFacts};
-use crate::core::govern::CommandEvaluation;
-use crate::core::output::command::{Command, CommandKind};
-use crate::core::policy::cms::decision::Action;
-use crate::core::policy::cms::facts::{Drain, Profile};
-use crate::core::state::commands::CommandAnswer;
-use crate::core::state::{Setting, State};
+use crate::command::{CommandRule, CommandSetting, Governor, Mode, RuleSetting};
+use crate::event::{Class, OutcomeKind, Status, WorkflowFacts};
+use crate::govern::CommandEvaluation;
+use crate::output::command::{Command, CommandKind};
+use crate::policy::cms::decision::Action;
+use crate::policy::cms::facts::{Drain, Profile};
+use crate::state::commands::CommandAnswer;
+use crate::state::{Setting, State};
 
-use crate::core::state::pool::{
+use crate::state::pool::{
     PoolDrain, PoolJob, PoolJobState, PoolNode, PoolWorkflow, PoolWorkflowRecord,
 };
-use crate::core::state::signs::QueueSigns;
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use crate::state::signs::QueueSigns;
+use crate::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 
 const T0: Millis = 1_760_000_000_000;
 

@@ -1,15 +1,15 @@
 //! The census: what each user has running in shares whose tasks have classes, and how shares stand.
 //! One walk over the counters, in a cut in which somebody asks.
 
-use crate::core::event::Status;
-use crate::core::id::Name;
-use crate::core::policy::{CLASSED, Slots};
-use crate::core::state::State;
-use crate::core::state::ledger::{USER, USER_FOR_GROUP};
+use crate::event::Status;
+use crate::id::Name;
+use crate::policy::{CLASSED, Slots};
+use crate::state::State;
+use crate::state::ledger::{USER, USER_FOR_GROUP};
 use std::collections::BTreeMap;
 
 /// See the module.
-pub(in crate::core) struct Census {
+pub(crate) struct Census {
     /// By number of a name: the index in `people`, or [`NOBODY`].
     index: Vec<u32>,
     people: Vec<Slots>,
@@ -57,18 +57,18 @@ impl Census {
     }
 
     /// Cores a user has running in shares whose tasks have classes, without merge jobs.
-    pub(in crate::core) fn slots(&self, name: Option<Name>) -> Slots {
+    pub(crate) fn slots(&self, name: Option<Name>) -> Slots {
         let index = name.and_then(|name| self.index.get(name.index()));
         index.and_then(|index| self.people.get(*index as usize)).copied().unwrap_or_default()
     }
 
     /// Jobs of a share queued and running at all queues; those reserved and not yet seen are left
     /// out, so that this stays as it is throughout a cut.
-    pub(in crate::core) fn share(&self, gshare: Option<Name>) -> [u64; 2] {
+    pub(crate) fn share(&self, gshare: Option<Name>) -> [u64; 2] {
         gshare.and_then(|gshare| self.shares.get(&gshare)).copied().unwrap_or_default()
     }
 }
 
 /// States that count as queued where queues are judged (spec atlas 9.4).
-pub(in crate::core) const QUEUED: [Status; 4] =
+pub(crate) const QUEUED: [Status; 4] =
     [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];

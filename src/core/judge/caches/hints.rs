@@ -1,13 +1,13 @@
 //! Hints: the rows in which a queue's counters were found last.
 
-use crate::core::state::rows::{NO_ROW, RowKey, Rows};
+use crate::state::rows::{NO_ROW, RowKey, Rows};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The rows of a queue's counters when last looked at. Rows move only when they stood empty.
-pub(in crate::core) struct RowHints {
-    pub(in crate::core) queue: AtomicU32,
-    pub(in crate::core) share: AtomicU32,
-    pub(in crate::core) load: AtomicU32,
+pub(crate) struct RowHints {
+    pub(crate) queue: AtomicU32,
+    pub(crate) share: AtomicU32,
+    pub(crate) load: AtomicU32,
 }
 
 impl Default for RowHints {
@@ -19,7 +19,7 @@ impl Default for RowHints {
 
 /// The counters of a key, first looked for in the row where they were the last time.
 #[inline]
-pub(in crate::core) fn find<'a, V: Default>(
+pub(crate) fn find<'a, V: Default>(
     rows: &'a Rows<V>,
     hint: Option<&AtomicU32>,
     key: RowKey,

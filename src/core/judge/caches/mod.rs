@@ -6,14 +6,14 @@ mod hints;
 mod shares;
 mod sites;
 
-pub(in crate::core) use census::QUEUED;
-pub(in crate::core) use hints::{RowHints, find};
-pub(in crate::core) use sites::{RankedSites, SiteClasses};
+pub(crate) use census::QUEUED;
+pub(crate) use hints::{RowHints, find};
+pub(crate) use sites::{RankedSites, SiteClasses};
 
-use crate::core::id::Name;
-use crate::core::policy::{LinkView, SiteRules};
-use crate::core::state::{Flags, State};
-use crate::core::unit::Millis;
+use crate::id::Name;
+use crate::policy::{LinkView, SiteRules};
+use crate::state::{Flags, State};
+use crate::unit::Millis;
 use shares::Shares;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const ENTRIES_MAX: usize = 32;
 
 /// See the module.
 #[derive(Default)]
-pub(in crate::core) struct Caches {
+pub(crate) struct Caches {
     config: ConfigCaches,
     cut: CutCaches,
 }
@@ -60,26 +60,26 @@ struct CutCaches {
 /// How many links into a nucleus there are, and of how many a throughput of the last hour or the
 /// files queued are stated and too old to count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::core) struct OldLinks {
-    pub(in crate::core) old: u32,
-    pub(in crate::core) all: u32,
+pub(crate) struct OldLinks {
+    pub(crate) old: u32,
+    pub(crate) all: u32,
 }
 
 /// What is known of the links to a nucleus at a cut.
-pub(in crate::core) struct Outlook {
+pub(crate) struct Outlook {
     /// Files queued to the nucleus from all sources.
-    pub(in crate::core) queued: u64,
+    pub(crate) queued: u64,
     /// When the newest figure in `queued` becomes too old to count; `None`: never.
-    pub(in crate::core) queued_until: Option<Millis>,
+    pub(crate) queued_until: Option<Millis>,
     /// Links whose figures are too old to count.
-    pub(in crate::core) old: OldLinks,
+    pub(crate) old: OldLinks,
     /// By dense number of the source.
-    pub(in crate::core) links: Box<[OnceLock<LinkView>]>,
+    pub(crate) links: Box<[OnceLock<LinkView>]>,
 }
 
 impl Outlook {
     /// With links from so many sources, none of them looked at yet.
-    pub(in crate::core) fn new(queued: u64, queued_until: Option<Millis>, sources: u32) -> Outlook {
+    pub(crate) fn new(queued: u64, queued_until: Option<Millis>, sources: u32) -> Outlook {
         let links = std::iter::repeat_with(OnceLock::new).take(sources as usize).collect();
         Outlook { queued, queued_until, old: OldLinks::default(), links }
     }
@@ -96,7 +96,7 @@ impl CutCaches {
 
 impl Caches {
     /// A new cut; `is_other`: queues, sites, shares or settings changed.
-    pub(in crate::core) fn begin_cut(&mut self, state: &State, is_other: bool) {
+    pub(crate) fn begin_cut(&mut self, state: &State, is_other: bool) {
         self.cut = CutCaches::of(state);
         self.config.shares.begin_cut();
         if is_other {
@@ -105,7 +105,7 @@ impl Caches {
     }
 
     /// Where the counters of each of so many queues are, for a share and resource type.
-    pub(in crate::core) fn row_hints(
+    pub(crate) fn row_hints(
         &self,
         gshare: Option<Name>,
         resource_type: Option<Name>,
@@ -116,7 +116,7 @@ impl Caches {
     }
 
     /// What is known of the links to a nucleus.
-    pub(in crate::core) fn outlook(
+    pub(crate) fn outlook(
         &self,
         nucleus: Option<Name>,
         express: bool,
@@ -126,17 +126,17 @@ impl Caches {
     }
 
     /// Whether a queue has slot figures.
-    pub(in crate::core) fn has_slots(&self, queue: Name) -> bool {
+    pub(crate) fn has_slots(&self, queue: Name) -> bool {
         self.cut.slotted.has(queue)
     }
 
     /// The tree of shares and how they stand.
-    pub(in crate::core) fn shares(&self) -> &Shares {
+    pub(crate) fn shares(&self) -> &Shares {
         &self.config.shares
     }
 
     /// The ranks of sites by some rules; `is_current` tells whether those of before still hold.
-    pub(in crate::core) fn ranks(
+    pub(crate) fn ranks(
         &self,
         rules: &SiteRules,
         is_current: impl Fn(&RankedSites) -> bool,
@@ -153,7 +153,7 @@ impl Caches {
     }
 
     /// The classes of sites by some rules.
-    pub(in crate::core) fn classes(
+    pub(crate) fn classes(
         &self,
         rules: &SiteRules,
         make: impl FnOnce() -> SiteClasses,
@@ -163,17 +163,12 @@ impl Caches {
     }
 
     /// What a reader of a decision should know of the times of the facts.
-    pub(in crate::core) fn time_notes(&self, make: impl FnOnce() -> Vec<String>) -> &[String] {
+    pub(crate) fn time_notes(&self, make: impl FnOnce() -> Vec<String>) -> &[String] {
         self.cut.time_notes.get_or_init(make)
     }
 
     /// Jobs that start an hour at one of so many queues.
-    pub(in crate::core) fn starts(
-        &self,
-        queue: u32,
-        queues: usize,
-        make: impl FnOnce() -> f64,
-    ) -> f64 {
+    pub(crate) fn starts(&self, queue: u32, queues: usize, make: impl FnOnce() -> f64) -> f64 {
         let all = std::iter::repeat_with(OnceLock::new).take(queues);
         let starts = self.cut.starts.get_or_init(|| all.collect());
         match starts.get(queue as usize) {

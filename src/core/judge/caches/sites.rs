@@ -1,29 +1,29 @@
 //! Ranks and classes of sites.
 
 use super::census::Census;
-use crate::core::id::Name;
-use crate::core::judge::world::World;
-use crate::core::policy::SiteRules;
-use crate::core::policy::site::Rank;
-use crate::core::state::State;
-use crate::core::unit::Millis;
+use crate::id::Name;
+use crate::judge::world::World;
+use crate::policy::SiteRules;
+use crate::policy::site::Rank;
+use crate::state::State;
+use crate::unit::Millis;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 /// Ranks of sites by some rules, seen from a moment.
-pub(in crate::core) struct RankedSites {
+pub(crate) struct RankedSites {
     /// The rules they are made by.
-    pub(in crate::core) rules: SiteRules,
+    pub(crate) rules: SiteRules,
     /// The moment they are seen from, and how often waits had changed.
-    pub(in crate::core) made_of: (Millis, u64),
+    pub(crate) made_of: (Millis, u64),
     /// By unified name of a queue.
-    pub(in crate::core) ranks: BTreeMap<Name, Rank>,
+    pub(crate) ranks: BTreeMap<Name, Rank>,
 }
 
 /// Classes of sites by some rules at a cut.
-pub(in crate::core) struct SiteClasses {
+pub(crate) struct SiteClasses {
     /// The rules they are made by.
-    pub(in crate::core) rules: SiteRules,
+    pub(crate) rules: SiteRules,
     /// By index of the queue.
     classes: Vec<i8>,
     census: OnceLock<Census>,
@@ -31,18 +31,18 @@ pub(in crate::core) struct SiteClasses {
 
 impl SiteClasses {
     /// By some rules; `classes`: by index of the queue.
-    pub(in crate::core) fn new(rules: SiteRules, classes: Vec<i8>) -> SiteClasses {
+    pub(crate) fn new(rules: SiteRules, classes: Vec<i8>) -> SiteClasses {
         SiteClasses { rules, classes, census: OnceLock::new() }
     }
 
     /// Class of the site of a queue, by its index.
-    pub(in crate::core) fn class(&self, queue: u32) -> i8 {
+    pub(crate) fn class(&self, queue: u32) -> i8 {
         self.classes.get(queue as usize).copied().unwrap_or(0)
     }
 
     /// What each owner has on the whole grid, with slots by the classes of their sites. Sites off
     /// the grid do not count, and one that is not known is mid.
-    pub(in crate::core) fn census(&self, state: &State, world: &World) -> &Census {
+    pub(crate) fn census(&self, state: &State, world: &World) -> &Census {
         self.census.get_or_init(|| {
             let mut by_name = vec![0; state.names.len()];
             for (view, class) in world.queues.iter().zip(&self.classes) {

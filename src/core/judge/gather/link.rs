@@ -2,15 +2,15 @@
 //! nucleus from everywhere (spec atlas F3, 4.1).
 
 use super::Survey;
-use crate::core::cut::Topic;
-use crate::core::event::Link;
-use crate::core::id::Name;
-use crate::core::judge::caches::OldLinks;
-use crate::core::judge::view::CutView;
-use crate::core::judge::world::World;
-use crate::core::policy::LinkView;
-use crate::core::state::State;
-use crate::core::unit::{DAY, HOUR, Millis};
+use crate::cut::Topic;
+use crate::event::Link;
+use crate::id::Name;
+use crate::judge::caches::OldLinks;
+use crate::judge::view::CutView;
+use crate::judge::world::World;
+use crate::policy::LinkView;
+use crate::state::State;
+use crate::unit::{DAY, HOUR, Millis};
 
 /// Activity of ordinary output on its way to a nucleus (spec atlas F3).
 pub const PRODUCTION: &str = "Production Output";
@@ -82,7 +82,7 @@ impl OldLinks {
 
 impl Survey {
     /// That figures of links to the nucleus are too old to count.
-    pub(in crate::core) fn links_note(&self, nucleus: &str) -> Option<String> {
+    pub(crate) fn links_note(&self, nucleus: &str) -> Option<String> {
         let OldLinks { old, all } = self.outlook.old;
         (old > 0).then(|| format!("links_old({old} of {all} to {nucleus})"))
     }
@@ -92,7 +92,7 @@ impl World {
     /// Files queued to a nucleus from all sources, from link facts where a network service
     /// publishes them, else counted from transfers; when the first figure becomes too old; and of
     /// how many links one is too old already.
-    pub(in crate::core) fn queued_into(
+    pub(crate) fn queued_into(
         &self,
         state: &State,
         now: Millis,

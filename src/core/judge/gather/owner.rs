@@ -2,17 +2,17 @@
 //! at each queue (spec atlas 8.1, 8.5, 10).
 
 use super::Look;
-use crate::core::cut::Topic;
-use crate::core::event::{Configured, Quota, QuotaKind, Scope, Status, Task, UserKind, user_name};
-use crate::core::fold::is_newer;
-use crate::core::id::Name;
-use crate::core::judge::caches::{QUEUED, SiteClasses};
-use crate::core::judge::view::CutView;
-use crate::core::output::throttle::{self, SubjectKind, owner_of};
-use crate::core::policy::rule::Rule;
-use crate::core::policy::{Candidate, Owner, UserView};
-use crate::core::state::State;
-use crate::core::state::ledger::{GROUP, Totals, USER, at_queue, starts_per_hour};
+use crate::cut::Topic;
+use crate::event::{Configured, Quota, QuotaKind, Scope, Status, Task, UserKind, user_name};
+use crate::fold::is_newer;
+use crate::id::Name;
+use crate::judge::caches::{QUEUED, SiteClasses};
+use crate::judge::view::CutView;
+use crate::output::throttle::{self, SubjectKind, owner_of};
+use crate::policy::rule::Rule;
+use crate::policy::{Candidate, Owner, UserView};
+use crate::state::State;
+use crate::state::ledger::{GROUP, Totals, USER, at_queue, starts_per_hour};
 
 /// Jobs of a user in a share at a queue.
 pub(super) struct UserJobs {
@@ -67,7 +67,7 @@ impl CutView<'_> {
     }
 
     /// A user or working group by itself, whatever it asks for: its jobs, quotas and caps.
-    pub(in crate::core) fn owner(self, of: (SubjectKind, &str)) -> Owner {
+    pub(crate) fn owner(self, of: (SubjectKind, &str)) -> Owner {
         let (kind, name) = of;
         let (quota_kind, user_kind) = match kind {
             SubjectKind::Group => (QuotaKind::Group, UserKind::Group),

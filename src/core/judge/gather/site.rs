@@ -5,16 +5,16 @@
 //! two half hours only what was published late, and jobs that wait no more, change anything.
 
 use super::Look;
-use crate::core::cut::Topic;
-use crate::core::id::Name;
-use crate::core::judge::caches::{RankedSites, SiteClasses};
-use crate::core::judge::view::CutView;
-use crate::core::math::power::exp2;
-use crate::core::policy::SiteRules;
-use crate::core::policy::site::{Rank, Waited, ranks};
-use crate::core::state::ledger::{QUEUED_GRAIN, WAIT_GRAIN, Waits};
-use crate::core::state::window::Bucket;
-use crate::core::unit::{MINUTE, Millis, SECOND};
+use crate::cut::Topic;
+use crate::id::Name;
+use crate::judge::caches::{RankedSites, SiteClasses};
+use crate::judge::view::CutView;
+use crate::math::power::exp2;
+use crate::policy::SiteRules;
+use crate::policy::site::{Rank, Waited, ranks};
+use crate::state::ledger::{QUEUED_GRAIN, WAIT_GRAIN, Waits};
+use crate::state::window::Bucket;
+use crate::unit::{MINUTE, Millis, SECOND};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ const PERIOD: Millis = 30 * MINUTE;
 
 impl CutView<'_> {
     /// The classes of sites by some rules at the cut.
-    pub(in crate::core) fn classify(self, rules: SiteRules) -> Arc<SiteClasses> {
+    pub(crate) fn classify(self, rules: SiteRules) -> Arc<SiteClasses> {
         let CutView { state, world, caches, .. } = self;
         caches.classes(&rules, || {
             let time = state.times.of(Topic::JobState).time;

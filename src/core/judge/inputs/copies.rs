@@ -1,10 +1,10 @@
 //! The copies of one dataset, joined from what a request states and what records say.
 
-use crate::core::event::{
+use crate::event::{
     DataKind, Dataset, DatasetReplica, Location, Replica, ReplicaState, Task, unscoped,
 };
-use crate::core::state::State;
-use crate::core::unit::{Bytes, Millis};
+use crate::state::State;
+use crate::unit::{Bytes, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// See the module.

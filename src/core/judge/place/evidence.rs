@@ -1,14 +1,14 @@
 //! What a decision on a single job states of targets that were not chosen, and of what is not known
 //! (spec cms-nordugrid C.4): ranks of the best, and notes.
 
-use crate::core::draw::Draw;
-use crate::core::output::decision::{Decision, Ranked};
-use crate::core::policy::Policy;
-use crate::core::policy::nordugrid::case::JobCase;
-use crate::core::policy::nordugrid::changes::TargetChanges;
-use crate::core::policy::nordugrid::choice::Choice;
-use crate::core::policy::nordugrid::decide::{JobSubmission, TargetDecision};
-use crate::core::policy::nordugrid::grid_facts::GridFacts;
+use crate::draw::Draw;
+use crate::output::decision::{Decision, Ranked};
+use crate::policy::Policy;
+use crate::policy::nordugrid::case::JobCase;
+use crate::policy::nordugrid::changes::TargetChanges;
+use crate::policy::nordugrid::choice::Choice;
+use crate::policy::nordugrid::decide::{JobSubmission, TargetDecision};
+use crate::policy::nordugrid::grid_facts::GridFacts;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 

@@ -3,14 +3,14 @@
 use super::answer::Answers;
 use super::judging::PoolJudging;
 use super::{facts, now_s};
-use crate::core::judge::policies::Policies;
-use crate::core::output::decision::Decision;
-use crate::core::policy::cms::cut::next;
-use crate::core::state::State;
+use crate::judge::policies::Policies;
+use crate::output::decision::Decision;
+use crate::policy::cms::cut::next;
+use crate::state::State;
 
 /// What is answered once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::core) enum Asked<'a> {
+pub(crate) enum Asked<'a> {
     /// An offer, by its name.
     Offer(&'a str),
     /// A job that was refused, by its name.
@@ -20,7 +20,7 @@ pub(in crate::core) enum Asked<'a> {
 impl PoolJudging {
     /// The job that an offer would get, or that none fits; or the refusal of a job: `None` if it is
     /// not refused. Nothing is changed by it. `number`: that of the judgement in its cycle.
-    pub(in crate::core) fn answer(
+    pub(crate) fn answer(
         &self,
         state: &State,
         policies: &Policies,

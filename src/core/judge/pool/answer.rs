@@ -1,18 +1,18 @@
 //! What is published of a pool's offers and jobs: from what the rules found to decisions.
 
-use crate::core::judge::size::limit;
-use crate::core::output::decision::{Decision, FilterCount, Outcome, Ranked};
-use crate::core::output::matched::Matched;
-use crate::core::output::placed::LimitUse;
-use crate::core::policy::Policy;
-use crate::core::policy::cms::counters::overflow_cost;
-use crate::core::policy::cms::decision::{Assignment, HardLimit};
-use crate::core::policy::cms::facts::Class;
-use crate::core::policy::cms::judge::{RankValue, Refusals};
-use crate::core::policy::cms::pool::Pool;
-use crate::core::policy::cms::settings::Settings;
-use crate::core::state::State;
-use crate::core::state::pool::{PoolJob, PoolOffer};
+use crate::judge::size::limit;
+use crate::output::decision::{Decision, FilterCount, Outcome, Ranked};
+use crate::output::matched::Matched;
+use crate::output::placed::LimitUse;
+use crate::policy::Policy;
+use crate::policy::cms::counters::overflow_cost;
+use crate::policy::cms::decision::{Assignment, HardLimit};
+use crate::policy::cms::facts::Class;
+use crate::policy::cms::judge::{RankValue, Refusals};
+use crate::policy::cms::pool::Pool;
+use crate::policy::cms::settings::Settings;
+use crate::state::State;
+use crate::state::pool::{PoolJob, PoolOffer};
 
 /// Rules that were relaxed for a match, as `Matched::relaxed` names them.
 const SURPLUS: &str = "surplus";

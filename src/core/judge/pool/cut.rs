@@ -4,13 +4,13 @@
 use super::answer::Answers;
 use super::judging::OfferPolicy;
 use super::{PoolView, facts, now_s};
-use crate::core::judge::size::bytes_of;
-use crate::core::output::decision::Decision;
-use crate::core::policy::cms::cut::{in_order, next};
-use crate::core::policy::cms::pool::Pool;
-use crate::core::state::State;
-use crate::core::state::pool::PoolOffer;
-use crate::core::unit::Millis;
+use crate::judge::size::bytes_of;
+use crate::output::decision::Decision;
+use crate::policy::cms::cut::{in_order, next};
+use crate::policy::cms::pool::Pool;
+use crate::state::State;
+use crate::state::pool::PoolOffer;
+use crate::unit::Millis;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What is left of a cycle.

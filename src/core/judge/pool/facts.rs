@@ -1,19 +1,19 @@
 //! Records of a pool as the rules have them: milliseconds become seconds, empty text is nothing.
 
-use crate::core::event::{self, GrantScopeKind, PrincipalKind, Requirements, Site, User};
-use crate::core::policy::cms::facts::{
+use crate::event::{self, GrantScopeKind, PrincipalKind, Requirements, Site, User};
+use crate::policy::cms::facts::{
     Band, Class, CoresMax, Drain, DrainStart, EndedJob, Grant, GrantScope, HeldJob, NodeRecord,
     PendingJob, PerClass, Principal, PriorityChange, Profile, Seconds, SiteConfig, SlotOffer, Tier,
     UserRecord, Workflow, WorkflowStatus,
 };
-use crate::core::policy::cms::look::OpenOffer;
-use crate::core::policy::cms::pool::Pool;
-use crate::core::policy::cms::scaling::Needs;
-use crate::core::policy::cms::settings::Settings;
-use crate::core::state::pool::{
+use crate::policy::cms::look::OpenOffer;
+use crate::policy::cms::pool::Pool;
+use crate::policy::cms::scaling::Needs;
+use crate::policy::cms::settings::Settings;
+use crate::state::pool::{
     PoolDrain, PoolEnded, PoolJob, PoolJobState, PoolMatch, PoolNode, PoolOffer, PoolWorkflow,
 };
-use crate::core::unit::{Millis, SECOND};
+use crate::unit::{Millis, SECOND};
 
 fn seconds(at: Millis) -> Seconds {
     at.div_euclid(SECOND)

@@ -3,17 +3,17 @@
 mod why;
 
 use super::{PoolCut, PoolView};
-use crate::core::judge::notes::time_notes;
-use crate::core::judge::policies::Policies;
-use crate::core::output::decision::Decision;
-use crate::core::policy::Policy;
-use crate::core::policy::cms::decision::Action;
-use crate::core::policy::cms::judge::Judges;
-use crate::core::policy::cms::settings::Settings;
-use crate::core::state::State;
+use crate::judge::notes::time_notes;
+use crate::judge::policies::Policies;
+use crate::output::decision::Decision;
+use crate::policy::Policy;
+use crate::policy::cms::decision::Action;
+use crate::policy::cms::judge::Judges;
+use crate::policy::cms::settings::Settings;
+use crate::state::State;
 
 /// See the module.
-pub(in crate::core) struct PoolJudging {
+pub(crate) struct PoolJudging {
     /// Which of the policies it is.
     at: usize,
     pub(super) judges: Judges,
@@ -31,7 +31,7 @@ pub(super) struct OfferPolicy<'a> {
 
 impl PoolJudging {
     /// That of the first policy that answers slot offers; `None`: there is none.
-    pub(in crate::core) fn of(policies: &Policies) -> Option<PoolJudging> {
+    pub(crate) fn of(policies: &Policies) -> Option<PoolJudging> {
         let at = policies.all().iter().position(|policy| policy.flavour.judges_offers())?;
         let policy = policies.at(at);
         Some(PoolJudging {
@@ -49,17 +49,12 @@ impl PoolJudging {
     }
 
     /// Whether a decision is one of its policy.
-    pub(in crate::core) fn made(&self, policies: &Policies, decision: &Decision) -> bool {
+    pub(crate) fn made(&self, policies: &Policies, decision: &Decision) -> bool {
         policies.at(self.at).spec.name == decision.policy
     }
 
     /// Takes up what changed, or everything, and begins a cycle.
-    pub(in crate::core) fn begin_cut(
-        &mut self,
-        state: &mut State,
-        policies: &Policies,
-        everything: bool,
-    ) {
+    pub(crate) fn begin_cut(&mut self, state: &mut State, policies: &Policies, everything: bool) {
         let policy = policies.at(self.at);
         let resolved = policy.resolve(&|component, key| state.parameter(component, key), "");
         let mut notes = resolved.notes.clone();
@@ -73,17 +68,17 @@ impl PoolJudging {
     }
 
     /// Forgets what is derived.
-    pub(in crate::core) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         (self.view, self.cut) = (PoolView::default(), PoolCut::default());
     }
 
     /// Whether a bound ended the cycle with work left.
-    pub(in crate::core) fn is_cut_off(&self) -> bool {
+    pub(crate) fn is_cut_off(&self) -> bool {
         self.cut.is_cut_off()
     }
 
     /// The next decision of the cycle, not folded yet. `number` is its number within the cycle.
-    pub(in crate::core) fn next(
+    pub(crate) fn next(
         &mut self,
         state: &State,
         policies: &Policies,
@@ -95,12 +90,12 @@ impl PoolJudging {
     }
 
     /// Follows what a published output changed.
-    pub(in crate::core) fn note_output(&mut self, state: &mut State) {
+    pub(crate) fn note_output(&mut self, state: &mut State) {
         self.view.note_output(state);
     }
 
     /// What is to be done beside answering offers; see [`PoolView::actions`].
-    pub(in crate::core) fn actions(&mut self, state: &State) -> Vec<Action> {
+    pub(crate) fn actions(&mut self, state: &State) -> Vec<Action> {
         self.view.actions(state)
     }
 }

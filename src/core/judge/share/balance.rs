@@ -1,10 +1,10 @@
 //! What each share has of what runs, and which share is next.
 
 use super::{Node, Tree, WHOLE};
-use crate::core::event::Status;
-use crate::core::fold::is_newer;
-use crate::core::id::Name;
-use crate::core::state::State;
+use crate::event::Status;
+use crate::fold::is_newer;
+use crate::id::Name;
+use crate::state::State;
 use std::collections::BTreeMap;
 
 /// Executing or queued power of a share; HS06.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::core::dice::Dice;
+use crate::dice::Dice;
 
 fn share(name: &str, parent: &str, value: f64, position: u32) -> Share {
     let (name, parent) = (name.to_owned(), parent.to_owned());

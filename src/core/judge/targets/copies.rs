@@ -1,11 +1,11 @@
 //! Where a file is: of the record that lists every copy and those about one endpoint the newest
 //! counts, endpoint by endpoint (spec cms-nordugrid S-03).
 
-use crate::core::event::{Location, Replica, ReplicaState};
-use crate::core::fold::is_newer;
-use crate::core::policy::nordugrid::facts::{CacheReport, FileRecord};
-use crate::core::state::State;
-use crate::core::unit::{Bytes, Millis};
+use crate::event::{Location, Replica, ReplicaState};
+use crate::fold::is_newer;
+use crate::policy::nordugrid::facts::{CacheReport, FileRecord};
+use crate::state::State;
+use crate::unit::{Bytes, Millis};
 use std::collections::BTreeMap;
 
 /// The records about a file that hold: the one that lists every copy, then those about one

@@ -1,19 +1,19 @@
 //! From what the state keeps of clusters, queues, users, jobs and decisions to the facts of the
 //! policy.
 
-use crate::core::event::{
+use crate::event::{
     BatchFacts, ChildKind, ClusterFacts, OutcomeKind, Registration as Registered,
     RegistrationStatus, Status, UserShare as Shared,
 };
-use crate::core::policy::nordugrid::changes::TargetChanges;
-use crate::core::policy::nordugrid::facts::{
+use crate::policy::nordugrid::changes::TargetChanges;
+use crate::policy::nordugrid::facts::{
     ChildKind as Child, Cluster, JobRecord, Registration, Share, Submission, UserShare,
 };
-use crate::core::policy::nordugrid::grid_facts::split_target;
-use crate::core::policy::nordugrid::job_state::JobState;
-use crate::core::state::State;
-use crate::core::state::record::{Job, Placement};
-use crate::core::xrsl::NodeAccess;
+use crate::policy::nordugrid::grid_facts::split_target;
+use crate::policy::nordugrid::job_state::JobState;
+use crate::state::State;
+use crate::state::record::{Job, Placement};
+use crate::xrsl::NodeAccess;
 
 /// A registration.
 pub(super) fn registration(record: &Registered) -> Registration {

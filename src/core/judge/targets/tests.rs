@@ -1,21 +1,21 @@
 //! What is kept bit by bit is what is made from the whole state.
 
 use super::*;
-use crate::core::cut::Lane;
-use crate::core::event::{BatchFacts, ChildKind, ClusterFacts, OutcomeKind, Replica, Status};
-use crate::core::event::{Event, JobState as Reported, Location, Outcome as Became, OutcomeAbout};
-use crate::core::event::{Queue, Registration as Registered, Site, Task, UserShare as Shared};
-use crate::core::limits::Limits;
-use crate::core::output::decision::{Decision, Outcome, Ranked};
-use crate::core::output::placed::Placed;
-use crate::core::policy::nordugrid::decide::JobSubmission;
-use crate::core::policy::nordugrid::discovery::Start;
-use crate::core::policy::nordugrid::target::TargetCandidate;
-use crate::core::policy::{Policy, PolicySpec, Rules, kind};
-use crate::core::state::Setting;
-use crate::core::state::close::Closing;
-use crate::core::unit::{DAY, HOUR};
-use crate::core::xrsl::{Dialect, read};
+use crate::cut::Lane;
+use crate::event::{BatchFacts, ChildKind, ClusterFacts, OutcomeKind, Replica, Status};
+use crate::event::{Event, JobState as Reported, Location, Outcome as Became, OutcomeAbout};
+use crate::event::{Queue, Registration as Registered, Site, Task, UserShare as Shared};
+use crate::limits::Limits;
+use crate::output::decision::{Decision, Outcome, Ranked};
+use crate::output::placed::Placed;
+use crate::policy::nordugrid::decide::JobSubmission;
+use crate::policy::nordugrid::discovery::Start;
+use crate::policy::nordugrid::target::TargetCandidate;
+use crate::policy::{Policy, PolicySpec, Rules, kind};
+use crate::state::Setting;
+use crate::state::close::Closing;
+use crate::unit::{DAY, HOUR};
+use crate::xrsl::{Dialect, read};
 
 const T0: i64 = 1_760_000_000_000;
 const CLUSTERS: [&str; 3] = ["ce-a", "ce-b", "ce-c"];

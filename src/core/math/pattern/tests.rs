@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use super::parse::Node;
 use super::*;
-use crate::core::dice::Dice;
+use crate::dice::Dice;
 
 /// Pattern, text, and whether it matches at the start, in full, anywhere; as in Python's `re`.
 const CASES: &[(&str, &str, bool, bool, bool)] = &[

@@ -2,7 +2,7 @@
 
 use super::facts::{CoresMax, FailureClass, PendingJob, Seconds};
 use super::settings::Settings;
-use crate::core::id::{Name, Names};
+use crate::id::{Name, Names};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;

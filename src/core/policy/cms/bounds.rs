@@ -3,7 +3,7 @@
 
 use super::facts::{MilliWeight, Seconds};
 
-pub use crate::core::event::MAX_SLOTS;
+pub use crate::event::MAX_SLOTS;
 
 /// Memory, MB.
 pub const MAX_MB: i64 = 1_000_000_000_000;

@@ -4,7 +4,7 @@
 use super::facts::{Band, Class, HeldJob, MilliWeight, PerClass};
 use super::settings::Settings;
 use super::usage::{Decay, Usage};
-use crate::core::id::Name;
+use crate::id::Name;
 use std::collections::BTreeMap;
 
 /// Numbers by name; those that are 0 are left out, so that equal sums are equal values.

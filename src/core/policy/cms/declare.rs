@@ -4,7 +4,7 @@
 /// A filter of pending jobs: `job_filter!("cores", "C-52", "help", &CORES, judge)`.
 macro_rules! job_filter {
     ($name:expr, $spec:expr, $help:expr, $reason:expr, $judge:expr $(,)?) => {
-        $crate::core::policy::Filter {
+        $crate::policy::Filter {
             name: $name,
             spec: $spec,
             help: $help,
@@ -12,8 +12,8 @@ macro_rules! job_filter {
             params: &[],
             reads: &[],
             temporary: false,
-            applies: $crate::core::policy::Applies::Always,
-            judge: $crate::core::policy::Judge::Job($judge),
+            applies: $crate::policy::Applies::Always,
+            judge: $crate::policy::Judge::Job($judge),
         }
     };
 }
@@ -21,14 +21,14 @@ macro_rules! job_filter {
 /// A rank key of pending jobs: `job_key!("overflow", "C-13", "help", key)`.
 macro_rules! job_key {
     ($name:expr, $spec:expr, $help:expr, $key:expr $(,)?) => {
-        $crate::core::policy::Weight {
+        $crate::policy::Weight {
             name: $name,
             spec: $spec,
             help: $help,
             params: &[],
             figures: &[],
             reads: &[],
-            weigh: $crate::core::policy::Weigh::JobKey($key),
+            weigh: $crate::policy::Weigh::JobKey($key),
         }
     };
 }

@@ -3,8 +3,8 @@
 use super::filter::FILTERS;
 use super::rank::KEYS;
 use super::settings::PARAMS;
-use crate::core::policy::flavour::{Flavour, Style};
-use crate::core::unit::MINUTE;
+use crate::policy::flavour::{Flavour, Style};
+use crate::unit::MINUTE;
 
 /// Slot offers, and the pending jobs of the CMS global queue.
 pub static CMS: Flavour = Flavour {

@@ -3,7 +3,7 @@
 use super::entry::GrantEntry;
 use super::facts::{GrantScope, MilliWeight, Principal};
 use super::look::{Look, Pending};
-use crate::core::id::Name;
+use crate::id::Name;
 
 /// The highest level of the grants that match, and of the implicit ones of the site's blocks; 0 if
 /// there is none.

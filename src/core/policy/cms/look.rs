@@ -9,7 +9,7 @@ use super::facts::{
 use super::pool::Pool;
 use super::quota::{RestrictedPool, SiteTerms};
 use super::scaling::Needs;
-use crate::core::id::Name;
+use crate::id::Name;
 use std::cell::OnceCell;
 
 /// An offer while it is filled (A.5 2).

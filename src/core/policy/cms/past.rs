@@ -6,7 +6,7 @@ use super::entry::Standing;
 use super::facts::{HeldJob, MilliWeight, Seconds};
 use super::pool::Pool;
 use super::usage::Usage;
-use crate::core::id::Name;
+use crate::id::Name;
 
 impl Pool {
     /// A job is over, whatever became of it: what it held is free, and where it ran, its use goes

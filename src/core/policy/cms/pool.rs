@@ -12,7 +12,7 @@ use super::facts::{
 use super::quota::SiteTerms;
 use super::settings::Settings;
 use super::usage::Decay;
-use crate::core::id::{Name, Names};
+use crate::id::{Name, Names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

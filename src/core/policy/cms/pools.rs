@@ -2,7 +2,7 @@
 
 use super::facts::MilliWeight;
 use super::look::{Look, Pending};
-use crate::core::id::Name;
+use crate::id::Name;
 
 /// What a job is charged to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::facts::{Class, MilliWeight, PerClass, SiteConfig, SiteStatus, Tier};
 use super::settings::Settings;
-pub use crate::core::event::BadQuota as BadConfig;
-use crate::core::event::{SlotParts, SlotsOfSite};
+pub use crate::event::BadQuota as BadConfig;
+use crate::event::{SlotParts, SlotsOfSite};
 
 /// The part of a site that one group alone may use (C-30).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use super::declare::job_key;
 use super::facts::{Band, Class};
 use super::key::Key;
 use super::look::{Bid, Look};
-use crate::core::policy::Weight;
+use crate::policy::Weight;
 
 /// All of them, in order.
 pub const KEYS: &[&Weight] = &[

@@ -11,7 +11,7 @@ use super::pool::Pool;
 use super::quota::{BadConfig, terms};
 use super::settings::Settings;
 use super::usage::Usage;
-use crate::core::id::Name;
+use crate::id::Name;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

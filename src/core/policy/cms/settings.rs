@@ -3,8 +3,8 @@
 
 use super::bounds::{MAX_KAPPA_MILLI, whole};
 use super::facts::{MilliWeight, PerClass, Seconds};
-use crate::core::policy::typed::{params, read, words};
-use crate::core::policy::{ListParam, Param, Unit, Values};
+use crate::policy::typed::{params, read, words};
+use crate::policy::{ListParam, Param, Unit, Values};
 
 words! {
     /// How cores are weighed (C-32).
@@ -268,7 +268,7 @@ impl Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        let values = Values::defaults(PARAMS, crate::core::policy::Rules::Documented);
+        let values = Values::defaults(PARAMS, crate::policy::Rules::Documented);
         Settings::of(&values, &LISTS.iter().map(ListParam::default_list).collect::<Vec<_>>())
     }
 }

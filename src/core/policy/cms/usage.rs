@@ -1,3 +1,3 @@
-//! Decayed usage of users: the arithmetic is [`crate::core::math::decay`]'s.
+//! Decayed usage of users: the arithmetic is [`crate::math::decay`]'s.
 
-pub use crate::core::math::decay::*;
+pub use crate::math::decay::*;

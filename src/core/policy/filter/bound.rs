@@ -1,6 +1,6 @@
 //! What several filters reckon with.
 
-use crate::core::policy::typed::words;
+use crate::policy::typed::words;
 
 words! {
     /// How a figure that equals its limit is read.
@@ -13,7 +13,7 @@ words! {
 impl Boundary {
     /// Whether a figure is beyond its limit: above it, or with `at_least` also equal to it.
     #[inline]
-    pub(in crate::core::policy) fn is_beyond(self, measured: f64, limit: f64) -> bool {
+    pub(in crate::policy) fn is_beyond(self, measured: f64, limit: f64) -> bool {
         measured > limit || (self == Boundary::AtLeast && measured == limit)
     }
 }

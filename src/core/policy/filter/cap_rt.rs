@@ -1,10 +1,10 @@
 //! Sends nothing more to a queue where all jobs that wait exceed twice the running ones.
 
-use crate::core::event::Status;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict, Weighed};
+use crate::event::Status;
+use crate::policy::declare::filter;
+use crate::policy::typed::{params, words};
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict, Weighed};
 
 words! {
     /// What is counted.

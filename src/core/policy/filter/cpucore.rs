@@ -1,10 +1,10 @@
 //! Keeps queues whose slots have the cores that the jobs want.
 
-use crate::core::event::ChunkKind;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
+use crate::event::ChunkKind;
+use crate::policy::declare::filter;
+use crate::policy::typed::params;
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
 
 params! {
     /// Parameters of `cpucore`.

@@ -2,10 +2,10 @@
 
 use super::bound::whole;
 use super::scratch::slot_cores;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::policy::declare::filter;
+use crate::policy::typed::{params, words};
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
 
 words! {
     /// How a task's disk I/O is divided by cores.

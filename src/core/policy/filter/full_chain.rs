@@ -1,9 +1,9 @@
 //! Keeps full chains at their nucleus, and other work off queues for full chains alone.
 
-use crate::core::event::FullChain;
-use crate::core::policy::declare::{NoParams, filter};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Bare, Candidate, Case, Filter, Reason, Verdict};
+use crate::event::FullChain;
+use crate::policy::declare::{NoParams, filter};
+use crate::policy::verdict::object;
+use crate::policy::{Bare, Candidate, Case, Filter, Reason, Verdict};
 
 const FULL_CHAIN: Reason = Reason::new("full_chain", "the full chain stays at its nucleus");
 const NOT_FULL_CHAIN: Reason = Reason::new("not_full_chain", "the queue is for full chains alone");

@@ -1,10 +1,10 @@
 //! Sends nothing that must not wait to a queue that starts nothing.
 
-use crate::core::event::ChunkKind;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reads, Reason, Verdict};
+use crate::event::ChunkKind;
+use crate::policy::declare::filter;
+use crate::policy::typed::params;
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reads, Reason, Verdict};
 
 params! {
     /// Parameters of `inactive`.

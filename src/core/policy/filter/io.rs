@@ -1,13 +1,11 @@
 //! Sends work that reads much where its input is.
 
-use crate::core::event::ChunkKind;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{
-    Candidate, Case, Filter, Param, Preassigned, Reason, Row, Unit, Verdict,
-};
-use crate::core::unit::GIB;
+use crate::event::ChunkKind;
+use crate::policy::declare::filter;
+use crate::policy::typed::{params, words};
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Row, Unit, Verdict};
+use crate::unit::GIB;
 
 words! {
     /// What may be missing.

@@ -1,9 +1,9 @@
 //! Keeps jumbo jobs and other jobs apart.
 
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Reason, Verdict};
+use crate::policy::declare::filter;
+use crate::policy::typed::params;
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Reason, Verdict};
 
 params! {
     /// Parameters of `jumbo`.

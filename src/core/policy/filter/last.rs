@@ -1,10 +1,10 @@
 //! What is asked once the weights are known.
 
-use crate::core::event::{ChunkKind, Status};
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::{object, object_until};
-use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Row, Verdict, Weighed};
+use crate::event::{ChunkKind, Status};
+use crate::policy::declare::filter;
+use crate::policy::typed::params;
+use crate::policy::verdict::{object, object_until};
+use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Row, Verdict, Weighed};
 
 params! {
     /// Parameters of `lock`.

@@ -1,10 +1,10 @@
 //! Sends nothing over a link to the nucleus that is blocked or full.
 
 use super::bound::Boundary;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::{object, object_until};
-use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::policy::declare::filter;
+use crate::policy::typed::params;
+use crate::policy::verdict::{object, object_until};
+use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
 
 const LINK_UNUSABLE: Reason =
     Reason::new("link_unusable", "the link to the nucleus is blocked (closeness {measured})");

@@ -6,10 +6,10 @@ use super::{
     remoteio, room, scratch, software, status, storage, t1weight, transferring, walltime,
     zeroshare,
 };
-use crate::core::policy::declare::Filter;
+use crate::policy::declare::Filter;
 
 /// Filters of ATLAS production jobs, in the order of the specification.
-pub(in crate::core::policy) const PRODUCTION_JOB: &[&Filter] = &[
+pub(in crate::policy) const PRODUCTION_JOB: &[&Filter] = &[
     &status::FILTER,
     &nucleus_queue::FILTER,
     &link::BLOCKED_LINK,
@@ -52,7 +52,7 @@ pub(in crate::core::policy) const PRODUCTION_JOB: &[&Filter] = &[
 /// input lies and how much is queued is judged once the task has its nucleus; `full_chain`, since
 /// the nucleus is what is looked for; and `inactive`, since a queue that starts no jobs at the
 /// moment may start them by then.
-pub(in crate::core::policy) const TASK_DRY_RUN: &[&Filter] = &[
+pub(in crate::policy) const TASK_DRY_RUN: &[&Filter] = &[
     &status::FILTER,
     &nucleus_queue::FILTER,
     &link::BLOCKED_LINK,

@@ -1,11 +1,11 @@
 //! Keeps queues whose memory range holds what a job is expected to need.
 
 use super::bound::whole;
-use crate::core::event::{ChunkKind, RamUnit};
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Reason, Unit, Verdict};
+use crate::event::{ChunkKind, RamUnit};
+use crate::policy::declare::filter;
+use crate::policy::typed::params;
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Reason, Unit, Verdict};
 
 params! {
     /// Parameters of `memory` for production jobs.

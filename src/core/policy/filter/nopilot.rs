@@ -1,9 +1,9 @@
 //! Sends nothing to a queue where no pilot has been seen lately.
 
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reads, Reason, Verdict};
+use crate::policy::declare::filter;
+use crate::policy::typed::params;
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reads, Reason, Verdict};
 
 params! {
     /// Parameters of `nopilot` for production jobs.

@@ -1,10 +1,10 @@
 //! Sends nothing while too many files wait to be aggregated at the nucleus.
 
 use super::bound::Boundary;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object_until;
-use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::policy::declare::filter;
+use crate::policy::typed::params;
+use crate::policy::verdict::object_until;
+use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
 
 params! {
     /// Parameters of `nucleus_queue`.

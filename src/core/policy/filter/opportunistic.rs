@@ -1,10 +1,10 @@
 //! Keeps urgent work and scouts where they are sure to run.
 
-use crate::core::event::ChunkKind;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
+use crate::event::ChunkKind;
+use crate::policy::declare::filter;
+use crate::policy::typed::{params, words};
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
 
 words! {
     /// Which queues are kept.

@@ -1,10 +1,10 @@
 //! While work is short, keeps to the pledges.
 
-use crate::core::event::Status;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Verdict};
+use crate::event::Status;
+use crate::policy::declare::filter;
+use crate::policy::typed::params;
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Verdict};
 
 params! {
     /// Parameters of `pledge`.

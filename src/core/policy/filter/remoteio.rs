@@ -1,10 +1,10 @@
 //! Keeps queues that read input directly, for tasks that only do so.
 
 use super::bound::ALWAYS_DIRECT;
-use crate::core::event::ChunkKind;
-use crate::core::policy::declare::{NoParams, filter};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Reason, Verdict};
+use crate::event::ChunkKind;
+use crate::policy::declare::{NoParams, filter};
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Reason, Verdict};
 
 const REMOTEIO: Reason =
     Reason::new("remoteio", "the queue does not read input directly from local storage");

@@ -1,8 +1,8 @@
 //! Sends a queue no more than it has room for.
 
-use crate::core::policy::declare::{NoParams, filter};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Reads, Reason, Verdict};
+use crate::policy::declare::{NoParams, filter};
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Reads, Reason, Verdict};
 
 const NO_ROOM: Reason = Reason::new("no_room", "{measured} jobs wait for a core; limit {limit}");
 

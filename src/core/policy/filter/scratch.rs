@@ -1,12 +1,12 @@
 //! Keeps queues whose slots have the scratch space a job is expected to fill.
 
 use super::bound::{ALWAYS_DIRECT, Boundary, whole};
-use crate::core::event::ChunkKind;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Reason, Unit, Verdict};
-use crate::core::unit::MIB;
+use crate::event::ChunkKind;
+use crate::policy::declare::filter;
+use crate::policy::typed::{params, words};
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Reason, Unit, Verdict};
+use crate::unit::MIB;
 
 words! {
     /// For which tasks the scratch space is divided by the unified queue's cores.

@@ -1,12 +1,12 @@
 //! Keeps queues that have the software and hardware a task needs (spec atlas 3).
 
-use crate::core::event::{Gpu, Hardware, HardwareKind, Release, Task};
-use crate::core::math::pattern::Pattern;
-use crate::core::policy::declare::filter;
-use crate::core::policy::software::{Cpu, GpuLimit, GpuWish, Name};
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Reason, Verdict, Wanted};
+use crate::event::{Gpu, Hardware, HardwareKind, Release, Task};
+use crate::math::pattern::Pattern;
+use crate::policy::declare::filter;
+use crate::policy::software::{Cpu, GpuLimit, GpuWish, Name};
+use crate::policy::typed::{params, words};
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Reason, Verdict, Wanted};
 
 words! {
     /// When a release may be found by its tag alone.

@@ -1,12 +1,12 @@
 //! Keeps queues whose storage has room and is in service.
 
 use super::bound::Boundary;
-use crate::core::event::Storage;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Stores, Unit, Verdict};
-use crate::core::unit::GIB;
+use crate::event::Storage;
+use crate::policy::declare::filter;
+use crate::policy::typed::{params, words};
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Stores, Unit, Verdict};
+use crate::unit::GIB;
 
 words! {
     /// Which queues need endpoints that are open from afar.

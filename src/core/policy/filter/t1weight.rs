@@ -1,10 +1,10 @@
 //! Keeps tasks that are bound to their nucleus there.
 
-use crate::core::event::{ChunkKind, Status};
-use crate::core::policy::declare::{NoParams, filter};
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Row, Verdict};
+use crate::event::{ChunkKind, Status};
+use crate::policy::declare::{NoParams, filter};
+use crate::policy::typed::params;
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Row, Verdict};
 
 const T1WEIGHT: Reason =
     Reason::new("t1weight", "the task is bound to its nucleus (t1Weight {measured})");

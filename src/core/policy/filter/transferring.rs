@@ -1,10 +1,10 @@
 //! Sends nothing to a queue whose outputs pile up on their way to the nucleus.
 
-use crate::core::event::Status;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::event::Status;
+use crate::policy::declare::filter;
+use crate::policy::typed::params;
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
 
 params! {
     /// Parameters of `transferring`.

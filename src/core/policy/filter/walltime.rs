@@ -1,12 +1,12 @@
 //! Keeps queues whose time limits hold what a job is expected to take.
 
 use super::bound::whole;
-use crate::core::event::{ChunkKind, Queue, Task};
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Unit, Verdict};
-use crate::core::unit::{DAY, SECOND};
+use crate::event::{ChunkKind, Queue, Task};
+use crate::policy::declare::filter;
+use crate::policy::typed::{params, words};
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Unit, Verdict};
+use crate::unit::{DAY, SECOND};
 
 words! {
     /// What a day is for scouts and merge jobs.

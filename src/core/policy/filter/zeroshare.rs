@@ -1,11 +1,11 @@
 //! Keeps queues whose fair-share policy has a share for the task.
 
-use crate::core::event::{ChunkKind, Task};
-use crate::core::math::pattern::Pattern;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
+use crate::event::{ChunkKind, Task};
+use crate::math::pattern::Pattern;
+use crate::policy::declare::filter;
+use crate::policy::typed::params;
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
 
 params! {
     /// Parameters of `zeroshare`.

@@ -6,7 +6,7 @@
 use super::facts::{JobRecord, Share, Submission, TargetReservation};
 use super::job_state::JobState;
 use super::windows::{Needed, UNLIMITED_S};
-use crate::core::unit::{Bytes, Millis};
+use crate::unit::{Bytes, Millis};
 use std::collections::BTreeMap;
 
 /// Until when a job counts as being in front.

@@ -7,9 +7,9 @@ use super::declared::target_filter;
 use super::limits::{cpu_time, grid_time, wall_time};
 use super::software::Wanted;
 use super::target::TargetCandidate;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Applies, Filter, Judge, Reason, Verdict};
-use crate::core::xrsl::{NameCondition, Relation};
+use crate::policy::verdict::object;
+use crate::policy::{Applies, Filter, Judge, Reason, Verdict};
+use crate::xrsl::{NameCondition, Relation};
 
 const MATCH_CLUSTER: Reason =
     Reason::new("match:cluster", "the cluster is not one that the job may go to");

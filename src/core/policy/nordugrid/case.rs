@@ -6,10 +6,10 @@ use super::names::Numbers;
 use super::params::{Own, SizeUnknown};
 use super::software::Wanted;
 use super::windows::UNLIMITED_S;
-use crate::core::policy::Values;
-use crate::core::policy::typed::read;
-use crate::core::unit::{Bytes, Millis};
-use crate::core::xrsl::{Alternative, CacheOption, NameCondition, Relation, SoftwareCondition};
+use crate::policy::Values;
+use crate::policy::typed::read;
+use crate::unit::{Bytes, Millis};
+use crate::xrsl::{Alternative, CacheOption, NameCondition, Relation, SoftwareCondition};
 use std::collections::BTreeMap;
 
 /// A job that wants a target, by one of its alternatives.

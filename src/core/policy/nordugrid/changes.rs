@@ -9,7 +9,7 @@ use super::grid_facts::{GridFacts, split_target};
 use super::staging::{FileClass, Staging, cache_reserved};
 use super::target::TargetCandidate;
 use super::windows::{Needed, UNLIMITED_S, Windows};
-use crate::core::unit::{Bytes, Millis};
+use crate::unit::{Bytes, Millis};
 use std::collections::BTreeSet;
 
 /// What an assignment changes at its target.

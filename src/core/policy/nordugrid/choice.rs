@@ -6,11 +6,11 @@ use super::names::Numbers;
 use super::ranking::NOT_FREE;
 use super::staging::Staging;
 use super::target::TargetCandidate;
-use crate::core::draw::{Draw, Seed};
-use crate::core::policy::declare::{Judge, Weigh};
-use crate::core::policy::rank::{RankKey, best};
-use crate::core::policy::walk::bounded;
-use crate::core::policy::{Applies, Objection, Policy, Resolved, Verdict, Weight};
+use crate::draw::{Draw, Seed};
+use crate::policy::declare::{Judge, Weigh};
+use crate::policy::rank::{RankKey, best};
+use crate::policy::walk::bounded;
+use crate::policy::{Applies, Objection, Policy, Resolved, Verdict, Weight};
 
 /// Name and version of the draw (B.10).
 pub const DRAW: &str = "ngbroker.v1";

@@ -8,11 +8,11 @@ use super::discovery::{Discovery, Start};
 use super::grid_facts::GridFacts;
 use super::names::Numbers;
 use super::params::Own;
-use crate::core::draw::Seed;
-use crate::core::policy::typed::read;
-use crate::core::policy::{Policy, Resolved};
-use crate::core::unit::{Bytes, Millis};
-use crate::core::xrsl::Alternative;
+use crate::draw::Seed;
+use crate::policy::typed::read;
+use crate::policy::{Policy, Resolved};
+use crate::unit::{Bytes, Millis};
+use crate::xrsl::Alternative;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A job that wants a target, with all that its submitter and earlier attempts state.
@@ -22,7 +22,7 @@ pub struct JobSubmission {
     pub job_id: String,
     /// 0 for the first choice, one more after each refusal (N-25).
     pub attempt: u64,
-    /// What is known: see [`crate::core::draw::cut_id`].
+    /// What is known: see [`crate::draw::cut_id`].
     pub cut_id: String,
     /// When it is decided.
     pub now: Millis,

@@ -1,8 +1,8 @@
 //! How this kind declares its filters and weights: their parameters are those of the kind, and none
 //! waits for facts to change, since a choice is made at once or not at all.
 
-use crate::core::policy::declare::{RankWeigh, Weigh};
-use crate::core::policy::{Applies, Filter, Judge, Reason, Weight};
+use crate::policy::declare::{RankWeigh, Weigh};
+use crate::policy::{Applies, Filter, Judge, Reason, Weight};
 
 /// A filter of targets.
 pub(super) const fn target_filter(

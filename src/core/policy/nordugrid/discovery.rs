@@ -2,7 +2,7 @@
 
 use super::facts::{ChildKind, Registration};
 use super::names::{Names, Numbers};
-use crate::core::unit::{Millis, SECOND};
+use crate::unit::{Millis, SECOND};
 use std::collections::BTreeSet;
 
 /// Registrations of all index servers.

@@ -1,8 +1,8 @@
 //! Facts about a NorduGrid grid, as records state them (spec cms-nordugrid B.11).
 
 use super::job_state::JobState;
-use crate::core::unit::{Bytes, Millis};
-use crate::core::xrsl::NodeAccess;
+use crate::unit::{Bytes, Millis};
+use crate::xrsl::NodeAccess;
 use std::collections::BTreeSet;
 
 /// What an index server knows of a child (N-04). The newest of (registry, child, kind) counts.

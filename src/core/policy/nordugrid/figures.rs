@@ -4,7 +4,7 @@ use super::case::JobCase;
 use super::staging::Staging;
 use super::target::TargetCandidate;
 use super::windows::Needed;
-use crate::core::unit::Bytes;
+use crate::unit::Bytes;
 
 /// What a target that passed all filters is ranked by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::facts::{CacheReport, CacheTag};
 use super::names::Names;
-use crate::core::unit::{Bytes, Millis, SECOND};
+use crate::unit::{Bytes, Millis, SECOND};
 
 /// What is known of files.
 #[derive(Clone, Debug, Default)]

@@ -14,7 +14,7 @@ use super::job_state::JobState;
 use super::names::Names;
 use super::software::Catalogue;
 use super::windows::Windows;
-use crate::core::unit::{Bytes, Millis};
+use crate::unit::{Bytes, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Facts about clusters, queues, users, files and jobs, ready to be judged.

@@ -2,11 +2,11 @@
 
 use super::params::Own;
 use super::{attributes, prechecks, ranking, space};
-use crate::core::policy::flavour::{Flavour, Style};
-use crate::core::unit::MINUTE;
+use crate::policy::flavour::{Flavour, Style};
+use crate::unit::MINUTE;
 
 /// Brokering of NorduGrid jobs: the first target by rank, ties by a seeded weighted draw.
-pub(in crate::core::policy) static NORDUGRID: Flavour = Flavour {
+pub(in crate::policy) static NORDUGRID: Flavour = Flavour {
     name: "nordugrid",
     spec: "cms-nordugrid B",
     help: "the queue of a cluster for a NorduGrid job",

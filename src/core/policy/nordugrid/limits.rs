@@ -5,8 +5,8 @@ use super::case::JobCase;
 use super::declared::target_filter;
 use super::facts::Share;
 use super::target::TargetCandidate;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Applies, Filter, Judge, Reason, Values, Verdict};
+use crate::policy::verdict::object;
+use crate::policy::{Applies, Filter, Judge, Reason, Values, Verdict};
 
 const MATCH_CPU_TIME: Reason = Reason::new(
     "match:cputime",

@@ -1,7 +1,7 @@
 //! Names and the small numbers that stand for them, so that what is compared by the thousand in one
 //! choice are numbers.
 
-use crate::core::id::Key;
+use crate::id::Key;
 use std::collections::BTreeMap;
 
 /// Names, each with its number: 0 for the first one seen. Numbers depend on the order of arrival;

@@ -1,7 +1,7 @@
 //! Parameters of the kind.
 
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::{Param, Unit};
+use crate::policy::typed::{params, words};
+use crate::policy::{Param, Unit};
 
 words! {
     /// What an input of unknown size counts as (N-15).

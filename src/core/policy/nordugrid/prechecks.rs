@@ -4,9 +4,9 @@
 use super::case::JobCase;
 use super::declared::target_filter;
 use super::target::TargetCandidate;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Applies, Filter, Judge, Reason, Verdict};
-use crate::core::unit::{Millis, SECOND};
+use crate::policy::verdict::object;
+use crate::policy::{Applies, Filter, Judge, Reason, Verdict};
+use crate::unit::{Millis, SECOND};
 
 const NO_INFORMATION: Reason =
     Reason::new("no_information", "the queue's facts are {measured} s old, older than {limit} s");

@@ -1,8 +1,8 @@
 //! The keys of a target's rank (N-20 to N-24): the least is the best.
 
 use super::declared::rank_weight;
-use crate::core::policy::Weight;
-use crate::core::policy::rank::RankKey;
+use crate::policy::Weight;
+use crate::policy::rank::RankKey;
 
 pub(super) static NOT_FREE: Weight = rank_weight(
     "not_free",

@@ -1,7 +1,7 @@
 //! Software that clusters publish, each item known by a number, and conditions on it (B.9).
 
 use super::names::Names;
-use crate::core::xrsl::{Relation, Software, SoftwareCondition};
+use crate::xrsl::{Relation, Software, SoftwareCondition};
 use std::collections::BTreeMap;
 
 /// Every item of software that any cluster published: `name[-version]`.

@@ -3,8 +3,8 @@
 use super::declared::target_filter;
 use super::staging::Staging;
 use super::target::TargetCandidate;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Applies, Filter, Judge, Reason, Verdict};
+use crate::policy::verdict::object;
+use crate::policy::{Applies, Filter, Judge, Reason, Verdict};
 
 const NO_LOCATION: Reason =
     Reason::new("no_location", "{measured} input files cannot come to the cluster");

@@ -4,8 +4,8 @@ use super::ahead::left;
 use super::case::{Input, JobCase};
 use super::grid_facts::ClusterRow;
 use super::target::amount_ahead;
-use crate::core::unit::Bytes;
-use crate::core::xrsl::CacheOption;
+use crate::unit::Bytes;
+use crate::xrsl::CacheOption;
 
 /// How a file comes to a job at a cluster (N-16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use super::ahead::{Amount, left};
 use super::case::JobCase;
 use super::grid_facts::{ClusterRow, ShareRow, UserRow};
 use super::windows::{Needed, Windows};
-use crate::core::unit::{Bytes, Millis};
+use crate::unit::{Bytes, Millis};
 
 /// A queue of a cluster, for the user of the job that is decided on.
 #[derive(Clone, Copy)]

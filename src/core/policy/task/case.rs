@@ -1,9 +1,9 @@
 //! What is judged where nuclei are: the case of a task, a nucleus, and what filters leave behind.
 
 use super::input::{InputAtNucleus, Total};
-use crate::core::event::{Storage, Task};
-use crate::core::policy::{Bare, Stores, Verdict, Wait};
-use crate::core::unit::Millis;
+use crate::event::{Storage, Task};
+use crate::policy::{Bare, Stores, Verdict, Wait};
+use crate::unit::Millis;
 
 /// What is asked for a nucleus, when, and what holds for every nucleus.
 pub struct TaskCase<'a> {

@@ -2,11 +2,11 @@
 
 use super::usable::each;
 use super::{Course, NucleusRow, Parent, TaskCase};
-use crate::core::event::FullChain;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Bare, Filter, Reason, Verdict};
+use crate::event::FullChain;
+use crate::policy::declare::filter;
+use crate::policy::typed::{params, words};
+use crate::policy::verdict::object;
+use crate::policy::{Bare, Filter, Reason, Verdict};
 
 words! {
     /// Which nuclei take a task that is a full chain alone.

@@ -2,11 +2,11 @@
 
 use super::kind::{AllZero, Own};
 use super::{Course, NucleusCandidate, NucleusRow, Parent, TaskCase};
-use crate::core::event::FullChain;
-use crate::core::policy::compile::{Policy, Resolved};
-use crate::core::policy::typed::read;
-use crate::core::policy::walk::bounded;
-use crate::core::policy::{Judge, Refused, Verdict, Wait, WaitReason, Weigh, Weighed};
+use crate::event::FullChain;
+use crate::policy::compile::{Policy, Resolved};
+use crate::policy::typed::read;
+use crate::policy::walk::bounded;
+use crate::policy::{Judge, Refused, Verdict, Wait, WaitReason, Weigh, Weighed};
 
 /// What became of all nuclei of a case.
 #[derive(Clone, Debug, Default, PartialEq)]

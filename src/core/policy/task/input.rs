@@ -1,6 +1,6 @@
 //! Which input counts for locality, and what of it lies at a nucleus (spec atlas 1.6).
 
-use crate::core::event::{Dataset, DatasetReplica, Storage, Task};
+use crate::event::{Dataset, DatasetReplica, Storage, Task};
 
 /// The input that counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

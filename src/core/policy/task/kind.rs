@@ -1,11 +1,11 @@
 //! The kind of policy of ATLAS production tasks.
 
 use super::{chain, locality, space, usable, weight};
-use crate::core::policy::Param;
-use crate::core::policy::filter::TASK_DRY_RUN;
-use crate::core::policy::flavour::{Flavour, Style};
-use crate::core::policy::typed::{params, words};
-use crate::core::unit::MINUTE;
+use crate::policy::Param;
+use crate::policy::filter::TASK_DRY_RUN;
+use crate::policy::flavour::{Flavour, Style};
+use crate::policy::typed::{params, words};
+use crate::unit::MINUTE;
 
 words! {
     /// Which nucleus is drawn when all weights are 0.
@@ -30,7 +30,7 @@ params! {
 }
 
 /// Brokerage of ATLAS production tasks.
-pub(in crate::core::policy) static PRODUCTION_TASK: Flavour = Flavour {
+pub(in crate::policy) static PRODUCTION_TASK: Flavour = Flavour {
     name: "atlas-production-task",
     spec: "atlas 1, 7",
     help: "the nucleus of an ATLAS production task",

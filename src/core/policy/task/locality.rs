@@ -3,12 +3,12 @@
 use super::input::Total;
 use super::usable::each;
 use super::{Course, NucleusRow, TaskCase};
-use crate::core::policy::declare::filter;
-use crate::core::policy::filter::Boundary;
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::verdict::object_until;
-use crate::core::policy::{Filter, Param, Reads, Reason, Unit, Verdict};
-use crate::core::unit::{DAY, GIB, Millis};
+use crate::policy::declare::filter;
+use crate::policy::filter::Boundary;
+use crate::policy::typed::{params, words};
+use crate::policy::verdict::object_until;
+use crate::policy::{Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::unit::{DAY, GIB, Millis};
 
 /// Largest size, count or priority a parameter may have.
 const MOST: f64 = 1e12;

@@ -2,13 +2,13 @@
 
 use super::usable::{each, endpoints};
 use super::{Course, NucleusCandidate, NucleusRow, TaskCase};
-use crate::core::event::Storage;
-use crate::core::policy::declare::filter;
-use crate::core::policy::filter::Boundary;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Filter, Param, Reads, Reason, Unit, Verdict};
-use crate::core::unit::GIB;
+use crate::event::Storage;
+use crate::policy::declare::filter;
+use crate::policy::filter::Boundary;
+use crate::policy::typed::params;
+use crate::policy::verdict::object;
+use crate::policy::{Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::unit::GIB;
 
 /// Threshold of a share that sets none.
 const UNSET: f64 = -1.0;

@@ -3,9 +3,9 @@
 
 use super::choice::draw;
 use super::{InputAtNucleus, NucleusCandidate, Parent, Passed, TaskCase, Total, endpoint};
-use crate::core::event::{FullChain, OutputDataset, Storage, Task};
-use crate::core::policy::{Bare, Policy, PolicySpec, Rules, Stores, Weighed, kind, sample};
-use crate::core::unit::GIB;
+use crate::event::{FullChain, OutputDataset, Storage, Task};
+use crate::policy::{Bare, Policy, PolicySpec, Rules, Stores, Weighed, kind, sample};
+use crate::unit::GIB;
 
 const TIB: u64 = 1_024 * GIB;
 const GB: u64 = GIB;
@@ -278,7 +278,7 @@ fn the_draw_is_in_proportion_to_weight() {
 
 #[test]
 fn any_figures_give_a_finite_weight_and_a_nucleus() {
-    let mut dice = crate::core::dice::Dice::of("atlas", "any figures", 0, 0, 0);
+    let mut dice = crate::dice::Dice::of("atlas", "any figures", 0, 0, 0);
     let figures = [0.0, 1.0, 49.9, 1e9, 1e300, f64::MAX, f64::NAN, f64::INFINITY, -1.0];
     for round in 0..4_000 {
         let mut any = |most: u64| dice.word() % most;

@@ -1,8 +1,8 @@
 //! From a storage token to an endpoint (spec atlas 1.4).
 
 use super::case::NucleusCandidate;
-use crate::core::event::Storage;
-use crate::core::math::pattern::Pattern;
+use crate::event::Storage;
+use crate::math::pattern::Pattern;
 
 /// Whether a token spreads the output over several places: no endpoint is looked for.
 pub fn is_distributed(token: &str) -> bool {

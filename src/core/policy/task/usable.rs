@@ -2,11 +2,11 @@
 //! with a queue that could run the jobs.
 
 use super::{Course, NucleusCandidate, NucleusRow, TaskCase, endpoint, is_distributed};
-use crate::core::event::Storage;
-use crate::core::policy::declare::{NoParams, filter};
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::{object, object_until};
-use crate::core::policy::{Filter, Param, Reads, Reason, Unit, Verdict, WaitReason};
+use crate::event::Storage;
+use crate::policy::declare::{NoParams, filter};
+use crate::policy::typed::params;
+use crate::policy::verdict::{object, object_until};
+use crate::policy::{Filter, Param, Reads, Reason, Unit, Verdict, WaitReason};
 
 const NOT_IN_SERVICE: Reason = Reason::new("status", "the nucleus is not in service");
 

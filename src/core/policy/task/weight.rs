@@ -3,9 +3,9 @@
 
 use super::space::{demand_gb, tightest};
 use super::{Course, NucleusCandidate, TaskCase};
-use crate::core::policy::declare::weight;
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::{Param, Reads, Unit, Weight};
+use crate::policy::declare::weight;
+use crate::policy::typed::{params, words};
+use crate::policy::{Param, Reads, Unit, Weight};
 
 /// Largest figure of a parameter.
 const MOST: f64 = 1e12;

@@ -2,9 +2,9 @@
 
 use super::super::sample::{candidate, case, counted, load, queue, storage, task};
 use super::BOTH;
-use crate::core::event::{ChunkKind, Endpoints, Queue, Scope, Status, Storage, Task};
-use crate::core::policy::rule::Rule;
-use crate::core::policy::{
+use crate::event::{ChunkKind, Endpoints, Queue, Scope, Status, Storage, Task};
+use crate::policy::rule::Rule;
+use crate::policy::{
     Candidate, Candidates, Case, Owner, Policy, PolicySpec, Preassigned, Resolved, Rules, Stores,
     Totals, UserView, kind,
 };
@@ -178,7 +178,7 @@ proptest! {
         let rules = if version == 0 { Rules::Documented } else { Rules::Panda };
         let mut spec = PolicySpec::full("analysis-job", flavour, rules);
         if version == 2 {
-            let word = crate::core::policy::Arg::Text("seed".into());
+            let word = crate::policy::Arg::Text("seed".into());
             let step = spec.weights.iter_mut().find(|step| step.name == "classes");
             step.expect("listed").args.push(("version".into(), word));
         }

@@ -1,10 +1,10 @@
 //! The division of jobs.
 
 use super::task;
-use crate::core::dice::Dice;
-use crate::core::event::{ChunkKind, Status};
-use crate::core::policy::sample::{candidate, load, policy, queue};
-use crate::core::policy::{Known, Nucleus, Rules};
+use crate::dice::Dice;
+use crate::event::{ChunkKind, Status};
+use crate::policy::sample::{candidate, load, policy, queue};
+use crate::policy::{Known, Nucleus, Rules};
 
 #[test]
 fn jobs_are_divided_among_the_ranked() {

@@ -1,8 +1,8 @@
 //! Reading a policy: all mistakes at once, gdpconfig on top, one text and one hash.
 
-use crate::core::limits::Limits;
-use crate::core::policy::sample::policy;
-use crate::core::policy::{Arg, Policy, PolicySpec, Resolved, Rules, Step, kind, kinds};
+use crate::limits::Limits;
+use crate::policy::sample::policy;
+use crate::policy::{Arg, Policy, PolicySpec, Resolved, Rules, Step, kind, kinds};
 use std::collections::BTreeSet;
 
 fn step(name: &str, args: &[(&str, Arg)]) -> Step {
@@ -81,7 +81,7 @@ fn the_text_and_the_hash_change_with_everything_that_decides() {
     };
     add(|spec| spec.name = "q".into());
     add(|spec| spec.rules = Rules::Panda);
-    add(|spec| spec.wake = crate::core::policy::Wake::Timer);
+    add(|spec| spec.wake = crate::policy::Wake::Timer);
     add(|spec| spec.defer += 1);
     add(|spec| spec.dwell += 1);
     add(|spec| spec.candidates_max += 1);

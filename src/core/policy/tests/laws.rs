@@ -1,12 +1,10 @@
 //! Laws of judging: order of candidates is nothing, the same twice, first objection wins.
 
 use super::{BOTH, task};
-use crate::core::event::{ChunkKind, Queue, QueueStatus, Status, Task};
-use crate::core::policy::judgement::Late;
-use crate::core::policy::sample::{candidate, case, counted, load, policy, queue};
-use crate::core::policy::{
-    Candidate, Judge, Judgement, LinkView, Objection, Policy, Preassigned, Rules,
-};
+use crate::event::{ChunkKind, Queue, QueueStatus, Status, Task};
+use crate::policy::judgement::Late;
+use crate::policy::sample::{candidate, case, counted, load, policy, queue};
+use crate::policy::{Candidate, Judge, Judgement, LinkView, Objection, Policy, Preassigned, Rules};
 use proptest::prelude::*;
 
 /// A queue by a few small numbers, so that every filter objects now and then.

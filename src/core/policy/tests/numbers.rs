@@ -3,11 +3,11 @@
 
 use super::super::sample::{candidate, case, counted, load, queue, storage, task};
 use super::BOTH;
-use crate::core::dice::Dice;
-use crate::core::event::{
+use crate::dice::Dice;
+use crate::event::{
     ChunkKind, Dataset, DatasetReplica, Endpoints, Queue, RamUnit, Scope, Status, Storage, Task,
 };
-use crate::core::policy::{
+use crate::policy::{
     Arg, Candidate, Case, Judgement, LinkView, Owner, Policy, PolicySpec, Preassigned, Rules,
     Slots, Source, Stores, Totals, UserView, kind,
 };
@@ -22,7 +22,7 @@ struct Odd<'a> {
 impl Odd<'_> {
     fn word(&mut self) -> u64 {
         self.drawn += 1;
-        crate::core::id::stir(self.words.next().copied().unwrap_or(0) ^ self.drawn)
+        crate::id::stir(self.words.next().copied().unwrap_or(0) ^ self.drawn)
     }
 
     fn of<T: Clone>(&mut self, all: &[T]) -> T {
@@ -286,7 +286,7 @@ proptest! {
             let seed = odd.perhaps(Odd::word);
             for policy in policies(of) {
                 let look_up = |component: &str, key: &str| {
-                    let number = crate::core::id::hash(key.as_bytes()) ^ component.len() as u64;
+                    let number = crate::id::hash(key.as_bytes()) ^ component.len() as u64;
                     let index = |seed: u64| (seed ^ number) % PARAMETERS.len() as u64;
                     seed.map(|seed| PARAMETERS[index(seed) as usize])
                 };

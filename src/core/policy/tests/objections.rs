@@ -1,13 +1,13 @@
 //! What an objection has beside its figures.
 
 use super::task;
-use crate::core::policy::Rules;
-use crate::core::policy::sample::{candidate, case, queue};
+use crate::policy::Rules;
+use crate::policy::sample::{candidate, case, queue};
 
 #[test]
 fn an_objection_to_a_link_says_when_its_figures_expire() {
     let (task, queue) = (task(|_| {}), queue("A"));
-    let (policy, resolved) = crate::core::policy::sample::policy(Rules::Documented);
+    let (policy, resolved) = crate::policy::sample::policy(Rules::Documented);
     let mut case = case(&task);
     case.queued_to_nucleus = 10_001;
     case.queued_to_nucleus_until = Some(7);

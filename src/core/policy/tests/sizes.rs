@@ -1,7 +1,7 @@
 //! Filters that ask how large, of figures that are no numbers.
 
 use super::{BOTH, task};
-use crate::core::policy::sample::{candidate, case, queue};
+use crate::policy::sample::{candidate, case, queue};
 
 #[test]
 fn hostile_sizes_are_survived() {

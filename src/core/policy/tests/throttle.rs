@@ -1,10 +1,10 @@
 //! What is published when a figure moves about its limit: by simple walks, step by step.
 
-use crate::core::output::throttle::{Action, SubjectKind, Throttle, ThrottleId};
-use crate::core::policy::WaitReason;
-use crate::core::policy::rule::Rule;
-use crate::core::policy::throttling::{Gauge, Margin, Step, step};
-use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
+use crate::output::throttle::{Action, SubjectKind, Throttle, ThrottleId};
+use crate::policy::WaitReason;
+use crate::policy::rule::Rule;
+use crate::policy::throttling::{Gauge, Margin, Step, step};
+use crate::unit::{HOUR, MINUTE, Millis, SECOND};
 
 const MARGIN: Margin = Margin { hysteresis: 0.1, dwell: 5 * MINUTE, lapse: HOUR };
 const LIMIT: f64 = 10_000.0;
@@ -99,7 +99,7 @@ fn it_is_lifted_once_it_has_come_down_and_not_before_the_least_time_is_over() {
 fn no_walk_makes_it_flap() {
     let mut dice = 0x9e37_79b9_7f4a_7c15_u64;
     let mut draw = |below: u64| {
-        dice = crate::core::id::stir(dice);
+        dice = crate::id::stir(dice);
         dice % below
     };
     let (mut lifts, mut most) = (0, 0);

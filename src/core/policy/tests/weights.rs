@@ -1,9 +1,9 @@
 //! Weights of hostile figures.
 
 use super::{BOTH, task};
-use crate::core::event::Task;
-use crate::core::policy::sample::{candidate, case, counted, policy, queue};
-use crate::core::policy::{Candidate, LinkView, Policy, PolicySpec, Rules, Weighed};
+use crate::event::Task;
+use crate::policy::sample::{candidate, case, counted, policy, queue};
+use crate::policy::{Candidate, LinkView, Policy, PolicySpec, Rules, Weighed};
 use proptest::prelude::*;
 
 /// The weight of a candidate that passes, with its figures by name.

@@ -1,9 +1,9 @@
 //! Running against queued jobs: work goes where it is being done.
 
-use crate::core::event::Status;
-use crate::core::policy::declare::weight;
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::{Candidate, Case, Reads, Weighed, Weight};
+use crate::event::Status;
+use crate::policy::declare::weight;
+use crate::policy::typed::{params, words};
+use crate::policy::{Candidate, Case, Reads, Weighed, Weight};
 
 words! {
     /// How the ratio of assigned to activated jobs is taken.
@@ -24,7 +24,7 @@ params! {
     }
 }
 
-pub(in crate::core::policy) const WEIGHT: Weight = weight!(Basic {
+pub(in crate::policy) const WEIGHT: Weight = weight!(Basic {
     name: "basic",
     spec: "atlas 2.5.2, DIFF-21",
     help: "(R + 1) over the jobs queued in the share plus 10; assigned jobs count, once more by \

@@ -1,9 +1,9 @@
 //! Input that is there already: work goes where its data lie.
 
-use crate::core::policy::declare::{NoParams, weight};
-use crate::core::policy::{Candidate, Case, Weighed, Weight};
+use crate::policy::declare::{NoParams, weight};
+use crate::policy::{Candidate, Case, Weighed, Weight};
 
-pub(in crate::core::policy) const WEIGHT: Weight = weight!(NoParams {
+pub(in crate::policy) const WEIGHT: Weight = weight!(NoParams {
     name: "data",
     spec: "atlas 2.5.3",
     help: "(available + total) over total input, less the more files are missing; 2 when all \

@@ -1,10 +1,10 @@
 //! The number of running jobs that is reckoned with, R.
 
 use super::figure::figure;
-use crate::core::event::Status;
-use crate::core::policy::declare::weight;
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::{Candidate, Case, Param, Reads, Unit, Weighed, Weight};
+use crate::event::Status;
+use crate::policy::declare::weight;
+use crate::policy::typed::{params, words};
+use crate::policy::{Candidate, Case, Param, Reads, Unit, Weighed, Weight};
 
 words! {
     /// What stands for running jobs where few run.
@@ -31,7 +31,7 @@ params! {
     }
 }
 
-pub(in crate::core::policy) const WEIGHT: Weight = weight!(Running {
+pub(in crate::policy) const WEIGHT: Weight = weight!(Running {
     name: "running",
     spec: "atlas 2.5.1, DIFF-20",
     help: "the jobs running in the share, or what stands for them where few or none run yet: \

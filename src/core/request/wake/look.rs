@@ -1,13 +1,13 @@
 //! Evaluating a waiting request whose candidates are queues: whether it would be assigned now.
 
 use super::Evaluated;
-use crate::core::judge::evaluation::Evaluation;
-use crate::core::judge::gather::Survey;
-use crate::core::judge::policies::Ready;
-use crate::core::judge::view::CutView;
-use crate::core::policy::{Candidates, Case, Judgement, Objection, Policy};
-use crate::core::request::waiting::{FirstPass, Prepared, QueueBlockers, Waiting};
-use crate::core::unit::Millis;
+use crate::judge::evaluation::Evaluation;
+use crate::judge::gather::Survey;
+use crate::judge::policies::Ready;
+use crate::judge::view::CutView;
+use crate::policy::{Candidates, Case, Judgement, Objection, Policy};
+use crate::request::waiting::{FirstPass, Prepared, QueueBlockers, Waiting};
+use crate::unit::Millis;
 use std::cell::OnceCell;
 
 /// What an evaluation reads.

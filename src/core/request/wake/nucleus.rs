@@ -1,13 +1,13 @@
 //! Evaluating a waiting request for a nucleus.
 
 use super::Evaluated;
-use crate::core::event::Task;
-use crate::core::judge::evaluation::Evaluation;
-use crate::core::judge::judging::Judging;
-use crate::core::policy::Refused;
-use crate::core::request::requests::Requests;
-use crate::core::request::touch::Kinds;
-use crate::core::request::waiting::Waiting;
+use crate::event::Task;
+use crate::judge::evaluation::Evaluation;
+use crate::judge::judging::Judging;
+use crate::policy::Refused;
+use crate::request::requests::Requests;
+use crate::request::touch::Kinds;
+use crate::request::waiting::Waiting;
 
 impl Requests {
     /// Whether a deferred task finds a nucleus now; it is judged if something changed that one of

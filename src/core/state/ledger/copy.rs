@@ -1,11 +1,11 @@
 //! The ledger's part in a copy that is made in portions.
 
 use super::Ledger;
-use crate::core::copy::{InPortions, TakeCopy};
+use crate::copy::{InPortions, TakeCopy};
 
 impl Ledger {
     /// Its tables.
-    pub(in crate::core::state) fn tables(&mut self) -> [&mut dyn InPortions; 16] {
+    pub(in crate::state) fn tables(&mut self) -> [&mut dyn InPortions; 16] {
         [
             &mut self.load,
             &mut self.queue,
@@ -27,7 +27,7 @@ impl Ledger {
     }
 
     /// What is no table: bounds and times, as of now.
-    pub(in crate::core::state) fn without_tables(&self) -> Ledger {
+    pub(in crate::state) fn without_tables(&self) -> Ledger {
         Ledger {
             now: self.now,
             ended_reach: self.ended_reach,
@@ -38,7 +38,7 @@ impl Ledger {
     }
 
     /// Hands copied portions of its tables over to those of another.
-    pub(in crate::core::state) fn take_copies(&mut self, to: &mut Ledger) {
+    pub(in crate::state) fn take_copies(&mut self, to: &mut Ledger) {
         to.load = self.load.take_copy();
         to.queue = self.queue.take_copy();
         to.share = self.share.take_copy();

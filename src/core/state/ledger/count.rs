@@ -1,6 +1,6 @@
 //! What is counted: jobs and cores by state, and what queues, shares and links have.
 
-use crate::core::event::Status;
+use crate::event::Status;
 
 /// Jobs and their cores, by state. Those of one state lie side by side, and so do those of states
 /// that follow one another: what a change touches is near.

@@ -4,12 +4,12 @@
 //! forgotten; only the passing of time takes it out.
 
 use super::{Ledger, at_queue};
-use crate::core::event::Status;
-use crate::core::id::{Key, Name};
-use crate::core::state::record::{Job, Sample};
-use crate::core::state::rows::{NO_ROW, RowKey, Rows};
-use crate::core::state::window::{Window, bucket_of};
-use crate::core::unit::{HOUR, MINUTE, Millis};
+use crate::event::Status;
+use crate::id::{Key, Name};
+use crate::state::record::{Job, Sample};
+use crate::state::rows::{NO_ROW, RowKey, Rows};
+use crate::state::window::{Window, bucket_of};
+use crate::unit::{HOUR, MINUTE, Millis};
 
 /// Grain of the windows in [`EndedJobs`].
 pub const ENDED_GRAIN: Millis = 10 * MINUTE;

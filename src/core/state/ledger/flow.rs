@@ -2,11 +2,11 @@
 
 use super::Ledger;
 use super::ended::note_whether_empty;
-use crate::core::event::TransferStatus;
-use crate::core::state::record::TransferState;
-use crate::core::state::rows::RowKey;
-use crate::core::state::window::{Window, bucket_of};
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
+use crate::event::TransferStatus;
+use crate::state::record::TransferState;
+use crate::state::rows::RowKey;
+use crate::state::window::{Window, bucket_of};
+use crate::unit::{DAY, HOUR, MINUTE, Millis};
 
 /// What arrived over a link: bytes by the time they arrived, in three grains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,11 +6,11 @@
 
 use super::Ledger;
 use super::ended::note_whether_empty;
-use crate::core::event::Status;
-use crate::core::state::record::{Job, Sample};
-use crate::core::state::rows::RowKey;
-use crate::core::state::window::{Window, bucket_of};
-use crate::core::unit::{DAY, MINUTE, Millis, SECOND};
+use crate::event::Status;
+use crate::state::record::{Job, Sample};
+use crate::state::rows::RowKey;
+use crate::state::window::{Window, bucket_of};
+use crate::unit::{DAY, MINUTE, Millis, SECOND};
 
 /// Grain of the windows of jobs that started: their age is known to half of this.
 pub const WAIT_GRAIN: Millis = 10 * MINUTE;

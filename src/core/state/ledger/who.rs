@@ -2,9 +2,9 @@
 //! share, and on the whole grid; and how many users have jobs at a queue.
 
 use super::{Count, Ledger, bit};
-use crate::core::event::Status;
-use crate::core::id::Name;
-use crate::core::state::rows::{ByName, NO_ROW, RowKey, Rows};
+use crate::event::Status;
+use crate::id::Name;
+use crate::state::rows::{ByName, NO_ROW, RowKey, Rows};
 
 /// Rows of users: jobs of no working group. The third part of a key of [`Ledger::who`].
 pub const USER: u32 = 0;
@@ -56,7 +56,7 @@ fn side(status: Status) -> Side {
 
 impl Totals {
     /// Jobs of which `before` were reserved and not yet seen, now `waiting`.
-    pub(in crate::core::state) fn reserve(&mut self, before: u32, waiting: u32, cores: u32) {
+    pub(in crate::state) fn reserve(&mut self, before: u32, waiting: u32, cores: u32) {
         let change = i64::from(waiting) - i64::from(before);
         self.reserved_jobs = self.reserved_jobs.wrapping_add_signed(change);
         let cores = change * i64::from(cores);

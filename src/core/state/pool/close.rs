@@ -3,11 +3,11 @@
 
 use super::due::{DRAIN_OVERDUE, DRAIN_STARTS_REACH, NODE_LIFETIME};
 use super::{PoolEnd, PoolJob, PoolUnsettled};
-use crate::core::cut::Topic;
-use crate::core::oddity::Oddity;
-use crate::core::request::admit::PLAUSIBLE_FROM;
-use crate::core::state::State;
-use crate::core::unit::{DAY, Millis, SECOND};
+use crate::cut::Topic;
+use crate::oddity::Oddity;
+use crate::request::admit::PLAUSIBLE_FROM;
+use crate::state::State;
+use crate::unit::{DAY, Millis, SECOND};
 use std::collections::BTreeMap;
 
 /// Ends of attempts by job, then by attempt.
@@ -16,7 +16,7 @@ type Ends = BTreeMap<String, Vec<PoolEnd>>;
 impl State {
     /// Settles what was read and what is due. `horizon`: what ended until then may have been
     /// counted and forgotten before.
-    pub(in crate::core) fn close_pool(&mut self, horizon: Millis) {
+    pub(crate) fn close_pool(&mut self, horizon: Millis) {
         let Some(setting) = self.setting.pool else { return };
         self.pass_decay(setting.half_life_s);
         let PoolUnsettled { mut jobs, ends, workflows } = std::mem::take(&mut self.pool.unsettled);

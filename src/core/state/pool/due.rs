@@ -2,9 +2,9 @@
 //! all is set again from the records.
 
 use super::{PoolJob, PoolNode, PoolOffer, PoolWorkflow};
-use crate::core::id::Key;
-use crate::core::state::State;
-use crate::core::unit::{DAY, HOUR, Millis, SECOND};
+use crate::id::Key;
+use crate::state::State;
+use crate::unit::{DAY, HOUR, Millis, SECOND};
 
 /// Drains begun within so long count for a site's rate (C-55).
 pub(super) const DRAIN_STARTS_REACH: Millis = HOUR;
@@ -49,7 +49,7 @@ impl State {
     }
 
     /// Sets when an offer expires and may be forgotten.
-    pub(in crate::core) fn arm_offer(&mut self, offer: &str) {
+    pub(crate) fn arm_offer(&mut self, offer: &str) {
         let Some(PoolOffer { offer: announced, kept_until, .. }) = self.pool.offers.of(offer)
         else {
             return;
@@ -60,7 +60,7 @@ impl State {
     }
 
     /// Sets when a workflow may be forgotten.
-    pub(in crate::core) fn arm_workflow(&mut self, workflow: &str) {
+    pub(crate) fn arm_workflow(&mut self, workflow: &str) {
         let Some(held) = self.pool.workflows.of(workflow) else { return };
         let over = self.workflow_over(held);
         self.pool.due.workflows.set(over, workflow);
@@ -78,14 +78,14 @@ impl State {
     }
 
     /// Sets when a node is to be looked at again.
-    pub(in crate::core) fn arm_node(&mut self, node: &str) {
+    pub(crate) fn arm_node(&mut self, node: &str) {
         let Some(held) = self.pool.nodes.of(node) else { return };
         self.pool.due.nodes.set(node_due(held), node);
     }
 
     /// Finds everything again after the records were put in by slot. Jobs that the last cycle
     /// matched or left without a state are settled by the next one, as they would have been.
-    pub(crate) fn settle_pool(&mut self) {
+    pub fn settle_pool(&mut self) {
         let pool = &mut self.pool;
         pool.jobs.settle(|it| &it.job);
         pool.workflows.settle(|it| &it.workflow);

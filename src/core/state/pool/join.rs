@@ -4,9 +4,9 @@ use super::{
     PoolEnd, PoolJob, PoolJobState, PoolNode, PoolOffer, PoolRecords, PoolWorkflow,
     PoolWorkflowRecord,
 };
-use crate::core::content::{Content, content_of};
-use crate::core::event::{OwnRequirements, OwnSlotOffer, Status};
-use crate::core::unit::Millis;
+use crate::content::{Content, content_of};
+use crate::event::{OwnRequirements, OwnSlotOffer, Status};
+use crate::unit::Millis;
 use std::cmp::Ordering;
 
 impl PoolRecords {
@@ -20,34 +20,34 @@ impl PoolRecords {
     }
 
     /// The record of a job, made if there is none; to be changed.
-    pub(in crate::core) fn job_at(&mut self, job: &str) -> Option<&mut PoolJob> {
+    pub(crate) fn job_at(&mut self, job: &str) -> Option<&mut PoolJob> {
         self.touched.jobs.insert(job.to_owned());
         self.unsettled.jobs.insert(job.to_owned());
         self.jobs.at(job, || PoolJob { job: job.to_owned(), ..PoolJob::default() })
     }
 
     /// The record of a workflow, made if there is none; to be changed.
-    pub(in crate::core) fn workflow_at(&mut self, workflow: &str) -> Option<&mut PoolWorkflow> {
+    pub(crate) fn workflow_at(&mut self, workflow: &str) -> Option<&mut PoolWorkflow> {
         self.touched.workflows.insert(workflow.to_owned());
         let make = || PoolWorkflow { workflow: workflow.to_owned(), ..PoolWorkflow::default() };
         self.workflows.at(workflow, make)
     }
 
     /// The record of an offer, made if there is none; to be changed.
-    pub(in crate::core) fn offer_at(&mut self, offer: &str) -> Option<&mut PoolOffer> {
+    pub(crate) fn offer_at(&mut self, offer: &str) -> Option<&mut PoolOffer> {
         self.touched.offers.insert(offer.to_owned());
         let named = OwnSlotOffer { offer: offer.to_owned(), ..OwnSlotOffer::default() };
         self.offers.at(offer, || PoolOffer { offer: named, ..PoolOffer::default() })
     }
 
     /// The record of a node, made if there is none; to be changed.
-    pub(in crate::core) fn node_at(&mut self, node: &str) -> Option<&mut PoolNode> {
+    pub(crate) fn node_at(&mut self, node: &str) -> Option<&mut PoolNode> {
         self.touched.nodes.insert(node.to_owned());
         self.nodes.at(node, || PoolNode { node: node.to_owned(), ..PoolNode::default() })
     }
 
     /// Joins the state of a job, and what it wants, if that is stated.
-    pub(in crate::core) fn join_job(
+    pub(crate) fn join_job(
         &mut self,
         job: &str,
         state: PoolJobState,
@@ -99,7 +99,7 @@ impl PoolRecords {
     }
 
     /// Counts a job of a workflow, or counts it no more.
-    pub(in crate::core) fn count_job(&mut self, workflow: &str, more: bool) {
+    pub(crate) fn count_job(&mut self, workflow: &str, more: bool) {
         match (self.jobs_of.get_mut(workflow), more) {
             (Some(count), true) => *count += 1,
             (None, true) => _ = self.jobs_of.insert(workflow.to_owned(), 1),
@@ -154,7 +154,7 @@ impl PoolJob {
 
 impl PoolWorkflowRecord {
     /// By time, revision, content.
-    pub(in crate::core) fn is_newer(&self, known: &PoolWorkflowRecord) -> bool {
+    pub(crate) fn is_newer(&self, known: &PoolWorkflowRecord) -> bool {
         let rank = |it: &PoolWorkflowRecord| (it.changed_at, it.revision);
         let content = || content_of(self).cmp(&content_of(known));
         rank(self).cmp(&rank(known)).then_with(content) == Ordering::Greater
@@ -170,7 +170,7 @@ impl PoolOffer {
 
     /// Joins an announcement; whether it is news. What was taken is of one announcement: an attempt
     /// more begins without.
-    pub(in crate::core) fn join(&mut self, new: PoolOffer) -> bool {
+    pub(crate) fn join(&mut self, new: PoolOffer) -> bool {
         self.kept_until = self.kept_until.max(new.kept_until);
         let is_newer = new.order() > self.order();
         if is_newer {
@@ -182,7 +182,7 @@ impl PoolOffer {
     }
 
     /// Takes up an attempt; whether it is the newest now. Nothing is known of a new one.
-    pub(in crate::core) fn reach(&mut self, attempt: u32) -> bool {
+    pub(crate) fn reach(&mut self, attempt: u32) -> bool {
         if self.offer.attempt < attempt {
             let offer = std::mem::take(&mut self.offer.offer);
             let kept_until = self.kept_until;
@@ -210,7 +210,7 @@ impl PoolOffer {
 
 impl PoolNode {
     /// Joins what an offer states of it.
-    pub(in crate::core) fn join(&mut self, seen_at: Millis, cores_total: i64, site: &str) -> bool {
+    pub(crate) fn join(&mut self, seen_at: Millis, cores_total: i64, site: &str) -> bool {
         let known = (self.seen_at, self.cores_total, self.site.as_str());
         let is_newer = (seen_at, cores_total, site) > known;
         if is_newer {

@@ -1,10 +1,10 @@
 //! What the end of a job's attempt leaves behind: tallies of its workflow, and usage of its user.
 
 use super::{PoolEnd, PoolEnded, PoolJob, PoolMatch, PoolUser};
-use crate::core::event::{OwnRequirements, Status};
-use crate::core::math::decay::Decay;
-use crate::core::state::State;
-use crate::core::unit::{Millis, SECOND};
+use crate::event::{OwnRequirements, Status};
+use crate::math::decay::Decay;
+use crate::state::State;
+use crate::unit::{Millis, SECOND};
 
 /// Jobs up to this place in their workflow are kept when they end: no workflow has more test jobs.
 const EARLY_JOBS: i64 = 1_000;

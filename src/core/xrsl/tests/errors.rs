@@ -1,6 +1,6 @@
 //! Every error, at its line and column.
 
-use crate::core::xrsl::{Dialect, ErrorCode, ErrorKind, read};
+use crate::xrsl::{Dialect, ErrorCode, ErrorKind, read};
 
 /// Text, code, line, column.
 type Wrong = (&'static str, &'static str, u64, u64);

@@ -1,7 +1,7 @@
 //! Texts made to be expensive: each is answered at once, by an error that names its bound.
 
 use super::{alternatives, jobs};
-use crate::core::xrsl::{
+use crate::xrsl::{
     ALTERNATIVES_MAX, DEPTH_MAX, Dialect, EXPANDED_BYTES_MAX, TEXT_BYTES_MAX, XrslError, read,
 };
 

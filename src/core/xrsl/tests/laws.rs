@@ -1,6 +1,6 @@
 //! Laws of the reader: any text is answered, and a tree that is printed is read as it was.
 
-use crate::core::xrsl::{Condition, Dialect, Expression, Item, Operator, Relation, read, tree};
+use crate::xrsl::{Condition, Dialect, Expression, Item, Operator, Relation, read, tree};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! What descriptions come to: the examples of B.9, alternatives, variables, files, options.
 
 use super::{alternatives, jobs, only, strings};
-use crate::core::xrsl::{CacheOption, NodeAccess, Relation};
+use crate::xrsl::{CacheOption, NodeAccess, Relation};
 
 const MIB: u64 = 1 << 20;
 

@@ -1,7 +1,7 @@
 //! Times in all their forms.
 
 use super::only;
-use crate::core::xrsl::{Dialect, read};
+use crate::xrsl::{Dialect, read};
 
 fn seconds(time: &str) -> Option<u64> {
     only(&format!("&(cputime=\"{time}\")")).cpu_time_s

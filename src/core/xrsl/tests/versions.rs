@@ -1,6 +1,6 @@
 //! Versions of software, and conditions on it.
 
-use crate::core::xrsl::{Relation, Software, SoftwareCondition, compare_versions};
+use crate::xrsl::{Relation, Software, SoftwareCondition, compare_versions};
 use std::cmp::Ordering::{Equal, Greater, Less};
 
 #[test]

@@ -4,9 +4,9 @@
 use super::partition::{Gone, Partition};
 use super::snapshot::{Snapshot, TABLES, table_of};
 use super::{Changes, position::Position};
-use crate::core::unit::Millis;
-use crate::drive::intake::counts::Noted;
-use crate::drive::intake::{Intake, Records};
+use crate::intake::counts::Noted;
+use crate::intake::{Intake, Records};
+use yardmaster_core::unit::Millis;
 
 /// Where no later commit was seen anywhere, a transaction counts as whole after so many settle
 /// times. A connector that died in the middle of it is started again meanwhile.

@@ -5,11 +5,11 @@
 //! stays ended, and an older attempt is no news.
 
 use super::position::Position;
-use crate::core::event::{JobState, Status};
-use crate::core::unit::{Bytes, Millis};
-use crate::drive::intake::facts::Facts;
-use crate::wire::dialect::change::JobRow;
+use crate::intake::facts::Facts;
 use std::sync::Arc;
+use yardmaster_core::event::{JobState, Status};
+use yardmaster_core::unit::{Bytes, Millis};
+use yardmaster_wire::dialect::change::JobRow;
 
 /// Sub-state of a job whose row is gone.
 pub const ROW_GONE: &str = "row_gone";

@@ -21,14 +21,14 @@ pub use ends::Reach;
 use super::facts::Facts;
 use super::jobs::Jobs;
 use super::{Intake, Origin, Records, Taken};
-use crate::core::unit::Millis;
-use crate::wire::dialect::change::{self, FactRow, Message, Row};
 use job::{Signs, Tracked};
 use partition::Partition;
 use position::Position;
 use snapshot::Snapshot;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::dialect::change::{self, FactRow, Message, Row};
 
 /// What is remembered of change messages.
 #[derive(Default)]

@@ -1,8 +1,8 @@
 //! Nodes that work for a queue, thinned out: a node is published no more than once a minute.
 
-use crate::core::id::hash;
-use crate::core::unit::{MINUTE, Millis};
-use crate::drive::intake::number::ByNumber;
+use crate::intake::number::ByNumber;
+use yardmaster_core::id::hash;
+use yardmaster_core::unit::{MINUTE, Millis};
 
 /// At this many nodes those that were quiet are forgotten. What is forgotten too early is published
 /// once more.

@@ -7,10 +7,10 @@
 
 use super::position::{Position, next_era};
 use super::report::Report;
-use crate::core::unit::{Millis, SECOND};
-use crate::drive::intake::number::ByNumber;
-use crate::wire::dialect::change::{Change, Snapshot};
+use crate::intake::number::ByNumber;
 use std::sync::Arc;
+use yardmaster_core::unit::{Millis, SECOND};
+use yardmaster_wire::dialect::change::{Change, Snapshot};
 
 /// A commit must be later by so much than all that were seen, to be none of them.
 const LATER: Millis = SECOND;

@@ -1,13 +1,13 @@
 //! Numbers of workers, gathered: PanDA replaces those of a harvester at a queue in one transaction,
 //! and the rows of one transaction are one report.
 
-use crate::core::cut::Topic;
-use crate::core::event::Pilot;
-use crate::core::unit::Millis;
-use crate::drive::intake::Records;
-use crate::wire::dialect::change::{WorkerKey, WorkerRow};
-use crate::wire::record;
+use crate::intake::Records;
 use std::collections::BTreeMap;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::Pilot;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::dialect::change::{WorkerKey, WorkerRow};
+use yardmaster_wire::record;
 
 /// Most entries of one report; a transaction with more is published in parts.
 const ENTRIES_MAX: usize = 100_000;

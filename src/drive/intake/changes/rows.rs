@@ -5,16 +5,16 @@ use super::partition::{Gone, Turn};
 use super::position::Position;
 use super::snapshot::{Snapshot, is_in};
 use super::{Changes, Shared};
-use crate::core::cut::Topic;
-use crate::core::event::{Heartbeat, JobState, Pilot, Status};
-use crate::core::id::Key;
-use crate::core::unit::Millis;
-use crate::drive::intake::counts::Noted;
-use crate::drive::intake::{Intake, Origin, Records, Taken, decimal, share};
-use crate::wire::dialect::TaskMessage;
-use crate::wire::dialect::change::{Change, JobRow, Op, Row, Snapshot as Read, WorkerKey};
-use crate::wire::record;
+use crate::intake::counts::Noted;
+use crate::intake::{Intake, Origin, Records, Taken, decimal, share};
 use std::sync::Arc;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Heartbeat, JobState, Pilot, Status};
+use yardmaster_core::id::Key;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::dialect::TaskMessage;
+use yardmaster_wire::dialect::change::{Change, JobRow, Op, Row, Snapshot as Read, WorkerKey};
+use yardmaster_wire::record;
 
 impl Intake {
     /// Notes where a change stands, whatever it is of, and closes the transaction before it.
@@ -334,7 +334,7 @@ impl Intake {
     }
 
     /// A record that was made of a row, read back. Whether it is one.
-    pub(in crate::drive::intake) fn learn_tracked(&mut self, record: &JobState<'_>) -> bool {
+    pub(in crate::intake) fn learn_tracked(&mut self, record: &JobState<'_>) -> bool {
         let number = Key::of(record.job.as_bytes());
         let Some(position) = Position::of_revision(record.revision) else {
             // Another writer's record of a job that has rows: the rows count.

@@ -7,10 +7,10 @@
 //! quiet. One that is never completed ends nothing.
 
 use super::position::Position;
-use crate::core::event::Status;
-use crate::core::unit::Millis;
-use crate::wire::dialect::change::Table;
 use std::sync::Arc;
+use yardmaster_core::event::Status;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::dialect::change::Table;
 
 /// A snapshot of the tables of jobs, in one topic.
 pub struct Snapshot {

@@ -2,18 +2,18 @@
 //! as a leader does it. A steady load: jobs wait or run, and hardly one is overdue.
 
 use super::{Figures, cpu_seconds};
-use crate::core::command::CommandSetting;
-use crate::core::engine::Engine;
-use crate::core::state::State;
-use crate::core::unit::Millis;
-use crate::drive::fold::fold_batch;
-use crate::drive::port::Batch;
-use crate::shell::cli::log_args::Read;
-use crate::shell::cli::progress::Bar;
-use crate::sim::load::Load;
-use crate::sim::scenario::feed::close;
-use crate::sim::scenario::median;
-use crate::wire::avro::{Arena, Codec};
+use crate::cli::log_args::Read;
+use crate::cli::progress::Bar;
+use yardmaster_core::command::CommandSetting;
+use yardmaster_core::engine::Engine;
+use yardmaster_core::state::State;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::fold::fold_batch;
+use yardmaster_drive::port::Batch;
+use yardmaster_sim::load::Load;
+use yardmaster_sim::scenario::feed::close;
+use yardmaster_sim::scenario::median;
+use yardmaster_wire::avro::{Arena, Codec};
 
 /// Records in one cycle.
 const BATCH: usize = 10_000;
@@ -33,7 +33,7 @@ struct Line {
 pub fn measure(read: &Read, jobs: u64, rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
     let setting = read.epoch_config()?.setting;
     let without =
-        crate::core::state::Setting { commands: CommandSetting::default(), ..setting.clone() };
+        yardmaster_core::state::Setting { commands: CommandSetting::default(), ..setting.clone() };
     let mut lines = [without, setting].map(|setting| Line {
         engine: Engine::new(State::new(setting), Vec::new()),
         codec: Codec::default(),

@@ -1,17 +1,17 @@
 //! Decode and fold, from memory.
 
 use super::{Figures, cpu_seconds, resident_bytes};
-use crate::core::state::State;
-use crate::core::unit::Millis;
-use crate::drive::fold::fold_batch;
-use crate::drive::port::Batch;
-use crate::shell::cli::log_args::Read;
-use crate::shell::cli::progress::Bar;
-use crate::shell::clock;
-use crate::sim::load::Load;
-use crate::sim::scenario::feed::close;
-use crate::sim::scenario::median;
-use crate::wire::avro::{Arena, Codec};
+use crate::cli::log_args::Read;
+use crate::cli::progress::Bar;
+use crate::clock;
+use yardmaster_core::state::State;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::fold::fold_batch;
+use yardmaster_drive::port::Batch;
+use yardmaster_sim::load::Load;
+use yardmaster_sim::scenario::feed::close;
+use yardmaster_sim::scenario::median;
+use yardmaster_wire::avro::{Arena, Codec};
 
 /// Records in one measured batch.
 const BATCH: usize = 10_000;

@@ -1,13 +1,13 @@
 //! One decision: survey, gather, filters, weights, division, and what follows in the state.
 
 use super::{Figures, cpu_seconds};
-use crate::core::output::Output;
-use crate::core::unit::HOUR;
-use crate::shell::cli::log_args::Read;
-use crate::shell::cli::progress::Bar;
-use crate::sim::scenario::feed::close;
-use crate::sim::scenario::median;
-use crate::sim::scenario::simulated::engine;
+use crate::cli::log_args::Read;
+use crate::cli::progress::Bar;
+use yardmaster_core::output::Output;
+use yardmaster_core::unit::HOUR;
+use yardmaster_sim::scenario::feed::close;
+use yardmaster_sim::scenario::median;
+use yardmaster_sim::scenario::simulated::engine;
 
 /// Measures decisions over 300 and 1000 queues, on a grid with jobs, links and storage, for the
 /// requests that the simulated grid makes of itself.

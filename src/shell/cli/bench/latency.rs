@@ -3,25 +3,25 @@
 
 use super::Figures;
 use super::world::{facts_of, request};
-use crate::core::cut::{Cut, Topic};
-use crate::core::event::Event;
-use crate::core::output::Output;
-use crate::drive::port::{Batch, Log};
-use crate::drive::{Config, Drive};
-use crate::shell::cli::import::encode;
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::progress::Bar;
-use crate::shell::clock;
-use crate::shell::kafka::{KafkaAdmin, KafkaConf, KafkaLog, KafkaWriter, NewTopicSpec};
-use crate::shell::ports::{AnyLog, AnyStore};
-use crate::sim::load::Load;
-use crate::wire::avro::{Arena, Codec};
-use crate::wire::record::write_task;
+use crate::cli::import::encode;
+use crate::cli::log_args::{LogArgs, Read};
+use crate::cli::progress::Bar;
+use crate::clock;
+use crate::kafka::{KafkaAdmin, KafkaConf, KafkaLog, KafkaWriter, NewTopicSpec};
+use crate::ports::{AnyLog, AnyStore};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+use yardmaster_core::cut::{Cut, Topic};
+use yardmaster_core::event::Event;
+use yardmaster_core::output::Output;
+use yardmaster_drive::port::{Batch, Log};
+use yardmaster_drive::{Config, Drive};
+use yardmaster_sim::load::Load;
+use yardmaster_wire::avro::{Arena, Codec};
+use yardmaster_wire::record::write_task;
 
 /// Requests a second among the records.
 const ASKS: u32 = 20;

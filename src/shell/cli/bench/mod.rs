@@ -11,8 +11,8 @@ mod serving;
 mod waiting;
 mod world;
 
-use crate::shell::cli::Ended;
-use crate::shell::cli::log_args::LogArgs;
+use crate::cli::Ended;
+use crate::cli::log_args::LogArgs;
 use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -7,18 +7,10 @@
 //! ours as they are read, and go through the same log, loop, ledger, transactions and store as in
 //! `run`.
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::event::Status;
-use crate::core::state::changed::{Changed, Of};
-use crate::core::unit::{DAY, Millis};
-use crate::drive::counters::{CounterPublishing, Moment};
-use crate::drive::port::Log;
-use crate::drive::{Config, Drive};
-use crate::shell::cli::log_args::{Read, open_store};
-use crate::shell::clock;
-use crate::shell::kafka::{KafkaAdmin, KafkaConf, KafkaLog, NewTopicSpec, TopicMap};
-use crate::shell::ports::AnyStore;
-use crate::wire::avro::{Cursor, Fault, Sink};
+use crate::cli::log_args::{Read, open_store};
+use crate::clock;
+use crate::kafka::{KafkaAdmin, KafkaConf, KafkaLog, NewTopicSpec, TopicMap};
+use crate::ports::AnyStore;
 use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::Write as _;
@@ -26,6 +18,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::event::Status;
+use yardmaster_core::state::changed::{Changed, Of};
+use yardmaster_core::unit::{DAY, Millis};
+use yardmaster_drive::counters::{CounterPublishing, Moment};
+use yardmaster_drive::port::Log;
+use yardmaster_drive::{Config, Drive};
+use yardmaster_wire::avro::{Cursor, Fault, Sink};
 
 /// Marker and fingerprint before each record of the foreign schema.
 const HEADER: [u8; 10] = [0xC3, 0x01, 0x7A, 0xB0, 0xFE, 0x79, 0xC1, 0xAF, 0x9F, 0x3C];
@@ -309,8 +309,8 @@ fn text_if_known<'a>(at: &mut Cursor<'a>) -> Result<&'a [u8], Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::event::{Event, JobState};
-    use crate::wire::avro::{Arena, Codec};
+    use yardmaster_core::event::{Event, JobState};
+    use yardmaster_wire::avro::{Arena, Codec};
 
     fn foreign(group: Option<&str>, nucleus: Option<&str>) -> Vec<u8> {
         let mut value = HEADER.to_vec();

@@ -1,13 +1,13 @@
 //! Replay of a directory log, its recorded decisions included.
 
 use super::Figures;
-use crate::shell::cli::demo::record;
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::progress::Bar;
-use crate::shell::cli::rebuild::{Until, rebuild};
-use crate::shell::ports::AnyStore;
-use crate::sim::scenario::median;
+use crate::cli::demo::record;
+use crate::cli::log_args::{LogArgs, Read};
+use crate::cli::progress::Bar;
+use crate::cli::rebuild::{Until, rebuild};
+use crate::ports::AnyStore;
 use std::path::Path;
+use yardmaster_sim::scenario::median;
 
 /// Measures the replay of --dir, or of a log that the simulated grid makes first.
 pub fn measure(

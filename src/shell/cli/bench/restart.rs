@@ -2,21 +2,21 @@
 
 use super::Figures;
 use super::world::{ask, facts_of};
-use crate::core::cut::Topic;
-use crate::core::state::counters::counters;
-use crate::core::unit::{HOUR, Millis};
-use crate::drive::epoch_config::EpochConfig;
-use crate::drive::{Config, Drive};
-use crate::shell::cli::import::{encode, lane};
-use crate::shell::cli::log_args::{Read, dir_topics, open_store};
-use crate::shell::cli::progress::Bar;
-use crate::shell::clock;
-use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
-use crate::shell::ports::{AnyLog, AnyStore};
-use crate::sim::load::Load;
-use crate::wire::counter;
+use crate::cli::import::{encode, lane};
+use crate::cli::log_args::{Read, dir_topics, open_store};
+use crate::cli::progress::Bar;
+use crate::clock;
+use crate::dirlog::{DirLog, DirOptions, DirWriter, Mode};
+use crate::ports::{AnyLog, AnyStore};
 use std::path::Path;
 use std::time::Duration;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::state::counters::counters;
+use yardmaster_core::unit::{HOUR, Millis};
+use yardmaster_drive::epoch_config::EpochConfig;
+use yardmaster_drive::{Config, Drive};
+use yardmaster_sim::load::Load;
+use yardmaster_wire::counter;
 
 /// Measures a restart with `jobs` live jobs in the store.
 pub fn measure(

@@ -2,18 +2,18 @@
 
 use super::world::request;
 use super::{Figures, resident_bytes};
-use crate::core::cut::{Lane, Topic};
-use crate::core::engine::Engine;
-use crate::core::event::{Event, JobState, Status, Task};
-use crate::core::output::Output;
-use crate::core::unit::{MINUTE, Millis, SECOND};
-use crate::shell::cli::log_args::Read;
-use crate::shell::cli::progress::Bar;
-use crate::shell::clock::stopwatch;
-use crate::sim::scenario::feed::{close, fold};
-use crate::sim::scenario::simulated::engine;
-use crate::sim::scenario::{median, records};
-use crate::wire::stored::{Head, Restore, page, pages, write_head};
+use crate::cli::log_args::Read;
+use crate::cli::progress::Bar;
+use crate::clock::stopwatch;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::engine::Engine;
+use yardmaster_core::event::{Event, JobState, Status, Task};
+use yardmaster_core::output::Output;
+use yardmaster_core::unit::{MINUTE, Millis, SECOND};
+use yardmaster_sim::scenario::feed::{close, fold};
+use yardmaster_sim::scenario::simulated::engine;
+use yardmaster_sim::scenario::{median, records};
+use yardmaster_wire::stored::{Head, Restore, page, pages, write_head};
 
 const QUEUES: usize = 700;
 const REQUESTS: [usize; 2] = [30_000, 100_000];
@@ -170,7 +170,7 @@ impl Crowd {
         figures.insert(name("store_mb"), bytes as f64 / 1e6);
         let epoch_config = read.epoch_config()?;
         self.engine = Engine::new(
-            crate::core::state::State::new(epoch_config.setting),
+            yardmaster_core::state::State::new(epoch_config.setting),
             epoch_config.policies,
         );
         let began = stopwatch();

@@ -1,14 +1,14 @@
 //! A small grid and requests to it, as they would be published now.
 
-use crate::core::cut::Topic;
-use crate::core::event::{Configuration, Link, Queue, RamUnit, Site, Storage, Task};
-use crate::core::unit::Millis;
-use crate::shell::cli::import::lane;
-use crate::shell::cli::log_args::Read;
-use crate::shell::dirlog::DirWriter;
-use crate::sim::grid::Facts;
-use crate::sim::scenario::records;
-use crate::wire::record::write_task;
+use crate::cli::import::lane;
+use crate::cli::log_args::Read;
+use crate::dirlog::DirWriter;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Configuration, Link, Queue, RamUnit, Site, Storage, Task};
+use yardmaster_core::unit::Millis;
+use yardmaster_sim::grid::Facts;
+use yardmaster_sim::scenario::records;
+use yardmaster_wire::record::write_task;
 
 /// The built-in grid.
 pub fn facts_of(now: Millis) -> Vec<Configuration> {

@@ -1,18 +1,18 @@
 //! What became of a command: how a program's end is understood, and how that is published.
 
 use super::program::{Exit, Finished};
-use crate::core::cut::Topic;
-use crate::core::event::{Outcome, OutcomeAbout, OutcomeKind};
-use crate::core::output::command::Command;
-use crate::core::output::decision::DecisionId;
-use crate::core::state::commands::CommandAnswer;
-use crate::core::unit::Millis;
-use crate::drive::port::LogError;
-use crate::shell::kafka::{KafkaConf, KafkaWriter};
-use crate::shell::registry::{Ours, RegistryError};
-use crate::wire::record::write_outcome;
-use crate::wire::topology::Topology;
+use crate::kafka::{KafkaConf, KafkaWriter};
+use crate::registry::{Ours, RegistryError};
 use std::time::Duration;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Outcome, OutcomeAbout, OutcomeKind};
+use yardmaster_core::output::command::Command;
+use yardmaster_core::output::decision::DecisionId;
+use yardmaster_core::state::commands::CommandAnswer;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::LogError;
+use yardmaster_wire::record::write_outcome;
+use yardmaster_wire::topology::Topology;
 
 /// The exit code by which a program refuses a command for good.
 const REFUSES: i32 = 3;

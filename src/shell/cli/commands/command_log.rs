@@ -1,19 +1,19 @@
 //! The log as a follower of commands reads it: those that count, what became of them, and the kill
 //! switch.
 
-use crate::core::cut::{Cut, Lane, Topic};
-use crate::core::event::{Configuration, Configured, Event, Outcome, OutcomeAbout, Parameter};
-use crate::core::output::Output;
-use crate::core::output::command::{Command, CommandId};
-use crate::core::state::commands::CommandAnswer;
-use crate::core::unit::Millis;
-use crate::drive::listing::{Listed, Listing};
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, Raw};
-use crate::shell::cli::outputs::{TAIL, cycles_from, read_to_end};
-use crate::shell::ports::AnyLog;
-use crate::wire::avro::{Arena, Codec};
-use crate::wire::topology::Topology;
+use crate::cli::outputs::{TAIL, cycles_from, read_to_end};
+use crate::ports::AnyLog;
 use std::time::Duration;
+use yardmaster_core::cut::{Cut, Lane, Topic};
+use yardmaster_core::event::{Configuration, Configured, Event, Outcome, OutcomeAbout, Parameter};
+use yardmaster_core::output::Output;
+use yardmaster_core::output::command::{Command, CommandId};
+use yardmaster_core::state::commands::CommandAnswer;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::listing::{Listed, Listing};
+use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, Raw};
+use yardmaster_wire::avro::{Arena, Codec};
+use yardmaster_wire::topology::Topology;
 
 /// Most records of one look.
 const LOOK_RECORDS: usize = 1_000;

@@ -4,16 +4,16 @@ use super::command_log::{CommandLog, News};
 use super::list::Found;
 use super::listed::{Listed, State, USUAL, columns};
 use super::{Stop, Wants};
-use crate::core::cut::Topic;
-use crate::core::output::command::Command;
-use crate::core::unit::Millis;
-use crate::shell::cli::Ended;
-use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::table::{Printer, TableArgs, terminal_width};
+use crate::cli::Ended;
+use crate::cli::log_args::LogArgs;
+use crate::cli::table::{Printer, TableArgs, terminal_width};
 use std::collections::BTreeSet;
 use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::unit::Millis;
 
 /// Topics that are read.
 const TOPICS: [Topic; 3] = [Topic::Command, Topic::Outcome, Topic::Progress];

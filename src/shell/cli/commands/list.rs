@@ -2,17 +2,17 @@
 
 use super::Wants;
 use super::listed::{Listed, State, columns};
-use crate::core::output::command::Command;
-use crate::core::unit::Millis;
-use crate::shell::cli::Ended;
-use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::outputs::{ReadCommands, newest, read_commands};
-use crate::shell::cli::table::{TableArgs, report_left_out, terminal_width};
-use crate::shell::dirlog::Mode;
-use crate::shell::ports::AnyLog;
+use crate::cli::Ended;
+use crate::cli::log_args::LogArgs;
+use crate::cli::outputs::{ReadCommands, newest, read_commands};
+use crate::cli::table::{TableArgs, report_left_out, terminal_width};
+use crate::dirlog::Mode;
+use crate::ports::AnyLog;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::unit::Millis;
 
 /// Prints the commands that are in one of the states; `last`: only so many that were published
 /// last.

@@ -1,14 +1,14 @@
 //! A command as it is shown: its state, a row, a JSON object.
 
-use crate::core::event::OutcomeKind;
-use crate::core::explain::{asked_of_pool, iso};
-use crate::core::output::command::Command;
-use crate::core::state::commands::CommandAnswer;
-use crate::core::unit::Millis;
-use crate::shell::cli::table::Column;
-use crate::shell::cli::units;
+use crate::cli::table::Column;
+use crate::cli::units;
 use clap::ValueEnum;
 use serde_json::{Value, json};
+use yardmaster_core::event::OutcomeKind;
+use yardmaster_core::explain::{asked_of_pool, iso};
+use yardmaster_core::output::command::Command;
+use yardmaster_core::state::commands::CommandAnswer;
+use yardmaster_core::unit::Millis;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(super) enum State {

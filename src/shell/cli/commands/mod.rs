@@ -10,11 +10,10 @@ mod listed;
 mod program;
 mod switch;
 
-use crate::core::output::command::Command;
-use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::stop::Stop;
-use crate::shell::cli::table::{TableArgs, terminal_width};
-use crate::shell::cli::{Ended, Usage};
+use crate::cli::log_args::LogArgs;
+use crate::cli::stop::Stop;
+use crate::cli::table::{TableArgs, terminal_width};
+use crate::cli::{Ended, Usage};
 use clap::Args;
 use exec::Exec;
 use follow::Follow;
@@ -22,6 +21,7 @@ use listed::{State, USUAL, columns};
 use program::Program;
 use std::sync::Arc;
 use std::time::Duration;
+use yardmaster_core::output::command::Command;
 
 /// What `--help` has below the flags.
 const HELP: &str = "\

@@ -1,7 +1,7 @@
 //! A program of the operator's that is handed one command at a time: started, fed, listened to, and
 //! ended when it takes too long.
 
-use crate::shell::cli::{Usage, secret};
+use crate::cli::{Usage, secret};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};

@@ -1,11 +1,11 @@
 //! The kill switch, as an executor reads it.
 
-use crate::core::cut::Lane;
-use crate::core::event::Parameter;
-use crate::core::fold::join_fact;
-use crate::core::govern::{is_kill_switch_on, kill_switch};
-use crate::core::state::record::Fact;
-use crate::core::unit::Millis;
+use yardmaster_core::cut::Lane;
+use yardmaster_core::event::Parameter;
+use yardmaster_core::fold::join_fact;
+use yardmaster_core::govern::{is_kill_switch_on, kill_switch};
+use yardmaster_core::state::record::Fact;
+use yardmaster_core::unit::Millis;
 
 /// The parameter that stops all commands of a domain, and whether that was reported.
 pub(super) struct Switch {
@@ -52,7 +52,7 @@ impl Switch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cut::Topic;
+    use yardmaster_core::cut::Topic;
 
     fn record(key: &str, value: &str, changed_at: Millis) -> Parameter {
         let [app, component, vo] = ["yardmaster", "governor", "atlas"].map(str::to_owned);

@@ -1,8 +1,8 @@
 //! What comparisons are grouped by.
 
-use crate::core::comparison::{Comparison, Side, refusals};
 use clap::ValueEnum;
 use std::collections::BTreeSet;
+use yardmaster_core::comparison::{Comparison, Side, refusals};
 
 /// Stands for a name that the client did not give.
 const UNKNOWN: &str = "-";
@@ -54,7 +54,7 @@ impl By {
             }
             By::Filter => {
                 let found = refusals(comparison);
-                let filter = |it: &crate::core::comparison::Refusal<'_>| {
+                let filter = |it: &yardmaster_core::comparison::Refusal<'_>| {
                     it.fate.map(|fate| format!("{}: {}", it.by.name(), fate.filter))
                 };
                 found.iter().filter_map(filter).collect()

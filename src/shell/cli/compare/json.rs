@@ -2,11 +2,11 @@
 
 use super::by::By;
 use super::report::PERCENTILES;
-use crate::core::comparison::{
+use serde_json::{Map, Value, json};
+use yardmaster_core::comparison::{
     Agreement, AnswerOutcome, Comparison, FiguresSeen, Group, Measure, Side, Tally, overlap,
 };
-use crate::wire::json::comparison_json;
-use serde_json::{Map, Value, json};
+use yardmaster_wire::json::comparison_json;
 
 /// A comparison: its record, and in what the two answers agree.
 pub(super) fn one(it: &Comparison) -> Value {

@@ -5,20 +5,20 @@ mod json;
 mod read;
 mod report;
 
-use crate::core::comparison::{Comparison, Measure, Tally};
-use crate::core::explain::explain_comparison;
-use crate::core::unit::Millis;
-use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::table::TableArgs;
-use crate::shell::cli::{Ended, Usage, progress};
-use crate::shell::ports::AnyLog;
-use crate::shell::when::moment_or_age;
+use crate::cli::log_args::LogArgs;
+use crate::cli::table::TableArgs;
+use crate::cli::{Ended, Usage, progress};
+use crate::ports::AnyLog;
+use crate::when::moment_or_age;
 use by::By;
 use clap::{Args, ValueEnum};
 pub(super) use read::{Asked, comparisons};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use yardmaster_core::comparison::{Comparison, Measure, Tally};
+use yardmaster_core::explain::explain_comparison;
+use yardmaster_core::unit::Millis;
 
 /// What `--help` has below the flags.
 const HELP: &str = "\

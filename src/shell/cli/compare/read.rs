@@ -1,18 +1,18 @@
 //! Comparisons in a log: of one domain, each once.
 
-use crate::core::comparison::Comparison;
-use crate::core::cut::{Lane, Topic};
-use crate::core::id::hash;
-use crate::core::unit::Millis;
-use crate::drive::port::{LaneSpan, Log};
-use crate::shell::cli::outputs::read_to_end;
-use crate::shell::ports::AnyLog;
-use crate::wire::avro::Codec;
+use crate::cli::outputs::read_to_end;
+use crate::ports::AnyLog;
 use std::collections::{BTreeMap, HashSet};
+use yardmaster_core::comparison::Comparison;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::id::hash;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::{LaneSpan, Log};
+use yardmaster_wire::avro::Codec;
 
 /// What was passed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::shell::cli) struct Passed {
+pub(in crate::cli) struct Passed {
     /// Records that cannot be read.
     pub unreadable: u64,
     /// Copies of records that were read.
@@ -37,7 +37,7 @@ impl Passed {
 
 /// When comparisons were asked: `None` is open.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::shell::cli) struct Asked {
+pub(in crate::cli) struct Asked {
     /// No earlier than this.
     pub from: Option<Millis>,
     /// Before this.
@@ -52,7 +52,7 @@ impl Asked {
 
 /// Hands over the comparisons of a domain that were asked within a time, as they stand in the log.
 /// A record that is there several times is handed over once.
-pub(in crate::shell::cli) fn comparisons(
+pub(in crate::cli) fn comparisons(
     log: &mut AnyLog,
     domain: &str,
     asked: Asked,

@@ -1,12 +1,12 @@
 //! Comparisons summed up, as tables.
 
-use crate::core::comparison::{
-    AnswerOutcome, ByReason, FiguresSeen, Group, Measure, Side, Tally, Times,
-};
-use crate::shell::cli::table::{Column, TableArgs, report_left_out, terminal_width};
-use crate::shell::cli::units::moment;
+use crate::cli::table::{Column, TableArgs, report_left_out, terminal_width};
+use crate::cli::units::moment;
 use std::cmp::Reverse;
 use std::io::{self, Write};
+use yardmaster_core::comparison::{
+    AnswerOutcome, ByReason, FiguresSeen, Group, Measure, Side, Tally, Times,
+};
 
 /// Rows of one table of the summary; --json has all.
 const ROWS_MAX: usize = 20;

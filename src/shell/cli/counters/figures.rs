@@ -1,8 +1,8 @@
 //! Figures of counters: in which column each is, and how it is shown.
 
 use super::by::By;
-use crate::core::event::Status;
-use crate::shell::cli::units;
+use crate::cli::units;
+use yardmaster_core::event::Status;
 
 /// What people look at first; where a terminal is narrow these columns stay longest.
 const FIRST: [&str; 16] = [

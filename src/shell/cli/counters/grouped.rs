@@ -2,8 +2,8 @@
 
 use super::by::By;
 use super::figures::{column_of, known_of, rank_of, text_of};
-use crate::shell::cli::Usage;
-use crate::shell::cli::table::{Column, TableArgs};
+use crate::cli::Usage;
+use crate::cli::table::{Column, TableArgs};
 use clap::ValueEnum;
 use serde_json::Value;
 use std::cmp::Reverse;

@@ -1,14 +1,14 @@
 //! What a `run` answers a grid on a Kafka: decisions, throttles and commands that count, each once,
 //! from where the log ended when the grid began.
 
-use crate::core::cut::{Cut, Topic};
-use crate::core::output::Output;
-use crate::drive::listing::Listing;
-use crate::drive::port::{Batch, Log, LogError};
-use crate::shell::cli::outputs::TAIL;
-use crate::shell::ports::AnyLog;
-use crate::wire::avro::Codec;
+use crate::cli::outputs::TAIL;
+use crate::ports::AnyLog;
 use std::time::Duration;
+use yardmaster_core::cut::{Cut, Topic};
+use yardmaster_core::output::Output;
+use yardmaster_drive::listing::Listing;
+use yardmaster_drive::port::{Batch, Log, LogError};
+use yardmaster_wire::avro::Codec;
 
 /// Topics of outputs.
 const OUTPUTS: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];

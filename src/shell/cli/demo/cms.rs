@@ -4,16 +4,16 @@ use super::commands::span;
 use super::played::Played;
 use super::totals::Totals;
 use super::{Demo, START};
-use crate::core::output::command::Command;
-use crate::core::output::decision::Decision;
-use crate::core::policy::{Flavour, PolicySpec, kind};
-use crate::core::unit::Millis;
-use crate::shell::cli::Usage;
-use crate::shell::cli::log_args::Read;
-use crate::sim::cms::{Chosen, Cms, Plan, Summary};
-use crate::sim::grid::Record;
+use crate::cli::Usage;
+use crate::cli::log_args::Read;
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::policy::{Flavour, PolicySpec, kind};
+use yardmaster_core::unit::Millis;
+use yardmaster_sim::cms::{Chosen, Cms, Plan, Summary};
+use yardmaster_sim::grid::Record;
 
 /// The policy of a topology that answers slot offers; `None` if it has none.
 pub(super) fn policy(read: &Read) -> Option<&str> {

@@ -1,12 +1,12 @@
 //! Commands in a demo: the mode of the rules, and what its summary shows.
 
-use crate::core::output::command::Command;
-use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
-use crate::shell::cli::Usage;
-use crate::shell::cli::log_args::Read;
-use crate::sim::grid::Summary;
-use crate::wire::topology::Topology;
+use crate::cli::Usage;
+use crate::cli::log_args::Read;
 use std::collections::BTreeMap;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
+use yardmaster_sim::grid::Summary;
+use yardmaster_wire::topology::Topology;
 
 /// What a demo counts of commands.
 #[derive(Default)]

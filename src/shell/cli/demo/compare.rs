@@ -8,18 +8,18 @@ use super::live::Live;
 use super::played::Atlas;
 use super::polled::{self, Polled};
 use super::{Demo, START, clear};
-use crate::core::math::student::point975;
-use crate::core::state::audit::audit;
-use crate::core::unit::{HOUR, MINUTE, Millis, SECOND};
-use crate::shell::cli::log_args::Read;
-use crate::shell::cli::progress::{self, Bar};
-use crate::shell::cli::{Ended, Usage};
-use crate::shell::serve::Show;
-use crate::sim::grid::{Facts, Grid, Plan, Summary};
+use crate::cli::log_args::Read;
+use crate::cli::progress::{self, Bar};
+use crate::cli::{Ended, Usage};
+use crate::serve::Show;
 use anyhow::ensure;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use yardmaster_core::math::student::point975;
+use yardmaster_core::state::audit::audit;
+use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
+use yardmaster_sim::grid::{Facts, Grid, Plan, Summary};
 
 /// The ways to decide: on events as the topology says; as `--polled`; and as `--polled`, but six
 /// times a minute and on the counts of the moment.

@@ -2,18 +2,18 @@
 //! would ever hear of again. They are ended.
 
 use super::publish::{DEMO, ours};
-use crate::core::cut::Topic;
-use crate::core::event::{Event, JobState, Status, Task, TaskPhase, Transfer, TransferStatus};
-use crate::core::unit::Millis;
-use crate::drive::port::LogError;
-use crate::shell::cli::log_args::LogArgs;
-use crate::shell::dirlog::envelope::Envelope;
-use crate::shell::registry::Ours;
-use crate::sim::grid::Record;
-use crate::wire::avro::{Arena, Codec};
-use crate::wire::record::{write_job_state, write_task, write_transfer};
-use crate::wire::topology::Topology;
+use crate::cli::log_args::LogArgs;
+use crate::dirlog::envelope::Envelope;
+use crate::registry::Ours;
 use std::collections::BTreeMap;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Event, JobState, Status, Task, TaskPhase, Transfer, TransferStatus};
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::LogError;
+use yardmaster_sim::grid::Record;
+use yardmaster_wire::avro::{Arena, Codec};
+use yardmaster_wire::record::{write_job_state, write_task, write_transfer};
+use yardmaster_wire::topology::Topology;
 
 /// Topics of what has an end.
 const TOPICS: [Topic; 3] = [Topic::JobState, Topic::Task, Topic::Transfer];

@@ -1,11 +1,11 @@
 //! The grid that a demo simulates: built in, or from files; what no file has is made up.
 
 use super::{Demo, START};
-use crate::core::event::Configuration;
-use crate::shell::cli::complaints;
-use crate::shell::cli::import::{Kind, load_file};
-use crate::sim::grid::Facts;
+use crate::cli::complaints;
+use crate::cli::import::{Kind, load_file};
 use std::path::{Path, PathBuf};
+use yardmaster_core::event::Configuration;
+use yardmaster_sim::grid::Facts;
 
 impl Demo {
     /// Reads the files that were given, and prints what was made up for want of others.

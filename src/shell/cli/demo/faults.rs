@@ -1,11 +1,11 @@
 //! A demo in which much goes wrong, and what staleness and governor save then.
 
 use super::commands::changed;
-use crate::core::unit::Millis;
-use crate::shell::cli::log_args::Read;
-use crate::sim::detour::{BLOCKED, Detour, week};
-use crate::sim::grid::{Facts, Grid, Record};
+use crate::cli::log_args::Read;
 use std::collections::BTreeMap;
+use yardmaster_core::unit::Millis;
+use yardmaster_sim::detour::{BLOCKED, Detour, week};
+use yardmaster_sim::grid::{Facts, Grid, Record};
 
 /// What goes wrong in a demo.
 pub(super) struct Faults {

@@ -1,6 +1,6 @@
 //! Limits that decisions state, as a demo counts them.
 
-use crate::core::output::decision::Decision;
+use yardmaster_core::output::decision::Decision;
 
 /// Most limits that do not hold and are shown.
 const SHOWN: usize = 10;

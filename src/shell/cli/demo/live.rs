@@ -4,25 +4,25 @@ use super::STEP;
 use super::played::Played;
 use super::polled::Polled;
 use super::totals::Totals;
-use crate::core::output::command::Command;
-use crate::core::output::decision::Decision;
-use crate::core::state::audit::audit;
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis};
-use crate::drive::{Config, Drive};
-use crate::shell::cli::Ended;
-use crate::shell::cli::import::lane;
-use crate::shell::cli::log_args::{Read, dir_topics, open_store};
-use crate::shell::clock;
-use crate::shell::dirlog::{DirLog, DirOptions, DirWriter, Mode};
-use crate::shell::ports::{AnyLog, AnyStore};
-use crate::shell::serve::Show;
-use crate::sim::grid::Record;
+use crate::cli::Ended;
+use crate::cli::import::lane;
+use crate::cli::log_args::{Read, dir_topics, open_store};
+use crate::clock;
+use crate::dirlog::{DirLog, DirOptions, DirWriter, Mode};
+use crate::ports::{AnyLog, AnyStore};
+use crate::serve::Show;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::state::audit::audit;
+use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis};
+use yardmaster_drive::{Config, Drive};
+use yardmaster_sim::grid::Record;
 
 /// A demo under way, of a simulated grid.
 pub(super) struct Live<G> {
@@ -32,7 +32,7 @@ pub(super) struct Live<G> {
     pub grid: G,
     pub show: Show,
     clock: Arc<AtomicI64>,
-    partitions: BTreeMap<crate::core::cut::Topic, u32>,
+    partitions: BTreeMap<yardmaster_core::cut::Topic, u32>,
     pub now: Millis,
     /// Decisions published and not yet obeyed.
     decisions: Vec<Decision>,
@@ -173,7 +173,7 @@ impl<G: Played> Live<G> {
         for drift in drifts.iter().take(10) {
             println!("  drift {}: kept {}, recount {}", drift.counter, drift.kept, drift.recount);
         }
-        let counters = crate::core::state::counters::counters(self.drive.state()).len();
+        let counters = yardmaster_core::state::counters::counters(self.drive.state()).len();
         match drifts.len() {
             0 => println!("audit: clean, {counters} counters recounted"),
             some => println!("audit: {some} of {counters} counters drifted"),

@@ -4,14 +4,14 @@ use super::commands::span;
 use super::played::Played;
 use super::totals::Totals;
 use super::{Demo, START};
-use crate::core::output::command::Command;
-use crate::core::output::decision::Decision;
-use crate::core::policy::{Flavour, PolicySpec, kind};
-use crate::core::unit::{Millis, SECOND};
-use crate::shell::cli::Usage;
-use crate::shell::cli::log_args::Read;
-use crate::sim::grid::Record;
-use crate::sim::nordugrid::{NorduGrid, Plan, Summary};
+use crate::cli::Usage;
+use crate::cli::log_args::Read;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::policy::{Flavour, PolicySpec, kind};
+use yardmaster_core::unit::{Millis, SECOND};
+use yardmaster_sim::grid::Record;
+use yardmaster_sim::nordugrid::{NorduGrid, Plan, Summary};
 
 /// The policy of a topology that places jobs at targets; `None` if it has none.
 pub(super) fn policy(read: &Read) -> Option<&str> {

@@ -2,10 +2,10 @@
 
 use super::faults::Faults;
 use super::totals::Totals;
-use crate::core::output::command::Command;
-use crate::core::output::decision::Decision;
-use crate::core::unit::Millis;
-use crate::sim::grid::{Grid, Record};
+use yardmaster_core::output::command::Command;
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::unit::Millis;
+use yardmaster_sim::grid::{Grid, Record};
 
 /// See the module.
 pub(super) trait Played {

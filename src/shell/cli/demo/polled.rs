@@ -4,11 +4,11 @@
 //! beside it: same seed, same grid, same tasks.
 
 use super::commands::changed;
-use crate::core::cut::Topic;
-use crate::core::unit::{MINUTE, Millis};
-use crate::shell::cli::log_args::Read;
-use crate::sim::grid::Record;
+use crate::cli::log_args::Read;
 use std::collections::VecDeque;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::unit::{MINUTE, Millis};
+use yardmaster_sim::grid::Record;
 
 /// Time between two decisions, and age of the counts they are made on.
 const PERIOD: Millis = MINUTE;
@@ -57,7 +57,7 @@ pub(super) fn by_timer(read: &Read) -> anyhow::Result<Read> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::policy::Wake;
+    use yardmaster_core::policy::Wake;
 
     fn record(topic: Topic, at: Millis) -> Record {
         Record { topic, key: Vec::new(), value: None, at }

@@ -1,13 +1,13 @@
 //! A grid's records on their way to a Kafka. Each carries a header that states which demo
 //! published it.
 
-use crate::core::cut::Topic;
-use crate::drive::port::LogError;
-use crate::shell::kafka::{KafkaConf, KafkaWriter};
-use crate::shell::registry::{Ours, RegistryError};
-use crate::sim::grid::Record;
-use crate::wire::topology::Topology;
+use crate::kafka::{KafkaConf, KafkaWriter};
+use crate::registry::{Ours, RegistryError};
 use std::collections::BTreeMap;
+use yardmaster_core::cut::Topic;
+use yardmaster_drive::port::LogError;
+use yardmaster_sim::grid::Record;
+use yardmaster_wire::topology::Topology;
 
 /// Header of all records of a demo, with the number of its series.
 pub(super) const DEMO: &str = "yardmaster-demo";

@@ -2,10 +2,10 @@
 
 use super::commands::{self, span};
 use super::limits::Limits;
-use crate::core::output::decision::Decision;
-use crate::core::output::throttle::Throttle;
-use crate::sim::grid::Summary;
 use std::collections::BTreeMap;
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::output::throttle::Throttle;
+use yardmaster_sim::grid::Summary;
 
 /// What the demo counts for its summary.
 #[derive(Default)]

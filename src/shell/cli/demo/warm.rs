@@ -2,13 +2,13 @@
 
 use super::live::Live;
 use super::played::Atlas;
-use crate::core::unit::{HOUR, MINUTE, Millis};
-use crate::shell::cli::Usage;
-use crate::shell::cli::log_args::Read;
-use crate::shell::clock;
-use crate::shell::serve::Show;
-use crate::sim::grid::{Grid, Plan};
+use crate::cli::Usage;
+use crate::cli::log_args::Read;
+use crate::clock;
+use crate::serve::Show;
 use std::path::{Path, PathBuf};
+use yardmaster_core::unit::{HOUR, MINUTE, Millis};
+use yardmaster_sim::grid::{Grid, Plan};
 
 /// How long a grid has run when it begins to publish.
 const WARM: Millis = HOUR;

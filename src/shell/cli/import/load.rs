@@ -1,14 +1,14 @@
 //! From other systems' JSON to rows that can be published.
 
-use crate::core::cut::Topic;
-use crate::core::event::Configuration;
-use crate::core::unit::Millis;
-use crate::shell::cli::Usage;
-use crate::shell::cli::progress::Bar;
-use crate::wire::import::{self, Imported, Sites};
-use crate::wire::record;
+use crate::cli::Usage;
+use crate::cli::progress::Bar;
 use sha2::{Digest, Sha256};
 use std::path::Path;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::Configuration;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::import::{self, Imported, Sites};
+use yardmaster_wire::record;
 
 /// What the JSON is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,15 +7,13 @@ mod target;
 pub use load::{Kind, encode, load_file};
 pub use target::{Entry, append, lane};
 
-use crate::core::cut::Topic;
-use crate::shell::cli::http_args::ServeArgs;
-use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::progress::Bar;
-use crate::shell::cli::{Ended, Usage, complaints, secret};
-use crate::shell::clock;
-use crate::shell::fetch::{Fetch, Source};
-use crate::shell::http::Door;
-use crate::wire::import;
+use crate::cli::http_args::ServeArgs;
+use crate::cli::log_args::LogArgs;
+use crate::cli::progress::Bar;
+use crate::cli::{Ended, Usage, complaints, secret};
+use crate::clock;
+use crate::fetch::{Fetch, Source};
+use crate::http::Door;
 use clap::{Args, Subcommand};
 use jiff::SignedDuration;
 use load::{Loaded, Text};
@@ -23,6 +21,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use target::{Changes, Target};
+use yardmaster_core::cut::Topic;
+use yardmaster_wire::import;
 
 /// Turns other systems' JSON into records on the config topics of a Kafka, or into a directory log.
 /// What is missing or wrong is named with its queue and field; it does not stop the rest.

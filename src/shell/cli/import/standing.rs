@@ -3,12 +3,11 @@
 use super::load::{Kind, Loaded};
 use super::target::{Changes, Target};
 use super::{Facts, complaints};
-use crate::core::unit::{Millis, SECOND};
-use crate::shell::cli::Ended;
-use crate::shell::clock;
-use crate::shell::fetch::Fetch;
-use crate::shell::http::Door;
-use crate::shell::serve::Show;
+use crate::cli::Ended;
+use crate::clock;
+use crate::fetch::Fetch;
+use crate::http::Door;
+use crate::serve::Show;
 use jiff::SignedDuration;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::net::SocketAddr;
@@ -16,6 +15,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use yardmaster_core::unit::{Millis, SECOND};
 
 /// After a failed import it is tried again after so long, doubled with each failure, at most after
 /// the span that was given.

@@ -1,20 +1,20 @@
 //! Where an import publishes: all of its rows, or only what changed since it was there last.
 
 use super::load::{Kind, Loaded, Row, encode};
-use crate::core::cut::{Lane, Topic};
-use crate::core::event::{Configuration, confirmed};
-use crate::core::unit::Millis;
-use crate::drive::port::LogError;
-use crate::shell::cli::log_args::{LogArgs, Read, dir_topics, may_hold_log};
-use crate::shell::cli::progress::Bar;
-use crate::shell::clock;
-use crate::shell::dirlog::envelope::Envelope;
-use crate::shell::dirlog::{DirLog, DirOptions, Mode};
-use crate::shell::kafka::KafkaWriter;
-use crate::shell::registry::Ours;
-use crate::shell::scan::Scan;
-use crate::wire::import::SlotRow;
+use crate::cli::log_args::{LogArgs, Read, dir_topics, may_hold_log};
+use crate::cli::progress::Bar;
+use crate::clock;
+use crate::dirlog::envelope::Envelope;
+use crate::dirlog::{DirLog, DirOptions, Mode};
+use crate::kafka::KafkaWriter;
+use crate::registry::Ours;
+use crate::scan::Scan;
 use std::collections::BTreeMap;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::event::{Configuration, confirmed};
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::LogError;
+use yardmaster_wire::import::SlotRow;
 
 /// Header of a record with the name of the import that published it.
 const IMPORT: &str = "yardmaster-import";
@@ -276,6 +276,6 @@ pub fn append(log_args: &LogArgs, read: &Read, entries: Vec<Entry>) -> anyhow::R
 
 /// The lane of a key in a directory log.
 pub fn lane(topic: Topic, key: &str, partitions: u32) -> Lane {
-    let hash = crate::core::id::hash(key.as_bytes());
+    let hash = yardmaster_core::id::hash(key.as_bytes());
     Lane::new(topic, (hash % u64::from(partitions.max(1))) as u32)
 }

@@ -1,13 +1,13 @@
 //! Requests as a person writes them: JSON with the fields of `schemas/task.avsc`.
 
-use crate::core::event::{Event, Task};
-use crate::core::topic::Topic;
-use crate::core::unit::Millis;
-use crate::shell::cli::Usage;
-use crate::wire::avro::{Arena, Codec, from_json};
+use crate::cli::Usage;
 use serde_json::{Deserializer, Map, Value};
 use std::io::Read;
 use std::path::Path;
+use yardmaster_core::event::{Event, Task};
+use yardmaster_core::topic::Topic;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::avro::{Arena, Codec, from_json};
 
 /// Largest file that is read; bytes.
 const FILE_MAX: u64 = 64 << 20;

@@ -2,16 +2,16 @@
 //! intake reads.
 
 use super::letter::Origin;
-use crate::core::cut::{Lane, Topic};
-use crate::core::event::{Event, longest_name};
-use crate::shell::cli::Usage;
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::kafka::{KafkaScan, TopicMap};
-use crate::shell::scan::Scan;
-use crate::wire::avro::{Arena, Codec};
-use crate::wire::dialect;
+use crate::cli::Usage;
+use crate::cli::log_args::{LogArgs, Read};
+use crate::kafka::{KafkaScan, TopicMap};
+use crate::scan::Scan;
 use std::collections::BTreeMap;
 use std::fmt;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::event::{Event, longest_name};
+use yardmaster_wire::avro::{Arena, Codec};
+use yardmaster_wire::dialect;
 
 /// A source is read as a log of one topic; this is what that topic is called there.
 const ONLY: Topic = Topic::DeadLetter;

@@ -1,9 +1,9 @@
 //! One dead letter: its headers and the bytes it carries.
 
-use crate::core::cut::Lane;
-use crate::core::unit::Millis;
-use crate::shell::dirlog::envelope::Envelope;
+use crate::dirlog::envelope::Envelope;
 use std::fmt;
+use yardmaster_core::cut::Lane;
+use yardmaster_core::unit::Millis;
 
 /// Where a record stood before it became a letter.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

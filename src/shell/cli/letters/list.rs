@@ -2,20 +2,20 @@
 
 use super::letter::Letter;
 use super::{Filter, each_letter, open};
-use crate::core::cut::Lane;
-use crate::core::explain::iso;
-use crate::core::unit::Millis;
-use crate::drive::port::LogError;
-use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::table::{Column, Printer, TableArgs, report_left_out, terminal_width};
-use crate::shell::cli::{Ended, units};
-use crate::shell::clock;
-use crate::shell::dirlog::Mode;
+use crate::cli::log_args::LogArgs;
+use crate::cli::table::{Column, Printer, TableArgs, report_left_out, terminal_width};
+use crate::cli::{Ended, units};
+use crate::clock;
+use crate::dirlog::Mode;
 use clap::Args;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use yardmaster_core::cut::Lane;
+use yardmaster_core::explain::iso;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::LogError;
 
 /// What is listed, and how.
 #[derive(Args)]

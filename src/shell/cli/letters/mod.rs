@@ -6,18 +6,18 @@ mod list;
 mod redrive;
 mod show;
 
-use crate::core::cut::Topic;
-use crate::core::event::Garbled;
-use crate::core::unit::Millis;
-use crate::drive::port::LogError;
-use crate::shell::cli::Ended;
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::progress::Bar;
-use crate::shell::dirlog::Mode;
-use crate::shell::scan::Scan;
-use crate::shell::when::moment_or_age;
+use crate::cli::Ended;
+use crate::cli::log_args::{LogArgs, Read};
+use crate::cli::progress::Bar;
+use crate::dirlog::Mode;
+use crate::scan::Scan;
+use crate::when::moment_or_age;
 use clap::{Args, Subcommand};
 use letter::{Letter, Origin};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::Garbled;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::port::LogError;
 
 /// Lists records that could not be read, from the `dead-letter` topic: when, where they stood, why,
 /// how many bytes, under which key.

@@ -8,20 +8,20 @@
 use super::home::{Home, Homes};
 use super::letter::{Letter, Origin};
 use super::{Filter, each_letter, open, origin};
-use crate::core::cut::Lane;
-use crate::core::event::Garbled;
-use crate::core::id::hash;
-use crate::drive::port::{LaneSpan, LogError};
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::{Ended, Usage};
-use crate::shell::clock;
-use crate::shell::dirlog::envelope::Envelope;
-use crate::shell::dirlog::{DirWriter, Mode};
-use crate::shell::kafka::KafkaWriter;
-use crate::shell::scan::Scan;
+use crate::cli::log_args::{LogArgs, Read};
+use crate::cli::{Ended, Usage};
+use crate::clock;
+use crate::dirlog::envelope::Envelope;
+use crate::dirlog::{DirWriter, Mode};
+use crate::kafka::KafkaWriter;
+use crate::scan::Scan;
 use clap::Args;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
+use yardmaster_core::cut::Lane;
+use yardmaster_core::event::Garbled;
+use yardmaster_core::id::hash;
+use yardmaster_drive::port::{LaneSpan, LogError};
 
 /// Header of a record that was published again: where it was, as TOPIC/PARTITION/OFFSET.
 const REDRIVEN_FROM: &str = "yardmaster-redriven-from";

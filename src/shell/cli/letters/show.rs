@@ -4,15 +4,15 @@ use super::home::Home;
 use super::letter::{Letter, Origin, shown};
 use super::list::json_of;
 use super::{Filter, each_letter, open, origin};
-use crate::core::explain::iso;
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::{Ended, Usage};
-use crate::shell::dirlog::Mode;
-use crate::wire::avro::{Peek, peek};
+use crate::cli::log_args::{LogArgs, Read};
+use crate::cli::{Ended, Usage};
+use crate::dirlog::Mode;
 use clap::Args;
 use serde_json::json;
 use std::fmt::Write;
 use std::process::ExitCode;
+use yardmaster_core::explain::iso;
+use yardmaster_wire::avro::{Peek, peek};
 
 /// Bytes a line of the dump.
 const ROW: usize = 16;

@@ -1,7 +1,7 @@
 //! What PostgreSQL's catalogs have of the publication, its tables, the slot and the role. Rows are
 //! read as JSON objects, whose columns may differ between versions.
 
-use crate::shell::cli::panda::wanted::WANTED;
+use crate::cli::panda::wanted::WANTED;
 use anyhow::Context;
 use postgres::{Client, Transaction};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! A connection to PanDA's PostgreSQL. No message shows a password.
 
-use crate::shell::cli::Usage;
-use crate::shell::cli::panda::passfile::{self, For};
+use crate::cli::Usage;
+use crate::cli::panda::passfile::{self, For};
 use anyhow::Context;
 use postgres::config::Host;
 use postgres::{Client, Config};

@@ -117,7 +117,7 @@ fn read(url: String, ca: Option<PathBuf>, asked: &Arc<Asked>) -> anyhow::Result<
     let server = connection::server(&url);
     let (done, answer) = mpsc::channel();
     let asked = Arc::clone(asked);
-    crate::shell::thread::spawn("postgres", move || {
+    crate::thread::spawn("postgres", move || {
         let read = || catalog::read(&mut connection::connect(&url, ca.as_deref())?, &asked);
         // Nobody waits for it any more after the time-out.
         let _ = done.send(read());

@@ -1,8 +1,8 @@
 //! Points about the publication: which tables and columns it has, and that PanDA's own writes work.
 
-use crate::shell::cli::panda::catalog::{Asked, Database, Table};
-use crate::shell::cli::panda::point::Point;
-use crate::shell::cli::panda::wanted::{self, WANTED};
+use crate::cli::panda::catalog::{Asked, Database, Table};
+use crate::cli::panda::point::Point;
+use crate::cli::panda::wanted::{self, WANTED};
 use serde_json::Value;
 
 /// All of them.

@@ -1,9 +1,9 @@
 //! Points about the connector's role: what it needs, and nothing beyond.
 
-use crate::shell::cli::panda::catalog::{Asked, Database, Role};
-use crate::shell::cli::panda::point::Point;
-use crate::shell::cli::panda::publication::few;
-use crate::shell::cli::panda::wanted;
+use crate::cli::panda::catalog::{Asked, Database, Role};
+use crate::cli::panda::point::Point;
+use crate::cli::panda::publication::few;
+use crate::cli::panda::wanted;
 
 /// All of them.
 pub fn points(database: &Database, asked: &Asked) -> Vec<Point> {

@@ -1,9 +1,9 @@
 //! Points about the server: its version, and the settings that logical replication needs.
 
-use crate::core::unit::MINUTE;
-use crate::shell::cli::panda::catalog::{Asked, Database};
-use crate::shell::cli::panda::point::Point;
-use crate::shell::cli::units;
+use crate::cli::panda::catalog::{Asked, Database};
+use crate::cli::panda::point::Point;
+use crate::cli::units;
+use yardmaster_core::unit::MINUTE;
 
 /// The first and the last version that was tried or read about.
 const VERSIONS: (i64, i64) = (14, 17);

@@ -1,8 +1,8 @@
 //! Points about the replication slot.
 
-use crate::shell::cli::panda::catalog::{Asked, Database, Slot};
-use crate::shell::cli::panda::point::Point;
-use crate::shell::cli::units;
+use crate::cli::panda::catalog::{Asked, Database, Slot};
+use crate::cli::panda::point::Point;
+use crate::cli::units;
 
 const NAME: &str = "slot";
 

@@ -205,7 +205,7 @@ fn a_point_is_a_line_and_what_to_do() {
 /// What the operator's file publishes and grants is what is read: one list, compared.
 #[test]
 fn publication_sql_has_the_tables_and_columns_that_are_read() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/panda-cdc/publication.sql");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/panda-cdc/publication.sql");
     let sql = std::fs::read_to_string(path).unwrap();
     let (publication, grants) = sql.split_once("GRANT USAGE").unwrap();
     for wanted in WANTED {

@@ -1,21 +1,21 @@
 //! `replay --with-topology`: what other policies would have answered over a recorded log.
 
 use super::report::{Report, json, text};
-use crate::core::policy::{PolicySpec, kind};
-use crate::core::unit::Millis;
-use crate::drive::alternative::Alternative;
-use crate::drive::epoch_config::EpochConfig;
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::moment::ends;
-use crate::shell::cli::rebuild::{Until, start};
-use crate::shell::cli::units::moment as shown;
-use crate::shell::cli::{Ended, Usage};
-use crate::shell::ports::AnyStore;
-use crate::shell::when::moment;
-use crate::wire::topology::{Severity, Topology, findings};
+use crate::cli::log_args::{LogArgs, Read};
+use crate::cli::moment::ends;
+use crate::cli::rebuild::{Until, start};
+use crate::cli::units::moment as shown;
+use crate::cli::{Ended, Usage};
+use crate::ports::AnyStore;
+use crate::when::moment;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use yardmaster_core::policy::{PolicySpec, kind};
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::alternative::Alternative;
+use yardmaster_drive::epoch_config::EpochConfig;
+use yardmaster_wire::topology::{Severity, Topology, findings};
 
 /// Flags of `replay` with other rules.
 #[derive(Args)]
@@ -241,7 +241,7 @@ fn check_range(log_args: &LogArgs, read: &Read, from: Millis, to: Millis) -> any
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::topology::ATLAS;
+    use yardmaster_wire::topology::ATLAS;
 
     fn read(text: &str) -> Read {
         let topology = Topology::parse("new.toml", text).unwrap();

@@ -1,14 +1,14 @@
 //! What `replay --with-topology` found, as text and as JSON.
 
-use crate::core::difference::{Both, Change, Changed, Differences};
-use crate::core::output::Output;
-use crate::core::output::decision::{Decision, Outcome, Ranked, request_name};
-use crate::drive::alternative::Alternative;
-use crate::shell::cli::table::{Column, TableArgs, terminal_width};
-use crate::shell::cli::units::moment;
-use crate::wire::json::output_json;
+use crate::cli::table::{Column, TableArgs, terminal_width};
+use crate::cli::units::moment;
 use serde_json::{Value, json};
 use std::fmt::Write;
+use yardmaster_core::difference::{Both, Change, Changed, Differences};
+use yardmaster_core::output::Output;
+use yardmaster_core::output::decision::{Decision, Outcome, Ranked, request_name};
+use yardmaster_drive::alternative::Alternative;
+use yardmaster_wire::json::output_json;
 
 /// Queues, and filters, that a line about one answer names.
 const NAMED: usize = 5;
@@ -218,7 +218,7 @@ fn queues(text: &mut String, found: &Differences) {
     ];
     // Tasks that get a nucleus have no jobs yet: of them requests have shares.
     let has_jobs = found.queues.values().any(|it| it.jobs.recorded + it.jobs.other > 0);
-    let of = |it: &crate::core::difference::Share| if has_jobs { it.jobs } else { it.requests };
+    let of = |it: &yardmaster_core::difference::Share| if has_jobs { it.jobs } else { it.requests };
     let mut all = Both::default();
     for share in found.queues.values() {
         all.recorded += of(share).recorded;

@@ -1,18 +1,18 @@
 //! Comparisons with another broker, read beside the loop of a domain and counted.
 
-use crate::core::comparison::Counted;
-use crate::core::cut::{Cut, Topic};
-use crate::drive::port::{Batch, Log};
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::ports::AnyLog;
-use crate::shell::serve::Show;
-use crate::shell::thread;
-use crate::wire::avro::Codec;
-use crate::wire::topology::Topology;
+use crate::cli::log_args::{LogArgs, Read};
+use crate::ports::AnyLog;
+use crate::serve::Show;
+use crate::thread;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use yardmaster_core::comparison::Counted;
+use yardmaster_core::cut::{Cut, Topic};
+use yardmaster_drive::port::{Batch, Log};
+use yardmaster_wire::avro::Codec;
+use yardmaster_wire::topology::Topology;
 
 /// How long one look at the log may wait.
 const LOOK: Duration = Duration::from_millis(200);
@@ -170,8 +170,8 @@ impl Reader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::comparison::{Agreement, AnswerOutcome, Side};
     use std::collections::BTreeSet;
+    use yardmaster_core::comparison::{Agreement, AnswerOutcome, Side};
 
     #[test]
     fn only_a_process_that_leads_counts_and_what_came_before_is_forgotten() {

@@ -2,24 +2,24 @@
 //! again until it is to stop or a person has to mend something.
 
 use super::compared::Compared;
-use crate::core::cut::Topic;
-use crate::core::unit::Millis;
-use crate::drive::counters::{CounterPublishing, WriteCounter};
-use crate::drive::port::{Log, LogError, StoreError};
-use crate::drive::{Config, Drive, Halt};
-use crate::shell::cli::intake::Beside;
-use crate::shell::cli::log_args::{LogArgs, Read, open_store};
-use crate::shell::clock;
-use crate::shell::dirlog::Mode;
-use crate::shell::kafka::{KafkaAdmin, KafkaLog, TopicMap};
-use crate::shell::ports::{AnyLog, AnyStore};
-use crate::shell::rivals::Rivals;
-use crate::shell::serve::Show;
-use crate::shell::stuck::Stuck;
-use crate::wire::record::write_counter;
+use crate::cli::intake::Beside;
+use crate::cli::log_args::{LogArgs, Read, open_store};
+use crate::clock;
+use crate::dirlog::Mode;
+use crate::kafka::{KafkaAdmin, KafkaLog, TopicMap};
+use crate::ports::{AnyLog, AnyStore};
+use crate::rivals::Rivals;
+use crate::serve::Show;
+use crate::stuck::Stuck;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::counters::{CounterPublishing, WriteCounter};
+use yardmaster_drive::port::{Log, LogError, StoreError};
+use yardmaster_drive::{Config, Drive, Halt};
+use yardmaster_wire::record::write_counter;
 
 /// See the module.
 pub(super) struct Domain {
@@ -256,7 +256,8 @@ fn serve(
     rivals: &mut Rivals,
 ) -> Result<(), Halt> {
     let jitter = drive.state().setting.limits.takeover_jitter_ms;
-    let jitter = (crate::core::id::hash(instance().as_bytes()) % (jitter.max(0) as u64 + 1)) as i64;
+    let jitter =
+        (yardmaster_core::id::hash(instance().as_bytes()) % (jitter.max(0) as u64 + 1)) as i64;
     rivals.decides_by(drive.topology_hash());
     // By uptime: a step of the clock is no silence of the leader.
     let (mut newest, mut heard_at) = (drive.newest(), clock::uptime());
@@ -319,7 +320,7 @@ fn nap(span: Duration, stop: &AtomicBool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cut::{Lane, Topic};
+    use yardmaster_core::cut::{Lane, Topic};
 
     #[test]
     fn only_what_can_mend_itself_is_tried_again() {

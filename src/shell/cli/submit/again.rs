@@ -1,12 +1,12 @@
 //! Jobs that are submitted again, from the records of their last submission.
 
-use crate::core::cut::Topic;
-use crate::core::event::{Event, Task};
-use crate::core::output::Output;
-use crate::core::output::decision::ATTEMPT_MAX;
-use crate::drive::port::Log;
-use crate::shell::cli::outputs::outputs;
+use crate::cli::outputs::outputs;
 use std::collections::BTreeMap;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Event, Task};
+use yardmaster_core::output::Output;
+use yardmaster_core::output::decision::ATTEMPT_MAX;
+use yardmaster_drive::port::Log;
 
 /// Whether the log has a job of an id, or the answer to one: of the job itself, or of all that were
 /// described in one file.

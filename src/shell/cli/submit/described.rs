@@ -1,11 +1,11 @@
 //! The file with a job description, and the input files beside it.
 
 use super::text::{Unread, text};
-use crate::core::event::Upload;
-use crate::core::xrsl::{Alternative, Description, Dialect, ErrorCode, read};
-use crate::shell::cli::Usage;
+use crate::cli::Usage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use yardmaster_core::event::Upload;
+use yardmaster_core::xrsl::{Alternative, Description, Dialect, ErrorCode, read};
 
 /// A description that was read.
 pub struct Described {

@@ -1,7 +1,7 @@
 //! Which clusters, and which index servers, a submission names (spec cms-nordugrid N-01 to N-05).
 
 use super::text::{Unread, text};
-use crate::shell::cli::Usage;
+use crate::cli::Usage;
 use clap::Args;
 use std::path::{Path, PathBuf};
 

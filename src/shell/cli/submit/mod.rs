@@ -5,19 +5,13 @@ mod described;
 mod lists;
 mod text;
 
-use crate::core::event::{JobDescription, Task, TaskPhase};
-use crate::core::explain::{Context, explain, iso};
-use crate::core::policy::kind;
-use crate::core::topic::Topic;
-use crate::core::unit::Millis;
-use crate::shell::cli::import::{Entry, append};
-use crate::shell::cli::log_args::{LogArgs, Read};
-use crate::shell::cli::rebuild::{Until, rebuild};
-use crate::shell::cli::{Ended, Usage};
-use crate::shell::clock;
-use crate::shell::dirlog::Mode;
-use crate::shell::ports::AnyStore;
-use crate::wire::record;
+use crate::cli::import::{Entry, append};
+use crate::cli::log_args::{LogArgs, Read};
+use crate::cli::rebuild::{Until, rebuild};
+use crate::cli::{Ended, Usage};
+use crate::clock;
+use crate::dirlog::Mode;
+use crate::ports::AnyStore;
 use clap::Args;
 use described::Described;
 use lists::Lists;
@@ -25,6 +19,12 @@ use sha2::{Digest, Sha256};
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use yardmaster_core::event::{JobDescription, Task, TaskPhase};
+use yardmaster_core::explain::{Context, explain, iso};
+use yardmaster_core::policy::kind;
+use yardmaster_core::topic::Topic;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::record;
 
 /// Asks for a queue of a cluster for each job of a description in xRSL (spec cms-nordugrid B): puts
 /// a record for each on the topic task, and prints the job ids, by which `explain` and `tail` show
@@ -215,7 +215,7 @@ fn check_names(read: &Read, user: &str, id: &str) -> Result<(), Usage> {
 
 /// The policy of a topology that chooses targets for jobs.
 fn policy(read: &Read) -> Result<String, Usage> {
-    let judges = |spec: &&crate::core::policy::PolicySpec| {
+    let judges = |spec: &&yardmaster_core::policy::PolicySpec| {
         kind(&spec.kind).is_some_and(|kind| kind.judges_targets())
     };
     let found = read.topology.policies.iter().find(judges);

@@ -1,10 +1,10 @@
 //! Text files that a user names.
 
-use crate::core::xrsl::TEXT_BYTES_MAX;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+use yardmaster_core::xrsl::TEXT_BYTES_MAX;
 
 /// What some editors put before a text in UTF-8.
 const BYTE_ORDER_MARK: &str = "\u{feff}";

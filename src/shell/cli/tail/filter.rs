@@ -1,11 +1,11 @@
 //! Which outputs are shown.
 
-use crate::core::cut::Topic;
-use crate::core::output::Output;
-use crate::core::output::command::CommandKind;
-use crate::core::output::throttle::{SubjectKind, Throttle};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::output::Output;
+use yardmaster_core::output::command::CommandKind;
+use yardmaster_core::output::throttle::{SubjectKind, Throttle};
 
 /// What each output has to be to be shown; of several flags all must hold.
 #[derive(Args, Clone, Debug, Default)]
@@ -165,7 +165,7 @@ fn is_of(throttle: &Throttle, kind: SubjectKind, name: &str) -> bool {
 }
 
 fn queue(output: &Output, name: &str) -> bool {
-    use crate::core::output::decision::Outcome;
+    use yardmaster_core::output::decision::Outcome;
     match output {
         Output::Decision(it) => match &it.outcome {
             Outcome::Assign(ranked) => {
@@ -181,10 +181,10 @@ fn queue(output: &Output, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::output::command::Command;
-    use crate::core::output::decision::{Decision, Outcome};
-    use crate::core::output::throttle::Action;
     use clap::Parser;
+    use yardmaster_core::output::command::Command;
+    use yardmaster_core::output::decision::{Decision, Outcome};
+    use yardmaster_core::output::throttle::Action;
 
     #[derive(Parser)]
     struct Line {

@@ -1,16 +1,16 @@
 //! An output as one line: a JSON object, or text in columns.
 
-use crate::core::explain::{answers_offer, asked_of_pool, iso, match_sentence, nothing_fits};
-use crate::core::output::Output;
-use crate::core::output::command::Command;
-use crate::core::output::decision::{Decision, Outcome, Ranked};
-use crate::core::output::throttle::{Action, Throttle};
-use crate::core::policy::note::Note;
-use crate::core::unit::Millis;
-use crate::drive::listing::Listed;
-use crate::wire::json::output_json;
-use crate::wire::topology::Topology;
 use std::fmt::Write;
+use yardmaster_core::explain::{answers_offer, asked_of_pool, iso, match_sentence, nothing_fits};
+use yardmaster_core::output::Output;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
+use yardmaster_core::output::throttle::{Action, Throttle};
+use yardmaster_core::policy::note::Note;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::listing::Listed;
+use yardmaster_wire::json::output_json;
+use yardmaster_wire::topology::Topology;
 
 /// Queues that are named of an assignment.
 const QUEUES_SHOWN: usize = 3;
@@ -176,13 +176,13 @@ fn command(it: &Command) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cut::{Lane, Topic};
-    use crate::core::output::command::CommandKind;
-    use crate::core::output::decision::FilterCount;
-    use crate::core::output::matched::Matched;
-    use crate::core::output::throttle::SubjectKind;
-    use crate::wire::topology::ATLAS;
     use serde_json::Value;
+    use yardmaster_core::cut::{Lane, Topic};
+    use yardmaster_core::output::command::CommandKind;
+    use yardmaster_core::output::decision::FilterCount;
+    use yardmaster_core::output::matched::Matched;
+    use yardmaster_core::output::throttle::SubjectKind;
+    use yardmaster_wire::topology::ATLAS;
 
     fn decided(outcome: Outcome) -> Decision {
         Decision {

@@ -5,14 +5,10 @@ mod line;
 mod output_log;
 mod sorter;
 
-use crate::core::cut::Topic;
-use crate::core::output::Output;
-use crate::core::unit::Millis;
-use crate::drive::listing::Listed;
-use crate::shell::cli::log_args::LogArgs;
-use crate::shell::cli::stop::Stop;
-use crate::shell::cli::{Ended, Usage};
-use crate::shell::when::moment_or_age;
+use crate::cli::log_args::LogArgs;
+use crate::cli::stop::Stop;
+use crate::cli::{Ended, Usage};
+use crate::when::moment_or_age;
 use clap::Args;
 use filter::Filter;
 use output_log::{OutputLog, Show};
@@ -20,6 +16,10 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::output::Output;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::listing::Listed;
 
 /// How long one look at the log may wait, and so a signal.
 const LOOK: Duration = Duration::from_millis(100);

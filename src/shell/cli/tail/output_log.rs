@@ -1,16 +1,16 @@
 //! The log as a follower of outputs reads it: those that count, as lines, in order.
 
 use super::sorter::Sorter;
-use crate::core::cut::{Cut, Lane, Topic};
-use crate::core::output::Output;
-use crate::core::unit::Millis;
-use crate::drive::listing::{LISTED_MAX, Listed, Listing};
-use crate::drive::port::{Batch, LaneSpan, Log, LogError, Raw};
-use crate::shell::cli::outputs::{SILENCE_MAX, TAIL, cycles_from, read_to_end, silent};
-use crate::shell::ports::AnyLog;
-use crate::wire::avro::Codec;
+use crate::cli::outputs::{SILENCE_MAX, TAIL, cycles_from, read_to_end, silent};
+use crate::ports::AnyLog;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::{Cut, Lane, Topic};
+use yardmaster_core::output::Output;
+use yardmaster_core::unit::Millis;
+use yardmaster_drive::listing::{LISTED_MAX, Listed, Listing};
+use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, Raw};
+use yardmaster_wire::avro::Codec;
 
 /// Most records of one look.
 const LOOK_RECORDS: usize = 1_000;

@@ -1,10 +1,10 @@
 //! Lines in the order in which their outputs were made, though the lanes of a log are read one
 //! further than the other.
 
-use crate::core::cut::Topic;
-use crate::drive::listing::Listed;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::Topic;
+use yardmaster_drive::listing::Listed;
 
 /// Most bytes of lines that are held back.
 const BYTES_MAX: usize = 4 << 20;
@@ -58,8 +58,8 @@ impl Sorter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::cut::Lane;
-    use crate::core::output::command::Command;
+    use yardmaster_core::cut::Lane;
+    use yardmaster_core::output::command::Command;
 
     fn of(cycle: u64, partition: u32, offset: u64) -> Listed {
         let command = Command { cycle, ..Command::new("atlas", "T1", "7", 0, None) };

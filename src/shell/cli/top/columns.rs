@@ -1,8 +1,8 @@
 //! The columns of the table of queues, and those of outputs.
 
 use super::data::{Event, Queue};
-use crate::core::explain::iso;
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use yardmaster_core::explain::iso;
+use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 
 /// A column of the table of queues. Where there is no room for all, the last ones go first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

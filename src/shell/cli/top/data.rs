@@ -1,8 +1,8 @@
 //! What a process answers, as far as it is shown; see the description of the HTTP API. What an
 //! older or newer process does not state is blank.
 
-use crate::core::unit::Millis;
 use serde::Deserialize;
+use yardmaster_core::unit::Millis;
 
 /// `/api/v1/status`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -36,7 +36,7 @@ pub(super) struct State {
 }
 
 /// An element of `/api/v1/queues`.
-pub(super) use crate::shell::view::QueueView as Queue;
+pub(super) use crate::view::QueueView as Queue;
 
 /// `/api/v1/queues`.
 #[derive(Clone, Debug, Default, Deserialize)]

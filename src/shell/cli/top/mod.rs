@@ -6,11 +6,11 @@ mod model;
 mod process;
 mod view;
 
-use crate::shell::cli::Ended;
-use crate::shell::cli::http_args::AskArgs;
-use crate::shell::cli::stop::Stop;
-use crate::shell::clock;
-use crate::shell::store::SledStore;
+use crate::cli::Ended;
+use crate::cli::http_args::AskArgs;
+use crate::cli::stop::Stop;
+use crate::clock;
+use crate::store::SledStore;
 use anyhow::Context;
 use clap::Args;
 use model::{Effect, Model, News, Subject};

@@ -2,10 +2,10 @@
 
 use super::columns::{Column, cells_of};
 use super::data::{Event, Explained, Queue, Share, Status};
-use crate::core::unit::Millis;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+use yardmaster_core::unit::Millis;
 
 /// Outputs that are remembered; the oldest go first.
 const EVENTS_MAX: usize = 2_000;

@@ -3,7 +3,7 @@
 
 use super::data::{Events, Explained, Queues, Shares, Status};
 use super::model::{Answered, News, Subject};
-use crate::shell::ask::{Ask, Proof, Reply, in_query};
+use crate::ask::{Ask, Proof, Reply, in_query};
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};

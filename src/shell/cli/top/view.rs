@@ -6,14 +6,14 @@ pub(super) use plan::Plan;
 
 use super::columns::{Column, cells_of, span};
 use super::model::{Model, Pane};
-use crate::core::explain::iso;
-use crate::core::unit::{DAY, Millis};
 use plan::WIDE;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
+use yardmaster_core::explain::iso;
+use yardmaster_core::unit::{DAY, Millis};
 
 /// The styles of a terminal.
 #[derive(Clone, Copy)]

@@ -1,10 +1,10 @@
 //! Requests that another broker answered as well.
 
 use super::samples::Shown;
-use crate::core::comparison::{Agreement, AnswerOutcome, Counted, FiguresSeen, Side};
-use crate::shell::metrics::Metrics;
-use crate::shell::metrics::comparisons::NAMES_MAX;
+use crate::metrics::Metrics;
+use crate::metrics::comparisons::NAMES_MAX;
 use std::collections::BTreeSet;
+use yardmaster_core::comparison::{Agreement, AnswerOutcome, Counted, FiguresSeen, Side};
 
 pub(super) fn counted() -> Counted {
     Counted {

@@ -2,12 +2,12 @@
 
 use super::samples::Shown;
 use super::world::{NOW, World};
-use crate::core::command::{CommandRule, Mode, RuleSetting};
-use crate::core::event::{Share, Status};
-use crate::core::output::command::Command;
-use crate::core::unit::{Millis, SECOND};
-use crate::shell::metrics::figures::{SHARES_MAX, USERS_MAX};
-use crate::shell::metrics::{Metrics, QUEUES_MAX, QueueLoad};
+use crate::metrics::figures::{SHARES_MAX, USERS_MAX};
+use crate::metrics::{Metrics, QUEUES_MAX, QueueLoad};
+use yardmaster_core::command::{CommandRule, Mode, RuleSetting};
+use yardmaster_core::event::{Share, Status};
+use yardmaster_core::output::command::Command;
+use yardmaster_core::unit::{Millis, SECOND};
 
 fn shown(world: &World) -> Shown {
     let mut metrics = Metrics::new("atlas", QUEUES_MAX);

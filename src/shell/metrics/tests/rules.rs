@@ -2,13 +2,13 @@
 
 use super::samples::Shown;
 use super::world::{NOW, World};
-use crate::core::cut::Topic;
-use crate::core::event::{
+use crate::metrics::rules::COMPONENTS_MAX;
+use crate::metrics::{Metrics, QUEUES_MAX};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{
     Event, Parameter, Share, Status, User, UserKind, confirmed, history_since,
 };
-use crate::core::unit::{Millis, SECOND};
-use crate::shell::metrics::rules::COMPONENTS_MAX;
-use crate::shell::metrics::{Metrics, QUEUES_MAX};
+use yardmaster_core::unit::{Millis, SECOND};
 
 fn parameter(component: &str, key: &str, value: &str, changed_at: Millis) -> Parameter {
     let [component, key, value] = [component, key, value].map(str::to_owned);

@@ -1,12 +1,12 @@
 //! Records to be counted, and the text that comes of it.
 
-use crate::core::command::{CommandRule, CommandSetting, Mode, RuleSetting};
-use crate::core::output::command::{Command, CommandKind};
-use crate::core::output::decision::{Decision, FilterCount, Outcome, Ranked};
-use crate::core::output::throttle::{Action, SubjectKind, Throttle};
-use crate::shell::metrics::Metrics;
+use crate::metrics::Metrics;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use yardmaster_core::command::{CommandRule, CommandSetting, Mode, RuleSetting};
+use yardmaster_core::output::command::{Command, CommandKind};
+use yardmaster_core::output::decision::{Decision, FilterCount, Outcome, Ranked};
+use yardmaster_core::output::throttle::{Action, SubjectKind, Throttle};
 
 /// The samples of a text, their domain left away.
 pub(super) struct Shown(BTreeMap<String, f64>);

@@ -2,10 +2,10 @@
 
 use super::samples::{Shown, text_of};
 use super::world::World;
-use crate::core::cut::Topic;
-use crate::core::event::{Event, Task};
-use crate::core::output::throttle::{Action, SubjectKind, Throttle};
-use crate::shell::metrics::{Metrics, QUEUES_MAX, waiting as counted};
+use crate::metrics::{Metrics, QUEUES_MAX, waiting as counted};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::event::{Event, Task};
+use yardmaster_core::output::throttle::{Action, SubjectKind, Throttle};
 
 fn shown(world: &World) -> Shown {
     let mut metrics = Metrics::new("atlas", QUEUES_MAX);

@@ -1,9 +1,9 @@
 //! Weights of what was chosen, and their factors.
 
 use super::samples::{Shown, assignment};
-use crate::core::output::decision::{Decision, Outcome};
-use crate::shell::metrics::weights::POLICIES_MAX;
-use crate::shell::metrics::{Metrics, QUEUES_MAX};
+use crate::metrics::weights::POLICIES_MAX;
+use crate::metrics::{Metrics, QUEUES_MAX};
+use yardmaster_core::output::decision::{Decision, Outcome};
 
 /// An assignment of a policy to queues: the jobs of each, and its factors `data`, `basic` and the
 /// figure `queued`.

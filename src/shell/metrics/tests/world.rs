@@ -1,12 +1,12 @@
 //! A small grid for the tests of figures of the state.
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::engine::Engine;
-use crate::core::event::{Configuration, Event, JobState, Link, Pilot, Share, Status, Task};
-use crate::core::output::decision::{Decision, Fate, Outcome};
-use crate::core::unit::{Millis, SECOND};
-use crate::sim::scenario::{feed, records};
-use crate::wire::topology::{ATLAS, Topology};
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::engine::Engine;
+use yardmaster_core::event::{Configuration, Event, JobState, Link, Pilot, Share, Status, Task};
+use yardmaster_core::output::decision::{Decision, Fate, Outcome};
+use yardmaster_core::unit::{Millis, SECOND};
+use yardmaster_sim::scenario::{feed, records};
+use yardmaster_wire::topology::{ATLAS, Topology};
 
 /// The present moment.
 pub(super) const NOW: Millis = 1_760_000_000_000;

@@ -5,7 +5,7 @@
 //! numbers come as base64 alone; their scale is in the schema only, so they cannot be read. No
 //! such text is taken for a number by mistake: that of a number from 0 begins with a letter.
 
-use crate::wire::dialect::scalar::{Any, Scalar};
+use crate::dialect::scalar::{Any, Scalar};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 

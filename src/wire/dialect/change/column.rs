@@ -1,11 +1,11 @@
 //! The columns that are read, found by their names in either case, and one row's values of them.
 
 use super::cell::Cell;
-use crate::core::unit::Millis;
-use crate::wire::dialect::scalar::Scalar;
-use crate::wire::stamp;
+use crate::dialect::scalar::Scalar;
+use crate::stamp;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
+use yardmaster_core::unit::Millis;
 
 macro_rules! columns {
     ($($column:ident $name:literal,)*) => {

@@ -2,7 +2,7 @@
 //! (`{schema, payload}`) or without.
 
 use super::column::{Columns, RowInto};
-use crate::wire::dialect::scalar::Scalar;
+use crate::dialect::scalar::Scalar;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;

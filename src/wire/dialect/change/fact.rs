@@ -3,9 +3,9 @@
 
 use super::cell::number_of;
 use super::column::millis;
-use crate::core::unit::Millis;
-use crate::wire::stamp;
+use crate::stamp;
 use serde_json::{Map, Value};
+use yardmaster_core::unit::Millis;
 
 /// What PostgreSQL's connector writes for a large value that the change left as it was.
 const UNCHANGED: &str = "__debezium_unavailable_value";

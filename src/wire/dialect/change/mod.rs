@@ -21,10 +21,10 @@ pub use fact::{FactRow, FactTable};
 pub use row::{Change, JobRow, Op, Row, Snapshot, Table, TaskRow, WorkerKey, WorkerRow};
 
 use super::scalar::Scalar;
-use crate::core::id::hash;
 use column::{Columns, RowInto};
 use envelope::{Envelope, EnvelopeInto, FieldInto, Source};
 use serde::de::DeserializeSeed;
+use yardmaster_core::id::hash;
 
 /// A message of Debezium.
 #[derive(Clone, Debug, PartialEq)]

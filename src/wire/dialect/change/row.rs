@@ -1,9 +1,9 @@
 //! Rows of PanDA's tables, as far as records of ours are made of them.
 
 use super::fact::{FactRow, FactTable};
-use crate::core::event::Status;
-use crate::core::unit::{Bytes, Cores, Millis};
 use std::borrow::Cow;
+use yardmaster_core::event::Status;
+use yardmaster_core::unit::{Bytes, Cores, Millis};
 
 /// What a change did to a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::column::{Column, Columns};
 use super::row::{JobRow, Row, Table, TaskRow, WorkerKey, WorkerRow};
-use crate::core::event::Status;
-use crate::core::unit::Millis;
+use yardmaster_core::event::Status;
+use yardmaster_core::unit::Millis;
 
 /// Task states after which JEDI asks for no brokerage, unless the task is retried.
 const ENDED: [&str; 6] = ["done", "finished", "failed", "broken", "aborted", "exhausted"];

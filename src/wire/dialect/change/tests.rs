@@ -2,8 +2,8 @@
 //! what other connectors and settings make of the same.
 
 use super::*;
-use crate::core::event::Status;
 use serde_json::{Value, json};
+use yardmaster_core::event::Status;
 
 const LIFE: &str = include_str!("../../../../tests/fixtures/panda/life.ndjson");
 const WORKERS: &str = include_str!("../../../../tests/fixtures/panda/workers.ndjson");

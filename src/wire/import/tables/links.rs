@@ -2,11 +2,11 @@
 //! PanDA's network configurator writes.
 
 use super::super::Imported;
-use crate::core::event::{Configuration, Link, LinkQueued};
-use crate::core::unit::Millis;
-use crate::wire::dialect::change::FactRow;
+use crate::dialect::change::FactRow;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::event::{Configuration, Link, LinkQueued};
+use yardmaster_core::unit::Millis;
 
 const CLOSENESS: &str = "AGIS_closeness";
 const MBPS: [&str; 3] = ["dashb_mbps_1h", "dashb_mbps_1d", "dashb_mbps_1w"];

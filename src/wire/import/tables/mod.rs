@@ -17,12 +17,12 @@ mod nuclei;
 mod spaces;
 
 use super::{Imported, Sites, cric, gdpconfig, shares};
-use crate::core::cut::Topic;
-use crate::core::unit::Millis;
-use crate::wire::dialect::change::{FactRow, FactTable};
+use crate::dialect::change::{FactRow, FactTable};
 use links::Links;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::unit::Millis;
 
 /// When PanDA last saw a queue. It moves with every upsert of the same facts.
 const LAST_UPDATE: &str = "last_update";

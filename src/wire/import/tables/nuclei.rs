@@ -1,10 +1,10 @@
 //! `site` and `panda_site`: the nuclei, and where their output goes.
 
 use super::super::Imported;
-use crate::core::event::{Configuration, Site};
-use crate::core::unit::Millis;
-use crate::wire::dialect::change::FactRow;
+use crate::dialect::change::FactRow;
 use std::collections::BTreeMap;
+use yardmaster_core::event::{Configuration, Site};
+use yardmaster_core::unit::Millis;
 
 /// Site records of the nuclei. The default output endpoint is that of most queues whose storage is
 /// at the site; of equals the first by name.

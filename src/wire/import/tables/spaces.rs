@@ -1,9 +1,9 @@
 //! `ddm_endpoint`: space, type and site of each endpoint.
 
 use super::super::{Imported, Sites};
-use crate::core::event::{Configuration, Storage};
-use crate::core::unit::{Bytes, GIB, Millis};
-use crate::wire::dialect::change::FactRow;
+use crate::dialect::change::FactRow;
+use yardmaster_core::event::{Configuration, Storage};
+use yardmaster_core::unit::{Bytes, GIB, Millis};
 
 /// Storage records. As in the import of a dump, an endpoint whose size is not known (or is 0) has
 /// none: it would count as full.

@@ -1,9 +1,9 @@
 //! Parts that records of a pool have in common: what a job wants, what it got, options, lists.
 
-use crate::core::event::{Band, Class, FailureClass, OwnRequirements};
-use crate::core::output::matched::Matched;
-use crate::wire::avro::{Cursor, Fault, Sink};
-use crate::wire::stored::{count, text};
+use crate::avro::{Cursor, Fault, Sink};
+use crate::stored::{count, text};
+use yardmaster_core::event::{Band, Class, FailureClass, OwnRequirements};
+use yardmaster_core::output::matched::Matched;
 
 pub(super) fn long(sink: &mut Sink<'_>, value: i64) {
     sink.long(value);

@@ -2,12 +2,12 @@
 //! nothing would notice.
 
 use super::finding::{Findings, Report, Severity};
-use crate::core::command::rule::Mode;
-use crate::core::command::setting::{Governor, RuleSetting};
-use crate::core::cut::Topic;
-use crate::core::output::command::CommandKind;
-use crate::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
-use crate::wire::topology::Topology;
+use crate::topology::Topology;
+use yardmaster_core::command::rule::Mode;
+use yardmaster_core::command::setting::{Governor, RuleSetting};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::output::command::CommandKind;
+use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 
 /// Looks at the governor and at what each rule needs.
 pub(super) fn look(found: &mut Findings, topology: &Topology) {

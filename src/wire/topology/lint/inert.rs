@@ -2,7 +2,7 @@
 
 use super::finding::{Findings, Report};
 use super::part::{Part, parts};
-use crate::core::policy::PolicySpec;
+use yardmaster_core::policy::PolicySpec;
 
 /// Parameters that are read only where another one of the same part has a value.
 struct Gate {
@@ -98,7 +98,7 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::policy::{PolicySpec, Rules, kinds};
+    use yardmaster_core::policy::{PolicySpec, Rules, kinds};
 
     #[test]
     fn every_gate_names_what_there_is() {

@@ -1,9 +1,9 @@
 //! Limits of zero, limits that another one makes void, settings that nothing reads.
 
 use super::finding::{Findings, Report};
-use crate::core::cut::Topic;
-use crate::core::unit::{HOUR, MINUTE};
-use crate::wire::topology::{Framing, Topology};
+use crate::topology::{Framing, Topology};
+use yardmaster_core::cut::Topic;
+use yardmaster_core::unit::{HOUR, MINUTE};
 
 /// A limit of 0, and what follows from it.
 struct Zero {
@@ -66,7 +66,7 @@ pub(super) fn look(found: &mut Findings, topology: &Topology) {
 }
 
 fn zeros(found: &mut Findings, topology: &Topology) {
-    use crate::core::limits::Limit;
+    use yardmaster_core::limits::Limit;
     for zero in &ZEROS {
         let value = Limit::of(zero.key).map(|limit| (limit.get)(&topology.limits));
         if value == Some(0) {

@@ -4,10 +4,10 @@
 
 use super::commands::minutes;
 use super::finding::{Findings, Report, Severity};
-use crate::core::command::CommandSetting;
-use crate::core::command::rule::{CommandRule, Mode};
-use crate::core::command::setting::RuleSetting;
-use crate::wire::topology::Topology;
+use crate::topology::Topology;
+use yardmaster_core::command::CommandSetting;
+use yardmaster_core::command::rule::{CommandRule, Mode};
+use yardmaster_core::command::setting::RuleSetting;
 
 /// Looks at each rule beside the others.
 pub(super) fn look(found: &mut Findings, topology: &Topology) {

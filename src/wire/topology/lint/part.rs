@@ -1,7 +1,7 @@
 //! A part of a policy with its parameters as the file has them: the policy's own, a filter, a
 //! weight.
 
-use crate::core::policy::{Arg, Param, PolicySpec, kind};
+use yardmaster_core::policy::{Arg, Param, PolicySpec, kind};
 
 /// See the module.
 #[derive(Clone, Copy)]

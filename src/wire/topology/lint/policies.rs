@@ -3,9 +3,9 @@
 use super::finding::{Findings, Report};
 use super::part::{Part, filter, own, weight};
 use super::pool::answers_offers;
-use crate::core::policy::{PolicySpec, Wake, kind};
-use crate::core::unit::{DAY, MINUTE, SECOND};
-use crate::wire::topology::Topology;
+use crate::topology::Topology;
+use yardmaster_core::policy::{PolicySpec, Wake, kind};
+use yardmaster_core::unit::{DAY, MINUTE, SECOND};
 
 /// Looks at the lists, the times and the throttles of a policy.
 pub(super) fn look(found: &mut Findings, topology: &Topology, policy: &PolicySpec) {
@@ -324,7 +324,7 @@ fn throttles(found: &mut Findings, topology: &Topology, own: &Part<'_>) {
 }
 
 fn windows(found: &mut Findings, topology: &Topology, own: &Part<'_>) {
-    let kept = topology.limits.done_jobs_window_ms as f64 / crate::core::unit::HOUR as f64;
+    let kept = topology.limits.done_jobs_window_ms as f64 / yardmaster_core::unit::HOUR as f64;
     if let Some(window) = own.value("TW_DONE_JOB_STAT").filter(|window| *window > kept) {
         found.warning(
             &own.path("TW_DONE_JOB_STAT"),

@@ -3,9 +3,9 @@
 
 use super::finding::{Findings, Report};
 use super::part::{Part, own};
-use crate::core::cut::Topic;
-use crate::core::policy::{PolicySpec, kind};
-use crate::wire::topology::Topology;
+use crate::topology::Topology;
+use yardmaster_core::cut::Topic;
+use yardmaster_core::policy::{PolicySpec, kind};
 
 /// Keys of a policy that say how requests are divided and asked again.
 const OF_REQUESTS: [&str; 5] = ["wake", "dwell_s", "candidates_max", "bunch", "bunch_scout"];

@@ -2,9 +2,9 @@
 //! pool.
 
 use super::finding::{Findings, Report, Severity};
-use crate::core::command::rule::{CommandRule, Mode};
-use crate::core::command::setting::RuleSetting;
-use crate::wire::topology::Topology;
+use crate::topology::Topology;
+use yardmaster_core::command::rule::{CommandRule, Mode};
+use yardmaster_core::command::setting::RuleSetting;
 
 /// Looks at each rule with an eye on whether the domain has a pool.
 pub(super) fn look(found: &mut Findings, topology: &Topology) {

@@ -3,8 +3,8 @@
 
 use super::finding::{Findings, Report};
 use super::part::{Part, filter};
-use crate::core::policy::{PolicySpec, kind};
-use crate::wire::topology::Topology;
+use crate::topology::Topology;
+use yardmaster_core::policy::{PolicySpec, kind};
 
 /// The kind of policy that the dry run of nuclei takes its filters from (spec atlas N7).
 const JOBS: &str = "atlas-production-job";

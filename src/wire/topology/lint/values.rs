@@ -4,8 +4,8 @@
 use super::finding::{Findings, Report, Severity};
 use super::inert::is_read;
 use super::part::{Part, own, parts};
-use crate::core::policy::PolicySpec;
 use std::collections::BTreeMap;
+use yardmaster_core::policy::PolicySpec;
 
 /// Looks at every parameter of a policy.
 pub(super) fn look(found: &mut Findings, policy: &PolicySpec) {

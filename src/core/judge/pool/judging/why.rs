@@ -1,18 +1,18 @@
 //! Why a job of a pool waits, as the rules would judge it now (spec cms-nordugrid C-60).
 
 use super::PoolJudging;
-use crate::core::judge::policies::Policies;
-use crate::core::judge::pool::facts;
-use crate::core::judge::pool::{PoolView, now_s};
-use crate::core::policy::cms::admission::{Admission, admit};
-use crate::core::policy::cms::entry::Standing;
-use crate::core::policy::cms::facts::{Seconds, SlotOffer, WorkflowStatus};
-use crate::core::policy::cms::look::OpenOffer;
-use crate::core::policy::cms::pool::Pool;
-use crate::core::policy::cms::why::{Blocked, DrainedFor, PoolWait, SiteAt, site_wait};
-use crate::core::state::State;
-use crate::core::state::pool::{PoolJob, PoolOffer};
-use crate::core::unit::{Millis, SECOND};
+use crate::judge::policies::Policies;
+use crate::judge::pool::facts;
+use crate::judge::pool::{PoolView, now_s};
+use crate::policy::cms::admission::{Admission, admit};
+use crate::policy::cms::entry::Standing;
+use crate::policy::cms::facts::{Seconds, SlotOffer, WorkflowStatus};
+use crate::policy::cms::look::OpenOffer;
+use crate::policy::cms::pool::Pool;
+use crate::policy::cms::why::{Blocked, DrainedFor, PoolWait, SiteAt, site_wait};
+use crate::state::State;
+use crate::state::pool::{PoolJob, PoolOffer};
+use crate::unit::{Millis, SECOND};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,12 +22,7 @@ const AMPLE: i64 = 1_000_000_000_000_000;
 impl PoolJudging {
     /// Why a job waits; `None`: it is no job that waits. A process that judges has the pool at
     /// hand, as of its last cut; elsewhere it is made of the state.
-    pub(in crate::core) fn why(
-        &self,
-        state: &State,
-        policies: &Policies,
-        name: &str,
-    ) -> Option<PoolWait> {
+    pub(crate) fn why(&self, state: &State, policies: &Policies, name: &str) -> Option<PoolWait> {
         let job = state.pool.jobs.of(name).filter(|job| job.waits())?;
         let own = self.view.pool();
         if let Some(pool) = own.filter(|pool| !is_pending(pool, name))

@@ -6,7 +6,7 @@ pub type Seconds = i64;
 /// Weight in thousandths: one core of the reference power is 1000 (spec cms-nordugrid A.1).
 pub type MilliWeight = i64;
 
-pub use crate::core::event::Class;
+pub use crate::event::Class;
 
 /// A value of each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

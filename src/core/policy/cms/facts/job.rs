@@ -1,7 +1,7 @@
 //! Jobs: waiting, holding a slot, ended.
 
 use super::class::{Class, MilliWeight, Seconds};
-pub use crate::core::event::{Band, FailureClass};
+pub use crate::event::{Band, FailureClass};
 use std::sync::Arc;
 
 /// The most cores a job uses (C-52..C-54).

@@ -1,8 +1,8 @@
 //! Sites (C-24..C-26, C-36).
 
 use super::class::PerClass;
-use crate::core::event::SlotParts;
-pub use crate::core::event::{ExtraBlock, SiteStatus, Tier};
+use crate::event::SlotParts;
+pub use crate::event::{ExtraBlock, SiteStatus, Tier};
 
 /// The configuration of a site as operations publish it (C-24).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! Whether the site takes jobs of the class (C-28, C-48; A.13 6).
 
-use crate::core::policy::cms::declare::job_filter;
-use crate::core::policy::cms::facts::Band;
-use crate::core::policy::cms::look::{Look, Pending};
-use crate::core::policy::cms::pools::{Charge, charge};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Filter, Reason, Verdict};
+use crate::policy::cms::declare::job_filter;
+use crate::policy::cms::facts::Band;
+use crate::policy::cms::look::{Look, Pending};
+use crate::policy::cms::pools::{Charge, charge};
+use crate::policy::verdict::object;
+use crate::policy::{Filter, Reason, Verdict};
 
 const NOT_AT_ALL: Reason = Reason::new(
     "class_not_admitted",

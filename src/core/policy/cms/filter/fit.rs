@@ -1,9 +1,9 @@
 //! Whether a job fits what is left of an offer (C-52..C-54, C-56, F-6).
 
-use crate::core::policy::cms::declare::job_filter;
-use crate::core::policy::cms::look::{Look, Pending};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Filter, Reason, Verdict};
+use crate::policy::cms::declare::job_filter;
+use crate::policy::cms::look::{Look, Pending};
+use crate::policy::verdict::object;
+use crate::policy::{Filter, Reason, Verdict};
 
 const TOO_FEW: Reason =
     Reason::new("cores", "the offer has {measured} cores left, the job takes {limit} at least");

@@ -1,9 +1,9 @@
 //! How many HighIO jobs a storage serves (C-44, C-46).
 
-use crate::core::policy::cms::declare::job_filter;
-use crate::core::policy::cms::look::{Look, Pending};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Filter, Reason, Verdict};
+use crate::policy::cms::declare::job_filter;
+use crate::policy::cms::look::{Look, Pending};
+use crate::policy::verdict::object;
+use crate::policy::{Filter, Reason, Verdict};
 
 const FULL: Reason =
     Reason::new("highio_limit", "the storage serves {measured} HighIO jobs, {limit} at most");

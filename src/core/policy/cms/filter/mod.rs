@@ -8,7 +8,7 @@ mod overflow;
 mod place;
 mod restricted;
 
-use crate::core::policy::Filter;
+use crate::policy::Filter;
 
 /// All of them, in order.
 pub const FILTERS: &[&Filter] = &[

@@ -1,10 +1,10 @@
 //! Overflow: running where the input is not, reading it from afar (C-37..C-43, C-45).
 
-use crate::core::policy::cms::admission::max_overflow_sites;
-use crate::core::policy::cms::declare::job_filter;
-use crate::core::policy::cms::look::{Look, Pending};
-use crate::core::policy::verdict::{object, object_until};
-use crate::core::policy::{Filter, Reason, Verdict};
+use crate::policy::cms::admission::max_overflow_sites;
+use crate::policy::cms::declare::job_filter;
+use crate::policy::cms::look::{Look, Pending};
+use crate::policy::verdict::{object, object_until};
+use crate::policy::{Filter, Reason, Verdict};
 
 const IS_OFF: Reason =
     Reason::new("overflow_off", "system and HighIO jobs do not overflow, whatever their flag");

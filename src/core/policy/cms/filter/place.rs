@@ -1,10 +1,10 @@
 //! Where a job may run (C-03, C-34..C-36), and whether its workflow is known (C-02).
 
-use crate::core::policy::cms::declare::job_filter;
-use crate::core::policy::cms::facts::SiteStatus;
-use crate::core::policy::cms::look::{Look, Pending};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Filter, Reason, Verdict};
+use crate::policy::cms::declare::job_filter;
+use crate::policy::cms::facts::SiteStatus;
+use crate::policy::cms::look::{Look, Pending};
+use crate::policy::verdict::object;
+use crate::policy::{Filter, Reason, Verdict};
 
 const STATUS: Reason = Reason::new("site_status", "the site takes no such jobs now");
 const UNKNOWN: Reason =

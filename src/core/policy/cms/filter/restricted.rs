@@ -1,10 +1,10 @@
 //! Resources for one group alone, and what is left for all others (C-30).
 
-use crate::core::policy::cms::declare::job_filter;
-use crate::core::policy::cms::look::{Look, Pending};
-use crate::core::policy::cms::pools::{Charge, charge};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Filter, Reason, Verdict};
+use crate::policy::cms::declare::job_filter;
+use crate::policy::cms::look::{Look, Pending};
+use crate::policy::cms::pools::{Charge, charge};
+use crate::policy::verdict::object;
+use crate::policy::{Filter, Reason, Verdict};
 
 const NO_ROOM: Reason = Reason::new(
     "restricted_pool",

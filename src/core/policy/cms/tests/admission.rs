@@ -1,13 +1,13 @@
 //! Jobs and configurations that come (C-01..C-09, C-24..C-26).
 
 use super::world::{World, central, job, jobs, listed, reason};
-use crate::core::policy::cms::admission::{Admission, JobState, Rejection, admit, applies};
-use crate::core::policy::cms::facts::{
+use crate::policy::cms::admission::{Admission, JobState, Rejection, admit, applies};
+use crate::policy::cms::facts::{
     Class, CoresMax, ExtraBlock, NodeRecord, PendingJob, PerClass, SiteConfig, Tier, UserRecord,
 };
-use crate::core::policy::cms::quota::{BadConfig, SiteTerms, terms};
-use crate::core::policy::cms::records::Arrived;
-use crate::core::policy::cms::settings::Settings;
+use crate::policy::cms::quota::{BadConfig, SiteTerms, terms};
+use crate::policy::cms::records::Arrived;
+use crate::policy::cms::settings::Settings;
 
 #[track_caller]
 fn rejects(world: &World, job: &PendingJob, code: &str) {

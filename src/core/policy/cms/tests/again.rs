@@ -1,11 +1,9 @@
 //! Records that come again, late or in part (C-09, C-16, C-49, C-50).
 
 use super::world::{World, boosted, central, job, killed};
-use crate::core::policy::cms::decision::{Action, fold_action};
-use crate::core::policy::cms::entry::Standing;
-use crate::core::policy::cms::facts::{
-    FailureClass, PendingJob, Profile, Workflow, WorkflowStatus,
-};
+use crate::policy::cms::decision::{Action, fold_action};
+use crate::policy::cms::entry::Standing;
+use crate::policy::cms::facts::{FailureClass, PendingJob, Profile, Workflow, WorkflowStatus};
 
 fn world() -> World {
     let mut world = World::new();

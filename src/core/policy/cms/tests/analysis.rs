@@ -1,11 +1,11 @@
 //! Jobs of analysis: levels, fair share, grants (C-18..C-21, C-31; F-2..F-4).
 
 use super::world::{World, analysis, job, listed};
-use crate::core::policy::cms::facts::{
+use crate::policy::cms::facts::{
     ExtraBlock, Grant, GrantScope, PendingJob, Principal, SiteConfig, Tier,
 };
-use crate::core::policy::cms::pool::Pool;
-use crate::core::policy::cms::usage::{Decay, Usage};
+use crate::policy::cms::pool::Pool;
+use crate::policy::cms::usage::{Decay, Usage};
 
 const HOUR_S: i64 = 3_600;
 const HALF_LIFE_S: i64 = 86_400;
@@ -113,7 +113,7 @@ fn f_3_moving_the_landmark_changes_no_usage() {
 fn tc_24_a_capped_grant_of_a_group() {
     let mut world = world();
     for user in ["h1", "h2", "n"] {
-        world.workflow(crate::core::policy::cms::facts::Workflow {
+        world.workflow(crate::policy::cms::facts::Workflow {
             working_group: (user != "n").then(|| "G".to_owned()),
             ..analysis(user, user)
         });
@@ -134,7 +134,7 @@ fn tc_24_a_capped_grant_of_a_group() {
 #[test]
 fn tc_25_priority_inside_a_group_alone() {
     let mut world = world();
-    world.workflow(crate::core::policy::cms::facts::Workflow {
+    world.workflow(crate::policy::cms::facts::Workflow {
         working_group: Some("G".to_owned()),
         ..analysis("of_group", "h1")
     });
@@ -202,7 +202,7 @@ fn c_31_a_regional_group_first_on_its_block() {
 #[test]
 fn c_21_a_users_own_priority_then_local_jobs() {
     let mut world = world();
-    world.workflow(crate::core::policy::cms::facts::Workflow {
+    world.workflow(crate::policy::cms::facts::Workflow {
         allow_overflow: true,
         ..analysis("w", "u")
     });

@@ -2,11 +2,11 @@
 //! (C-28, C-30, C-60; A.13 6).
 
 use super::world::{World, analysis, offer};
-use crate::core::policy::cms::entry::Standing;
-use crate::core::policy::cms::facts::{Class, ExtraBlock, PerClass, SiteConfig, SlotOffer, Tier};
-use crate::core::policy::cms::judge::Judges;
-use crate::core::policy::cms::look::{Look, OpenOffer, Pending};
-use crate::core::policy::phrase::phrase;
+use crate::policy::cms::entry::Standing;
+use crate::policy::cms::facts::{Class, ExtraBlock, PerClass, SiteConfig, SlotOffer, Tier};
+use crate::policy::cms::judge::Judges;
+use crate::policy::cms::look::{Look, OpenOffer, Pending};
+use crate::policy::phrase::phrase;
 
 /// A T3 with so many slots, some for central jobs.
 fn t3(name: &str, slots: i64, central_slots: i64) -> SiteConfig {

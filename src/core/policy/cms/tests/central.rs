@@ -2,8 +2,8 @@
 //! C-23).
 
 use super::world::{World, boosted, central, job, jobs, matches, offer};
-use crate::core::policy::cms::facts::{PendingJob, PriorityChange, SiteConfig, SlotOffer, Tier};
-use crate::core::policy::cms::settings::Settings;
+use crate::policy::cms::facts::{PendingJob, PriorityChange, SiteConfig, SlotOffer, Tier};
+use crate::policy::cms::settings::Settings;
 
 /// A site for central jobs alone.
 fn world_of(settings: Settings) -> World {

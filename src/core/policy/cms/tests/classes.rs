@@ -1,7 +1,7 @@
 //! Bands, classes and quotas (C-10..C-12, C-24, C-27..C-30; A.13 6).
 
 use super::world::{World, analysis, central, job, jobs, listed, reason};
-use crate::core::policy::cms::facts::{
+use crate::policy::cms::facts::{
     Class, ExtraBlock, PendingJob, PerClass, PriorityChange, SiteConfig, SlotOffer, Tier,
 };
 
@@ -21,7 +21,7 @@ fn tc_05_a_system_job_before_all_others() {
     world.t2("T2_Y", 20);
     world.central("merge", 0);
     world.central("urgent", 999_999);
-    world.workflow(crate::core::policy::cms::facts::Workflow {
+    world.workflow(crate::policy::cms::facts::Workflow {
         test_jobs: Some(5),
         ..analysis("probe", "ann")
     });

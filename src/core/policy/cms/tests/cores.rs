@@ -1,9 +1,9 @@
 //! Jobs of many cores, and nodes that are drained for them (C-52..C-56, F-6, F-7).
 
 use super::world::{World, central, job, jobs, offer, reason};
-use crate::core::policy::cms::decision::Action;
-use crate::core::policy::cms::facts::{CoresMax, Drain, NodeRecord, PendingJob, SlotOffer};
-use crate::core::policy::cms::settings::Settings;
+use crate::policy::cms::decision::Action;
+use crate::policy::cms::facts::{CoresMax, Drain, NodeRecord, PendingJob, SlotOffer};
+use crate::policy::cms::settings::Settings;
 
 const HOUR_S: i64 = 3_600;
 

@@ -2,15 +2,15 @@
 
 use super::random::{Numbers, Put, Records};
 use super::world::{NOW_S, World, job, jobs, offer, reason};
-use crate::core::policy::cms::admission::Admission;
-use crate::core::policy::cms::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
-use crate::core::policy::cms::cut::run;
-use crate::core::policy::cms::facts::{
+use crate::policy::cms::admission::Admission;
+use crate::policy::cms::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
+use crate::policy::cms::cut::run;
+use crate::policy::cms::facts::{
     CoresMax, EndedJob, ExtraBlock, NodeRecord, PendingJob, SiteConfig, SlotOffer, Tier,
 };
-use crate::core::policy::cms::judge::Judges;
-use crate::core::policy::cms::quota::{BadConfig, terms};
-use crate::core::policy::cms::settings::Settings;
+use crate::policy::cms::judge::Judges;
+use crate::policy::cms::quota::{BadConfig, terms};
+use crate::policy::cms::settings::Settings;
 use proptest::prelude::{ProptestConfig, any, proptest};
 
 const WORST: [i64; 8] = [i64::MIN, i64::MIN + 1, -1, 0, 1, MAX_SLOTS + 1, i64::MAX / 2, i64::MAX];
@@ -254,8 +254,7 @@ fn a_block_of_an_unknown_group_is_not_for_a_group_without_a_name() {
         world.site(SiteConfig { central_slots, extra_blocks: vec![block], ..config });
         world.analysis("a", "ann");
         let (user, groups) = ("ann".to_owned(), vec![String::new()]);
-        let record =
-            crate::core::policy::cms::facts::UserRecord { user, groups, ..Default::default() };
+        let record = crate::policy::cms::facts::UserRecord { user, groups, ..Default::default() };
         world.pool.put_user(record);
         world.many("a", 1);
         let block = labelled.then(|| "special".to_owned());

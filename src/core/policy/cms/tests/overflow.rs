@@ -1,10 +1,10 @@
 //! Overflow, HighIO, reservations and whitelists (C-34..C-46, C-58).
 
 use super::world::{World, central, job, jobs, listed, matches, reason};
-use crate::core::policy::cms::cut::Cut;
-use crate::core::policy::cms::decision::{Action, HardLimit};
-use crate::core::policy::cms::facts::{Class, PendingJob, SiteConfig, SiteStatus, Tier, Workflow};
-use crate::core::policy::cms::settings::Settings;
+use crate::policy::cms::cut::Cut;
+use crate::policy::cms::decision::{Action, HardLimit};
+use crate::policy::cms::facts::{Class, PendingJob, SiteConfig, SiteStatus, Tier, Workflow};
+use crate::policy::cms::settings::Settings;
 
 fn host(name: &str, overflow_slots: i64) -> SiteConfig {
     let tier = if name.starts_with("T1") { Tier::T1 } else { Tier::T2 };
@@ -172,7 +172,7 @@ fn tc_34_overflow_slots_are_released_once() {
 
 #[test]
 fn c_42_no_overflow_after_a_failed_remote_open() {
-    use crate::core::policy::cms::facts::FailureClass;
+    use crate::policy::cms::facts::FailureClass;
     let mut world = world(&[("H", 3)], &["C"]);
     let last_failure = Some(FailureClass::RemoteOpen);
     world.pending(PendingJob { last_failure, ..listed("j", "w", 1, &["H"]) });

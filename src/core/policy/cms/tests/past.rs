@@ -1,11 +1,11 @@
 //! What ended jobs leave behind (C-40, C-42, CD-10; F-2, F-3).
 
 use super::world::{World, analysis, central, listed, reason};
-use crate::core::policy::cms::entry::Standing;
-use crate::core::policy::cms::facts::{HeldJob, SiteConfig, Tier, Workflow};
-use crate::core::policy::cms::pool::Pool;
-use crate::core::policy::cms::settings::Settings;
-use crate::core::policy::cms::usage::Decay;
+use crate::policy::cms::entry::Standing;
+use crate::policy::cms::facts::{HeldJob, SiteConfig, Tier, Workflow};
+use crate::policy::cms::pool::Pool;
+use crate::policy::cms::settings::Settings;
+use crate::policy::cms::usage::Decay;
 
 const HALF_LIFE_S: i64 = 86_400;
 

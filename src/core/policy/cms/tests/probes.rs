@@ -1,12 +1,12 @@
 //! Test jobs of workflows (C-47..C-51).
 
 use super::world::{World, analysis, central, job, jobs, killed};
-use crate::core::policy::cms::admission::Admission;
-use crate::core::policy::cms::decision::Action;
-use crate::core::policy::cms::facts::{
+use crate::policy::cms::admission::Admission;
+use crate::policy::cms::decision::Action;
+use crate::policy::cms::facts::{
     Band, EndedJob, FailureClass, PerClass, Profile, Workflow, WorkflowStatus,
 };
-use crate::core::policy::cms::settings::Settings;
+use crate::policy::cms::settings::Settings;
 use FailureClass::{Infrastructure, Payload};
 
 fn world() -> World {

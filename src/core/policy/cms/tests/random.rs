@@ -1,12 +1,12 @@
 //! Random records: small worlds in which most rules apply.
 
 use super::world::NOW_S;
-use crate::core::policy::cms::facts::{
+use crate::policy::cms::facts::{
     Band, Class, CoresMax, ExtraBlock, FailureClass, Grant, GrantScope, GroupRecord, HeldJob,
     PendingJob, PerClass, Principal, SiteConfig, SiteStatus, SlotOffer, Tier, UserRecord, Workflow,
 };
-use crate::core::policy::cms::pool::Pool;
-use crate::core::policy::cms::settings::Settings;
+use crate::policy::cms::pool::Pool;
+use crate::policy::cms::settings::Settings;
 
 /// Numbers that look random, made of a seed.
 pub struct Numbers(pub u64);

@@ -3,14 +3,14 @@
 
 use super::random::{Put, Records};
 use super::world::NOW_S;
-use crate::core::policy::cms::facts::{
+use crate::policy::cms::facts::{
     Class, CoresMax, FailureClass, GrantScope, HeldJob, PendingJob, Principal, SiteConfig,
     SiteStatus, UserRecord, Workflow,
 };
-use crate::core::policy::cms::look::OpenOffer;
-use crate::core::policy::cms::quota::{SiteTerms, terms};
-use crate::core::policy::cms::settings::Settings;
-use crate::core::policy::cms::usage::Decay;
+use crate::policy::cms::look::OpenOffer;
+use crate::policy::cms::quota::{SiteTerms, terms};
+use crate::policy::cms::settings::Settings;
+use crate::policy::cms::usage::Decay;
 use std::collections::BTreeSet;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -160,12 +160,12 @@ impl Twin {
         let charged = self.charged(workflow, &terms, open, weight)?;
         let is_member = job.seq > 0 && job.seq <= workflow.test_jobs.unwrap_or(0);
         let of_user = |held: &&HeldJob| held.user == workflow.user;
-        let in_band = |held: &&HeldJob| held.band == crate::core::policy::cms::facts::Band::Test;
+        let in_band = |held: &&HeldJob| held.band == crate::policy::cms::facts::Band::Test;
         let tests = self.held.iter().filter(of_user).filter(in_band).count() as i64;
         let band = match (job.system_job, is_member && tests < settings.test_band_user_cap) {
-            (true, _) => crate::core::policy::cms::facts::Band::System,
-            (false, true) => crate::core::policy::cms::facts::Band::Test,
-            (false, false) => crate::core::policy::cms::facts::Band::Normal,
+            (true, _) => crate::policy::cms::facts::Band::System,
+            (false, true) => crate::policy::cms::facts::Band::Test,
+            (false, false) => crate::policy::cms::facts::Band::Normal,
         };
         let used = |class| self.weight(|it| it.run_site == *site && it.class == class);
         let (quota, accepts) = (terms.quota.of(class), terms.accept_surplus.of(class));

@@ -2,11 +2,11 @@
 
 use super::random::Records;
 use super::world::NOW_S;
-use crate::core::policy::cms::cut::next;
-use crate::core::policy::cms::entry::Standing;
-use crate::core::policy::cms::judge::Judges;
-use crate::core::policy::cms::look::{Look, OpenOffer};
-use crate::core::policy::cms::why::site_wait;
+use crate::policy::cms::cut::next;
+use crate::policy::cms::entry::Standing;
+use crate::policy::cms::judge::Judges;
+use crate::policy::cms::look::{Look, OpenOffer};
+use crate::policy::cms::why::site_wait;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use proptest::{prop_assert, prop_assert_eq};
 

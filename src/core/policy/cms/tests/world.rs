@@ -1,16 +1,16 @@
 //! Short words for building a pool and reading a cut.
 
-use crate::core::policy::cms::admission::{Admission, admit};
-use crate::core::policy::cms::cut::{Cut, run};
-use crate::core::policy::cms::decision::Action;
-use crate::core::policy::cms::entry::Standing;
-use crate::core::policy::cms::facts::{
+use crate::policy::cms::admission::{Admission, admit};
+use crate::policy::cms::cut::{Cut, run};
+use crate::policy::cms::decision::Action;
+use crate::policy::cms::entry::Standing;
+use crate::policy::cms::facts::{
     Band, Class, EndedJob, FailureClass, HeldJob, MilliWeight, PendingJob, Seconds, SiteConfig,
     SlotOffer, Tier, UserRecord, Workflow,
 };
-use crate::core::policy::cms::judge::Judges;
-use crate::core::policy::cms::pool::Pool;
-use crate::core::policy::cms::settings::Settings;
+use crate::policy::cms::judge::Judges;
+use crate::policy::cms::pool::Pool;
+use crate::policy::cms::settings::Settings;
 
 /// The moment of every cut, unless a test says otherwise.
 pub const NOW_S: Seconds = 1_000_000;

@@ -1,9 +1,9 @@
 //! What decides at the end among queues for an analysis task (spec atlas 8.7).
 
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::{BEYOND_THE_BEST, object};
-use crate::core::policy::{Case, Filter, Param, Reads, Reason, Row};
+use crate::policy::declare::filter;
+use crate::policy::typed::params;
+use crate::policy::verdict::{BEYOND_THE_BEST, object};
+use crate::policy::{Case, Filter, Param, Reads, Reason, Row};
 
 params! {
     /// Parameters of `used_first`.

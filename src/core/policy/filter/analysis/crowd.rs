@@ -3,12 +3,12 @@
 use super::super::bound::Boundary;
 use super::super::nopilot::NOPILOT;
 use super::usable::is_virtual;
-use crate::core::event::{ChunkKind, Scope, Status};
-use crate::core::policy::declare::filter;
-use crate::core::policy::stabilizer::{Stabilizer, Stabilizing, queued};
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{
+use crate::event::{ChunkKind, Scope, Status};
+use crate::policy::declare::filter;
+use crate::policy::stabilizer::{Stabilizer, Stabilizing, queued};
+use crate::policy::typed::{params, words};
+use crate::policy::verdict::object;
+use crate::policy::{
     Candidate, Case, Filter, Param, Preassigned, Reads, Reason, Row, Unit, Verdict, Weighed,
 };
 

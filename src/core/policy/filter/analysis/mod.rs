@@ -8,4 +8,4 @@ mod software;
 mod storage;
 mod usable;
 
-pub(in crate::core::policy) use list::{ANALYSIS_JOB, OF_THE_QUEUE, OF_THE_USER, USER_EARLY};
+pub(in crate::policy) use list::{ANALYSIS_JOB, OF_THE_QUEUE, OF_THE_USER, USER_EARLY};

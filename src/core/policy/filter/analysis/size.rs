@@ -4,12 +4,12 @@ use super::super::bound::{ALWAYS_DIRECT, whole};
 use super::super::cpucore::{CPUCORE, MAX_CPUCORE};
 use super::super::memory::{HIGH, LOW};
 use super::super::scratch::{DISK, Fit, Scaling, slot_cores};
-use crate::core::event::{ChunkKind, RamUnit};
-use crate::core::policy::declare::{NoParams, filter};
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Unit, Verdict};
-use crate::core::unit::MIB;
+use crate::event::{ChunkKind, RamUnit};
+use crate::policy::declare::{NoParams, filter};
+use crate::policy::typed::params;
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Unit, Verdict};
+use crate::unit::MIB;
 
 pub(super) const CORES: Filter = filter!(NoParams {
     name: "cpucore",

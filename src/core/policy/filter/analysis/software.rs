@@ -1,12 +1,12 @@
 //! Software and hardware of analysis tasks: their releases are named otherwise (spec atlas 3.8).
 
 use super::super::software::{Asked, CACHE, REGEXPCMTCONFIG, Software as Production};
-use crate::core::math::pattern::Pattern;
-use crate::core::policy::declare::filter;
-use crate::core::policy::software::Name;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
+use crate::math::pattern::Pattern;
+use crate::policy::declare::filter;
+use crate::policy::software::Name;
+use crate::policy::typed::params;
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
 
 params! {
     /// Parameters of `software` for analysis jobs.

@@ -2,11 +2,11 @@
 
 use super::super::bound::Boundary;
 use super::super::storage::{Endpoints, Free, LIMIT_GB, Service, Wan, blacklisted, free_gb};
-use crate::core::event::Storage;
-use crate::core::policy::declare::filter;
-use crate::core::policy::typed::params;
-use crate::core::policy::verdict::object;
-use crate::core::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::event::Storage;
+use crate::policy::declare::filter;
+use crate::policy::typed::params;
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
 
 params! {
     /// Parameters of `storage` for analysis jobs.

@@ -1,14 +1,12 @@
 //! Which queues an analysis task may use at all: data, status, names.
 
 use super::super::status::{REASONS, object_to};
-use crate::core::event::{ChunkKind, QueueStatus, Scope};
-use crate::core::math::pattern::Pattern;
-use crate::core::policy::declare::{NoParams, filter};
-use crate::core::policy::typed::{params, words};
-use crate::core::policy::verdict::object;
-use crate::core::policy::{
-    Candidate, Case, Filter, Param, Preassigned, Reads, Reason, Row, Verdict,
-};
+use crate::event::{ChunkKind, QueueStatus, Scope};
+use crate::math::pattern::Pattern;
+use crate::policy::declare::{NoParams, filter};
+use crate::policy::typed::{params, words};
+use crate::policy::verdict::object;
+use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reads, Reason, Row, Verdict};
 
 const NO_DATA: Reason = Reason::new("no_data", "the input does not lie at the queue");
 

@@ -1,7 +1,7 @@
 //! TN-26, TN-27 and TN-29 to TN-33: the best target, and the worked example of B.12.
 
 use super::world::{World, mb};
-use crate::core::unit::MIB;
+use crate::unit::MIB;
 
 const FIRST: &str = r#"&(executable=run)(count=4)(cputime=120)(disk=500)(inputfiles=
     ("f1" "rls://rc/f1")("f2" "rls://rc/f2" "cache=no")("f3" "")("f4" "rls://rc/f4"))"#;

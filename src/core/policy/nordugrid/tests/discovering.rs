@@ -1,7 +1,7 @@
 //! TN-01 to TN-06: which clusters a job may go to.
 
 use super::world::{World, at};
-use crate::core::policy::nordugrid::facts::ChildKind::{Computing, Registry, Storage};
+use crate::policy::nordugrid::facts::ChildKind::{Computing, Registry, Storage};
 
 const JOB: &str = "&(executable=run)";
 

@@ -1,10 +1,10 @@
 //! TN-21 to TN-25, TN-36 and TN-37: classes of input files, sums, caches.
 
 use super::world::{World, at, mb};
-use crate::core::policy::Arg;
-use crate::core::policy::nordugrid::facts::{JobRecord, Submission};
-use crate::core::policy::nordugrid::job_state::JobState;
-use crate::core::unit::{DAY, MIB};
+use crate::policy::Arg;
+use crate::policy::nordugrid::facts::{JobRecord, Submission};
+use crate::policy::nordugrid::job_state::JobState;
+use crate::unit::{DAY, MIB};
 
 /// ce-a lists `se1` as local; `near` is there, `far` is at another element.
 fn world() -> World {

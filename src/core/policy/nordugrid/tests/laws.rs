@@ -2,13 +2,13 @@
 //! decisions folded again give the same state (TN-44), and every reason is given.
 
 use super::world::{World, at, mb};
-use crate::core::dice::Dice;
-use crate::core::policy::nordugrid::changes::TargetChanges;
-use crate::core::policy::nordugrid::facts::*;
-use crate::core::policy::nordugrid::grid_facts::GridFacts;
-use crate::core::policy::nordugrid::job_state::JobState;
-use crate::core::policy::{Filter, kind};
-use crate::core::unit::MIB;
+use crate::dice::Dice;
+use crate::policy::nordugrid::changes::TargetChanges;
+use crate::policy::nordugrid::facts::*;
+use crate::policy::nordugrid::grid_facts::GridFacts;
+use crate::policy::nordugrid::job_state::JobState;
+use crate::policy::{Filter, kind};
+use crate::unit::MIB;
 use std::collections::BTreeSet;
 
 /// A fact of any kind.
@@ -275,10 +275,8 @@ fn disk_and_cache_are_never_overdrawn() {
 /// Every reason that a filter declares is given for some job.
 #[test]
 fn every_reason_is_given() {
-    let mut world = World::with_parameters(&[(
-        "size_unknown",
-        crate::core::policy::Arg::Text("reject".to_owned()),
-    )]);
+    let mut world =
+        World::with_parameters(&[("size_unknown", crate::policy::Arg::Text("reject".to_owned()))]);
     world.open("ce-a/q", "10");
     world.cluster("ce-a", |it| (it.clock_mhz, it.cache_free_bytes) = (Some(1000), Some(9)));
     world.user("ce-a/q", "10", |it| it.disk_free_bytes = Some(9));

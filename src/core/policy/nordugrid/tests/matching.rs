@@ -1,8 +1,8 @@
 //! TN-16 to TN-20: what a job asks for against what a target publishes.
 
 use super::world::World;
-use crate::core::policy::nordugrid::facts::{Cluster, Share};
-use crate::core::xrsl::NodeAccess;
+use crate::policy::nordugrid::facts::{Cluster, Share};
+use crate::xrsl::NodeAccess;
 
 /// The reason for which a target is refused; empty if it is not.
 fn reason(

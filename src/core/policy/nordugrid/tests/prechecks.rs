@@ -1,8 +1,8 @@
 //! TN-07 to TN-10 and TN-45: queues before the job is looked at.
 
 use super::world::{NOON, World};
-use crate::core::policy::nordugrid::facts::Share;
-use crate::core::unit::SECOND;
+use crate::policy::nordugrid::facts::Share;
+use crate::unit::SECOND;
 
 /// The reason for which a queue is refused; empty if it is not.
 fn reason(change: impl FnOnce(&mut Share)) -> &'static str {

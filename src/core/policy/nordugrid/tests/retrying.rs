@@ -1,7 +1,7 @@
 //! TN-34, TN-35 and TN-40: targets that refuse, and alternatives.
 
 use super::world::World;
-use crate::core::policy::nordugrid::facts::Submission;
+use crate::policy::nordugrid::facts::Submission;
 
 const JOB: &str = "&(executable=run)";
 

@@ -1,17 +1,17 @@
 //! Short words for building a grid and asking for a target.
 
-use crate::core::policy::nordugrid::changes::{Assigned, TargetChanges};
-use crate::core::policy::nordugrid::choice::{Choice, ChosenTarget};
-use crate::core::policy::nordugrid::decide::{JobSubmission, Rejection, TargetDecision};
-use crate::core::policy::nordugrid::discovery::Start;
-use crate::core::policy::nordugrid::facts::*;
-use crate::core::policy::nordugrid::grid_facts::{GridFacts, split_target};
-use crate::core::policy::nordugrid::job_state::JobState;
-use crate::core::policy::nordugrid::staging::{FileClass, Staging};
-use crate::core::policy::nordugrid::target::TargetCandidate;
-use crate::core::policy::{Arg, Policy, PolicySpec, Resolved, Rules, kind};
-use crate::core::unit::{MIB, MINUTE, Millis, SECOND};
-use crate::core::xrsl::{Dialect, read};
+use crate::policy::nordugrid::changes::{Assigned, TargetChanges};
+use crate::policy::nordugrid::choice::{Choice, ChosenTarget};
+use crate::policy::nordugrid::decide::{JobSubmission, Rejection, TargetDecision};
+use crate::policy::nordugrid::discovery::Start;
+use crate::policy::nordugrid::facts::*;
+use crate::policy::nordugrid::grid_facts::{GridFacts, split_target};
+use crate::policy::nordugrid::job_state::JobState;
+use crate::policy::nordugrid::staging::{FileClass, Staging};
+use crate::policy::nordugrid::target::TargetCandidate;
+use crate::policy::{Arg, Policy, PolicySpec, Resolved, Rules, kind};
+use crate::unit::{MIB, MINUTE, Millis, SECOND};
+use crate::xrsl::{Dialect, read};
 use std::collections::BTreeMap;
 
 /// When jobs are decided.
@@ -263,7 +263,7 @@ impl World {
         look: impl FnOnce(
             &TargetCandidate<'_>,
             &Staging,
-            &crate::core::policy::nordugrid::case::JobCase<'_>,
+            &crate::policy::nordugrid::case::JobCase<'_>,
         ) -> T,
     ) -> T {
         let (submission, resolved) = (self.submission("gsid-0001", xrsl), self.resolved());

@@ -1,8 +1,8 @@
 //! Frames of several sizes.
 
 use super::*;
-use crate::shell::cli::top::data::{Event, Explained, Queue, Share, Status};
-use crate::shell::cli::top::model::{Answered, News};
+use crate::cli::top::data::{Event, Explained, Queue, Share, Status};
+use crate::cli::top::model::{Answered, News};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

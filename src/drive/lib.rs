@@ -32,14 +32,6 @@ mod verify;
 
 pub use take::Leader;
 
-use crate::core::cut::{Lane, Topic};
-use crate::core::engine::Engine;
-use crate::core::explain::iso;
-use crate::core::output::progress::LaneFlags;
-use crate::core::state::State;
-use crate::core::state::repair::{NowRepair, NowRepairs};
-use crate::core::unit::Millis;
-use crate::wire::avro::{Arena, Codec, Writer};
 use checkpoint::Checkpointer;
 use epoch_config::EpochConfig;
 use feed::Feed;
@@ -48,6 +40,14 @@ use port::{LaneSpan, Log, LogError, Store, StoreError};
 use report::Report;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::engine::Engine;
+use yardmaster_core::explain::iso;
+use yardmaster_core::output::progress::LaneFlags;
+use yardmaster_core::state::State;
+use yardmaster_core::state::repair::{NowRepair, NowRepairs};
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::avro::{Arena, Codec, Writer};
 
 /// What a drive is started with.
 pub struct Config {
@@ -324,6 +324,11 @@ impl<L: Log, S: Store> Drive<L, S> {
         Ok(())
     }
 
+    /// Whether everything published was folded, and nothing more waits in own lanes.
+    pub fn is_at_end(&self) -> bool {
+        self.behind() == 0 && self.own_lanes_at_end()
+    }
+
     /// Whether every own lane was read to its end.
     pub fn own_lanes_at_end(&self) -> bool {
         let mut own = self.feed.lanes().filter(|lane| lane.topic.is_own());
@@ -371,6 +376,6 @@ impl<L: Log, S: Store> Drive<L, S> {
 
 /// The lane of our own records of a key.
 fn own_lane(topic: Topic, key: &str, partitions: u32) -> Lane {
-    let hash = crate::core::id::hash(key.as_bytes());
+    let hash = yardmaster_core::id::hash(key.as_bytes());
     Lane::new(topic, (hash % u64::from(partitions.max(1))) as u32)
 }

@@ -8,6 +8,6 @@ pub mod import;
 pub mod json;
 pub mod pseudonym;
 pub mod record;
-pub(crate) mod stamp;
+pub mod stamp;
 pub mod stored;
 pub mod topology;

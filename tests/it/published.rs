@@ -1,9 +1,9 @@
 //! Texts and hashes of policies as they were published: a log written before names them, so they
 //! stay byte for byte. `UPDATE=1` writes the file again; a difference needs a new engine revision.
 
-use crate::core::policy::{Policy, PolicySpec, Rules, kinds};
-use crate::wire::topology::{ATLAS, Topology};
 use std::fmt::Write;
+use yardmaster::core::policy::{Policy, PolicySpec, Rules, kinds};
+use yardmaster::wire::topology::{ATLAS, Topology};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/policies.txt");
 
