@@ -8,7 +8,6 @@ mod whole;
 
 use crate::kill::bus::{Bus, now, text};
 use crate::kill::process::{Ending, PROGRAM, wait_until, yardmaster};
-use crate::kill::restart_broker;
 use crate::kill::witness::glance;
 use leader::{Leader, command};
 use serde_json::Value;
@@ -17,7 +16,6 @@ use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, ExitStatus, Stdio};
-use std::thread::JoinHandle;
 use std::time::Duration;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Outcome, OutcomeAbout, OutcomeKind, Parameter};
@@ -271,19 +269,14 @@ fn an_executor_that_was_killed_hands_the_same_command_over_again() {
     assert_eq!(times(&bus, "once-slow"), 2);
 }
 
-/// It restarts the broker that other tests use, so it runs alone.
 #[test]
 fn the_broker_may_restart_while_a_program_is_under_way() {
-    let Some(bus) = Bus::real(|_, _| {}) else { return };
-    if std::env::var_os("YARDMASTER_TEST_KAFKA_RESTART").is_none() {
-        println!("left out: YARDMASTER_TEST_KAFKA_RESTART says not how to restart the broker");
-        return;
-    }
+    let Some(bus) = Bus::own(|_| {}) else { return };
     let (script, mut leader) = (script(&bus), Leader::new(&bus));
     leader.publish(&[command(&bus, "a-second")]);
     let mut executor = quick(&bus, "executor", &script);
     wait_until(LONG, || executor.logged(), || times(&bus, "a-second") == 1);
-    restart_broker().map(JoinHandle::join).expect("a restart").expect("the broker came back");
+    bus.restart_broker().join().expect("the broker came back");
     is(&wait_for(&bus, &executor, "a-second", 1), OutcomeKind::Accepted, "done with --timeout");
     leader.publish(&[command(&bus, "accept")]);
     is(&wait_for(&bus, &executor, "accept", 1), OutcomeKind::Accepted, "done with --timeout");

@@ -178,7 +178,7 @@ fn a_missing_topic_is_named_with_the_remedy() {
 #[test]
 fn a_broker_that_is_away_is_unreachable() {
     let mut conf = KafkaConf::new("127.0.0.1:1", "nobody", topics("nothing"));
-    conf.patience = Duration::from_millis(300);
+    (conf.patience, conf.persistence) = (Duration::from_millis(300), Duration::ZERO);
     let mut log = KafkaLog::open(conf).unwrap();
     let error = log.lanes().unwrap_err();
     assert!(matches!(error, LogError::Unreachable(_)), "{error:?}");

@@ -1,8 +1,7 @@
 //! The built program against a real Kafka (`YARDMASTER_TEST_KAFKA=host:port`), killed, stopped,
 //! paused, robbed of its store and of its broker; and somebody else's consumer as the witness.
 //!
-//! `YARDMASTER_KILLS` says how often it is killed (6), `YARDMASTER_SEED` at which moments (1), and
-//! `YARDMASTER_TEST_KAFKA_RESTART` is a shell command that restarts the broker hard.
+//! `YARDMASTER_KILLS` says how often it is killed (6), `YARDMASTER_SEED` at which moments (1).
 
 mod beside;
 pub mod bus;
@@ -19,7 +18,6 @@ use bus::{Bus, act_at_once, parts, text};
 use process::{Process, wait_until, yardmaster};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use toml::Table;
@@ -61,18 +59,6 @@ pub fn hasty(limits: &mut Table, policy: &mut Table) {
     for (key, value) in [("defer_s", 4), ("dwell_s", 0)] {
         policy.insert(key.into(), value.into());
     }
-}
-
-/// Restarts the broker hard, beside whatever goes on; `None`, and says so, where no command for it is given.
-pub fn restart_broker() -> Option<JoinHandle<()>> {
-    let Ok(command) = std::env::var("YARDMASTER_TEST_KAFKA_RESTART") else {
-        println!("the broker is not restarted: YARDMASTER_TEST_KAFKA_RESTART says not how");
-        return None;
-    };
-    Some(std::thread::spawn(move || {
-        let status = Command::new("sh").args(["-c", &command]).status().unwrap();
-        assert!(status.success(), "{command}: {status}");
-    }))
 }
 
 /// Checks with all witnesses, and what our own verbs say of the log and of the stores.
@@ -119,7 +105,7 @@ pub fn wait_for_answers(bus: &Bus, subjects: &BTreeSet<String>, processes: &mut 
 
 #[test]
 fn killed_at_any_moment_every_request_gets_one_final_answer() {
-    let Some(bus) = Bus::real_with(|file| {
+    let Some(bus) = Bus::own(|file| {
         parts(file, hasty);
         act_at_once(file);
     }) else {
@@ -159,7 +145,7 @@ fn killed_at_any_moment_every_request_gets_one_final_answer() {
             JoinHandle::join(restart).expect("the broker came back");
         }
         if kill == kills / 3 {
-            broker = restart_broker();
+            broker = Some(bus.restart_broker());
         }
         // Every other time some moment of its start or of its work, else one of its work for sure.
         let works = kill % 2 == 1;

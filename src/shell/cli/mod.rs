@@ -41,6 +41,9 @@ mod units;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 use yardmaster_core::policy::{Flavour, register};
 
 /// Brokers grid jobs from events on a bus: counters that are right, decisions that can be made
@@ -198,12 +201,10 @@ fn end_with_the_reader() {
 
 fn start_log(level: &str) -> anyhow::Result<()> {
     is_log_filter(level)?;
-    let filter = tracing_subscriber::EnvFilter::try_new(level)?;
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(progress::is_drawn())
-        .with_writer(|| progress::Stderr)
-        .init();
+    let filter: Targets = level.parse()?;
+    let lines = tracing_subscriber::fmt::layer();
+    let lines = lines.with_ansi(progress::is_drawn()).with_writer(|| progress::Stderr);
+    tracing_subscriber::registry().with(lines).with(filter).init();
     Ok(())
 }
 
@@ -212,11 +213,8 @@ fn start_log(level: &str) -> anyhow::Result<()> {
 fn is_log_filter(filter: &str) -> anyhow::Result<()> {
     const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
     for directive in filter.split(',').map(str::trim).filter(|directive| !directive.is_empty()) {
-        // `target[span{field=value}]=level`: what stands behind the last bracket is the level.
-        let tail = directive.rsplit_once(']').map_or(directive, |(_, tail)| tail);
-        let level = tail.rsplit_once('=').map_or(tail, |(_, level)| level);
-        let is_span = level.is_empty() && directive.ends_with(']');
-        if !is_span && !LEVELS.contains(&level.to_ascii_lowercase().as_str()) {
+        let level = directive.rsplit_once('=').map_or(directive, |(_, level)| level);
+        if !LEVELS.contains(&level.to_ascii_lowercase().as_str()) {
             anyhow::bail!("{level:?} is no level");
         }
     }

@@ -1,6 +1,7 @@
 //! Makes topics and looks at them: for `topology apply` and `topology check`.
 
 use super::conf::{KafkaConf, Role};
+use super::extent;
 use super::remedy::refusal;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
 use rdkafka::client::DefaultClientContext;
@@ -53,6 +54,7 @@ pub struct KafkaAdmin {
     client: AdminClient<DefaultClientContext>,
     runtime: tokio::runtime::Runtime,
     patience: Duration,
+    persistence: Duration,
 }
 
 impl KafkaAdmin {
@@ -64,7 +66,8 @@ impl KafkaAdmin {
         let client = conf.client(Role::Admin)?.create().map_err(|error| stop(&error))?;
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let runtime = runtime.map_err(|error| stop(&error))?;
-        Ok(KafkaAdmin { client, runtime, patience: conf.patience })
+        let (patience, persistence) = (conf.patience, conf.persistence);
+        Ok(KafkaAdmin { client, runtime, patience, persistence })
     }
 
     /// Makes topics; each with what became of it. Returns once the broker knows them: it creates a
@@ -133,9 +136,12 @@ impl KafkaAdmin {
         if asked.is_empty() {
             return Ok(found);
         }
-        let answer = self.runtime.block_on(self.client.describe_configs(&asked, &self.options()));
+        let answer = extent::patiently(self.persistence, || {
+            let asked = self.client.describe_configs(&asked, &self.options());
+            self.runtime.block_on(asked).map_err(|error| unreachable(&error))
+        })?;
         let mut configs = Vec::new();
-        for resource in answer.map_err(|error| unreachable(&error))? {
+        for resource in answer {
             let resource = resource.map_err(|code| refused("(its settings)", code))?;
             if let rdkafka::admin::OwnedResourceSpecifier::Topic(name) = resource.specifier {
                 configs.push((name, resource.entries));
@@ -152,8 +158,10 @@ impl KafkaAdmin {
 
     /// How many partitions a topic has; `None` when it is not there.
     pub fn partitions(&self, name: &str) -> Result<Option<u32>, LogError> {
-        let metadata = self.client.inner().fetch_metadata(Some(name), self.patience);
-        let metadata = metadata.map_err(|error| unreachable(&error))?;
+        let metadata = extent::patiently(self.persistence, || {
+            let metadata = self.client.inner().fetch_metadata(Some(name), self.patience);
+            metadata.map_err(|error| unreachable(&error))
+        })?;
         let topic = metadata.topics().iter().find(|topic| topic.name() == name);
         let Some(topic) = topic else { return Ok(None) };
         match topic.error().map(RDKafkaErrorCode::from) {

@@ -39,6 +39,8 @@ pub struct KafkaConf {
     pub turn: Option<Turn>,
     /// How long one question to the broker may take.
     pub patience: Duration,
+    /// How long a question is asked again that the broker does not answer.
+    pub persistence: Duration,
     /// Longest record that is published, key included; bytes. The client takes no less.
     pub max_output_bytes: usize,
     /// How long a start waits for partitions without a leader before it goes on without them.
@@ -159,6 +161,7 @@ impl KafkaConf {
             topics,
             turn: None,
             patience: Duration::from_secs(10),
+            persistence: Duration::from_secs(30),
             start_without_after: Duration::from_secs(20),
             max_output_bytes: Limits::default().max_output_bytes,
             unreadable_after: Duration::from_secs(60),

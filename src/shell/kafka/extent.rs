@@ -26,7 +26,7 @@ const REPORTED_MAX: usize = 64;
 pub(super) fn lanes(conf: &KafkaConf, client: &Client) -> Result<Vec<(Lane, String)>, LogError> {
     let mut lanes = Vec::new();
     for map in &conf.topics {
-        let count = partitions(client, &map.name, conf.patience)?;
+        let count = partitions(conf, client, &map.name)?;
         let lane = |partition| (Lane::new(map.topic, partition as u32), map.name.clone());
         lanes.extend((0..count).map(lane));
     }
@@ -57,8 +57,9 @@ pub(super) fn leaderless(
 }
 
 /// How many partitions a topic has; an error when it is not there.
-pub(super) fn partitions(client: &Client, name: &str, wait: Duration) -> Result<usize, LogError> {
-    count(client, name, wait, DENIAL)?.ok_or_else(|| missing(name))
+fn partitions(conf: &KafkaConf, client: &Client, name: &str) -> Result<usize, LogError> {
+    let count = patiently(conf.persistence, || count(client, name, conf.patience, DENIAL))?;
+    count.ok_or_else(|| missing(name))
 }
 
 /// How many partitions a topic has; `None` when it is not there. A broker that starts may not know
@@ -87,16 +88,22 @@ fn ask_again<T>(
     }
 }
 
-/// Asks what a broker cannot answer at once that has just made a topic, moves a partition or
-/// starts: until it answers or `patience` is over.
+/// Asks what a broker cannot answer at once that is slow, has just made a topic, moves a partition
+/// or starts: until it answers or `persistence` is over. A wait of seconds is logged.
 pub(super) fn patiently<T>(
-    patience: Duration,
+    persistence: Duration,
     mut ask: impl FnMut() -> Result<T, LogError>,
 ) -> Result<T, LogError> {
     let start = Instant::now();
+    let mut warned = false;
     loop {
         match ask() {
-            Err(LogError::Unreachable(_)) if start.elapsed() < patience => {
+            Err(LogError::Unreachable(why)) if start.elapsed() < persistence => {
+                if !warned && start.elapsed() >= DENIAL {
+                    let left = persistence.saturating_sub(start.elapsed()).as_secs();
+                    tracing::warn!("the broker is asked again for {left} s: {why}");
+                    warned = true;
+                }
                 std::thread::sleep(ASK_AGAIN);
             }
             answer => return answer,
@@ -121,14 +128,14 @@ fn count_now(client: &Client, name: &str, wait: Duration) -> Result<Option<usize
 }
 
 /// The extents of lanes. `reader` reads what is committed, `looker` everything. A partition whose
-/// leader is not known yet is asked for again for `conf.patience`.
+/// leader is not known yet is asked for again.
 pub(super) fn spans(
     conf: &KafkaConf,
     reader: &Client,
     looker: &Client,
     lanes: &[(Lane, String)],
 ) -> Result<Vec<LaneSpan>, LogError> {
-    patiently(conf.patience, || spans_now(conf, reader, looker, lanes))
+    patiently(conf.persistence, || spans_now(conf, reader, looker, lanes))
 }
 
 fn spans_now(
@@ -161,7 +168,7 @@ pub(super) fn since(
     lanes: &[(Lane, String)],
     at: Millis,
 ) -> Result<Vec<(Lane, u64)>, LogError> {
-    patiently(conf.patience, || since_now(conf, client, lanes, at))
+    patiently(conf.persistence, || since_now(conf, client, lanes, at))
 }
 
 fn since_now(

@@ -1,5 +1,6 @@
 //! Partitions without a leader: a start waits for them for a stated time, then goes on without.
 
+use super::conf::KafkaConf;
 use super::extent;
 use super::queue::Client;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +19,7 @@ pub(super) struct Leaders {
 
 impl Leaders {
     /// Returns the lanes that a start goes on without, once each of them has had no leader for
-    /// `patience`. Waits until then. `failing` is since when a lane that is read has failed.
+    /// `conf.start_without_after`. Waits until then. `failing` is since when a lane that is read has failed.
     ///
     /// # Errors
     /// A partition that nothing can be decided without has no leader: one of our own, or one of
@@ -28,12 +29,13 @@ impl Leaders {
         client: &Client,
         lanes: &[(Lane, String)],
         failing: impl Fn(Lane) -> Option<Instant>,
-        patience: Duration,
-        answer: Duration,
+        conf: &KafkaConf,
     ) -> Result<BTreeSet<Lane>, LogError> {
         loop {
-            let found = extent::leaderless(client, lanes, answer);
-            let found = found.map_err(|error| extent::trouble(client, &error))?;
+            let found = extent::patiently(conf.persistence, || {
+                let found = extent::leaderless(client, lanes, conf.patience);
+                found.map_err(|error| extent::trouble(client, &error))
+            })?;
             let now = Instant::now();
             let is_new = found.iter().any(|lane| !self.missing.contains_key(lane));
             self.missing.retain(|lane, _| found.contains(lane));
@@ -51,9 +53,9 @@ impl Leaders {
                 )));
             }
             if is_new {
-                warn_of(lanes, &found, patience);
+                warn_of(lanes, &found, conf.start_without_after);
             }
-            let is_over = |since: &Instant| now.duration_since(*since) >= patience;
+            let is_over = |since: &Instant| now.duration_since(*since) >= conf.start_without_after;
             if self.missing.values().all(is_over) {
                 return Ok(found);
             }

@@ -90,8 +90,7 @@ impl KafkaLog {
             let _ = client.poll(Duration::ZERO);
         }
         let failing = |lane| self.reading.as_ref().and_then(|it| it.extent().failing(lane));
-        let (patience, answer) = (self.conf.start_without_after, self.conf.patience);
-        let without = self.leaders.wait(&self.reader, lanes, failing, patience, answer)?;
+        let without = self.leaders.wait(&self.reader, lanes, failing, &self.conf)?;
         if without.is_empty() {
             return extent::spans(&self.conf, &self.reader, &self.looker, lanes);
         }

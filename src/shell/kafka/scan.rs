@@ -36,8 +36,10 @@ impl KafkaScan {
     pub fn open(mut conf: KafkaConf, needed: &[Topic]) -> Result<KafkaScan, LogError> {
         let client = reader::open(&conf, Role::Reader)?;
         let looker = reader::open(&conf, Role::Looker)?;
-        let known = client.fetch_metadata(None, conf.patience);
-        let known = known.map_err(|error| extent::trouble(&client, &error))?;
+        let known = extent::patiently(conf.persistence, || {
+            let known = client.fetch_metadata(None, conf.patience);
+            known.map_err(|error| extent::trouble(&client, &error))
+        })?;
         let is_there = |name: &str| known.topics().iter().any(|topic| topic.name() == name);
         let mut absent = Vec::new();
         conf.topics.retain(|map| {

@@ -124,11 +124,12 @@ impl KafkaIntake {
         skip_lost: bool,
         has_published: bool,
     ) -> Result<Begun, LogError> {
-        let wait = self.conf.patience;
         let mut counts = Vec::new();
         for topic in topics {
-            let count = extent::count(&self.client, topic, wait, extent::DENIAL)?
-                .ok_or_else(|| missing(topic))?;
+            let count = extent::patiently(self.conf.persistence, || {
+                extent::count(&self.client, topic, self.conf.patience, extent::DENIAL)
+            })?
+            .ok_or_else(|| missing(topic))?;
             counts.push((*topic, count));
         }
         let group = self.committed(&counts, has_published)?;
@@ -173,14 +174,16 @@ impl KafkaIntake {
                 asked.add_partition(topic, partition);
             }
         }
-        let answer = self.client.committed_offsets(asked, self.conf.patience);
-        let answer = answer.map_err(|error| {
-            let trouble = extent::trouble(&self.client, &error);
-            // The broker refuses the client, which goes on asking until the question times out.
-            let group = RDKafkaErrorCode::GroupAuthorizationFailed;
-            let what = format!("Read of group {}", self.conf.transactional_id);
-            let is_refused = self.client.context().is_group_refused();
-            is_refused.then(|| refusal(group, &what)).flatten().unwrap_or(trouble)
+        let answer = extent::patiently(self.conf.persistence, || {
+            let answer = self.client.committed_offsets(asked.clone(), self.conf.patience);
+            answer.map_err(|error| {
+                let trouble = extent::trouble(&self.client, &error);
+                // The broker refuses the client, which goes on asking until the question times out.
+                let group = RDKafkaErrorCode::GroupAuthorizationFailed;
+                let what = format!("Read of group {}", self.conf.transactional_id);
+                let is_refused = self.client.context().is_group_refused();
+                is_refused.then(|| refusal(group, &what)).flatten().unwrap_or(trouble)
+            })
         })?;
         Ok(Group::new(&answer, has_published))
     }
@@ -193,9 +196,8 @@ impl KafkaIntake {
         group: &Group,
         skip_lost: bool,
     ) -> Result<Beginning, LogError> {
-        let wait = self.conf.patience;
-        let (first, end) = extent::patiently(wait, || {
-            let marks = self.client.fetch_watermarks(topic, partition, wait);
+        let (first, end) = extent::patiently(self.conf.persistence, || {
+            let marks = self.client.fetch_watermarks(topic, partition, self.conf.patience);
             marks.map_err(|error| extent::trouble(&self.client, &error))
         })?;
         let (first, end) = (first.max(0) as u64, end.max(0) as u64);

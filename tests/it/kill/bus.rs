@@ -1,9 +1,12 @@
 //! Topics of one test on a real broker, with a topology file of their own, and what is published there.
 
+use crate::broker::{self, Broker};
 use crate::drive::yard;
 use crate::kill::process::yardmaster;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use toml::{Table, Value};
@@ -25,6 +28,8 @@ pub struct Bus {
     config: Option<PathBuf>,
     dir: TempDir,
     writer: KafkaWriter,
+    /// The broker, if it is this test's own.
+    broker: Option<Arc<Broker>>,
 }
 
 /// Milliseconds since 1970.
@@ -59,6 +64,26 @@ impl Bus {
             return None;
         };
         Some(Bus::of(shipped, &bootstrap, &[], change))
+    }
+
+    /// The same on a broker of this test's own, which may be restarted; `None`, and says so, when
+    /// there are no jars to start one from.
+    pub fn own(change: impl FnOnce(&mut Table)) -> Option<Bus> {
+        if !broker::is_possible() {
+            return None;
+        }
+        let broker = Broker::with("");
+        let bus = Bus::on(&broker.address(), &[], change);
+        Some(Bus { broker: Some(Arc::new(broker)), ..bus })
+    }
+
+    /// Restarts its own broker hard, beside whatever goes on.
+    pub fn restart_broker(&self) -> JoinHandle<()> {
+        let broker = self.broker.clone().expect("a broker of its own");
+        std::thread::spawn(move || {
+            broker.kill();
+            broker.start_again();
+        })
     }
 
     /// A job that was created a month ago: rule T8 is due for it.
@@ -99,7 +124,7 @@ impl Bus {
         }
         let writer = KafkaWriter::open(&conf).unwrap();
         let bootstrap = bootstrap.to_owned();
-        let bus = Bus { bootstrap, domain, topology, config, dir, writer };
+        let bus = Bus { bootstrap, domain, topology, config, dir, writer, broker: None };
         bus.verb("topology", 0, &["apply"]);
         bus
     }
