@@ -27,7 +27,7 @@ use yardmaster_wire::dialect::Dialect;
 pub fn document() -> String {
     let mut page = String::from(
         "<!-- Made from src/shell/metrics by a test: \
-         UPDATE=1 cargo test --features tls --lib metrics::document -->\n\n\
+         UPDATE=1 cargo test --features tls -p yardmaster-shell metrics::document -->\n\n\
          # Metrics\n\n",
     );
     // Writing to a `String` does not fail.
@@ -165,7 +165,7 @@ mod tests {
         assert!(
             page == document(),
             "dashboards/METRICS.md differs from the code. If that is meant: \
-             UPDATE=1 cargo test --features tls --lib metrics::document"
+             UPDATE=1 cargo test --features tls -p yardmaster-shell metrics::document"
         );
     }
 }
