@@ -150,6 +150,8 @@ fn a_grid_on_a_kafka_is_brokered_and_leaves_nothing_open() {
     let Some(bus) = Bus::real_with(|_| ()) else { return };
     let run = Process::start(&bus.bootstrap, &bus.topology, &bus.path("store"));
     let grid = Grid::on(&bus, "first");
+    // It computes an hour of its own life before it publishes the first record.
+    wait_until(LIMIT, || grid.printed(), || !jobs(&bus).is_empty());
     wait_until(LIMIT, || grid.printed() + &run.logged(), || is_carried_out(&bus));
     let printed = grid.stop();
     assert!(!printed.contains("of an earlier demo"), "{printed}");

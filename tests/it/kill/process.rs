@@ -199,12 +199,18 @@ impl Drop for Process {
     }
 }
 
-/// Waits until something is so; fails after `limit` with what `what` says.
+/// Waits until something is so; fails after `limit` with what `what` says. A look that takes long is
+/// taken seldom, so that looking leaves the processor to what is looked at.
 #[track_caller]
 pub fn wait_until(limit: Duration, what: impl Fn() -> String, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
-    while !is_so() {
+    loop {
+        let look = Instant::now();
+        if is_so() {
+            return;
+        }
+        let nap = Duration::from_millis(50).max(4 * look.elapsed());
         assert!(start.elapsed() < limit, "not within {limit:?}: {}", what());
-        std::thread::sleep(Duration::from_millis(50));
+        std::thread::sleep(nap);
     }
 }
