@@ -1,6 +1,8 @@
 //! What is known and how it is judged. No clock, environment, file or network: the same log gives
 //! the same decisions on every machine.
 
+#![forbid(unsafe_code)]
+
 pub mod command;
 pub mod comparison;
 pub mod content;

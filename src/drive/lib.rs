@@ -5,6 +5,8 @@
 //! follows. Taking the lead fences the leader before. On any failure: stop; starting again is
 //! the one way to recover, so it is the tested one.
 
+#![forbid(unsafe_code)]
+
 pub mod alternative;
 mod begin;
 pub mod checkpoint;

@@ -1,6 +1,8 @@
 //! Stand-ins for the world: a grid in a box, ports on paper, and faults at will. Nothing here
 //! touches a disk, a clock or a network.
 
+#![forbid(unsafe_code)]
+
 mod agenda;
 pub mod cms;
 pub mod conform;

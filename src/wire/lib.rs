@@ -1,5 +1,7 @@
 //! Bytes and what they mean. Core types know nothing of bytes; their shapes on the bus live here.
 
+#![forbid(unsafe_code)]
+
 mod architecture;
 pub mod avro;
 pub mod counter;
