@@ -6,6 +6,8 @@
 #   broker.sh stop DATA       asks it to stop, waits; after 20 s it is killed
 #   broker.sh kill DATA       kills it hard
 #   broker.sh restart DATA    kills it hard and starts it again; prints the pid
+#   broker.sh archive JARS    starts and stops one, and keeps its loaded classes beside JARS: later ones
+#                             start in half the time
 #
 # JARS is a directory with Kafka's jars (pom.xml beside this file names them). FILE holds further
 # broker properties, which win (security, a quick log cleaner, a node of several); FORMAT are further
@@ -62,12 +64,19 @@ ended() { # PID DATA
     grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2> /dev/null && ! listens "$(advertised "$2")"
 }
 
+# Words for java: classes that were archived are not loaded again.
+archived() { # JARS
+    echo "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    [ ! -f "$1.jsa" ] || echo "-XX:SharedArchiveFile=$1.jsa"
+}
+
 launch() { # DATA
-    local data=$1 port pid
+    local data=$1 port pid jars
+    jars=$(cat "$data/jars")
     port=$(advertised "$data")
     # A session of its own: a signal to the caller's terminal or group is not meant for the broker.
     # It lives for seconds or minutes: compiling it well would cost more than it brings.
-    setsid nohup java -Xms128m -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp "$(cat "$data/jars")/*" kafka.Kafka \
+    setsid nohup java -Xms128m -Xmx512m $(archived "$jars") ${ARCHIVE:-} -cp "$jars/*" kafka.Kafka \
         "$data/server.properties" >> "$data/broker.out" 2>&1 < /dev/null &
     pid=$!
     echo "$pid" > "$data/pid"
@@ -98,19 +107,28 @@ halt() { # DATA SIGNAL
 
 case "${1:-}" in
 start)
-    [ $# -ge 5 ] || { sed -n '2,14s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+    [ $# -ge 5 ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
     mkdir -p "$3"
     data=$(cd "$3" && pwd)
     (cd "$2" && pwd) > "$data/jars"
     configure "$data" "$4" "$5" "${6:-}"
     if [ ! -f "$data/log/meta.properties" ]; then
-        jars="$(cat "$data/jars")/*"
+        jars=$(cat "$data/jars")
         # Nodes of one cluster have one id; a client asks nobody for it.
         id=MkU3OEVBNTcwNTJENDM2Qk
-        java -cp "$jars" kafka.tools.StorageTool format -t "$id" -c "$data/server.properties" \
+        java $(archived "$jars") -cp "$jars/*" kafka.tools.StorageTool format -t "$id" -c "$data/server.properties" \
             "${@:7}" > "$data/format.out" 2>&1 || { cat "$data/format.out" >&2; exit 1; }
     fi
     launch "$data"
+    ;;
+archive)
+    [ $# = 2 ] || { echo "usage: $0 archive JARS" >&2; exit 2; }
+    jars=$(cd "$2" && pwd)
+    rm -rf "$jars.jsa" "$jars.once"
+    ARCHIVE=-XX:ArchiveClassesAtExit=$jars.jsa "$0" start "$jars" "$jars.once" \
+        $((20000 + RANDOM % 6000)) $((26000 + RANDOM % 6000)) > /dev/null
+    "$0" stop "$jars.once"
+    rm -rf "$jars.once"
     ;;
 stop | kill)
     [ $# = 2 ] || { echo "usage: $0 $1 DATA" >&2; exit 2; }
@@ -124,7 +142,7 @@ restart)
     launch "$data"
     ;;
 *)
-    sed -n '2,14s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,16s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

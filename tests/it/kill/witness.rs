@@ -2,6 +2,7 @@
 //! records only, and whether every request got what it was reserved.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 use yardmaster::core::cut::Topic;
@@ -94,7 +95,13 @@ fn console(bootstrap: &str, topic: &str) -> Option<Vec<Record>> {
     let jars = std::env::var("YARDMASTER_TEST_KAFKA_JARS").ok()?;
     let bytes = "org.apache.kafka.common.serialization.BytesDeserializer";
     let mut command = Command::new("java");
+    // Classes that `broker.sh archive` kept are not loaded again.
+    let kept = format!("{jars}.jsa");
+    if Path::new(&kept).exists() {
+        command.arg(format!("-XX:SharedArchiveFile={kept}"));
+    }
     command
+        .args(["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"])
         .args(["-Xmx256m", "-cp", &format!("{jars}/*")])
         .arg("org.apache.kafka.tools.consumer.ConsoleConsumer")
         .args(["--bootstrap-server", bootstrap, "--topic", topic, "--from-beginning"])
