@@ -1,7 +1,7 @@
 //! The content of a record as bytes: what breaks ties between two versions of a record, and what
 //! the digest is taken of.
 //!
-//! The order of two records is that of their bytes: field by field in the order that [`content!`]
+//! The order of two records is that of their bytes: field by field in the order that `content!`
 //! lists for the type, numbers by value, texts by their bytes, `None` before all else, a list
 //! before a longer one that begins with it. The names of types and fields are no part of it.
 

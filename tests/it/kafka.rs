@@ -34,7 +34,7 @@ fn unique() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    format!("test-{}-{count}", since.as_micros())
+    format!("test-{}-{}-{count}", since.as_micros(), std::process::id())
 }
 
 fn topics(prefix: &str) -> Vec<TopicMap> {

@@ -1,4 +1,5 @@
-//! The built program against a real Kafka (`YARDMASTER_TEST_KAFKA=host:port`), killed, stopped,
+//! The built program against a real Kafka (`YARDMASTER_TEST_KAFKA=host:port`; a broker of its own,
+//! from `YARDMASTER_TEST_KAFKA_JARS`, where that is killed too), killed, stopped,
 //! paused, robbed of its store and of its broker; and somebody else's consumer as the witness.
 //!
 //! `YARDMASTER_KILLS` says how often it is killed (6), `YARDMASTER_SEED` at which moments (1).

@@ -11,13 +11,13 @@ const FREEDOM_MAX: f64 = 1e6;
 /// beyond any number.
 const POINT_MAX: f64 = 1e12;
 
-/// The 95 % point with so many degrees of freedom. At most [`POINT_MAX`].
+/// The 95 % point with so many degrees of freedom. At most `POINT_MAX`.
 pub fn point95(freedom: f64) -> f64 {
     point(freedom, 0.05, 1.644_853_626_951_472)
 }
 
 /// The 97.5 % point: 95 % of the distribution lie within it and its negative. At most
-/// [`POINT_MAX`].
+/// `POINT_MAX`.
 pub fn point975(freedom: f64) -> f64 {
     point(freedom, 0.025, 1.959_963_984_540_054)
 }

@@ -4,7 +4,7 @@ use super::param::{Param, Rules};
 
 /// The values in force of the parameters of one filter, weight or kind, in the order of its
 /// declaration. Within this room only the struct that declares them reads them, see
-/// [`super::typed`]; a kind of policy from elsewhere reads them by their places.
+/// `typed.rs`; a kind of policy from elsewhere reads them by their places.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values(pub(super) Vec<f64>);
 

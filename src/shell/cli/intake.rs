@@ -55,7 +55,7 @@ impl Intake {
                 Usage("intake reads a Kafka: give --bootstrap-server HOST:PORT".into()).into()
             );
         }
-        let conf = self.log_args.kafka(&read.topology)?;
+        let conf = self.log_args.kafka(&read.topology)?.for_a_service();
         if read.topology.intake.sources.is_empty() {
             let why = format!("{}: no [[intake.source]]: name at least one topic", read.name);
             return Err(Usage(why).into());
@@ -122,7 +122,7 @@ impl Beside {
             tracing::warn!("intake: left out, since it reads a Kafka and this is a directory");
             return Ok(None);
         }
-        let conf = log_args.kafka(&read.topology)?;
+        let conf = log_args.kafka(&read.topology)?.for_a_service();
         let (leads, ends, report) = (Arc::default(), Arc::default(), Arc::default());
         let mut beside = Beside { leads, ends, report, down: Arc::default(), thread: None };
         let work = beside.work(conf, read);

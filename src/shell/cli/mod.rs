@@ -53,7 +53,7 @@ use yardmaster_core::policy::{Flavour, register};
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
-    /// What is logged to stderr: error, warn, info, debug, or a tracing filter.
+    /// What is logged to stderr: error, warn, info, debug; TARGET=LEVEL for one part, with commas.
     #[arg(
         long,
         global = true,
@@ -207,8 +207,8 @@ fn start_log(level: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is logged: a level, or `TARGET=LEVEL` for one part, several separated by commas. A word that
-/// is no level is refused: the library takes it for a target, and would then log nothing else.
+/// What is logged: a level, or `TARGET=LEVEL` for one part, several separated by commas. A word
+/// that is no level is refused: the library takes it for a target, and would then log nothing else.
 fn log_filter(text: &str) -> anyhow::Result<Targets> {
     let mut filter = Targets::new();
     for directive in text.split(',').map(str::trim).filter(|directive| !directive.is_empty()) {
@@ -221,6 +221,9 @@ fn log_filter(text: &str) -> anyhow::Result<Targets> {
         let known = word.then(|| level.parse::<LevelFilter>().ok()).flatten();
         let known = known.ok_or_else(|| anyhow::anyhow!("{level:?} is no level"))?;
         filter = match target {
+            Some(target) if target.contains('[') => {
+                anyhow::bail!("{target:?} is no target: what is logged is not picked by span")
+            }
             Some(target) => filter.with_target(target, known),
             None => filter.with_default(known),
         };
@@ -237,7 +240,8 @@ mod tests {
         for good in ["info", "WARN", "debug,rdkafka=off", "warn, yardmaster_shell::kafka=debug"] {
             assert!(log_filter(good).is_ok(), "{good}");
         }
-        for bad in ["loud", "info,rdkafka", "rdkafka=loud", "inof", "3", "rdkafka="] {
+        for bad in ["loud", "info,rdkafka", "rdkafka=loud", "inof", "3", "rdkafka=", "run[x]=debug"]
+        {
             assert!(log_filter(bad).is_err(), "{bad}");
         }
     }

@@ -108,7 +108,7 @@ impl KafkaAdmin {
         }
         let start = Instant::now();
         for (name, _) in &made {
-            while self.partitions(name)?.is_none() {
+            while self.partitions_now(name)?.is_none() {
                 if start.elapsed() > self.patience {
                     return Err(LogError::Unreachable(format!("{name} was made but is not there")));
                 }
@@ -158,10 +158,12 @@ impl KafkaAdmin {
 
     /// How many partitions a topic has; `None` when it is not there.
     pub fn partitions(&self, name: &str) -> Result<Option<u32>, LogError> {
-        let metadata = extent::patiently(self.persistence, || {
-            let metadata = self.client.inner().fetch_metadata(Some(name), self.patience);
-            metadata.map_err(|error| unreachable(&error))
-        })?;
+        extent::patiently(self.persistence, || self.partitions_now(name))
+    }
+
+    fn partitions_now(&self, name: &str) -> Result<Option<u32>, LogError> {
+        let metadata = self.client.inner().fetch_metadata(Some(name), self.patience);
+        let metadata = metadata.map_err(|error| unreachable(&error))?;
         let topic = metadata.topics().iter().find(|topic| topic.name() == name);
         let Some(topic) = topic else { return Ok(None) };
         match topic.error().map(RDKafkaErrorCode::from) {
@@ -198,7 +200,8 @@ fn is_passing(code: RDKafkaErrorCode, is_new: bool) -> bool {
 }
 
 fn unreachable(error: &KafkaError) -> LogError {
-    LogError::Unreachable(error.to_string())
+    let refused = error.rdkafka_error_code().and_then(|code| refusal(code, "us"));
+    refused.unwrap_or_else(|| LogError::Unreachable(error.to_string()))
 }
 
 fn refused(name: &str, code: RDKafkaErrorCode) -> LogError {

@@ -169,6 +169,12 @@ impl KafkaConf {
         }
     }
 
+    /// For a service, which starts again by itself, and is to end soon when it is asked to: what
+    /// the broker does not answer is not asked again for long.
+    pub fn for_a_service(self) -> KafkaConf {
+        KafkaConf { persistence: self.patience, ..self }
+    }
+
     /// Looks at every property, and names each that librdkafka does not know, or that is ours.
     pub fn check(&self) -> Result<(), Vec<String>> {
         let mut complaints = Vec::new();

@@ -19,7 +19,8 @@ pub(super) struct Leaders {
 
 impl Leaders {
     /// Returns the lanes that a start goes on without, once each of them has had no leader for
-    /// `conf.start_without_after`. Waits until then. `failing` is since when a lane that is read has failed.
+    /// `conf.start_without_after`. Waits until then. `failing` is since when a lane that is read
+    /// has failed.
     ///
     /// # Errors
     /// A partition that nothing can be decided without has no leader: one of our own, or one of

@@ -59,7 +59,7 @@ pub struct Summary {
     pub waits: [(Millis, Millis); 2],
     /// The longest such wait, of jobs that still wait too, by class; ms.
     pub longest: [Millis; 2],
-    /// Jobs whose first start came later than [`Waits::bound`] of their class, or that still wait
+    /// Jobs whose first start came later than `Waits::bound` of their class, or that still wait
     /// and have for longer, by kind of work.
     pub late: BTreeMap<&'static str, u64>,
     /// Central workflows, and users with analysis, of which no job started for longer than is right

@@ -1,6 +1,6 @@
 //! A plan: what to do with a writer's datum, decided once for a pair of schemas.
 
-/// Turns data of one writer's schema into ours. Made by [`super::compile`], carried out by
+/// Turns data of one writer's schema into ours. Made by [`super::compile()`], carried out by
 /// [`super::transcode`].
 #[derive(Clone, Debug)]
 pub struct Plan {

@@ -110,7 +110,9 @@ impl Bus {
         change: impl FnOnce(&mut Table),
     ) -> Bus {
         static COUNT: AtomicU64 = AtomicU64::new(0);
-        let domain = format!("kill-{}-{}", now(), COUNT.fetch_add(1, Ordering::Relaxed));
+        // Other tests run in processes of their own.
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let domain = format!("kill-{}-{}-{count}", now(), std::process::id());
         let dir = TempDir::new().unwrap();
         let topology = dir.path().join("topology.toml");
         std::fs::write(&topology, topology_text(shipped, &domain, change)).unwrap();

@@ -209,7 +209,7 @@ pub fn wait_until(limit: Duration, what: impl Fn() -> String, mut is_so: impl Fn
         if is_so() {
             return;
         }
-        let nap = Duration::from_millis(50).max(4 * look.elapsed());
+        let nap = (4 * look.elapsed()).clamp(Duration::from_millis(50), Duration::from_secs(2));
         assert!(start.elapsed() < limit, "not within {limit:?}: {}", what());
         std::thread::sleep(nap);
     }

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 
 /// Measures on this machine what the line does: folding, judging, replay, restart; with
 /// --bootstrap-server also event to committed decision on that Kafka (it makes topics of its own,
-/// named bench.<pid>...).
+/// named `bench.PID`...).
 ///
 /// Examples:
 ///   yardmaster bench

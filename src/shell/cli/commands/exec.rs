@@ -59,7 +59,7 @@ impl Exec {
             return Err(Usage(why.to_owned()).into());
         }
         let topology = self.log_args.read()?.topology;
-        let conf = self.log_args.kafka(&topology)?;
+        let conf = self.log_args.kafka(&topology)?.for_a_service();
         if let Some(layout) = &self.layout {
             writeln!(io::stdout().lock(), "{}", layout.head())?;
         }

@@ -156,9 +156,7 @@ impl Domain {
         if self.log_args.bootstrap_server.is_none() {
             return Ok((self.log_args.log(&read.topology, Mode::Write)?, false));
         }
-        let mut conf = self.log_args.kafka(&read.topology)?;
-        // It starts again by itself, and is to end soon when it is asked to.
-        conf.persistence = conf.patience;
+        let mut conf = self.log_args.kafka(&read.topology)?.for_a_service();
         let name = read.topology.topic(Topic::Counter).name.clone();
         let has_counters = KafkaAdmin::open(&conf)?.partitions(&name)?.is_some();
         if has_counters {
