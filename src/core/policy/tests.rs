@@ -8,7 +8,6 @@ mod candidates;
 #[cfg(test)]
 mod compile;
 #[cfg(test)]
-#[cfg(test)]
 mod laws;
 #[cfg(test)]
 mod numbers;
