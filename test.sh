@@ -47,7 +47,8 @@ jobs=()
 
 finish() {
     local code=$?
-    [ ${#jobs[@]} = 0 ] || kill "${jobs[@]}" 2> /dev/null || true
+    for job in "${jobs[@]}"; do kill -- "-$job" 2> /dev/null || true; done
+    for dir in "$work"/jedi-$$-*; do [ ! -d "$dir" ] || "$broker" stop "$dir" || true; done
     [ -z "$data" ] || "$broker" stop "$data" || true
     [ -z "$books" ] || "$registry" stop "$books" || true
     [ -z "$books" ] || [ $code -ne 0 ] || rm -rf "$books"
@@ -123,7 +124,7 @@ postgres() {
 
 # What the tests run beside the compiler; what cannot be had is left out, and its tests say so.
 servers() {
-    local missing=() services=()
+    local missing=() services=() package
     [ "$(java_version)" -ge 17 ] || missing+=(default-jre-headless)
     have mvn || missing+=(maven)
     have kcat || missing+=(kcat)
@@ -136,7 +137,8 @@ servers() {
     docker compose version > /dev/null 2>&1 || have docker-compose || missing+=(docker-compose)
     have node && have npm || missing+=(nodejs npm)
     python3 -c 'import ensurepip' 2> /dev/null || missing+=(python3 python3-venv)
-    install "${missing[@]}" || true
+    # One that cannot be had keeps no other away.
+    install "${missing[@]}" || for package in "${missing[@]}"; do install "$package" || true; done
     # Debian starts these as services; only the programs are wanted.
     [ ${#services[@]} = 0 ] || ! have systemctl ||
         root systemctl disable --now --quiet "${services[@]}" 2> /dev/null || true
@@ -153,7 +155,7 @@ bring() { # DIR FILES... -- COMMAND...
     sum=$(cat "${files[@]}" | cksum)
     [ "$(cat "$dir.sum" 2> /dev/null)" != "$sum" ] || return 0
     rm -rf "$dir"
-    "$@" || { echo "it could not be brought: $dir"; return 1; }
+    "$@" || { rm -rf "$dir"; echo "it could not be brought: $dir"; return 1; }
     echo "$sum" > "$dir.sum"
 }
 
@@ -198,7 +200,7 @@ helm() {
 bring_all() {
     servers
     bring "$work/jars" tests/kafka/pom.xml -- maven tests/kafka/pom.xml "$work/jars" || true
-    [ ! -d "$work/jars" ] || [ -f "$work/jars.jsa" ] || "$broker" archive "$work/jars" || true
+    [ ! -d "$work/jars" ] || "$broker" archive "$work/jars" || true
     "$registry" bring "$work/registry" || true
     bring "$work/connect" tests/panda/pom.xml -- maven tests/panda/pom.xml "$work/connect" || true
     bring "$work/python" tests/killer/requirements.txt packaging/helm/requirements.txt -- \
@@ -267,19 +269,37 @@ log=$work/tests.log
 # One build for everything that runs.
 build() { cargo test --locked --workspace --features tls --no-run; }
 
-nextest() {
-    local code=0
-    cargo nextest run --locked --workspace --features tls "$@" 2>&1 | tee "$work/nextest.log" || code=$?
-    sed -n 's/.*Summary \[[^]]*\] *\([0-9]*\)[^:]*: *\([0-9]*\) passed\(.*\)/\2\3/p' "$work/nextest.log" |
-        awk '{ failed = 0; skipped = 0
-               for (at = 2; at <= NF; at++) {
-                   if ($at ~ /^(failed|timed)/) failed += $(at - 1)
-                   if ($at ~ /^skipped/) skipped = $(at - 1)
-               }
-               printf "test result: nextest. %d passed; %d failed; %d ignored\n", $1, failed, skipped
+# What kills processes, restarts a broker, or starts brokers of its own; what starts a database. The groups
+# of .config/nextest.toml.
+waiting='binary(it) & (test(/^(kill|faults|secure|retention|domains::(kafka|kinds))::/) | test(/the_broker_may_restart/))'
+databases='binary(it) & test(/^panda::(captured|check|day|live|rows)::/)'
+
+# Runs the tests that a filter picks, of what was built: cargo is not asked, so that it may check meanwhile.
+nextest() { # FILTER [WORDS...]
+    local code=0 began=$SECONDS
+    heading "cargo nextest run -E '$1' ${*:2}"
+    # Two a core: some wait for a broker.
+    cargo nextest run --cargo-metadata "$work/metadata.json" --binaries-metadata "$work/binaries.json" \
+        --color never --profile "$profile" --test-threads "$threads" -E "$@" 2>&1 | tee "$work/nextest.log" || code=$?
+    sed -n 's/.*Summary \[[^]]*\] .*: *\([0-9]*\) passed\(.*\)/\1\2/p' "$work/nextest.log" |
+        awk '{ failed = 0
+               for (at = 2; at <= NF; at++) if ($at ~ /^(failed|timed)/) failed += $(at - 1)
+               printf "test result: nextest. %d passed; %d failed; 0 ignored\n", $1, failed
              }' >> "$log"
-    cp "$target/nextest/default/junit.xml" "$work/junit-$(date +%s%N).xml" 2> /dev/null || true
+    mv "target/nextest/$profile/junit.xml" "$work/junit-$began-$SECONDS.xml" 2> /dev/null || true
+    echo "== $((SECONDS - began)) s"
     return $code
+}
+
+# Names what nextest runs, and counts what only --long runs.
+list_tests() {
+    local these=(--locked --workspace --features tls)
+    # All features: what cargo deny looks at is downloaded too.
+    cargo metadata --locked --format-version 1 --all-features > "$work/metadata.json"
+    cargo nextest list "${these[@]}" --list-type binaries-only --message-format json \
+        > "$work/binaries.json"
+    ignored=$(cargo nextest list "${these[@]}" --run-ignored only --message-format oneline 2> /dev/null | grep -c . || true)
+    $long || echo "test result: left for --long. 0 passed; 0 failed; $ignored ignored" >> "$log"
 }
 
 # Boards against Grafana's types of its dashboard schema. Without npm, or what it brings, it is left
@@ -297,13 +317,13 @@ boards() {
     esac
 }
 
-# The source itself. What it lacks time for stands behind the tests.
+# The source itself, behind all that runs beside it.
 check() {
     local failed=0
     step() {
         local began=$SECONDS
         heading "$*"
-        nice -n 15 "$@" || failed=1
+        nice -n 19 "$@" || failed=1
         echo "== $((SECONDS - began)) s: $*"
     }
     step cargo fmt --all --check
@@ -313,6 +333,7 @@ check() {
     step cargo clippy --locked --workspace --all-targets --features tls -- -D warnings
     # The floors below the shell stand alone.
     step cargo check --locked --package yardmaster-sim
+    step cargo check --locked --lib --no-default-features
     RUSTDOCFLAGS="-D warnings" step cargo doc --locked --workspace --no-deps --features tls
     heading "boards"
     boards || failed=1
@@ -364,22 +385,19 @@ pytests() {
         echo 0
 }
 
-jedi_and_check() {
-    local code=0
-    jedi || code=1
-    check || code=1
-    return $code
-}
-
 # Runs a function in the background; its output is shown when it has ended.
 behind() { # NAME
     heading "beside the tests: $1"
+    # A group of its own, to be ended whole.
+    set -m
     (
+        trap - EXIT INT TERM
         began=$SECONDS code=0
         "$1" > "$work/behind-$1.log" 2>&1 || code=$?
         echo "== $((SECONDS - began)) s: $1" >> "$work/behind-$1.log"
         exit $code
     ) &
+    set +m
     jobs+=($!)
 }
 
@@ -410,22 +428,32 @@ failed=0
 mock=
 if ! $quick; then
     heading "in the background: servers and tools are brought"
+    set -m
     bring_all > "$work/bring.log" 2>&1 &
-    bringing=$!
+    set +m
+    jobs+=($!)
 fi
 
 # A first build is faster without what later ones would use.
 [ -d "$target/debug/incremental" ] || export CARGO_INCREMENTAL=0
 heading "the build"
-build
+if ! build; then
+    echo "test result: FAILED. 0 passed; 1 failed; 0 ignored (it does not build)"
+    exit 1
+fi
 heading "$SECONDS s: built"
 
 if ! $quick; then
-    wait $bringing || true
+    wait "${jobs[0]}" || true
+    jobs=()
     cat "$work/bring.log"
 fi
 bring "$work/tools" tests/tools.txt -- cargo_tools
-export PATH=$work/tools/bin:$PATH
+mkdir -p "$work/bin"
+ln -sf "$work"/tools/bin/cargo-* "$work/bin"
+export PATH=$work/bin:$PATH
+profile=default
+threads=$((2 * $(nproc 2> /dev/null || echo 2)))
 if $quick; then
     mock=" (quick: without Kafka)"
 else
@@ -456,18 +484,25 @@ else
     docker compose version > /dev/null 2>&1 || have docker-compose ||
         mock="$mock (WITHOUT DOCKER COMPOSE: docker-compose.yml was read by the tests alone)"
     heading "$SECONDS s: servers listen"
-    behind killer
-    behind jedi_and_check
 fi
 
-# Whatever fails, the rest is still done: one run shows all failures.
-nextest || failed=1
-! $long || nextest --run-ignored only \
-    -E 'test(/^(crash::a_process_may_end|crash::storm::many_storms|sim_cms::a_whole_day)/)' || failed=1
+# Whatever fails, the rest is still done: one run shows all failures. First what needs the processor; then
+# what waits most of its time, and the checks behind it.
+list_tests
+nextest "not ($waiting | $databases)" || failed=1
+if ! $quick; then
+    behind check
+    behind killer
+    nextest "$waiting" || failed=1
+    behind jedi
+    nextest "$databases" || failed=1
+fi
+! $long || profile=long nextest 'test(/^(crash::a_process_may_end|crash::storm::many_storms|sim_cms::a_whole_day)/)' \
+    --run-ignored only || failed=1
 heading "$SECONDS s: tests done"
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 jobs=()
-for name in jedi_and_check killer; do
+for name in check jedi killer; do
     [ ! -f "$work/behind-$name.log" ] || { heading "$name"; cat "$work/behind-$name.log"; }
 done
 

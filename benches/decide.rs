@@ -1,7 +1,7 @@
 //! One decision, all of it: survey, candidates, filters, weights, ranking, division, and the record
 //! of it, with the shipped policies of ATLAS over a grid of queues with load, links, storage, pilots
 //! and replicas: jobs of production, jobs of users (every other one with its data at three sites),
-//! tasks that want a nucleus. `cargo bench --no-default-features --bench decide [-- [PART...]
+//! tasks that want a nucleus. `cargo bench --bench decide [-- [PART...]
 //! [--json]]`; PART: only figures with this in their name.
 //!
 //! Time is CPU time of this thread; sizes take turns, and the median of their rounds counts.

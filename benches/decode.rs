@@ -1,5 +1,5 @@
 //! Decoding, per record: bytes of our own schema, bytes of an older writer's through a plan, and
-//! apache-avro for comparison. `cargo bench --no-default-features --bench decode`.
+//! apache-avro for comparison. `cargo bench --bench decode`.
 
 use apache_avro::Schema;
 use apache_avro::reader::datum::GenericDatumReader;

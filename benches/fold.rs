@@ -1,6 +1,6 @@
 //! Decode and fold: records of job states, heartbeats, transfers and pilots from memory, as the
 //! loop takes them, over states of several sizes.
-//! `cargo bench --no-default-features --bench fold [-- --json] [-- --jobs N]`
+//! `cargo bench --bench fold [-- --json] [-- --jobs N]`
 //!
 //! A job is drawn again for each record, so that nothing is in the caches by habit. Time is CPU time
 //! of this thread; sizes take turns, and the median of their rounds counts.

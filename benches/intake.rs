@@ -1,5 +1,5 @@
 //! Intake of PanDA's JSON on one core: reading alone, and all of it (reading, joining, our record's
-//! bytes); reading of change messages. `cargo bench --no-default-features --bench intake`.
+//! bytes); reading of change messages. `cargo bench --bench intake`.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};

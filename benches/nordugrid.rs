@@ -1,6 +1,6 @@
 //! One NorduGrid choice: clusters found, every queue through every filter, input files classed and
 //! summed, ranked, chosen, and what it changes. Most queues fit, so that little ends early.
-//! `cargo bench --no-default-features --bench nordugrid`.
+//! `cargo bench --bench nordugrid`.
 
 use divan::{Bencher, black_box};
 use yardmaster::core::policy::nordugrid::changes::Assigned;

@@ -1,6 +1,6 @@
 //! Tidy: rules of the source that no compiler keeps. A rule that only a reviewer keeps is kept until
-//! the next holiday. Each rule has a test below that shows it red. That imports between floors point
-//! one way is kept by cargo: each floor is a crate.
+//! the next holiday. Each that reads the source has a test below that shows it red. That imports
+//! between floors point one way is kept by cargo: each floor is a crate.
 
 mod circles;
 mod words;

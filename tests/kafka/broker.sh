@@ -64,19 +64,20 @@ ended() { # PID DATA
     grep -q '^State:[[:space:]]*Z' "/proc/$1/status" 2> /dev/null && ! listens "$(advertised "$2")"
 }
 
-# Words for java: classes that were archived are not loaded again.
-archived() { # JARS
-    echo "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    [ ! -f "$1.jsa" ] || echo "-XX:SharedArchiveFile=$1.jsa"
+# Sets `words` to those that java starts with: compiling well costs more than it brings in the minutes of a
+# broker's life, and classes that were archived are not loaded again.
+java_words() { # JARS
+    words=(-XX:TieredStopAtLevel=1 -XX:+UseSerialGC)
+    [ ! -f "$1.jsa" ] || words+=("-XX:SharedArchiveFile=$1.jsa")
+    words+=(-cp "$1/*")
 }
 
-launch() { # DATA
-    local data=$1 port pid jars
-    jars=$(cat "$data/jars")
+launch() { # DATA WORDS...
+    local data=$1 port pid words
     port=$(advertised "$data")
+    java_words "$(cat "$data/jars")"
     # A session of its own: a signal to the caller's terminal or group is not meant for the broker.
-    # It lives for seconds or minutes: compiling it well would cost more than it brings.
-    setsid nohup java -Xms128m -Xmx512m $(archived "$jars") ${ARCHIVE:-} -cp "$jars/*" kafka.Kafka \
+    setsid nohup java "${@:2}" -Xms128m -Xmx512m "${words[@]}" kafka.Kafka \
         "$data/server.properties" >> "$data/broker.out" 2>&1 < /dev/null &
     pid=$!
     echo "$pid" > "$data/pid"
@@ -105,39 +106,55 @@ halt() { # DATA SIGNAL
     kill -KILL "$pid" 2>/dev/null || true
 }
 
+# Formats DATA if it is new.
+format() { # JARS DATA PORT CONTROLLER_PORT [FILE [FORMAT...]]
+    local data=$2 words
+    mkdir -p "$data"
+    echo "$1" > "$data/jars"
+    configure "$data" "$3" "$4" "${5:-}"
+    [ ! -f "$data/log/meta.properties" ] || return 0
+    java_words "$1"
+    # Nodes of one cluster have one id; a client asks nobody for it.
+    java "${words[@]}" kafka.tools.StorageTool format -t MkU3OEVBNTcwNTJENDM2Qk \
+        -c "$data/server.properties" "${@:6}" > "$data/format.out" 2>&1 || {
+        cat "$data/format.out" >&2
+        return 1
+    }
+}
+
+whole() { (cd "$1" && pwd); }
+
 case "${1:-}" in
 start)
     [ $# -ge 5 ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
     mkdir -p "$3"
-    data=$(cd "$3" && pwd)
-    (cd "$2" && pwd) > "$data/jars"
-    configure "$data" "$4" "$5" "${6:-}"
-    if [ ! -f "$data/log/meta.properties" ]; then
-        jars=$(cat "$data/jars")
-        # Nodes of one cluster have one id; a client asks nobody for it.
-        id=MkU3OEVBNTcwNTJENDM2Qk
-        java $(archived "$jars") -cp "$jars/*" kafka.tools.StorageTool format -t "$id" -c "$data/server.properties" \
-            "${@:7}" > "$data/format.out" 2>&1 || { cat "$data/format.out" >&2; exit 1; }
-    fi
+    data=$(whole "$3")
+    format "$(whole "$2")" "$data" "${@:4}"
     launch "$data"
     ;;
 archive)
     [ $# = 2 ] || { echo "usage: $0 archive JARS" >&2; exit 2; }
-    jars=$(cd "$2" && pwd)
-    rm -rf "$jars.jsa" "$jars.once"
-    ARCHIVE=-XX:ArchiveClassesAtExit=$jars.jsa "$0" start "$jars" "$jars.once" \
-        $((20000 + RANDOM % 6000)) $((26000 + RANDOM % 6000)) > /dev/null
-    "$0" stop "$jars.once"
-    rm -rf "$jars.once"
+    jars=$(whole "$2")
+    # Another Java, or other jars, need another archive.
+    of=$( (java -version 2>&1; ls -l "$jars") | cksum)
+    [ "$(cat "$jars.jsa.of" 2> /dev/null)" != "$of" ] || exit 0
+    rm -rf "$jars.jsa" "$jars.jsa.of" "$jars.once"
+    trap 'halt "$jars.once" KILL; rm -rf "$jars.once" "$jars.new"' EXIT
+    format "$jars" "$jars.once" $((20000 + RANDOM % 6000)) $((26000 + RANDOM % 6000))
+    launch "$jars.once" "-XX:ArchiveClassesAtExit=$jars.new" > /dev/null
+    halt "$jars.once" TERM
+    # It is whole once the process has ended by itself.
+    [ -f "$jars.new" ] && ! alive "$jars.once" > /dev/null && mv "$jars.new" "$jars.jsa" &&
+        echo "$of" > "$jars.jsa.of"
     ;;
 stop | kill)
     [ $# = 2 ] || { echo "usage: $0 $1 DATA" >&2; exit 2; }
     [ "$1" = stop ] && signal=TERM || signal=KILL
-    halt "$(cd "$2" && pwd)" $signal
+    halt "$(whole "$2")" $signal
     ;;
 restart)
     [ $# = 2 ] || { echo "usage: $0 restart DATA" >&2; exit 2; }
-    data=$(cd "$2" && pwd)
+    data=$(whole "$2")
     halt "$data" KILL
     launch "$data"
     ;;

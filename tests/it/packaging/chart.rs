@@ -40,7 +40,7 @@ const ALL: &str = ",http.tls.existingSecret=tls,kafka.properties=linger.ms=1,int
 #[test]
 fn the_chart_fits_the_program() {
     let manifest: Table = text("Cargo.toml").parse().unwrap();
-    let version = manifest["package"]["version"].as_str().unwrap();
+    let version = manifest["workspace"]["package"]["version"].as_str().unwrap();
     let chart = text(&format!("{CHART}/Chart.yaml"));
     assert!(chart.contains(&format!("\nappVersion: \"{version}\"\n")), "{chart}");
     // Alerts are those of the repository, not a copy of them.
