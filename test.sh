@@ -486,12 +486,15 @@ else
     heading "$SECONDS s: servers listen"
 fi
 
-# Whatever fails, the rest is still done: one run shows all failures. First what needs the processor; then
-# what waits most of its time, and the checks behind it.
+# Whatever fails, the rest is still done: one run shows all failures. First what needs the processor, and
+# the checks behind it; then what keeps to times and waits most of its own.
 list_tests
+$quick || behind check
 nextest "not ($waiting | $databases)" || failed=1
 if ! $quick; then
-    behind check
+    heading "the checks come to their end"
+    wait "${jobs[0]}" || failed=1
+    jobs=()
     behind killer
     nextest "$waiting" || failed=1
     behind jedi
