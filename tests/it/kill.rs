@@ -152,7 +152,8 @@ fn killed_at_any_moment_every_request_gets_one_final_answer() {
         let works = kill % 2 == 1;
         if works {
             let leads = || running.iter().flatten().any(Process::leads);
-            wait_until(90 * SECOND, || "nobody leads".to_owned(), leads);
+            let logged = || running.iter().flatten().map(Process::logged).collect::<Vec<_>>();
+            wait_until(90 * SECOND, || logged().join("\n---\n"), leads);
         }
         let moment = Duration::from_millis(dice.below(if works { 1_500 } else { 4_500 }));
         std::thread::sleep(moment);
