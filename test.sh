@@ -164,7 +164,7 @@ maven() { # POM DIR
     mvn -q -B -f "$1" dependency:copy-dependencies -DoutputDirectory="$2"
 }
 
-# A Python of its own with what the files require; more words are pip's.
+# A Python of its own with what the files require.
 venv() { # DIR FILE...
     local dir=$1 file args=()
     shift
@@ -196,7 +196,7 @@ helm() {
     mv "$work/helm/helm" "$work/helm/helm-3.18.6"
 }
 
-# Everything that comes over the network but crates; each is asked for once more where it is used.
+# Everything that comes over the network but crates. What is missing afterwards is left out, and named.
 bring_all() {
     servers
     bring "$work/jars" tests/kafka/pom.xml -- maven tests/kafka/pom.xml "$work/jars" || true
