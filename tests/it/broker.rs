@@ -93,6 +93,12 @@ impl Broker {
         self.order("kill");
     }
 
+    /// Sends it a signal, by name.
+    pub fn signal(&self, name: &str) {
+        let pid = std::fs::read_to_string(self.data().join("pid")).unwrap();
+        assert!(Command::new("kill").args(["-s", name, pid.trim()]).status().unwrap().success());
+    }
+
     /// Starts it again over what it had written, and waits until it listens.
     pub fn start_again(&self) {
         self.order("restart");

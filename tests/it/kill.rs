@@ -278,6 +278,22 @@ fn a_paused_leader_is_fenced_and_stands_by() {
     println!("{}", settle_accounts(&bus, &subjects, &[&stores[0]]));
 }
 
+/// Longer than one question to the broker may take.
+#[test]
+fn a_verb_waits_for_a_broker_that_hangs_and_says_so() {
+    let Some(bus) = Bus::own(|_| {}) else { return };
+    for verb in [&["topology", "check"][..], &["replay", "--verify"], &["counters"]] {
+        let args = [verb, &bus.place()].concat();
+        let calm = yardmaster(&args);
+        let pause = bus.pause_broker(14 * SECOND);
+        let slow = yardmaster(&args);
+        pause.join().unwrap();
+        let text = String::from_utf8_lossy(&slow.stderr);
+        assert_eq!(slow.status.code(), calm.status.code(), "{args:?}\n{text}");
+        assert!(text.contains("the broker is asked again"), "{args:?}\n{text}");
+    }
+}
+
 #[track_caller]
 fn is_wrong_use(args: &[&str], parts: &[&str]) {
     let output = yardmaster(args);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 use toml::{Table, Value};
 use yardmaster::core::cut::Topic;
@@ -83,6 +83,16 @@ impl Bus {
         std::thread::spawn(move || {
             broker.kill();
             broker.start_again();
+        })
+    }
+
+    /// Stops its own broker for so long, beside whatever goes on: it takes connections and says nothing.
+    pub fn pause_broker(&self, span: Duration) -> JoinHandle<()> {
+        let broker = self.broker.clone().expect("a broker of its own");
+        broker.signal("STOP");
+        std::thread::spawn(move || {
+            std::thread::sleep(span);
+            broker.signal("CONT");
         })
     }
 
