@@ -280,7 +280,7 @@ fn a_paused_leader_is_fenced_and_stands_by() {
 
 /// Longer than one question to the broker may take.
 #[test]
-fn a_verb_waits_for_a_broker_that_hangs_and_says_so() {
+fn a_verb_waits_for_a_slow_broker_and_says_so() {
     let Some(bus) = Bus::own(|_| {}) else { return };
     for verb in [&["topology", "check"][..], &["replay", "--verify"], &["counters"]] {
         let args = [verb, &bus.place()].concat();
