@@ -8,8 +8,8 @@
 # tried twice; the last line counts the tests, and the script fails if anything does.
 #
 #   ./test.sh            all; 20 faults by the killer
-#   ./test.sh --long     the same with 200 faults, which take about an hour, twelve times the seeds of the
-#                        waking test, a store's whole month, and more storms and ends of a process
+#   ./test.sh --long     the same with 200 faults, which take about an hour, more seeds of what is drawn at
+#                        random, a store's whole month, and more storms and ends of a process
 #   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
 #
 # .config/nextest.toml says which tests keep out of each other's way, and which are tried once more when
@@ -183,19 +183,6 @@ cargo_tools() {
     }
 }
 
-# Helm, built as the Go module that it is; without it the chart is checked without being rendered.
-helm() {
-    # helm-3.18.6 is the module's version; a file of that name marks that it is built.
-    [ ! -x "$work/helm/helm-3.18.6" ] || return 0
-    have go || { echo "no helm and no Go to build it"; return 1; }
-    mkdir -p "$work/helm"
-    GOBIN="$work/helm" nice go install helm.sh/helm/v3/cmd/helm@v3.18.6 > "$work/helm.log" 2>&1 || {
-        tail -5 "$work/helm.log"
-        return 1
-    }
-    mv "$work/helm/helm" "$work/helm/helm-3.18.6"
-}
-
 # Everything that comes over the network but crates. What is missing afterwards is left out, and named.
 bring_all() {
     servers
@@ -205,7 +192,6 @@ bring_all() {
     bring "$work/connect" tests/panda/pom.xml -- maven tests/panda/pom.xml "$work/connect" || true
     bring "$work/python" tests/killer/requirements.txt packaging/helm/requirements.txt -- \
         venv "$work/python" tests/killer/requirements.txt packaging/helm/requirements.txt || true
-    helm || true
 }
 
 # --- Servers --------------------------------------------------------------------------------------
@@ -266,8 +252,15 @@ panda() {
 log=$work/tests.log
 : > "$log"
 
+# What is tested by cargo-nextest.
+these=(--locked --workspace --exclude yardmaster-core --features tls)
+# The tests that lie in the core take seconds, and are built five times faster without any optimization.
+core_tests() {
+    cargo --config 'profile.dev.package.yardmaster-core.opt-level=0' test --locked --package yardmaster-core "$@"
+}
+
 # One build for everything that runs.
-build() { cargo test --locked --workspace --features tls --no-run; }
+build() { cargo test "${these[@]}" --no-run && core_tests --no-run; }
 
 # What kills processes, restarts a broker, or starts brokers of its own; what starts a database. The groups
 # of .config/nextest.toml.
@@ -293,7 +286,6 @@ nextest() { # FILTER [WORDS...]
 
 # Names what nextest runs, and counts what only --long runs.
 list_tests() {
-    local these=(--locked --workspace --features tls)
     # All features: what cargo deny looks at is downloaded too.
     cargo metadata --locked --format-version 1 --all-features > "$work/metadata.json"
     cargo nextest list "${these[@]}" --list-type binaries-only --message-format json \
@@ -475,8 +467,8 @@ else
     else
         mock="$mock (WITHOUT PYTHON'S CLIENTS: the example of a client was not run)"
     fi
-    if [ -x "$work/helm/helm-3.18.6" ]; then
-        export YARDMASTER_TEST_HELM=$work/helm/helm-3.18.6
+    if [ -x "$work/python/bin/helm" ]; then
+        export YARDMASTER_TEST_HELM=$work/python/bin/helm
     else
         mock="$mock (WITHOUT HELM: the chart was not rendered)"
     fi
@@ -489,6 +481,8 @@ fi
 # Whatever fails, the rest is still done: one run shows all failures. First what needs the processor, and
 # the checks behind it; then what keeps to times and waits most of its own.
 list_tests
+heading "the tests of the core"
+core_tests --quiet 2>&1 | tee -a "$log" || failed=1
 $quick || behind check
 nextest "not ($waiting | $databases)" || failed=1
 if ! $quick; then

@@ -109,8 +109,8 @@ fn survive_all(ends: &[Fault], of_each_call: impl Fn(usize) -> Vec<usize> + Sync
 
 #[test]
 fn a_process_may_end_at_any_call() {
-    // Two of the ends at each call, in turn.
-    survive_all(&ENDS, |call| vec![call, call + 3]);
+    // One of the ends at each call, in turn.
+    survive_all(&ENDS, |call| vec![call]);
 }
 
 #[test]
