@@ -82,7 +82,9 @@ impl OnKafka {
     fn mock() -> OnKafka {
         let mock = MockCluster::new(1).unwrap();
         let prefix = unique();
-        let conf = KafkaConf::new(&mock.bootstrap_servers(), &prefix, topics(&prefix));
+        let mut conf = KafkaConf::new(&mock.bootstrap_servers(), &prefix, topics(&prefix));
+        // The mock waits this long before it looks whether something came.
+        conf.properties.insert("fetch.wait.max.ms".into(), "5".into());
         for map in &conf.topics {
             mock.create_topic(&map.name, partitions(map.topic) as i32, 1).unwrap();
         }

@@ -113,6 +113,13 @@ format() { # JARS DATA PORT CONTROLLER_PORT [FILE [FORMAT...]]
     echo "$1" > "$data/jars"
     configure "$data" "$3" "$4" "${5:-}"
     [ ! -f "$data/log/meta.properties" ] || return 0
+    # What is written depends on the number of the node and on FORMAT alone.
+    local made
+    made=$1.node-$(sed -n 's/^node.id=//p' "$data/server.properties" | tail -1)
+    if [ $# -le 5 ] && [ -d "$made" ]; then
+        cp -r "$made" "$data/log"
+        return 0
+    fi
     java_words "$1"
     # Nodes of one cluster have one id; a client asks nobody for it.
     java "${words[@]}" kafka.tools.StorageTool format -t MkU3OEVBNTcwNTJENDM2Qk \
@@ -120,6 +127,9 @@ format() { # JARS DATA PORT CONTROLLER_PORT [FILE [FORMAT...]]
         cat "$data/format.out" >&2
         return 1
     }
+    # Others may do so too: it is there whole, or not at all.
+    [ $# -gt 5 ] || { cp -r "$data/log" "$made.$$" && mv -T "$made.$$" "$made" 2> /dev/null; } ||
+        rm -rf "$made.$$"
 }
 
 whole() { (cd "$1" && pwd); }
@@ -138,7 +148,7 @@ archive)
     # Another Java, or other jars, need another archive.
     of=$( (java -version 2>&1; ls -l "$jars") | cksum)
     [ "$(cat "$jars.jsa.of" 2> /dev/null)" != "$of" ] || exit 0
-    rm -rf "$jars.jsa" "$jars.jsa.of" "$jars.once"
+    rm -rf "$jars.jsa" "$jars.jsa.of" "$jars.once" "$jars".node-*
     trap 'halt "$jars.once" KILL; rm -rf "$jars.once" "$jars.new"' EXIT
     format "$jars" "$jars.once" $((20000 + RANDOM % 6000)) $((26000 + RANDOM % 6000))
     launch "$jars.once" "-XX:ArchiveClassesAtExit=$jars.new" > /dev/null
