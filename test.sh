@@ -262,26 +262,41 @@ core_tests() {
 # One build for everything that runs.
 build() { cargo test "${these[@]}" --no-run && core_tests --no-run; }
 
-# What kills processes, restarts a broker, or starts brokers of its own; what starts a database. The groups
-# of .config/nextest.toml.
-waiting='binary(it) & (test(/^(kill|faults|secure|retention|domains::(kafka|kinds))::/) | test(/the_broker_may_restart/))'
-databases='binary(it) & test(/^panda::(captured|check|day|live|rows)::/)'
+# What has brokers and databases of its own, and what shares the one that the script starts.
+own='binary(it) & (test(/^(kill|faults|secure|retention|domains::(kafka|kinds))::/) | test(/the_broker_may_restart/)
+    | test(/^panda::(captured|check|day|live|rows)::/))'
+shared='binary(it) & (test(/^(archive|ask|compare|exec|grid|kafka|letters|registry|tail)::/)
+    | test(/^(compose::live|docs::plug_in)/))'
 
 # Runs the tests that a filter picks, of what was built: cargo is not asked, so that it may check meanwhile.
-nextest() { # FILTER [WORDS...]
-    local code=0 began=$SECONDS
-    heading "cargo nextest run -E '$1' ${*:2}"
-    # Two a core: some wait for a broker.
+nextest() { # PROFILE FILTER [WORDS...]
+    local code=0 began=$SECONDS profile=$1 out=$work/nextest-$1.log
+    shift
+    heading "cargo nextest run --profile $profile -E '$1' ${*:2}"
     cargo nextest run --cargo-metadata "$work/metadata.json" --binaries-metadata "$work/binaries.json" \
-        --color never --profile "$profile" --test-threads "$threads" -E "$@" 2>&1 | tee "$work/nextest.log" || code=$?
-    sed -n 's/.*Summary \[[^]]*\] .*: *\([0-9]*\) passed\(.*\)/\1\2/p' "$work/nextest.log" |
+        --color never --profile "$profile" -E "$@" 2>&1 | tee "$out" || code=$?
+    sed -n 's/.*Summary \[[^]]*\] .*: *\([0-9]*\) passed\(.*\)/\1\2/p' "$out" |
         awk '{ failed = 0
                for (at = 2; at <= NF; at++) if ($at ~ /^(failed|timed)/) failed += $(at - 1)
                printf "test result: nextest. %d passed; %d failed; 0 ignored\n", $1, failed
              }' >> "$log"
-    mv "target/nextest/$profile/junit.xml" "$work/junit-$began-$SECONDS.xml" 2> /dev/null || true
-    echo "== $((SECONDS - began)) s"
+    mv "target/nextest/$profile/junit.xml" "$work/junit-$profile.xml" 2> /dev/null || true
+    echo "== $((SECONDS - began)) s: tests of profile $profile"
     return $code
+}
+
+# What computes takes what is left of the processor by what waits, and must be quick when it need not.
+computing() {
+    renice -n 5 "$BASHPID" > /dev/null
+    nextest default "not ($own | $shared)"
+}
+
+# Programs of others' kind, on brokers of their own.
+programs() {
+    local failed=0
+    killer || failed=1
+    jedi || failed=1
+    return $failed
 }
 
 # Names what nextest runs, and counts what only --long runs.
@@ -444,8 +459,6 @@ bring "$work/tools" tests/tools.txt -- cargo_tools
 mkdir -p "$work/bin"
 ln -sf "$work"/tools/bin/cargo-* "$work/bin"
 export PATH=$work/bin:$PATH
-profile=default
-threads=$((2 * $(nproc 2> /dev/null || echo 2)))
 if $quick; then
     mock=" (quick: without Kafka)"
 else
@@ -478,28 +491,24 @@ else
     heading "$SECONDS s: servers listen"
 fi
 
-# Whatever fails, the rest is still done: one run shows all failures. First what needs the processor, and
-# the checks behind it; then what keeps to times and waits most of its own.
+# Whatever fails, the rest is still done: one run shows all failures.
 list_tests
 heading "the tests of the core"
 core_tests --quiet 2>&1 | tee -a "$log" || failed=1
-$quick || behind check
-nextest "not ($waiting | $databases)" || failed=1
-if ! $quick; then
-    heading "the checks come to their end"
-    wait "${jobs[0]}" || failed=1
+if $quick; then
+    nextest default "not ($own)" || failed=1
+else
+    behind computing
+    behind check
+    behind programs
+    nextest waiting "$own | $shared" || failed=1
+    heading "$SECONDS s: what waits is done"
+    for job in "${jobs[@]}"; do wait "$job" || failed=1; done
     jobs=()
-    behind killer
-    nextest "$waiting" || failed=1
-    behind jedi
-    nextest "$databases" || failed=1
 fi
-! $long || profile=long nextest 'test(/^(crash::a_process_may_end|crash::storm::many_storms|sim_cms::a_whole_day)/)' \
+! $long || nextest long 'test(/^(crash::a_process_may_end|crash::storm::many_storms|sim_cms::a_whole_day)/)' \
     --run-ignored only || failed=1
-heading "$SECONDS s: tests done"
-for job in "${jobs[@]}"; do wait "$job" || failed=1; done
-jobs=()
-for name in check jedi killer; do
+for name in computing check programs; do
     [ ! -f "$work/behind-$name.log" ] || { heading "$name"; cat "$work/behind-$name.log"; }
 done
 

@@ -40,7 +40,7 @@ impl Grid {
     }
 
     fn on(bus: &Bus, name: &str) -> Grid {
-        let small = ["--scale", "0.01", "--speed", "20", "--http", "127.0.0.1:0"];
+        let small = ["--scale", "0.01", "--speed", "60", "--http", "127.0.0.1:0"];
         Grid::start(&[&bus.place()[..], &small].concat(), &bus.path(name))
     }
 

@@ -84,7 +84,7 @@ fn what_is_missing_or_misspelt_is_refused_with_the_remedy() {
     };
     refused("replicas=2", &["set "]);
     refused("kafka.bootstrapServer=kafka:9092", &["http.token", "http.existingSecret"]);
-    refused(&needed(",replica=3"), &["'replica'"]);
+    refused(&needed(",replica=3"), &["replica", "not allowed"]);
     refused(&needed(",antiAffinity=none"), &["antiAffinity"]);
     refused("kafka.bootstrapServer=kafka,http.existingSecret=s", &["bootstrapServer"]);
     refused("kafka.bootstrapServer=kafka:9092,http.token=short", &["token"]);
