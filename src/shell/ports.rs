@@ -41,10 +41,15 @@ impl AnyLog {
 
     /// Whether the broker does not answer.
     pub fn is_unreachable(&self) -> bool {
+        self.unreachable().is_some()
+    }
+
+    /// For how long the broker has not answered; `None` while it does.
+    pub fn unreachable(&self) -> Option<Duration> {
         match self {
-            AnyLog::Dir(_) => false,
-            AnyLog::Kafka(log) => log.unreachable().is_some(),
-            AnyLog::Framed(log) => log.inner().is_unreachable(),
+            AnyLog::Dir(_) => None,
+            AnyLog::Kafka(log) => log.unreachable(),
+            AnyLog::Framed(log) => log.inner().unreachable(),
         }
     }
 }

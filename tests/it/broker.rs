@@ -88,6 +88,11 @@ impl Broker {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// Asks it to stop, and waits until it has.
+    pub fn stop(&self) {
+        self.order("stop");
+    }
+
     /// Kills it hard.
     pub fn kill(&self) {
         self.order("kill");

@@ -8,6 +8,7 @@ mod lanes;
 mod nodes;
 mod phases;
 mod proxy;
+mod restarts;
 
 use crate::kill::bus::{Bus, parts};
 use crate::kill::process::{Process, wait_until};

@@ -36,6 +36,7 @@ struct Findings {
 }
 
 /// A topic and how many partitions it had when the reading began.
+#[derive(Clone)]
 pub(super) struct Width {
     pub topic: Topic,
     pub name: String,
@@ -49,9 +50,20 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// Begins to ask about these lanes, and whether their topics grow.
-    pub fn start(client: Arc<Client>, lanes: Vec<(Lane, String)>, widths: Vec<Width>) -> Probe {
-        let findings = Arc::new(Mutex::new(Findings::default()));
+    /// Begins to ask about these lanes, and whether their topics grow. `before` asked so far, through
+    /// another client.
+    pub fn start(
+        client: Arc<Client>,
+        lanes: Vec<(Lane, String)>,
+        widths: Vec<Width>,
+        before: Option<&Probe>,
+    ) -> Probe {
+        let findings = before.map(|before| {
+            let Findings { unreachable, failing, ends, .. } = &*lock(&before.findings);
+            let (failing, ends) = (failing.clone(), ends.clone());
+            Findings { unreachable: *unreachable, failing, ends, lost: None }
+        });
+        let findings = Arc::new(Mutex::new(findings.unwrap_or_default()));
         let (stop, stopped) = channel();
         let shared = findings.clone();
         let work = move || {

@@ -32,6 +32,8 @@ pub(super) struct KafkaLane {
     trouble: Option<Instant>,
     /// When the lane last gave a sign.
     sign: Instant,
+    /// Since when it goes on and nothing comes.
+    behind: Option<Instant>,
     reported: LaneFlags,
     reported_position: Option<u64>,
 }
@@ -54,6 +56,7 @@ impl KafkaLane {
             last_at: 0,
             trouble: None,
             sign: Instant::now(),
+            behind: None,
             reported: LaneFlags::default(),
             reported_position: None,
         }
@@ -117,6 +120,22 @@ impl KafkaLane {
         self.trouble = None;
         self.heard = true;
         self.sign = now;
+        self.behind = None;
+    }
+
+    /// For how long nothing has come though the lane reaches to `end`, which is committed.
+    pub fn behind_for(&mut self, end: Option<u64>, now: Instant) -> Duration {
+        if self.paused || end.is_none_or(|end| end <= self.next) {
+            self.behind = None;
+        }
+        now.duration_since(*self.behind.get_or_insert(now))
+    }
+
+    /// It is read on by another client, which has not heard of it.
+    pub fn begin_again(&mut self) {
+        (self.heard, self.ended) = (false, false);
+        (self.ahead, self.trouble, self.behind) = (None, None, None);
+        self.sign = Instant::now();
     }
 
     /// Compares what was read with what there is.

@@ -6,6 +6,7 @@
 //! transactional id.
 
 mod admin;
+mod client;
 mod conf;
 mod extent;
 mod group;

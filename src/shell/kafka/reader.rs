@@ -1,16 +1,18 @@
-//! Reads assigned lanes: what comes out of the queue, checked against where each lane stands.
+//! Reads assigned lanes: what comes out of the queue, checked against where each lane stands. A client
+//! that is stuck is made anew.
 
-use super::conf::{KafkaConf, Role, Turn};
+use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::health::{Probe, Width};
 use super::lane::{KafkaLane, Lost};
 use super::queue::{Client, Origin, Queue, high};
 use super::watch::Watch;
+use crate::thread;
 use rdkafka::consumer::{CommitMode, Consumer};
 use rdkafka::{Offset, TopicPartitionList};
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use yardmaster_core::cut::{Cut, Lane};
 use yardmaster_drive::port::{Batch, LaneSpan, LogError};
@@ -19,25 +21,39 @@ use yardmaster_drive::port::{Batch, LaneSpan, LogError};
 const SWEEP: Duration = Duration::from_millis(10);
 /// How often the group's offsets are set.
 const COMMIT: Duration = Duration::from_secs(5);
+/// A client that gets no answer from any broker for so long is made anew: one that has forgotten all
+/// brokers never finds them again.
+const SILENT_MAX: Duration = Duration::from_secs(10);
+/// So is one that brings nothing of a lane that goes on.
+const STUCK_MAX: Duration = Duration::from_secs(60);
+/// How often it is looked whether a client is stuck.
+const CHECK: Duration = Duration::from_secs(1);
 
 /// A set of assigned lanes. Another assignment is another reader.
 pub(super) struct Reader {
+    conf: KafkaConf,
+    names: Vec<(Lane, String)>,
+    widths: Vec<Width>,
     queue: Queue,
-    client: Arc<Client>,
-    probe: Arc<Probe>,
+    live: Arc<Mutex<Live>>,
     lanes: Lanes,
-    turn: Option<Turn>,
-    patience: Duration,
-    unreadable_after: Duration,
-    commits: bool,
+    /// When the client was made, and when it was last looked whether it is stuck.
+    made: Instant,
+    checked: Instant,
     committed: Instant,
     swept: Instant,
 }
 
-/// How far the lanes of a reader reach, for other threads.
-pub(super) struct Extent {
+/// A client, and what asks through it whether the broker answers.
+#[derive(Clone)]
+struct Live {
     client: Arc<Client>,
     probe: Arc<Probe>,
+}
+
+/// How far the lanes of a reader reach, for other threads.
+pub(super) struct Extent {
+    live: Arc<Mutex<Live>>,
     lanes: Vec<(Lane, CString)>,
 }
 
@@ -63,36 +79,18 @@ impl Reader {
         from: &Cut,
         widths: Vec<Width>,
     ) -> Result<Reader, LogError> {
-        let client = open(conf, Role::Reader)?;
-        let queue = Queue::new(&client);
         let mut lanes = Lanes { topics: Vec::new(), last: 0 };
-        let mut assigned = TopicPartitionList::new();
         for (lane, name) in names {
             let Some(next) = from.next(*lane) else { continue };
             let topic = lanes.topic(name)?;
-            let partition = lane.partition as i32;
-            queue.forward(&topic.name, partition);
-            let offset = Offset::Offset(i64::try_from(next).unwrap_or(i64::MAX));
-            let added = assigned.add_partition_offset(name, partition, offset);
-            added.map_err(|error| LogError::Stop(format!("{lane} at {next}: {error}")))?;
-            topic.lanes.insert(partition, KafkaLane::new(*lane, next));
+            topic.lanes.insert(lane.partition as i32, KafkaLane::new(*lane, next));
         }
-        client.assign(&assigned).map_err(|error| extent::trouble(&client, &error))?;
         let asked = names.iter().filter(|(lane, _)| from.next(*lane).is_some());
-        let probe = Probe::start(client.clone(), asked.cloned().collect(), widths).into();
-        let now = Instant::now();
-        Ok(Reader {
-            queue,
-            client,
-            probe,
-            lanes,
-            turn: conf.turn,
-            patience: conf.patience,
-            unreadable_after: conf.unreadable_after,
-            commits: conf.group.is_some(),
-            committed: now,
-            swept: now,
-        })
+        let names: Vec<(Lane, String)> = asked.cloned().collect();
+        let (queue, live) = read_on(conf, &lanes, &names, &widths, None)?;
+        let (conf, live, now) = (conf.clone(), Arc::new(Mutex::new(live)), Instant::now());
+        let (made, checked, committed, swept) = (now, now, now, now);
+        Ok(Reader { conf, names, widths, queue, live, lanes, made, checked, committed, swept })
     }
 
     /// How far the lanes reach.
@@ -101,7 +99,34 @@ impl Reader {
             topic.lanes.values().map(|kafka_lane| (kafka_lane.lane, topic.name.clone())).collect()
         };
         let lanes = self.lanes.topics.iter().flat_map(of).collect();
-        Extent { client: self.client.clone(), probe: self.probe.clone(), lanes }
+        Extent { live: self.live.clone(), lanes }
+    }
+
+    /// Goes on with another client where this one stands, if this one is stuck.
+    fn renew(&mut self, now: Instant) -> Result<(), LogError> {
+        let Live { client, probe } = lock(&self.live).clone();
+        let silent = probe.unreachable().map(|since| now.duration_since(since.max(self.made)));
+        let why = match (silent, self.lanes.stuck(&probe, now)) {
+            (Some(silent), _) if silent >= SILENT_MAX => format!(
+                "no broker answered for {} s ({})",
+                silent.as_secs(),
+                client.context().last()
+            ),
+            (None, Some(lane)) => format!("nothing of {lane} came for {} s", STUCK_MAX.as_secs()),
+            _ => return Ok(()),
+        };
+        tracing::warn!("{why}: the Kafka client that reads is made anew");
+        let before = Some(&*probe);
+        let (queue, live) = read_on(&self.conf, &self.lanes, &self.names, &self.widths, before)?;
+        let queue = std::mem::replace(&mut self.queue, queue);
+        let live = std::mem::replace(&mut *lock(&self.live), live);
+        self.lanes.each(KafkaLane::begin_again);
+        self.made = now;
+        // One that is stuck may take its time to end.
+        let end = move || drop((queue, live, client, probe));
+        // Without a thread it ends here.
+        let _ = thread::spawn("kafka-end", end);
+        Ok(())
     }
 
     /// Takes what there is. `leads` is whether only this process can write own lanes.
@@ -113,13 +138,14 @@ impl Reader {
         leads: bool,
     ) -> Result<(), LogError> {
         // Before anything is taken: a caller that goes on after an error has lost nothing then.
-        if let Some(error) = self.probe.lost() {
+        let Live { client, probe } = lock(&self.live).clone();
+        if let Some(error) = probe.lost() {
             return Err(error);
         }
         // The client's own events come this way; a record never does.
-        let _ = self.client.poll(Duration::ZERO);
+        let _ = client.poll(Duration::ZERO);
         let mut lost = None;
-        let (lanes, turn) = (&mut self.lanes, self.turn);
+        let (lanes, turn) = (&mut self.lanes, self.conf.turn);
         let mut came_at = None;
         let count = self.queue.take(max, wait, &mut |origin, event| {
             if let Some((topic, kafka_lane)) = lanes.find(origin) {
@@ -141,7 +167,11 @@ impl Reader {
             self.swept = now;
             self.sweep(batch, now, leads);
         }
-        if self.commits && now.duration_since(self.committed) >= COMMIT {
+        if count == 0 && now.duration_since(self.checked) >= CHECK {
+            self.checked = now;
+            self.renew(now)?;
+        }
+        if self.conf.group.is_some() && now.duration_since(self.committed) >= COMMIT {
             self.committed = now;
             self.commit();
         }
@@ -166,28 +196,31 @@ impl Reader {
         if changed.count() == 0 {
             return Ok(());
         }
+        let client = lock(&self.live).client.clone();
         let done = if paused {
-            self.client.pause(&changed)
+            client.pause(&changed)
         } else {
             // A client that has met the end of a partition resumes one record too late, and what
             // was fetched while it was paused was dropped here: so it is given where to go on.
-            let resumed = self.client.resume(&changed);
-            resumed.and_then(|()| self.client.seek_partitions(changed, self.patience).map(|_| ()))
+            let (resumed, patience) = (client.resume(&changed), self.conf.patience);
+            resumed.and_then(|()| client.seek_partitions(changed, patience).map(|_| ()))
         };
-        done.map_err(|error| extent::trouble(&self.client, &error))
+        done.map_err(|error| extent::trouble(&client, &error))
     }
 
     /// Reports what is new of the lanes' ends.
     fn sweep(&mut self, batch: &mut Batch, now: Instant, leads: bool) {
+        let Live { client, probe } = lock(&self.live).clone();
         for topic in &mut self.lanes.topics {
             for (partition, kafka_lane) in &mut topic.lanes {
                 if kafka_lane.paused {
                     continue;
                 }
-                let high = high(&self.client, &topic.name, *partition);
+                let high = high(&client, &topic.name, *partition);
                 let alone = leads && kafka_lane.lane.topic.is_own();
-                let failing = self.probe.failing(kafka_lane.lane);
-                let flags = kafka_lane.look(high, alone, failing, now, self.unreadable_after);
+                let failing = probe.failing(kafka_lane.lane);
+                let patience = self.conf.unreadable_after;
+                let flags = kafka_lane.look(high, alone, failing, now, patience);
                 kafka_lane.add_mark(flags, batch);
             }
         }
@@ -203,13 +236,14 @@ impl Reader {
                 let _ = offsets.add_partition_offset(&topic.text, *partition, next);
             }
         }
-        let _ = self.client.commit(&offsets, CommitMode::Async);
+        let _ = lock(&self.live).client.commit(&offsets, CommitMode::Async);
     }
 
     fn out_of_range(&self, lane: Lane, name: &str, wanted: u64) -> LogError {
-        let marks = self.client.fetch_watermarks(name, lane.partition as i32, self.patience);
+        let client = lock(&self.live).client.clone();
+        let marks = client.fetch_watermarks(name, lane.partition as i32, self.conf.patience);
         match marks {
-            Err(error) => extent::trouble(&self.client, &error),
+            Err(error) => extent::trouble(&client, &error),
             Ok((low, high)) => {
                 let (first, end) = (low.max(0) as u64, high.max(0) as u64);
                 let moved = || format!("{name}[{}] was moved while it was read", lane.partition);
@@ -223,20 +257,21 @@ impl Reader {
 impl Extent {
     /// Since when the broker does not answer.
     pub fn unreachable(&self) -> Option<Instant> {
-        self.probe.unreachable()
+        lock(&self.live).probe.unreachable()
     }
 
     /// Since when a lane has failed.
     pub fn failing(&self, lane: Lane) -> Option<Instant> {
-        self.probe.failing(lane)
+        lock(&self.live).probe.failing(lane)
     }
 
     /// How far each lane reaches: what the client knows of its last fetch, or the probe of its last
     /// question. A lane that is paused is not fetched, so of that the probe knows more.
     pub fn ends(&self) -> Vec<(Lane, u64)> {
+        let Live { client, probe } = lock(&self.live).clone();
         let end = |(lane, name): &(Lane, CString)| {
-            let fetched = high(&self.client, name, lane.partition as i32);
-            fetched.max(self.probe.end(*lane)).map(|end| (*lane, end))
+            let fetched = high(&client, name, lane.partition as i32);
+            fetched.max(probe.end(*lane)).map(|end| (*lane, end))
         };
         self.lanes.iter().filter_map(end).collect()
     }
@@ -258,6 +293,22 @@ impl Lanes {
         Ok(&mut self.topics[index])
     }
 
+    /// A lane of which nothing comes though it goes on, if so for too long. For when the queue was found
+    /// empty.
+    fn stuck(&mut self, probe: &Probe, now: Instant) -> Option<Lane> {
+        let all = self.topics.iter_mut().flat_map(|topic| topic.lanes.values_mut());
+        let stuck = all.filter_map(|it| {
+            let end = probe.end(it.lane).filter(|_| probe.failing(it.lane).is_none());
+            (it.behind_for(end, now) >= STUCK_MAX).then_some(it.lane)
+        });
+        // All are looked at: each remembers since when it is behind.
+        stuck.fold(None, |_, lane| Some(lane))
+    }
+
+    fn each(&mut self, act: impl FnMut(&mut KafkaLane)) {
+        self.topics.iter_mut().flat_map(|topic| topic.lanes.values_mut()).for_each(act);
+    }
+
     fn find(&mut self, origin: &Origin<'_>) -> Option<(&str, &mut KafkaLane)> {
         let is = |topic: &TopicLanes| -> bool {
             let name: &CStr = &topic.name;
@@ -269,6 +320,41 @@ impl Lanes {
         let topic = self.topics.get_mut(self.last)?;
         Some((&topic.text, topic.lanes.get_mut(&origin.partition)?))
     }
+}
+
+/// A client that reads lanes on from where each stands, but for those that are paused.
+fn read_on(
+    conf: &KafkaConf,
+    lanes: &Lanes,
+    names: &[(Lane, String)],
+    widths: &[Width],
+    before: Option<&Probe>,
+) -> Result<(Queue, Live), LogError> {
+    let client = open(conf, Role::Reader)?;
+    let queue = Queue::new(&client);
+    let (mut assigned, mut paused) = (TopicPartitionList::new(), TopicPartitionList::new());
+    for topic in &lanes.topics {
+        for (partition, KafkaLane { lane, next, paused: is_paused, .. }) in &topic.lanes {
+            queue.forward(&topic.name, *partition);
+            let offset = Offset::Offset(i64::try_from(*next).unwrap_or(i64::MAX));
+            let added = assigned.add_partition_offset(&topic.text, *partition, offset);
+            added.map_err(|error| LogError::Stop(format!("{lane} at {next}: {error}")))?;
+            if *is_paused {
+                paused.add_partition(&topic.text, *partition);
+            }
+        }
+    }
+    let trouble = |error| extent::trouble(&client, &error);
+    client.assign(&assigned).map_err(trouble)?;
+    if paused.count() > 0 {
+        client.pause(&paused).map_err(trouble)?;
+    }
+    let probe = Probe::start(client.clone(), names.to_vec(), widths.to_vec(), before).into();
+    Ok((queue, Live { client, probe }))
+}
+
+fn lock(live: &Mutex<Live>) -> MutexGuard<'_, Live> {
+    live.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A consumer.

@@ -246,6 +246,10 @@ fn unreachable_since(show: &Show) {
 /// While the state is copied in portions the loop waits no longer for records; ms.
 const COPY_WAIT_MS: Millis = 2;
 
+/// A leader that cannot read for so long lets go: what it publishes is made of what it knew before. By
+/// then its client was made anew once.
+const LET_GO: Duration = Duration::from_secs(20);
+
 /// The loop.
 fn serve(
     drive: &mut Drive<AnyLog, AnyStore>,
@@ -269,9 +273,14 @@ fn serve(
         if !drive.has_backlog() {
             drive.pump(Duration::from_millis(wait as u64))?;
         }
-        if drive.log().is_unreachable() {
+        if let Some(silence) = drive.log().unreachable() {
             unreachable_since(show);
             heard_at = clock::uptime();
+            if drive.leads() && silence >= LET_GO {
+                let seconds = silence.as_secs();
+                let why = format!("nothing could be read for {seconds} s, so another may lead");
+                return Err(Halt::Log(LogError::Unreachable(why)));
+            }
         } else {
             show.status.update(|status| status.broker_unreachable_since = None);
         }
