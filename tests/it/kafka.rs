@@ -58,13 +58,22 @@ impl OnKafka {
 
     /// New topics on a real broker.
     fn at(bootstrap: &str) -> OnKafka {
+        OnKafka::at_with(bootstrap, &[])
+    }
+
+    /// The same with further settings.
+    fn at_with(bootstrap: &str, more: &[(&str, &str)]) -> OnKafka {
         let prefix = unique();
+        let own = [("message.timestamp.type", "LogAppendTime")];
+        let configs =
+            own.iter().chain(more).map(|(key, value)| (key.to_string(), value.to_string()));
+        let configs: Vec<(String, String)> = configs.collect();
         let conf = KafkaConf::new(bootstrap, &prefix, topics(&prefix));
         let spec = |map: &TopicMap| NewTopicSpec {
             name: map.name.clone(),
             partitions: partitions(map.topic),
             replication: -1,
-            configs: vec![("message.timestamp.type".into(), "LogAppendTime".into())],
+            configs: configs.clone(),
         };
         let specs: Vec<NewTopicSpec> = conf.topics.iter().map(spec).collect();
         KafkaAdmin::open(&conf).unwrap().create(&specs).unwrap();
@@ -325,6 +334,29 @@ fn a_record_too_large_stops_with_the_remedy() {
     assert!(text.contains("max.message.bytes") && text.contains("decision[0]"), "{text}");
     log.lead().unwrap();
     publish_cycle(&mut log, &["small"], "p1").unwrap();
+}
+
+/// At the value that `topology check` asks for.
+#[test]
+fn a_batch_of_records_that_each_fit_is_taken() {
+    let Some(OnKafka { conf, .. }) = OnKafka::real() else { return };
+    let bytes = 20_000;
+    let taken = (bytes + 4_096).to_string();
+    let mut world = OnKafka::at_with(&conf.bootstrap, &[("max.message.bytes", &taken)]);
+    world.conf.max_output_bytes = bytes;
+    let mut log = world.log();
+    log.lead().unwrap();
+    let of = |length, key| OutputRecord { value: Some(vec![0; length]), ..output(DECISIONS, key) };
+    let many = (0..50).map(|_| of(2_000, "some")).chain([of(bytes, "the longest")]).collect();
+    log.publish(many, output(PROGRESS, "p1")).unwrap();
+    log.settle().unwrap();
+    // What imports writes is not bounded so, but its batches are.
+    world.conf.max_output_bytes = 16_384;
+    let writer = KafkaWriter::open(&world.conf).unwrap();
+    for _ in 0..50 {
+        writer.append(world.name(JOBS), None, Some(b"k"), Some(&[0; 2_000]), &[], None).unwrap();
+    }
+    writer.flush().unwrap();
 }
 
 #[test]

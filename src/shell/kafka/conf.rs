@@ -59,8 +59,14 @@ const CLIENT_BYTES: usize = 1_000_000;
 /// What the client counts beside key and value: headers, and the framing of a batch.
 const RECORD_OVERHEAD_BYTES: usize = 65_536;
 
+/// Bytes of a batch. A broker refuses a batch that is longer than the topic's `max.message.bytes`, though
+/// each record of it fits; one record may always be longer.
+const BATCH_BYTES: &str = "batch.size";
+const BATCH_BYTES_MAX: usize = 131_072;
+
 /// Properties on which the guarantees rest, set by us alone.
-const OURS: [&str; 10] = [
+const OURS: [&str; 11] = [
+    "allow.auto.create.topics",
     "auto.offset.reset",
     "bootstrap.servers",
     "delivery.report.only.error",
@@ -74,7 +80,7 @@ const OURS: [&str; 10] = [
 ];
 
 /// Properties (or their beginnings, with a dot or underscore last) that only a consumer has.
-const CONSUMER: [&str; 18] = [
+const CONSUMER: [&str; 17] = [
     "check.crcs",
     "consume.callback.max.messages",
     "consume_",
@@ -92,7 +98,6 @@ const CONSUMER: [&str; 18] = [
     "rebalance_cb",
     "session.timeout.ms",
     "auto.offset.",
-    "allow.auto.create.topics",
 ];
 
 /// The same for a producer.
@@ -228,6 +233,8 @@ impl KafkaConf {
             }
         }
         config.set("bootstrap.servers", &self.bootstrap);
+        // Topics are made by `topology apply`, with the settings that they need.
+        config.set("allow.auto.create.topics", "false");
         for (name, value) in fixed(role) {
             config.set(*name, *value);
         }
@@ -235,6 +242,10 @@ impl KafkaConf {
             let given = self.properties.get(MESSAGE_BYTES).and_then(|value| value.parse().ok());
             let least = self.max_output_bytes + RECORD_OVERHEAD_BYTES;
             config.set(MESSAGE_BYTES, least.max(given.unwrap_or(CLIENT_BYTES)).to_string());
+            if !self.properties.contains_key(BATCH_BYTES) {
+                let bytes = self.max_output_bytes.clamp(1, BATCH_BYTES_MAX);
+                config.set(BATCH_BYTES, bytes.to_string());
+            }
         }
         match role {
             Role::Reader | Role::Looker => {

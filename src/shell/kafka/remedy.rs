@@ -45,7 +45,7 @@ pub(super) fn remedy(code: RDKafkaErrorCode) -> Option<&'static str> {
         }
         Code::MessageSizeTooLarge => {
             "raise max.message.bytes of the topic to max_output_bytes and some overhead, or lower \
-             max_output_bytes"
+             max_output_bytes and the property batch.size"
         }
         Code::MessageBatchTooLarge => {
             "raise segment.bytes of the topic, or lower the property batch.size"

@@ -61,6 +61,9 @@ impl ClientContext for Watch {
             reported.last = Some(format!("{error}: {reason}"));
         }
         let refused = match code {
+            // A connection that was lost during the handshake has the code of a wrong password. What the
+            // client itself found is named "Local: ..."; the broker's own word is something else.
+            Some(Authentication | SaslAuthenticationFailed) if reason.contains("Local: ") => None,
             Some(Authentication | SaslAuthenticationFailed) => code,
             // A connection that ends while it is being made is an error of TLS too, and mends.
             Some(SSL | BrokerTransportFailure) if reason.contains("certificate") => Some(SSL),
@@ -73,3 +76,32 @@ impl ClientContext for Watch {
 }
 
 impl ConsumerContext for Watch {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use RDKafkaErrorCode::{Authentication, BrokerTransportFailure, SSL, SaslAuthenticationFailed};
+
+    #[test]
+    fn only_the_brokers_own_word_is_a_refusal() {
+        let refused = |code, reason| {
+            let watch = Watch::default();
+            watch.error(KafkaError::Global(code), reason);
+            watch.refused()
+        };
+        let lost = "sasl_plaintext://127.0.0.1:9092/bootstrap: SASL PLAIN mechanism handshake failed: \
+                    Local: Broker transport failure: broker's supported mechanisms: (n/a)";
+        assert_eq!(refused(Authentication, lost), None);
+        let lost = "SASL authentication error: SaslAuthenticateRequest failed: Local: Timed out";
+        assert_eq!(refused(Authentication, lost), None);
+        let wrong = "sasl_plaintext://127.0.0.1:9092/bootstrap: SASL authentication error: \
+                     Authentication failed: Invalid username or password";
+        assert_eq!(refused(Authentication, wrong), Some(Authentication));
+        assert_eq!(refused(SaslAuthenticationFailed, wrong), Some(SaslAuthenticationFailed));
+        let unknown =
+            "SASL OAUTHBEARER mechanism handshake failed: Broker: Unsupported SASL mechanism";
+        assert_eq!(refused(Authentication, unknown), Some(Authentication));
+        assert_eq!(refused(BrokerTransportFailure, "Disconnected"), None);
+        assert_eq!(refused(SSL, "certificate verify failed"), Some(SSL));
+    }
+}
