@@ -17,8 +17,7 @@
 #
 # YARDMASTER_KILLER_SEED=1  which faults the killer inflicts in which order, and which records it writes
 # YARDMASTER_KILLS=30    how often the kill test kills (6 when not given)
-# YARDMASTER_NEED_KAFKA=1  fail when there is no real Kafka, instead of falling back to librdkafka's
-#                        mock (which knows no transactions, so the tests that need one are left out)
+# YARDMASTER_NEED_KAFKA=1  fail when there is no real Kafka, instead of leaving out what needs one
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -32,7 +31,7 @@ case "${1:-}" in
 '') ;;
 --quick) quick=true ;;
 --long) long=true kills=200; export YARDMASTER_LONG=1 ;;
-*) sed -n '2,23s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+*) sed -n '2,22s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 target=${CARGO_TARGET_DIR:-target}
@@ -262,17 +261,16 @@ core_tests() {
 # One build for everything that runs.
 build() { cargo test "${these[@]}" --no-run && core_tests --no-run; }
 
-# What has brokers and databases of its own, and what shares the one that the script starts.
+# What has brokers and databases of its own, and waits most of its time: the groups of
+# .config/nextest.toml.
 own='binary(it) & (test(/^(kill|faults|secure|retention|domains::(kafka|kinds))::/) | test(/the_broker_may_restart/)
     | test(/^panda::(captured|check|day|live|rows)::/))'
-shared='binary(it) & (test(/^(archive|ask|compare|exec|grid|kafka|letters|registry|tail)::/)
-    | test(/^(compose::live|docs::plug_in)/))'
 
 # Runs the tests that a filter picks, of what was built: cargo is not asked, so that it may check meanwhile.
-nextest() { # PROFILE FILTER [WORDS...]
-    local code=0 began=$SECONDS profile=$1 out=$work/nextest-$1.log
-    shift
-    heading "cargo nextest run --profile $profile -E '$1' ${*:2}"
+nextest() { # NAME PROFILE FILTER [WORDS...]
+    local code=0 began=$SECONDS name=$1 profile=$2 out=$work/nextest-$1.log
+    shift 2
+    heading "$name: cargo nextest run --profile $profile -E '$1' ${*:2}"
     cargo nextest run --cargo-metadata "$work/metadata.json" --binaries-metadata "$work/binaries.json" \
         --color never --profile "$profile" -E "$@" 2>&1 | tee "$out" || code=$?
     sed -n 's/.*Summary \[[^]]*\] .*: *\([0-9]*\) passed\(.*\)/\1\2/p' "$out" |
@@ -280,15 +278,9 @@ nextest() { # PROFILE FILTER [WORDS...]
                for (at = 2; at <= NF; at++) if ($at ~ /^(failed|timed)/) failed += $(at - 1)
                printf "test result: nextest. %d passed; %d failed; 0 ignored\n", $1, failed
              }' >> "$log"
-    mv "target/nextest/$profile/junit.xml" "$work/junit-$profile.xml" 2> /dev/null || true
-    echo "== $((SECONDS - began)) s: tests of profile $profile"
+    mv "target/nextest/$profile/junit.xml" "$work/junit-$name.xml" 2> /dev/null || true
+    echo "== $((SECONDS - began)) s: $name"
     return $code
-}
-
-# What computes takes what is left of the processor by what waits, and must be quick when it need not.
-computing() {
-    renice -n 5 "$BASHPID" > /dev/null
-    nextest default "not ($own | $shared)"
 }
 
 # Programs of others' kind, on brokers of their own.
@@ -432,7 +424,7 @@ rm -f "$work"/junit-*.xml "$work"/behind-*.log
 compilers
 rust
 failed=0
-mock=
+lacks=
 if ! $quick; then
     heading "in the background: servers and tools are brought"
     set -m
@@ -460,64 +452,64 @@ mkdir -p "$work/bin"
 ln -sf "$work"/tools/bin/cargo-* "$work/bin"
 export PATH=$work/bin:$PATH
 if $quick; then
-    mock=" (quick: without Kafka)"
+    lacks=" (quick: without Kafka)"
 else
     need() { [ -z "${YARDMASTER_NEED_KAFKA:-}" ] || exit 1; }
     kafka || {
-        mock=" (WITHOUT A REAL KAFKA: librdkafka's mock stood in where it can, the rest was left out)"
+        lacks=" (WITHOUT A REAL KAFKA: what needs one was left out)"
         need
     }
-    schema_registry || { mock="$mock (WITHOUT A REAL SCHEMA REGISTRY: its test was left out)"; need; }
+    schema_registry || { lacks="$lacks (WITHOUT A REAL SCHEMA REGISTRY: its test was left out)"; need; }
     panda || {
-        mock="$mock (WITHOUT POSTGRESQL OR KAFKA CONNECT: recorded changes of PanDA's tables stood in)"
+        lacks="$lacks (WITHOUT POSTGRESQL OR KAFKA CONNECT: recorded changes of PanDA's tables stood in)"
         need
     }
     [ -x /usr/bin/promtool ] ||
-        mock="$mock (WITHOUT PROMETHEUS: dashboards and alerts were checked without it)"
+        lacks="$lacks (WITHOUT PROMETHEUS: dashboards and alerts were checked without it)"
     # For the example of a client and the Helm chart; the killer uses it too.
     if [ -x "$work/python/bin/python" ]; then
         export YARDMASTER_TEST_PYTHON=$work/python/bin/python
     else
-        mock="$mock (WITHOUT PYTHON'S CLIENTS: the example of a client was not run)"
+        lacks="$lacks (WITHOUT PYTHON'S CLIENTS: the example of a client was not run)"
     fi
     if [ -x "$work/python/bin/helm" ]; then
         export YARDMASTER_TEST_HELM=$work/python/bin/helm
     else
-        mock="$mock (WITHOUT HELM: the chart was not rendered)"
+        lacks="$lacks (WITHOUT HELM: the chart was not rendered)"
     fi
-    [ -x /usr/bin/chromedriver ] || mock="$mock (WITHOUT CHROMIUM: the web page was not looked at)"
+    [ -x /usr/bin/chromedriver ] || lacks="$lacks (WITHOUT CHROMIUM: the web page was not looked at)"
     docker compose version > /dev/null 2>&1 || have docker-compose ||
-        mock="$mock (WITHOUT DOCKER COMPOSE: docker-compose.yml was read by the tests alone)"
+        lacks="$lacks (WITHOUT DOCKER COMPOSE: docker-compose.yml was read by the tests alone)"
     heading "$SECONDS s: servers listen"
 fi
 
-# Whatever fails, the rest is still done: one run shows all failures.
+# Whatever fails, the rest is still done: one run shows all failures. First what needs the processor, then
+# what keeps to times and waits most of its own; the checks take what both leave of it.
 list_tests
 heading "the tests of the core"
 core_tests --quiet 2>&1 | tee -a "$log" || failed=1
-if $quick; then
-    nextest default "not ($own)" || failed=1
-else
-    behind computing
-    behind check
+$quick || behind check
+# Two a core: some wait for a broker.
+nextest computing default "not ($own)" --test-threads $((2 * $(nproc 2> /dev/null || echo 2))) || failed=1
+if ! $quick; then
     behind programs
-    nextest waiting "$own | $shared" || failed=1
-    heading "$SECONDS s: what waits is done"
-    for job in "${jobs[@]}"; do wait "$job" || failed=1; done
-    jobs=()
+    nextest waiting default "$own" --test-threads 8 || failed=1
 fi
-! $long || nextest long 'test(/^(crash::a_process_may_end|crash::storm::many_storms|sim_cms::a_whole_day)/)' \
-    --run-ignored only || failed=1
-for name in computing check programs; do
+! $long || nextest long long \
+    'test(/^(crash::a_process_may_end|crash::storm::many_storms|sim_cms::a_whole_day)/)' --run-ignored only || failed=1
+heading "$SECONDS s: tests done"
+for job in "${jobs[@]}"; do wait "$job" || failed=1; done
+jobs=()
+for name in check programs; do
     [ ! -f "$work/behind-$name.log" ] || { heading "$name"; cat "$work/behind-$name.log"; }
 done
 
 longest || true
 heading "$SECONDS s in all"
-awk -v mock="$mock" -v failed=$failed '
+awk -v lacks="$lacks" -v failed=$failed '
     /^test result: / { passed += $4; bad += $6; ignored += $8 }
     END {
         result = bad || failed || !passed ? "FAILED" : "ok"
-        printf "test result: %s. %d passed; %d failed; %d ignored%s\n", result, passed, bad, ignored, mock
+        printf "test result: %s. %d passed; %d failed; %d ignored%s\n", result, passed, bad, ignored, lacks
         exit result != "ok"
     }' "$log"

@@ -15,8 +15,8 @@ use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::{Outcome, request_name};
 use yardmaster::wire::avro::{Arena, Codec};
 
-/// How long the steps of a life may take.
-const LIMIT: Duration = Duration::from_secs(240);
+/// How long the steps of a life may take. Jobs run for hours, of which the grid makes minutes.
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// `yardmaster demo` on a Kafka.
 pub struct Grid {
@@ -40,13 +40,21 @@ impl Grid {
     }
 
     fn on(bus: &Bus, name: &str) -> Grid {
-        let small = ["--scale", "0.01", "--speed", "60", "--http", "127.0.0.1:0"];
+        let small = ["--scale", "0.01", "--speed", "20", "--http", "127.0.0.1:0"];
         Grid::start(&[&bus.place()[..], &small].concat(), &bus.path(name))
     }
 
     /// What it printed so far.
     pub fn printed(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// Fails if it ended.
+    #[track_caller]
+    fn must_live(&mut self) {
+        if let Some(status) = self.child.0.try_wait().unwrap() {
+            panic!("it ended by itself ({status}): {}", self.printed());
+        }
     }
 
     /// SIGTERM; it must end in order. What it printed.
@@ -149,10 +157,16 @@ fn is_carried_out(bus: &Bus) -> bool {
 fn a_grid_on_a_kafka_is_brokered_and_leaves_nothing_open() {
     let Some(bus) = Bus::real_with(|_| ()) else { return };
     let run = Process::start(&bus.bootstrap, &bus.topology, &bus.path("store"));
-    let grid = Grid::on(&bus, "first");
+    let mut grid = Grid::on(&bus, "first");
+    let log = grid.log.clone();
+    let printed = || std::fs::read_to_string(&log).unwrap_or_default() + &run.logged();
     // It computes an hour of its own life before it publishes the first record.
-    wait_until(LIMIT, || grid.printed(), || !jobs(&bus).is_empty());
-    wait_until(LIMIT, || grid.printed() + &run.logged(), || is_carried_out(&bus));
+    for is_so in [|bus: &Bus| !jobs(bus).is_empty(), is_carried_out] {
+        wait_until(LIMIT, printed, || {
+            grid.must_live();
+            is_so(&bus)
+        });
+    }
     let printed = grid.stop();
     assert!(!printed.contains("of an earlier demo"), "{printed}");
     let count = |before: &str| -> u64 {

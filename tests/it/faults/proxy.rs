@@ -7,7 +7,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A step of a transaction, with the number of its request in Kafka's protocol.
@@ -105,7 +105,9 @@ impl Proxy {
 
     /// What was kept back is gone for good, and so is its connection.
     pub fn let_go(&self) {
-        self.shared.state.lock().unwrap().is_caught = false;
+        // It goes on when a test that waited has failed, too.
+        let state = self.shared.state.lock();
+        state.unwrap_or_else(PoisonError::into_inner).is_caught = false;
         self.shared.changed.notify_all();
     }
 }
