@@ -5,7 +5,7 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends g++ make zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /build
-COPY Cargo.toml Cargo.lock README.md ./
+COPY Cargo.toml Cargo.lock build.rs README.md ./
 COPY src src
 COPY schemas schemas
 COPY topology topology

@@ -9,7 +9,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// What every unit has, so that a process can do no more than it needs.
-const HARDENING: [&str; 14] = [
+const HARDENING: [&str; 16] = [
     "User=yardmaster",
     "NoNewPrivileges=yes",
     "CapabilityBoundingSet=",
@@ -23,6 +23,9 @@ const HARDENING: [&str; 14] = [
     "SystemCallArchitectures=native",
     "SystemCallFilter=@system-service",
     "Restart=on-failure",
+    // Back within two seconds, however often it dies.
+    "RestartSec=1",
+    "StartLimitIntervalSec=0",
     "RestartPreventExitStatus=2",
 ];
 
