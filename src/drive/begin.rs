@@ -4,7 +4,7 @@ use crate::checkpoint::Checkpointer;
 use crate::epoch_config::{EpochConfig, hash_of};
 use crate::feed::Feed;
 use crate::own::Own;
-use crate::port::{LaneSpan, Log, Store};
+use crate::port::{LaneSpan, Log, Store, recreated};
 use crate::repair::{known_repairs, notice_of};
 use crate::report::Report;
 use crate::scan::read_progress;
@@ -26,6 +26,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// Loads the stored state and begins to read where it ends; as a standby.
     pub fn start(mut log: L, mut store: S, config: Config) -> Result<Drive<L, S>, Halt> {
         let mut spans = log.lanes()?;
+        let topic_ids = log.topic_ids()?;
         spans.retain(|span| span.lane.topic.is_read());
         let (mut keeper, mut loaded) =
             Checkpointer::load(&mut store, &config.epoch_config, config.stopwatch, config.keeps)?;
@@ -34,7 +35,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             known_repairs(&mut log, &spans, &config.epoch_config.setting.domain)?;
         if let Some((state, head)) = &loaded
             && let Some(why) = match repaired_since(state, &repairs) {
-                None => disagreement(&mut log, &spans, state, head)?,
+                None => disagreement(&mut log, &spans, &topic_ids, state, head)?,
                 repaired => repaired,
             }
         {
@@ -51,6 +52,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         });
         let cut = read_from(&spans, &state, &head.bounds);
         log.assign(&cut)?;
+        keeper.topic_ids = topic_ids.clone().into_iter().collect();
         let (names_at_start, made_at_start) = (state.names.len(), keeper.made());
         let mut drive = Drive {
             names_at_start,
@@ -73,6 +75,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             compact_after: config.epoch_config.compact_after,
             newest_now,
             repairs,
+            topic_ids,
             wanting: None,
             is_half_folded: false,
             lacking: None,
@@ -252,9 +255,13 @@ fn bound(bounds: &Bounds, lane: Lane) -> Option<u64> {
 fn disagreement<L: Log>(
     log: &mut L,
     spans: &[LaneSpan],
+    topic_ids: &BTreeMap<Topic, String>,
     state: &State,
     head: &Head,
 ) -> Result<Option<String>, Halt> {
+    if let Some(why) = recreated(&head.topic_ids, topic_ids) {
+        return Ok(Some(format!("the store is of another log: {why}")));
+    }
     for span in spans {
         let known = match span.lane.topic.is_own() {
             true => bound(&head.bounds, span.lane),

@@ -5,6 +5,7 @@ use crate::Halt;
 use crate::epoch_config::EpochConfig;
 use crate::load::{Loaded, Loading, readable};
 use crate::port::{Checkpoint, Store};
+use yardmaster_core::cut::Topic;
 use yardmaster_core::state::State;
 use yardmaster_core::state::changed::Note;
 use yardmaster_core::state::counters::counters_at_most;
@@ -47,6 +48,8 @@ pub struct Checkpointer {
     key_fingerprint: Option<String>,
     /// Counters that fell to 0 and were not published since, as the store last had them.
     pub notes: Vec<Note>,
+    /// Ids of the topics that the state is of.
+    pub topic_ids: Vec<(Topic, String)>,
     /// What an operator should know of the store.
     pub notices: Vec<String>,
     /// How long copies took; ns.
@@ -79,6 +82,7 @@ impl Checkpointer {
             has_learnt: false,
             key_fingerprint: epoch_config.key_fingerprint.clone(),
             notes: Vec::new(),
+            topic_ids: Vec::new(),
             notices: Vec::new(),
             took_ns: Vec::new(),
         };
@@ -163,7 +167,8 @@ impl Checkpointer {
         let is_due = due(self.counters_ns, limits.counters_interval_ms);
         let with_counters = is_last || is_due && has_rested && self.writing_ns.is_none();
         self.copied_ns = now;
-        let head = Head { policies: policies.to_owned(), bounds: bounds() };
+        let (policies, topic_ids) = (policies.to_owned(), self.topic_ids.clone());
+        let head = Head { policies, bounds: bounds(), topic_ids };
         let head = stored::write_head(state, &head);
         let counters = with_counters.then(|| {
             self.counters_ns = now;

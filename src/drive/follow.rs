@@ -3,7 +3,7 @@
 use crate::feed::Run;
 use crate::fold::fold_records;
 use crate::outputs::counted;
-use crate::port::{Log, REMAKE, Raw, Store};
+use crate::port::{Log, REMAKE, Raw, Store, recreated};
 use crate::read_back::ReadOutput;
 use crate::repair::notice_of;
 use crate::{Drive, Halt};
@@ -105,6 +105,10 @@ impl<L: Log, S: Store> Drive<L, S> {
                  created again; {REMAKE}",
                 progress.number
             )));
+        }
+        if let Some(why) = recreated(&progress.topic_ids, &self.topic_ids) {
+            let number = progress.number;
+            return Err(Halt::Lost(format!("{why}, and cycle {number} is of the first; {REMAKE}")));
         }
         if !self.has_words(begins)? {
             return Ok(false);

@@ -307,6 +307,10 @@ impl<L: Log, S: Store> Drive<L, S> {
             engine: ENGINE_REVISION,
             quiet,
             now_repairs: self.repairs.list().to_vec(),
+            topic_ids: match full {
+                true => self.topic_ids.clone().into_iter().collect(),
+                false => Vec::new(),
+            },
             ..Progress::default()
         };
         let mut flags = Vec::new();

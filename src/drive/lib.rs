@@ -157,6 +157,8 @@ pub struct Drive<L: Log, S: Store> {
     called_at: Millis,
     /// Cycles whose `now` was repaired.
     repairs: NowRepairs,
+    /// See [`Log::topic_ids`].
+    topic_ids: BTreeMap<Topic, String>,
     /// A cycle of which decisions are missing.
     wanting: Option<follow::Wanting>,
     /// A standby has folded part of a cycle, and not all of it.
@@ -324,6 +326,11 @@ impl<L: Log, S: Store> Drive<L, S> {
             }
         }
         Ok(())
+    }
+
+    /// See [`Log::id`].
+    pub fn log_id(&mut self) -> Option<String> {
+        self.log.id()
     }
 
     /// Whether everything published was folded, and nothing more waits in own lanes.

@@ -1,5 +1,6 @@
 //! The two ports: a log that is read and published to, and a store that holds what was folded.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 use yardmaster_core::cut::{Cut, Lane, Topic};
@@ -199,6 +200,17 @@ pub trait Log {
         None
     }
 
+    /// What tells this log from every other; `None` where that is not known.
+    fn id(&mut self) -> Option<String> {
+        None
+    }
+
+    /// What the log calls each topic beside its name: another one of the same name has another. Of
+    /// a topic that is left out it is not known, as of all in a log without such.
+    fn topic_ids(&mut self) -> Result<BTreeMap<Topic, String>, LogError> {
+        Ok(BTreeMap::new())
+    }
+
     /// Of each lane the first offset of a record that the log stamped at or after `at`, its end if
     /// there is none; `None`: the log knows no offsets by time.
     fn offsets_since(&mut self, at: Millis) -> Result<Option<Vec<(Lane, u64)>>, LogError> {
@@ -234,6 +246,22 @@ pub trait Log {
 pub const REMAKE: &str = "bring the topic back as it was, or begin a new log: give the topics \
                           task, decision and progress new names in the topology, `yardmaster \
                           topology apply`, start again, and let open requests be published again";
+
+/// Why what was read of a topic is of another one of the same name, if `known` has another id than
+/// there is now.
+pub fn recreated<'a>(
+    known: impl IntoIterator<Item = &'a (Topic, String)>,
+    now: &BTreeMap<Topic, String>,
+) -> Option<String> {
+    let mut known = known.into_iter();
+    known.find_map(|(topic, id)| {
+        let other = now.get(topic).filter(|other| *other != id)?;
+        let topic = topic.name();
+        Some(format!(
+            "the topic {topic} was deleted and created again: its id was {id} and is {other}"
+        ))
+    })
+}
 
 /// What a log can object.
 #[derive(Debug, thiserror::Error)]

@@ -53,6 +53,12 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.own.newest.as_ref().map_or(0, |newest| newest.number)
     }
 
+    /// How far what was counted is behind the newest cycle that was read; ms of the cycles' `now`.
+    pub fn late(&self) -> Millis {
+        let newest = self.own.newest.as_ref().map_or(0, |newest| newest.now);
+        newest.saturating_sub(self.engine.state.now).max(0)
+    }
+
     /// The process that published the newest cycle that was read.
     pub fn newest_leader(&self) -> Option<Leader<'_>> {
         self.own.newest.as_ref().map(|newest| Leader {

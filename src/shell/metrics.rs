@@ -39,7 +39,7 @@ use metrics::{Gauge, Histogram};
 use metrics_exporter_prometheus::PrometheusRecorder;
 use queues::Queues;
 use rules::Rules;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 use waiting::LOOKED_AT_MAX;
@@ -70,6 +70,8 @@ pub struct Metrics {
     events: Vec<PendingCounter>,
     oddities: BTreeMap<(Topic, Oddity), PendingCounter>,
     strays: BTreeMap<(Topic, Stray), PendingCounter>,
+    /// Policies that are labels.
+    policies: BTreeSet<String>,
     decisions: Pairs,
     rejections: Pairs,
     assigned_jobs: ByLabel,
@@ -112,6 +114,7 @@ impl Metrics {
             events: events.map(|labels| counter(Metric::Events, &labels)).collect(),
             oddities: BTreeMap::new(),
             strays: BTreeMap::new(),
+            policies: BTreeSet::new(),
             decisions: Pairs::new(Metric::Decisions),
             rejections: Pairs::new(Metric::Rejections),
             assigned_jobs: ByLabel::new(Metric::AssignedJobs, labels_max),
@@ -191,9 +194,14 @@ impl Metrics {
         self.judge.record(took);
     }
 
+    /// Policies of the topology: a request may name any other, which is no label.
+    pub fn know_policies<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
+        self.policies = names.map(str::to_owned).collect();
+    }
+
     /// A decision that was published.
     pub fn record_decision(&mut self, decision: &Decision) {
-        let policy = &decision.policy;
+        let policy = self.policies.get(&decision.policy).map_or(OTHER, String::as_str);
         self.decisions.count(&self.recorder, policy, decision.outcome.name(), 1);
         for count in &decision.counts {
             let rejected = u64::from(count.rejected);

@@ -5,8 +5,9 @@ use crate::kafka::KafkaLog;
 use crate::read_ahead::ReadAhead;
 use crate::registry::FramedLog;
 use crate::store::SledStore;
+use std::collections::BTreeMap;
 use std::time::Duration;
-use yardmaster_core::cut::{Cut, Lane};
+use yardmaster_core::cut::{Cut, Lane, Topic};
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::{
     Batch, Checkpoint, Kept, LaneSpan, Log, LogError, OutputRecord, Piece, Store, StoreError,
@@ -81,6 +82,14 @@ impl Log for AnyLog {
 
     fn pass_unreadable(&mut self, records: &[(Lane, u64)]) {
         either!(self, log => log.pass_unreadable(records))
+    }
+
+    fn id(&mut self) -> Option<String> {
+        either!(self, log => log.id())
+    }
+
+    fn topic_ids(&mut self) -> Result<BTreeMap<Topic, String>, LogError> {
+        either!(self, log => log.topic_ids())
     }
 
     fn offsets_since(&mut self, at: Millis) -> Result<Option<Vec<(Lane, u64)>>, LogError> {

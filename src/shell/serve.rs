@@ -3,7 +3,7 @@
 use crate::answers::Answers;
 use crate::api::{self, Api, Apis, Past, Reasons, Views};
 use crate::clock;
-use crate::history::{Keeper, Keeps, Turn};
+use crate::history::{Keeper, Keeps, Of, Turn};
 use crate::http::{Door, ServedDomain, Server};
 use crate::intake::IntakeReport;
 use crate::metrics::{EventOutcome, Metrics, QueueLoad};
@@ -22,9 +22,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use yardmaster_core::comparison::Counted;
 use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::explain::iso;
 use yardmaster_core::output::progress::LaneFlags;
 use yardmaster_core::state::State;
-use yardmaster_core::unit::Millis;
+use yardmaster_core::unit::{DAY, Millis, SECOND};
 use yardmaster_drive::Drive;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_drive::port::{Log, Store};
@@ -34,6 +35,10 @@ use yardmaster_drive::report::Report;
 const GAUGES: Duration = Duration::from_secs(2);
 /// How often figures are counted over many records.
 const FIGURES: Duration = Duration::from_secs(10);
+/// A standby that has caught up follows as long as it is no later than this.
+const LATE_MAX: Millis = 10 * SECOND;
+/// A domain of which no input brings anything newer is not ready.
+const OLD_AFTER: Millis = DAY;
 
 /// What a serving process shows of one domain, and its HTTP server, if it has one of its own.
 pub struct Show {
@@ -50,6 +55,9 @@ pub struct Show {
     figured: Option<Instant>,
     stale: Stale,
     unseen: Unseen,
+    /// A standby has counted everything once, and was not late since.
+    follows: bool,
+    knows_policies: bool,
 }
 
 /// Serves metrics, health, the page and the API of domains on an address.
@@ -80,6 +88,8 @@ impl Show {
             figured: None,
             stale: Stale::default(),
             unseen: Unseen::default(),
+            follows: false,
+            knows_policies: false,
         }
     }
 
@@ -132,14 +142,17 @@ impl Show {
     ) {
         // The one of an earlier life is written before the next one is read.
         self.keeper = None;
+        self.follows = false;
+        let log = drive.log_id();
         let state = drive.state();
         let limits = &state.setting.limits;
+        let of = Of { key, log: log.as_deref() };
         let keeps = Keeps {
             interval: limits.history_interval_ms,
             span: limits.history_span_ms,
             bytes: limits.history_bytes,
         };
-        match Keeper::open(dir, keeps, key, state) {
+        match Keeper::open(dir, keeps, of, state) {
             Ok(keeper) => {
                 self.past.set(Some(keeper.history()));
                 self.keeper = Some(keeper);
@@ -157,12 +170,19 @@ impl Show {
     /// cycle's boundary. Gives the report on.
     pub fn report<L: Log, S: Store>(&mut self, drive: &mut Drive<L, S>) -> Report {
         let mut report = drive.take_report();
+        if !self.knows_policies || self.gauged.is_none_or(|gauged| gauged.elapsed() >= GAUGES) {
+            let policies = drive.engine().policies().iter().map(|policy| policy.spec.name.as_str());
+            self.metrics.know_policies(policies);
+            self.knows_policies = true;
+        }
         self.count(&report);
         let state = drive.state();
         let (leading, catching_up) = (drive.leads(), drive.leads() && !drive.has_published());
         let newest = drive.newest().max(state.number);
         let ratio = if newest == 0 { 1.0 } else { state.number as f64 / newest as f64 };
-        let restoring = !leading && !drive.is_at_end();
+        // On a busy bus a standby is never at the end: some record has always just come.
+        self.follows = self.follows && drive.late() <= LATE_MAX || drive.is_at_end();
+        let restoring = !leading && !self.follows;
         let folded = if leading { 0 } else { report.events.values().sum() };
         self.metrics.record_restore(if leading { 1.0 } else { ratio }, folded);
         self.status.update(|status| {
@@ -170,6 +190,9 @@ impl Show {
             status.restored_ratio = ratio;
             status.catching_up = catching_up;
             status.leading = leading;
+            if !leading {
+                status.old_inputs = None;
+            }
             status.epoch = state.epoch;
             status.cycle = state.number;
             status.now = state.now;
@@ -289,7 +312,16 @@ impl Show {
         let report = self.stale.look(state);
         report.new.iter().for_each(|text| tracing::warn!("{text}"));
         report.over.iter().for_each(|text| tracing::info!("{text}"));
-        self.status.update(|status| status.stale = report.all);
+        let lanes = state.times.lanes.iter().filter(|(lane, _)| !lane.topic.is_own());
+        let newest = lanes.map(|(_, known)| known.newest).max().unwrap_or(0);
+        let is_old = newest > 0 && state.now - newest > OLD_AFTER;
+        self.status.update(|status| {
+            status.stale = report.all;
+            status.old_inputs = is_old.then(|| {
+                let days = (state.now - newest) / DAY;
+                format!("the newest record of any input is {days} days old, of {}", iso(newest))
+            });
+        });
         self.unseen.look(state).iter().for_each(|text| tracing::warn!("{text}"));
     }
 

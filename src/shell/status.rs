@@ -36,6 +36,8 @@ pub struct State {
     /// Topics whose facts are older than they may be, or that never had a record. It is ready all
     /// the same: decisions note it.
     pub stale: Vec<String>,
+    /// That no input has brought anything for long.
+    pub old_inputs: Option<String>,
     /// Why intake, which is to run beside the loop, does not work.
     pub intake_down: Option<String>,
     /// Why the last import failed; what was published before it stays.
@@ -120,6 +122,9 @@ impl State {
         if self.catching_up {
             return Some("catching up with lanes as they were at the start".to_string());
         }
+        if let Some(why) = &self.old_inputs {
+            return Some(why.clone());
+        }
         if let Some(why) = &self.intake_down {
             return Some(format!("intake is down: {why}"));
         }
@@ -160,9 +165,10 @@ mod tests {
         status.update(|state| state.leading = true);
         assert_eq!(status.get().not_ready(), None);
         type Change = fn(&mut State);
-        let cases: [(Change, &str); 8] = [
+        let cases: [(Change, &str); 9] = [
             (|state| state.silent_because = Some("clock".into()), "silent: clock"),
             (|state| state.intake_down = Some("gone".into()), "intake is down: gone"),
+            (|state| state.old_inputs = Some("400 days".into()), "400 days"),
             (|state| state.catching_up = true, "catching up with lanes as they were at the start"),
             (
                 |state| (state.restoring, state.restored_ratio) = (true, 0.999),

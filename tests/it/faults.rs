@@ -8,6 +8,7 @@ mod lanes;
 mod nodes;
 mod phases;
 mod proxy;
+mod recreated;
 mod restarts;
 
 use crate::kill::bus::{Bus, parts};

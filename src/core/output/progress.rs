@@ -1,7 +1,7 @@
 //! The record of a cycle: how far the log was read, what time it was, what was published.
 
 use crate::content::content;
-use crate::cut::Lane;
+use crate::cut::{Lane, Topic};
 use crate::state::repair::NowRepair;
 use crate::unit::Millis;
 
@@ -56,6 +56,9 @@ pub struct Progress {
     pub counters_follow: bool,
     /// All repairs of a `now` there were; in every record, so that the newest one is enough.
     pub now_repairs: Vec<NowRepair>,
+    /// What the log calls each topic beside its name (Kafka: the topic's id), so that another one
+    /// of the same name is known; in records that are `full`. Empty where the log has no such.
+    pub topic_ids: Vec<(Topic, String)>,
 }
 
 /// What a cycle knew of a lane at its end, beyond its offset.

@@ -6,6 +6,7 @@ use super::ends::SharedEnds;
 use super::file::{LaneFile, trouble};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -116,6 +117,12 @@ impl Home {
         })
     }
 
+    /// What tells it from other directories; `None` where none has written since there are such.
+    pub fn id(&self) -> Option<String> {
+        let id = fs::read_to_string(self.dir.join(LOCK)).ok()?;
+        Some(id.trim().to_owned()).filter(|id| !id.is_empty())
+    }
+
     /// The `progress` files.
     pub fn progress_files(&self) -> Vec<(Lane, PathBuf)> {
         let progress = self.lanes.iter().filter(|(lane, _)| lane.topic == Topic::Progress);
@@ -164,7 +171,7 @@ fn lock(dir: &Path) -> Result<File, LogError> {
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
     let file = file.map_err(|error| trouble(&path, "opened", &error))?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
+        Ok(()) => name(file).map_err(|error| trouble(&path, "written", &error)),
         Err(TryLockError::WouldBlock) => Err(LogError::Stop(format!(
             "{}: another process writes here; one log directory has one writer at a time: stop \
              that process, or name another directory",
@@ -172,6 +179,16 @@ fn lock(dir: &Path) -> Result<File, LogError> {
         ))),
         Err(TryLockError::Error(error)) => Err(trouble(&path, "locked", &error)),
     }
+}
+
+/// Gives a directory a name of its own, in its lock, if it has none.
+fn name(mut file: File) -> std::io::Result<File> {
+    if file.metadata()?.len() == 0 {
+        let moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let moment = (moment, std::process::id());
+        writeln!(file, "{:016x}", yardmaster_core::id::hash(format!("{moment:?}").as_bytes()))?;
+    }
+    Ok(file)
 }
 
 /// One more than the highest partition that has a file in a topic's folder.

@@ -179,6 +179,10 @@ impl Log for DirLog {
         self.home.lanes.keys().map(span).collect()
     }
 
+    fn id(&mut self) -> Option<String> {
+        self.home.id()
+    }
+
     fn assign(&mut self, from: &Cut) -> Result<(), LogError> {
         let (ends, written) = (self.ends()?, self.written());
         let mut readers = BTreeMap::new();

@@ -1,10 +1,10 @@
 //! A block of the history: outputs or counters of some minutes, compressed, with what a search
 //! needs to pass it over.
 //!
-//! Layout, numbers little-endian: `YMH1`, kind (1), times of the first and the last record (8, 8),
+//! Layout, numbers little-endian: `YMH2`, kind (1), times of the first and the last record (8, 8),
 //! sequence of the first and the last record (8, 8), last cycle covered (8), number of names (4),
-//! length of the body as written (4) and before it was compressed (4), names (8 each, ascending),
-//! body, CRC-32C of all before it (4).
+//! length of the body as written (4) and before it was compressed (4), CRC-32C of this head (4),
+//! names (8 each, ascending), body, CRC-32C of all before it (4).
 
 use flate2::Compression;
 use flate2::read::{DeflateDecoder, DeflateEncoder};
@@ -12,9 +12,9 @@ use std::io::{self, Read};
 use yardmaster_core::id::hash;
 use yardmaster_core::unit::Millis;
 
-const MAGIC: &[u8; 4] = b"YMH1";
+const MAGIC: &[u8; 4] = b"YMH2";
 /// Bytes of a block's head.
-pub(super) const HEAD: usize = 4 + 1 + 8 * 5 + 4 * 3;
+pub(super) const HEAD: usize = 4 + 1 + 8 * 5 + 4 * 3 + 4;
 /// Bytes behind the body.
 const TRAILER: usize = 4;
 /// No block is longer before it is compressed; a head that states more is damaged.
@@ -77,8 +77,9 @@ impl Head {
 
     /// Reads a head; `None` if these bytes are none.
     pub fn read(bytes: &[u8]) -> Option<Head> {
-        let mut at = Reader(bytes.get(..HEAD)?);
-        if at.take(4)? != MAGIC {
+        let (stated, crc) = bytes.get(..HEAD)?.split_at(HEAD - 4);
+        let mut at = Reader(stated);
+        if at.take(4)? != MAGIC || crc != crc32c::crc32c(stated).to_le_bytes() {
             return None;
         }
         let kind = at.take(1)?[0];
@@ -118,6 +119,7 @@ pub(super) fn write(head: Head, names: &[&str], raw: &[u8]) -> io::Result<(Head,
     for number in [head.names, head.written, head.raw] {
         bytes.extend_from_slice(&number.to_le_bytes());
     }
+    bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
     hashes.iter().for_each(|hash| bytes.extend_from_slice(&hash.to_le_bytes()));
     bytes.extend_from_slice(&body);
     bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());

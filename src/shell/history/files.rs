@@ -12,6 +12,8 @@ use yardmaster_core::unit::{HOUR, Millis};
 const ENDING: &str = "history";
 /// Names the key of the pseudonyms that users have in the files; empty or missing: their own names.
 const NAMES: &str = "users";
+/// Names the log that it is the history of; missing where that is not known.
+const LOG: &str = "log";
 
 /// Where a block lies, and its head.
 #[derive(Clone, Debug)]
@@ -20,6 +22,24 @@ pub(super) struct Place {
     offset: u64,
     /// Its head.
     pub head: Head,
+}
+
+/// What a history is of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Of<'a> {
+    /// Fingerprint of the key of users' pseudonyms; `None`: users have their own names.
+    pub key: Option<&'a str>,
+    /// The log; `None` where that is not known.
+    pub log: Option<&'a str>,
+}
+
+/// Why a block has no body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lost {
+    /// Its file was too old.
+    Removed,
+    /// It cannot be read, or is not what was written.
+    Damaged,
 }
 
 /// How much of the past is kept.
@@ -49,34 +69,55 @@ impl Files {
     pub fn open(dir: &Path, keeps: Keeps) -> io::Result<Files> {
         fs::create_dir_all(dir)?;
         let mut places = Vec::new();
+        let mut is_cut_off = false;
         for path in files_in(dir)? {
-            find(&path, &mut places)?;
+            is_cut_off = find(&path, is_cut_off, &mut places)?;
         }
         // The order of cycles is that of hours, unless a wrong clock was repaired.
         places.sort_by_key(|place| place.head.cycle);
         Ok(Files { dir: dir.to_path_buf(), keeps, places, open: None })
     }
 
-    /// Removes what was kept in a directory with users under other names than now: under their
-    /// own, or under the pseudonyms of another key. `key` names the one in force.
-    pub fn forget_other_names(dir: &Path, key: Option<&str>) -> io::Result<()> {
-        let (mark, key) = (dir.join(NAMES), key.unwrap_or(""));
-        let kept = match fs::read_to_string(&mark) {
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            kept => kept?,
+    /// Removes what was kept in a directory of another log, or with users under other names than
+    /// now: under their own, or under the pseudonyms of another key.
+    pub fn forget_others(dir: &Path, of: Of<'_>) -> io::Result<()> {
+        let read = |name: &str| match fs::read_to_string(dir.join(name)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            kept => kept.map(|text| Some(text.trim().to_owned())),
         };
-        if kept.trim() == key {
-            return Ok(());
+        let (key, kept_log) = (of.key.unwrap_or(""), read(LOG)?);
+        let kept_key = read(NAMES)?.unwrap_or_default();
+        let is_other_log = of.log.is_some_and(|log| kept_log.is_some_and(|kept| kept != log));
+        if kept_key != key || is_other_log {
+            let what = if is_other_log { "of another log" } else { "with users of other names" };
+            let dir_name = dir.display();
+            tracing::warn!("history: {dir_name} is {what}: begun again, there is no look back");
+            for path in files_in(dir)? {
+                fs::remove_file(path)?;
+            }
+            fs::write(dir.join(NAMES), key)?;
         }
-        for path in files_in(dir)? {
-            fs::remove_file(path)?;
-        }
-        fs::write(&mark, key)
+        of.log.map_or(Ok(()), |log| fs::write(dir.join(LOG), log))
     }
 
     /// Where each block lies, oldest first.
     pub fn places(&self) -> &[Place] {
         &self.places
+    }
+
+    /// A block is damaged: it is a gap from now on, and so are counters that go on with its own.
+    pub fn lose(&mut self, lost: &Place) {
+        let is_it = |place: &Place| (&place.path, place.offset) == (&lost.path, lost.offset);
+        let Some(at) = self.places.iter().position(is_it) else { return };
+        let is_counters = self.places[at].is_counters();
+        self.places[at].head.kind = Kind::Gap;
+        let behind = self.places[at + 1..].iter_mut().filter(|_| is_counters);
+        for place in behind.filter(|place| place.is_counters()) {
+            if place.head.kind == Kind::Full {
+                break;
+            }
+            place.head.kind = Kind::Gap;
+        }
     }
 
     /// Appends a block to the file of the hour of its first record, and removes what is too old.
@@ -142,29 +183,52 @@ fn files_in(dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Finds the blocks of a file by their heads.
-fn find(path: &Path, places: &mut Vec<Place>) -> io::Result<()> {
+/// Finds the blocks of a file by their heads. Damage between blocks is a gap, and what lies behind
+/// it is kept. `is_cut_off`: the end of the file before was damaged; whether that of this one is.
+fn find(path: &Path, is_cut_off: bool, places: &mut Vec<Place>) -> io::Result<bool> {
     let file = OpenOptions::new().read(true).write(true).open(path)?;
     let length = file.metadata()?.len();
     let path: Arc<Path> = path.into();
     let mut offset = 0;
-    let mut bytes = [0; HEAD];
-    while offset + HEAD as u64 <= length {
-        file.read_exact_at(&mut bytes, offset)?;
-        let Some(head) = Head::read(&bytes).filter(|head| offset + head.bytes() <= length) else {
-            break;
-        };
-        places.push(Place { path: Arc::clone(&path), offset, head });
-        offset += head.bytes();
+    while let Some((found, head)) = next_block(&file, offset, length)? {
+        if found > offset {
+            let name = path.display();
+            tracing::warn!("history: {name} is damaged from byte {offset} to {found}: a gap");
+        }
+        if found > offset || offset == 0 && is_cut_off {
+            let since = places.last().map_or(head.first_at, |place| place.head.last_at);
+            let gap = Head { last_at: head.first_at, ..Head::new(Kind::Gap, since, head.cycle) };
+            places.push(Place { path: Arc::clone(&path), offset, head: gap });
+        }
+        places.push(Place { path: Arc::clone(&path), offset: found, head });
+        offset = found + head.bytes();
     }
     if offset < length {
         tracing::warn!(
-            "history: {} ends in the middle of a block at byte {offset}: cut off",
+            "history: {} has no whole block behind byte {offset}: cut off",
             path.display()
         );
         file.set_len(offset)?;
     }
-    Ok(())
+    Ok(offset < length)
+}
+
+/// The first whole block at an offset or behind it.
+fn next_block(file: &File, offset: u64, length: u64) -> io::Result<Option<(u64, Head)>> {
+    let mut bytes = [0; HEAD];
+    if offset + HEAD as u64 > length {
+        return Ok(None);
+    }
+    file.read_exact_at(&mut bytes, offset)?;
+    let fits = |at: u64, head: &Head| at + head.bytes() <= length;
+    if let Some(head) = Head::read(&bytes).filter(|head| fits(offset, head)) {
+        return Ok(Some((offset, head)));
+    }
+    let mut rest = vec![0; (length - offset) as usize];
+    file.read_exact_at(&mut rest, offset)?;
+    let at = |begin: usize| offset + begin as u64;
+    let heads = (1..rest.len()).filter_map(|begin| Some((at(begin), Head::read(&rest[begin..])?)));
+    Ok(heads.into_iter().find(|(at, head)| fits(*at, head)))
 }
 
 impl Place {
@@ -177,26 +241,25 @@ impl Place {
         read.is_err() || block::may_hold(&names, name)
     }
 
-    /// The body of its block; `None` if it was removed meanwhile, or is damaged.
-    pub fn body(&self) -> Option<Vec<u8>> {
+    /// The body of its block.
+    pub fn body(&self) -> Result<Vec<u8>, Lost> {
         let mut bytes = vec![0; self.head.bytes() as usize];
         let read = File::open(&self.path)
             .and_then(|file| file.read_exact_at(&mut bytes, self.offset))
             .map_err(|error| (error.kind() != ErrorKind::NotFound).then_some(error));
         match read {
             Ok(()) => {}
-            Err(None) => return None,
+            Err(None) => return Err(Lost::Removed),
             Err(Some(error)) => {
                 tracing::warn!("history: {} cannot be read: {error}", self.path.display());
-                return None;
+                return Err(Lost::Damaged);
             }
         }
-        let body = block::body(&bytes);
-        if body.is_none() {
+        block::body(&bytes).ok_or_else(|| {
             let (path, at) = (self.path.display(), self.offset);
-            tracing::warn!("history: the block at byte {at} of {path} is damaged: passed over");
-        }
-        body
+            tracing::warn!("history: the block at byte {at} of {path} is damaged: a gap");
+            Lost::Damaged
+        })
     }
 
     /// Whether it holds counters.
@@ -235,13 +298,82 @@ mod tests {
         OpenOptions::new().write(true).open(&last).unwrap().set_len(length - 3).unwrap();
         let mut files = Files::open(dir.path(), KEEPS).unwrap();
         assert_eq!(cycles(&files), [1, 2, 3, 4]);
-        assert!(
-            files.places().iter().all(|place| place.body().is_some_and(|it| it.len() == 1_000))
-        );
+        assert!(files.places().iter().all(|place| place.body().is_ok_and(|it| it.len() == 1_000)));
         assert!(files.places().iter().all(|place| place.may_hold("name")));
         assert!(!files.places().iter().any(|place| place.may_hold("another")));
         append(&mut files, 3 * HOUR, 6);
         assert_eq!(cycles(&Files::open(dir.path(), KEEPS).unwrap()), [1, 2, 3, 4, 6]);
+    }
+
+    fn flip(path: &Path, byte: u64) {
+        let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+        let mut one = [0];
+        file.read_exact_at(&mut one, byte).unwrap();
+        file.write_all_at(&[one[0] ^ 4], byte).unwrap();
+    }
+
+    #[test]
+    fn damage_is_a_stated_gap_and_what_lies_behind_it_is_kept() {
+        let dir = TempDir::new().unwrap();
+        let mut files = Files::open(dir.path(), KEEPS).unwrap();
+        (1..=6).for_each(|cycle| append(&mut files, cycle as Millis * HOUR / 2, cycle));
+        let (second, sixth) = (files.places()[1].clone(), files.places()[5].clone());
+        drop(files);
+        let kinds = |files: &Files| {
+            files.places().iter().map(|it| (it.head.cycle, it.head.kind)).collect::<Vec<_>>()
+        };
+        let outputs = |cycle| (cycle, Kind::Outputs);
+        // In a head, at the end of a file and between two blocks: any bit of it.
+        for byte in [0, 20, 30, 40, 50, HEAD as u64 - 1] {
+            flip(&second.path, second.offset + byte);
+            let mut files = Files::open(dir.path(), KEEPS).unwrap();
+            let with_gap =
+                [outputs(1), (3, Kind::Gap), outputs(3), outputs(4), outputs(5), outputs(6)];
+            let expected: Vec<(u64, Kind)> =
+                with_gap.iter().copied().filter(|it| *it != outputs(2)).collect();
+            assert_eq!(kinds(&files)[..3], expected[..3], "byte {byte}");
+            assert_eq!(kinds(&files).last(), Some(&outputs(6)));
+            let gap = files.places().iter().find(|it| it.head.kind == Kind::Gap).unwrap().head;
+            assert_eq!((gap.first_at, gap.last_at), (HOUR / 2, 3 * HOUR / 2));
+            append(&mut files, 4 * HOUR, 9);
+            fs::remove_file(&files.places().last().unwrap().path).unwrap();
+            flip(&second.path, second.offset + byte);
+        }
+        // In a body, when it is read.
+        flip(&sixth.path, sixth.offset + HEAD as u64 + 12);
+        let mut files = Files::open(dir.path(), KEEPS).unwrap();
+        let last = files.places().last().unwrap().clone();
+        assert_eq!(last.body(), Err(Lost::Damaged));
+        files.lose(&last);
+        assert_eq!(files.places().last().unwrap().head.kind, Kind::Gap);
+    }
+
+    #[test]
+    fn counters_that_go_on_with_damaged_ones_are_lost_too() {
+        let dir = TempDir::new().unwrap();
+        let mut files = Files::open(dir.path(), KEEPS).unwrap();
+        let kinds = [Kind::Full, Kind::Changes, Kind::Outputs, Kind::Changes, Kind::Full];
+        for (at, kind) in kinds.into_iter().enumerate() {
+            let head = Head::new(kind, at as Millis * 60_000, at as u64 + 1);
+            files.append(head, &[], b"some").unwrap();
+        }
+        let lost = files.places()[1].clone();
+        files.lose(&lost);
+        let left: Vec<Kind> = files.places().iter().map(|place| place.head.kind).collect();
+        assert_eq!(left, [Kind::Full, Kind::Gap, Kind::Outputs, Kind::Gap, Kind::Full]);
+    }
+
+    #[test]
+    fn the_history_of_another_log_is_begun_again() {
+        let dir = TempDir::new().unwrap();
+        let of = |log| Of { key: None, log };
+        let count = |log| {
+            Files::forget_others(dir.path(), of(log)).unwrap();
+            files_in(dir.path()).unwrap().len()
+        };
+        append(&mut Files::open(dir.path(), KEEPS).unwrap(), HOUR, 1);
+        assert_eq!([count(None), count(Some("one")), count(Some("one")), count(None)], [1; 4]);
+        assert_eq!(count(Some("another")), 0);
     }
 
     #[test]
@@ -265,16 +397,16 @@ mod tests {
         let mut files = Files::open(dir.path(), KEEPS).unwrap();
         append(&mut files, HOUR, 1);
         drop(files);
-        Files::forget_other_names(dir.path(), None).unwrap();
+        Files::forget_others(dir.path(), Of::default()).unwrap();
         assert_eq!(files_in(dir.path()).unwrap().len(), 1);
-        Files::forget_other_names(dir.path(), Some("a key")).unwrap();
+        Files::forget_others(dir.path(), Of { key: Some("a key"), log: None }).unwrap();
         assert!(files_in(dir.path()).unwrap().is_empty());
         let mut files = Files::open(dir.path(), KEEPS).unwrap();
         append(&mut files, HOUR, 1);
         drop(files);
-        Files::forget_other_names(dir.path(), Some("a key")).unwrap();
+        Files::forget_others(dir.path(), Of { key: Some("a key"), log: None }).unwrap();
         assert_eq!(files_in(dir.path()).unwrap().len(), 1);
-        Files::forget_other_names(dir.path(), None).unwrap();
+        Files::forget_others(dir.path(), Of::default()).unwrap();
         assert!(files_in(dir.path()).unwrap().is_empty());
     }
 }

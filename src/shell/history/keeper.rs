@@ -5,7 +5,7 @@
 //! bound, where the thread does not keep up.
 
 use super::block::{Head, Kind, put};
-use super::files::{Files, Keeps};
+use super::files::{Files, Keeps, Of};
 use super::look::{History, Inner};
 use super::{CYCLE_SHIFT, VIEW, code, sequence};
 use crate::copying::Portions;
@@ -76,14 +76,14 @@ pub struct Keeper {
 
 impl Keeper {
     /// Opens the history in a directory, for a process that goes on after a cycle. What was
-    /// published between the last cycle of the history and that one is a gap. A history with other
-    /// names of users than those of `key`, the fingerprint of their pseudonyms, is begun again.
+    /// published between the last cycle of the history and that one is a gap. A history of
+    /// something else is begun again.
     ///
     /// # Errors
     /// The directory cannot be made, read or written.
-    pub fn open(dir: &Path, keeps: Keeps, key: Option<&str>, state: &State) -> io::Result<Keeper> {
+    pub fn open(dir: &Path, keeps: Keeps, of: Of<'_>, state: &State) -> io::Result<Keeper> {
         std::fs::create_dir_all(dir)?;
-        Files::forget_other_names(dir, key)?;
+        Files::forget_others(dir, of)?;
         let files = Files::open(dir, keeps)?;
         let inner = Arc::new(Inner::new(files, keeps.interval));
         let history = History::of(Arc::clone(&inner));

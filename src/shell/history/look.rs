@@ -1,7 +1,7 @@
 //! Looking back: counters as of a moment, outputs by what they are about.
 
 use super::block::{Kind, pieces};
-use super::files::{Files, Place};
+use super::files::{Files, Lost, Place};
 use super::open::Open;
 use super::{TOPICS, VIEW, sequence};
 use crate::view::QueueView;
@@ -40,6 +40,15 @@ impl Inner {
     /// What is not written yet.
     pub fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The body of a block. One that is damaged is a gap from now on.
+    fn body(&self, place: &Place) -> Option<Vec<u8>> {
+        let body = place.body();
+        if body == Err(Lost::Damaged) {
+            self.files().lose(place);
+        }
+        body.ok()
     }
 
     /// Up to which cycle nothing is missing but the gaps, and its time.
@@ -135,7 +144,7 @@ impl History {
         let last = chain.last()?.head;
         let mut counters: BTreeMap<String, String> = BTreeMap::new();
         for place in &chain {
-            let raw = place.body()?;
+            let raw = self.0.body(place)?;
             let mut pieces = pieces(&raw).map(String::from_utf8_lossy);
             while let (Some(key), Some(json)) = (pieces.next(), pieces.next()) {
                 match json.as_ref() {
@@ -194,7 +203,7 @@ impl History {
             if !search.names.iter().all(|name| place.may_hold(name)) {
                 continue;
             }
-            let Some(raw) = place.body() else { continue };
+            let Some(raw) = self.0.body(&place) else { continue };
             looked += raw.len();
             let all: Vec<&[u8]> = pieces(&raw).collect();
             for piece in all.into_iter().rev() {

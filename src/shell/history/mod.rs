@@ -12,7 +12,7 @@ mod keeper;
 mod look;
 mod open;
 
-pub use files::Keeps;
+pub use files::{Keeps, Of};
 pub use keeper::{Keeper, Turn};
 pub use look::{Counted, Found, History, Reach, Search};
 

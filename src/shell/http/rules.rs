@@ -59,6 +59,11 @@ impl Rules {
 
     fn check_form<B>(&self, request: &Request<B>) -> Result<(), Box<Response>> {
         let headers = request.headers();
+        // Programs before this one may have gone by the other.
+        if headers.get_all(header::HOST).iter().count() > 1 {
+            let what = "the request has more than one Host header";
+            return Err(Box::new(problem(StatusCode::BAD_REQUEST, what, "send one")));
+        }
         let named = match headers.get(header::HOST) {
             Some(host) => Some(host.to_str().unwrap_or_default()),
             None if request.version() == Version::HTTP_10 => None,
@@ -127,6 +132,20 @@ mod tests {
         }
         for path in ["/metrics", "/api/v1/queues", "/v1/audit", "/view", "/view/", "//", ""] {
             assert!(!is_open(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn one_host_is_named_and_not_two() {
+        let rules = Rules { hosts: Vec::new(), tokens: None };
+        let asks = |hosts: &[&str]| {
+            let new = Request::builder().uri("/livez");
+            let request = hosts.iter().fold(new, |it, host| it.header(header::HOST, *host));
+            rules.check(&request.body(()).unwrap()).map_err(|refused| refused.status())
+        };
+        assert!(asks(&["localhost"]).is_ok());
+        for hosts in [&["localhost", "localhost"][..], &["localhost", "evil.example.org"], &[]] {
+            assert_eq!(asks(hosts).err(), Some(StatusCode::BAD_REQUEST), "{hosts:?}");
         }
     }
 

@@ -59,8 +59,8 @@ const CLIENT_BYTES: usize = 1_000_000;
 /// What the client counts beside key and value: headers, and the framing of a batch.
 const RECORD_OVERHEAD_BYTES: usize = 65_536;
 
-/// Bytes of a batch. A broker refuses a batch that is longer than the topic's `max.message.bytes`, though
-/// each record of it fits; one record may always be longer.
+/// Bytes of a batch. A broker refuses a batch that is longer than the topic's `max.message.bytes`,
+/// though each record of it fits; one record may always be longer.
 const BATCH_BYTES: &str = "batch.size";
 const BATCH_BYTES_MAX: usize = 131_072;
 

@@ -1,8 +1,8 @@
 //! Whether the broker answers. An idle lane and a dead broker look alike from the queue, so a
 //! thread of its own asks how far the lanes reach, every few seconds.
 
-use super::extent;
 use super::queue::Client;
+use super::{extent, topics};
 use crate::thread;
 use rdkafka::error::KafkaError;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use yardmaster_core::cut::{Lane, Topic};
-use yardmaster_drive::port::{LogError, REMAKE};
+use yardmaster_drive::port::{LogError, REMAKE, recreated};
 
 /// How often the broker is asked, and how long it has to answer.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -35,12 +35,13 @@ struct Findings {
     lost: Option<LogError>,
 }
 
-/// A topic and how many partitions it had when the reading began.
+/// A topic, how many partitions it had when the reading began, and which of its name it was.
 #[derive(Clone)]
 pub(super) struct Width {
     pub topic: Topic,
     pub name: String,
     pub partitions: usize,
+    pub id: Option<String>,
 }
 
 /// The thread that asks. Dropping it lets the thread go.
@@ -50,8 +51,8 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// Begins to ask about these lanes, and whether their topics grow. `before` asked so far, through
-    /// another client.
+    /// Begins to ask about these lanes, and whether their topics grow. `before` asked so far,
+    /// through another client.
     pub fn start(
         client: Arc<Client>,
         lanes: Vec<(Lane, String)>,
@@ -76,9 +77,9 @@ impl Probe {
                         _ => Ok(()),
                     }
                 });
-                for width in widths.iter().cycle().skip(turn).take(COUNTED.min(widths.len())) {
-                    found = found.and_then(|()| grown(&client, width));
-                }
+                let counted = COUNTED.min(widths.len());
+                let counted: Vec<&Width> = widths.iter().cycle().skip(turn).take(counted).collect();
+                found = found.and_then(|()| are_as_before(&client, &counted));
                 turn = (turn + COUNTED) % widths.len().max(1);
                 if let Err(error @ (LogError::Stop(_) | LogError::Grown { .. })) = found {
                     lock(&shared).lost = Some(error);
@@ -155,15 +156,24 @@ fn ends_of_the_led(
     extent::stable_ends(client, &led, PERIOD)
 }
 
-/// Whether a topic has more partitions than are read. What else the answer may be is for others to
-/// find out: while a broker starts it may not know the topic.
-fn grown(client: &Client, width: &Width) -> Result<(), LogError> {
-    match extent::count(client, &width.name, PERIOD, Duration::ZERO) {
-        Ok(Some(found)) if found > width.partitions => {
-            Err(LogError::Grown { topic: width.topic, known: width.partitions, found })
+/// Whether topics are those that are read, with no more partitions than are read. What else the
+/// answer may be is for others to find out: while a broker starts it may not know a topic.
+fn are_as_before(client: &Client, widths: &[&Width]) -> Result<(), LogError> {
+    let names: Vec<&str> = widths.iter().map(|width| width.name.as_str()).collect();
+    let Ok(found) = topics::describe(client, &names, PERIOD) else { return Ok(()) };
+    for Width { topic, name, partitions, id } in widths {
+        let Some(found) = found.get(name) else { continue };
+        let known = id.iter().map(|id| (*topic, id.clone())).collect::<Vec<_>>();
+        let now = found.id.iter().map(|id| (*topic, id.clone())).collect();
+        if let Some(why) = recreated(&known, &now) {
+            return Err(LogError::Stop(format!("{why}, and it was being read; {REMAKE}")));
         }
-        _ => Ok(()),
+        if found.partitions > *partitions {
+            let (topic, known, found) = (*topic, *partitions, found.partitions);
+            return Err(LogError::Grown { topic, known, found });
+        }
     }
+    Ok(())
 }
 
 /// The error for a partition that was being read and is no more.

@@ -20,6 +20,7 @@ mod reading;
 mod remedy;
 mod scan;
 mod source;
+mod topics;
 mod txn;
 mod watch;
 mod writer;
@@ -37,11 +38,12 @@ use leaders::Leaders;
 use queue::Client;
 use reader::Reader;
 use reading::Reading;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use txn::TxnProducer;
-use yardmaster_core::cut::{Cut, Lane};
+use yardmaster_core::cut::{Cut, Lane, Topic};
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
 
@@ -104,13 +106,16 @@ impl KafkaLog {
     }
 }
 
-/// How many partitions each topic has of which some lane is read.
-fn widths(names: &[(Lane, String)], from: &Cut) -> Vec<Width> {
+/// How many partitions each topic has of which some lane is read, and its id.
+fn widths(names: &[(Lane, String)], from: &Cut, ids: &BTreeMap<Topic, String>) -> Vec<Width> {
     let mut widths: Vec<Width> = Vec::new();
     for (lane, name) in names {
         match widths.last_mut() {
             Some(width) if width.topic == lane.topic => width.partitions += 1,
-            _ => widths.push(Width { topic: lane.topic, name: name.clone(), partitions: 1 }),
+            _ => {
+                let (topic, name, id) = (lane.topic, name.clone(), ids.get(&lane.topic).cloned());
+                widths.push(Width { topic, name, partitions: 1, id });
+            }
         }
     }
     widths.retain(|width| from.0.keys().any(|lane| lane.topic == width.topic));
@@ -125,7 +130,7 @@ impl Log for KafkaLog {
 
     fn assign(&mut self, from: &Cut) -> Result<(), LogError> {
         let mut names = self.names()?;
-        let widths = widths(&names, from);
+        let widths = widths(&names, from, &self.topic_ids()?);
         names.retain(|(lane, _)| from.next(*lane).is_some());
         for lane in from.0.keys() {
             if !names.iter().any(|(known, _)| known == lane) {
@@ -155,6 +160,21 @@ impl Log for KafkaLog {
             Some(reading) => reading.take(batch, max, wait),
             None => Ok(()),
         }
+    }
+
+    /// By its topic `progress`.
+    fn id(&mut self) -> Option<String> {
+        self.topic_ids().ok()?.remove(&Topic::Progress)
+    }
+
+    fn topic_ids(&mut self) -> Result<BTreeMap<Topic, String>, LogError> {
+        let names: Vec<&str> = self.conf.topics.iter().map(|map| map.name.as_str()).collect();
+        let found = extent::patiently(self.conf.persistence, || {
+            let found = topics::describe(&self.reader, &names, self.conf.patience);
+            found.map_err(|error| extent::trouble(&self.reader, &error))
+        })?;
+        let id = |map: &TopicMap| Some((map.topic, found.get(&map.name)?.id.clone()?));
+        Ok(self.conf.topics.iter().filter_map(id).collect())
     }
 
     fn offsets_since(&mut self, at: Millis) -> Result<Option<Vec<(Lane, u64)>>, LogError> {

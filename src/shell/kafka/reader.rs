@@ -1,5 +1,5 @@
-//! Reads assigned lanes: what comes out of the queue, checked against where each lane stands. A client
-//! that is stuck is made anew.
+//! Reads assigned lanes: what comes out of the queue, checked against where each lane stands. A
+//! client that is stuck is made again.
 
 use super::conf::{KafkaConf, Role};
 use super::extent;
@@ -21,8 +21,8 @@ use yardmaster_drive::port::{Batch, LaneSpan, LogError};
 const SWEEP: Duration = Duration::from_millis(10);
 /// How often the group's offsets are set.
 const COMMIT: Duration = Duration::from_secs(5);
-/// A client that gets no answer from any broker for so long is made anew: one that has forgotten all
-/// brokers never finds them again.
+/// A client that gets no answer from any broker for so long is made again: one that has forgotten
+/// all brokers never finds them again.
 const SILENT_MAX: Duration = Duration::from_secs(10);
 /// So is one that brings nothing of a lane that goes on.
 const STUCK_MAX: Duration = Duration::from_secs(60);
@@ -115,7 +115,7 @@ impl Reader {
             (None, Some(lane)) => format!("nothing of {lane} came for {} s", STUCK_MAX.as_secs()),
             _ => return Ok(()),
         };
-        tracing::warn!("{why}: the Kafka client that reads is made anew");
+        tracing::warn!("{why}: the Kafka client that reads is made again");
         let before = Some(&*probe);
         let (queue, live) = read_on(&self.conf, &self.lanes, &self.names, &self.widths, before)?;
         let queue = std::mem::replace(&mut self.queue, queue);
@@ -293,8 +293,8 @@ impl Lanes {
         Ok(&mut self.topics[index])
     }
 
-    /// A lane of which nothing comes though it goes on, if so for too long. For when the queue was found
-    /// empty.
+    /// A lane of which nothing comes though it goes on, if so for too long. For when the queue was
+    /// found empty.
     fn stuck(&mut self, probe: &Probe, now: Instant) -> Option<Lane> {
         let all = self.topics.iter_mut().flat_map(|topic| topic.lanes.values_mut());
         let stuck = all.filter_map(|it| {

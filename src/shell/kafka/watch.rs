@@ -61,8 +61,8 @@ impl ClientContext for Watch {
             reported.last = Some(format!("{error}: {reason}"));
         }
         let refused = match code {
-            // A connection that was lost during the handshake has the code of a wrong password. What the
-            // client itself found is named "Local: ..."; the broker's own word is something else.
+            // A connection that was lost during the handshake has the code of a wrong password.
+            // What the client itself found is named "Local: ..."; the broker's own word is not.
             Some(Authentication | SaslAuthenticationFailed) if reason.contains("Local: ") => None,
             Some(Authentication | SaslAuthenticationFailed) => code,
             // A connection that ends while it is being made is an error of TLS too, and mends.
@@ -89,8 +89,8 @@ mod tests {
             watch.error(KafkaError::Global(code), reason);
             watch.refused()
         };
-        let lost = "sasl_plaintext://127.0.0.1:9092/bootstrap: SASL PLAIN mechanism handshake failed: \
-                    Local: Broker transport failure: broker's supported mechanisms: (n/a)";
+        let lost = "sasl_plaintext://127.0.0.1:9092/bootstrap: SASL PLAIN mechanism handshake \
+                    failed: Local: Broker transport failure: broker's supported mechanisms: (n/a)";
         assert_eq!(refused(Authentication, lost), None);
         let lost = "SASL authentication error: SaslAuthenticateRequest failed: Local: Timed out";
         assert_eq!(refused(Authentication, lost), None);

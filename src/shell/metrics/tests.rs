@@ -99,6 +99,7 @@ fn load(queue: &str, running: u64) -> QueueLoad {
 /// One of everything.
 fn all() -> Metrics {
     let mut metrics = Metrics::new("atlas", QUEUES_MAX);
+    metrics.know_policies(["atlas"].into_iter());
     let took = Duration::from_millis(3);
     metrics.record_events(Topic::JobState, EventOutcome::Folded, 7);
     metrics.record_events(Topic::JobState, EventOutcome::Folded, 2);
@@ -255,6 +256,8 @@ fn the_bound_on_labels_is_kept_and_nothing_is_lost_by_it() {
     metrics.record_queues((0..20).map(|q| load(&format!("Q{q}"), 1)).collect());
     assert!(!shown(&metrics).0.contains("other"));
 
+    metrics.know_policies(["atlas"].into_iter());
+    metrics.record_decision(&decision("that a request names", &[]));
     for filter in 0..3 * PAIRS_MAX {
         metrics.record_decision(&decision("atlas", &[(&format!("f{filter}"), 1)]));
     }
@@ -265,6 +268,9 @@ fn the_bound_on_labels_is_kept_and_nothing_is_lost_by_it() {
     assert_eq!(lines.len(), PAIRS_MAX + 1);
     let other = r#"yardmaster_filter_rejections_total{policy="other",filter="other"} 2000"#;
     assert!(lines.contains(&with_domain(other).as_str()));
+    let decisions = r#"yardmaster_published_decisions_total{policy="other",outcome="defer"} 1"#;
+    assert!(text.contains(&with_domain(decisions)), "{text}");
+    assert!(!text.contains("that a request names"), "{text}");
 }
 
 #[test]

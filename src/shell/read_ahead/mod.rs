@@ -9,11 +9,11 @@ pub mod shelf;
 
 use crate::thread;
 use shelf::{Look, Shelf};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use yardmaster_core::cut::{Cut, Lane};
+use yardmaster_core::cut::{Cut, Lane, Topic};
 use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
 use yardmaster_wire::avro::Writer;
 
@@ -134,6 +134,14 @@ impl<L: Log + Send + 'static> ReadAhead<L> {
 impl<L: Log + Send + 'static> Log for ReadAhead<L> {
     fn lanes(&mut self) -> Result<Vec<LaneSpan>, LogError> {
         self.wait(L::lanes)?
+    }
+
+    fn id(&mut self) -> Option<String> {
+        self.wait(L::id).ok().flatten()
+    }
+
+    fn topic_ids(&mut self) -> Result<BTreeMap<Topic, String>, LogError> {
+        self.wait(L::topic_ids)?
     }
 
     fn assign(&mut self, from: &Cut) -> Result<(), LogError> {

@@ -387,6 +387,14 @@ impl<L: Log> Log for FramedLog<L> {
         }
     }
 
+    fn id(&mut self) -> Option<String> {
+        self.log.id()
+    }
+
+    fn topic_ids(&mut self) -> Result<BTreeMap<Topic, String>, LogError> {
+        self.log.topic_ids()
+    }
+
     fn offsets_since(&mut self, at: Millis) -> Result<Option<Vec<(Lane, u64)>>, LogError> {
         self.log.offsets_since(at)
     }

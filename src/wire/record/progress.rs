@@ -30,6 +30,7 @@ pub(crate) fn read(datum: &[u8]) -> Result<Progress, Fault> {
         counters_continue: at.boolean()?,
         counters_follow: at.boolean()?,
         now_repairs: list(at, read_repair)?,
+        topic_ids: list(at, |at| Ok((read_topic(at)?, text(at)?)))?,
     };
     at.end()?;
     Ok(progress)
@@ -37,9 +38,13 @@ pub(crate) fn read(datum: &[u8]) -> Result<Progress, Fault> {
 
 /// A lane of a topic that is not known cannot be read past: nothing would be known of it.
 fn read_lane(at: &mut Cursor<'_>) -> Result<Lane, Fault> {
-    let topic = Topic::from_name(at.string()?).ok_or(Fault::Malformed)?;
+    let topic = read_topic(at)?;
     let partition = u32::try_from(at.int()?).map_err(|_| Fault::Malformed)?;
     Ok(Lane { topic, partition })
+}
+
+fn read_topic(at: &mut Cursor<'_>) -> Result<Topic, Fault> {
+    Topic::from_name(at.string()?).ok_or(Fault::Malformed)
 }
 
 fn read_repair(at: &mut Cursor<'_>) -> Result<NowRepair, Fault> {
@@ -93,6 +98,10 @@ pub fn write_progress(out: &mut Vec<u8>, progress: &Progress) {
         sink.amount(repair.from_cycle);
         sink.amount(repair.until_cycle);
         sink.long(repair.now);
+    });
+    sink.array(&progress.topic_ids, |sink, (topic, id)| {
+        sink.string(topic.name());
+        sink.string(id);
     });
 }
 

@@ -21,6 +21,8 @@ pub struct Head {
     pub policies: String,
     /// See [`Bounds`].
     pub bounds: Bounds,
+    /// Which topics the bounds are of, as in `progress`.
+    pub topic_ids: Vec<(Topic, String)>,
 }
 
 /// Writes a head.
@@ -35,6 +37,11 @@ pub fn write_head(state: &State, head: &Head) -> Vec<u8> {
     for (lane, offset) in &head.bounds {
         write_lane(sink, *lane);
         sink.amount(*offset);
+    }
+    sink.index(head.topic_ids.len());
+    for (topic, id) in &head.topic_ids {
+        sink.index(*topic as usize);
+        sink.string(id);
     }
     sink.amount(state.epoch);
     sink.amount(state.number);
@@ -53,8 +60,12 @@ fn write_lane(sink: &mut Sink<'_>, lane: Lane) {
 }
 
 fn read_lane(at: &mut Cursor<'_>) -> Result<Lane, Fault> {
+    Ok(Lane::new(read_topic(at)?, count(at)?))
+}
+
+fn read_topic(at: &mut Cursor<'_>) -> Result<Topic, Fault> {
     let topic = u8::try_from(at.index()?).ok().and_then(Topic::from_number);
-    Ok(Lane::new(topic.ok_or(Fault::Malformed)?, count(at)?))
+    topic.ok_or(Fault::Malformed)
 }
 
 fn write_times(sink: &mut Sink<'_>, state: &State) {
@@ -141,9 +152,12 @@ pub fn read_head(bytes: &[u8], state: &mut State) -> Result<Head, Fault> {
     if count(at)? != FORMAT || at.string()? != state.setting.domain {
         return Err(Fault::Malformed);
     }
-    let mut head = Head { policies: text(at)?, bounds: Vec::new() };
+    let mut head = Head { policies: text(at)?, bounds: Vec::new(), topic_ids: Vec::new() };
     for _ in 0..at.index()? {
         head.bounds.push((read_lane(at)?, word(at)?));
+    }
+    for _ in 0..at.index()? {
+        head.topic_ids.push((read_topic(at)?, text(at)?));
     }
     state.epoch = word(at)?;
     state.number = word(at)?;

@@ -155,8 +155,8 @@ fn a_broker_that_restarts_again_and_again_needs_no_person() {
     for Pair { bus, mut processes, subjects } in pairs {
         bus.flush();
         wait_for_answers(&bus, &subjects, &mut processes);
-        let anew = processes.iter().map(|it| it.all_logged().matches("made anew").count());
-        println!("clients made anew: {:?}", anew.collect::<Vec<_>>());
+        let clients = processes.iter().map(|it| it.all_logged().matches("made again").count());
+        println!("clients made again: {:?}", clients.collect::<Vec<_>>());
         for process in processes {
             assert_eq!(process.stop().code(), Some(0));
         }

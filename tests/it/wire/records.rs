@@ -379,5 +379,6 @@ pub fn progress(dice: &mut Dice<'_>) -> Progress {
             until_cycle: dice.amount(),
             now: dice.long(),
         }),
+        topic_ids: dice.list(|dice| (dice.pick(Topic::ALL), dice.text())),
     }
 }

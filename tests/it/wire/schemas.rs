@@ -292,6 +292,8 @@ fn progress_fields_have_the_names_of_the_struct() {
     assert!(read.policies.is_some_and(|text| text.contains("production-job")));
     assert_eq!((&read.policy_hash[..], read.engine), ("9f86d081884c7d65", 1));
     assert_eq!(read.now_repairs, vec![]);
+    let job_state = (Topic::JobState, "Zk3u2yTCSbuVgVRlYt9C9A".to_owned());
+    assert_eq!((read.topic_ids.len(), read.topic_ids[0].clone()), (2, job_state));
     let last = examples("progress", ours).pop().expect("an example");
     let read =
         CODEC.read_progress(&framed(Topic::Progress, &encode(ours, &last))).expect("a cycle");

@@ -8,7 +8,7 @@ use crate::api::{self, Api, Apis, Past, Reasons, Views};
 use crate::cli::log_args::Read;
 use crate::cli::progress::Bar;
 use crate::clock::stopwatch;
-use crate::history::{Keeper, Keeps, Turn};
+use crate::history::{Keeper, Keeps, Of, Turn};
 use crate::http::{Door, ServedDomain, Server};
 use crate::metrics::{Metrics, QueueLoad};
 use crate::question::{Asked, LoopClient, Question};
@@ -126,7 +126,7 @@ impl Served {
         let api = Api { client, status: status.clone(), views: views.clone(), past, reasons };
         let engine = engine(config, QUEUES)?;
         let keeps = Keeps { interval: 60 * SECOND, span: Millis::MAX / 2, bytes: 512 * MIB };
-        let keeper = Keeper::open(&scratch.join("serving"), keeps, None, &engine.state)?;
+        let keeper = Keeper::open(&scratch.join("serving"), keeps, Of::default(), &engine.state)?;
         api.past.set(Some(keeper.history()));
         let metrics = Metrics::new(&read.topology.domain, read.topology.limits.metric_labels_max);
         let added = (api::routes(Apis::new(vec![api])), &api::PATHS[..]);

@@ -246,8 +246,8 @@ fn unreachable_since(show: &Show) {
 /// While the state is copied in portions the loop waits no longer for records; ms.
 const COPY_WAIT_MS: Millis = 2;
 
-/// A leader that cannot read for so long lets go: what it publishes is made of what it knew before. By
-/// then its client was made anew once.
+/// A leader that cannot read for so long lets go: what it publishes is made of what it knew before.
+/// By then its client was made again once.
 const LET_GO: Duration = Duration::from_secs(20);
 
 /// The loop.
