@@ -22,6 +22,7 @@ pub mod limits;
 pub mod math;
 pub mod oddity;
 pub mod output;
+pub mod plain;
 pub mod policy;
 pub mod request;
 pub mod state;

@@ -30,6 +30,7 @@ use yardmaster_core::output::command::Command;
 use yardmaster_core::output::decision::Decision;
 use yardmaster_core::output::progress::Progress;
 use yardmaster_core::output::throttle::Throttle;
+use yardmaster_core::plain::{Plain, plain_lines};
 use yardmaster_core::policy::{Flavour, PolicySpec, kind, kinds};
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::epoch_config::EpochConfig;
@@ -116,19 +117,22 @@ impl Explain {
         }
         for words in throttles.into_values() {
             let shown = if self.all { 0 } else { words.len().saturating_sub(1) };
-            words[shown..].iter().for_each(|it| println!("{}", explain_throttle(it, now)));
+            let words = words[shown..].iter().map(|it| it.clone().plain());
+            words.for_each(|it| println!("{}", explain_throttle(&it, now)));
         }
         if let Some(job) = job {
-            println!("{job}");
+            println!("{}", plain_lines(&job));
         }
         let ReadCommands { commands, answers, .. } = commands;
         for (at, command) in commands.iter().enumerate() {
             let is_last = commands.get(at + 1).is_none_or(|next| next.id != command.id);
             if self.all || is_last {
-                println!("{}", explain_command(command, answers.get(&command.id.0), now));
+                let answer = answers.get(&command.id.0);
+                let text = explain_command(&command.clone().plain(), answer, now);
+                println!("{}", plain_lines(&text));
             }
         }
-        compared.iter().for_each(|it| println!("{}", explain_comparison(it)));
+        compared.iter().for_each(|it| println!("{}", plain_lines(&explain_comparison(it))));
         Ok(ExitCode::SUCCESS)
     }
 
@@ -184,11 +188,12 @@ impl Explain {
             policy: in_force
                 .and_then(|it| it.policies.iter().find(|it| it.hash() == decision.policy_hash)),
         };
+        let decision = &decision.clone().plain();
         let fates = match self.fates {
             true => explain_fates(decision, &context),
             false => String::new(),
         };
-        format!("{}{fates}", explain(decision, &context))
+        plain_lines(&format!("{}{fates}", explain(decision, &context))).into_owned()
     }
 
     /// How a job stands: asked of the running process; without one, as of the end of the log, which

@@ -17,6 +17,7 @@ use yardmaster_core::event::Task;
 use yardmaster_core::explain::{Context, explain, explain_fates, iso};
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::Decision;
+use yardmaster_core::plain::{Plain, plain_lines};
 use yardmaster_core::policy::kind;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::epoch_config::EpochConfig;
@@ -143,6 +144,7 @@ impl Judge {
         if self.format == Format::Json {
             return output_json(&Output::Decision(Box::new(decision))).to_string();
         }
+        let decision = decision.plain();
         let specs = &read.topology.policies;
         let spec = specs.iter().find(|spec| spec.name == decision.policy);
         let kinds: Vec<_> = spec.and_then(|spec| kind(&spec.kind)).into_iter().collect();
@@ -156,6 +158,6 @@ impl Judge {
             true => explain_fates(&decision, &context),
             false => String::new(),
         };
-        format!("{}{fates}", explain(&decision, &context))
+        plain_lines(&format!("{}{fates}", explain(&decision, &context))).into_owned()
     }
 }

@@ -3,11 +3,13 @@
 use super::program::{Exit, Finished};
 use crate::kafka::{KafkaConf, KafkaWriter};
 use crate::registry::{Ours, RegistryError};
+use std::borrow::Cow;
 use std::time::Duration;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{Outcome, OutcomeAbout, OutcomeKind};
 use yardmaster_core::output::command::Command;
 use yardmaster_core::output::decision::DecisionId;
+use yardmaster_core::plain::plain;
 use yardmaster_core::state::commands::CommandAnswer;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::LogError;
@@ -59,11 +61,8 @@ pub(super) fn expired(command: &Command, at: Millis) -> CommandAnswer {
 /// The last line that is not empty, without control characters.
 fn last_line(output: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(output);
-    let plain = |line: &str| -> String {
-        line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>()
-    };
-    let lines = text.lines().rev().map(plain);
-    lines.map(|line| line.trim().to_owned()).find(|line| !line.is_empty())
+    let lines = text.lines().rev().map(str::trim).map(plain);
+    lines.map(Cow::into_owned).find(|line| !line.is_empty())
 }
 
 fn cut(reason: &str) -> String {
@@ -86,7 +85,9 @@ impl Publisher {
     pub fn open(mut conf: KafkaConf, topology: &Topology) -> Result<Publisher, LogError> {
         conf.properties.entry("message.timeout.ms".into()).or_insert_with(|| PUBLISH_MS.into());
         let ours = Ours::find(topology, &[Topic::Outcome]).map_err(|error| match error {
-            RegistryError::Unanswered(why) => LogError::Unanswered(why),
+            RegistryError::Unanswered(why) | RegistryError::Lacking(why) => {
+                LogError::Unanswered(why)
+            }
             RegistryError::Refused(_) | RegistryError::Setting(_) => {
                 LogError::Stop(error.to_string())
             }

@@ -18,6 +18,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use yardmaster_core::comparison::{Comparison, Measure, Tally};
 use yardmaster_core::explain::explain_comparison;
+use yardmaster_core::plain::plain_lines;
 use yardmaster_core::unit::Millis;
 
 /// What `--help` has below the flags.
@@ -149,7 +150,7 @@ impl Compare {
         for it in &found {
             match self.table.json {
                 true => writeln!(out, "{}", json::one(it))?,
-                false => write!(out, "{}", explain_comparison(it))?,
+                false => write!(out, "{}", plain_lines(&explain_comparison(it)))?,
             }
         }
         out.flush()?;

@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use yardmaster_core::event::{JobDescription, Task, TaskPhase};
 use yardmaster_core::explain::{Context, explain, iso};
+use yardmaster_core::plain::{Plain, plain_lines};
 use yardmaster_core::policy::kind;
 use yardmaster_core::topic::Topic;
 use yardmaster_core::unit::Millis;
@@ -191,7 +192,7 @@ impl Submit {
                 limits: Some(&epoch_config.setting.limits),
                 policy: policies.find(|it| it.hash() == decision.policy_hash),
             };
-            println!("{}", explain(&decision, &context));
+            println!("{}", plain_lines(&explain(&decision.plain(), &context)));
         }
         Ok(ExitCode::SUCCESS)
     }

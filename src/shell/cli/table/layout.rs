@@ -3,6 +3,7 @@
 use super::Sheet;
 use std::borrow::Cow;
 use unicode_width::UnicodeWidthStr;
+use yardmaster_core::plain::plain;
 
 /// Between two columns.
 const GAP: &str = "  ";
@@ -111,24 +112,9 @@ impl Place {
     }
 }
 
-/// A cell as it is printed: names come from others, and must not command the terminal.
+/// A cell as it is printed.
 fn shown(text: &str) -> Cow<'_, str> {
-    let is_command = |c: char| {
-        let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
-            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{2066}'..='\u{2069}');
-        c.is_control() || turns
-    };
-    if text.is_empty() {
-        return Cow::Borrowed("-");
-    }
-    if !text.chars().any(is_command) {
-        return Cow::Borrowed(text);
-    }
-    let escaped = text.chars().map(|c| match is_command(c) {
-        true => c.escape_default().to_string(),
-        false => c.to_string(),
-    });
-    Cow::Owned(escaped.collect())
+    if text.is_empty() { Cow::Borrowed("-") } else { plain(text) }
 }
 
 /// The beginning of a text, with an ellipsis.

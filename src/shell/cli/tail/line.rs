@@ -6,6 +6,7 @@ use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
 use yardmaster_core::output::throttle::{Action, Throttle};
+use yardmaster_core::plain::plain;
 use yardmaster_core::policy::note::Note;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::listing::Listed;
@@ -52,7 +53,7 @@ struct Row {
 fn or_dash(text: &str) -> String {
     match text {
         "" => "-".to_owned(),
-        text => text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
+        text => plain(text).into_owned(),
     }
 }
 
@@ -266,7 +267,7 @@ mod tests {
         (throttle.measured, throttle.limit) = (120.0, 100.0);
         (throttle.counter, throttle.unit) = ("running_jobs".into(), "jobs".into());
         let line = text(&throttle.into());
-        assert!(line.contains("set       user/ann x"), "{line}");
+        assert!(line.contains(r"set       user/ann\nx"), "{line}");
         assert!(line.ends_with("A1: running_jobs 120 at or over 100 jobs"), "{line}");
         let command = Command {
             queue: "ash".into(),

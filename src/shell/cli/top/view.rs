@@ -13,6 +13,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use yardmaster_core::explain::iso;
+use yardmaster_core::plain::plain;
 use yardmaster_core::unit::{DAY, Millis};
 
 /// The styles of a terminal.
@@ -61,8 +62,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, plan: &Plan, look: Look
 /// Writes a text where there is room; what there is none for is cut off.
 fn put(buffer: &mut Buffer, area: Rect, line: u16, text: &str, style: Style) {
     if line < area.height && area.width > 0 {
-        let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        buffer.set_stringn(area.x, area.y + line, text, usize::from(area.width), style);
+        buffer.set_stringn(area.x, area.y + line, plain(text), usize::from(area.width), style);
     }
 }
 

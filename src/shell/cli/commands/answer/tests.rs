@@ -20,7 +20,7 @@ fn an_exit_code_is_an_outcome_and_the_last_line_its_reason() {
         (of(Exit::Code(0), "", "killed\n\n"), Accepted, "killed"),
         (of(Exit::Code(0), "", ""), Accepted, ""),
         (of(Exit::Code(3), "no such job\r\n \n", "x"), Refused, "no such job"),
-        (of(Exit::Code(1), "a\nb\u{1b}[31mred", ""), Failed, "exit code 1: b [31mred"),
+        (of(Exit::Code(1), "a\nb\u{1b}[31mred", ""), Failed, r"exit code 1: b\u{1b}[31mred"),
         (of(Exit::Code(127), "", ""), Failed, "exit code 127"),
         (of(Exit::Signal(9), "", "half"), Failed, "ended by signal 9: half"),
         (of(Exit::TimedOut, "still at it", ""), Failed, "ended after 9 s (--timeout): still at it"),
