@@ -49,7 +49,9 @@ impl Framed {
     /// By the topology, whose sources are numbered in the order of their names.
     pub fn of(topology: &Topology) -> Result<Framed, LogError> {
         let desk = ForeignDesk::of(topology).map_err(|error| match error {
-            RegistryError::Unanswered(why) => LogError::Unanswered(why),
+            RegistryError::Unanswered(why) | RegistryError::Lacking(why) => {
+                LogError::Unanswered(why)
+            }
             error => LogError::Stop(error.to_string()),
         })?;
         let settings = &topology.intake;

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use ureq::Agent;
+use ureq::config::RedirectAuthHeaders;
 use ureq::http::{Request, Response};
 use yardmaster_wire::topology::Registry;
 
@@ -34,6 +35,9 @@ pub enum RegistryError {
     /// No server answered as a registry does; asking again later may help.
     #[error("the schema registry cannot be asked: {0}")]
     Unanswered(String),
+    /// It has a schema without what that refers to; asking again later may help.
+    #[error("{0}")]
+    Lacking(String),
     /// It answered, and will not do it.
     #[error("the schema registry refuses: {0}")]
     Refused(String),
@@ -76,6 +80,8 @@ impl Client {
             .http_status_as_error(false)
             .timeout_global(Some(TIMEOUT))
             .timeout_connect(Some(CONNECT))
+            // A server may lead to another path of its own; no other host gets the password.
+            .redirect_auth_headers(RedirectAuthHeaders::SameHost)
             // What is reached is what the file has, whatever the environment holds.
             .proxy(None)
             .user_agent(concat!("yardmaster/", env!("CARGO_PKG_VERSION")));
@@ -148,8 +154,8 @@ impl Client {
         }
     }
 
-    /// The text of a schema in a reply. What is no Avro, or refers to what is not there, is given
-    /// as it is: it cannot be resolved, and its records become dead letters.
+    /// The text of a schema in a reply, whole. What is no Avro is given as it is: it cannot be
+    /// resolved, and its records become dead letters.
     fn text_of(&self, reply: &Reply) -> Result<String, RegistryError> {
         let text = reply.body["schema"].as_str().ok_or_else(|| reply.strange("schema"))?;
         if let Some(kind) = reply.body["schemaType"].as_str().filter(|kind| *kind != "AVRO") {
@@ -170,8 +176,15 @@ impl Client {
     ) -> Result<(), RegistryError> {
         for reference in references.as_array().into_iter().flatten() {
             let subject = reference["subject"].as_str().unwrap_or_default();
-            let path = format!("/subjects/{}/versions/{}", escape(subject), reference["version"]);
-            let Some(reply) = self.get(&path)? else { continue };
+            // What others refer to can be removed from a subject and still be given.
+            let version = &reference["version"];
+            let path = format!("/subjects/{}/versions/{version}?deleted=true", escape(subject));
+            let Some(reply) = self.get(&path)? else {
+                return Err(RegistryError::Lacking(format!(
+                    "it refers to version {version} of subject {subject}, which the registry does \
+                     not have: register that again"
+                )));
+            };
             if depth > 0 {
                 self.gather(&reply.body["references"], depth - 1, others)?;
             }

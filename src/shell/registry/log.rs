@@ -264,13 +264,15 @@ impl<L: Log> FramedLog<L> {
                     self.found.push(Writer { topic: *topic, id, schema });
                     id
                 }
-                Err(RegistryError::Unanswered(why)) => match self.known_number(*topic) {
-                    Some(id) => {
-                        unanswered = Some(why);
-                        id
+                Err(RegistryError::Unanswered(why) | RegistryError::Lacking(why)) => {
+                    match self.known_number(*topic) {
+                        Some(id) => {
+                            unanswered = Some(why);
+                            id
+                        }
+                        None => return Err(LogError::Unanswered(why)),
                     }
-                    None => return Err(LogError::Unanswered(why)),
-                },
+                }
                 Err(error) => return Err(LogError::Stop(error.to_string())),
             };
             self.desk.put(id, Arc::from(schema_text(*topic)));

@@ -70,6 +70,8 @@ struct Question {
     missing: u32,
     /// The pause after the next failure.
     pause: Duration,
+    /// What the registry does not have of it.
+    lacks: Option<String>,
 }
 
 /// The last question was not answered: one at a time is tried, with growing pauses.
@@ -111,7 +113,8 @@ impl Questions {
 
     fn question(&mut self, id: u32, is_urgent: bool, now: Instant) {
         let Some(question) = self.questions.get_mut(&id) else {
-            self.questions.insert(id, Question { is_urgent, due: now, missing: 0, pause: PAUSE });
+            let question = Question { is_urgent, due: now, missing: 0, pause: PAUSE, lacks: None };
+            self.questions.insert(id, question);
             self.enqueue(id);
             return;
         };
@@ -139,9 +142,11 @@ impl Questions {
         }
     }
 
-    /// Why the last question was not answered.
+    /// Why the last question was not answered, or what a schema lacks.
     pub(super) fn trouble(&self) -> Option<String> {
-        self.outage.as_ref().map(|outage| outage.why.clone())
+        let outage = self.outage.as_ref().map(|outage| &outage.why);
+        let lacking = || self.questions.values().find_map(|question| question.lacks.as_ref());
+        outage.or_else(lacking).cloned()
     }
 
     /// No answer is wanted any more.
@@ -182,7 +187,8 @@ impl Questions {
         now: Instant,
     ) {
         self.asking = self.asking.saturating_sub(1);
-        if answer.is_ok()
+        let answers = matches!(answer, Ok(_) | Err(RegistryError::Lacking(_)));
+        if answers
             && let Some(outage) = self.outage.take()
             && outage.was_warned
         {
@@ -191,6 +197,7 @@ impl Questions {
         match answer {
             Ok(Some(text)) => self.put(id, Arc::from(text)),
             Ok(None) => self.hear_missing(id, now),
+            Err(RegistryError::Lacking(why)) => self.hear_lacking(id, &why, now),
             Err(why) => self.hear_failure(id, &why, now),
         }
     }
@@ -232,6 +239,19 @@ impl Questions {
                 self.missing.remove(&oldest);
             }
         }
+    }
+
+    /// The registry answers, so other questions need not wait.
+    fn hear_lacking(&mut self, id: u32, why: &str, now: Instant) {
+        let Some(question) = self.questions.get_mut(&id) else { return };
+        let why = format!("schema {id} is not whole: {why}");
+        if question.lacks.is_none() {
+            tracing::warn!("{why}; its records wait, asking again");
+        }
+        question.lacks = Some(why);
+        let rest = question.pause;
+        question.pause = (rest * 2).min(self.longest);
+        self.ask_again(id, now + rest);
     }
 
     fn hear_failure(&mut self, id: u32, why: &RegistryError, now: Instant) {
@@ -283,6 +303,24 @@ mod tests {
             questions.hear(id, answer(id), now);
         }
         asked
+    }
+
+    #[test]
+    fn a_schema_that_is_not_whole_is_asked_for_again_and_keeps_no_other_waiting() {
+        let (mut questions, start) = (questions(), Instant::now());
+        assert_eq!((questions.find(1, start), questions.find(2, start)), (None, None));
+        let lacking = |id| match id {
+            1 => Err(RegistryError::Lacking("it refers to what is not there".into())),
+            _ => Ok(Some("text".to_owned())),
+        };
+        assert_eq!(answer_all(&mut questions, start, lacking), [1, 2]);
+        assert!(matches!(questions.find(2, start), Some(Answer::Known(_))));
+        assert!(questions.trouble().is_some_and(|why| why.contains("schema 1 is not whole")));
+        assert_eq!(questions.find(1, start), None, "its records wait");
+        let later = start + PAUSE;
+        assert_eq!(answer_all(&mut questions, later, |_| Ok(Some("whole".to_owned()))), [1]);
+        assert_eq!(questions.find(1, later), Some(Answer::Known("whole".into())));
+        assert_eq!(questions.trouble(), None);
     }
 
     #[test]

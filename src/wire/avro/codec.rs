@@ -1,5 +1,6 @@
 //! Which writers' schemas are known, and what to do with the bytes of each.
 
+use super::lenient;
 use super::prepared::{Arena, Prepared, datum, rename};
 use super::{
     Bounds, HEADER_BYTES, MARKER, Mismatch, NUMBERED_BYTES, Plan, Writer, canonical_form, compile,
@@ -57,7 +58,7 @@ pub enum LearnError {
 }
 
 fn parse(topic: Topic, text: &str) -> Result<Schema, LearnError> {
-    Schema::parse_str(text)
+    lenient::parse(text)
         .map_err(|error| LearnError::Text { topic: topic.name(), why: error.to_string() })
 }
 

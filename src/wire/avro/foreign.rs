@@ -4,7 +4,7 @@
 //! Bytes and decimals are what JSON has no value for. Decimals become `{scale, value}`, with the
 //! unscaled integer in base64; bytes become base64 alone.
 
-use super::{Cursor, Fault};
+use super::{Cursor, Fault, lenient};
 use apache_avro::Schema;
 use apache_avro::schema::{InnerDecimalSchema, Name, UuidSchema};
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ impl ForeignSchema {
     /// # Errors
     /// Why it is no Avro schema.
     pub fn parse(text: &str) -> Result<ForeignSchema, String> {
-        let schema = Schema::parse_str(text).map_err(|error| error.to_string())?;
+        let schema = lenient::parse(text).map_err(|error| error.to_string())?;
         let mut names = HashMap::new();
         gather(&schema, &mut names);
         Ok(ForeignSchema { schema, names })

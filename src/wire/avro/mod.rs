@@ -15,6 +15,7 @@ mod cursor;
 mod default;
 mod foreign;
 mod from_json;
+mod lenient;
 mod peek;
 mod plan;
 mod prepared;

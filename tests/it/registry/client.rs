@@ -183,6 +183,12 @@ fn what_a_schema_refers_to_comes_with_it() {
     };
     assert!(apache_avro::Schema::parse_str(&writer).is_err(), "it needs what it refers to");
     let client = Client::new(&setting(&[&registry.url])).unwrap();
+    // A server that does not know it yet, or no more: half a schema is none.
+    let host = registry.books().subjects.remove("host").unwrap();
+    let lacking = client.schema(id);
+    let Err(RegistryError::Lacking(why)) = lacking else { panic!("{lacking:?}") };
+    assert!(why.contains("version 1 of subject host"), "{why}");
+    registry.books().subjects.insert("host".into(), host);
     let schema = client.schema(id).unwrap().map(Into::into);
     let writer = Writer { topic: Topic::Heartbeat, id, schema };
     assert_eq!(Codec::default().learn_number(&writer), Ok(()));

@@ -72,7 +72,7 @@ impl Publisher {
 /// The framing of the topics that a grid publishes on.
 pub(super) fn ours(topology: &Topology) -> Result<Ours, LogError> {
     Ours::find(topology, &TOPICS).map_err(|error| match error {
-        RegistryError::Unanswered(why) => LogError::Unanswered(why),
+        RegistryError::Unanswered(why) | RegistryError::Lacking(why) => LogError::Unanswered(why),
         RegistryError::Refused(_) | RegistryError::Setting(_) => LogError::Stop(error.to_string()),
     })
 }
