@@ -331,8 +331,7 @@ check() {
     step cargo deny --offline --all-features check --hide-inclusion-graph bans licenses sources
     step cargo clippy --locked --workspace --all-targets --features tls -- -D warnings
     # The floors below the shell stand alone.
-    step cargo check --locked --package yardmaster-sim
-    step cargo check --locked --lib --no-default-features
+    step cargo clippy --locked --package yardmaster-sim -- -D warnings
     RUSTDOCFLAGS="-D warnings" step cargo doc --locked --workspace --no-deps --features tls
     heading "boards"
     boards || failed=1

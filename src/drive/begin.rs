@@ -34,7 +34,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         let (repairs, newest_now) =
             known_repairs(&mut log, &spans, &config.epoch_config.setting.domain)?;
         if let Some((state, head)) = &loaded
-            && let Some(why) = match repaired_since(state, &repairs) {
+            && let Some(why) = match repaired_since(state, &repairs).or_else(|| old(state, &config))
+            {
                 None => disagreement(&mut log, &spans, &topic_ids, state, head)?,
                 repaired => repaired,
             }
@@ -296,6 +297,18 @@ fn disagreement<L: Log>(
     Ok((!is_found).then(|| {
         format!("the store is of cycle {number} of epoch {epoch}, which is not in progress")
     }))
+}
+
+/// Why a store is too old to go on with, if so.
+fn old(state: &State, config: &Config) -> Option<String> {
+    (state.number > 0 && state.now < config.store_not_before).then(|| {
+        format!(
+            "the store is of {}, and topics keep what removes a record (delete.retention.ms) only \
+             since {}: what was removed in between it cannot know",
+            iso(state.now),
+            iso(config.store_not_before)
+        )
+    })
 }
 
 /// Why a store cannot be used since a `now` was repaired, if so: it was counted by that `now`.

@@ -3,6 +3,7 @@
 use crate::feed::Run;
 use crate::fold::fold_records;
 use crate::outputs::counted;
+use crate::own::lost_cycles;
 use crate::port::{Log, REMAKE, Raw, Store, recreated};
 use crate::read_back::ReadOutput;
 use crate::repair::notice_of;
@@ -91,11 +92,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         let Some(cycle) = self.own.cycles.front() else { return Ok(false) };
         let progress = cycle.progress.clone();
         if !begins && progress.number != counted + 1 {
-            return Err(Halt::Lost(format!(
-                "progress goes on with cycle {} after cycle {counted}: cycles between are lost; \
-                 delete the store to rebuild from the first full cut that is left",
-                progress.number
-            )));
+            return Err(Halt::Lost(lost_cycles(progress.number, counted)));
         }
         if let Some((lane, _)) = progress.lanes.iter().find(|(lane, _)| !self.feed.knows(*lane)) {
             let spans = self.log.lanes()?;

@@ -66,6 +66,9 @@ pub struct Config {
     pub verify: bool,
     /// Whether anything is stored.
     pub keeps: bool,
+    /// A store of a cycle before this is rebuilt: the log may not have kept what was removed since;
+    /// ms since 1970.
+    pub store_not_before: Millis,
     /// How counters are published, if they are.
     pub counters: Option<counters::CounterPublishing>,
 }

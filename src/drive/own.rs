@@ -339,10 +339,13 @@ impl Own {
     }
 }
 
-fn lost_cycles(found: u64, last: u64) -> String {
+/// Why what is known cannot go on: there are no cycles between two.
+pub(super) fn lost_cycles(found: u64, last: u64) -> String {
     format!(
-        "progress goes on with cycle {found} after cycle {last}: cycles between are lost; \
-         delete the store to rebuild from the first full cut that is left"
+        "progress goes on with cycle {found} after cycle {last}: cycles between are lost, removed by \
+         its retention or by compaction (`yardmaster topology check` shows whether its \
+         cleanup.policy is delete, as it must be); delete the store to rebuild from the first full \
+         cut that is left"
     )
 }
 

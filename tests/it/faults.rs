@@ -10,6 +10,7 @@ mod phases;
 mod proxy;
 mod recreated;
 mod restarts;
+mod settings;
 
 use crate::kill::bus::{Bus, parts};
 use crate::kill::process::{Process, wait_until};

@@ -8,9 +8,7 @@ use crate::contract::{
 };
 use rdkafka::ClientConfig;
 use rdkafka::error::KafkaError;
-use rdkafka::mocking::MockCluster;
 use rdkafka::producer::{BaseRecord, Producer, ThreadedProducer};
-use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr as RespErr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -173,26 +171,6 @@ fn a_broker_that_is_away_is_unreachable() {
     assert!(matches!(error, LogError::Unreachable(_)), "{error:?}");
     let mut batch = Default::default();
     log.take(&mut batch, 10, Duration::ZERO).unwrap();
-}
-
-/// What no waiting mends ends the process; the rest is waited out.
-#[test]
-fn a_broker_that_refuses_is_not_one_that_is_away() {
-    let mock = MockCluster::new(1).unwrap();
-    let topics = topics("mocked");
-    topics.iter().for_each(|map| {
-        mock.create_topic(&map.name, partitions(map.topic) as i32, 1).unwrap();
-    });
-    let conf = KafkaConf::new(&mock.bootstrap_servers(), "mocked", topics);
-    let mut log = KafkaLog::open(conf).unwrap();
-    log.lanes().unwrap();
-    let refuses = |code| mock.request_errors(RDKafkaApiKey::ListOffsets, &[code; 20]);
-    refuses(RespErr::RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
-    let error = log.lanes().unwrap_err();
-    assert!(matches!(error, LogError::Stop(_)), "{error:?}");
-    assert!(error.to_string().contains("give this user the right"), "{error}");
-    mock.clear_request_errors(RDKafkaApiKey::ListOffsets);
-    log.lanes().unwrap();
 }
 
 #[test]

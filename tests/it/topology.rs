@@ -326,6 +326,7 @@ fn lacks(topic: Topic, partitions: u32, configs: &[(&str, &str)], wanted: &[(&st
         ("max.message.bytes".to_owned(), "1048588".to_owned()),
         ("retention.bytes".to_owned(), "-1".to_owned()),
         ("min.compaction.lag.ms".to_owned(), "0".to_owned()),
+        ("delete.retention.ms".to_owned(), "1296000000".to_owned()),
         ("message.timestamp.type".to_owned(), "LogAppendTime".to_owned()),
     ]);
     all.extend(configs.iter().map(|(key, value)| (key.to_string(), value.to_string())));
@@ -380,6 +381,13 @@ fn the_use_of_each_topic_is_compared_with_the_broker() {
         &[("cleanup.policy", &["until it is published again"])],
     );
     lacks(Topic::Queue, 1, &[delete, ("retention.ms", "-1")], &[]);
+    let day = ("delete.retention.ms", "86400000");
+    lacks(
+        Topic::Queue,
+        1,
+        &[compact, ("min.compaction.lag.ms", "1209600000"), day],
+        &[("delete.retention.ms", &["24 h", "away for longer", "1296000000"])],
+    );
     lacks(Topic::Pilot, 4, &[compact, lag], &[("min.compaction.lag.ms", &["node_window_h (3 h)"])]);
     let month = ("retention.ms", "2592000000");
     lacks(Topic::Task, 4, &[compact, month], &[("cleanup.policy", &["several records"])]);

@@ -27,8 +27,6 @@ advertised.listeners=PLAINTEXT://127.0.0.1:$2
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 log.dirs=$1/log
-# Topics are made with their settings by whoever needs them, never by the first who asks.
-auto.create.topics.enable=false
 # One node holds the only copy of everything.
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=4

@@ -76,6 +76,7 @@ pub fn start(
         stopwatch: clock::stopwatch,
         verify,
         keeps: false,
+        store_not_before: 0,
         uptime: None,
         counters: None,
     };

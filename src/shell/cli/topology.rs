@@ -9,7 +9,8 @@ use std::process::ExitCode;
 use yardmaster_core::cut::Topic;
 use yardmaster_wire::dialect::change::FactTable;
 use yardmaster_wire::topology::{
-    self, Cleanup, Shortfall, Timestamp, TopicSettings, describe, mermaid, shortfalls, why_append,
+    self, Cleanup, REMOVALS, Shortfall, Timestamp, TopicSettings, describe, mermaid, removals_kept,
+    shortfalls, why_append,
 };
 
 /// Describes what runs, checks it against the broker, or makes the topics.
@@ -45,9 +46,10 @@ enum What {
         strict: bool,
     },
     /// Make the topics that are missing, with their partitions, cleanup policy and retention: all
-    /// that the topology names, those that are read as well as those that are published. Registers
-    /// our schemas of topics in Confluent framing, unless others' are under the subject of a topic
-    /// that others write.
+    /// that the topology names, those that are read as well as those that are published. Those that
+    /// are there are left as they are; where they are not as the topology needs them it shows what
+    /// mends them, and exits 1. Registers our schemas of topics in Confluent framing, unless
+    /// others' are under the subject of a topic that others write.
     Apply {
         #[command(flatten)]
         log_args: LogArgs,
@@ -68,7 +70,7 @@ impl Topology {
                 println!("{}", describe(&log_args.read()?.topology));
             }
             What::Check { log_args, strict } => return check(&log_args, strict),
-            What::Apply { log_args, dry_run } => apply(&log_args, dry_run)?,
+            What::Apply { log_args, dry_run } => return apply(&log_args, dry_run),
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -97,13 +99,8 @@ fn is_kept(log_args: &LogArgs, topology: &topology::Topology) -> anyhow::Result<
     let admin = KafkaAdmin::open(&log_args.kafka(topology)?)?;
     let bootstrap = log_args.bootstrap_server.as_deref().unwrap_or_default();
     let mut wrong = 0;
-    for (topic, settings) in &topology.topics {
-        let found = admin.describe(std::slice::from_ref(&settings.name))?;
-        let found = found.get(&settings.name).and_then(Option::as_ref);
-        for complaint in compare(topology, *topic, found, bootstrap) {
-            println!("{}: {complaint}", settings.name);
-            wrong += 1;
-        }
+    for topic in topology.topics.keys() {
+        wrong += complain(&admin, topology, *topic, bootstrap)?;
     }
     for name in topology.intake.sources.keys() {
         let found = admin.describe(std::slice::from_ref(name))?;
@@ -118,6 +115,20 @@ fn is_kept(log_args: &LogArgs, topology: &topology::Topology) -> anyhow::Result<
         _ => println!("{wrong} differences, each with what would mend it"),
     }
     Ok(wrong == 0)
+}
+
+/// Prints what a topic lacks, each with what mends it; how much that is.
+fn complain(
+    admin: &KafkaAdmin,
+    topology: &topology::Topology,
+    topic: Topic,
+    bootstrap: &str,
+) -> anyhow::Result<usize> {
+    let name = &topology.topic(topic).name;
+    let found = admin.describe(std::slice::from_ref(name))?;
+    let complaints = compare(topology, topic, found.get(name).and_then(Option::as_ref), bootstrap);
+    complaints.iter().for_each(|complaint| println!("{name}: {complaint}"));
+    Ok(complaints.len())
 }
 
 /// Whether a topic that a connector named has rows of one of PanDA's configuration tables, of which
@@ -208,7 +219,11 @@ fn compare(
 }
 
 /// A topic's settings as the broker names them.
-fn configs(settings: &TopicSettings) -> Vec<(String, String)> {
+fn configs(
+    topology: &topology::Topology,
+    topic: Topic,
+    settings: &TopicSettings,
+) -> Vec<(String, String)> {
     let mut configs = vec![(
         "cleanup.policy".to_owned(),
         match settings.cleanup {
@@ -224,6 +239,9 @@ fn configs(settings: &TopicSettings) -> Vec<(String, String)> {
         let lag = settings.compact_after_ms.to_string();
         configs.push(("min.compaction.lag.ms".to_owned(), lag));
     }
+    if settings.cleanup.compacts() && topic.is_read() {
+        configs.push((REMOVALS.to_owned(), removals_kept(topology).to_string()));
+    }
     if settings.timestamp == Timestamp::Append {
         configs.push(("message.timestamp.type".to_owned(), "LogAppendTime".to_owned()));
     }
@@ -231,46 +249,75 @@ fn configs(settings: &TopicSettings) -> Vec<(String, String)> {
 }
 
 /// Every topic of a topology, as the broker is asked for it.
-fn specs(topology: &topology::Topology) -> Vec<NewTopicSpec> {
-    let spec = |settings: &TopicSettings| NewTopicSpec {
-        name: settings.name.clone(),
-        partitions: settings.partitions,
-        replication: topology.kafka.replication,
-        configs: configs(settings),
+fn specs(topology: &topology::Topology) -> Vec<(Topic, NewTopicSpec)> {
+    let spec = |(topic, settings): (&Topic, &TopicSettings)| {
+        let name = settings.name.clone();
+        let (partitions, replication) = (settings.partitions, topology.kafka.replication);
+        (
+            *topic,
+            NewTopicSpec {
+                name,
+                partitions,
+                replication,
+                configs: configs(topology, *topic, settings),
+            },
+        )
     };
-    topology.topics.values().map(spec).collect()
+    topology.topics.iter().map(spec).collect()
 }
 
-fn apply(log_args: &LogArgs, dry_run: bool) -> anyhow::Result<()> {
+fn apply(log_args: &LogArgs, dry_run: bool) -> Ended {
     let read = log_args.read()?;
     let specs = specs(&read.topology);
+    let mut wrong = 0;
     if log_args.dir.is_some() {
         // A directory makes its topics as they are written to.
-        return schemas::apply(&read.topology, dry_run);
-    }
-    if dry_run && log_args.bootstrap_server.is_none() {
+    } else if dry_run && log_args.bootstrap_server.is_none() {
         println!("without --bootstrap-server no topic is known to be there already");
-        specs.iter().for_each(|spec| println!("{}: {}", spec.name, would_make(spec)));
-        return schemas::apply(&read.topology, dry_run);
+        specs.iter().for_each(|(_, spec)| println!("{}: {}", spec.name, would_make(spec)));
+    } else {
+        wrong = apply_to(log_args, &read.topology, &specs, dry_run)?;
     }
-    let admin = KafkaAdmin::open(&log_args.kafka(&read.topology)?)?;
-    if dry_run {
-        for spec in &specs {
-            match admin.partitions(&spec.name)? {
-                Some(_) => println!("{}: is there already, left as it is", spec.name),
-                None => println!("{}: {}", spec.name, would_make(spec)),
+    schemas::apply(&read.topology, dry_run)?;
+    Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Makes the topics that the broker does not have, or prints that it would; how much those lack
+/// that it has.
+fn apply_to(
+    log_args: &LogArgs,
+    topology: &topology::Topology,
+    specs: &[(Topic, NewTopicSpec)],
+    dry_run: bool,
+) -> anyhow::Result<usize> {
+    let admin = KafkaAdmin::open(&log_args.kafka(topology)?)?;
+    let bootstrap = log_args.bootstrap_server.as_deref().unwrap_or_default();
+    let mut missing = Vec::new();
+    let mut wrong = 0;
+    for (topic, spec) in specs {
+        if admin.partitions(&spec.name)?.is_some() {
+            println!("{}: is there already, left as it is", spec.name);
+            wrong += complain(&admin, topology, *topic, bootstrap)?;
+        } else if dry_run {
+            println!("{}: {}", spec.name, would_make(spec));
+        } else {
+            missing.push(spec.clone());
+        }
+    }
+    if !missing.is_empty() {
+        let why = why_append(Topic::JobState);
+        println!("inputs are stamped by the broker (LogAppendTime): {why}");
+        for (name, created) in admin.create(&missing)? {
+            match created {
+                Created::Made => println!("{name}: made"),
+                Created::Exists => println!("{name}: was made by another meanwhile"),
             }
         }
-        return schemas::apply(&read.topology, dry_run);
     }
-    println!("inputs are stamped by the broker (LogAppendTime): {}", why_append(Topic::JobState));
-    for (name, created) in admin.create(&specs)? {
-        match created {
-            Created::Made => println!("{name}: made"),
-            Created::Exists => println!("{name}: is there already, left as it is"),
-        }
+    if wrong > 0 {
+        println!("{wrong} differences in topics that are there, each with what would mend it");
     }
-    schemas::apply(&read.topology, dry_run)
+    Ok(wrong)
 }
 
 /// What a topic that is missing would be made with, for people.
@@ -289,7 +336,7 @@ mod tests {
     fn a_dry_run_names_settings_as_kafka_does() {
         let topology = topology::Topology::default_atlas();
         let specs = specs(&topology);
-        let progress = specs.iter().find(|spec| spec.name.ends_with("progress")).unwrap();
+        let (_, progress) = specs.iter().find(|(topic, _)| *topic == Topic::Progress).unwrap();
         assert_eq!(
             would_make(progress),
             "would be made with 1 partition, cleanup.policy=delete retention.ms=1209600000 \
@@ -330,8 +377,8 @@ mod tests {
         let specs = specs(&topology);
         for topic in topology.topics.keys() {
             let settings = topology.topic(*topic);
-            let spec = specs.iter().find(|spec| spec.name == settings.name);
-            let spec = spec.unwrap_or_else(|| panic!("{} is not made", settings.name));
+            let spec = specs.iter().find(|(_, spec)| spec.name == settings.name);
+            let (_, spec) = spec.unwrap_or_else(|| panic!("{} is not made", settings.name));
             assert_eq!(spec.partitions, settings.partitions, "{}", spec.name);
             // As made, so found right.
             let configs = spec.configs.iter().cloned().collect();
@@ -346,7 +393,7 @@ mod tests {
         assert_eq!(specs.len(), topology.topics.len());
         let configs = |topic: Topic| {
             let name = &topology.topic(topic).name;
-            let spec = specs.iter().find(|spec| spec.name == *name).unwrap();
+            let (_, spec) = specs.iter().find(|(_, spec)| spec.name == *name).unwrap();
             spec.configs.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>()
         };
         let month = "retention.ms=2592000000";
@@ -369,6 +416,7 @@ mod tests {
                 "cleanup.policy=compact,delete",
                 "retention.ms=2678400000",
                 "min.compaction.lag.ms=172800000",
+                "delete.retention.ms=1296000000",
                 "message.timestamp.type=LogAppendTime"
             ]
         );

@@ -123,13 +123,14 @@ impl KafkaAdmin {
         &self,
         names: &[String],
     ) -> Result<BTreeMap<String, Option<TopicFound>>, LogError> {
-        let mut found = BTreeMap::new();
-        for name in names {
-            let partitions = self.partitions(name)?;
-            let known =
-                partitions.map(|partitions| TopicFound { partitions, configs: BTreeMap::new() });
-            found.insert(name.clone(), known);
-        }
+        let texts: Vec<&str> = names.iter().map(String::as_str).collect();
+        let counts = extent::patiently(self.persistence, || self.counts(&texts))?;
+        let of = |name: &String| {
+            let partitions = *counts.get(name)? as u32;
+            Some(TopicFound { partitions, configs: BTreeMap::new() })
+        };
+        let mut found: BTreeMap<String, Option<TopicFound>> =
+            names.iter().map(|name| (name.clone(), of(name))).collect();
         let there = found.iter().filter(|(_, known)| known.is_some());
         let asked: Vec<ResourceSpecifier<'_>> =
             there.map(|(name, _)| ResourceSpecifier::Topic(name)).collect();
@@ -162,17 +163,12 @@ impl KafkaAdmin {
     }
 
     fn partitions_now(&self, name: &str) -> Result<Option<u32>, LogError> {
-        let metadata = self.client.inner().fetch_metadata(Some(name), self.patience);
-        let metadata = metadata.map_err(|error| unreachable(&error))?;
-        let topic = metadata.topics().iter().find(|topic| topic.name() == name);
-        let Some(topic) = topic else { return Ok(None) };
-        match topic.error().map(RDKafkaErrorCode::from) {
-            None => Ok(Some(topic.partitions().len() as u32)),
-            Some(RDKafkaErrorCode::UnknownTopicOrPartition | RDKafkaErrorCode::UnknownTopic) => {
-                Ok(None)
-            }
-            Some(code) => Err(refused(name, code)),
-        }
+        Ok(self.counts(&[name])?.get(name).map(|count| *count as u32))
+    }
+
+    fn counts(&self, names: &[&str]) -> Result<BTreeMap<String, usize>, LogError> {
+        let failed = |error| unreachable(&error);
+        extent::counts(self.client.inner(), names, self.patience, Duration::ZERO, failed)
     }
 
     fn options(&self) -> AdminOptions {

@@ -3,6 +3,8 @@
 use super::conf::KafkaConf;
 use super::queue::Client;
 use super::remedy::refusal;
+use super::topics::{self, Described};
+use rdkafka::ClientContext;
 use rdkafka::Offset;
 use rdkafka::TopicPartitionList;
 use rdkafka::consumer::Consumer;
@@ -24,11 +26,15 @@ const REPORTED_MAX: usize = 64;
 
 /// Every lane of every topic, with the topic's name on the bus.
 pub(super) fn lanes(conf: &KafkaConf, client: &Client) -> Result<Vec<(Lane, String)>, LogError> {
+    let names: Vec<&str> = conf.topics.iter().map(|map| map.name.as_str()).collect();
+    let found = patiently(conf.persistence, || {
+        counts(client.client(), &names, conf.patience, DENIAL, |error| trouble(client, &error))
+    })?;
     let mut lanes = Vec::new();
     for map in &conf.topics {
-        let count = partitions(conf, client, &map.name)?;
+        let count = found.get(&map.name).ok_or_else(|| missing(&map.name))?;
         let lane = |partition| (Lane::new(map.topic, partition as u32), map.name.clone());
-        lanes.extend((0..count).map(lane));
+        lanes.extend((0..*count).map(lane));
     }
     Ok(lanes)
 }
@@ -56,12 +62,6 @@ pub(super) fn leaderless(
     Ok(found)
 }
 
-/// How many partitions a topic has; an error when it is not there.
-fn partitions(conf: &KafkaConf, client: &Client, name: &str) -> Result<usize, LogError> {
-    let count = patiently(conf.persistence, || count(client, name, conf.patience, DENIAL))?;
-    count.ok_or_else(|| missing(name))
-}
-
 /// How many partitions a topic has; `None` when it is not there. A broker that starts may not know
 /// its topics yet, so it has to deny one for `denial`, each time it is asked.
 pub(super) fn count(
@@ -70,22 +70,47 @@ pub(super) fn count(
     wait: Duration,
     denial: Duration,
 ) -> Result<Option<usize>, LogError> {
-    ask_again(denial, || count_now(client, name, wait))
+    let failed = |error| trouble(client, &error);
+    let found = counts(client.client(), &[name], wait, denial, failed)?;
+    Ok(found.get(name).copied())
 }
 
-/// Asks until there is an answer, or until there was none for `denial`.
-fn ask_again<T>(
+/// The same of many topics at once; one that is not there is left out. `failed` is what a question
+/// means that was not answered.
+pub(super) fn counts<C: ClientContext>(
+    client: &rdkafka::client::Client<C>,
+    names: &[&str],
+    wait: Duration,
     denial: Duration,
-    mut ask: impl FnMut() -> Result<Option<T>, LogError>,
-) -> Result<Option<T>, LogError> {
+    failed: impl Fn(KafkaError) -> LogError,
+) -> Result<BTreeMap<String, usize>, LogError> {
     let start = Instant::now();
     loop {
-        let found = ask()?;
-        if found.is_some() || start.elapsed() >= denial {
+        let found = topics::describe(client, names, wait).map_err(&failed)?;
+        let found = there(found)?;
+        if found.len() >= names.len() || start.elapsed() >= denial {
             return Ok(found);
         }
         std::thread::sleep(ASK_AGAIN);
     }
+}
+
+/// Those topics that are there, with their number of partitions.
+fn there(found: topics::Answers) -> Result<BTreeMap<String, usize>, LogError> {
+    use RDKafkaErrorCode::{UnknownTopic, UnknownTopicOrPartition};
+    let mut there = BTreeMap::new();
+    for (name, answer) in found {
+        match answer {
+            Ok(Described { partitions: 0, .. }) | Err(UnknownTopic | UnknownTopicOrPartition) => {}
+            Ok(Described { partitions, .. }) => drop(there.insert(name, partitions)),
+            Err(code) => {
+                let what = format!("Read or Write of topic {name}");
+                let error = LogError::Unreachable(format!("{what}: {code}"));
+                return Err(refusal(code, &what).unwrap_or(error));
+            }
+        }
+    }
+    Ok(there)
 }
 
 /// Asks what a broker cannot answer at once that is slow, has just made a topic, moves a partition
@@ -108,22 +133,6 @@ pub(super) fn patiently<T>(
             }
             answer => return answer,
         }
-    }
-}
-
-fn count_now(client: &Client, name: &str, wait: Duration) -> Result<Option<usize>, LogError> {
-    use RDKafkaErrorCode::{UnknownTopic, UnknownTopicOrPartition};
-    let metadata = client.fetch_metadata(Some(name), wait);
-    let metadata = metadata.map_err(|error| trouble(client, &error))?;
-    let topic = metadata.topics().iter().find(|topic| topic.name() == name);
-    match topic.map(|topic| (topic.error().map(RDKafkaErrorCode::from), topic.partitions().len())) {
-        Some((None, count)) if count > 0 => Ok(Some(count)),
-        Some((Some(UnknownTopic | UnknownTopicOrPartition), _)) => Ok(None),
-        Some((Some(code), _)) => {
-            let what = format!("Read of topic {name}");
-            Err(refusal(code, &what).unwrap_or(LogError::Unreachable(format!("{what}: {code}"))))
-        }
-        Some((None, _)) | None => Ok(None),
     }
 }
 
@@ -275,20 +284,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_topic_that_is_denied_for_a_moment_is_asked_for_again_and_one_that_stays_away_is_not_there()
-    {
-        let mut answers = [None, None, Some(3)].into_iter();
-        let minute = Duration::from_secs(60);
-        assert_eq!(ask_again(minute, || Ok(answers.next().flatten())).unwrap(), Some(3));
-        let mut asked = 0;
-        let denied = ask_again(2 * ASK_AGAIN, || {
-            asked += 1;
-            Ok(None::<usize>)
-        });
-        assert_eq!(denied.unwrap(), None);
-        assert!(asked > 1, "{asked}");
-        let failed = ask_again(minute, || Err::<Option<usize>, _>(LogError::Aborted("no".into())));
-        assert!(failed.is_err());
+    fn a_topic_that_is_denied_is_left_out_and_a_refusal_is_named() {
+        use RDKafkaErrorCode::{TopicAuthorizationFailed, UnknownTopicOrPartition};
+        let of = |partitions| Ok(Described { id: None, partitions });
+        let all = |last| {
+            [("a", of(3)), ("b", Err(UnknownTopicOrPartition)), ("c", of(0)), ("d", last)]
+                .map(|(name, answer)| (name.to_owned(), answer))
+                .into()
+        };
+        let found = there(all(of(1))).unwrap();
+        assert_eq!(found, [("a".to_owned(), 3), ("d".to_owned(), 1)].into());
+        let refused = there(all(Err(TopicAuthorizationFailed)));
+        let Err(LogError::Stop(why)) = refused else { panic!("{refused:?}") };
+        assert!(why.contains("topic d"), "{why}");
+        let passing = there(all(Err(RDKafkaErrorCode::LeaderNotAvailable)));
+        assert!(matches!(passing, Err(LogError::Unreachable(_))), "{passing:?}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use super::queue::Client;
 use super::{extent, topics};
 use crate::thread;
+use rdkafka::consumer::Consumer;
 use rdkafka::error::KafkaError;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -158,11 +159,11 @@ fn ends_of_the_led(
 
 /// Whether topics are those that are read, with no more partitions than are read. What else the
 /// answer may be is for others to find out: while a broker starts it may not know a topic.
-fn are_as_before(client: &Client, widths: &[&Width]) -> Result<(), LogError> {
+pub(super) fn are_as_before(client: &Client, widths: &[&Width]) -> Result<(), LogError> {
     let names: Vec<&str> = widths.iter().map(|width| width.name.as_str()).collect();
-    let Ok(found) = topics::describe(client, &names, PERIOD) else { return Ok(()) };
+    let Ok(found) = topics::describe(client.client(), &names, PERIOD) else { return Ok(()) };
     for Width { topic, name, partitions, id } in widths {
-        let Some(found) = found.get(name) else { continue };
+        let Some(Ok(found)) = found.get(name) else { continue };
         let known = id.iter().map(|id| (*topic, id.clone())).collect::<Vec<_>>();
         let now = found.id.iter().map(|id| (*topic, id.clone())).collect();
         if let Some(why) = recreated(&known, &now) {

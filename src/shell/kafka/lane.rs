@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use yardmaster_core::cut::Lane;
 use yardmaster_core::output::progress::LaneFlags;
 use yardmaster_core::unit::Millis;
-use yardmaster_drive::port::{Batch, LogError, Mark};
+use yardmaster_drive::port::{Batch, LogError, Mark, REMAKE};
 
 /// A lane that is read to its committed end, with more behind it for so long, is blocked by an
 /// open transaction; for a shorter time the rest may be on its way.
@@ -72,7 +72,9 @@ impl KafkaLane {
         turn: Option<Turn>,
         batch: &mut Batch,
     ) -> Option<Lost> {
-        use RDKafkaErrorCode::{AutoOffsetReset, OffsetOutOfRange};
+        use RDKafkaErrorCode::{
+            AutoOffsetReset, BadCompression, BadMessage, NotImplemented, OffsetOutOfRange,
+        };
         let offset = u64::try_from(origin.offset).unwrap_or(0);
         // What was fetched before the lane was paused is fetched again when it is resumed.
         if self.paused {
@@ -105,6 +107,21 @@ impl KafkaLane {
             Event::Trouble(OffsetOutOfRange | AutoOffsetReset) => {
                 let name = name.to_string();
                 return Some(Lost::Range { lane: self.lane, name, wanted: self.next });
+            }
+            Event::Trouble(code @ (BadCompression | NotImplemented | BadMessage)) => {
+                let (partition, next) = (self.lane.partition, self.next);
+                let text = format!(
+                    "{name}[{partition}] cannot be read at offset {next} ({code}): it is damaged, \
+                     or compressed by a codec that this build does not know"
+                );
+                if self.lane.topic.is_own() {
+                    let why = format!("{text}, and nothing can be decided without it; {REMAKE}");
+                    return Some(Lost::Refused(LogError::Stop(why)));
+                }
+                if self.trouble.is_none() {
+                    tracing::warn!("{text}; the other lanes are read on without it");
+                }
+                self.trouble.get_or_insert(now);
             }
             Event::Trouble(code) => {
                 if let Some(error) = refusal(code, &format!("Read of topic {name}")) {

@@ -36,6 +36,7 @@ use conf::Role;
 use health::Width;
 use leaders::Leaders;
 use queue::Client;
+use rdkafka::consumer::Consumer;
 use reader::Reader;
 use reading::Reading;
 use std::collections::BTreeMap;
@@ -170,10 +171,13 @@ impl Log for KafkaLog {
     fn topic_ids(&mut self) -> Result<BTreeMap<Topic, String>, LogError> {
         let names: Vec<&str> = self.conf.topics.iter().map(|map| map.name.as_str()).collect();
         let found = extent::patiently(self.conf.persistence, || {
-            let found = topics::describe(&self.reader, &names, self.conf.patience);
+            let found = topics::describe(self.reader.client(), &names, self.conf.patience);
             found.map_err(|error| extent::trouble(&self.reader, &error))
         })?;
-        let id = |map: &TopicMap| Some((map.topic, found.get(&map.name)?.id.clone()?));
+        let id = |map: &TopicMap| {
+            let found = found.get(&map.name)?.as_ref().ok()?;
+            Some((map.topic, found.id.clone()?))
+        };
         Ok(self.conf.topics.iter().filter_map(id).collect())
     }
 

@@ -3,7 +3,7 @@
 
 use super::conf::{KafkaConf, Role};
 use super::extent;
-use super::health::{Probe, Width};
+use super::health::{Probe, Width, are_as_before};
 use super::lane::{KafkaLane, Lost};
 use super::queue::{Client, Origin, Queue, high};
 use super::watch::Watch;
@@ -241,6 +241,11 @@ impl Reader {
 
     fn out_of_range(&self, lane: Lane, name: &str, wanted: u64) -> LogError {
         let client = lock(&self.live).client.clone();
+        let of_topic: Vec<&Width> =
+            self.widths.iter().filter(|width| width.topic == lane.topic).collect();
+        if let Err(error @ LogError::Stop(_)) = are_as_before(&client, &of_topic) {
+            return error;
+        }
         let marks = client.fetch_watermarks(name, lane.partition as i32, self.conf.patience);
         match marks {
             Err(error) => extent::trouble(&client, &error),

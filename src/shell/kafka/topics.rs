@@ -1,8 +1,8 @@
 //! Topics as the broker has them: their ids, which the Rust interface of the client does not show,
 //! and how many partitions they have.
 
-use super::queue::Client;
-use rdkafka::consumer::Consumer;
+use rdkafka::ClientContext;
+use rdkafka::client::Client;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka_sys as rdsys;
 use std::collections::BTreeMap;
@@ -20,15 +20,21 @@ pub(super) struct Described {
     pub partitions: usize,
 }
 
-/// Asks for topics by name; those that the broker does not have, or does not show, are left out.
-pub(super) fn describe(
-    client: &Client,
+/// What was answered for each topic that was asked for.
+pub(super) type Answers = BTreeMap<String, Result<Described, RDKafkaErrorCode>>;
+
+/// Asks for topics by name, all at once.
+pub(super) fn describe<C: ClientContext>(
+    client: &Client<C>,
     names: &[&str],
     wait: Duration,
-) -> Result<BTreeMap<String, Described>, KafkaError> {
+) -> Result<Answers, KafkaError> {
+    if names.is_empty() {
+        return Ok(Answers::new());
+    }
     let texts: Vec<CString> = names.iter().filter_map(|name| CString::new(*name).ok()).collect();
     let mut asked: Vec<*const std::ffi::c_char> = texts.iter().map(|text| text.as_ptr()).collect();
-    let handle = client.client().native_ptr();
+    let handle = client.native_ptr();
     let wait = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX);
     // SAFETY: the client and the texts outlive every call; collection, options, queue and event are
     // ours, each is destroyed once after its last use, and what is read of the event is copied
@@ -64,7 +70,7 @@ pub(super) fn describe(
 ///
 /// # Safety
 /// The event is the answer to a question for topics, without an error, and is alive.
-unsafe fn read(event: *mut rdsys::rd_kafka_event_t) -> BTreeMap<String, Described> {
+unsafe fn read(event: *mut rdsys::rd_kafka_event_t) -> Answers {
     let mut found = BTreeMap::new();
     // SAFETY: as the caller guarantees; everything that the client gives here lives as long as the
     // event.
@@ -74,11 +80,13 @@ unsafe fn read(event: *mut rdsys::rd_kafka_event_t) -> BTreeMap<String, Describe
         let topics = rdsys::rd_kafka_DescribeTopics_result_topics(result, &mut count);
         for at in 0..count {
             let topic = *topics.add(at);
+            let name = CStr::from_ptr(rdsys::rd_kafka_TopicDescription_name(topic));
+            let name = name.to_string_lossy().into_owned();
             let error = rdsys::rd_kafka_TopicDescription_error(topic);
             if !error.is_null() && rdsys::rd_kafka_error_code(error) != NO_ERROR {
+                found.insert(name, Err(rdsys::rd_kafka_error_code(error).into()));
                 continue;
             }
-            let name = CStr::from_ptr(rdsys::rd_kafka_TopicDescription_name(topic));
             let mut partitions = 0;
             rdsys::rd_kafka_TopicDescription_partitions(topic, &mut partitions);
             let id = rdsys::rd_kafka_TopicDescription_topic_id(topic);
@@ -88,7 +96,7 @@ unsafe fn read(event: *mut rdsys::rd_kafka_event_t) -> BTreeMap<String, Describe
                 let text = CStr::from_ptr(rdsys::rd_kafka_Uuid_base64str(id));
                 text.to_string_lossy().into_owned()
             });
-            found.insert(name.to_string_lossy().into_owned(), Described { id, partitions });
+            found.insert(name, Ok(Described { id, partitions }));
         }
     }
     found

@@ -6,7 +6,10 @@ use super::check::{WINDOWS, hours};
 use super::topic::{Cleanup, Timestamp, TopicSettings};
 use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
-use yardmaster_core::unit::Millis;
+use yardmaster_core::unit::{DAY, Millis};
+
+/// The broker's name for how long a null is kept.
+pub const REMOVALS: &str = "delete.retention.ms";
 
 /// Something that reads a topic back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +78,7 @@ pub fn shortfalls(
         age(settings, &found, &readers),
         size(settings, &found, &readers),
         compaction(settings, &found, &readers),
+        removals(topology, topic, &found),
         stamp(topic, settings, &found),
         length(topology, topic, &found),
     ]
@@ -185,6 +189,26 @@ fn compaction(
     let found = format!("{lag} ({})", hours(lag));
     let wanted = wanted.to_string();
     Some(Shortfall { setting: "min.compaction.lag.ms", found, why, wanted })
+}
+
+/// How long a compacted topic keeps what removes a record (a null); ms. A store that was away for
+/// longer would keep what was removed: one goes on only as long as `progress` has its cycle.
+pub fn removals_kept(topology: &Topology) -> Millis {
+    topology.topic(Topic::Progress).retention_ms.unwrap_or(30 * DAY) + DAY
+}
+
+fn removals(topology: &Topology, topic: Topic, found: &Found<'_>) -> Option<Shortfall> {
+    let (wanted, kept) = (removals_kept(topology), found.number(REMOVALS));
+    if !topic.is_read() || !found.cleans("compact") || kept >= wanted {
+        return None;
+    }
+    Some(Shortfall {
+        setting: REMOVALS,
+        found: format!("{kept} ({})", hours(kept)),
+        why: "a store that was away for longer is rebuilt, since it cannot know what was removed"
+            .to_owned(),
+        wanted: wanted.to_string(),
+    })
 }
 
 /// Why a topic's records are stamped by the broker, for people.

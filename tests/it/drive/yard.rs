@@ -67,6 +67,7 @@ pub fn config_with(instance: &str, epoch_config: EpochConfig) -> Config {
         stopwatch,
         verify: false,
         keeps: true,
+        store_not_before: 0,
         uptime: None,
         counters: None,
     }

@@ -105,6 +105,7 @@ fn spawn_leader(conf: KafkaConf, read: &Read, stop: Arc<AtomicBool>) -> anyhow::
             stopwatch: clock::stopwatch,
             verify: false,
             keeps: false,
+            store_not_before: 0,
             uptime: None,
             counters: None,
         };

@@ -182,6 +182,7 @@ fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
         uptime: None,
         verify: false,
         keeps: true,
+        store_not_before: 0,
         counters: Some(publish_ms),
     })
 }

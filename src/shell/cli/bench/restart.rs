@@ -91,6 +91,7 @@ fn start_with(
         stopwatch: clock::stopwatch,
         verify: false,
         keeps: true,
+        store_not_before: 0,
         uptime: None,
         counters: None,
     };

@@ -60,6 +60,7 @@ impl<G: Played> Live<G> {
             stopwatch: clock::stopwatch,
             verify: false,
             keeps: true,
+            store_not_before: 0,
             uptime: None,
             counters: None,
         };

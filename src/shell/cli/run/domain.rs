@@ -20,6 +20,7 @@ use yardmaster_drive::counters::{CounterPublishing, WriteCounter};
 use yardmaster_drive::port::{Log, LogError, StoreError};
 use yardmaster_drive::{Config, Drive, Halt};
 use yardmaster_wire::record::write_counter;
+use yardmaster_wire::topology::{REMOVALS, TopicSettings, Topology, removals_kept};
 
 /// See the module.
 pub(super) struct Domain {
@@ -132,7 +133,7 @@ impl Domain {
 
     fn begin(&self, address: &str) -> anyhow::Result<Drive<AnyLog, AnyStore>> {
         let read = &self.read;
-        let (log, has_counters) = self.log()?;
+        let (log, has_counters, store_not_before) = self.log()?;
         let store = open_store(&self.store)?;
         if let AnyStore::Sled(store) = &store {
             store.write_address(address)?;
@@ -144,21 +145,25 @@ impl Domain {
             uptime: Some(clock::uptime),
             verify: false,
             keeps: true,
+            store_not_before,
             counters: has_counters
                 .then(|| counter_publishing(read.topology.limits.tell_interval_ms)),
         };
         Ok(Drive::start(log, store, config)?)
     }
 
-    /// The log, and whether counters are published on it: they are on a Kafka that has their topic.
-    fn log(&self) -> anyhow::Result<(AnyLog, bool)> {
+    /// The log, whether counters are published on it (they are on a Kafka that has their topic),
+    /// and since when it has kept what removes a record.
+    fn log(&self) -> anyhow::Result<(AnyLog, bool, Millis)> {
         let read = &self.read;
         if self.log_args.bootstrap_server.is_none() {
-            return Ok((self.log_args.log(&read.topology, Mode::Write)?, false));
+            return Ok((self.log_args.log(&read.topology, Mode::Write)?, false, 0));
         }
         let mut conf = self.log_args.kafka(&read.topology)?.for_a_service();
         let name = read.topology.topic(Topic::Counter).name.clone();
-        let has_counters = KafkaAdmin::open(&conf)?.partitions(&name)?.is_some();
+        let admin = KafkaAdmin::open(&conf)?;
+        let has_counters = admin.partitions(&name)?.is_some();
+        let not_before = clock::now() - removals_kept_by(&admin, &read.topology)?;
         if has_counters {
             conf.topics.push(TopicMap { topic: Topic::Counter, name });
         } else {
@@ -167,8 +172,35 @@ impl Domain {
             );
         }
         let log = AnyLog::Kafka(Box::new(KafkaLog::open(conf)?));
-        Ok((self.log_args.framed(log, &read.topology, Mode::Write)?, has_counters))
+        let log = self.log_args.framed(log, &read.topology, Mode::Write)?;
+        Ok((log, has_counters, not_before))
     }
+}
+
+/// For how long every compacted topic keeps what removes a record; ms. Where the broker does not
+/// show its settings it is taken to be as the topology needs it. An error if cycles are compacted
+/// away.
+fn removals_kept_by(admin: &KafkaAdmin, topology: &Topology) -> Result<Millis, LogError> {
+    let wanted = removals_kept(topology);
+    let progress = &topology.topic(Topic::Progress).name;
+    let is_read = |it: &(&Topic, &TopicSettings)| it.0.is_read() && it.1.cleanup.compacts();
+    let compacted = topology.topics.iter().filter(is_read).map(|(_, it)| &it.name);
+    let names: Vec<String> = compacted.chain([progress]).cloned().collect();
+    let found = match admin.describe(&names) {
+        Err(LogError::Stop(_)) => return Ok(wanted),
+        found => found?,
+    };
+    let of = |name: &String, key: &str| found.get(name)?.as_ref()?.configs.get(key).cloned();
+    if let Some(policy) = of(progress, "cleanup.policy").filter(|it| it.contains("compact")) {
+        return Err(LogError::Stop(format!(
+            "topic {progress} has cleanup.policy={policy}, which removes the cycles that the log is \
+             rebuilt from: set it to delete (kafka-configs.sh --alter --entity-type topics \
+             --entity-name {progress} --add-config cleanup.policy=delete)"
+        )));
+    }
+    let kept = names.iter().filter(|name| *name != progress);
+    let kept = kept.filter_map(|name| of(name, REMOVALS)?.parse::<Millis>().ok());
+    Ok(kept.fold(wanted, Millis::min))
 }
 
 /// Counters as records of our own schema.
