@@ -19,7 +19,7 @@ pub use command::{asked_of_pool, explain_command};
 pub use comparison::{explain_comparison, side_name};
 pub use job::{JobStanding, explain_job};
 pub use join::join;
-pub use offer::{answers_offer, match_sentence, nothing_fits};
+pub use offer::{match_sentence, nothing_fits};
 pub use pool_wait::{SITES_SHOWN, blocked_sentence, objection_sentence, site_sentence};
 pub use standing::{NameStanding, RequestStanding};
 pub use throttle::{explain_throttle, throttle_of};
@@ -88,7 +88,7 @@ impl Context<'_> {
     /// Whether a decision is about a pool of slots: it answers an offer, or its policy, whose kind
     /// is the first, does so.
     fn is_of_pool(&self, decision: &Decision) -> bool {
-        answers_offer(decision) || self.kinds.first().is_some_and(|kind| kind.judges_offers())
+        decision.answers_offer() || self.kinds.first().is_some_and(|kind| kind.judges_offers())
     }
 
     fn filter(&self, name: &str) -> Option<&'static Filter> {

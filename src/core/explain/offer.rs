@@ -10,13 +10,6 @@ use crate::request::admit::remedy;
 use crate::unit::{Millis, SECOND};
 use std::fmt::Write;
 
-/// Whether a decision answers an offer of slots: a job got a place of it, or none fits. A deferral
-/// of anything else names its task.
-pub fn answers_offer(decision: &Decision) -> bool {
-    let is_deferred = matches!(decision.outcome, Outcome::Defer { .. });
-    decision.matched.is_some() || (is_deferred && decision.task.is_empty())
-}
-
 /// One sentence on a match: the job, what it gets, and where.
 pub fn match_sentence(decision: &Decision, matched: &Matched) -> String {
     let Matched { job, cores, overflow_source, .. } = matched;

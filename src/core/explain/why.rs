@@ -1,6 +1,6 @@
 //! A decision's reasons as data: what its text shows, for programs and pictures.
 
-use super::{Context, answers_offer, distance, iso, match_sentence, nothing_fits, waits_as_whole};
+use super::{Context, distance, iso, match_sentence, nothing_fits, waits_as_whole};
 use crate::output::decision::{Decision, Fate, Outcome};
 use crate::policy::{Filter, Reads};
 use crate::request::admit::remedy;
@@ -117,7 +117,7 @@ pub fn headline(decision: &Decision) -> String {
             let held = decision.notes.first().map_or("", String::as_str);
             format!("Pending as a whole: {held}")
         }
-        Outcome::Defer { .. } if answers_offer(decision) => {
+        Outcome::Defer { .. } if decision.answers_offer() => {
             format!("Nothing fits: {}", nothing_fits(decision))
         }
         Outcome::Defer { .. } => match most_rejecting(decision) {
@@ -180,7 +180,7 @@ fn waits(decision: &Decision, context: &Context<'_>, until: Millis) -> Waits {
         let would_change = decision.notes.clone();
         return Waits { judged_again_at: until, would_change, wakes: Vec::new() };
     }
-    if answers_offer(decision) {
+    if decision.answers_offer() {
         let would_change = vec!["a job that fits".to_owned()];
         let wakes = vec!["configuration", "jobs", "nodes", "workflows"];
         return Waits { judged_again_at: until, would_change, wakes };

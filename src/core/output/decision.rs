@@ -125,6 +125,13 @@ impl Decision {
             limits: Vec::new(),
         }
     }
+
+    /// Whether it answers an offer of slots: a job got a place of it, or none fits. A deferral of
+    /// anything else names its task.
+    pub fn answers_offer(&self) -> bool {
+        let is_deferred = matches!(self.outcome, Outcome::Defer { .. });
+        self.matched.is_some() || (is_deferred && self.task.is_empty())
+    }
 }
 
 /// The answer itself.

@@ -91,7 +91,11 @@ impl Output {
     pub fn has_right_id(&self) -> bool {
         match self {
             Output::Decision(it) => {
-                it.id == DecisionId::derive(&it.domain, &it.subject, it.attempt, it.ordinal)
+                let Decision { id, domain, subject, attempt, ordinal, .. } = &**it;
+                // Before engine revision 8 an answer to an offer was named as one to a job.
+                *id == DecisionId::derive(domain, subject, *attempt, *ordinal)
+                    || it.answers_offer()
+                        && *id == DecisionId::of_offer(domain, subject, *attempt, *ordinal)
             }
             Output::Throttle(it) => {
                 it.id == ThrottleId::derive(&it.domain, &it.rule, &it.key(), it.ordinal)

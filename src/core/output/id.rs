@@ -4,8 +4,8 @@ use crate::content::content;
 use crate::dice::hash_attempt;
 use sha2::{Digest, Sha256};
 
-/// Names a decision. Derived, not drawn: the first 16 bytes of
-/// SHA-256(domain, subject, attempt, ordinal), so that the same decision has the same id on every
+/// Names a decision. Derived, not drawn: the first 16 bytes of SHA-256(what is answered, domain,
+/// subject, attempt, ordinal), so that the same decision has the same id on every
 /// process and however often it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DecisionId(pub [u8; 16]);
@@ -15,8 +15,18 @@ content!(DecisionId(bytes));
 impl DecisionId {
     /// The name of the `ordinal`-th answer to (subject, attempt) in a domain.
     pub fn derive(domain: &str, subject: &str, attempt: u64, ordinal: u32) -> DecisionId {
+        DecisionId::of("decision", domain, subject, attempt, ordinal)
+    }
+
+    /// The name of the `ordinal`-th answer to an offer of slots. A job may have the name of an
+    /// offer; the answers to the two do not share one.
+    pub fn of_offer(domain: &str, offer: &str, attempt: u64, ordinal: u32) -> DecisionId {
+        DecisionId::of("offer", domain, offer, attempt, ordinal)
+    }
+
+    fn of(what: &str, domain: &str, subject: &str, attempt: u64, ordinal: u32) -> DecisionId {
         let mut hasher = Sha256::new();
-        for part in ["decision", domain, subject] {
+        for part in [what, domain, subject] {
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
@@ -45,5 +55,7 @@ mod tests {
         let name = |attempt| DecisionId::derive("atlas", "40000001/7", attempt, 1).to_string();
         assert_eq!(name(3), "5bcd397ede7ce9a5f91349249ba2e902");
         assert_eq!(name(1_763_000_000_123), "995073ef528678771d2de38262cd8097");
+        let offer = DecisionId::of_offer("atlas", "40000001/7", 3, 1);
+        assert_ne!(offer, DecisionId::derive("atlas", "40000001/7", 3, 1));
     }
 }

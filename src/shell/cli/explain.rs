@@ -22,8 +22,8 @@ use yardmaster_core::cut::Topic;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::event::Event;
 use yardmaster_core::explain::{
-    Context, SITES_SHOWN, answers_offer, explain, explain_command, explain_comparison,
-    explain_fates, explain_job, explain_throttle, join, throttle_of,
+    Context, SITES_SHOWN, explain, explain_command, explain_comparison, explain_fates, explain_job,
+    explain_throttle, join, throttle_of,
 };
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
@@ -109,7 +109,7 @@ impl Explain {
         }
         let shown = self.shown(&decisions);
         let left_out = decisions.len() - shown.len();
-        if left_out > 0 && shown.iter().any(|it| answers_offer(it)) {
+        if left_out > 0 && shown.iter().any(|it| it.answers_offer()) {
             eprintln!("{left_out} earlier answers are left out; --all shows them");
         }
         for decision in shown {
@@ -167,7 +167,7 @@ impl Explain {
     fn shown<'a>(&self, decisions: &'a [Decision]) -> Vec<&'a Decision> {
         let is_shown = |(at, decision): &(usize, &Decision)| {
             let next = decisions.get(at + 1);
-            if answers_offer(decision) {
+            if decision.answers_offer() {
                 let is_matched = decision.matched.as_ref().is_some_and(|it| it.job == self.name);
                 return decision.subject == self.name || is_matched || next.is_none();
             }
@@ -261,7 +261,7 @@ impl Explain {
         let (mut found, mut strays) = without_strays(&mut log, found, key, |it| it.cycle)?;
         join(&mut found);
         // Answers to several offers, and rejections of jobs, in the order in which they were made.
-        if found.iter().any(answers_offer) {
+        if found.iter().any(Decision::answers_offer) {
             found.sort_by_key(|it| (it.cycle, it.number));
         }
         let notes = found.iter().flat_map(|decision| &decision.notes);

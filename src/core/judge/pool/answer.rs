@@ -1,7 +1,7 @@
 //! What is published of a pool's offers and jobs: from what the rules found to decisions.
 
 use crate::judge::size::limit;
-use crate::output::decision::{Decision, FilterCount, Outcome, Ranked};
+use crate::output::decision::{Decision, DecisionId, FilterCount, Outcome, Ranked};
 use crate::output::matched::Matched;
 use crate::output::placed::LimitUse;
 use crate::policy::Policy;
@@ -47,8 +47,9 @@ impl Answers<'_> {
 
     fn of_offer(&self, offer: &PoolOffer, number: u32) -> Decision {
         let ordinal = offer.answers.saturating_add(1);
-        let mut decision =
-            self.blank(&offer.offer.offer, offer.offer.attempt.into(), ordinal, number);
+        let (name, attempt) = (&offer.offer.offer, u64::from(offer.offer.attempt));
+        let mut decision = self.blank(name, attempt, ordinal, number);
+        decision.id = DecisionId::of_offer(&decision.domain, name, attempt, ordinal);
         let site = self.pool.name(&offer.site).and_then(|site| self.pool.site(site));
         let warn = |code: &str| format!("{code}({})", offer.site);
         if site.is_some_and(|terms| terms.quota_missing) {

@@ -1,7 +1,7 @@
 //! An output as one line: a JSON object, or text in columns.
 
 use std::fmt::Write;
-use yardmaster_core::explain::{answers_offer, asked_of_pool, iso, match_sentence, nothing_fits};
+use yardmaster_core::explain::{asked_of_pool, iso, match_sentence, nothing_fits};
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
@@ -63,7 +63,7 @@ fn decision(it: &Decision) -> Row {
             Some(matched) => match_sentence(it, matched),
             None => assigned(ranked, &it.nucleus),
         },
-        Outcome::Defer { until } if answers_offer(it) => {
+        Outcome::Defer { until } if it.answers_offer() => {
             format!("nothing fits: {}; published again by {}", nothing_fits(it), iso(*until))
         }
         Outcome::Defer { until } => deferred(it, *until),
