@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::{
-    NameStanding, answers_offer, explain, explain_command, explain_throttle, headline, join,
+    NameStanding, explain, explain_command, explain_throttle, headline, join,
 };
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::{Decision, Outcome};
@@ -82,6 +82,7 @@ async fn look_up(
             (standing, queues, shares.into_iter().map(|it| it.gshare).collect())
         }
         Some(at) => {
+            let _turn = api.past.looks.turn().await?;
             let counted = counted_at(api, at).await?;
             let (cycle, now) = (counted.cycle, counted.now);
             (NameStanding { cycle, now, ..NameStanding::default() }, counted.queues, Vec::new())
@@ -165,7 +166,7 @@ impl Looked {
         };
         let is_offer = |output: &Output| {
             let Output::Decision(it) = output else { return false };
-            it.subject == name && answers_offer(it)
+            it.subject == name && it.answers_offer()
         };
         let is_matched = |output: &Output| {
             let Output::Decision(it) = output else { return false };
@@ -313,7 +314,7 @@ fn newest_of_each(outputs: &[(u64, Output)]) -> Vec<Decision> {
     let mut newest: BTreeMap<(String, u32), Decision> = BTreeMap::new();
     for decision in all {
         let request = format!("{}:{}", decision.subject, decision.attempt);
-        let answer = if answers_offer(&decision) { decision.ordinal } else { 0 };
+        let answer = if decision.answers_offer() { decision.ordinal } else { 0 };
         newest.insert((request, answer), decision);
     }
     let mut newest: Vec<Decision> = newest.into_values().collect();

@@ -2,7 +2,7 @@
 
 use super::domains::{Apis, Of};
 use super::query::{Params, Query};
-use super::{Api, Refused, beside, json};
+use super::{Api, Refused, beside, json, looks};
 use crate::history::{Counted, Reach};
 use crate::question::{Answer, Asked};
 use crate::view::QueueView;
@@ -72,6 +72,7 @@ fn reach_json(reach: &Reach) -> Value {
 pub(super) async fn queues(Of(api): Of, Params(given): Params) -> Answered {
     let query = Query::new(&given, &["at"])?;
     if let Some(at) = query.moment("at")? {
+        let _turn = api.past.looks.turn().await?;
         let counted = counted_at(&api, at).await?;
         return Ok(text(queues_json(counted.now, counted.cycle, &counted.queues)));
     }
@@ -131,7 +132,9 @@ pub(super) async fn counters(Of(api): Of, Params(given): Params) -> Answered {
         .flat_map(|(_, kinds)| *kinds)
         .copied()
         .collect();
-    let (now, cycle, lines) = match query.moment("at")? {
+    let at = query.moment("at")?;
+    let turn = api.past.looks.turn().await?;
+    let (now, cycle, lines) = match at {
         Some(at) => {
             let counted = counted_at(&api, at).await?;
             (counted.now, counted.cycle, counted.counters.into_values().collect())
@@ -156,7 +159,8 @@ pub(super) async fn counters(Of(api): Of, Params(given): Params) -> Answered {
         lines.join(",")
     })
     .await?;
-    Ok(text(format!("{{\"now\":{now},\"cycle\":{cycle},\"counters\":[{chosen}]}}\n")))
+    let text = format!("{{\"now\":{now},\"cycle\":{cycle},\"counters\":[{chosen}]}}\n");
+    Ok(looks::held(text, turn))
 }
 
 /// Whether a counter is of these kinds and carries one of these names; none: any.

@@ -7,6 +7,7 @@ mod event;
 mod explain;
 mod lists;
 mod live;
+mod looks;
 mod old;
 mod query;
 mod record;
@@ -52,17 +53,20 @@ pub struct Api {
 
 /// The history, once there is one.
 #[derive(Clone, Debug, Default)]
-pub struct Past(Arc<Mutex<Option<History>>>);
+pub struct Past {
+    history: Arc<Mutex<Option<History>>>,
+    looks: looks::Looks,
+}
 
 impl Past {
     /// From now on this is asked.
     pub fn set(&self, history: Option<History>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = history;
+        *self.history.lock().unwrap_or_else(PoisonError::into_inner) = history;
     }
 
     /// The history.
     pub fn get(&self) -> Option<History> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.history.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -162,7 +166,8 @@ impl IntoResponse for Refused {
             Refused::Query(what, remedy) => problem(StatusCode::BAD_REQUEST, &what, &remedy),
             Refused::Unknown(what, remedy) => problem(StatusCode::NOT_FOUND, &what, &remedy),
             Refused::Later(what, remedy) => {
-                problem(StatusCode::SERVICE_UNAVAILABLE, &what, &remedy)
+                let problem = problem(StatusCode::SERVICE_UNAVAILABLE, &what, &remedy);
+                ([(header::RETRY_AFTER, "2")], problem).into_response()
             }
         }
     }
