@@ -301,7 +301,7 @@ fn disagreement<L: Log>(
 
 /// Why a store is too old to go on with, if so.
 fn old(state: &State, config: &Config) -> Option<String> {
-    (state.number > 0 && state.now < config.store_not_before).then(|| {
+    (state.now > 0 && state.now < config.store_not_before).then(|| {
         format!(
             "the store is of {}, and topics keep what removes a record (delete.retention.ms) only \
              since {}: what was removed in between it cannot know",
