@@ -153,7 +153,11 @@ fn what_compaction_and_expiry_leave_is_enough() {
         topic.insert("timestamp".into(), "create".into());
     });
     // Nothing expires before it was read.
-    let states = [("cleanup.policy", "compact,delete"), ("min.compaction.lag.ms", "172800000")];
+    let states = [
+        ("cleanup.policy", "compact,delete"),
+        ("min.compaction.lag.ms", "172800000"),
+        ("delete.retention.ms", "1296000000"),
+    ];
     keep(&bus, Topic::JobState, &[&states[..], &[("retention.ms", "-1")]].concat());
     let published = fill(&bus);
     let (store, aside) = (bus.path("store"), bus.path("aside"));

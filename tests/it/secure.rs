@@ -270,7 +270,7 @@ fn a_refused_client_gets_the_remedy_and_no_secret_is_shown() {
         }
     };
     let user = fort.user();
-    fails(&bootstrap, &user, &[], 1, &["Read of topic", "kafka-acls.sh"]);
+    fails(&bootstrap, &user, &[], 1, &["Read or Write of topic", "kafka-acls.sh"]);
     let wrong = fort.path("wrong-password");
     std::fs::write(&wrong, "this-is-not-it").unwrap();
     let password = format!("sasl.password=${{file:{}}}", wrong.display());
