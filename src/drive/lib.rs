@@ -331,9 +331,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         Ok(())
     }
 
-    /// See [`Log::id`].
+    /// What tells the log from every other: the id of its topic `progress`, or [`Log::id`].
     pub fn log_id(&mut self) -> Option<String> {
-        self.log.id()
+        self.topic_ids.get(&Topic::Progress).cloned().or_else(|| self.log.id())
     }
 
     /// Whether everything published was folded, and nothing more waits in own lanes.

@@ -200,7 +200,7 @@ pub trait Log {
         None
     }
 
-    /// What tells this log from every other; `None` where that is not known.
+    /// What tells this log from every other, if its topics have no ids; `None`: not known.
     fn id(&mut self) -> Option<String> {
         None
     }

@@ -57,7 +57,6 @@ pub struct Show {
     unseen: Unseen,
     /// A standby has counted everything once, and was not late since.
     follows: bool,
-    knows_policies: bool,
 }
 
 /// Serves metrics, health, the page and the API of domains on an address.
@@ -89,7 +88,6 @@ impl Show {
             stale: Stale::default(),
             unseen: Unseen::default(),
             follows: false,
-            knows_policies: false,
         }
     }
 
@@ -170,10 +168,9 @@ impl Show {
     /// cycle's boundary. Gives the report on.
     pub fn report<L: Log, S: Store>(&mut self, drive: &mut Drive<L, S>) -> Report {
         let mut report = drive.take_report();
-        if !self.knows_policies || self.gauged.is_none_or(|gauged| gauged.elapsed() >= GAUGES) {
+        if self.gauged.is_none_or(|gauged| gauged.elapsed() >= GAUGES) {
             let policies = drive.engine().policies().iter().map(|policy| policy.spec.name.as_str());
             self.metrics.know_policies(policies);
-            self.knows_policies = true;
         }
         self.count(&report);
         let state = drive.state();

@@ -163,11 +163,6 @@ impl Log for KafkaLog {
         }
     }
 
-    /// By its topic `progress`.
-    fn id(&mut self) -> Option<String> {
-        self.topic_ids().ok()?.remove(&Topic::Progress)
-    }
-
     fn topic_ids(&mut self) -> Result<BTreeMap<Topic, String>, LogError> {
         let names: Vec<&str> = self.conf.topics.iter().map(|map| map.name.as_str()).collect();
         let found = extent::patiently(self.conf.persistence, || {

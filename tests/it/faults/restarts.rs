@@ -7,7 +7,7 @@
 use crate::broker::{Broker, Wanted, free_ports, is_possible};
 use crate::drive::yard;
 use crate::kill::bus::{Bus, now, text};
-use crate::kill::process::{PROGRAM, Process, Ready};
+use crate::kill::process::{PROGRAM, Process, Ready, wait_until};
 use crate::kill::{SECOND, settle_accounts, wait_for_answers};
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
@@ -163,6 +163,28 @@ fn a_broker_that_restarts_again_and_again_needs_no_person() {
         let stores = ["one", "other"].map(|name| bus.path(name));
         println!("{}", settle_accounts(&bus, &subjects, &stores.each_ref().map(|it| &**it)));
     }
+}
+
+/// For longer than a client waits, and than a leader leads that cannot read.
+#[test]
+fn a_client_without_a_broker_is_made_again_and_its_leader_lets_go() {
+    let Some(bus) = Bus::own(|_| {}) else { return };
+    bus.queue("QUEUE_00", 1, 40);
+    bus.flush();
+    let mut process = Process::start(&bus.bootstrap, &bus.topology, &bus.path("store"));
+    wait_until(60 * SECOND, || process.logged(), || process.leads());
+    bus.pause_broker(28 * SECOND).join().unwrap();
+    wait_until(60 * SECOND, || process.logged(), || process.leads());
+    let logged = process.all_logged();
+    for part in ["the Kafka client that reads is made again", "so another may lead"] {
+        assert!(logged.contains(part), "{part:?} is not in\n{logged}");
+    }
+    bus.ask("1/1", 1, 500);
+    bus.flush();
+    let subjects = BTreeSet::from(["1/1".to_owned()]);
+    wait_for_answers(&bus, &subjects, std::slice::from_mut(&mut process));
+    assert_eq!(process.stop().code(), Some(0));
+    println!("{}", settle_accounts(&bus, &subjects, &[&bus.path("store")]));
 }
 
 /// With the function itself this would end the test.
