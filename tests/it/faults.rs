@@ -21,7 +21,6 @@ use rdkafka::admin::{AdminClient, AdminOptions};
 use rdkafka::client::DefaultClientContext;
 use std::collections::BTreeSet;
 use std::future::Future;
-use std::path::Path;
 use toml::Table;
 use yardmaster::core::cut::Topic;
 
@@ -53,12 +52,6 @@ fn admin<T, E: std::fmt::Debug, F: Future<Output = Result<T, E>>>(
 fn answered(bus: &Bus) -> BTreeSet<String> {
     let published = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
     published.into_iter().filter(|it| it.outcome.is_final()).map(|it| it.subject).collect()
-}
-
-/// What must be so at the end, by the quicker of the witnesses.
-fn settle(bus: &Bus, subjects: &BTreeSet<String>, stores: &[&Path]) {
-    let published = decisions(&glance(&bus.bootstrap, &bus.topic(Topic::Decision)));
-    println!("{}", crate::kill::settle(bus, subjects, stores, &published));
 }
 
 /// Waits until just these have a final answer.

@@ -8,9 +8,6 @@ use crate::drive::yard;
 use crate::kill::bus::{Bus, now, parts, table, text};
 use crate::kill::process::{Process, wait_until};
 use crate::kill::witness::{committed, complaints, decisions, glance};
-use rdkafka::ClientConfig;
-use rdkafka::admin::{AdminClient, AdminOptions, AlterConfig, ResourceSpecifier};
-use rdkafka::client::DefaultClientContext;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -34,21 +31,6 @@ fn hasty(limits: &mut Table, policy: &mut Table) {
     for (key, value) in [("defer_s", 2), ("dwell_s", 0)] {
         policy.insert(key.into(), value.into());
     }
-}
-
-/// Sets a topic's settings at the broker; what is not named goes back to the default.
-fn keep(bus: &Bus, topic: Topic, settings: &[(&str, &str)]) {
-    let mut config = ClientConfig::new();
-    let client: AdminClient<DefaultClientContext> =
-        config.set("bootstrap.servers", &bus.bootstrap).create().unwrap();
-    let name = bus.topic(topic);
-    let mut wanted = AlterConfig::new(ResourceSpecifier::Topic(&name));
-    for (key, value) in settings {
-        wanted = wanted.set(key, value);
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let done = runtime.block_on(client.alter_configs(&[wanted], &AdminOptions::new())).unwrap();
-    assert!(done[0].is_ok(), "{done:?}");
 }
 
 fn spans(bus: &Bus, topic: Topic) -> Vec<LaneSpan> {
@@ -158,7 +140,7 @@ fn what_compaction_and_expiry_leave_is_enough() {
         ("min.compaction.lag.ms", "172800000"),
         ("delete.retention.ms", "1296000000"),
     ];
-    keep(&bus, Topic::JobState, &[&states[..], &[("retention.ms", "-1")]].concat());
+    bus.configure(Topic::JobState, &[&states[..], &[("retention.ms", "-1")]].concat());
     let published = fill(&bus);
     let (store, aside) = (bus.path("store"), bus.path("aside"));
     let mut subjects = BTreeSet::new();
@@ -191,9 +173,9 @@ fn what_compaction_and_expiry_leave_is_enough() {
     ];
     let month = ("retention.ms", "2678400000");
     let states = [&quick[..], &[("cleanup.policy", "compact,delete"), month]].concat();
-    keep(&bus, Topic::JobState, &states);
+    bus.configure(Topic::JobState, &states);
     for topic in [Topic::Pilot, Topic::Queue, Topic::Storage] {
-        keep(&bus, topic, &[&quick[..], &[("cleanup.policy", "compact")]].concat());
+        bus.configure(topic, &[&quick[..], &[("cleanup.policy", "compact")]].concat());
     }
     let reported = bus.verb("topology", 1, &["check"]);
     for part in ["min.compaction.lag.ms is 0", "node_window_h (3 h)", "kafka-configs.sh"] {
@@ -207,14 +189,14 @@ fn what_compaction_and_expiry_leave_is_enough() {
     let stamped = ("message.timestamp.type", "LogAppendTime");
     let short = SHORT.as_millis().to_string();
     let kept = |length| [("cleanup.policy", "delete"), stamped, ("segment.ms", "500"), length];
-    keep(&bus, Topic::Progress, &kept(("retention.ms", &short)));
+    bus.configure(Topic::Progress, &kept(("retention.ms", &short)));
     std::thread::sleep((SHORT + SECOND).saturating_sub(ended.elapsed()));
     (0..10).for_each(|at| ask(format!("3/{at}"), 1));
     bus.flush();
     let mut expired = false;
     live(&bus, &store, "an epoch that expires", || {
         if !expired && begins(&bus, Topic::Progress) > 0 {
-            keep(&bus, Topic::Progress, &kept(("retention.ms", "1209600000")));
+            bus.configure(Topic::Progress, &kept(("retention.ms", "1209600000")));
             expired = true;
         }
         expired && is_deferred(4)

@@ -33,25 +33,13 @@ impl Leaders {
         conf: &KafkaConf,
     ) -> Result<BTreeSet<Lane>, LogError> {
         loop {
-            let found = extent::patiently(conf.persistence, || {
-                let found = extent::leaderless(client, lanes, conf.patience);
-                found.map_err(|error| extent::trouble(client, &error))
-            })?;
+            let found = extent::patiently(conf.persistence, || without(client, lanes, conf))?;
             let now = Instant::now();
             let is_new = found.iter().any(|lane| !self.missing.contains_key(lane));
             self.missing.retain(|lane, _| found.contains(lane));
             for lane in &found {
                 let since = failing(*lane).unwrap_or(now);
                 self.missing.entry(*lane).or_insert(since);
-            }
-            let is_needed = |lane: &&Lane| lane.topic.is_own() || lane.topic == Topic::Task;
-            if let Some(lane) = found.iter().find(is_needed) {
-                return Err(LogError::Unreachable(format!(
-                    "partition {} of {} has no leader, and nothing can be answered without it: \
-                     bring its broker back",
-                    lane.partition,
-                    name_of(lanes, *lane)
-                )));
             }
             if is_new {
                 warn_of(lanes, &found, conf.start_without_after);
@@ -62,6 +50,26 @@ impl Leaders {
             }
             std::thread::sleep(NAP);
         }
+    }
+}
+
+/// The lanes without a leader; an error while one of them is needed for every answer.
+fn without(
+    client: &Client,
+    lanes: &[(Lane, String)],
+    conf: &KafkaConf,
+) -> Result<BTreeSet<Lane>, LogError> {
+    let found = extent::leaderless(client, lanes, conf.patience);
+    let found = found.map_err(|error| extent::trouble(client, &error))?;
+    let is_needed = |lane: &&Lane| lane.topic.is_own() || lane.topic == Topic::Task;
+    match found.iter().find(is_needed) {
+        None => Ok(found),
+        Some(lane) => Err(LogError::Unreachable(format!(
+            "partition {} of {} has no leader, and nothing can be answered without it: bring its \
+             broker back",
+            lane.partition,
+            name_of(lanes, *lane)
+        ))),
     }
 }
 

@@ -1,9 +1,9 @@
 //! A disk without room for the store. The system lets no file of the process grow beyond a limit,
 //! which needs no rights and meets the same writes as a full disk does.
 
-use super::{bus, must_stop, settle, wait_for_just};
+use super::{bus, must_stop, wait_for_just};
 use crate::kill::process::{PROGRAM, Process};
-use crate::kill::{SECOND, wait_for_lead};
+use crate::kill::{SECOND, settle_accounts, wait_for_lead};
 use std::collections::BTreeSet;
 use std::process::Command;
 
@@ -49,5 +49,5 @@ fn a_full_disk_stops_it_with_the_remedy_and_with_room_it_goes_on() {
     let subjects = ask();
     wait_for_just(&bus, &subjects, &mut process);
     assert_eq!(process.stop().code(), Some(0));
-    settle(&bus, &subjects, &[&store]);
+    println!("{}", settle_accounts(&bus, &subjects, &[&store]));
 }

@@ -1,11 +1,11 @@
 //! What others do to the topics: a transaction that nobody ends, partitions added, a topic deleted,
 //! records deleted that were not read.
 
-use super::{admin, answered, bus, must_stop, says, settle, wait_for_just};
+use super::{admin, answered, bus, must_stop, says, wait_for_just};
 use crate::kill::bus::{Bus, now, text};
 use crate::kill::process::{Process, wait_until};
 use crate::kill::witness::{complaints, decisions, glance};
-use crate::kill::{SECOND, wait_for_answers, wait_for_lead};
+use crate::kill::{SECOND, settle_accounts, wait_for_answers, wait_for_lead};
 use rdkafka::admin::NewPartitions;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
@@ -94,7 +94,7 @@ fn behind_somebodys_open_transaction_one_lane_waits_is_named_and_goes_on() {
         says(&process.logged(), &[&format!("{stuck} can be read on")]);
     }
     assert_eq!(process.stop().code(), Some(0));
-    settle(&bus, &subjects, &[&store]);
+    println!("{}", settle_accounts(&bus, &subjects, &[&store]));
 }
 
 fn widen(bus: &Bus, topic: Topic, partitions: usize) {
@@ -137,7 +137,7 @@ fn partitions_that_are_added_are_read_too() {
     for process in pair {
         assert_eq!(process.stop().code(), Some(0));
     }
-    settle(&bus, &asked, &[&stores[0], &stores[1]]);
+    println!("{}", settle_accounts(&bus, &asked, &[&stores[0], &stores[1]]));
 }
 
 #[test]

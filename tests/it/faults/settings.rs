@@ -3,10 +3,10 @@
 
 use super::{admin, says};
 use crate::drive::yard;
-use crate::kill::SECOND;
 use crate::kill::bus::{Bus, now};
 use crate::kill::process::{Process, wait_until, yardmaster};
-use rdkafka::admin::{AlterConfig, NewTopic, ResourceSpecifier, TopicReplication};
+use crate::kill::{SECOND, settle_accounts};
+use rdkafka::admin::{NewTopic, TopicReplication};
 use std::time::Duration;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Status;
@@ -66,13 +66,8 @@ fn a_shipped_topology_is_found_right_once_it_is_applied() {
     bus.verb("topology", 0, &["apply"]);
     bus.verb("topology", 0, &["apply"]);
     bus.verb("topology", 0, &["check", "--strict"]);
-    let name: &'static str = bus.topic(Topic::Queue).leak();
-    let changed = admin(&bus, |client, options| async move {
-        let topic = AlterConfig::new(ResourceSpecifier::Topic(name));
-        let topic = topic.set("cleanup.policy", "compact").set("delete.retention.ms", "1000");
-        client.alter_configs([&topic], &options).await
-    });
-    assert!(changed.iter().all(Result::is_ok), "{changed:?}");
+    let short = [("cleanup.policy", "compact"), ("delete.retention.ms", "1000")];
+    bus.configure(Topic::Queue, &short);
     says(&bus.verb("topology", 1, &["check"]), &["delete.retention.ms is 1000"]);
 
     // A store that is older than that is rebuilt.
@@ -91,12 +86,7 @@ fn a_shipped_topology_is_found_right_once_it_is_applied() {
 #[test]
 fn a_compacted_progress_is_refused_at_the_start() {
     let Some(bus) = super::bus() else { return };
-    let name: &'static str = bus.topic(Topic::Progress).leak();
-    let changed = admin(&bus, |client, options| async move {
-        let topic = AlterConfig::new(ResourceSpecifier::Topic(name));
-        client.alter_configs([&topic.set("cleanup.policy", "compact")], &options).await
-    });
-    assert!(changed.iter().all(Result::is_ok), "{changed:?}");
+    bus.configure(Topic::Progress, &[("cleanup.policy", "compact")]);
     let process = Process::start(&bus.bootstrap, &bus.topology, &bus.path("store"));
     super::must_stop(process, &["progress has cleanup.policy=compact", "cleanup.policy=delete"]);
 }
@@ -106,15 +96,8 @@ fn a_compacted_progress_is_refused_at_the_start() {
 fn compressed_topics_are_read_and_published() {
     let Some(bus) = super::bus() else { return };
     for topic in [Topic::JobState, Topic::Decision, Topic::Progress] {
-        let name: &'static str = bus.topic(topic).leak();
-        let changed = admin(&bus, |client, options| async move {
-            let topic = AlterConfig::new(ResourceSpecifier::Topic(name));
-            let topic = topic.set("compression.type", "zstd");
-            client
-                .alter_configs([&topic.set("message.timestamp.type", "LogAppendTime")], &options)
-                .await
-        });
-        assert!(changed.iter().all(Result::is_ok), "{changed:?}");
+        let zstd = [("compression.type", "zstd"), ("message.timestamp.type", "LogAppendTime")];
+        bus.configure(topic, &zstd);
     }
     bus.queue("QUEUE_00", 1, 40);
     let job = yard::job("1", "QUEUE_00", "", Status::Running, now());
@@ -127,5 +110,5 @@ fn compressed_topics_are_read_and_published() {
         super::wait_for_just(&bus, &subjects, &mut process);
         assert_eq!(process.stop().code(), Some(0));
     }
-    super::settle(&bus, &subjects, &[&bus.path("one"), &bus.path("other")]);
+    println!("{}", settle_accounts(&bus, &subjects, &[&bus.path("one"), &bus.path("other")]));
 }

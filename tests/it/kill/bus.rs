@@ -2,7 +2,11 @@
 
 use crate::broker::{self, Broker};
 use crate::drive::yard;
-use crate::kill::process::yardmaster;
+use crate::kill::process::{wait_until, yardmaster};
+use rdkafka::ClientConfig;
+use rdkafka::admin::{AdminClient, AdminOptions, AlterConfig, ResourceSpecifier};
+use rdkafka::client::DefaultClientContext;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -192,6 +196,36 @@ impl Bus {
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "yardmaster {args:?}\n{text}\n{error}");
         text
+    }
+
+    /// Sets a topic's settings, and waits until the broker itself has them; what is not named goes
+    /// back to the default.
+    pub fn configure(&self, topic: Topic, settings: &[(&str, &str)]) {
+        let mut config = ClientConfig::new();
+        let client: AdminClient<DefaultClientContext> =
+            config.set("bootstrap.servers", &self.bootstrap).create().unwrap();
+        let (name, options) = (self.topic(topic), AdminOptions::new());
+        let which = ResourceSpecifier::Topic(&name);
+        let wanted = AlterConfig::new(which);
+        let wanted = settings.iter().fold(wanted, |wanted, (key, value)| wanted.set(key, value));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let done = runtime.block_on(client.alter_configs(&[wanted], &options)).unwrap();
+        assert!(done[0].is_ok(), "{done:?}");
+        let known = || {
+            let known = runtime.block_on(client.describe_configs([&which], &options)).unwrap();
+            known[0]
+                .as_ref()
+                .unwrap()
+                .entry_map()
+                .into_iter()
+                .filter_map(|(key, entry)| Some((key.to_owned(), entry.value.clone()?)))
+                .collect::<BTreeMap<_, _>>()
+        };
+        let are_there = || {
+            let known = known();
+            settings.iter().all(|(key, value)| known.get(*key).is_some_and(|it| it == value))
+        };
+        wait_until(Duration::from_secs(30), || format!("{:?}", known()), are_there);
     }
 
     /// Says a record that is stamped now.
