@@ -1,5 +1,6 @@
 //! Makes topics and looks at them: for `topology apply` and `topology check`.
 
+use super::asker::Asker;
 use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::remedy::refusal;
@@ -51,7 +52,7 @@ pub struct TopicFound {
 
 /// A client for topics.
 pub struct KafkaAdmin {
-    client: AdminClient<DefaultClientContext>,
+    asker: Asker<AdminClient<DefaultClientContext>>,
     runtime: tokio::runtime::Runtime,
     patience: Duration,
     persistence: Duration,
@@ -60,14 +61,18 @@ pub struct KafkaAdmin {
 impl KafkaAdmin {
     /// Makes the client. Nothing is asked of the broker yet.
     pub fn open(conf: &KafkaConf) -> Result<KafkaAdmin, LogError> {
-        let stop = |error: &dyn std::fmt::Display| {
-            LogError::Stop(format!("cannot make a Kafka client for {}: {error}", conf.bootstrap))
+        let bootstrap = conf.bootstrap.clone();
+        let stop = move |error: &dyn std::fmt::Display| {
+            LogError::Stop(format!("cannot make a Kafka client for {bootstrap}: {error}"))
         };
-        let client = conf.client(Role::Admin)?.create().map_err(|error| stop(&error))?;
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let runtime = runtime.map_err(|error| stop(&error))?;
+        let of = conf.clone();
+        let asker = Asker::new(move || {
+            of.client(Role::Admin)?.create().map_err(|error: KafkaError| stop(&error))
+        })?;
         let (patience, persistence) = (conf.patience, conf.persistence);
-        Ok(KafkaAdmin { client, runtime, patience, persistence })
+        Ok(KafkaAdmin { asker, runtime, patience, persistence })
     }
 
     /// Makes topics; each with what became of it. Returns once the broker knows them: it creates a
@@ -92,9 +97,12 @@ impl KafkaAdmin {
         is_new: bool,
     ) -> Result<Vec<(String, Created)>, LogError> {
         let asked: Vec<NewTopic<'_>> = topics.iter().map(new_topic).collect();
-        let answer = self.runtime.block_on(self.client.create_topics(&asked, &self.options()));
+        let answer = self.asker.ask(|client| {
+            let answer = self.runtime.block_on(client.create_topics(&asked, &self.options()));
+            answer.map_err(|error| unreachable(&error))
+        })?;
         let mut made = Vec::new();
-        for result in answer.map_err(|error| unreachable(&error))? {
+        for result in answer {
             match result {
                 Ok(name) => made.push((name, Created::Made)),
                 Err((name, RDKafkaErrorCode::TopicAlreadyExists)) => {
@@ -138,8 +146,10 @@ impl KafkaAdmin {
             return Ok(found);
         }
         let answer = extent::patiently(self.persistence, || {
-            let asked = self.client.describe_configs(&asked, &self.options());
-            self.runtime.block_on(asked).map_err(|error| unreachable(&error))
+            self.asker.ask(|client| {
+                let asked = client.describe_configs(&asked, &self.options());
+                self.runtime.block_on(asked).map_err(|error| unreachable(&error))
+            })
         })?;
         let mut configs = Vec::new();
         for resource in answer {
@@ -168,7 +178,9 @@ impl KafkaAdmin {
 
     fn counts(&self, names: &[&str]) -> Result<BTreeMap<String, usize>, LogError> {
         let failed = |error| unreachable(&error);
-        extent::counts(self.client.inner(), names, self.patience, Duration::ZERO, failed)
+        self.asker.ask(|client| {
+            extent::counts(client.inner(), names, self.patience, Duration::ZERO, failed)
+        })
     }
 
     fn options(&self) -> AdminOptions {

@@ -1,5 +1,6 @@
 //! How far lanes reach: partitions, first offsets, last stable offsets, high watermarks.
 
+use super::asker::Asker;
 use super::conf::KafkaConf;
 use super::queue::Client;
 use super::remedy::refusal;
@@ -25,10 +26,16 @@ const ASK_AGAIN: Duration = Duration::from_millis(200);
 const REPORTED_MAX: usize = 64;
 
 /// Every lane of every topic, with the topic's name on the bus.
-pub(super) fn lanes(conf: &KafkaConf, client: &Client) -> Result<Vec<(Lane, String)>, LogError> {
+pub(super) fn lanes(
+    conf: &KafkaConf,
+    asker: &Asker<Client>,
+) -> Result<Vec<(Lane, String)>, LogError> {
     let names: Vec<&str> = conf.topics.iter().map(|map| map.name.as_str()).collect();
     let found = patiently(conf.persistence, || {
-        counts(client.client(), &names, conf.patience, DENIAL, |error| trouble(client, &error))
+        asker.ask(|client| {
+            let failed = |error| trouble(client, &error);
+            counts(client.client(), &names, conf.patience, DENIAL, failed)
+        })
     })?;
     let mut lanes = Vec::new();
     for map in &conf.topics {
@@ -140,8 +147,8 @@ pub(super) fn patiently<T>(
 /// leader is not known yet is asked for again.
 pub(super) fn spans(
     conf: &KafkaConf,
-    reader: &Client,
-    looker: &Client,
+    reader: &Asker<Client>,
+    looker: &Asker<Client>,
     lanes: &[(Lane, String)],
 ) -> Result<Vec<LaneSpan>, LogError> {
     patiently(conf.persistence, || spans_now(conf, reader, looker, lanes))
@@ -149,13 +156,11 @@ pub(super) fn spans(
 
 fn spans_now(
     conf: &KafkaConf,
-    reader: &Client,
-    looker: &Client,
+    reader: &Asker<Client>,
+    looker: &Asker<Client>,
     lanes: &[(Lane, String)],
 ) -> Result<Vec<LaneSpan>, LogError> {
-    let ask = |client: &Client, offset| {
-        offsets(client, lanes, offset, conf.patience).map_err(|error| trouble(client, &error))
-    };
+    let ask = |asker: &Asker<Client>, offset| asked(conf, asker, lanes, offset);
     let first = ask(reader, Offset::Beginning)?;
     // The stable ends are asked for first: what is committed in between is below both ends.
     let stable = ask(reader, Offset::End)?;
@@ -173,22 +178,20 @@ fn spans_now(
 /// is none.
 pub(super) fn since(
     conf: &KafkaConf,
-    client: &Client,
+    asker: &Asker<Client>,
     lanes: &[(Lane, String)],
     at: Millis,
 ) -> Result<Vec<(Lane, u64)>, LogError> {
-    patiently(conf.persistence, || since_now(conf, client, lanes, at))
+    patiently(conf.persistence, || since_now(conf, asker, lanes, at))
 }
 
 fn since_now(
     conf: &KafkaConf,
-    client: &Client,
+    asker: &Asker<Client>,
     lanes: &[(Lane, String)],
     at: Millis,
 ) -> Result<Vec<(Lane, u64)>, LogError> {
-    let ask = |offset| {
-        offsets(client, lanes, offset, conf.patience).map_err(|error| trouble(client, &error))
-    };
+    let ask = |offset| asked(conf, asker, lanes, offset);
     let (found, ends) = (ask(Offset::Offset(at.max(0)))?, ask(Offset::End)?);
     let mut since = Vec::new();
     for (lane, name) in lanes {
@@ -211,6 +214,17 @@ pub(super) fn stable_ends(
 ) -> Result<BTreeMap<Lane, u64>, KafkaError> {
     let answers = offsets(client, lanes, Offset::End, wait)?;
     Ok(answers.into_iter().filter_map(|(lane, answer)| Some((lane, answer.ok()?))).collect())
+}
+
+fn asked(
+    conf: &KafkaConf,
+    asker: &Asker<Client>,
+    lanes: &[(Lane, String)],
+    offset: Offset,
+) -> Result<Answers, LogError> {
+    asker.ask(|client| {
+        offsets(client, lanes, offset, conf.patience).map_err(|error| trouble(client, &error))
+    })
 }
 
 /// What was answered for each lane.

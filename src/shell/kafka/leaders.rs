@@ -1,5 +1,6 @@
 //! Partitions without a leader: a start waits for them for a stated time, then goes on without.
 
+use super::asker::Asker;
 use super::conf::KafkaConf;
 use super::extent;
 use super::queue::Client;
@@ -27,13 +28,13 @@ impl Leaders {
     /// requests.
     pub fn wait(
         &mut self,
-        client: &Client,
+        asker: &Asker<Client>,
         lanes: &[(Lane, String)],
         failing: impl Fn(Lane) -> Option<Instant>,
         conf: &KafkaConf,
     ) -> Result<BTreeSet<Lane>, LogError> {
         loop {
-            let found = extent::patiently(conf.persistence, || without(client, lanes, conf))?;
+            let found = extent::patiently(conf.persistence, || without(asker, lanes, conf))?;
             let now = Instant::now();
             let is_new = found.iter().any(|lane| !self.missing.contains_key(lane));
             self.missing.retain(|lane, _| found.contains(lane));
@@ -55,12 +56,14 @@ impl Leaders {
 
 /// The lanes without a leader; an error while one of them is needed for every answer.
 fn without(
-    client: &Client,
+    asker: &Asker<Client>,
     lanes: &[(Lane, String)],
     conf: &KafkaConf,
 ) -> Result<BTreeSet<Lane>, LogError> {
-    let found = extent::leaderless(client, lanes, conf.patience);
-    let found = found.map_err(|error| extent::trouble(client, &error))?;
+    let found = asker.ask(|client| {
+        let found = extent::leaderless(client, lanes, conf.patience);
+        found.map_err(|error| extent::trouble(client, &error))
+    })?;
     let is_needed = |lane: &&Lane| lane.topic.is_own() || lane.topic == Topic::Task;
     match found.iter().find(is_needed) {
         None => Ok(found),

@@ -6,6 +6,7 @@
 //! transactional id.
 
 mod admin;
+mod asker;
 mod client;
 mod conf;
 mod extent;
@@ -32,6 +33,7 @@ pub use source::{ForeignRecord, KafkaIntake};
 pub use writer::KafkaWriter;
 
 use crate::commit::CommitThread;
+use asker::Asker;
 use conf::Role;
 use health::Width;
 use leaders::Leaders;
@@ -52,8 +54,8 @@ use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
 pub struct KafkaLog {
     conf: KafkaConf,
     /// Asks how far lanes reach: once as a committed reader, once with open transactions.
-    reader: Arc<Client>,
-    looker: Arc<Client>,
+    reader: Asker<Client>,
+    looker: Asker<Client>,
     reading: Option<Reading>,
     commits: Option<CommitThread>,
     leaders: Leaders,
@@ -64,8 +66,8 @@ pub struct KafkaLog {
 impl KafkaLog {
     /// Makes the clients. Nothing is asked of the broker yet, so it may be away.
     pub fn open(conf: KafkaConf) -> Result<KafkaLog, LogError> {
-        let reader = reader::open(&conf, Role::Reader)?;
-        let looker = reader::open(&conf, Role::Looker)?;
+        let reader = reader::asker(&conf, Role::Reader)?;
+        let looker = reader::asker(&conf, Role::Looker)?;
         let leads = Arc::default();
         let leaders = Leaders::default();
         Ok(KafkaLog { conf, reader, looker, reading: None, commits: None, leaders, leads })
@@ -90,8 +92,8 @@ impl KafkaLog {
 
     fn spans(&mut self, lanes: &[(Lane, String)]) -> Result<Vec<LaneSpan>, LogError> {
         // These clients are asked only, so their events would pile up unseen.
-        for client in [&self.reader, &self.looker] {
-            let _ = client.poll(Duration::ZERO);
+        for asker in [&self.reader, &self.looker] {
+            let _ = asker.client().poll(Duration::ZERO);
         }
         let failing = |lane| self.reading.as_ref().and_then(|it| it.extent().failing(lane));
         let without = self.leaders.wait(&self.reader, lanes, failing, &self.conf)?;
@@ -166,8 +168,10 @@ impl Log for KafkaLog {
     fn topic_ids(&mut self) -> Result<BTreeMap<Topic, String>, LogError> {
         let names: Vec<&str> = self.conf.topics.iter().map(|map| map.name.as_str()).collect();
         let found = extent::patiently(self.conf.persistence, || {
-            let found = topics::describe(self.reader.client(), &names, self.conf.patience);
-            found.map_err(|error| extent::trouble(&self.reader, &error))
+            self.reader.ask(|client| {
+                let found = topics::describe(client.client(), &names, self.conf.patience);
+                found.map_err(|error| extent::trouble(client, &error))
+            })
         })?;
         let id = |map: &TopicMap| {
             let found = found.get(&map.name)?.as_ref().ok()?;

@@ -1,6 +1,7 @@
 //! Reads assigned lanes: what comes out of the queue, checked against where each lane stands. A
 //! client that is stuck is made again.
 
+use super::asker::{Asker, SILENT_MAX};
 use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::health::{Probe, Width, are_as_before};
@@ -21,10 +22,8 @@ use yardmaster_drive::port::{Batch, LaneSpan, LogError};
 const SWEEP: Duration = Duration::from_millis(10);
 /// How often the group's offsets are set.
 const COMMIT: Duration = Duration::from_secs(5);
-/// A client that gets no answer from any broker for so long is made again: one that has forgotten
-/// all brokers never finds them again.
-const SILENT_MAX: Duration = Duration::from_secs(10);
-/// So is one that brings nothing of a lane that goes on.
+/// A client that brings nothing of a lane that goes on for so long is made again, as one that gets
+/// no answer is.
 const STUCK_MAX: Duration = Duration::from_secs(60);
 /// How often it is looked whether a client is stuck.
 const CHECK: Duration = Duration::from_secs(1);
@@ -364,8 +363,18 @@ fn lock(live: &Mutex<Live>) -> MutexGuard<'_, Live> {
 
 /// A consumer.
 pub(super) fn open(conf: &KafkaConf, role: Role) -> Result<Arc<Client>, LogError> {
+    make(conf, role).map(Arc::new)
+}
+
+/// A consumer that is asked only.
+pub(super) fn asker(conf: &KafkaConf, role: Role) -> Result<Asker<Client>, LogError> {
+    let conf = conf.clone();
+    Asker::new(move || make(&conf, role))
+}
+
+fn make(conf: &KafkaConf, role: Role) -> Result<Client, LogError> {
     let client = conf.client(role)?.create_with_context::<Watch, Client>(Watch::default());
-    client.map(Arc::new).map_err(|error| {
+    client.map_err(|error| {
         LogError::Stop(format!("cannot make a Kafka client for {}: {error}", conf.bootstrap))
     })
 }

@@ -1,6 +1,7 @@
 //! Records of a Kafka with all that is known of them, headers included: for `archive` and
 //! `dead-letters`, which read one lane after the other and follow nothing.
 
+use super::asker::Asker;
 use super::conf::{KafkaConf, Role};
 use super::queue::{Client, Event, Queue};
 use super::remedy::refusal;
@@ -25,8 +26,8 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// A Kafka whose lanes are read one by one, committed records only.
 pub struct KafkaScan {
     conf: KafkaConf,
-    reader: Arc<Client>,
-    looker: Arc<Client>,
+    reader: Asker<Client>,
+    looker: Asker<Client>,
     names: Vec<(Lane, String)>,
     absent: Vec<String>,
 }
@@ -34,11 +35,13 @@ pub struct KafkaScan {
 impl KafkaScan {
     /// Finds the lanes of every topic of `conf`. One that is not in `needed` may be missing.
     pub fn open(mut conf: KafkaConf, needed: &[Topic]) -> Result<KafkaScan, LogError> {
-        let client = reader::open(&conf, Role::Reader)?;
-        let looker = reader::open(&conf, Role::Looker)?;
+        let reader = reader::asker(&conf, Role::Reader)?;
+        let looker = reader::asker(&conf, Role::Looker)?;
         let known = extent::patiently(conf.persistence, || {
-            let known = client.fetch_metadata(None, conf.patience);
-            known.map_err(|error| extent::trouble(&client, &error))
+            reader.ask(|client| {
+                let known = client.fetch_metadata(None, conf.patience);
+                known.map_err(|error| extent::trouble(client, &error))
+            })
         })?;
         let is_there = |name: &str| known.topics().iter().any(|topic| topic.name() == name);
         let mut absent = Vec::new();
@@ -49,8 +52,8 @@ impl KafkaScan {
             }
             there
         });
-        let names = extent::lanes(&conf, &client)?;
-        Ok(KafkaScan { conf, reader: client, looker, names, absent })
+        let names = extent::lanes(&conf, &reader)?;
+        Ok(KafkaScan { conf, reader, looker, names, absent })
     }
 
     /// Names of the topics that the broker does not have.

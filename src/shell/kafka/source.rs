@@ -1,6 +1,7 @@
 //! Foreign topics as intake reads them, and its producer: what is published and the offsets of what
 //! it was made of are one transaction.
 
+use super::asker::SILENT_MAX;
 use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::group::{Committed, Group, metadata};
@@ -77,8 +78,9 @@ pub struct KafkaIntake {
     /// Partitions that stopped.
     stopped: BTreeSet<(usize, i32)>,
     lost: Option<LogError>,
-    /// When the topics were last asked for by name.
+    /// When the topics were last asked for by name, and since when no broker answers that.
     counted: Instant,
+    silent: Option<Instant>,
 }
 
 struct Source {
@@ -112,6 +114,7 @@ impl KafkaIntake {
             stopped: BTreeSet::new(),
             lost: None,
             counted: Instant::now(),
+            silent: None,
         })
     }
 
@@ -341,7 +344,17 @@ impl KafkaIntake {
                 }
                 Ok(None) => return Err(missing(text)),
                 Err(error @ LogError::Stop(_)) => return Err(error),
-                Ok(Some(_)) | Err(_) => {}
+                Ok(Some(_)) => self.silent = None,
+                Err(error) => {
+                    let silent = self.silent.get_or_insert(Instant::now()).elapsed();
+                    if silent >= SILENT_MAX {
+                        // A client that has forgotten all brokers never finds them again.
+                        let silent = silent.as_secs();
+                        return Err(LogError::Aborted(format!(
+                            "no broker answered for {silent} s: {error}"
+                        )));
+                    }
+                }
             }
         }
         Ok(())

@@ -1,0 +1,92 @@
+//! A client that questions go through, one of which no broker answers being made again.
+//!
+//! A client may forget all brokers and never ask one again ([`client`](super::client) says why), so
+//! a question that is repeated is put to another client after a while.
+
+use crate::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use yardmaster_drive::port::LogError;
+
+/// A client that gets no answer from any broker for so long is made again.
+pub(super) const SILENT_MAX: Duration = Duration::from_secs(10);
+
+type Make<C> = dyn Fn() -> Result<C, LogError> + Send + Sync;
+
+/// A client for questions.
+pub(super) struct Asker<C> {
+    make: Box<Make<C>>,
+    current: Mutex<Current<C>>,
+}
+
+struct Current<C> {
+    client: Arc<C>,
+    /// When the first question was put of those that were not answered since the last answer.
+    silent: Option<Instant>,
+}
+
+impl<C: Send + Sync + 'static> Asker<C> {
+    /// Makes the client. Nothing is asked yet.
+    pub fn new(
+        make: impl Fn() -> Result<C, LogError> + Send + Sync + 'static,
+    ) -> Result<Asker<C>, LogError> {
+        let current = Mutex::new(Current { client: Arc::new(make()?), silent: None });
+        Ok(Asker { make: Box::new(make), current })
+    }
+
+    /// The client as it is now.
+    pub fn client(&self) -> Arc<C> {
+        self.current().client.clone()
+    }
+
+    /// Puts a question once. If none was answered for [`SILENT_MAX`], the next one is put to
+    /// another client.
+    pub fn ask<T>(&self, question: impl FnOnce(&C) -> Result<T, LogError>) -> Result<T, LogError> {
+        let (client, asked) = (self.client(), Instant::now());
+        let answer = question(&client);
+        let mut current = self.current();
+        let Err(LogError::Unreachable(_)) = &answer else {
+            current.silent = None;
+            return answer;
+        };
+        if current.silent.get_or_insert(asked).elapsed() >= SILENT_MAX {
+            let other = Current { client: Arc::new((self.make)()?), silent: None };
+            let old = std::mem::replace(&mut *current, other);
+            // One that is stuck may take its time to end; without a thread it ends here.
+            let _ = thread::spawn("kafka-end", move || drop((old, client)));
+        }
+        answer
+    }
+
+    fn current(&self) -> MutexGuard<'_, Current<C>> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn a_client_that_gets_no_answer_is_made_again_and_another_is_not() {
+        let made = Arc::new(AtomicU32::new(0));
+        let count = made.clone();
+        let asker = Asker::new(move || Ok(count.fetch_add(1, Ordering::Relaxed))).unwrap();
+        let unanswered = |_: &u32| Err::<(), _>(LogError::Unreachable("no broker".into()));
+        let refused = |_: &u32| Err::<(), _>(LogError::Stop("no right".into()));
+        let long_ago = |asker: &Asker<u32>| {
+            asker.current().silent = Instant::now().checked_sub(SILENT_MAX);
+        };
+        asker.ask(unanswered).unwrap_err();
+        assert_eq!(*asker.client(), 0, "the first question that is not answered");
+        long_ago(&asker);
+        asker.ask(refused).unwrap_err();
+        asker.ask(unanswered).unwrap_err();
+        assert_eq!(*asker.client(), 0, "a refusal is an answer");
+        long_ago(&asker);
+        asker.ask(unanswered).unwrap_err();
+        assert_eq!(*asker.client(), 1);
+        assert_eq!(asker.ask(|client| Ok(*client)).unwrap(), 1);
+    }
+}
