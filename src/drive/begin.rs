@@ -3,6 +3,7 @@
 use crate::checkpoint::Checkpointer;
 use crate::epoch_config::{EpochConfig, hash_of};
 use crate::feed::Feed;
+use crate::last::Lasts;
 use crate::own::Own;
 use crate::port::{LaneSpan, Log, Store, recreated};
 use crate::repair::{known_repairs, notice_of};
@@ -52,7 +53,8 @@ impl<L: Log, S: Store> Drive<L, S> {
             (State::new(config.epoch_config.setting.clone()), Default::default())
         });
         let cut = read_from(&spans, &state, &head.bounds);
-        log.assign(&cut)?;
+        let lasts = Lasts::new(&head.last_read, &cut, &spans);
+        log.assign(&lasts.before(&cut))?;
         keeper.topic_ids = topic_ids.clone().into_iter().collect();
         let (names_at_start, made_at_start) = (state.names.len(), keeper.made());
         let mut drive = Drive {
@@ -76,6 +78,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             compact_after: config.epoch_config.compact_after,
             newest_now,
             repairs,
+            lasts,
             topic_ids,
             wanting: None,
             is_half_folded: false,

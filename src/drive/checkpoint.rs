@@ -5,7 +5,8 @@ use crate::Halt;
 use crate::epoch_config::EpochConfig;
 use crate::load::{Loaded, Loading, readable};
 use crate::port::{Checkpoint, Store};
-use yardmaster_core::cut::Topic;
+use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::output::progress::LastRead;
 use yardmaster_core::state::State;
 use yardmaster_core::state::changed::Note;
 use yardmaster_core::state::counters::counters_at_most;
@@ -150,7 +151,7 @@ impl Checkpointer {
         &mut self,
         state: &mut State,
         policies: &str,
-        bounds: impl FnOnce() -> Bounds,
+        read: impl FnOnce() -> (Bounds, Vec<(Lane, LastRead)>),
         is_last: bool,
     ) {
         let now = (self.stopwatch)();
@@ -168,7 +169,8 @@ impl Checkpointer {
         let with_counters = is_last || is_due && has_rested && self.writing_ns.is_none();
         self.copied_ns = now;
         let (policies, topic_ids) = (policies.to_owned(), self.topic_ids.clone());
-        let head = Head { policies, bounds: bounds(), topic_ids };
+        let (bounds, last_read) = read();
+        let head = Head { policies, bounds, topic_ids, last_read };
         let head = stored::write_head(state, &head);
         let counters = with_counters.then(|| {
             self.counters_ns = now;
@@ -320,7 +322,7 @@ mod tests {
         let mut keeper = keeper(&state);
         for _ in 0..6_000 {
             CLOCK.set(CLOCK.get() + SECOND / 10);
-            keeper.copy(&mut state, "", Bounds::new, false);
+            keeper.copy(&mut state, "", Default::default, false);
             keeper.confirm(0);
             keeper.hand_over(&mut disk, false).unwrap();
         }
@@ -335,7 +337,7 @@ mod tests {
                 State::new(Setting { domain: "atlas".into(), limits, ..Setting::default() });
             state.ledger.queue.row([1, 0, 0, 0]);
             let mut keeper = keeper(&state);
-            keeper.copy(&mut state, "", Bounds::new, true);
+            keeper.copy(&mut state, "", Default::default, true);
             let kept = keeper.pending.and_then(|(_, checkpoint)| checkpoint.counters);
             assert_eq!(kept.map(|lines| !lines.is_empty()), Some(is_made), "at most {most}");
         }

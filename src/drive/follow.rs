@@ -4,7 +4,7 @@ use crate::feed::Run;
 use crate::fold::fold_records;
 use crate::outputs::counted;
 use crate::own::lost_cycles;
-use crate::port::{Log, REMAKE, Raw, Store, recreated};
+use crate::port::{Log, REMAKE, Raw, Store, recreated, rewritten};
 use crate::read_back::ReadOutput;
 use crate::repair::notice_of;
 use crate::{Drive, Halt};
@@ -119,6 +119,11 @@ impl<L: Log, S: Store> Drive<L, S> {
         if !self.fold_to_cut(&progress) {
             self.look_for_inputs(&progress)?;
             return Ok(false);
+        }
+        if let Some((lane, offset)) = self.lasts.differs(&progress) {
+            let number = progress.number;
+            let why = rewritten(&lane.to_string(), offset + 1);
+            return Err(Halt::Lost(format!("cycle {number} was made of other records: {why}")));
         }
         self.lacking = None;
         self.own.cycles.pop_front();
@@ -254,6 +259,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.is_cut_off |= self.engine.state.number > 0 && next < first && next < until;
         let before = runs.len();
         let drawn = self.feed.draw(lane, until, usize::MAX, runs);
+        self.lasts.note(&runs[before..]);
         let mut is_gap = false;
         for (_, raw) in runs[before..].iter().flat_map(Run::iter) {
             is_gap |= raw.offset > next;

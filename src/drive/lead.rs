@@ -212,6 +212,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         for lane in self.input_lanes() {
             let before = runs.len();
             let drawn = self.feed.draw(lane, u64::MAX, left, &mut runs);
+            self.lasts.note(&runs[before..]);
             left -= drawn;
             records += drawn;
             *self.report.events.entry(lane.topic).or_default() += drawn as u64;
@@ -325,6 +326,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             let next = known.next.max(first.map_or(0, |span| span.first));
             if full || self.published_next.get(&lane) != Some(&next) {
                 progress.lanes.push((lane, next));
+                progress.last_read.extend(self.lasts.get(lane).map(|last| (lane, last)));
             }
             self.published_next.insert(lane, next);
         }
@@ -366,8 +368,9 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     pub(super) fn copy(&mut self, is_last: bool) {
         let number = self.engine.state.number;
-        let own = &mut self.own;
+        let (own, lasts) = (&mut self.own, &self.lasts);
         let text = self.epoch_text.as_str();
-        self.keeper.copy(&mut self.engine.state, text, || own.bounds(number), is_last);
+        let read = || (own.bounds(number), lasts.list());
+        self.keeper.copy(&mut self.engine.state, text, read, is_last);
     }
 }

@@ -16,6 +16,7 @@ pub mod feed;
 pub mod fold;
 mod follow;
 pub mod intake;
+mod last;
 mod lead;
 pub mod listing;
 mod load;
@@ -160,6 +161,7 @@ pub struct Drive<L: Log, S: Store> {
     called_at: Millis,
     /// Cycles whose `now` was repaired.
     repairs: NowRepairs,
+    lasts: last::Lasts,
     /// See [`Log::topic_ids`].
     topic_ids: BTreeMap<Topic, String>,
     /// A cycle of which decisions are missing.
@@ -295,8 +297,10 @@ impl<L: Log, S: Store> Drive<L, S> {
         for writer in std::mem::take(&mut batch.writers) {
             self.learn(writer);
         }
+        let met = self.lasts.meet(&mut batch);
         self.feed.pour(batch);
         taken?;
+        met?;
         self.balance(most * 8, most_bytes)?;
         self.own.read(&mut self.feed, &self.engine.state.setting.domain)?;
         let unreadable = std::mem::take(&mut self.own.unreadable);

@@ -139,8 +139,8 @@ impl LaneSpan {
         }
         if wanted > end {
             return Err(LogError::Stop(format!(
-                "{lane} ends at offset {end}, but reading was to go on at {wanted}: the store is \
-                 newer than the log; delete the store, or bring the log back"
+                "{lane} ends at offset {end}, but was read to {wanted}: it lost its end, {LOST_END}; \
+                 {REMAKE}"
             )));
         }
         Ok(())
@@ -246,6 +246,17 @@ pub trait Log {
 pub const REMAKE: &str = "bring the topic back as it was, or begin a new log: give the topics \
                           task, decision and progress new names in the topology, `yardmaster \
                           topology apply`, start again, and let open requests be published again";
+
+const LOST_END: &str = "as after an unclean election of a leader, or on a broker that lost what it \
+                        had not flushed";
+
+/// Why a lane, of this name, cannot be read on though it reaches to where it was read.
+pub fn rewritten(lane: &str, next: u64) -> String {
+    format!(
+        "{lane} has lost records below offset {next} that were read, and others are written there \
+         now, {LOST_END}; {REMAKE}"
+    )
+}
 
 /// Why what was read of a topic is of another one of the same name, if `known` has another id than
 /// there is now.

@@ -109,6 +109,36 @@ impl Broker {
         self.order("restart");
     }
 
+    /// Takes the last batches off a partition, as if they had not been flushed when the machine went
+    /// down. The broker must not run.
+    pub fn cut_off(&self, topic: &str, partition: u32, batches: usize) {
+        let dir = self.data().join("log").join(format!("{topic}-{partition}"));
+        let files = std::fs::read_dir(&dir).unwrap().map(|file| file.unwrap().path());
+        let (logs, others): (Vec<PathBuf>, Vec<PathBuf>) =
+            files.partition(|path| path.extension().is_some_and(|it| it == "log"));
+        let [log] = &logs[..] else { panic!("one segment: {logs:?}") };
+        // What is known of the end goes too: it is found again from the segment.
+        let is_of_end = |path: &&PathBuf| {
+            path.extension()
+                .is_some_and(|it| ["index", "timeindex", "snapshot"].iter().any(|ext| it == *ext))
+        };
+        others.iter().filter(is_of_end).for_each(|path| std::fs::remove_file(path).unwrap());
+        let bytes = std::fs::read(log).unwrap();
+        let (mut at, mut starts) = (0, Vec::new());
+        // Each batch: its first offset in 8 bytes, the length of what follows in 4.
+        while let Some(length) = bytes.get(at + 8..at + 12) {
+            starts.push(at);
+            at += 12 + u32::from_be_bytes(length.try_into().unwrap()) as usize;
+        }
+        let end = starts[starts.len() - batches];
+        let file = std::fs::OpenOptions::new().write(true).open(log).unwrap();
+        file.set_len(end as u64).unwrap();
+        let marks = self.data().join("log");
+        for name in ["recovery-point-offset-checkpoint", "replication-offset-checkpoint"] {
+            let _ = std::fs::remove_file(marks.join(name));
+        }
+    }
+
     fn order(&self, verb: &str) {
         let output = Command::new(script("broker.sh")).arg(verb).arg(self.data()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -11,8 +11,10 @@ mod proxy;
 mod recreated;
 mod restarts;
 mod settings;
+mod truncated;
 
-use crate::kill::bus::{Bus, parts};
+use crate::drive::yard;
+use crate::kill::bus::{Bus, now, parts};
 use crate::kill::process::{Process, wait_until};
 use crate::kill::witness::{decisions, glance};
 use crate::kill::{SECOND, hasty};
@@ -21,8 +23,12 @@ use rdkafka::admin::{AdminClient, AdminOptions};
 use rdkafka::client::DefaultClientContext;
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::ops::Range;
 use toml::Table;
 use yardmaster::core::cut::Topic;
+use yardmaster::core::event::Status;
+use yardmaster::shell::kafka::{KafkaConf, KafkaWriter};
+use yardmaster::wire::record;
 
 /// Quick takeovers, and deferrals that are repeated soon.
 fn quick(file: &mut Table) {
@@ -46,6 +52,20 @@ fn admin<T, E: std::fmt::Debug, F: Future<Output = Result<T, E>>>(
     let options = AdminOptions::new().operation_timeout(Some(20 * SECOND));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(work(client, options)).expect("the broker does it")
+}
+
+/// Jobs that run, by a client that knows of nothing that was written before; each in a batch of its own.
+fn publish(bus: &Bus, jobs: Range<u32>) {
+    let writer =
+        KafkaWriter::open(&KafkaConf::new(&bus.bootstrap, &bus.domain, Vec::new())).unwrap();
+    for number in jobs {
+        let (id, mut value) = (number.to_string(), Vec::new());
+        let job = yard::job(&id, "QUEUE_00", "", Status::Running, now());
+        record::write_job_state(&mut value, &job);
+        let (topic, key) = (bus.topic(Topic::JobState), Some(id.as_bytes()));
+        writer.append(&topic, None, key, Some(&value), &[], None).unwrap();
+        writer.flush().unwrap();
+    }
 }
 
 /// Subjects with a final answer, as somebody else reads them.

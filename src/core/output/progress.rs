@@ -59,6 +59,18 @@ pub struct Progress {
     /// What the log calls each topic beside its name (Kafka: the topic's id), so that another one
     /// of the same name is known; in records that are `full`. Empty where the log has no such.
     pub topic_ids: Vec<(Topic, String)>,
+    /// Of `lanes`, the last record that was read of each, where one is known.
+    pub last_read: Vec<(Lane, LastRead)>,
+}
+
+/// The last record that was read of a lane. Another one at its offset shows that the lane lost its
+/// end and was written on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastRead {
+    /// Its offset.
+    pub offset: u64,
+    /// [`hash`](crate::id::hash) of its offset, time stamp, key and value.
+    pub check: u64,
 }
 
 /// What a cycle knew of a lane at its end, beyond its offset.

@@ -24,18 +24,23 @@ impl Counter {
     /// Its readable key: kind and names with slashes between. A slash or backslash in a name has a
     /// backslash before it, so that no two counters have the same key.
     pub fn key(&self) -> String {
-        let mut key = self.kind.to_owned();
-        for (_, name) in &self.names {
-            key.push('/');
-            for letter in name.chars() {
-                if matches!(letter, '/' | '\\') {
-                    key.push('\\');
-                }
-                key.push(letter);
-            }
-        }
-        key
+        key_of(self.kind, self.names.iter().map(|(_, name)| &name[..]))
     }
+}
+
+/// The key of a counter of this kind with these names, in their order.
+pub fn key_of<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let mut key = kind.to_owned();
+    for name in names {
+        key.push('/');
+        for letter in name.chars() {
+            if matches!(letter, '/' | '\\') {
+                key.push('\\');
+            }
+            key.push(letter);
+        }
+    }
+    key
 }
 
 /// Every counter, in order of kinds and names.

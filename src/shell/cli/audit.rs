@@ -16,15 +16,16 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use yardmaster_core::state::audit::{Drift, audit};
-use yardmaster_core::state::counters::counters;
+use yardmaster_core::state::counters::{counters, key_of};
 use yardmaster_wire::counter::to_json;
 
 /// Rebuilds everything from the log, recounts it from the records, and compares: the counters that
 /// were kept in the store with those of the same cycle, and at the end every counter with its
 /// recount. Exits 0 when clean, 1 on drift. Beside a running process (that holds the store) it asks
-/// that process for its own recount too. A drift is a row: the counter, the figure, what was kept,
-/// what the recount gives. With --json each drift is an object with `drift`, `kept` and `recount`,
-/// and the last object is the summary, with `drifted`: how many there are.
+/// that process for its own recount, and for its counters, which are compared as those of the store
+/// are. A drift is a row: the counter, the figure, what was kept, what the recount gives. With --json
+/// each drift is an object with `drift`, `kept` and `recount`, and the last object is the summary,
+/// with `drifted`: how many there are.
 ///
 /// Examples:
 ///   yardmaster audit --dir yard
@@ -52,14 +53,17 @@ impl Audit {
         let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
         let mut drifts = Vec::new();
         let mut asked = None;
-        let mut kept = BTreeMap::new();
+        let (mut kept, mut kept_by) = (BTreeMap::new(), "store");
         if dir.is_dir() {
             let process = Ask::of_store(&dir, self.ask_args.proof()?);
-            let answer = process.map(|process| process.text("/api/v1/audit")).transpose()?;
-            if let Some(text) = answer.flatten() {
+            let ask = |path| process.as_ref().map(|process| process.text(path)).transpose();
+            if let Some(text) = ask("/api/v1/audit")?.flatten() {
                 let (found, summary) = audited(&text).context("the answer of the process")?;
                 drifts.extend(found);
                 asked = Some(summary);
+                let text = ask("/api/v1/counters")?.flatten().unwrap_or_default();
+                kept = counted(&text).context("the counters of the process")?;
+                kept_by = "process";
             } else {
                 kept = SledStore::counters(&dir)?.into_iter().collect();
             }
@@ -72,11 +76,11 @@ impl Audit {
             let recount: BTreeMap<String, String> =
                 lines.iter().map(|line| (line.key(), to_json(line))).collect();
             compared = recount.len().max(kept.len()).max(1);
-            drifts.extend(compare(&kept, &recount));
+            drifts.extend(compare(kept_by, &kept, &recount));
         })?;
         if let (Some(number), 0) = (at_cycle, compared) {
             drifts.push(Drift {
-                counter: "store cycle".into(),
+                counter: format!("{kept_by} cycle"),
                 kept: number.to_string(),
                 recount: format!("the log ends at cycle {}", rebuilt.drive.state().number),
             });
@@ -86,9 +90,10 @@ impl Audit {
         let count = counters(state).len();
         if self.table.json {
             drifts.iter().for_each(|drift| println!("{}", json_of(drift)));
+            let with = format!("compared_with_{kept_by}");
             println!(
                 "{}",
-                json!({"counters": count, "compared_with_store": compared, "cycle": state.number,
+                json!({"counters": count, with: compared, "cycle": state.number,
                     "strays": strays, "running_process": asked, "drifted": drifts.len()})
             );
         } else {
@@ -100,7 +105,7 @@ impl Audit {
                 println!("running process: {asked}");
             }
             println!(
-                "{} counters at cycle {}, {compared} compared with the store, {} drifted",
+                "{} counters at cycle {}, {compared} compared with the {kept_by}, {} drifted",
                 count,
                 state.number,
                 drifts.len()
@@ -153,18 +158,38 @@ fn rows_of(drift: &Drift) -> Vec<[String; 4]> {
     figures.iter().filter(differs).map(|figure| row(figure)).collect()
 }
 
-fn compare(kept: &BTreeMap<String, String>, recount: &BTreeMap<String, String>) -> Vec<Drift> {
+fn compare(
+    kept_by: &str,
+    kept: &BTreeMap<String, String>,
+    recount: &BTreeMap<String, String>,
+) -> Vec<Drift> {
     let mut drifts = Vec::new();
     for key in kept.keys().chain(recount.keys().filter(|key| !kept.contains_key(*key))) {
         let text = |side: &BTreeMap<String, String>| {
             side.get(key).cloned().unwrap_or_else(|| "nothing".to_owned())
         };
         if kept.get(key) != recount.get(key) {
-            let counter = format!("store {key}");
+            let counter = format!("{kept_by} {key}");
             drifts.push(Drift { counter, kept: text(kept), recount: text(recount) });
         }
     }
     drifts
+}
+
+/// The counters of a running process under their keys, as a store has them, and under `cycle` the
+/// number of the cycle at whose end they stood so.
+fn counted(text: &str) -> anyhow::Result<BTreeMap<String, String>> {
+    let answer: Value = serde_json::from_str(text)?;
+    let mut counted = BTreeMap::new();
+    counted.insert("cycle".to_owned(), answer["cycle"].to_string());
+    for counter in answer["counters"].as_array().into_iter().flatten() {
+        // The kind comes first, then the names; figures are numbers.
+        let members = counter.as_object().into_iter().flatten();
+        let mut words = members.filter_map(|(_, value)| value.as_str());
+        let kind = words.next().unwrap_or_default();
+        counted.insert(key_of(kind, words), counter.to_string());
+    }
+    Ok(counted)
 }
 
 /// The drifts that a running process found, and a line that sums its answer up.

@@ -10,6 +10,11 @@ use std::time::Duration;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::{Config, Drive};
 
+/// How long one look at the log may wait.
+const LOOK: Duration = Duration::from_millis(200);
+/// How many looks in a row may bring nothing before a cycle that is sought is given up.
+const LOOKS_FOR_CYCLE: u32 = 50;
+
 /// A drive that has followed to the end of what was published.
 pub struct Rebuilt {
     /// The drive.
@@ -135,8 +140,9 @@ impl Rebuilt {
             Until::EndPast(number) => Some(number),
             Until::End | Until::Moment(_) => None,
         };
-        while idle < 3 {
-            let taken = self.drive.pump(Duration::from_millis(200))?;
+        // A cycle that a process has counted may be on its way to the log.
+        while idle == 0 || at.is_some() && idle < LOOKS_FOR_CYCLE {
+            let taken = self.drive.pump(LOOK)?;
             let mut counted = match until {
                 Until::Moment(when) => self.drive.follow_until(when)?,
                 Until::End | Until::EndPast(_) => self.drive.follow_to(at.unwrap_or(u64::MAX))?,
@@ -164,9 +170,6 @@ impl Rebuilt {
                     self.events,
                     state.number
                 );
-            }
-            if at_end && taken == 0 && counted == 0 {
-                break;
             }
         }
         self.seconds = (clock::stopwatch() - began) as f64 / 1e9;

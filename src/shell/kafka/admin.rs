@@ -1,9 +1,9 @@
 //! Makes topics and looks at them: for `topology apply` and `topology check`.
 
-use super::asker::Asker;
 use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::remedy::refusal;
+use super::renewed::Renewed;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
@@ -52,7 +52,7 @@ pub struct TopicFound {
 
 /// A client for topics.
 pub struct KafkaAdmin {
-    asker: Asker<AdminClient<DefaultClientContext>>,
+    client: Renewed<AdminClient<DefaultClientContext>>,
     runtime: tokio::runtime::Runtime,
     patience: Duration,
     persistence: Duration,
@@ -68,11 +68,11 @@ impl KafkaAdmin {
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         let runtime = runtime.map_err(|error| stop(&error))?;
         let of = conf.clone();
-        let asker = Asker::new(move || {
+        let client = Renewed::new(move || {
             of.client(Role::Admin)?.create().map_err(|error: KafkaError| stop(&error))
         })?;
         let (patience, persistence) = (conf.patience, conf.persistence);
-        Ok(KafkaAdmin { asker, runtime, patience, persistence })
+        Ok(KafkaAdmin { client, runtime, patience, persistence })
     }
 
     /// Makes topics; each with what became of it. Returns once the broker knows them: it creates a
@@ -97,7 +97,7 @@ impl KafkaAdmin {
         is_new: bool,
     ) -> Result<Vec<(String, Created)>, LogError> {
         let asked: Vec<NewTopic<'_>> = topics.iter().map(new_topic).collect();
-        let answer = self.asker.ask(|client| {
+        let answer = self.client.ask(|client| {
             let answer = self.runtime.block_on(client.create_topics(&asked, &self.options()));
             answer.map_err(|error| unreachable(&error))
         })?;
@@ -146,7 +146,7 @@ impl KafkaAdmin {
             return Ok(found);
         }
         let answer = extent::patiently(self.persistence, || {
-            self.asker.ask(|client| {
+            self.client.ask(|client| {
                 let asked = client.describe_configs(&asked, &self.options());
                 self.runtime.block_on(asked).map_err(|error| unreachable(&error))
             })
@@ -178,7 +178,7 @@ impl KafkaAdmin {
 
     fn counts(&self, names: &[&str]) -> Result<BTreeMap<String, usize>, LogError> {
         let failed = |error| unreachable(&error);
-        self.asker.ask(|client| {
+        self.client.ask(|client| {
             extent::counts(client.inner(), names, self.patience, Duration::ZERO, failed)
         })
     }

@@ -1,9 +1,9 @@
 //! How far lanes reach: partitions, first offsets, last stable offsets, high watermarks.
 
-use super::asker::Asker;
 use super::conf::KafkaConf;
 use super::queue::Client;
 use super::remedy::refusal;
+use super::renewed::Renewed;
 use super::topics::{self, Described};
 use rdkafka::ClientContext;
 use rdkafka::Offset;
@@ -28,11 +28,11 @@ const REPORTED_MAX: usize = 64;
 /// Every lane of every topic, with the topic's name on the bus.
 pub(super) fn lanes(
     conf: &KafkaConf,
-    asker: &Asker<Client>,
+    client: &Renewed<Client>,
 ) -> Result<Vec<(Lane, String)>, LogError> {
     let names: Vec<&str> = conf.topics.iter().map(|map| map.name.as_str()).collect();
     let found = patiently(conf.persistence, || {
-        asker.ask(|client| {
+        client.ask(|client| {
             let failed = |error| trouble(client, &error);
             counts(client.client(), &names, conf.patience, DENIAL, failed)
         })
@@ -147,8 +147,8 @@ pub(super) fn patiently<T>(
 /// leader is not known yet is asked for again.
 pub(super) fn spans(
     conf: &KafkaConf,
-    reader: &Asker<Client>,
-    looker: &Asker<Client>,
+    reader: &Renewed<Client>,
+    looker: &Renewed<Client>,
     lanes: &[(Lane, String)],
 ) -> Result<Vec<LaneSpan>, LogError> {
     patiently(conf.persistence, || spans_now(conf, reader, looker, lanes))
@@ -156,11 +156,11 @@ pub(super) fn spans(
 
 fn spans_now(
     conf: &KafkaConf,
-    reader: &Asker<Client>,
-    looker: &Asker<Client>,
+    reader: &Renewed<Client>,
+    looker: &Renewed<Client>,
     lanes: &[(Lane, String)],
 ) -> Result<Vec<LaneSpan>, LogError> {
-    let ask = |asker: &Asker<Client>, offset| asked(conf, asker, lanes, offset);
+    let ask = |client: &Renewed<Client>, offset| asked(conf, client, lanes, offset);
     let first = ask(reader, Offset::Beginning)?;
     // The stable ends are asked for first: what is committed in between is below both ends.
     let stable = ask(reader, Offset::End)?;
@@ -178,20 +178,20 @@ fn spans_now(
 /// is none.
 pub(super) fn since(
     conf: &KafkaConf,
-    asker: &Asker<Client>,
+    client: &Renewed<Client>,
     lanes: &[(Lane, String)],
     at: Millis,
 ) -> Result<Vec<(Lane, u64)>, LogError> {
-    patiently(conf.persistence, || since_now(conf, asker, lanes, at))
+    patiently(conf.persistence, || since_now(conf, client, lanes, at))
 }
 
 fn since_now(
     conf: &KafkaConf,
-    asker: &Asker<Client>,
+    client: &Renewed<Client>,
     lanes: &[(Lane, String)],
     at: Millis,
 ) -> Result<Vec<(Lane, u64)>, LogError> {
-    let ask = |offset| asked(conf, asker, lanes, offset);
+    let ask = |offset| asked(conf, client, lanes, offset);
     let (found, ends) = (ask(Offset::Offset(at.max(0)))?, ask(Offset::End)?);
     let mut since = Vec::new();
     for (lane, name) in lanes {
@@ -218,11 +218,11 @@ pub(super) fn stable_ends(
 
 fn asked(
     conf: &KafkaConf,
-    asker: &Asker<Client>,
+    client: &Renewed<Client>,
     lanes: &[(Lane, String)],
     offset: Offset,
 ) -> Result<Answers, LogError> {
-    asker.ask(|client| {
+    client.ask(|client| {
         offsets(client, lanes, offset, conf.patience).map_err(|error| trouble(client, &error))
     })
 }

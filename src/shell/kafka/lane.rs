@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use yardmaster_core::cut::Lane;
 use yardmaster_core::output::progress::LaneFlags;
 use yardmaster_core::unit::Millis;
-use yardmaster_drive::port::{Batch, LogError, Mark, REMAKE};
+use yardmaster_drive::port::{Batch, LogError, Mark, REMAKE, rewritten};
 
 /// A lane that is read to its committed end, with more behind it for so long, is blocked by an
 /// open transaction; for a shorter time the rest may be on its way.
@@ -26,8 +26,8 @@ pub(super) struct KafkaLane {
     pub ended: bool,
     /// Since when there is more behind that end.
     ahead: Option<Instant>,
-    /// Time stamp of the last record read; 0 before the first.
-    last_at: Millis,
+    /// Offset and time stamp of the last record read.
+    last: Option<(u64, Millis)>,
     /// Since when the broker refuses to give us the lane.
     trouble: Option<Instant>,
     /// When the lane last gave a sign.
@@ -53,7 +53,7 @@ impl KafkaLane {
             heard: false,
             ended: false,
             ahead: None,
-            last_at: 0,
+            last: None,
             trouble: None,
             sign: Instant::now(),
             behind: None,
@@ -73,7 +73,8 @@ impl KafkaLane {
         batch: &mut Batch,
     ) -> Option<Lost> {
         use RDKafkaErrorCode::{
-            AutoOffsetReset, BadCompression, BadMessage, NotImplemented, OffsetOutOfRange,
+            AutoOffsetReset, BadCompression, BadMessage, LogTruncation, NotImplemented,
+            OffsetOutOfRange,
         };
         let offset = u64::try_from(origin.offset).unwrap_or(0);
         // What was fetched before the lane was paused is fetched again when it is resumed.
@@ -83,7 +84,10 @@ impl KafkaLane {
         match event {
             Event::Record { timestamp, key, value, .. } => {
                 if offset < self.next {
-                    return None;
+                    // What is known of the last record read is enough to know the lane again.
+                    let last = self.last.filter(|(last, _)| offset >= *last);
+                    let is_other = last.is_some_and(|last| last != (offset, timestamp));
+                    return is_other.then(|| self.rewritten(name));
                 }
                 match (turn, value) {
                     (Some(turn), Some(value)) => {
@@ -93,7 +97,7 @@ impl KafkaLane {
                     _ => batch.push(self.lane, offset, timestamp, key, value),
                 }
                 self.next = offset + 1;
-                self.last_at = timestamp;
+                self.last = Some((offset, timestamp));
                 self.ended = false;
                 self.fine(now);
             }
@@ -104,6 +108,7 @@ impl KafkaLane {
                 }
                 self.fine(now);
             }
+            Event::Trouble(LogTruncation) => return Some(self.rewritten(name)),
             Event::Trouble(OffsetOutOfRange | AutoOffsetReset) => {
                 let name = name.to_string();
                 return Some(Lost::Range { lane: self.lane, name, wanted: self.next });
@@ -131,6 +136,16 @@ impl KafkaLane {
             }
         }
         None
+    }
+
+    fn rewritten(&self, name: &str) -> Lost {
+        let name = format!("{name}[{}]", self.lane.partition);
+        Lost::Refused(LogError::Stop(rewritten(&name, self.next)))
+    }
+
+    /// Where another client begins: at the last record, to see whether it is still that.
+    pub fn again_from(&self) -> u64 {
+        self.last.map_or(self.next, |(offset, _)| offset)
     }
 
     fn fine(&mut self, now: Instant) {
@@ -175,7 +190,7 @@ impl KafkaLane {
         } else if reached && high.is_some() && self.trouble.is_none() {
             let since = *self.ahead.get_or_insert(now);
             if now.duration_since(since) >= BLOCKED_AFTER {
-                flags.blocked_at = Some(self.last_at);
+                flags.blocked_at = Some(self.last.map_or(0, |(_, at)| at));
             }
         }
         if !reached || !more || high.is_none() || self.trouble.is_some() {

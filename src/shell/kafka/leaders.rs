@@ -1,9 +1,9 @@
 //! Partitions without a leader: a start waits for them for a stated time, then goes on without.
 
-use super::asker::Asker;
 use super::conf::KafkaConf;
 use super::extent;
 use super::queue::Client;
+use super::renewed::Renewed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use yardmaster_core::cut::{Lane, Topic};
@@ -28,13 +28,13 @@ impl Leaders {
     /// requests.
     pub fn wait(
         &mut self,
-        asker: &Asker<Client>,
+        client: &Renewed<Client>,
         lanes: &[(Lane, String)],
         failing: impl Fn(Lane) -> Option<Instant>,
         conf: &KafkaConf,
     ) -> Result<BTreeSet<Lane>, LogError> {
         loop {
-            let found = extent::patiently(conf.persistence, || without(asker, lanes, conf))?;
+            let found = extent::patiently(conf.persistence, || without(client, lanes, conf))?;
             let now = Instant::now();
             let is_new = found.iter().any(|lane| !self.missing.contains_key(lane));
             self.missing.retain(|lane, _| found.contains(lane));
@@ -56,11 +56,11 @@ impl Leaders {
 
 /// The lanes without a leader; an error while one of them is needed for every answer.
 fn without(
-    asker: &Asker<Client>,
+    client: &Renewed<Client>,
     lanes: &[(Lane, String)],
     conf: &KafkaConf,
 ) -> Result<BTreeSet<Lane>, LogError> {
-    let found = asker.ask(|client| {
+    let found = client.ask(|client| {
         let found = extent::leaderless(client, lanes, conf.patience);
         found.map_err(|error| extent::trouble(client, &error))
     })?;

@@ -6,7 +6,6 @@
 //! transactional id.
 
 mod admin;
-mod asker;
 mod client;
 mod conf;
 mod extent;
@@ -19,6 +18,7 @@ mod queue;
 mod reader;
 mod reading;
 mod remedy;
+mod renewed;
 mod scan;
 mod source;
 mod topics;
@@ -33,7 +33,6 @@ pub use source::{ForeignRecord, KafkaIntake};
 pub use writer::KafkaWriter;
 
 use crate::commit::CommitThread;
-use asker::Asker;
 use conf::Role;
 use health::Width;
 use leaders::Leaders;
@@ -41,6 +40,7 @@ use queue::Client;
 use rdkafka::consumer::Consumer;
 use reader::Reader;
 use reading::Reading;
+use renewed::Renewed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,8 +54,8 @@ use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
 pub struct KafkaLog {
     conf: KafkaConf,
     /// Asks how far lanes reach: once as a committed reader, once with open transactions.
-    reader: Asker<Client>,
-    looker: Asker<Client>,
+    reader: Renewed<Client>,
+    looker: Renewed<Client>,
     reading: Option<Reading>,
     commits: Option<CommitThread>,
     leaders: Leaders,
@@ -66,8 +66,8 @@ pub struct KafkaLog {
 impl KafkaLog {
     /// Makes the clients. Nothing is asked of the broker yet, so it may be away.
     pub fn open(conf: KafkaConf) -> Result<KafkaLog, LogError> {
-        let reader = reader::asker(&conf, Role::Reader)?;
-        let looker = reader::asker(&conf, Role::Looker)?;
+        let reader = reader::renewed(&conf, Role::Reader)?;
+        let looker = reader::renewed(&conf, Role::Looker)?;
         let leads = Arc::default();
         let leaders = Leaders::default();
         Ok(KafkaLog { conf, reader, looker, reading: None, commits: None, leaders, leads })
@@ -92,8 +92,8 @@ impl KafkaLog {
 
     fn spans(&mut self, lanes: &[(Lane, String)]) -> Result<Vec<LaneSpan>, LogError> {
         // These clients are asked only, so their events would pile up unseen.
-        for asker in [&self.reader, &self.looker] {
-            let _ = asker.client().poll(Duration::ZERO);
+        for client in [&self.reader, &self.looker] {
+            let _ = client.client().poll(Duration::ZERO);
         }
         let failing = |lane| self.reading.as_ref().and_then(|it| it.extent().failing(lane));
         let without = self.leaders.wait(&self.reader, lanes, failing, &self.conf)?;

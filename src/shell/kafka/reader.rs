@@ -1,12 +1,12 @@
 //! Reads assigned lanes: what comes out of the queue, checked against where each lane stands. A
 //! client that is stuck is made again.
 
-use super::asker::{Asker, SILENT_MAX};
 use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::health::{Probe, Width, are_as_before};
 use super::lane::{KafkaLane, Lost};
 use super::queue::{Client, Origin, Queue, high};
+use super::renewed::{Renewed, SILENT_MAX};
 use super::watch::Watch;
 use crate::thread;
 use rdkafka::consumer::{CommitMode, Consumer};
@@ -338,12 +338,13 @@ fn read_on(
     let queue = Queue::new(&client);
     let (mut assigned, mut paused) = (TopicPartitionList::new(), TopicPartitionList::new());
     for topic in &lanes.topics {
-        for (partition, KafkaLane { lane, next, paused: is_paused, .. }) in &topic.lanes {
+        for (partition, kafka_lane) in &topic.lanes {
             queue.forward(&topic.name, *partition);
-            let offset = Offset::Offset(i64::try_from(*next).unwrap_or(i64::MAX));
+            let (lane, from) = (kafka_lane.lane, kafka_lane.again_from());
+            let offset = Offset::Offset(i64::try_from(from).unwrap_or(i64::MAX));
             let added = assigned.add_partition_offset(&topic.text, *partition, offset);
-            added.map_err(|error| LogError::Stop(format!("{lane} at {next}: {error}")))?;
-            if *is_paused {
+            added.map_err(|error| LogError::Stop(format!("{lane} at {from}: {error}")))?;
+            if kafka_lane.paused {
                 paused.add_partition(&topic.text, *partition);
             }
         }
@@ -367,9 +368,9 @@ pub(super) fn open(conf: &KafkaConf, role: Role) -> Result<Arc<Client>, LogError
 }
 
 /// A consumer that is asked only.
-pub(super) fn asker(conf: &KafkaConf, role: Role) -> Result<Asker<Client>, LogError> {
+pub(super) fn renewed(conf: &KafkaConf, role: Role) -> Result<Renewed<Client>, LogError> {
     let conf = conf.clone();
-    Asker::new(move || make(&conf, role))
+    Renewed::new(move || make(&conf, role))
 }
 
 fn make(conf: &KafkaConf, role: Role) -> Result<Client, LogError> {

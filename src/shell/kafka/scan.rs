@@ -1,10 +1,10 @@
 //! Records of a Kafka with all that is known of them, headers included: for `archive` and
 //! `dead-letters`, which read one lane after the other and follow nothing.
 
-use super::asker::Asker;
 use super::conf::{KafkaConf, Role};
 use super::queue::{Client, Event, Queue};
 use super::remedy::refusal;
+use super::renewed::Renewed;
 use super::{extent, reader};
 use crate::dirlog::envelope::{Envelope, Stamp};
 use rdkafka::consumer::Consumer;
@@ -26,8 +26,8 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// A Kafka whose lanes are read one by one, committed records only.
 pub struct KafkaScan {
     conf: KafkaConf,
-    reader: Asker<Client>,
-    looker: Asker<Client>,
+    reader: Renewed<Client>,
+    looker: Renewed<Client>,
     names: Vec<(Lane, String)>,
     absent: Vec<String>,
 }
@@ -35,8 +35,8 @@ pub struct KafkaScan {
 impl KafkaScan {
     /// Finds the lanes of every topic of `conf`. One that is not in `needed` may be missing.
     pub fn open(mut conf: KafkaConf, needed: &[Topic]) -> Result<KafkaScan, LogError> {
-        let reader = reader::asker(&conf, Role::Reader)?;
-        let looker = reader::asker(&conf, Role::Looker)?;
+        let reader = reader::renewed(&conf, Role::Reader)?;
+        let looker = reader::renewed(&conf, Role::Looker)?;
         let known = extent::patiently(conf.persistence, || {
             reader.ask(|client| {
                 let known = client.fetch_metadata(None, conf.patience);

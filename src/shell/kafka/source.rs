@@ -1,7 +1,6 @@
 //! Foreign topics as intake reads them, and its producer: what is published and the offsets of what
 //! it was made of are one transaction.
 
-use super::asker::SILENT_MAX;
 use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::group::{Committed, Group, metadata};
@@ -9,6 +8,7 @@ use super::held::{Held, Lane};
 use super::queue::{Client, Event, Origin, Queue};
 use super::reader::open;
 use super::remedy::refusal;
+use super::renewed::SILENT_MAX;
 use super::txn::TxnProducer;
 use rdkafka::consumer::Consumer;
 use rdkafka::error::RDKafkaErrorCode;

@@ -3,7 +3,7 @@
 use super::{amount, count, list, option, text};
 use crate::avro::{Cursor, Fault, Sink};
 use yardmaster_core::cut::{Lane, Topic};
-use yardmaster_core::output::progress::{LaneFlags, Progress};
+use yardmaster_core::output::progress::{LaneFlags, LastRead, Progress};
 use yardmaster_core::state::repair::NowRepair;
 
 /// Reads the datum of a cycle's record.
@@ -31,6 +31,7 @@ pub(crate) fn read(datum: &[u8]) -> Result<Progress, Fault> {
         counters_follow: at.boolean()?,
         now_repairs: list(at, read_repair)?,
         topic_ids: list(at, |at| Ok((read_topic(at)?, text(at)?)))?,
+        last_read: list(at, |at| Ok((read_lane(at)?, read_last(at)?)))?,
     };
     at.end()?;
     Ok(progress)
@@ -49,6 +50,10 @@ fn read_topic(at: &mut Cursor<'_>) -> Result<Topic, Fault> {
 
 fn read_repair(at: &mut Cursor<'_>) -> Result<NowRepair, Fault> {
     Ok(NowRepair { from_cycle: amount(at)?, until_cycle: amount(at)?, now: at.long()? })
+}
+
+fn read_last(at: &mut Cursor<'_>) -> Result<LastRead, Fault> {
+    Ok(LastRead { offset: amount(at)?, check: at.long()? as u64 })
 }
 
 fn read_flags(at: &mut Cursor<'_>) -> Result<LaneFlags, Fault> {
@@ -102,6 +107,11 @@ pub fn write_progress(out: &mut Vec<u8>, progress: &Progress) {
     sink.array(&progress.topic_ids, |sink, (topic, id)| {
         sink.string(topic.name());
         sink.string(id);
+    });
+    sink.array(&progress.last_read, |sink, (lane, last)| {
+        write_lane(sink, *lane);
+        sink.amount(last.offset);
+        sink.long(last.check as i64);
     });
 }
 

@@ -3,7 +3,7 @@
 use super::{FORMAT, count, left, text, word};
 use crate::avro::{Cursor, Fault, Sink};
 use yardmaster_core::cut::{Lane, Topic};
-use yardmaster_core::output::progress::LaneFlags;
+use yardmaster_core::output::progress::{LaneFlags, LastRead};
 use yardmaster_core::state::crowded::Crowded;
 use yardmaster_core::state::gaps::Gaps;
 use yardmaster_core::state::record::Slots;
@@ -23,6 +23,8 @@ pub struct Head {
     pub bounds: Bounds,
     /// Which topics the bounds are of, as in `progress`.
     pub topic_ids: Vec<(Topic, String)>,
+    /// The last record that was read of each input lane.
+    pub last_read: Vec<(Lane, LastRead)>,
 }
 
 /// Writes a head.
@@ -42,6 +44,12 @@ pub fn write_head(state: &State, head: &Head) -> Vec<u8> {
     for (topic, id) in &head.topic_ids {
         sink.index(*topic as usize);
         sink.string(id);
+    }
+    sink.index(head.last_read.len());
+    for (lane, last) in &head.last_read {
+        write_lane(sink, *lane);
+        sink.amount(last.offset);
+        sink.long(last.check as i64);
     }
     sink.amount(state.epoch);
     sink.amount(state.number);
@@ -152,12 +160,16 @@ pub fn read_head(bytes: &[u8], state: &mut State) -> Result<Head, Fault> {
     if count(at)? != FORMAT || at.string()? != state.setting.domain {
         return Err(Fault::Malformed);
     }
-    let mut head = Head { policies: text(at)?, bounds: Vec::new(), topic_ids: Vec::new() };
+    let mut head = Head { policies: text(at)?, ..Head::default() };
     for _ in 0..at.index()? {
         head.bounds.push((read_lane(at)?, word(at)?));
     }
     for _ in 0..at.index()? {
         head.topic_ids.push((read_topic(at)?, text(at)?));
+    }
+    for _ in 0..at.index()? {
+        let lane = read_lane(at)?;
+        head.last_read.push((lane, LastRead { offset: word(at)?, check: at.long()? as u64 }));
     }
     state.epoch = word(at)?;
     state.number = word(at)?;

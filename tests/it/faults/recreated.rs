@@ -1,36 +1,18 @@
 //! A topic that was deleted and created again under its name, and has as many records as before: offsets
 //! mean something else there.
 
-use super::{admin, bus, must_stop};
-use crate::drive::yard;
+use super::{admin, bus, must_stop, publish};
 use crate::kill::SECOND;
-use crate::kill::bus::{Bus, now};
+use crate::kill::bus::Bus;
 use crate::kill::process::{Process, wait_until};
 use rdkafka::admin::{NewTopic, TopicReplication};
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::Status;
-use yardmaster::shell::kafka::{KafkaConf, KafkaWriter};
-use yardmaster::wire::record;
 
 const SAYS: [&str; 3] = [
     "topic job-state was deleted and created again",
     "new names in the topology",
     "topology apply",
 ];
-
-/// By a client that knows of no earlier topic.
-fn publish(bus: &Bus, jobs: u32) {
-    let writer =
-        KafkaWriter::open(&KafkaConf::new(&bus.bootstrap, &bus.domain, Vec::new())).unwrap();
-    for number in 0..jobs {
-        let (id, mut value) = (number.to_string(), Vec::new());
-        let job = yard::job(&id, "QUEUE_00", "", Status::Running, now());
-        record::write_job_state(&mut value, &job);
-        let (topic, key) = (bus.topic(Topic::JobState), Some(id.as_bytes()));
-        writer.append(&topic, None, key, Some(&value), &[], None).unwrap();
-    }
-    writer.flush().unwrap();
-}
 
 fn create_again(bus: &Bus) {
     let name = bus.topic(Topic::JobState);
@@ -61,7 +43,7 @@ fn create_again(bus: &Bus) {
 fn a_topic_that_was_created_again_is_refused_running_restarted_and_without_a_store() {
     let Some(bus) = bus() else { return };
     bus.queue("QUEUE_00", 1, 0);
-    publish(&bus, 100);
+    publish(&bus, 0..100);
     let store = bus.path("store");
     let start = || Process::start(&bus.bootstrap, &bus.topology, &store);
     let process = start();
@@ -72,7 +54,7 @@ fn a_topic_that_was_created_again_is_refused_running_restarted_and_without_a_sto
     wait_until(60 * SECOND, || process.logged(), || process.leads() && folded(&process));
     create_again(&bus);
     // More than before, so that every offset that was reached is there.
-    publish(&bus, 200);
+    publish(&bus, 0..200);
     must_stop(process, &SAYS);
     must_stop(start(), &SAYS);
     std::fs::remove_dir_all(&store).unwrap();

@@ -11,7 +11,7 @@ use yardmaster::core::event::{
 use yardmaster::core::output::decision::{
     Decision, DecisionId, Fate, FilterCount, Outcome, Ranked,
 };
-use yardmaster::core::output::progress::{LaneFlags, Progress};
+use yardmaster::core::output::progress::{LaneFlags, LastRead, Progress};
 use yardmaster::core::state::repair::NowRepair;
 
 /// How many texts a record borrows at most.
@@ -380,5 +380,8 @@ pub fn progress(dice: &mut Dice<'_>) -> Progress {
             now: dice.long(),
         }),
         topic_ids: dice.list(|dice| (dice.pick(Topic::ALL), dice.text())),
+        last_read: dice.list(|dice| {
+            (lane(dice), LastRead { offset: dice.amount(), check: dice.long() as u64 })
+        }),
     }
 }

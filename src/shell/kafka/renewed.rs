@@ -14,7 +14,7 @@ pub(super) const SILENT_MAX: Duration = Duration::from_secs(10);
 type Make<C> = dyn Fn() -> Result<C, LogError> + Send + Sync;
 
 /// A client for questions.
-pub(super) struct Asker<C> {
+pub(super) struct Renewed<C> {
     make: Box<Make<C>>,
     current: Mutex<Current<C>>,
 }
@@ -25,13 +25,13 @@ struct Current<C> {
     silent: Option<Instant>,
 }
 
-impl<C: Send + Sync + 'static> Asker<C> {
+impl<C: Send + Sync + 'static> Renewed<C> {
     /// Makes the client. Nothing is asked yet.
     pub fn new(
         make: impl Fn() -> Result<C, LogError> + Send + Sync + 'static,
-    ) -> Result<Asker<C>, LogError> {
+    ) -> Result<Renewed<C>, LogError> {
         let current = Mutex::new(Current { client: Arc::new(make()?), silent: None });
-        Ok(Asker { make: Box::new(make), current })
+        Ok(Renewed { make: Box::new(make), current })
     }
 
     /// The client as it is now.
@@ -72,21 +72,21 @@ mod tests {
     fn a_client_that_gets_no_answer_is_made_again_and_another_is_not() {
         let made = Arc::new(AtomicU32::new(0));
         let count = made.clone();
-        let asker = Asker::new(move || Ok(count.fetch_add(1, Ordering::Relaxed))).unwrap();
+        let renewed = Renewed::new(move || Ok(count.fetch_add(1, Ordering::Relaxed))).unwrap();
         let unanswered = |_: &u32| Err::<(), _>(LogError::Unreachable("no broker".into()));
         let refused = |_: &u32| Err::<(), _>(LogError::Stop("no right".into()));
-        let long_ago = |asker: &Asker<u32>| {
-            asker.current().silent = Instant::now().checked_sub(SILENT_MAX);
+        let long_ago = |renewed: &Renewed<u32>| {
+            renewed.current().silent = Instant::now().checked_sub(SILENT_MAX);
         };
-        asker.ask(unanswered).unwrap_err();
-        assert_eq!(*asker.client(), 0, "the first question that is not answered");
-        long_ago(&asker);
-        asker.ask(refused).unwrap_err();
-        asker.ask(unanswered).unwrap_err();
-        assert_eq!(*asker.client(), 0, "a refusal is an answer");
-        long_ago(&asker);
-        asker.ask(unanswered).unwrap_err();
-        assert_eq!(*asker.client(), 1);
-        assert_eq!(asker.ask(|client| Ok(*client)).unwrap(), 1);
+        renewed.ask(unanswered).unwrap_err();
+        assert_eq!(*renewed.client(), 0, "the first question that is not answered");
+        long_ago(&renewed);
+        renewed.ask(refused).unwrap_err();
+        renewed.ask(unanswered).unwrap_err();
+        assert_eq!(*renewed.client(), 0, "a refusal is an answer");
+        long_ago(&renewed);
+        renewed.ask(unanswered).unwrap_err();
+        assert_eq!(*renewed.client(), 1);
+        assert_eq!(renewed.ask(|client| Ok(*client)).unwrap(), 1);
     }
 }

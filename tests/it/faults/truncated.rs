@@ -1,0 +1,107 @@
+//! A partition that lost its end and was written on since, as on a broker that lost what it had not
+//! flushed: it reaches to where it was read, and other records are there.
+
+use super::{must_stop, publish, quick};
+use crate::broker::{Broker, is_possible};
+use crate::kill::SECOND;
+use crate::kill::bus::{Bus, text};
+use crate::kill::process::{Process, wait_until, yardmaster};
+use yardmaster::core::cut::Topic;
+
+const SAYS: [&str; 3] = [
+    "has lost records below offset",
+    "an unclean election of a leader",
+    "new names in the topology",
+];
+
+struct Site {
+    broker: Broker,
+    bus: Bus,
+}
+
+impl Site {
+    fn new() -> Option<Site> {
+        if !is_possible() {
+            return None;
+        }
+        let broker = Broker::with("");
+        let bus = Bus::on(&broker.address(), &[], quick);
+        bus.queue("QUEUE_00", 1, 0);
+        bus.flush();
+        Some(Site { broker, bus })
+    }
+
+    fn start(&self) -> Process {
+        Process::start(&self.bus.bootstrap, &self.bus.topology, &self.bus.path("store"))
+    }
+
+    /// Waits until this process knows so many jobs.
+    fn wait_for(&self, process: &Process, jobs: usize) {
+        let wanted = format!("\"jobs_running\":{jobs}");
+        let counters = || process.page("/api/v1/counters?by=queue").unwrap_or_default();
+        let what = || format!("{}\n{}", counters(), process.logged());
+        wait_until(60 * SECOND, what, || counters().contains(&wanted));
+    }
+
+    /// Kills the broker, takes the last batches of each partition of job states, and starts it
+    /// again.
+    fn cut_off(&self, batches: usize) {
+        self.broker.kill();
+        for partition in 0..2 {
+            self.broker.cut_off(&self.bus.topic(Topic::JobState), partition, batches);
+        }
+        self.broker.start_again();
+    }
+}
+
+#[test]
+fn a_leader_that_runs_stops_and_so_does_one_that_goes_on_from_its_store() {
+    let Some(site) = Site::new() else { return };
+    publish(&site.bus, 0..20);
+    let process = site.start();
+    wait_until(60 * SECOND, || process.logged(), || process.leads());
+    site.wait_for(&process, 20);
+    site.cut_off(3);
+    publish(&site.bus, 100..140);
+    // It may look before anything is written on.
+    must_stop(process, &SAYS[1..]);
+    must_stop(site.start(), &SAYS);
+    std::fs::remove_dir_all(site.bus.path("store")).unwrap();
+    must_stop(site.start(), &SAYS);
+}
+
+#[test]
+fn one_that_did_not_run_meanwhile_stops_at_its_start() {
+    let Some(site) = Site::new() else { return };
+    publish(&site.bus, 0..20);
+    let process = site.start();
+    wait_until(60 * SECOND, || process.logged(), || process.leads());
+    site.wait_for(&process, 20);
+    assert_eq!(process.stop().code(), Some(0));
+    site.cut_off(3);
+    publish(&site.bus, 100..140);
+    must_stop(site.start(), &SAYS);
+}
+
+/// What nobody had read may go: the others are counted, and a process is compared with a recount.
+#[test]
+fn what_was_cut_off_before_it_was_read_is_not_missed() {
+    let Some(site) = Site::new() else { return };
+    publish(&site.bus, 0..20);
+    let process = site.start();
+    wait_until(60 * SECOND, || process.logged(), || process.leads());
+    site.wait_for(&process, 20);
+    assert_eq!(process.stop().code(), Some(0));
+    publish(&site.bus, 20..60);
+    site.cut_off(2);
+    publish(&site.bus, 100..110);
+    let process = site.start();
+    wait_until(60 * SECOND, || process.logged(), || process.leads());
+    site.wait_for(&process, 66);
+    let store = site.bus.path("store");
+    let args = [&["audit", "--store", text(&store)], &site.bus.place()[..]].concat();
+    let audit = yardmaster(&args);
+    let audit = String::from_utf8_lossy(&audit.stdout).into_owned();
+    assert!(audit.contains("compared with the process, 0 drifted"), "{audit}");
+    assert_eq!(process.stop().code(), Some(0));
+}
