@@ -89,12 +89,14 @@ impl Lasts {
     }
 
     /// A lane of which a cycle had read another record where this process has read one, with
-    /// the offset of it. The cycle is to be drawn; what was compacted away is not missed.
+    /// the offset of it. The cycle is to be drawn; what was compacted away is not missed, and what
+    /// could not be read counts for nothing.
     pub fn differs(&self, progress: &Progress) -> Option<(Lane, u64)> {
         let mut stated = progress.last_read.iter();
         stated.find_map(|(lane, last)| {
             let own = self.get(*lane).filter(|own| own.offset == last.offset && own != last)?;
-            Some((*lane, own.offset))
+            let place = (*lane, own.offset);
+            (!progress.garbled.contains(&place)).then_some(place)
         })
     }
 }

@@ -23,9 +23,9 @@ use yardmaster_wire::counter::to_json;
 /// were kept in the store with those of the same cycle, and at the end every counter with its
 /// recount. Exits 0 when clean, 1 on drift. Beside a running process (that holds the store) it asks
 /// that process for its own recount, and for its counters, which are compared as those of the store
-/// are. A drift is a row: the counter, the figure, what was kept, what the recount gives. With --json
-/// each drift is an object with `drift`, `kept` and `recount`, and the last object is the summary,
-/// with `drifted`: how many there are.
+/// are. A drift is a row: the counter, the figure, what was kept, what the recount gives. With
+/// --json each drift is an object with `drift`, `kept` and `recount`, and the last object is the
+/// summary, with `drifted`: how many there are.
 ///
 /// Examples:
 ///   yardmaster audit --dir yard
