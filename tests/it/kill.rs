@@ -274,12 +274,16 @@ fn a_paused_leader_is_fenced_and_stands_by() {
 #[test]
 fn a_verb_waits_for_a_slow_broker_and_says_so() {
     let Some(bus) = Bus::own(|_| {}) else { return };
-    for verb in [&["topology", "check"][..], &["replay", "--verify"], &["counters"]] {
-        let args = [verb, &bus.place()].concat();
-        let calm = yardmaster(&args);
-        let pause = bus.pause_broker(14 * SECOND);
-        let slow = yardmaster(&args);
-        pause.join().unwrap();
+    let place = bus.place();
+    let verbs = [&["topology", "check"][..], &["replay", "--verify"], &["counters"]];
+    let verbs = verbs.map(|verb| [verb, &place].concat());
+    let calm = verbs.each_ref().map(|args| yardmaster(args));
+    let pause = bus.pause_broker(14 * SECOND);
+    let slow = std::thread::scope(|scope| {
+        verbs.each_ref().map(|args| scope.spawn(|| yardmaster(args))).map(|it| it.join().unwrap())
+    });
+    pause.join().unwrap();
+    for ((args, calm), slow) in verbs.iter().zip(calm).zip(slow) {
         let text = String::from_utf8_lossy(&slow.stderr);
         assert_eq!(slow.status.code(), calm.status.code(), "{args:?}\n{text}");
         assert!(text.contains("the broker is asked again"), "{args:?}\n{text}");

@@ -14,7 +14,10 @@ use yardmaster::wire::avro::Codec;
 
 /// Requests of each domain before each kill.
 const REQUESTS: usize = 40;
-const KILLS: usize = 4;
+/// Kills; twice as many with YARDMASTER_LONG.
+fn kills() -> usize {
+    if std::env::var_os("YARDMASTER_LONG").is_some() { 4 } else { 2 }
+}
 
 /// Two domains that read requests from one topic, as two that share what is safe to share.
 struct Pair {
@@ -106,7 +109,7 @@ fn one_process_that_leads_two_domains_is_killed_and_each_goes_on_without_gap() {
     let domains = [pair.buses[0].domain.clone(), pair.buses[1].domain.clone()];
     let leads = |process: &Process| domains.iter().all(|domain| process.leads_in(domain));
     let mut dice = Dice(1);
-    for kill in 0..KILLS {
+    for kill in 0..kills() {
         pair.ask();
         let process = pair.start(&store);
         if kill % 2 == 0 {
@@ -136,7 +139,7 @@ fn two_processes_of_a_domain_each_are_killed_in_turns_and_neither_notices_the_ot
     };
     let mut processes = vec![start(&pair, 0), start(&pair, 1)];
     let mut dice = Dice(2);
-    for kill in 0..KILLS {
+    for kill in 0..kills() {
         pair.ask();
         let victim = kill % 2;
         wait_until(60 * SECOND, || processes[victim].logged(), || processes[victim].leads());
