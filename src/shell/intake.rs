@@ -5,14 +5,14 @@ mod framed;
 use crate::clock;
 use crate::kafka::{KafkaConf, KafkaIntake, KafkaLog};
 use framed::{Decoded, Framed};
-use std::collections::BTreeMap;
-use std::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 use yardmaster_core::cut::{Cut, Lane, Topic};
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::intake::{
     Intake, IntakeCounts, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records, TABLE_TOPICS,
 };
-use yardmaster_drive::port::{Batch, Log, LogError};
+use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, Mark};
 use yardmaster_wire::dialect::Dialect;
 use yardmaster_wire::topology::{Framing, Topology};
 
@@ -22,6 +22,8 @@ const WAIT: Duration = Duration::from_millis(20);
 const WAIT_BACK: Duration = Duration::from_millis(200);
 /// Records taken at once while reading back.
 const BACK_RECORDS: usize = 50_000;
+/// How often it is reported what reading back waits for.
+const REPORT_BLOCKED: Duration = Duration::from_secs(60);
 /// Decisions and outcomes are read back so many lifetimes of a reservation: those before have no
 /// places any more, and are most of what their topics hold.
 const LIFETIMES: i64 = 3;
@@ -175,7 +177,8 @@ fn refuse_framings(topology: &Topology) -> Result<(), LogError> {
 
 /// Reads our own records from their beginning to where they end now, and goes on with those of
 /// which news are wanted. Decisions and outcomes are read since a moment. Whether it came to the
-/// end.
+/// end. Our own records may lie behind the open transaction of another program, which is waited
+/// for: without them jobs would be published again, and ends of others not at all.
 fn read_back(
     log: &mut KafkaLog,
     intake: &mut Intake,
@@ -189,9 +192,13 @@ fn read_back(
     for (lane, offset) in recent.iter().filter(|(lane, _)| RECENT_TOPICS.contains(&lane.topic)) {
         cut.advance(*lane, *offset);
     }
-    let ends: BTreeMap<Lane, u64> = spans.iter().map(|it| (it.lane, it.stable_end)).collect();
+    // The process before is fenced, so no transaction is open that is intake's.
+    let is_ours = |topic| PUBLISHED_TOPICS.contains(&topic) || TABLE_TOPICS.contains(&topic);
+    let end = |it: &LaneSpan| if is_ours(it.lane.topic) { it.end } else { it.stable_end };
+    let ends: BTreeMap<Lane, u64> = spans.iter().map(|it| (it.lane, end(it))).collect();
     log.assign(&cut)?;
     let mut batch = Batch::default();
+    let mut blocked = Blocked::default();
     let is_behind = |cut: &Cut| ends.iter().any(|(lane, end)| cut.next(*lane) < Some(*end));
     while is_behind(&cut) {
         if !goes_on() {
@@ -202,10 +209,41 @@ fn read_back(
         learn(intake, &batch, records);
         batch.records.iter().for_each(|it| cut.advance(it.lane, it.offset + 1));
         batch.marks.iter().for_each(|mark| cut.advance(mark.lane, mark.position));
+        blocked.note(&batch.marks);
     }
     cut.0.retain(|lane, _| lane.topic != Topic::JobState);
     log.assign(&cut)?;
     Ok(true)
+}
+
+/// Lanes that an open transaction holds back.
+#[derive(Default)]
+struct Blocked {
+    lanes: BTreeSet<Lane>,
+    reported: Option<Instant>,
+}
+
+impl Blocked {
+    /// Takes in news of lanes; reports now and then what is waited for.
+    fn note(&mut self, marks: &[Mark]) {
+        for mark in marks {
+            match mark.flags.blocked_at {
+                Some(_) => self.lanes.insert(mark.lane),
+                None => self.lanes.remove(&mark.lane),
+            };
+        }
+        let is_due = self.reported.is_none_or(|at| at.elapsed() >= REPORT_BLOCKED);
+        if self.lanes.is_empty() || !is_due {
+            return;
+        }
+        self.reported = Some(Instant::now());
+        let lanes: Vec<String> = self.lanes.iter().map(Lane::to_string).collect();
+        tracing::warn!(
+            "intake waits to read back {}: an open transaction of another program holds it; \
+             kafka-transactions.sh find-hanging names it",
+            lanes.join(", ")
+        );
+    }
 }
 
 fn learn(intake: &mut Intake, batch: &Batch, records: &mut Records) {

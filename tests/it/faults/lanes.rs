@@ -3,20 +3,30 @@
 
 use super::{admin, answered, bus, must_stop, says, wait_for_just};
 use crate::kill::bus::{Bus, now, text};
+use crate::kill::intake::Place;
 use crate::kill::process::{Process, wait_until};
 use crate::kill::witness::{complaints, decisions, glance};
 use crate::kill::{SECOND, settle_accounts, wait_for_answers, wait_for_lead};
 use rdkafka::admin::NewPartitions;
+use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use std::collections::BTreeSet;
+use toml::Table;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::Pilot;
+use yardmaster::core::event::{Pilot, Status};
 use yardmaster::shell::kafka::{KafkaConf, KafkaWriter};
 use yardmaster::wire::record;
 
 /// Somebody's transaction with a request in it, open until the producer is to end it.
 fn begin(bus: &Bus, who: &str, partition: i32, subject: &str) -> BaseProducer {
+    let mut value = Vec::new();
+    bus.request(subject, 1, 500, &mut value);
+    begin_with(bus, who, &[(Topic::Task, partition)], &value)
+}
+
+/// The same with a record in each of these partitions.
+fn begin_with(bus: &Bus, who: &str, lanes: &[(Topic, i32)], value: &[u8]) -> BaseProducer {
     let mut config = ClientConfig::new();
     config.set("bootstrap.servers", &bus.bootstrap);
     config.set("transactional.id", format!("{}-{who}", bus.domain));
@@ -24,10 +34,11 @@ fn begin(bus: &Bus, who: &str, partition: i32, subject: &str) -> BaseProducer {
     let producer: BaseProducer = config.create().unwrap();
     producer.init_transactions(20 * SECOND).unwrap();
     producer.begin_transaction().unwrap();
-    let (topic, mut value) = (bus.topic(Topic::Task), Vec::new());
-    bus.request(subject, 1, 500, &mut value);
-    let record = BaseRecord::to(&topic).partition(partition).key(subject).payload(&value);
-    producer.send(record).map_err(|(error, _)| error).unwrap();
+    for (topic, partition) in lanes {
+        let topic = bus.topic(*topic);
+        let record = BaseRecord::to(&topic).partition(*partition).key("somebody's").payload(value);
+        producer.send(record).map_err(|(error, _)| error).unwrap();
+    }
     producer.flush(20 * SECOND).unwrap();
     producer
 }
@@ -230,4 +241,44 @@ fn records_deleted_before_they_were_read_stop_it_and_the_remedy_works() {
     let replayed = bus.verb("replay", 0, &["--verify"]);
     says(&replayed, &[" 0 different"]);
     println!("{replayed}");
+}
+
+/// What intake published before behind it is read back once it has ended, and not published again.
+#[test]
+fn behind_somebodys_open_transaction_intake_waits_for_its_own_records() {
+    let change = |limits: &mut Table| drop(limits.insert("takeover_s".into(), 1.into()));
+    let Some(place) = Place::with(1, "", change) else { return };
+    let states = || glance(&place.bus.bootstrap, &place.bus.topic(Topic::JobState)).len();
+    let at = now() / 1_000;
+    let stage = place.start_with(&[]);
+    place.job(1, Status::Running, at);
+    place.writer.flush().unwrap();
+    wait_until(60 * SECOND, || stage.logged(), || states() == 1);
+    let lanes = [(Topic::JobState, 0), (Topic::JobState, 1)];
+    let open = begin_with(&place.bus, "somebody", &lanes, b"junk");
+    // Published behind it: nobody who reads what is committed sees it yet.
+    (2..6).for_each(|job| place.job(job, Status::Running, at));
+    place.writer.flush().unwrap();
+    let lane = |partition| {
+        let name = place.bus.topic(Topic::JobState);
+        let mut conf = ClientConfig::new();
+        conf.set("bootstrap.servers", &place.bus.bootstrap);
+        conf.set("isolation.level", "read_uncommitted");
+        let client: BaseConsumer = conf.create().unwrap();
+        client.fetch_watermarks(&name, partition, 10 * SECOND).unwrap().1
+    };
+    // Five states, somebody's two records, and the markers of two transactions at least.
+    wait_until(60 * SECOND, || format!("{} {}", lane(0), lane(1)), || lane(0) + lane(1) >= 9);
+    stage.kill();
+
+    let again = place.start_with(&[]);
+    let waits = "an open transaction of another program holds it";
+    wait_until(60 * SECOND, || again.logged(), || again.logged().contains(waits));
+    // The same messages again, which are news to one that knows nothing of what it published.
+    (2..6).for_each(|job| place.job(job, Status::Running, at));
+    place.job(9, Status::Running, at);
+    place.writer.flush().unwrap();
+    open.abort_transaction(20 * SECOND).unwrap();
+    wait_until(60 * SECOND, || again.logged(), || states() >= 6);
+    assert_eq!(states(), 6, "{}", again.logged());
 }
