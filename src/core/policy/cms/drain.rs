@@ -114,6 +114,10 @@ impl<'a> SiteRates<'a> {
     }
 }
 
+/// A job by when it was queued, its workflow, its place there and its name; and the number of its
+/// kind.
+type First<'a> = (Seconds, &'a str, i64, &'a str, usize);
+
 /// The jobs that a node may be drained for, first queued first. Jobs that are alike have the same
 /// plans, which are made once.
 struct Waiting<'a> {
@@ -123,9 +127,8 @@ struct Waiting<'a> {
     /// Jobs that a node is drained for already.
     drained_for: BTreeSet<&'a str>,
     alike: Vec<Alike<'a>>,
-    /// The first job of each kind that was not asked for yet, by when it was queued, its workflow,
-    /// its place there and its name; and the number of its kind.
-    first: BinaryHeap<Reverse<(Seconds, &'a str, i64, &'a str, usize)>>,
+    /// The first job of each kind that was not asked for yet.
+    first: BinaryHeap<Reverse<First<'a>>>,
     /// The kind of the job that was asked for last.
     last: Option<usize>,
 }
