@@ -9,6 +9,7 @@ mod again;
 
 pub use again::{Again, Rules};
 
+use crate::budget::{CycleLoop, Exceeded};
 use crate::command::CommandRule;
 use crate::cut::{Lane, Topic};
 use crate::event::{Event, Task};
@@ -59,6 +60,8 @@ pub struct Engine {
     slots_seen: Millis,
     /// Decisions by the class of their task and by outcome, since this was last asked for.
     classed: BTreeMap<[&'static str; 2], u64>,
+    /// How often budgets left work, since this was last asked for.
+    exceeded: Exceeded,
 }
 
 impl Engine {
@@ -80,6 +83,7 @@ impl Engine {
             commands: None,
             slots_seen: 0,
             classed: BTreeMap::new(),
+            exceeded: Exceeded::default(),
         }
     }
 
@@ -153,7 +157,7 @@ impl Engine {
         let due = self.begin_cut(is_cold);
         let subjects = std::mem::take(&mut self.state.touched.subjects);
         self.touch_expired_slots();
-        let Engine { state, policies, grid, work, requests, cycle, .. } = self;
+        let Engine { state, policies, grid, work, requests, cycle, exceeded, .. } = self;
         let judging = Judging { view: grid.view(state), policies, work };
         match is_cold {
             true => requests.update_all(judging),
@@ -162,6 +166,8 @@ impl Engine {
         due.iter().for_each(|subject| requests.update(subject, judging));
         let woken = requests.woken(judging);
         let beyond = cycle.begin(requests.ready(), woken, &state.setting.limits);
+        exceeded.note(CycleLoop::Wakes, requests.parts() > 1);
+        exceeded.note(CycleLoop::Judgements, !beyond.is_empty());
         requests.postpone(&beyond, true);
         state.touched = Default::default();
         self.throttles = None;
@@ -238,6 +244,8 @@ impl Engine {
             let Engine { state, policies, grid, work, requests, .. } = self;
             let judging = Judging { view: grid.view(state), policies, work };
             self.throttles = Some(self.throttle_evaluation.evaluate(judging, requests));
+            let is_exceeded = self.throttle_evaluation.is_cut_off();
+            self.exceeded.note(CycleLoop::Throttles, is_exceeded);
         }
         if let Some(throttle) = self.throttles.as_mut().and_then(VecDeque::pop_front) {
             return Some(throttle.into());
@@ -245,16 +253,22 @@ impl Engine {
         if self.commands.is_none() {
             let pool = self.pool.as_mut();
             let actions = pool.map_or_else(Vec::new, |pool| pool.actions(&self.state));
-            self.commands = Some(self.command_evaluation.evaluate(&mut self.state, actions));
+            let commands = self.command_evaluation.evaluate(&mut self.state, actions);
+            let most = self.state.setting.commands.governor.commands_per_cycle;
+            self.exceeded.note(CycleLoop::Commands, !commands.is_empty() && commands.len() >= most);
+            self.commands = Some(commands);
         }
         Some(self.commands.as_mut()?.pop_front()?.into())
     }
 
     fn next_decision(&mut self) -> Option<Decision> {
-        let Engine { state, policies, grid, pool, work, requests, cycle, classed, .. } = self;
+        let Engine {
+            state, policies, grid, pool, work, requests, cycle, classed, exceeded, ..
+        } = self;
         let judging = Judging { view: grid.view(state), policies, work };
         loop {
             let beyond = cycle.cut_off(&state.setting.limits);
+            exceeded.note(CycleLoop::Bytes, !beyond.is_empty());
             requests.postpone(&beyond, false);
             let Some((subject, number, evaluation)) = cycle.next() else {
                 let decision = pool.as_mut()?.next(state, policies, cycle.number())?;
@@ -299,6 +313,14 @@ impl Engine {
     /// was last asked.
     pub fn take_without_heartbeat(&mut self) -> BTreeMap<CommandRule, u64> {
         self.command_evaluation.take_without_heartbeat()
+    }
+
+    /// How often budgets of cycles left work, since this was last asked.
+    pub fn take_exceeded(&mut self) -> Exceeded {
+        let mut exceeded = std::mem::take(&mut self.exceeded);
+        let of_pool = self.pool.as_mut().map(PoolJudging::take_exceeded);
+        exceeded.add(of_pool.unwrap_or_default());
+        exceeded
     }
 
     /// Decisions by the class of their task and by outcome, since this was last asked.

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod budget;
 pub mod command;
 pub mod comparison;
 pub mod content;
@@ -27,5 +28,6 @@ pub mod policy;
 pub mod request;
 pub mod state;
 pub mod topic;
+mod turns;
 pub mod unit;
 pub mod xrsl;

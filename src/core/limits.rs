@@ -74,6 +74,9 @@ limits! {
     max_record_bytes: usize = "max_record_bytes" * 1, 1_048_576 in 1_024..=67_108_864;
     "Longest record that is published; fates beyond it become counts. At most what the broker takes."
     max_output_bytes: usize = "max_output_bytes" * 1, 900_000 in 16_384..=67_108_864;
+    "Most rejected candidates that a decision names, each with its reason; further ones are counted, \
+     by filter; candidates."
+    fates_max: usize = "fates_max" * 1, 2_000 in 10..=1_000_000;
     "How many of an unreadable record's bytes its dead letter carries."
     dead_letter_bytes: usize = "dead_letter_bytes" * 1, 65_536 in 0..=1_048_576;
     "How many bytes the dead letters of one cycle carry in all; the last of a flood carry fewer, or \
@@ -146,6 +149,11 @@ limits! {
         "wake_candidates_per_cycle" * 1, 100_000 in 1..=100_000_000;
     "Most throttles published in one cycle; further ones are for the next. A number, never a time."
     throttles_per_cycle: usize = "throttles_per_cycle" * 1, 1_000 in 10..=1_000_000;
+    "Most comparisons that one cycle makes of a pool's offers with the kinds of jobs that wait: so \
+     many for offers that are answered, and about as many for others, which take turns over some \
+     cycles; and as many of nodes with jobs to drain them for; comparisons. A number, never a time."
+    pool_comparisons_per_cycle: usize =
+        "pool_comparisons_per_cycle" * 1, 1_000_000 in 1..=1_000_000_000;
     "Most records folded in one cycle."
     batch_records: usize = "batch_records" * 1, 10_000 in 1..=10_000_000;
     "Most of what was read and waits to be folded, all lanes together; beyond it the fullest lanes \

@@ -6,6 +6,7 @@ use crate::port::{LaneSpan, Log, OutputRecord, Store};
 use crate::publish::{InFlight, PublishedCycle, Unreadable};
 use crate::{Drive, Halt, Role, own_lane};
 use std::collections::{BTreeMap, VecDeque};
+use yardmaster_core::budget::CycleLoop;
 use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::event::Garbled;
 use yardmaster_core::output::Output;
@@ -185,10 +186,12 @@ impl<L: Log, S: Store> Drive<L, S> {
     pub(super) fn make_cycle(&mut self, clock: Millis) -> Result<(), Halt> {
         let began = (self.config.stopwatch)();
         let now = self.now_at(clock);
+        let most = self.engine.state.setting.limits.records_per_cycle();
         self.fold_waiting(usize::MAX, clock);
         let Role::Leader(lead) = &mut self.role else { return Ok(()) };
-        let Folded { unreadable, asked_at, .. } = std::mem::take(&mut lead.folded);
+        let Folded { records, unreadable, asked_at } = std::mem::take(&mut lead.folded);
         let quiet = !self.has_caught_up();
+        self.report.exceeded.note(CycleLoop::Records, records >= most && self.feed.inputs() > 0);
         let mut progress = self.close_cycle(now, quiet);
         progress.garbled = unreadable.iter().map(|it| (it.lane, it.offset)).collect();
         let mut outputs = self.judge(quiet);

@@ -220,6 +220,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.report.oddities = self.engine.state.oddities.take();
         self.report.without_heartbeat = self.engine.take_without_heartbeat();
         self.report.classed = self.engine.take_classed();
+        self.report.exceeded.add(self.engine.take_exceeded());
         self.report.checkpoint_ns.append(&mut self.keeper.took_ns);
         let (strays, mut named) = self.own.strays.take();
         self.report.strays = strays;

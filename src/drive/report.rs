@@ -2,6 +2,7 @@
 
 use crate::stray::StrayCounts;
 use std::collections::BTreeMap;
+use yardmaster_core::budget::Exceeded;
 use yardmaster_core::command::CommandRule;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Garbled;
@@ -54,6 +55,8 @@ pub struct Report {
     pub without_heartbeat: BTreeMap<CommandRule, u64>,
     /// Decisions by the class of their task and by outcome, of tasks that have classes.
     pub classed: BTreeMap<[&'static str; 2], u64>,
+    /// How often the budgets of cycles left work for later ones.
+    pub exceeded: Exceeded,
     /// Where they differ, the first few.
     pub differences: Vec<String>,
     /// What an operator should know.

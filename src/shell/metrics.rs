@@ -44,6 +44,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use waiting::LOOKED_AT_MAX;
 use weights::Weights;
+use yardmaster_core::budget::{CycleLoop, Exceeded};
 use yardmaster_core::command::CommandRule;
 use yardmaster_core::comparison::Counted;
 use yardmaster_core::cut::Topic;
@@ -78,6 +79,8 @@ pub struct Metrics {
     nucleus_assignments: ByLabel,
     weights: Weights,
     classed: Pairs,
+    /// By loop, in the order of `CycleLoop::ALL`.
+    exceeded: Vec<PendingCounter>,
     rules: Rules,
     throttles: Pairs,
     commands: CommandMetrics,
@@ -121,6 +124,10 @@ impl Metrics {
             nucleus_assignments: ByLabel::new(Metric::NucleusAssignments, labels_max),
             weights: Weights::new(),
             classed: Pairs::new(Metric::ClassedDecisions),
+            exceeded: CycleLoop::ALL
+                .iter()
+                .map(|it| counter(Metric::ExceededBudgets, &[it.name()]))
+                .collect(),
             rules: Rules::default(),
             throttles: Pairs::new(Metric::Throttles),
             commands: CommandMetrics::new(),
@@ -227,6 +234,13 @@ impl Metrics {
     /// Decisions on tasks of a class, with an outcome.
     pub fn record_classed(&mut self, [class, outcome]: [&str; 2], decisions: u64) {
         self.classed.count(&self.recorder, class, outcome, decisions);
+    }
+
+    /// How often budgets of cycles left work for later ones.
+    pub fn record_exceeded(&mut self, exceeded: &Exceeded) {
+        for (of, cycles) in exceeded.iter() {
+            self.exceeded[of as usize].pending += cycles;
+        }
     }
 
     /// A throttle that was published.
@@ -398,6 +412,7 @@ impl Metrics {
         self.events.iter_mut().for_each(PendingCounter::add);
         self.oddities.values_mut().for_each(PendingCounter::add);
         self.strays.values_mut().for_each(PendingCounter::add);
+        self.exceeded.iter_mut().for_each(PendingCounter::add);
         let CommandMetrics { published, without_heartbeat, .. } = &mut self.commands;
         let pairs = [&mut self.decisions, &mut self.rejections, &mut self.throttles];
         let of_others = [published, without_heartbeat, &mut self.classed];

@@ -350,6 +350,7 @@ impl Show {
         for (rule, jobs) in &report.without_heartbeat {
             metrics.record_without_heartbeat(*rule, *jobs);
         }
+        metrics.record_exceeded(&report.exceeded);
         for (labels, decisions) in &report.classed {
             metrics.record_classed(*labels, *decisions);
         }

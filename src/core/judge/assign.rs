@@ -94,7 +94,7 @@ impl Judging<'_> {
                 }])
             }
         };
-        limit(&mut decision, state.setting.limits.max_output_bytes);
+        limit(&mut decision, &state.setting.limits);
         Some(decision)
     }
 

@@ -125,7 +125,7 @@ impl Judging<'_> {
     fn plain(self, task: &Task, before: Option<&Answer>, number: u32, reason: String) -> Decision {
         let mut decision = self.blank(task, before, number);
         decision.outcome = Outcome::Reject { reason };
-        limit(&mut decision, self.view.state.setting.limits.max_output_bytes);
+        limit(&mut decision, &self.view.state.setting.limits);
         decision
     }
 
@@ -196,8 +196,9 @@ impl Judging<'_> {
         };
         let every = state.setting.limits.full_fates_every;
         decision.full = decision.outcome.is_final() || decision.ordinal % every.max(1) == 1 % every;
-        fates(&mut decision, policy, &judgement, &candidates, before);
-        limit(&mut decision, state.setting.limits.max_output_bytes);
+        let most = state.setting.limits.fates_max;
+        fates(&mut decision, policy, (&judgement, &candidates), before, most);
+        limit(&mut decision, &state.setting.limits);
         decision
     }
 }
@@ -238,12 +239,13 @@ fn ranked(
 }
 
 /// What became of each candidate; in a repeated deferral only what changed since the one before.
+/// Those beyond `most` are counted.
 fn fates(
     decision: &mut Decision,
     policy: &Policy,
-    judgement: &Judgement,
-    candidates: &Gathered<'_>,
+    (judgement, candidates): (&Judgement, &Gathered<'_>),
     before: Option<&Answer>,
+    most: usize,
 ) {
     let name = |filter: u16| policy.filter(usize::from(filter)).map_or("", |filter| filter.name);
     for (at, rejected) in judgement.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -252,7 +254,7 @@ fn fates(
     }
     let known = before.filter(|_| !decision.full).map(|answer| &answer.blockers);
     if known.is_none() {
-        decision.fates.reserve_exact(judgement.fates.len());
+        decision.fates.reserve_exact(judgement.fates.len().min(most));
     }
     for refused in &judgement.fates {
         let queue = &candidates.queue(refused.candidate).name;
@@ -260,7 +262,9 @@ fn fates(
         let same = known
             .and_then(|known| known.of(queue))
             .is_some_and(|cause| (&*cause.filter, &*cause.reason) == (filter, reason));
-        if !same {
+        if !same && decision.fates.len() >= most {
+            decision.fates_cut += 1;
+        } else if !same {
             decision.fates.push(Fate {
                 queue: queue.clone(),
                 filter: Cow::Borrowed(filter),

@@ -48,7 +48,7 @@ impl Judging<'_> {
         }
         let most = state.setting.limits.max_output_bytes;
         reject_beyond(&mut decision, most);
-        limit(&mut decision, most);
+        limit(&mut decision, &state.setting.limits);
         decision
     }
 

@@ -4,14 +4,18 @@
 
 mod again;
 mod answer;
+mod configured;
 mod cut;
 mod facts;
+mod holds;
 mod judging;
 
+use crate::budget::{CycleLoop, Exceeded};
 use crate::event::UserKind;
 use crate::fold::is_newer;
-use crate::policy::cms::admission::{Admission, admit};
+use crate::policy::cms::admission::{Admission, Rejection, admit};
 use crate::policy::cms::decision::Action;
+use crate::policy::cms::drain::Budget;
 use crate::policy::cms::facts::{Grant, Seconds};
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
@@ -23,8 +27,12 @@ use crate::topic::Topic;
 use crate::unit::SECOND;
 pub(crate) use again::Asked;
 use cut::PoolCut;
+use holds::Holds;
 pub(crate) use judging::PoolJudging;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Why a job is refused whose workflow did not come in time.
+const TOO_LATE: &str = Rejection::WorkflowUnknown.code();
 
 /// See the module.
 #[derive(Default)]
@@ -32,8 +40,8 @@ struct PoolView {
     pool: Option<Pool>,
     /// Jobs that admission refuses, with the code, until that is answered.
     refused: BTreeMap<String, &'static str>,
-    /// Jobs that wait for their workflow's record.
-    on_hold: BTreeSet<String>,
+    /// Jobs that wait for their workflow's record; they are refused once that took too long.
+    on_hold: Holds,
     /// Jobs of each workflow, in whatever state: they are judged again when its record changes.
     of_workflow: BTreeMap<String, BTreeSet<String>>,
     /// The workflow of each of these jobs.
@@ -61,12 +69,12 @@ impl PoolView {
         let now_s = now_s(state);
         let is_other = everything
             || touched.everything
-            || is_configured(Topic::Site)
-            || is_configured(Topic::User)
             || self.pool.as_ref().is_none_or(|pool| {
                 pool.settings() != settings
                     || *pool.decay() != Decay::at(settings.half_life_s, now_s)
-            });
+            })
+            || self.is_any_reopened(state, &touched.workflows)
+            || !self.configure(state, &facts);
         if is_other {
             self.make(state, settings);
         } else {
@@ -76,7 +84,23 @@ impl PoolView {
             }
         }
         self.renewed = renewed;
-        self.pass_time(state, now_s);
+        // Drains of long ago are forgotten.
+        if let Some(pool) = &mut self.pool {
+            pool.pass_time(now_s);
+        }
+    }
+
+    /// Jobs that admission refuses at this cut, each with the code: by name, then those whose
+    /// workflow did not come in time, the longest waiting first.
+    fn refused(&self, now_s: Seconds) -> impl Iterator<Item = (&str, &'static str)> {
+        let refused = self.refused.iter().map(|(job, code)| (job.as_str(), *code));
+        refused.chain(self.on_hold.over(now_s).map(|job| (job, TOO_LATE)))
+    }
+
+    /// The code by which a job is refused at this cut, if it is.
+    fn refusal(&self, job: &str, now_s: Seconds) -> Option<&'static str> {
+        let is_late = self.on_hold.is_over(job, now_s);
+        self.refused.get(job).copied().or(is_late.then_some(TOO_LATE))
     }
 
     /// Whether time alone may let a job fit an offer: it overflows once it has waited (C-41).
@@ -222,7 +246,11 @@ impl PoolView {
         let first_seen_s = known.seen_at.div_euclid(SECOND);
         match admit(pool, &pending, first_seen_s, now_s(state)) {
             Admission::Accept(_) => pool.put_pending(pending),
-            Admission::Hold(_) => drop(self.on_hold.insert(job.to_owned())),
+            Admission::Hold(until_s) => self.on_hold.insert(job, until_s),
+            Admission::Reject(Rejection::WorkflowUnknown) => {
+                let hold_s = pool.settings().workflow_hold_s;
+                self.on_hold.insert(job, first_seen_s.saturating_add(hold_s));
+            }
             Admission::Reject(why) => drop(self.refused.insert(job.to_owned(), why.code())),
         }
     }
@@ -244,21 +272,15 @@ impl PoolView {
         }
     }
 
-    /// Jobs whose hold is over are judged again, and drains of long ago are forgotten.
-    fn pass_time(&mut self, state: &State, now_s: Seconds) {
-        let on_hold: Vec<String> = self.on_hold.iter().cloned().collect();
-        on_hold.iter().for_each(|job| self.put_job(state, job));
-        if let Some(pool) = &mut self.pool {
-            pool.pass_time(now_s);
-        }
-    }
-
     /// What the rules ask to be done beside assigning jobs, in order: boosts of tails, verdicts on
     /// test jobs, drains that are over, new drains (A.5). Nothing is changed but what follows from
     /// the state: that a test job of a workflow succeeded.
-    fn actions(&mut self, state: &State) -> Vec<Action> {
+    fn actions(&mut self, state: &State, exceeded: &mut Exceeded) -> Vec<Action> {
         let Some(pool) = &mut self.pool else { return Vec::new() };
-        let mut actions = rules::actions(pool, now_s(state));
+        let comparisons = state.setting.limits.pool_comparisons_per_cycle;
+        let budget = Budget { comparisons, cycle: state.number };
+        let (mut actions, is_exceeded) = rules::actions(pool, budget, now_s(state));
+        exceeded.note(CycleLoop::Drains, is_exceeded);
         actions.retain(|action| match action {
             Action::TestPassed { .. } => {
                 decision::fold_action(pool, action);

@@ -1,19 +1,21 @@
 //! The size of a decision when it is published, and what is left out above the limit.
 
+use crate::limits::Limits;
 use crate::output::decision::{Decision, Fate, Outcome};
 use crate::output::placed::Placed;
 
 /// About what a fate takes of a record beyond its texts; bytes.
 const FATE_BYTES: usize = 24;
 
-/// Keeps an answer below the limit on what is published: fates beyond it become counts, notes
-/// beyond a quarter of it are left out, and a note counts them.
-pub(crate) fn limit(decision: &mut Decision, max_output_bytes: usize) {
+/// Keeps an answer below the limits on what is published: fates beyond them become counts, notes
+/// beyond a quarter of the bytes are left out, and a note counts them.
+pub(crate) fn limit(decision: &mut Decision, limits: &Limits) {
+    let max_output_bytes = limits.max_output_bytes;
     limit_notes(&mut decision.notes, max_output_bytes / 4);
     let fixed = bytes_without_fates(decision);
     let mut left = max_output_bytes.saturating_sub(fixed);
     let mut kept = 0;
-    for fate in &decision.fates {
+    for fate in decision.fates.iter().take(limits.fates_max) {
         let takes = bytes_of_fate(fate);
         if takes > left {
             break;
@@ -21,7 +23,7 @@ pub(crate) fn limit(decision: &mut Decision, max_output_bytes: usize) {
         left -= takes;
         kept += 1;
     }
-    decision.fates_cut = (decision.fates.len() - kept) as u32;
+    decision.fates_cut += (decision.fates.len() - kept) as u32;
     decision.fates.truncate(kept);
 }
 

@@ -73,7 +73,7 @@ pub struct Decision {
     pub fates: Vec<Fate>,
     /// Whether `fates` holds every rejected candidate (but for `fates_cut`).
     pub full: bool,
-    /// How many fates were left out for the size limit.
+    /// How many fates were left out for the limits on size and number.
     pub fates_cut: u32,
     /// What a reader should know of the facts: `partial_history`, `input_stale(topic, age)`,
     /// `input_absent(topics)` of topics that never had a record, `links_old(n of m to nucleus)`.

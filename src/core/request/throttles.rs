@@ -17,10 +17,10 @@ use crate::policy::Policy;
 use crate::policy::rule::Rule;
 use crate::policy::throttling::{self, Gauge, Margin, Step, Throttling};
 use crate::request::requests::Requests;
-use crate::request::waiting::has_turn;
 use crate::request::whole_waits::evaluates_whole_waits;
 use crate::state::State;
 use crate::state::ledger::GROUP;
+use crate::turns::has_turn;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -37,6 +37,8 @@ pub(crate) struct ThrottleEvaluation {
     owner_of: BTreeMap<String, Subject>,
     /// How many such requests each owner has.
     asking: BTreeMap<Subject, u32>,
+    /// Whether the budget of the last cycle left owners for the next.
+    is_cut_off: bool,
 }
 
 impl ThrottleEvaluation {
@@ -169,11 +171,13 @@ impl ThrottleEvaluation {
         let budget = judging.view.state.setting.limits.throttles_per_cycle;
         // Reservations that the decisions of this cycle made.
         self.note_totals(judging.view.state);
+        self.is_cut_off = false;
         while let Some(subject) = self.owners.pop_first() {
             let requests = self.asking.contains_key(&subject);
             let of_owner = throttler.of_owner(&subject, requests);
             if throttles.len() + of_owner.len() > budget {
                 self.owners.insert(subject);
+                self.is_cut_off = true;
                 break;
             }
             throttles.extend(of_owner);
@@ -187,6 +191,11 @@ impl ThrottleEvaluation {
             throttle.number = number as u32;
         }
         throttles.into()
+    }
+
+    /// Whether the budget of the last cycle left owners for the next.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.is_cut_off
     }
 
     /// Notes the owners whose figures changed since the cut was closed.

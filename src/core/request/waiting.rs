@@ -1,7 +1,7 @@
 //! Deferred requests: what blocks each now, and which of them are evaluated in a cycle.
 
-use crate::id::hash;
 use crate::policy::{Case, Locality, Objection, Preassigned, Source};
+use crate::turns::{hash_of, hashes};
 use crate::unit::Millis;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -249,30 +249,6 @@ impl WaitingList {
     }
 }
 
-/// The hashes of names whose turn it is in a cycle: from, to.
-fn hashes(cycle: u64, parts: u64) -> (u32, u32) {
-    let width = (1 << 32) / parts.clamp(1, 1 << 32);
-    let first = cycle % parts.max(1) * width;
-    (first as u32, (first + width - 1) as u32)
-}
-
-/// Whether it is the turn of a name in a cycle.
-pub(crate) fn has_turn(name: &str, cycle: u64, parts: u64) -> bool {
-    let (first, last) = hashes(cycle, parts);
-    (first..=last).contains(&hash_of(name))
-}
-
-fn hash_of(subject: &str) -> u32 {
-    (hash(subject.as_bytes()) >> 32) as u32
-}
-
-/// In how many parts waiting requests take turns, so that one part has about `most` candidates. It
-/// depends on the state alone, so that it replays.
-pub(crate) fn parts(requests: usize, queues: usize, most: usize) -> u64 {
-    let candidates = (requests as u64).saturating_mul(queues as u64);
-    candidates.div_ceil(most.max(1) as u64).clamp(1, 1 << 31).next_power_of_two()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -312,14 +288,5 @@ mod tests {
         list.remove("7/1");
         list.insert(waiting("8/1".into()));
         assert_eq!((list.len(), list.part(0, 1).len()), (999, 999));
-    }
-
-    #[test]
-    fn what_one_cycle_may_evaluate_gives_the_number_of_parts() {
-        assert_eq!(parts(0, 700, 2_000_000), 1);
-        assert_eq!(parts(2_857, 700, 2_000_000), 1);
-        assert_eq!(parts(2_858, 700, 2_000_000), 2);
-        assert_eq!(parts(30_000, 700, 2_000_000), 16);
-        assert_eq!(parts(usize::MAX, 700, 1), 1 << 31);
     }
 }

@@ -14,9 +14,10 @@ use crate::policy::{Times, Wake};
 use crate::request::cycle::Woken;
 use crate::request::requests::Requests;
 use crate::request::touch;
-use crate::request::waiting::{Waiting, parts};
+use crate::request::waiting::Waiting;
 use crate::request::whole_waits::evaluates_whole_waits;
 use crate::state::State;
+use crate::turns::parts;
 use look::Look;
 
 /// What evaluating a waiting request came to.

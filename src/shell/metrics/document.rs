@@ -11,6 +11,7 @@ use super::table::{EventOutcome, Kind, Metric};
 use super::waiting::FIXED;
 use super::weights::POLICIES_MAX;
 use std::fmt::Write;
+use yardmaster_core::budget::CycleLoop;
 use yardmaster_core::command::CommandRule;
 use yardmaster_core::comparison::{Agreement, AnswerOutcome, FiguresSeen, Side};
 use yardmaster_core::cut::Topic;
@@ -67,6 +68,7 @@ fn bound(metric: Metric, label: &str) -> Option<String> {
         ("topic", _) => format!("the {} topics", Topic::ALL.len()),
         ("outcome", Metric::Events) => list(EventOutcome::ALL.iter().map(|it| it.name())),
         ("outcome", Metric::Decisions) => list(["assign", "defer", "reject"]),
+        ("loop", _) => list(CycleLoop::ALL.iter().map(|it| it.name())),
         ("outcome", Metric::WithoutHeartbeat) => list(["no_heartbeat"]),
         ("outcome", Metric::ImportReads) => list(["succeeded", "failed"]),
         ("outcome", Metric::ImportRecords) => list(["written", "removed", "unchanged"]),

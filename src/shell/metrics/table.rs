@@ -123,6 +123,8 @@ metrics! {
         "Largest value of a factor among the queues that a decision ranks, divided by the smallest one, by policy and factor: 1 for a factor that is the same for all and thus decides nothing; 1000000 where one is 0. One observation a decision that ranks two queues or more.";
     ClassedDecisions Kind::Counter, "yardmaster_classed_decisions_total" ["class", "outcome"]
         "Decisions on requests of shares whose tasks have classes (User Analysis, Express Analysis), by the class of the task when it was judged and by outcome: class S is for tasks that are nearly done, A for users with little running, B and C for those with more.";
+    ExceededBudgets Kind::Counter, "yardmaster_exceeded_budgets_total" ["loop"]
+        "How often a cycle had more work than the budget of one of its loops, which left the rest for later cycles, by loop; docs/sizing.md names the limit of each.";
     PolicyInfo Kind::Gauge, "yardmaster_policy_info" ["policy", "hash"]
         "1 for each policy by which this process decides, by the hash of its list and parameters in the topology file. Shown by the process that leads.";
     ParametersChanged Kind::Gauge, "yardmaster_parameters_changed_timestamp_seconds" ["component"]

@@ -22,12 +22,14 @@ use samples::{
 use std::collections::BTreeSet;
 use weights::weighed;
 use world::World;
+use yardmaster_core::budget::{CycleLoop, Exceeded};
 use yardmaster_core::event::Status;
 use yardmaster_core::output::command::held_back_note;
 use yardmaster_core::state::Setting;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 31] = [
+const UNITS: [&str; 32] = [
+    "budgets",
     "reads",
     "counters",
     "events",
@@ -134,6 +136,9 @@ fn all() -> Metrics {
     metrics.record_decision(&weighed("atlas", &[(7, [2.0, 1.0, 0.0]), (3, [1.0; 3])]));
     metrics.record_decision(&assignment("BNL", &[("BNL", 0)]));
     metrics.record_classed(["A", "defer"], 2);
+    let mut exceeded = Exceeded::default();
+    exceeded.note(CycleLoop::Offers, true);
+    metrics.record_exceeded(&exceeded);
     metrics.record_audit(1, took);
     let mut world = World::new();
     world.jobs(["CERN", "MC", "ann"], Status::Running, 1);

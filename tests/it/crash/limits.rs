@@ -55,6 +55,29 @@ fn fates_beyond_the_size_of_a_record_become_counts() {
 }
 
 #[test]
+fn fates_beyond_so_many_become_counts() {
+    let mut yard = Yard::new();
+    (0..50).for_each(|at| add_queue(&yard, &format!("QUEUE_{at:02}"), 2_000));
+    let mut drive = begin(&yard, &[("fates_max = 2_000", "fates_max = 10")]);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&hungry("1/1", yard.now));
+    yard.ask(&Task { jobs: u32::MAX, ..hungry("2/1", yard.now) });
+    lead(&mut yard, &mut drive, 10).unwrap();
+    for decision in yard.decisions() {
+        assert_eq!((decision.fates.len(), decision.fates_cut), (10, 40));
+        assert_eq!(decision.counts.iter().map(|count| count.rejected).sum::<u32>(), 50);
+    }
+    // One that was not named wakes the requests all the same.
+    add_queue(&yard, "QUEUE_49", 16_000);
+    yard.pass(61_000);
+    lead(&mut yard, &mut drive, 20).unwrap();
+    let decisions = yard.decisions();
+    let assigned = decisions.iter().filter(|it| matches!(it.outcome, Outcome::Assign(_)));
+    assert_eq!(assigned.count(), 2, "{decisions:#?}");
+    check_words(&yard);
+}
+
+#[test]
 fn judgements_beyond_a_cycles_budget_wait_in_their_order() {
     let mut yard = Yard::new();
     yard.build(4);

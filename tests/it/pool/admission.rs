@@ -126,3 +126,21 @@ fn a_whitelist_of_unknown_sites_waits_until_one_is_known() {
     assert!(matches!(world.decided("o")[0].outcome, Outcome::Defer { .. }));
     world.check();
 }
+
+/// A workflow that was over and is stated to be open again: its jobs wait again.
+#[test]
+fn a_workflow_that_is_open_again_has_jobs_that_wait() {
+    let mut world = world();
+    world.pending("j", "wf");
+    world.task("wf", "ops", TaskPhase::Ended, central());
+    world.rounds(3);
+    world.offer("early", "T2_X", 1);
+    world.rounds(3);
+    assert_eq!(world.matched_jobs(), Vec::<String>::new());
+    world.yard.pass(S);
+    world.workflow("wf", "ops", central());
+    world.offer("late", "T2_X", 1);
+    world.rounds(3);
+    assert_eq!(world.matched_jobs(), ["j"]);
+    world.check();
+}

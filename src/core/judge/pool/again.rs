@@ -31,7 +31,7 @@ impl PoolJudging {
         let answers = Answers { state, policy, settings: &self.settings, pool, notes: &[] };
         match asked {
             Asked::Refused(job) => {
-                let code = self.view.refused.get(job)?;
+                let code = self.view.refusal(job, now_s(state))?;
                 Some(answers.refusal(state.pool.jobs.of(job)?, code, number))
             }
             Asked::Offer(offer) => {

@@ -62,7 +62,7 @@ impl Answers<'_> {
     }
 
     fn bounded(&self, mut decision: Decision) -> Decision {
-        limit(&mut decision, self.state.setting.limits.max_output_bytes);
+        limit(&mut decision, &self.state.setting.limits);
         decision
     }
 

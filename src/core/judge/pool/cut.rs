@@ -4,16 +4,25 @@
 use super::answer::Answers;
 use super::judging::OfferPolicy;
 use super::{PoolView, facts, now_s};
+use crate::budget::{CycleLoop, Exceeded};
 use crate::judge::size::bytes_of;
+use crate::limits::Limits;
 use crate::output::decision::Decision;
+use crate::policy::Policy;
 use crate::policy::cms::cut::{in_order, next};
 use crate::policy::cms::pool::Pool;
 use crate::state::State;
 use crate::state::pool::PoolOffer;
+use crate::turns::{has_turn, parts};
 use crate::unit::Millis;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What is left of a cycle.
+///
+/// Beside its answers a cycle compares only so many offers with the autoclusters as its budget has
+/// comparisons. An offer that is to be answered again, with a job or with that none fits, is looked
+/// at in each cycle, for what was answered need not be remembered: it is folded. The others take
+/// turns.
 #[derive(Default)]
 pub(super) struct PoolCut {
     refused: VecDeque<(String, &'static str)>,
@@ -22,10 +31,19 @@ pub(super) struct PoolCut {
     /// again before something changed that could let a job fit. Time alone lets only overflow begin
     /// (C-41); of an offer's own time ever less is left.
     looked: BTreeMap<String, u64>,
+    /// Whether time alone may let a job fit.
+    overflow_may_begin: bool,
     answered: usize,
     bytes: usize,
+    /// Comparisons of the looks that led to an answer.
+    comparisons: usize,
     notes: Vec<String>,
-    is_cut_off: bool,
+    /// Whether offers take turns, and one that has none in this cycle was not looked at since
+    /// something changed.
+    takes_turns: bool,
+    is_behind: bool,
+    /// The bound that ended the cycle with work left.
+    cut_off: Option<CycleLoop>,
 }
 
 impl PoolCut {
@@ -35,38 +53,80 @@ impl PoolCut {
         &mut self,
         state: &State,
         view: &PoolView,
-        defer: Millis,
+        policy: &Policy,
         notes: Vec<String>,
     ) {
-        let refused = view.refused.iter();
-        self.refused = refused.map(|(job, code)| (job.clone(), *code)).collect();
-        self.offers = VecDeque::new();
-        (self.answered, self.bytes, self.is_cut_off) = (0, 0, false);
-        self.notes = notes;
+        let limits = &state.setting.limits;
+        let refused = view.refused(now_s(state)).take(limits.judgements_per_cycle + 1);
+        *self = PoolCut {
+            refused: refused.map(|(job, code)| (job.to_owned(), code)).collect(),
+            looked: std::mem::take(&mut self.looked),
+            overflow_may_begin: view.overflow_may_begin(),
+            notes,
+            ..PoolCut::default()
+        };
         let Some(pool) = view.pool() else { return };
-        let overflow_may_begin = view.overflow_may_begin();
         self.looked.retain(|offer, _| {
             state.pool.offers.of(offer).is_some() && !view.renewed.contains(offer)
         });
-        let live: Vec<_> = state
-            .pool
-            .offers
-            .iter()
-            .map(|(_, known)| known)
-            .filter(|known| known.is_live(state.now) && known.cores_left() > 0)
-            .filter(|known| {
-                let is_idle = self.looked.get(&known.offer.offer) == Some(&view.changes);
-                !is_idle || overflow_may_begin || is_deferred_again(known, defer, state.now)
-            })
-            .map(|known| facts::offer(known, state.now).offer)
-            .collect();
-        let ordered = in_order(pool, &live, now_s(state));
+        let live = state.pool.offers.iter().map(|(_, known)| known);
+        let live = live.filter(|known| known.is_live(state.now) && is_open(known, policy));
+        let is_due = |known: &&PoolOffer| is_due(known, policy.spec.defer, state.now);
+        let (mut list, idle): (Vec<_>, Vec<_>) = live.partition(is_due);
+        let most = limits.pool_comparisons_per_cycle;
+        let parts = parts(idle.len(), pool.clusters().len(), most);
+        self.takes_turns = parts > 1;
+        let mut is_quiet = list.is_empty() && self.refused.is_empty();
+        for known in idle {
+            let name = &known.offer.offer;
+            let is_spared = self.is_spared(name, view);
+            match has_turn(name, state.number, parts) {
+                true => {
+                    is_quiet &= is_spared;
+                    list.push(known);
+                }
+                false => self.is_behind |= self.looked.get(name) != Some(&view.changes),
+            }
+        }
+        // What was looked at stays so as long as nothing in the cycle changes that.
+        if is_quiet {
+            return;
+        }
+        let list: Vec<_> = list.iter().map(|it| facts::offer(it, state.now).offer).collect();
+        let ordered = in_order(pool, &list, now_s(state));
         self.offers = ordered.into_iter().map(|offer| offer.offer).collect();
     }
 
-    /// Whether a bound ended the cycle with work left.
+    /// Whether an offer that is not to be answered again need not be looked at.
+    fn is_spared(&self, offer: &str, view: &PoolView) -> bool {
+        !self.overflow_may_begin && self.looked.get(offer) == Some(&view.changes)
+    }
+
+    /// Whether there is work that only waits for the next cycle.
     pub(super) fn is_cut_off(&self) -> bool {
-        self.is_cut_off
+        self.cut_off.is_some() || self.is_behind
+    }
+
+    /// Counts which budgets left work in the cycle that ends.
+    pub(super) fn note_exceeded(&self, exceeded: &mut Exceeded) {
+        let is_offers = self.takes_turns || self.cut_off == Some(CycleLoop::Offers);
+        exceeded.note(CycleLoop::Offers, is_offers);
+        if let Some(other) = self.cut_off.filter(|it| *it != CycleLoop::Offers) {
+            exceeded.note(other, true);
+        }
+    }
+
+    /// The bound that lets a cycle answer no more, if one does.
+    fn bound(&self, limits: &Limits) -> Option<CycleLoop> {
+        if self.answered >= limits.judgements_per_cycle {
+            Some(CycleLoop::Judgements)
+        } else if self.bytes >= limits.decision_bytes_per_cycle {
+            Some(CycleLoop::Bytes)
+        } else if self.comparisons >= limits.pool_comparisons_per_cycle {
+            Some(CycleLoop::Offers)
+        } else {
+            None
+        }
     }
 
     /// The next decision, not folded yet; `None`: the cycle has no more. `number` is its number
@@ -79,11 +139,9 @@ impl PoolCut {
         number: u32,
     ) -> Option<Decision> {
         let pool = view.pool()?;
-        let limits = &state.setting.limits;
-        if self.answered >= limits.judgements_per_cycle
-            || self.bytes >= limits.decision_bytes_per_cycle
-        {
-            self.is_cut_off |= !self.refused.is_empty() || !self.offers.is_empty();
+        if let Some(bound) = self.bound(&state.setting.limits) {
+            let is_left = !self.refused.is_empty() || !self.offers.is_empty();
+            self.cut_off = is_left.then_some(bound);
             return None;
         }
         let (policy, settings) = (with.policy, with.settings);
@@ -120,19 +178,26 @@ impl PoolCut {
         let state = answers.state;
         while let Some(offer) = self.offers.front() {
             let known = state.pool.offers.of(offer);
-            let is_shown = |known: &PoolOffer| with.policy.spec.dry_run && known.answers > 0;
-            let Some(known) = known.filter(|it| it.cores_left() > 0 && !is_shown(it)) else {
+            let Some(known) = known.filter(|known| is_open(known, with.policy)) else {
                 self.offers.pop_front();
                 continue;
             };
+            let is_due = is_due(known, with.policy.spec.defer, state.now);
+            if !is_due && self.is_spared(offer, view) {
+                self.offers.pop_front();
+                continue;
+            }
             let open = facts::offer(known, state.now);
             let (found, refusals) = next(with.judges, pool, &open, now_s(state));
+            if found.is_some() || is_due {
+                self.comparisons = self.comparisons.saturating_add(pool.clusters().len());
+            }
             if let Some(made) = found {
                 return Some(answers.assignment(known, &made, &refusals, number));
             }
             self.looked.insert(offer.clone(), view.changes);
             self.offers.pop_front();
-            if is_deferred_again(known, with.policy.spec.defer, state.now) {
+            if is_due {
                 return Some(answers.deferral(known, &refusals, number));
             }
         }
@@ -140,7 +205,12 @@ impl PoolCut {
     }
 }
 
-/// Whether it is to be published that nothing fits an offer: at first, and then each `defer`.
-fn is_deferred_again(offer: &PoolOffer, defer: Millis, now: Millis) -> bool {
+/// Whether a job may get a place of an offer. One that was answered in a dry run is done.
+fn is_open(offer: &PoolOffer, policy: &Policy) -> bool {
+    offer.cores_left() > 0 && !(policy.spec.dry_run && offer.answers > 0)
+}
+
+/// Whether an offer is answered even if nothing fits: at first, and then each `defer`.
+fn is_due(offer: &PoolOffer, defer: Millis, now: Millis) -> bool {
     offer.deferred_at == 0 || offer.deferred_at.saturating_add(defer) <= now
 }

@@ -3,6 +3,7 @@
 mod why;
 
 use super::{PoolCut, PoolView};
+use crate::budget::Exceeded;
 use crate::judge::notes::time_notes;
 use crate::judge::policies::Policies;
 use crate::output::decision::Decision;
@@ -20,6 +21,7 @@ pub(crate) struct PoolJudging {
     pub(super) settings: Settings,
     pub(super) view: PoolView,
     cut: PoolCut,
+    exceeded: Exceeded,
 }
 
 /// The policy that answers offers, ready to judge.
@@ -40,6 +42,7 @@ impl PoolJudging {
             settings: policy.pool_settings(&policy.unchanged()),
             view: PoolView::default(),
             cut: PoolCut::default(),
+            exceeded: Exceeded::default(),
         })
     }
 
@@ -64,7 +67,7 @@ impl PoolJudging {
         }
         self.view.begin_cut(state, &self.settings, everything);
         notes.extend(time_notes(state));
-        self.cut.begin(state, &self.view, policy.spec.defer, notes);
+        self.cut.begin(state, &self.view, policy, notes);
     }
 
     /// Forgets what is derived.
@@ -84,9 +87,14 @@ impl PoolJudging {
         policies: &Policies,
         number: u32,
     ) -> Option<Decision> {
-        let PoolJudging { judges, settings, view, cut, .. } = self;
+        let PoolJudging { judges, settings, view, cut, exceeded, .. } = self;
         let policy = policies.at(self.at);
-        cut.next(state, view, &OfferPolicy { policy, settings, judges }, number)
+        let with = OfferPolicy { policy, settings, judges };
+        let decision = cut.next(state, view, &with, number);
+        if decision.is_none() {
+            cut.note_exceeded(exceeded);
+        }
+        decision
     }
 
     /// Follows what a published output changed.
@@ -96,6 +104,11 @@ impl PoolJudging {
 
     /// What is to be done beside answering offers; see [`PoolView::actions`].
     pub(crate) fn actions(&mut self, state: &State) -> Vec<Action> {
-        self.view.actions(state)
+        self.view.actions(state, &mut self.exceeded)
+    }
+
+    /// Which budgets left work, since this was last asked.
+    pub(crate) fn take_exceeded(&mut self) -> Exceeded {
+        std::mem::take(&mut self.exceeded)
     }
 }

@@ -5,6 +5,7 @@ use super::settings::Settings;
 use crate::id::{Name, Names};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
+use std::collections::btree_set::Iter;
 use std::sync::Arc;
 
 /// All of a job that a look at it reads, but when it was queued and its place in the workflow.
@@ -213,7 +214,7 @@ impl Autocluster {
     }
 
     /// All jobs, first queued first.
-    pub fn places(&self) -> impl Iterator<Item = &Place> {
+    pub fn places(&self) -> Iter<'_, Place> {
         self.by_age.iter()
     }
 }

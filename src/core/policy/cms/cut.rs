@@ -2,6 +2,7 @@
 //! fits, verdicts on test jobs, drains.
 
 use super::decision::{Action, Assignment, HardLimit, fold, fold_action, take};
+use super::drain::Budget;
 use super::facts::{Band, Seconds, SlotOffer, Tier};
 use super::judge::{Explained, Judges, Refusals};
 use super::look::{Bid, Comparison, Look, OpenOffer};
@@ -97,20 +98,24 @@ pub fn run(
         let served = serve(judges, pool, offer, now_s, explains, &mut cut.assignments);
         cut.served.push(served);
     }
-    let after: [fn(&Pool, Seconds) -> Vec<Action>; 3] =
-        [|pool, _| verdict::verdicts(pool), |pool, _| drain::cancelled(pool), drain::drains];
+    let after: [fn(&Pool, Seconds) -> Vec<Action>; 3] = [
+        |pool, _| verdict::verdicts(pool),
+        |pool, _| drain::cancelled(pool),
+        |pool, now_s| drain::drains(pool, Budget::UNBOUNDED, now_s).0,
+    ];
     after.iter().for_each(|step| act(pool, &mut cut, step(pool, now_s)));
     cut
 }
 
 /// What is to be done beside assigning jobs, as things stand: boosts of tails, verdicts on test
-/// jobs, drains that are over, new drains. Nothing takes effect.
-pub fn actions(pool: &Pool, now_s: Seconds) -> Vec<Action> {
+/// jobs, drains that are over, new drains; and whether the budget left work. Nothing takes effect.
+pub fn actions(pool: &Pool, budget: Budget, now_s: Seconds) -> (Vec<Action>, bool) {
     let mut actions = tail::boosts(pool);
     actions.extend(verdict::verdicts(pool));
     actions.extend(drain::cancelled(pool));
-    actions.extend(drain::drains(pool, now_s));
-    actions
+    let (drains, is_exceeded) = drain::drains(pool, budget, now_s);
+    actions.extend(drains);
+    (actions, is_exceeded)
 }
 
 fn act(pool: &mut Pool, cut: &mut Cut, actions: Vec<Action>) {

@@ -1,12 +1,16 @@
 //! Nodes kept free for jobs of many cores (C-55, F-7).
 
-use super::bounds::whole;
+use super::autocluster::{Autocluster, Place};
 use super::decision::Action;
+use super::drain_plan::{Plan, plans};
 use super::effective::effective_priority;
 use super::entry::Standing;
-use super::facts::{Drain, HeldJob, NodeRecord, PendingJob, Seconds, SiteStatus};
+use super::facts::{Drain, NodeRecord, PendingJob, Seconds, SiteStatus};
 use super::pool::Pool;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::turns::{has_turn, parts};
+use std::cmp::Reverse;
+use std::collections::btree_set::Iter;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 /// The span in which drains of a site are counted for its rate.
 pub const HOUR_S: Seconds = 3600;
@@ -24,44 +28,46 @@ pub fn cancelled(pool: &Pool) -> Vec<Action> {
         .collect()
 }
 
+/// How many comparisons of jobs with nodes a cut may make. Beyond it jobs that are alike take turns
+/// over so many cuts as it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Comparisons.
+    pub comparisons: usize,
+    /// The number of the cut.
+    pub cycle: u64,
+}
+
+impl Budget {
+    /// All jobs in one cut.
+    pub const UNBOUNDED: Budget = Budget { comparisons: usize::MAX, cycle: 0 };
+}
+
 /// New drains: for the jobs of many cores that have the highest priority of all that wait and fit
-/// nowhere for long, first queued first.
-pub fn drains(pool: &Pool, now_s: Seconds) -> Vec<Action> {
-    let settings = pool.settings();
-    let mut room = settings.max_draining - pool.open_drains().count() as i64;
-    if room <= 0 || pool.nodes().next().is_none() {
-        return Vec::new();
+/// nowhere for long, first queued first; and whether jobs took turns.
+pub fn drains(pool: &Pool, budget: Budget, now_s: Seconds) -> (Vec<Action>, bool) {
+    let mut room = pool.settings().max_draining - pool.open_drains().count() as i64;
+    if room <= 0 {
+        return (Vec::new(), false);
     }
-    let mut begun: BTreeMap<&str, i64> = BTreeMap::new();
-    let lately =
-        pool.drain_starts().filter(|start| now_s.saturating_sub(start.started_at_s) < HOUR_S);
-    lately.for_each(|start| *begun.entry(&start.site).or_default() += 1);
-    let rate = settings.drain_rate_per_hour;
-    let mut sites: BTreeSet<&str> = pool.nodes().map(|node| node.site.as_str()).collect();
-    sites.retain(|site| begun.get(site).copied().unwrap_or(0) < rate);
-    if sites.is_empty() {
-        return Vec::new();
-    }
-    let mut taken: Vec<&str> = pool.open_drains().map(|drain| drain.node.as_str()).collect();
+    let mut sites = SiteRates::of(pool, now_s);
+    let mut taken: BTreeSet<&str> = pool.open_drains().map(|drain| drain.node.as_str()).collect();
+    let is_free = |node: &&NodeRecord| !taken.contains(node.node.as_str());
+    let free = pool.nodes().filter(|node| sites.has_room(&node.site)).filter(is_free);
+    let free: Vec<&NodeRecord> = free.filter(|node| is_online(pool, node)).collect();
+    let (mut waiting, takes_turns) = Waiting::of(pool, &free, budget, now_s);
     let mut actions = Vec::new();
-    for job in waiting(pool, now_s) {
-        if room <= 0 || sites.is_empty() {
-            break;
-        }
-        let free = pool.nodes().filter(|node| !taken.contains(&node.node.as_str()));
-        let fits =
-            free.filter(|node| sites.contains(node.site.as_str()) && may_run_on(pool, job, node));
-        let plans = fits.map(|node| plan(pool, job, node, now_s));
-        let Some(best) = plans.min_by_key(|plan| (plan.idle_core_s, plan.ready_in_s, plan.node))
-        else {
+    while room > 0
+        && let Some((job, plans)) = waiting.next()
+    {
+        let is_free = |plan: &&Plan<'_>| !taken.contains(plan.node) && sites.has_room(plan.site);
+        let Some(best) = plans.iter().find(is_free) else {
+            // What is free only becomes less.
+            waiting.leave_alike();
             continue;
         };
-        let of_site = begun.entry(best.site).or_default();
-        *of_site += 1;
-        if *of_site >= rate {
-            sites.remove(best.site);
-        }
-        taken.push(best.node);
+        sites.note_begun(best.site);
+        taken.insert(best.node);
         room -= 1;
         actions.push(Action::DrainNode {
             drain: Drain {
@@ -75,11 +81,137 @@ pub fn drains(pool: &Pool, now_s: Seconds) -> Vec<Action> {
             decided_at_s: now_s,
         });
     }
-    actions
+    (actions, takes_turns)
 }
 
-/// The jobs that a node may be drained for, first queued first.
-fn waiting(pool: &Pool, now_s: Seconds) -> Vec<&PendingJob> {
+fn is_online(pool: &Pool, node: &NodeRecord) -> bool {
+    let terms = pool.name(&node.site).and_then(|site| pool.site(site));
+    terms.is_some_and(|terms| terms.status == SiteStatus::Online)
+}
+
+/// Drains begun within the hour, by site.
+struct SiteRates<'a> {
+    begun: BTreeMap<&'a str, i64>,
+    most: i64,
+}
+
+impl<'a> SiteRates<'a> {
+    fn of(pool: &'a Pool, now_s: Seconds) -> SiteRates<'a> {
+        let most = pool.settings().drain_rate_per_hour;
+        let mut rates = SiteRates { begun: BTreeMap::new(), most };
+        let is_late = |at_s: Seconds| now_s.saturating_sub(at_s) < HOUR_S;
+        let lately = pool.drain_starts().filter(|start| is_late(start.started_at_s));
+        lately.for_each(|start| rates.note_begun(&start.site));
+        rates
+    }
+
+    fn note_begun(&mut self, site: &'a str) {
+        *self.begun.entry(site).or_default() += 1;
+    }
+
+    fn has_room(&self, site: &str) -> bool {
+        self.begun.get(site).copied().unwrap_or(0) < self.most
+    }
+}
+
+/// A job by when it was queued, its workflow, its place there and its name; and the number of its
+/// kind.
+type First<'a> = (Seconds, &'a str, i64, &'a str, usize);
+
+/// The jobs that a node may be drained for, first queued first. Jobs that are alike have the same
+/// plans, which are made once.
+struct Waiting<'a> {
+    pool: &'a Pool,
+    free: &'a [&'a NodeRecord],
+    now_s: Seconds,
+    /// Jobs that a node is drained for already.
+    drained_for: BTreeSet<&'a str>,
+    alike: Vec<Alike<'a>>,
+    /// The first job of each kind that was not asked for yet.
+    first: BinaryHeap<Reverse<First<'a>>>,
+    /// The kind of the job that was asked for last.
+    last: Option<usize>,
+}
+
+/// Jobs that are alike.
+struct Alike<'a> {
+    cluster: &'a Autocluster,
+    left: Iter<'a, Place>,
+    /// Once one of them was asked for.
+    plans: Option<Vec<Plan<'a>>>,
+}
+
+impl<'a> Waiting<'a> {
+    /// Those that have their turn in a cut, and whether they take turns.
+    fn of(
+        pool: &'a Pool,
+        free: &'a [&'a NodeRecord],
+        budget: Budget,
+        now_s: Seconds,
+    ) -> (Waiting<'a>, bool) {
+        let mut kinds = kinds(pool, now_s);
+        let parts = parts(kinds.len(), free.len(), budget.comparisons);
+        let has_turn = |cluster: &&Autocluster| {
+            cluster.oldest().is_some_and(|first| has_turn(&first.job, budget.cycle, parts))
+        };
+        kinds.retain(has_turn);
+        let alike =
+            kinds.into_iter().map(|cluster| Alike { cluster, left: cluster.places(), plans: None });
+        let alike: Vec<Alike<'_>> = if free.is_empty() { Vec::new() } else { alike.collect() };
+        let first = BinaryHeap::new();
+        let drained_for = pool.open_drains().map(|drain| &*drain.job).collect();
+        let mut waiting = Waiting { pool, free, now_s, drained_for, alike, first, last: None };
+        (0..waiting.alike.len()).for_each(|kind| waiting.advance(kind));
+        (waiting, parts > 1)
+    }
+
+    /// The next job, and where it may run, the best first.
+    fn next(&mut self) -> Option<(&'a PendingJob, &[Plan<'a>])> {
+        if let Some(last) = self.last.take() {
+            self.advance(last);
+        }
+        let Reverse((.., job, kind)) = self.first.pop()?;
+        let job = waiting_job(self.pool, job)?;
+        self.last = Some(kind);
+        let (pool, free, now_s) = (self.pool, self.free, self.now_s);
+        let alike = &mut self.alike[kind];
+        let signature = &alike.cluster.signature;
+        let plans = alike.plans.get_or_insert_with(|| plans(pool, signature, free, now_s));
+        Some((job, plans))
+    }
+
+    /// Leaves out the further jobs that are like the last one.
+    fn leave_alike(&mut self) {
+        self.last = None;
+    }
+
+    /// Finds the next job of a kind that has waited for long enough and that no node is drained
+    /// for.
+    fn advance(&mut self, kind: usize) {
+        let (pool, now_s) = (self.pool, self.now_s);
+        let wait_s = pool.settings().drain_wait_s;
+        let is_old = |since_s: Seconds| now_s.saturating_sub(since_s) >= wait_s;
+        for place in self.alike[kind].left.by_ref().take_while(|place| is_old(place.queued_at_s)) {
+            let Some(job) = waiting_job(pool, &place.job) else { continue };
+            let since_s = job.not_fitted_since_s.unwrap_or(job.queued_at_s);
+            if is_old(since_s) && !self.drained_for.contains(&*job.job) {
+                let place = (job.queued_at_s, job.workflow.as_str(), job.seq, &*job.job, kind);
+                return self.first.push(Reverse(place));
+            }
+        }
+    }
+}
+
+fn waiting_job<'a>(pool: &'a Pool, job: &str) -> Option<&'a PendingJob> {
+    match pool.job(job)? {
+        Standing::Pending(job) => Some(job),
+        Standing::Held(_) => None,
+    }
+}
+
+/// The autoclusters of many cores that have the highest priority of all that wait, and of which a
+/// job has waited for long enough.
+fn kinds(pool: &Pool, now_s: Seconds) -> Vec<&Autocluster> {
     let settings = pool.settings();
     let pending =
         pool.workflows().filter(|(name, _, _)| pool.counters().workflow(*name).pending > 0);
@@ -87,85 +219,15 @@ fn waiting(pool: &Pool, now_s: Seconds) -> Vec<&PendingJob> {
     else {
         return Vec::new();
     };
-    let mut jobs: Vec<&PendingJob> = Vec::new();
-    for cluster in pool.clusters() {
+    let is_kind = |cluster: &&Autocluster| {
         let signature = &cluster.signature;
         let record = pool.workflow(signature.workflow).and_then(|entry| entry.record.as_ref());
-        let is_first = record.is_some_and(|it| effective_priority(it, settings) == highest);
-        if !is_first || signature.cores_min <= 1 && !signature.whole_node {
-            continue;
-        }
-        let records = cluster.places().filter_map(|place| match pool.job(&place.job)? {
-            Standing::Pending(job) => Some(job),
-            Standing::Held(_) => None,
-        });
-        jobs.extend(records.filter(|job| {
-            let since = job.not_fitted_since_s.unwrap_or(job.queued_at_s);
-            now_s.saturating_sub(since) >= settings.drain_wait_s
-        }));
-    }
-    jobs.retain(|job| pool.open_drains().all(|drain| drain.job != job.job));
-    jobs.sort_by(|a, b| {
-        (a.queued_at_s, &a.workflow, a.seq, &a.job).cmp(&(
-            b.queued_at_s,
-            &b.workflow,
-            b.seq,
-            &b.job,
-        ))
-    });
-    jobs
-}
-
-/// Cores that a job waits for on a node.
-fn need(job: &PendingJob, node: &NodeRecord) -> i64 {
-    if job.whole_node { node.cores_total } else { job.cores_min }
-}
-
-fn may_run_on(pool: &Pool, job: &PendingJob, node: &NodeRecord) -> bool {
-    let is_listed = job.site_whitelist.as_ref().is_none_or(|sites| sites.contains(&node.site));
-    let terms = pool.name(&node.site).and_then(|site| pool.site(site));
-    let is_online = terms.is_some_and(|terms| terms.status == SiteStatus::Online);
-    is_listed && is_online && node.cores_total >= need(job, node).max(job.cores_min)
-}
-
-/// What draining a node costs.
-struct Plan<'a> {
-    node: &'a str,
-    site: &'a str,
-    need: i64,
-    ready_in_s: Seconds,
-    idle_core_s: i64,
-}
-
-/// When a node is ready for a job, and what idles until then (F-7).
-fn plan<'a>(pool: &Pool, job: &PendingJob, node: &'a NodeRecord, now_s: Seconds) -> Plan<'a> {
-    let mut running: Vec<(Seconds, i64)> =
-        pool.held_on(&node.node).map(|held| (remaining_s(pool, held, now_s), held.cores)).collect();
-    running.sort_unstable();
-    let need = need(job, node);
-    let busy = running.iter().fold(0, |busy: i64, (_, cores)| busy.saturating_add(*cores));
-    let idle_now = node.cores_total.saturating_sub(busy);
-    let (mut free, mut ready_in_s, mut counted) = (idle_now, 0, Vec::new());
-    for (remaining_s, cores) in running {
-        if free >= need {
-            break;
-        }
-        free = free.saturating_add(cores);
-        ready_in_s = remaining_s;
-        counted.push((remaining_s, cores));
-    }
-    let idle_of = |cores: i64, idle_s: Seconds| i128::from(cores) * i128::from(idle_s);
-    let of_counted = counted.iter().map(|(end_s, cores)| idle_of(*cores, ready_in_s - end_s));
-    let idle_core_s = whole(idle_of(idle_now, ready_in_s) + of_counted.sum::<i128>());
-    Plan { node: &node.node, site: &node.site, need, ready_in_s, idle_core_s }
-}
-
-/// How long a job still runs: as expected, else until its limit (F-7).
-fn remaining_s(pool: &Pool, held: &HeldJob, now_s: Seconds) -> Seconds {
-    let end = held.expected_end_s.unwrap_or_else(|| {
-        let started = held.started_at_s.or(held.reserved_at_s).unwrap_or(now_s);
-        let limit = held.job.max_wall_time_s;
-        started.saturating_add(limit.unwrap_or(pool.settings().default_wall_time_s))
-    });
-    end.saturating_sub(now_s).max(0)
+        let is_old = cluster
+            .oldest()
+            .is_some_and(|first| now_s.saturating_sub(first.queued_at_s) >= settings.drain_wait_s);
+        is_old
+            && (signature.cores_min > 1 || signature.whole_node)
+            && record.is_some_and(|it| effective_priority(it, settings) == highest)
+    };
+    pool.clusters().iter().filter(is_kind).collect()
 }

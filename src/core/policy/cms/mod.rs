@@ -16,6 +16,7 @@ pub mod cut;
 pub mod decision;
 mod declare;
 pub mod drain;
+mod drain_plan;
 pub mod effective;
 pub mod entry;
 pub mod facts;

@@ -97,6 +97,11 @@ impl Pool {
         self.terms.get(site.index()).and_then(Option::as_ref)
     }
 
+    /// A site's configuration that is in force.
+    pub fn config(&self, site: Name) -> Option<&SiteConfig> {
+        self.configs.get(&site)
+    }
+
     /// The known sites.
     pub fn sites(&self) -> impl Iterator<Item = (Name, &SiteTerms)> {
         self.configs.keys().filter_map(|name| Some((*name, self.site(*name)?)))
