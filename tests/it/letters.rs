@@ -4,15 +4,18 @@ use crate::kill::bus::{Bus, text};
 use crate::kill::intake::Place;
 use crate::kill::process::{Process, wait_until, yardmaster};
 use crate::kill::witness::{committed, glance};
+use crate::registry::desk::Registry;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempDir;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::Site;
 use yardmaster::shell::dirlog::envelope::{Envelope, Stamp};
 use yardmaster::shell::dirlog::{DirOptions, DirTopic, DirWriter};
+use yardmaster::wire::avro::MAGIC;
 use yardmaster::wire::record::write;
+use yardmaster::wire::topology::ATLAS;
 
 const SITES: Lane = Lane::new(Topic::Site, 0);
 const LETTERS: Lane = Lane::new(Topic::DeadLetter, 0);
@@ -47,34 +50,56 @@ fn headers(offset: u64, reason: &str, length: usize, kept: usize) -> Vec<(String
     headers
 }
 
-/// A directory with letters: 10 that can be read by now, 11 that cannot, 12 cut and still at its
-/// origin, 5 cut and gone there.
-fn directory() -> TempDir {
-    let dir = TempDir::new().unwrap();
+/// A record, and its headers.
+type Put<'a> = ((Lane, u64, &'a str, &'a [u8]), &'a [(String, Vec<u8>)]);
+
+/// A directory with these records.
+fn write_directory(dir: &Path, records: &[Put<'_>]) {
     let topic = |topic: Topic| DirTopic {
         topic,
         name: format!("yardmaster.{}", topic.name()),
         partitions: 1,
     };
     let topics = [topic(Topic::Site), topic(Topic::DeadLetter), topic(Topic::Progress)];
-    let mut writer = DirWriter::archive(dir.path(), &topics, DirOptions::default()).unwrap();
-    let mut put = |lane, offset, key: &str, value: &[u8], headers: &[(String, Vec<u8>)]| {
-        let (key, value) = (Some(key.as_bytes()), Some(value));
+    let mut writer = DirWriter::archive(dir, &topics, DirOptions::default()).unwrap();
+    let last = (PROGRESS, 0, "atlas", &b"covers all of it"[..]);
+    for ((lane, offset, key, value), headers) in records.iter().chain([&(last, &[][..])]) {
+        let (offset, key, value) = (*offset, Some(key.as_bytes()), Some(*value));
         let (timestamp, stamp) = (1_760_000_000_000, Stamp::Append);
-        writer.put(lane, &Envelope { offset, timestamp, stamp, key, value, headers }).unwrap();
-    };
-    let (ash, elm) = (site("ASH"), site("ELM"));
-    put(SITES, 10, "ASH", &ash, &[]);
-    put(SITES, 11, "OAK", b"no record", &[]);
-    put(SITES, 12, "ELM", &elm, &[]);
-    put(LETTERS, 0, "ASH", &ash, &headers(10, "unknown_schema", ash.len(), ash.len()));
-    put(LETTERS, 1, "OAK", b"no record", &headers(11, "framing", 9, 9));
-    put(LETTERS, 2, "ELM", &elm[..4], &headers(12, "unknown_schema", elm.len(), 4));
-    put(LETTERS, 3, "FIR", &elm[..4], &headers(5, "oversized", 2_000_000, 4));
-    put(PROGRESS, 0, "atlas", b"covers all of it", &[]);
+        writer.put(*lane, &Envelope { offset, timestamp, stamp, key, value, headers }).unwrap();
+    }
     writer.flush().unwrap();
-    drop(writer);
+}
+
+/// A directory with letters: 10 that can be read by now, 11 that cannot, 12 cut and still at its
+/// origin, 5 cut and gone there.
+fn directory() -> TempDir {
+    let dir = TempDir::new().unwrap();
+    let (ash, elm) = (site("ASH"), site("ELM"));
+    let no_record = &b"no record"[..];
+    let unknown = |offset, length, kept| headers(offset, "unknown_schema", length, kept);
+    write_directory(
+        dir.path(),
+        &[
+            ((SITES, 10, "ASH", &ash), &[]),
+            ((SITES, 11, "OAK", no_record), &[]),
+            ((SITES, 12, "ELM", &elm), &[]),
+            ((LETTERS, 0, "ASH", &ash), &unknown(10, ash.len(), ash.len())),
+            ((LETTERS, 1, "OAK", no_record), &headers(11, "framing", 9, 9)),
+            ((LETTERS, 2, "ELM", &elm[..4]), &unknown(12, elm.len(), 4)),
+            ((LETTERS, 3, "FIR", &elm[..4]), &headers(5, "oversized", 2_000_000, 4)),
+        ],
+    );
     dir
+}
+
+/// A topology with sites in Confluent framing, beside a registry.
+fn framed_sites(dir: &Path, registry: &Registry) -> PathBuf {
+    let table = "[topics.site]\n";
+    let framed = ATLAS.replace(table, &format!("{table}framing = \"confluent\"\n"));
+    let file = dir.join("sites.toml");
+    std::fs::write(&file, format!("{framed}\n[registry]\nurls = [{:?}]\n", registry.url)).unwrap();
+    file
 }
 
 /// What `dead-letters` says, and how it ended.
@@ -170,6 +195,29 @@ fn a_letter_that_can_be_read_by_now_is_published_again_once() {
 }
 
 /// Too long for the leader, then for nobody: its letter is cut, and all of it comes from its origin.
+#[test]
+fn a_letter_in_confluent_framing_is_read_by_what_the_registry_knows_today() {
+    let dir = TempDir::new().unwrap();
+    let (lacks, mended) = (Registry::start(), Registry::start());
+    let id = mended.put(include_str!("../../schemas/site.avsc"));
+    let value = [&[MAGIC][..], &id.to_be_bytes(), &site("ASH")[10..]].concat();
+    let letter = (LETTERS, 0, "ASH", &value[..]);
+    let headers = headers(10, "unknown_schema", value.len(), value.len());
+    write_directory(dir.path(), &[((SITES, 10, "ASH", &value), &[]), (letter, &headers)]);
+    let of = |registry: &Registry, verb: &[&str]| {
+        let topology = framed_sites(dir.path(), registry);
+        letters(dir.path(), &[verb, &["--topology", text(&topology)]].concat())
+    };
+    let (_, shown, _) = of(&lacks, &["show", "site/0/10"]);
+    assert!(shown.contains("still unreadable: unknown_schema"), "{shown}");
+    let (code, _, error) = of(&lacks, &["redrive", "site/0/10"]);
+    assert!(code == 1 && error.contains("unknown_schema"), "{error}");
+    let (_, shown, _) = of(&mended, &["show", "site/0/10"]);
+    assert!(shown.contains("can be read: redrive it"), "{shown}");
+    let (code, report, error) = of(&mended, &["redrive", "site/0/10"]);
+    assert!(code == 0 && report.contains("1 redriven and read back"), "{report}{error}");
+}
+
 #[test]
 fn on_a_real_kafka_a_record_that_was_too_long_comes_back_whole() {
     let small = |limits: &mut toml::Table, _: &mut toml::Table| {

@@ -274,7 +274,7 @@ fn behind_somebodys_open_transaction_intake_waits_for_its_own_records() {
     let again = place.start_with(&[]);
     let waits = "an open transaction of another program holds it";
     wait_until(60 * SECOND, || again.logged(), || again.logged().contains(waits));
-    // Every lane but that one is read to its end long before; the life before has said so once.
+    // Every lane but that one is read to its end long before; the life before reported it once.
     std::thread::sleep(3 * SECOND);
     assert_eq!(again.logged().matches("jobs read back").count(), 1, "{}", again.logged());
     // The same messages again, which are news to one that knows nothing of what it published.

@@ -5,13 +5,15 @@ use super::letter::Origin;
 use crate::cli::Usage;
 use crate::cli::log_args::{LogArgs, Read};
 use crate::kafka::{KafkaScan, TopicMap};
+use crate::registry::Client;
 use crate::scan::Scan;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::event::{Event, longest_name};
-use yardmaster_wire::avro::{Arena, Codec};
+use yardmaster_wire::avro::{Arena, Codec, Writer, number_of};
 use yardmaster_wire::dialect;
+use yardmaster_wire::topology::Framing;
 
 /// A source is read as a log of one topic; this is what that topic is called there.
 const ONLY: Topic = Topic::DeadLetter;
@@ -63,13 +65,32 @@ impl Home {
     pub fn may_lack_key(&self, read: &Read) -> bool {
         self.source.is_some() || !read.topology.topic(self.lane.topic).cleanup.compacts()
     }
+}
 
-    /// What this version, by this topology, makes of a record today: nothing, and why not.
-    pub fn reads(&self, read: &Read, key: &[u8], value: Option<&[u8]>) -> Result<(), String> {
+/// Whether this version, by this topology, can read records today.
+pub struct Reader<'a> {
+    pub read: &'a Read,
+    codec: Codec,
+    /// Asked of what numbers stand for, once it is needed.
+    registry: Option<Client>,
+    /// Numbers that it was asked of.
+    known: BTreeSet<(Topic, u32)>,
+}
+
+impl Reader<'_> {
+    /// By a topology.
+    pub fn new(read: &Read) -> Reader<'_> {
+        let codec = Codec::new(read.topology.limits.max_record_bytes);
+        Reader { read, codec, registry: None, known: BTreeSet::new() }
+    }
+
+    /// What it makes of a record of a home: nothing, and why not.
+    pub fn reads(&mut self, home: &Home, key: &[u8], value: Option<&[u8]>) -> Result<(), String> {
+        let (read, topic) = (self.read, home.lane.topic);
         let most = read.topology.limits.max_record_bytes;
-        let Some(name) = &self.source else {
-            let codec = Codec::new(most);
-            return match codec.read(self.lane.topic, Some(key), value, &mut Arena::default()) {
+        let Some(name) = &home.source else {
+            self.learn(topic, value)?;
+            return match self.codec.read(topic, Some(key), value, &mut Arena::default()) {
                 Event::Garbled(why) => Err(why.name().to_owned()),
                 event => is_short(longest_name(&event), read),
             };
@@ -85,6 +106,29 @@ impl Home {
             return Ok(());
         }
         dialect::read(*dialect, value).and_then(|message| is_short(message.longest_name(), read))
+    }
+
+    /// Asks the registry of what the number in a record stands for, if its topic is in Confluent
+    /// framing.
+    fn learn(&mut self, topic: Topic, value: Option<&[u8]>) -> Result<(), String> {
+        let topology = &self.read.topology;
+        let is_framed = topology.topic(topic).framing == Framing::Confluent;
+        let (Some(registry), Some(id)) = (&topology.registry, value.and_then(number_of)) else {
+            return Ok(());
+        };
+        if !is_framed || self.known.contains(&(topic, id)) {
+            return Ok(());
+        }
+        if self.registry.is_none() {
+            self.registry = Some(Client::new(registry).map_err(|error| error.to_string())?);
+        }
+        let schema = self.registry.as_ref().map(|client| client.schema(id)).transpose();
+        let schema = schema.map_err(|error| format!("the schema of number {id}: {error}"))?;
+        let schema = schema.flatten().map(Into::into);
+        // What is wrong with it shows when the record is read.
+        let _ = self.codec.learn_number(&Writer { topic, id, schema });
+        self.known.insert((topic, id));
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@
 //! lane is searched for it, so a letter is not published twice, whichever process published it,
 //! however this ended.
 
-use super::home::{Home, Homes};
+use super::home::{Home, Homes, Reader};
 use super::letter::{Letter, Origin};
 use super::{Filter, each_letter, open, origin};
 use crate::cli::log_args::{LogArgs, Read};
@@ -137,7 +137,7 @@ impl Redrive {
         marked: &BTreeSet<String>,
         mut pen: Pen,
     ) -> anyhow::Result<Redriven> {
-        let mut redriven = Redriven::default();
+        let (mut redriven, mut reader) = (Redriven::default(), Reader::new(read));
         let (mut cut, mut done) = (Vec::new(), BTreeSet::new());
         each_letter(&mut homes.log, read, &self.filter, &mut |letter| {
             let Some(origin) = letter.origin.clone() else { return Ok(()) };
@@ -154,11 +154,12 @@ impl Redrive {
                 cut.push(Cut::of(home, origin, &letter));
                 return Ok(());
             }
-            self.put(read, &mut pen, &Record::of(read, home, origin, letter), &mut redriven)
+            let record = Record::of(read, home, origin, letter);
+            self.put(&mut reader, &mut pen, &record, &mut redriven)
         })?;
         for cut in cut {
             match cut.fetch(homes.log(&cut.home)?)? {
-                Ok(record) => self.put(read, &mut pen, &record, &mut redriven)?,
+                Ok(record) => self.put(&mut reader, &mut pen, &record, &mut redriven)?,
                 Err(why) => redriven.troubles.push(format!("{}: {why}", cut.origin)),
             }
         }
@@ -172,14 +173,14 @@ impl Redrive {
 
     fn put(
         &self,
-        read: &Read,
+        reader: &mut Reader<'_>,
         pen: &mut Pen,
         record: &Record,
         redriven: &mut Redriven,
     ) -> Result<(), LogError> {
         let Record { home, origin, key, value, headers } = record;
         let (key, value) = (key.as_deref(), value.as_deref());
-        if let Err(why) = home.reads(read, key.unwrap_or_default(), value)
+        if let Err(why) = reader.reads(home, key.unwrap_or_default(), value)
             && !self.even_unreadable
         {
             redriven.troubles.push(format!(
@@ -194,7 +195,7 @@ impl Redrive {
             }
             Pen::Kafka(writer, there) => {
                 let partition = there.contains(home).then_some(home.lane.partition);
-                writer.append(home.topic(read), partition, key, value, headers, None)?;
+                writer.append(home.topic(reader.read), partition, key, value, headers, None)?;
             }
             Pen::Dry => {}
         }

@@ -1,6 +1,6 @@
 //! One dead letter, with its bytes.
 
-use super::home::Home;
+use super::home::{Home, Reader};
 use super::letter::{Letter, Origin, shown};
 use super::list::json_of;
 use super::{Filter, each_letter, open, origin};
@@ -68,7 +68,7 @@ fn now_reads(read: &Read, letter: &Letter) -> String {
     if letter.is_cut() {
         return "cut: not known without all its bytes".into();
     }
-    match home.reads(read, &letter.key, Some(&letter.value)) {
+    match Reader::new(read).reads(&home, &letter.key, Some(&letter.value)) {
         Ok(()) => "can be read: redrive it".into(),
         Err(why) => format!("still unreadable: {why}"),
     }
