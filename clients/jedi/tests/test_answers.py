@@ -41,6 +41,20 @@ def test_a_wait_is_bounded() -> None:
     assert time.monotonic() - began < 5
 
 
+def test_the_end_of_an_older_attempt_is_no_answer_to_the_newer() -> None:
+    known = Answers()
+    known.expect(("1/2", 5))
+    known.add_request(request(5), None)
+    for reason in ("superseded(attempt 5)", "withdrawn(at 1)"):
+        known.add_decision(made(4, "reject", reason=reason))
+    assert known.wait(("1/2", 5), time.monotonic() + 0.05) is None
+    standing = known.standing("1/2")
+    assert standing is not None and (standing.attempt, standing.decision) == (5, None)
+    known.add_decision(made(5, "assign"))
+    found = known.wait(("1/2", 5), time.monotonic() + 10)
+    assert found is not None and found["outcome"] == "assign"
+
+
 def test_a_request_that_was_not_published_is_not_waited_for() -> None:
     known = Answers()
     known.expect(("1/2", 5))

@@ -94,6 +94,7 @@ impl Engine {
         let request = RequestState {
             subject: task.subject.clone(),
             task: Some(task.clone()),
+            passed: Vec::new(),
             answer: None,
             reservations: Vec::new(),
             outcomes: BTreeMap::new(),

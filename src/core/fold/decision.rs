@@ -32,6 +32,7 @@ impl State {
         let before = request.answer.take().filter(|answer| answer.attempt == decision.attempt);
         let answer = answer(decision, before, &mut self.blockers);
         let Some(request) = self.request_at(&decision.subject) else { return };
+        request.passed.retain(|attempt| *attempt > answer.attempt);
         request.answer = Some(answer);
         request.placements.extend(placement(decision));
         let reservation = reservation(decision, clock).filter(|reservation| {

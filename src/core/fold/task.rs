@@ -23,11 +23,19 @@ impl State {
         new.asked_at = new.asked_at.min(bound);
         let subject = new.subject.clone();
         let Some(request) = self.request_at(&subject) else { return };
-        let before = match &request.task {
+        let is_stale = match &request.task {
             Some(old) if *old == new => return self.odd(Topic::Task, Oddity::Repeated),
-            Some(old) if !is_newer(&new, old) => return self.odd(Topic::Task, Oddity::Stale),
-            _ => request.task.replace(new),
+            Some(old) => !is_newer(&new, old),
+            None => false,
         };
+        let before = if is_stale { Some(new) } else { request.task.replace(new) };
+        let is_passed = before.as_ref().is_some_and(|older| request.pass_over(older));
+        if is_stale {
+            if is_passed {
+                self.subject_changed(subject);
+            }
+            return self.odd(Topic::Task, Oddity::Stale);
+        }
         if let Some(before) = &before {
             self.replicas.leave_request(before);
         }

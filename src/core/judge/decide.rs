@@ -16,7 +16,7 @@ use crate::output::throttle::key;
 use crate::policy::note::Note;
 use crate::policy::rule::RuleText;
 use crate::policy::{Candidates, Judgement, Policy, Wait};
-use crate::request::admit::{Refusal, asked_attempt, is_open};
+use crate::request::admit::{Refusal, asked_attempt, is_open, passed_attempt};
 use crate::state::record::{Answer, RequestState};
 use std::borrow::Cow;
 
@@ -38,7 +38,7 @@ impl Judging<'_> {
         let decision = self.answer(request, task, number, evaluation)?;
         let is_first_deferral = !decision.outcome.is_final() && decision.ordinal == 1;
         match no_room.filter(|_| is_first_deferral) {
-            Some(refusal) => Some(self.refuse(task, None, number, &refusal)),
+            Some(refusal) => Some(self.refuse(request, task, decision.attempt, number, &refusal)),
             None => Some(decision),
         }
     }
@@ -62,10 +62,11 @@ impl Judging<'_> {
         number: u32,
         evaluation: Option<Evaluation>,
     ) -> Option<Decision> {
-        if let Some(refusal) = self.view.state.refusal(request) {
-            return Some(self.refuse(task, request.answer.as_ref(), number, &refusal));
-        }
         let attempt = asked_attempt(request, task);
+        if let Some(refusal) = self.view.state.refusal(request) {
+            let attempt = passed_attempt(request).unwrap_or(attempt);
+            return Some(self.refuse(request, task, attempt, number, &refusal));
+        }
         let before = request.answer.as_ref().filter(|answer| answer.attempt == attempt);
         let mut tagged = self.view.tagged(task);
         if attempt != task.attempt {
@@ -98,27 +99,18 @@ impl Judging<'_> {
         }
     }
 
-    /// The answer to a request that is not admitted. A deferral of an attempt that was superseded
-    /// is brought to its end first.
+    /// The answer to an attempt of a request that is not admitted.
     fn refuse(
         self,
+        request: &RequestState,
         task: &Task,
-        answer: Option<&Answer>,
+        attempt: u64,
         number: u32,
         refusal: &Refusal,
     ) -> Decision {
-        let reason = refusal.reason();
-        let open = answer.filter(|answer| !answer.is_final);
-        match open.filter(|answer| answer.attempt < task.attempt) {
-            Some(older) => {
-                let task = Task { attempt: older.attempt, ..task.clone() };
-                self.plain(&task, Some(older), number, reason)
-            }
-            None => {
-                let before = answer.filter(|answer| answer.attempt == task.attempt);
-                self.plain(task, before, number, reason)
-            }
-        }
+        let before = request.answer.as_ref().filter(|answer| answer.attempt == attempt);
+        let task = Task { attempt, ..task.clone() };
+        self.plain(&task, before, number, refusal.reason())
     }
 
     /// An answer without a judgement.

@@ -18,12 +18,17 @@ pub const PLAUSIBLE_FROM: Millis = 100_000_000_000;
 /// Why a request is rejected before any candidate is judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The subject asked again with a higher attempt while this one was deferred.
+    /// The subject asked again with a higher attempt before this one had its final answer.
     Superseded {
-        /// The attempt that is asked for now.
+        /// The attempt that asked last.
         by: u64,
     },
-    /// The task, or the request itself, has ended.
+    /// The request itself has ended.
+    Withdrawn {
+        /// When, by its own clock.
+        at: Millis,
+    },
+    /// The task has ended.
     TaskEnded {
         /// When, by its own clock.
         ended_at: Millis,
@@ -59,8 +64,9 @@ pub struct Age {
 }
 
 /// The name of each reason, and what can be done about it.
-const REMEDIES: [(&str, &str); 15] = [
+const REMEDIES: [(&str, &str); 16] = [
     ("superseded", "nothing: the answer to the higher attempt follows"),
+    ("withdrawn", "nothing; if the work is still wanted, ask again with a higher attempt"),
     (
         "task_ended",
         "nothing; if the task goes on, publish its own record with a higher attempt first",
@@ -125,6 +131,7 @@ impl Refusal {
     pub fn reason(&self) -> String {
         match self {
             Refusal::Superseded { by } => format!("superseded(attempt {by})"),
+            Refusal::Withdrawn { at } => format!("withdrawn(at {at})"),
             Refusal::TaskEnded { ended_at } => format!("task_ended(at {ended_at})"),
             Refusal::ChangedAtImplausible { changed_at } => format!(
                 "changed_at_implausible({changed_at}, expected milliseconds since 1970, at least \
@@ -182,17 +189,29 @@ pub fn refusing_targets(request: &RequestState) -> Vec<String> {
     targets
 }
 
-/// Whether a subject still waits for a final answer: it asks and has none, or it was deferred and
-/// then took its request back or raised its attempt.
+/// The attempt below the one that is asked for now, if any is, that is answered first: one that was
+/// deferred, or has no answer, and asks no more. The lowest is answered first, so that the newest
+/// answer tells of all attempts below it that nothing follows.
+pub fn passed_attempt(request: &RequestState) -> Option<u64> {
+    let task = request.task.as_ref()?;
+    let deferred = request.answer.as_ref().filter(|answer| !answer.is_final);
+    let deferred = deferred.map(|answer| answer.attempt).filter(|it| *it < task.attempt);
+    deferred.or(request.passed.first().copied())
+}
+
+/// Whether a subject still waits for a final answer: it asks and has none, or it asked, has none,
+/// and then took its request back or raised its attempt.
 pub fn is_open(request: &RequestState) -> bool {
     let Some(task) = &request.task else { return false };
+    if passed_attempt(request).is_some() {
+        return true;
+    }
     if refused_attempt(request).is_some() {
         return task.phase == TaskPhase::Asking;
     }
     match &request.answer {
         Some(answer) if answer.attempt > task.attempt => false,
         Some(answer) if answer.attempt == task.attempt => !answer.is_final,
-        Some(answer) if !answer.is_final => true,
         Some(_) | None => task.phase == TaskPhase::Asking,
     }
 }
@@ -201,9 +220,16 @@ impl State {
     /// Why an open request is rejected at this cut without a judgement.
     pub fn refusal(&self, request: &RequestState) -> Option<Refusal> {
         let task = request.task.as_ref()?;
-        let answer = request.answer.as_ref();
-        if answer.is_some_and(|answer| answer.attempt < task.attempt && !answer.is_final) {
-            return Some(Refusal::Superseded { by: task.attempt });
+        if let Some(attempt) = passed_attempt(request) {
+            let asking = (task.phase == TaskPhase::Asking).then_some(task.attempt);
+            let by = asking.or(request.passed.last().copied()).filter(|by| *by > attempt);
+            return Some(match by {
+                Some(by) => Refusal::Superseded { by },
+                None => Refusal::Withdrawn { at: task.changed_at },
+            });
+        }
+        if task.phase == TaskPhase::Ended {
+            return Some(Refusal::Withdrawn { at: task.changed_at });
         }
         if let Some(ended_at) = self.ended_at(task) {
             return Some(Refusal::TaskEnded { ended_at });
@@ -211,6 +237,7 @@ impl State {
         if task.changed_at < PLAUSIBLE_FROM {
             return Some(Refusal::ChangedAtImplausible { changed_at: task.changed_at });
         }
+        let answer = request.answer.as_ref();
         let is_deferred = answer.is_some_and(|answer| answer.attempt == task.attempt);
         if !is_deferred && task.asked_at < self.known_since {
             return Some(Refusal::HistoryMissing);

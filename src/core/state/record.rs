@@ -5,7 +5,7 @@
 
 use crate::content::{Contained, Content, content};
 use crate::cut::Lane;
-use crate::event::{JobState, OutcomeKind, Status, Task, TransferStatus};
+use crate::event::{JobState, OutcomeKind, Status, Task, TaskPhase, TransferStatus};
 use crate::id::{Key, Name};
 use crate::output::decision::DecisionId;
 use crate::output::placed::Placed;
@@ -288,6 +288,9 @@ pub struct RequestState {
     pub subject: String,
     /// Its newest record; `None` when only answers are known.
     pub task: Option<Task>,
+    /// Attempts that asked, that no answer was given to, and that ask no more: a higher one was
+    /// published, or the request ended. Rising; above that of `answer`.
+    pub passed: Vec<u64>,
     /// The newest answer.
     pub answer: Option<Answer>,
     /// Open reservations of assignments, newest attempt last.
@@ -298,6 +301,26 @@ pub struct RequestState {
     pub placements: Vec<Placement>,
     /// When an answer or outcome was last read.
     pub heard_at: Millis,
+}
+
+impl RequestState {
+    /// Notes the attempt of a record that another one stands in place of, if it asked, asks no more
+    /// and has no answer. Returns whether it is one more that waits for one.
+    pub(crate) fn pass_over(&mut self, older: &Task) -> bool {
+        let asks = |task: &Task| task.phase == TaskPhase::Asking && task.attempt == older.attempt;
+        let is_answered = |answer: &Answer| answer.attempt >= older.attempt;
+        if !asks(older)
+            || self.task.as_ref().is_some_and(asks)
+            || self.answer.as_ref().is_some_and(is_answered)
+        {
+            return false;
+        }
+        let place = self.passed.binary_search(&older.attempt);
+        if let Err(at) = place {
+            self.passed.insert(at, older.attempt);
+        }
+        place.is_err()
+    }
 }
 
 /// Where one attempt of a single job was placed.
@@ -388,7 +411,16 @@ impl<T: Contained> Contained for Fact<T> {
         self.held.put(to);
     }
 }
-content!(RequestState { subject, task, answer, reservations, outcomes, placements, heard_at });
+content!(RequestState {
+    subject,
+    task,
+    passed,
+    answer,
+    reservations,
+    outcomes,
+    placements,
+    heard_at,
+});
 content!(Placement { decision, attempt, target, now, placed });
 content!(Answer {
     attempt,

@@ -24,6 +24,8 @@ pub(super) fn write(sink: &mut Sink<'_>, request: &RequestState) {
         sink.index(task.impossible.len());
         task.impossible.iter().for_each(|figure| sink.string(figure));
     });
+    sink.index(request.passed.len());
+    request.passed.iter().for_each(|attempt| sink.amount(*attempt));
     sink.option(request.answer.as_ref(), write_answer);
     sink.index(request.reservations.len());
     request.reservations.iter().for_each(|reservation| write_reservation(sink, reservation));
@@ -142,6 +144,9 @@ pub(super) fn read(
             }
             _ => return Err(Fault::Malformed),
         }
+    }
+    for _ in 0..at.index()? {
+        request.passed.push(word(at)?);
     }
     if at.index()? == 1 {
         request.answer = Some(read_answer(at, memo, table)?);

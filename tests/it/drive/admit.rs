@@ -100,8 +100,13 @@ fn open_chunks_of_an_ended_task_are_rejected_and_not_judged_again() {
     // Asked with the end of its task.
     yard.ask(&task("1/4", 5, yard.now));
     lead(&mut yard, &mut drive, 10).unwrap();
-    for subject in ["1/1", "1/2", "1/4", "2/1"] {
-        assert!(rejected(&yard, subject, 0).starts_with("task_ended("), "{subject}");
+    for (subject, reason) in [
+        ("1/1", "task_ended("),
+        ("1/2", "task_ended("),
+        ("1/4", "task_ended("),
+        ("2/1", "withdrawn("),
+    ] {
+        assert!(rejected(&yard, subject, 0).starts_with(reason), "{subject}");
     }
     let known = yard.decisions().len();
     assert_eq!(known, 8);
@@ -137,6 +142,81 @@ fn a_deferral_ends_when_the_subject_asks_with_a_higher_attempt() {
     assert_eq!(rejected(&yard, "1/1", 0), "superseded(attempt 1)");
     let last = yard.decisions().pop().unwrap();
     assert!(last.attempt == 1 && matches!(last.outcome, Outcome::Assign(_)), "{last:#?}");
+    check_replay(&yard, &mut drive);
+}
+
+/// Read in one cycle, since nobody led, in any order; one judgement a cycle, so that a leader with a
+/// store and one without come between the answers.
+#[test]
+fn an_attempt_that_is_passed_before_it_is_judged_gets_its_answer() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let ended = |subject: &str, attempt, at| Task {
+        phase: TaskPhase::Ended,
+        attempt,
+        ..task(subject, 0, at)
+    };
+    let asked = |subject: &str, attempt, at| Task { attempt, ..task(subject, 5, at) };
+    let now = yard.now;
+    for record in [
+        asked("1/1", 0, now),
+        asked("1/1", 1, now),
+        asked("1/2", 0, now),
+        ended("1/2", 0, now),
+        asked("1/3", 2, now),
+        asked("1/3", 0, now),
+        ended("1/4", 1, now),
+        asked("1/4", 1, now),
+        asked("1/4", 0, now),
+        asked("1/5", 0, now),
+        ended("1/5", 3, now),
+        // Nobody asked for these.
+        ended("1/6", 0, now),
+        ended("1", 0, now - 1),
+        asked("1/7", 0, now),
+        asked("1/7", 0, now + 1),
+    ] {
+        yard.ask(&record);
+    }
+    let store = PaperStore::default();
+    let limited = |name: &str| {
+        let limit = ("judgements_per_cycle = 256", "judgements_per_cycle = 2");
+        config_with(name, epoch_config_with(&[limit]))
+    };
+    for (store, answers) in [(store.clone(), 4), (store, 6), (PaperStore::default(), 9)] {
+        let mut drive = Drive::start(yard.log(), store, limited("a leader")).unwrap();
+        for _ in 0..200 {
+            if yard.decisions().len() < answers {
+                lead(&mut yard, &mut drive, 1).unwrap();
+            }
+        }
+        assert_eq!(yard.decisions().len(), answers);
+        drive.finish(yard.now).unwrap();
+    }
+    let is = |subject, attempt, reason: &str| {
+        let found = rejected(&yard, subject, attempt);
+        assert!(found.starts_with(reason), "{subject}:{attempt} {found}");
+    };
+    is("1/1", 0, "superseded(attempt 1)");
+    is("1/2", 0, "withdrawn(at ");
+    is("1/3", 0, "superseded(attempt 2)");
+    is("1/4", 0, "superseded(attempt 1)");
+    is("1/4", 1, "withdrawn(at ");
+    is("1/5", 0, "withdrawn(at ");
+    let all = yard.decisions();
+    let assigned = all.iter().filter(|it| matches!(it.outcome, Outcome::Assign(_)));
+    let mut assigned: Vec<_> = assigned.map(|it| (it.subject.as_str(), it.attempt)).collect();
+    assigned.sort_unstable();
+    assert_eq!(assigned, [("1/1", 1), ("1/3", 2), ("1/7", 0)]);
+    assert_eq!(all.len(), 9, "{all:#?}");
+    // Published again, each is known.
+    for record in [asked("1/1", 0, yard.now), asked("1/2", 0, yard.now), ended("1/5", 3, yard.now)]
+    {
+        yard.ask(&record);
+    }
+    let mut drive = Drive::start(yard.log(), PaperStore::default(), limited("last")).unwrap();
+    lead(&mut yard, &mut drive, 10).unwrap();
+    assert_eq!(yard.decisions().len(), 9);
     check_replay(&yard, &mut drive);
 }
 
