@@ -40,7 +40,13 @@ pub(super) struct KafkaLane {
 
 /// What ends the reading.
 pub(super) enum Lost {
-    Range { lane: Lane, name: String, wanted: u64 },
+    /// `wanted` is the next offset to deliver, `from` where a client would begin to read.
+    Range {
+        lane: Lane,
+        name: String,
+        wanted: u64,
+        from: u64,
+    },
     Refused(LogError),
 }
 
@@ -111,7 +117,8 @@ impl KafkaLane {
             Event::Trouble(LogTruncation) => return Some(self.rewritten(name)),
             Event::Trouble(OffsetOutOfRange | AutoOffsetReset) => {
                 let name = name.to_string();
-                return Some(Lost::Range { lane: self.lane, name, wanted: self.next });
+                let (lane, wanted, from) = (self.lane, self.next, self.again_from());
+                return Some(Lost::Range { lane, name, wanted, from });
             }
             Event::Trouble(code @ (BadCompression | NotImplemented | BadMessage)) => {
                 let (partition, next) = (self.lane.partition, self.next);
@@ -146,6 +153,11 @@ impl KafkaLane {
     /// Where another client begins: at the last record, to see whether it is still that.
     pub fn again_from(&self) -> u64 {
         self.last.map_or(self.next, |(offset, _)| offset)
+    }
+
+    /// Another client begins at the next record then.
+    pub fn forget_last(&mut self) {
+        self.last = None;
     }
 
     fn fine(&mut self, now: Instant) {

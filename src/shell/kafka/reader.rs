@@ -114,7 +114,13 @@ impl Reader {
             (None, Some(lane)) => format!("nothing of {lane} came for {} s", STUCK_MAX.as_secs()),
             _ => return Ok(()),
         };
+        self.make_again(&why, now)
+    }
+
+    /// Goes on with another client where this one stands.
+    fn make_again(&mut self, why: &str, now: Instant) -> Result<(), LogError> {
         tracing::warn!("{why}: the Kafka client that reads is made again");
+        let Live { client, probe } = lock(&self.live).clone();
         let before = Some(&*probe);
         let (queue, live) = read_on(&self.conf, &self.lanes, &self.names, &self.widths, before)?;
         let queue = std::mem::replace(&mut self.queue, queue);
@@ -155,8 +161,19 @@ impl Reader {
             batch.has_room(usize::MAX)
         });
         match lost {
-            Some(Lost::Range { lane, name, wanted }) => {
-                return Err(self.out_of_range(lane, &name, wanted));
+            Some(Lost::Range { lane, name, wanted, from }) => {
+                let error = self.out_of_range(lane, &name, wanted);
+                if from == wanted || !matches!(error, LogError::Unreachable(_)) {
+                    return Err(error);
+                }
+                // The last record that was read is gone: the lane cannot be known again by it.
+                self.lanes.each(|it| {
+                    if it.lane == lane {
+                        it.forget_last();
+                    }
+                });
+                let why = format!("{name}[{}] begins behind what was read", lane.partition);
+                return self.make_again(&why, Instant::now());
             }
             Some(Lost::Refused(error)) => return Err(error),
             None => {}

@@ -350,7 +350,7 @@ impl KafkaIntake {
                     if silent >= SILENT_MAX {
                         // A client that has forgotten all brokers never finds them again.
                         let silent = silent.as_secs();
-                        return Err(LogError::Aborted(format!(
+                        return Err(LogError::Unreachable(format!(
                             "no broker answered for {silent} s: {error}"
                         )));
                     }

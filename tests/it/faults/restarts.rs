@@ -9,6 +9,7 @@ use crate::drive::yard;
 use crate::kill::bus::{Bus, now, text};
 use crate::kill::process::{PROGRAM, Process, Ready, wait_until};
 use crate::kill::{SECOND, settle_accounts, wait_for_answers};
+use rdkafka::{Offset, TopicPartitionList};
 use std::collections::BTreeSet;
 use std::ffi::{c_int, c_void};
 use std::process::Command;
@@ -185,6 +186,32 @@ fn a_client_without_a_broker_is_made_again_and_its_leader_lets_go() {
     wait_for_answers(&bus, &subjects, std::slice::from_mut(&mut process));
     assert_eq!(process.stop().code(), Some(0));
     println!("{}", settle_accounts(&bus, &subjects, &[&bus.path("store")]));
+}
+
+/// It is made again in place: the leader goes on to lead, though the records by which it knows its
+/// lanes again are gone.
+#[test]
+fn a_client_is_made_again_over_lanes_that_retention_emptied() {
+    let Some(bus) = Bus::own(|_| {}) else { return };
+    bus.queue("QUEUE_00", 1, 0);
+    bus.flush();
+    super::publish(&bus, 0..9);
+    let process = Process::start(&bus.bootstrap, &bus.topology, &bus.path("store"));
+    let counters = || process.page("/api/v1/counters?by=queue").unwrap_or_default();
+    let knows = |jobs: usize| counters().contains(&format!("\"jobs_running\":{jobs}"));
+    wait_until(60 * SECOND, counters, || process.leads() && knows(9));
+    let (name, mut gone) = (bus.topic(Topic::JobState), TopicPartitionList::new());
+    for partition in 0..2 {
+        gone.add_partition_offset(&name, partition, Offset::End).unwrap();
+    }
+    super::admin(&bus, async |admin, options| admin.delete_records(&gone, &options).await);
+    bus.pause_broker(14 * SECOND).join().unwrap();
+    super::publish(&bus, 20..29);
+    wait_until(60 * SECOND, || process.logged(), || knows(18));
+    let logged = process.all_logged();
+    assert!(logged.contains("the Kafka client that reads is made again"), "{logged}");
+    assert!(!logged.contains("starting again as a standby"), "{logged}");
+    assert_eq!(process.stop().code(), Some(0));
 }
 
 /// With the function itself this would end the test.
