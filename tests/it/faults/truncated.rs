@@ -35,6 +35,15 @@ impl Site {
         Process::start(&self.bus.bootstrap, &self.bus.topology, &self.bus.path("store"))
     }
 
+    /// A leader that knows 20 jobs.
+    fn with_jobs(&self) -> Process {
+        publish(&self.bus, 0..20);
+        let process = self.start();
+        wait_until(60 * SECOND, || process.logged(), || process.leads());
+        self.wait_for(&process, 20);
+        process
+    }
+
     /// Waits until this process knows so many jobs.
     fn wait_for(&self, process: &Process, jobs: usize) {
         let wanted = format!("\"jobs_running\":{jobs}");
@@ -57,10 +66,7 @@ impl Site {
 #[test]
 fn a_leader_that_runs_stops_and_so_does_one_that_goes_on_from_its_store() {
     let Some(site) = Site::new() else { return };
-    publish(&site.bus, 0..20);
-    let process = site.start();
-    wait_until(60 * SECOND, || process.logged(), || process.leads());
-    site.wait_for(&process, 20);
+    let process = site.with_jobs();
     site.cut_off(3);
     publish(&site.bus, 100..140);
     // It may look before anything is written on.
@@ -73,10 +79,7 @@ fn a_leader_that_runs_stops_and_so_does_one_that_goes_on_from_its_store() {
 #[test]
 fn one_that_did_not_run_meanwhile_stops_at_its_start() {
     let Some(site) = Site::new() else { return };
-    publish(&site.bus, 0..20);
-    let process = site.start();
-    wait_until(60 * SECOND, || process.logged(), || process.leads());
-    site.wait_for(&process, 20);
+    let process = site.with_jobs();
     assert_eq!(process.stop().code(), Some(0));
     site.cut_off(3);
     publish(&site.bus, 100..140);
@@ -87,10 +90,7 @@ fn one_that_did_not_run_meanwhile_stops_at_its_start() {
 #[test]
 fn what_was_cut_off_before_it_was_read_is_not_missed() {
     let Some(site) = Site::new() else { return };
-    publish(&site.bus, 0..20);
-    let process = site.start();
-    wait_until(60 * SECOND, || process.logged(), || process.leads());
-    site.wait_for(&process, 20);
+    let process = site.with_jobs();
     assert_eq!(process.stop().code(), Some(0));
     publish(&site.bus, 20..60);
     site.cut_off(2);
