@@ -208,8 +208,8 @@ impl Configured for Registration {
         self.changed_at
     }
 
-    fn bounded(&self, bound: Millis) -> Registration {
-        Registration { changed_at: self.changed_at.min(bound), ..self.clone() }
+    fn changed(&self, at: Millis) -> Registration {
+        Registration { changed_at: at, ..self.clone() }
     }
 
     fn longest_name(&self) -> usize {
@@ -237,8 +237,8 @@ impl Configured for UserShare {
         self.changed_at
     }
 
-    fn bounded(&self, bound: Millis) -> UserShare {
-        UserShare { changed_at: self.changed_at.min(bound), ..self.clone() }
+    fn changed(&self, at: Millis) -> UserShare {
+        UserShare { changed_at: at, ..self.clone() }
     }
 
     fn longest_name(&self) -> usize {

@@ -27,8 +27,13 @@ pub trait Configured: Clone + PartialEq + Contained {
         0
     }
 
-    /// The same, changed at `bound` at the latest.
-    fn bounded(&self, bound: Millis) -> Self;
+    /// The same, changed at another time; ms since 1970.
+    fn changed(&self, at: Millis) -> Self;
+
+    /// Whether the last one that is written holds, whatever time it states.
+    fn is_as_written(&self) -> bool {
+        false
+    }
 
     /// Length of the longest name by which it refers to things; bytes.
     fn longest_name(&self) -> usize;

@@ -59,8 +59,8 @@ impl Configured for Grant {
         self.changed_at
     }
 
-    fn bounded(&self, bound: Millis) -> Grant {
-        Grant { changed_at: self.changed_at.min(bound), ..self.clone() }
+    fn changed(&self, at: Millis) -> Grant {
+        Grant { changed_at: at, ..self.clone() }
     }
 
     fn longest_name(&self) -> usize {

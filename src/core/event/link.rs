@@ -69,8 +69,8 @@ impl Configured for Link {
         self.changed_at
     }
 
-    fn bounded(&self, bound: Millis) -> Link {
-        Link { changed_at: self.changed_at.min(bound), ..self.clone() }
+    fn changed(&self, at: Millis) -> Link {
+        Link { changed_at: at, ..self.clone() }
     }
 
     fn longest_name(&self) -> usize {

@@ -36,7 +36,7 @@ pub use job::{Heartbeat, JobState, Status};
 pub use link::{Link, LinkQueued, link_name};
 pub use names::longest_name;
 pub use options::{FullChain, Options};
-pub use parameter::{Parameter, confirmed, history_since, is_bookkeeping};
+pub use parameter::{Parameter, confirmed, history_since, is_bookkeeping, kill_switch};
 pub use pilot::Pilot;
 pub use pool::{Band, Class, FailureClass, GrantScopeKind, OwnRequirements, OwnSlotOffer};
 pub use pool::{PrincipalKind, Requirements, SiteStatus, SlotOffer, Tier, WorkflowFacts};
@@ -120,9 +120,9 @@ macro_rules! configuration {
                 match self { $(Configuration::$kind(it) => it.revision(),)* }
             }
 
-            /// The same, changed at `bound` at the latest.
-            pub fn bounded(&self, bound: Millis) -> Configuration {
-                match self { $(Configuration::$kind(it) => it.bounded(bound).into(),)* }
+            /// The same, changed at another time; ms since 1970.
+            pub fn changed(&self, at: Millis) -> Configuration {
+                match self { $(Configuration::$kind(it) => it.changed(at).into(),)* }
             }
 
             /// Length of the longest name by which it refers to things; bytes.

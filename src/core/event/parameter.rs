@@ -46,6 +46,15 @@ pub fn confirmed(domain: &str, topic: Topic, at: Millis) -> Parameter {
     Parameter { app, component, key, vo, value, changed_at: at }
 }
 
+/// Application, component and key of the parameter that stops all commands of a domain.
+const KILL_SWITCH: [&str; 3] = ["yardmaster", "governor", "kill_switch"];
+
+/// The name of the parameter that stops all commands of a domain.
+pub fn kill_switch(domain: &str) -> String {
+    let [app, component, key] = KILL_SWITCH;
+    format!("{app}/{component}/{key}/{domain}")
+}
+
 /// Whether a parameter is no setting of anybody's, but what programs note for each other: an import
 /// that it found all as it was, intake since when its history is whole.
 pub fn is_bookkeeping(parameter: &Parameter) -> bool {
@@ -76,8 +85,14 @@ impl Configured for Parameter {
         self.changed_at
     }
 
-    fn bounded(&self, bound: Millis) -> Parameter {
-        Parameter { changed_at: self.changed_at.min(bound), ..self.clone() }
+    fn changed(&self, at: Millis) -> Parameter {
+        Parameter { changed_at: at, ..self.clone() }
+    }
+
+    /// Who stops all commands, or lets them go on, is obeyed whatever the clock of the host says.
+    fn is_as_written(&self) -> bool {
+        let Parameter { app, component, key, .. } = self;
+        KILL_SWITCH == [app, component, key]
     }
 
     fn longest_name(&self) -> usize {

@@ -237,8 +237,8 @@ impl Configured for Queue {
         self.changed_at
     }
 
-    fn bounded(&self, bound: Millis) -> Queue {
-        Queue { changed_at: self.changed_at.min(bound), ..self.clone() }
+    fn changed(&self, at: Millis) -> Queue {
+        Queue { changed_at: at, ..self.clone() }
     }
 
     fn longest_name(&self) -> usize {

@@ -70,8 +70,8 @@ impl Configured for Quota {
         self.changed_at
     }
 
-    fn bounded(&self, bound: Millis) -> Quota {
-        Quota { changed_at: self.changed_at.min(bound), ..self.clone() }
+    fn changed(&self, at: Millis) -> Quota {
+        Quota { changed_at: at, ..self.clone() }
     }
 
     fn longest_name(&self) -> usize {

@@ -103,8 +103,8 @@ impl Configured for Release {
         self.changed_at
     }
 
-    fn bounded(&self, bound: Millis) -> Release {
-        Release { changed_at: self.changed_at.min(bound), ..self.clone() }
+    fn changed(&self, at: Millis) -> Release {
+        Release { changed_at: at, ..self.clone() }
     }
 
     fn longest_name(&self) -> usize {

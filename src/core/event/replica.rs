@@ -96,8 +96,8 @@ impl Configured for Replica {
         self.changed_at
     }
 
-    fn bounded(&self, bound: Millis) -> Replica {
-        Replica { changed_at: self.changed_at.min(bound), ..self.clone() }
+    fn changed(&self, at: Millis) -> Replica {
+        Replica { changed_at: at, ..self.clone() }
     }
 
     fn longest_name(&self) -> usize {

@@ -49,8 +49,8 @@ impl Configured for Site {
         })
     }
 
-    fn bounded(&self, bound: Millis) -> Site {
-        Site { changed_at: self.changed_at.min(bound), ..self.clone() }
+    fn changed(&self, at: Millis) -> Site {
+        Site { changed_at: at, ..self.clone() }
     }
 
     fn longest_name(&self) -> usize {

@@ -66,8 +66,8 @@ impl Configured for Storage {
         self.changed_at
     }
 
-    fn bounded(&self, bound: Millis) -> Storage {
-        Storage { changed_at: self.changed_at.min(bound), ..self.clone() }
+    fn changed(&self, at: Millis) -> Storage {
+        Storage { changed_at: at, ..self.clone() }
     }
 
     fn longest_name(&self) -> usize {

@@ -82,8 +82,8 @@ impl Configured for User {
         self.changed_at
     }
 
-    fn bounded(&self, bound: Millis) -> User {
-        User { changed_at: self.changed_at.min(bound), ..self.clone() }
+    fn changed(&self, at: Millis) -> User {
+        User { changed_at: at, ..self.clone() }
     }
 
     fn longest_name(&self) -> usize {

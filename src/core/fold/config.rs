@@ -1,6 +1,7 @@
 //! Configuration records. Within a lane the newest content since the last null holds; across lanes
 //! the newest of those. "Newest" is by the record's revision, if its kind has one, then by its own
-//! time, then by its content.
+//! time, then by its content. A record that [is obeyed as written](Configured::is_as_written) has
+//! the log's stamp as its time, and within a lane the last one holds.
 
 use crate::content::content_of;
 use crate::cut::{Lane, Topic};
@@ -18,24 +19,39 @@ pub fn is_newer<T: Configured>(one: &T, other: &T) -> bool {
         == Ordering::Greater
 }
 
+/// Where and when a record was written.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// Its lane.
+    pub lane: Lane,
+    /// The log's stamp; ms since 1970.
+    pub at: Millis,
+    /// Up to when the time that it states is believed; ms since 1970.
+    pub bound: Millis,
+}
+
+impl Written {
+    /// A record with the time it counts as of: that which it states, or else the log's stamp.
+    fn timed<T: Configured>(&self, record: &T) -> T {
+        let is_believed = record.changed_at() <= self.bound && !record.is_as_written();
+        record.changed(if is_believed { record.changed_at() } else { self.at })
+    }
+}
+
 /// Joins a record with what a lane held of its name.
 fn join<T: Configured>(
     table: &mut NamedTable<Fact<T>>,
     name: &str,
-    (lane, bound): (Lane, Millis),
+    written: &Written,
     new: &T,
 ) -> Option<Oddity> {
     let make = || Fact { name: name.to_owned(), held: Vec::new() };
-    join_fact(table.at(name, make)?, (lane, bound), new)
+    join_fact(table.at(name, make)?, written, new)
 }
 
-/// Joins a record with what a lane held of it. `bound`: the latest time it may state.
-pub fn join_fact<T: Configured>(
-    fact: &mut Fact<T>,
-    (lane, bound): (Lane, Millis),
-    new: &T,
-) -> Option<Oddity> {
-    let new = &new.bounded(bound);
+/// Joins a record with what its lane held of it.
+pub fn join_fact<T: Configured>(fact: &mut Fact<T>, written: &Written, new: &T) -> Option<Oddity> {
+    let (lane, new) = (written.lane, &written.timed(new));
     match fact.held.iter_mut().find(|(held, _)| *held == lane) {
         None => {
             fact.held.push((lane, new.clone()));
@@ -43,7 +59,7 @@ pub fn join_fact<T: Configured>(
             None
         }
         Some((_, old)) if old == new => Some(Oddity::Repeated),
-        Some((_, old)) if is_newer(new, old) => {
+        Some((_, old)) if new.is_as_written() || is_newer(new, old) => {
             *old = new.clone();
             None
         }
@@ -74,7 +90,7 @@ fn names_target_as_cache(event: &Configuration) -> bool {
 }
 
 impl State {
-    pub(super) fn fold_configuration(&mut self, at: (Lane, Millis), event: &Configuration) {
+    pub(super) fn fold_configuration(&mut self, at: &Written, event: &Configuration) {
         let name = event.name();
         let is_replica = event.topic() == Topic::Replica;
         let before = is_replica.then(|| self.begin_replica(&name));

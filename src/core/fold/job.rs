@@ -284,11 +284,12 @@ impl State {
         )
     }
 
-    pub(super) fn fold_heartbeat(&mut self, event: &Heartbeat<'_>, sought: Sought, bound: Millis) {
+    /// `at`: the log's stamp. By what clock a node states its times decides nothing about its jobs.
+    pub(super) fn fold_heartbeat(&mut self, event: &Heartbeat<'_>, sought: Sought, at: Millis) {
         let key = sought.key;
         let heartbeat = LastHeartbeat {
             attempt: event.attempt,
-            at: event.at.min(bound).max(0),
+            at: at.max(0),
             events: event.events,
             cpu_s: event.cpu_s,
             disk_io_kbps: event.disk_io_kbps,

@@ -15,7 +15,7 @@ mod task;
 mod throttle;
 mod transfer;
 
-pub use config::{is_newer, join_fact};
+pub use config::{Written, is_newer, join_fact};
 pub use prefetch::{Prefetch, Sought};
 
 use crate::cut::{Lane, Topic};
@@ -44,12 +44,17 @@ impl State {
         let bound = appended_at.saturating_add(self.setting.limits.own_time_ahead_ms);
         let own = if lane.topic.is_own() { None } else { own_time(event) };
         let is_ahead = own.is_some_and(|own| own > bound);
-        // A report of what has not happened yet has no effect. A request wants an answer, and
-        // configuration holds until it is replaced: both are taken as of the bound. A heartbeat is
-        // a sign of life whatever its clock says: it is taken as of its stamp.
-        let is_report = is_ahead && lane.topic.is_report();
-        let is_void = is_report && lane.topic != Topic::Heartbeat;
-        let newest = if is_report { 0 } else { own.unwrap_or(0).min(bound) };
+        // A report of what has not happened yet has no effect. A request wants an answer: it is
+        // taken as of the bound. Configuration holds until it is replaced: it is taken as of its
+        // stamp, so that what is written after it holds. A heartbeat is a sign of life whatever its
+        // clock says: it is taken as of its stamp in any case.
+        let is_void = is_ahead && lane.topic.is_report() && lane.topic != Topic::Heartbeat;
+        // What a lane was read up to is known by no later time than the log's.
+        let newest = match event {
+            Event::Heartbeat(_) => appended_at,
+            _ if is_void => 0,
+            _ => own.unwrap_or(0).min(appended_at),
+        };
         if !self.times.read(lane, offset, newest) {
             return self.odd(lane.topic, Oddity::BelowCut);
         }
@@ -61,15 +66,15 @@ impl State {
         }
         match event {
             Event::JobState(event) => self.fold_job_state(event, sought, bound),
-            Event::Heartbeat(event) => {
-                let bound = if is_ahead { appended_at } else { bound };
-                self.fold_heartbeat(event, sought, bound);
-            }
+            Event::Heartbeat(event) => self.fold_heartbeat(event, sought, appended_at),
             Event::Transfer(event) => self.fold_transfer(event, sought, bound),
             Event::Pilot(event) => self.fold_pilot(event, sought, bound),
             Event::Task(event) => self.fold_task(event, bound),
             Event::Outcome(event) => self.fold_outcome(event, bound),
-            Event::Configuration(event) => self.fold_configuration((lane, bound), event),
+            Event::Configuration(event) => {
+                let written = Written { lane, at: appended_at, bound };
+                self.fold_configuration(&written, event);
+            }
             Event::Removed { topic, name } => self.fold_removed(lane, *topic, name),
             Event::Output(output) => self.fold_output(output),
             Event::Garbled(_) => self.oddities.count(lane.topic, Oddity::Garbled),

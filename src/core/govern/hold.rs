@@ -3,7 +3,7 @@
 use super::facts::{Surroundings, is_optional};
 use crate::command::CommandRule;
 use crate::cut::Topic;
-use crate::event::Parameter;
+use crate::event::{Parameter, kill_switch};
 use crate::fold::is_newer;
 use crate::id::Name;
 use crate::state::State;
@@ -67,15 +67,6 @@ impl std::fmt::Display for Hold {
             Hold::Moves(moves) => write!(f, "moves_per_job, {moves} moves"),
         }
     }
-}
-
-/// Application, component and key of the parameter that stops all commands of a domain.
-const KILL_SWITCH: [&str; 3] = ["yardmaster", "governor", "kill_switch"];
-
-/// The name of the parameter that stops all commands of a domain.
-pub fn kill_switch(domain: &str) -> String {
-    let [app, component, key] = KILL_SWITCH;
-    format!("{app}/{component}/{key}/{domain}")
 }
 
 /// Whether that parameter stops them, by what is known of it.

@@ -20,4 +20,4 @@ pub mod timeout;
 pub use budget::commanded_by_rule;
 pub(crate) use evaluation::CommandEvaluation;
 pub use facts::Surroundings;
-pub use hold::{Hold, is_kill_switch_on, kill_switch};
+pub use hold::{Hold, is_kill_switch_on};

@@ -149,7 +149,7 @@ impl Sample {
 pub struct LastHeartbeat {
     /// Attempt it is about.
     pub attempt: u32,
-    /// When.
+    /// When the log took it, whatever time it states; ms since 1970.
     pub at: Millis,
     /// Events done.
     pub events: u32,

@@ -143,7 +143,7 @@ impl TableFacts {
         for it in self.tables.records(topic).records {
             let key = it.name();
             bytes.clear();
-            record::write_configuration(&mut bytes, &it.bounded(0));
+            record::write_configuration(&mut bytes, &it.changed(0));
             let content = hash(&bytes);
             if before.remove(&key) != Some(content) {
                 records.push(topic, key.as_bytes(), |out| record::write_configuration(out, &it));

@@ -136,7 +136,9 @@ impl<'a> CaseRun<'a> {
     fn fold_event(&mut self, made: &Made, event: &Event<'_>) {
         let (state, lane) = (&mut self.engine.state, lane(made.topic, 0));
         let offset = state.next(lane);
-        state.fold(lane, offset, self.now, event);
+        // A heartbeat counts as of the log's stamp, whatever time it states.
+        let appended_at = if let Event::Heartbeat(beat) = event { beat.at } else { self.now };
+        state.fold(lane, offset, appended_at, event);
     }
 
     /// Closes the cycle, and explains its decisions and throttles.

@@ -97,7 +97,7 @@ impl Twin {
                 }
             }
             Event::Heartbeat(it) => {
-                let at = if it.at > bound { published.appended_at } else { it.at };
+                let at = published.appended_at.max(0);
                 let new = (it.attempt, at, it.events, it.cpu_s, it.disk_io_kbps, it.rss_mb);
                 let beat = self.beats.entry(it.job).or_insert(new);
                 *beat = new.max(*beat);

@@ -91,7 +91,7 @@ fn standing(place: &Place, topic: Topic) -> BTreeMap<String, Configuration> {
         }
         let mut arena = Arena::default();
         match codec.read(topic, Some(name.as_bytes()), Some(&value), &mut arena) {
-            Event::Configuration(it) => found.insert(name, it.bounded(0)),
+            Event::Configuration(it) => found.insert(name, it.changed(0)),
             other => panic!("no configuration: {other:?}"),
         };
     }
@@ -101,7 +101,7 @@ fn standing(place: &Place, topic: Topic) -> BTreeMap<String, Configuration> {
 }
 
 fn imported(imported: Imported) -> BTreeMap<String, Configuration> {
-    let records = imported.records.iter().map(|it| (it.name(), it.bounded(0)));
+    let records = imported.records.iter().map(|it| (it.name(), it.changed(0)));
     let records: BTreeMap<String, Configuration> = records.collect();
     assert!(!records.is_empty());
     records

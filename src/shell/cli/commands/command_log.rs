@@ -6,6 +6,7 @@ use crate::ports::AnyLog;
 use std::time::Duration;
 use yardmaster_core::cut::{Cut, Lane, Topic};
 use yardmaster_core::event::{Configuration, Configured, Event, Outcome, OutcomeAbout, Parameter};
+use yardmaster_core::fold::Written;
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::{Command, CommandId};
 use yardmaster_core::state::commands::CommandAnswer;
@@ -24,9 +25,8 @@ pub(super) enum News {
     Published(Box<Command>),
     /// An outcome about a command.
     Answered(CommandId, CommandAnswer),
-    /// A record of a parameter of this name was published in a lane, or removed; `bound`: the
-    /// latest time that it may state.
-    Parameter { lane: Lane, bound: Millis, name: String, record: Option<Box<Parameter>> },
+    /// A record of a parameter of this name was written, or removed.
+    Parameter { written: Written, name: String, record: Option<Box<Parameter>> },
 }
 
 /// See the module.
@@ -193,6 +193,7 @@ fn published(listed: Listed) -> Option<News> {
 /// What an outcome or a parameter is.
 fn other_news(codec: &Codec, ahead: Millis, batch: &Batch, raw: &Raw) -> Option<News> {
     let bound = raw.appended_at.saturating_add(ahead);
+    let written = Written { lane: raw.lane, at: raw.appended_at, bound };
     let mut arena = Arena::default();
     match codec.read(raw.lane.topic, batch.key(raw), batch.value(raw), &mut arena) {
         Event::Outcome(Outcome {
@@ -209,12 +210,12 @@ fn other_news(codec: &Codec, ahead: Millis, batch: &Batch, raw: &Raw) -> Option<
         Event::Configuration(record) => match *record {
             Configuration::Parameter(record) => {
                 let (name, record) = (record.name(), Some(Box::new(record)));
-                Some(News::Parameter { lane: raw.lane, bound, name, record })
+                Some(News::Parameter { written, name, record })
             }
             _ => None,
         },
         Event::Removed { name, .. } => {
-            Some(News::Parameter { lane: raw.lane, bound, name: name.to_owned(), record: None })
+            Some(News::Parameter { written, name: name.to_owned(), record: None })
         }
         _ => None,
     }

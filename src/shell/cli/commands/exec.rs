@@ -326,8 +326,8 @@ fn take(orders: &mut Orders, switch: &mut Switch, news: News) {
             }
         }
         News::Answered(id, answer) => orders.answer(id, answer),
-        News::Parameter { lane, bound, name, record } => {
-            switch.take((lane, bound), &name, record.as_deref());
+        News::Parameter { written, name, record } => {
+            switch.take(&written, &name, record.as_deref());
         }
     }
 }

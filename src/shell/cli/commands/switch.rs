@@ -1,11 +1,9 @@
 //! The kill switch, as an executor reads it.
 
-use yardmaster_core::cut::Lane;
-use yardmaster_core::event::Parameter;
-use yardmaster_core::fold::join_fact;
-use yardmaster_core::govern::{is_kill_switch_on, kill_switch};
+use yardmaster_core::event::{Parameter, kill_switch};
+use yardmaster_core::fold::{Written, join_fact};
+use yardmaster_core::govern::is_kill_switch_on;
 use yardmaster_core::state::record::Fact;
-use yardmaster_core::unit::Millis;
 
 /// The parameter that stops all commands of a domain, and whether that was reported.
 pub(super) struct Switch {
@@ -20,13 +18,13 @@ impl Switch {
     }
 
     /// Takes up a record of a parameter, or that it was removed. Others have no effect.
-    pub fn take(&mut self, at: (Lane, Millis), name: &str, record: Option<&Parameter>) {
+    pub fn take(&mut self, written: &Written, name: &str, record: Option<&Parameter>) {
         if name != self.fact.name {
             return;
         }
         match record {
-            Some(record) => drop(join_fact(&mut self.fact, at, record)),
-            None => self.fact.held.retain(|(lane, _)| *lane != at.0),
+            Some(record) => drop(join_fact(&mut self.fact, written, record)),
+            None => self.fact.held.retain(|(lane, _)| *lane != written.lane),
         }
     }
 
@@ -52,7 +50,8 @@ impl Switch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use yardmaster_core::cut::Topic;
+    use yardmaster_core::cut::{Lane, Topic};
+    use yardmaster_core::unit::Millis;
 
     fn record(key: &str, value: &str, changed_at: Millis) -> Parameter {
         let [app, component, vo] = ["yardmaster", "governor", "atlas"].map(str::to_owned);
@@ -60,22 +59,32 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_record_of_the_domain_decides_in_whatever_lane_it_lies() {
-        let lane = |partition| Lane::new(Topic::Parameter, partition);
+    fn the_record_of_the_domain_that_was_written_last_decides_in_whatever_lane_it_lies() {
+        let written = |partition, at| Written {
+            lane: Lane::new(Topic::Parameter, partition),
+            at,
+            bound: at + 300,
+        };
         let mut switch = Switch::new("atlas");
         let name = "yardmaster/governor/kill_switch/atlas";
         assert!(!switch.is_on());
-        switch.take((lane(0), 100), name, Some(&record("kill_switch", "yes", 5)));
-        assert!(switch.is_on());
-        switch.take((lane(1), 100), name, Some(&record("kill_switch", "off", 9)));
-        assert!(!switch.is_on());
-        // A time that lies ahead of the log's stamp counts as that.
-        switch.take((lane(0), 10), name, Some(&record("kill_switch", "on", 1_000)));
-        assert!(switch.is_on());
-        switch.take((lane(0), 100), name, None);
+        // By a clock that is fast, or slow, within the limit or beyond it.
+        let mut at = 1_000;
+        for (lane, stated) in [(0, 5), (1, 1_240), (0, 9_000), (0, 7), (1, 8), (1, 1_270), (1, 0)] {
+            at += 10;
+            let value = if at % 20 == 10 { "yes" } else { "off" };
+            switch.take(&written(lane, at), name, Some(&record("kill_switch", value, stated)));
+            assert_eq!(switch.is_on(), value == "yes", "written at {at}");
+        }
+        // Of two in one lane with one stamp the later one.
+        for value in ["off", "on", "off", "on"] {
+            switch.take(&written(1, at), name, Some(&record("kill_switch", value, 0)));
+            assert_eq!(switch.is_on(), value == "on");
+        }
+        switch.take(&written(1, at + 10), name, None);
         assert!(!switch.is_on());
         let other = "yardmaster/governor/kill_switch/cms";
-        switch.take((lane(0), 100), other, Some(&record("kill_switch", "on", 50)));
+        switch.take(&written(0, at + 20), other, Some(&record("kill_switch", "on", 50)));
         assert!(!switch.is_on());
     }
 }

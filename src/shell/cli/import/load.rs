@@ -159,7 +159,7 @@ fn last_of_each_key(rows: &mut Vec<Row>) {
 fn row(record: &Configuration, now: Millis) -> Row {
     let (_, key, value) = encode(record);
     let timeless = match record.changed_at() == now {
-        true => encode(&record.bounded(0)).2,
+        true => encode(&record.changed(0)).2,
         false => value.clone(),
     };
     Row { key, value, content: content(&timeless) }

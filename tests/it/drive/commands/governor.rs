@@ -123,6 +123,33 @@ fn the_kill_switch_stops_everything_at_its_cycle_and_nothing_is_lost() {
     stage.check();
 }
 
+/// Neither a host whose clock is ahead, within the limit or beyond it, nor one whose clock is behind
+/// outweighs what is written after it.
+#[test]
+fn the_kill_switch_obeys_what_was_written_last_whatever_time_it_states() {
+    let mut stage = Stage::new(&[]);
+    let job = stage.job("7", Status::Pending);
+    stage.publish(&job);
+    let turn = |stage: &mut Stage, value: &str, off: i64| {
+        let [app, component, key, vo, value] =
+            ["yardmaster", "governor", "kill_switch", "atlas", value].map(str::to_owned);
+        let (changed_at, is_to_stop) = (stage.now() + off, value == "on");
+        stage.yard.configure(&Parameter { app, component, key, vo, value, changed_at });
+        stage.pass(SECOND);
+        assert_eq!(stage.drive.state().is_kill_switch_on(), is_to_stop, "off by {off}");
+    };
+    stage.until(job.created_at + 30 * MINUTE);
+    for off in [4 * MINUTE, 5 * HOUR, -5 * HOUR, 0] {
+        turn(&mut stage, "off", off);
+        turn(&mut stage, "on", 0);
+        turn(&mut stage, "off", 0);
+        turn(&mut stage, "on", off);
+    }
+    stage.until(job.created_at + 2 * HOUR);
+    assert_eq!(stage.rules("7"), Vec::<String>::new());
+    stage.check();
+}
+
 #[test]
 fn an_unanswered_command_is_repeated_under_its_id_with_growing_pauses() {
     let mut stage = Stage::new(&[]);

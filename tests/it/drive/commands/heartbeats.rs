@@ -4,7 +4,7 @@ use super::stage::*;
 use super::story::*;
 use yardmaster::core::command::CommandRule;
 use yardmaster::core::event::*;
-use yardmaster::core::unit::{HOUR, MINUTE, SECOND};
+use yardmaster::core::unit::{DAY, HOUR, MINUTE, SECOND};
 
 #[test]
 fn t9_a_running_job_fails_two_hours_after_its_last_heartbeat() {
@@ -84,6 +84,32 @@ fn t9_a_heartbeat_puts_it_off_and_one_of_another_attempt_does_not_count() {
     stage.pass(6 * HOUR);
     assert_eq!(stage.rules("7"), [""; 0]);
     stage.check();
+}
+
+/// By the log's stamp: neither a node whose clock is behind nor one whose clock is ahead, within
+/// the limit or beyond it, makes a job live shorter or longer.
+#[test]
+fn t9_goes_by_when_a_heartbeat_arrived_whatever_time_it_states() {
+    for off in [-400 * DAY, -5 * HOUR, -4 * MINUTE, 4 * MINUTE, 5 * HOUR] {
+        let mut stage = Stage::new(&[]);
+        let job = stage.job("7", Status::Running);
+        stage.publish(&JobState { changed_at: job.changed_at + off.min(0), ..job });
+        let mut last = 0;
+        for _ in 0..4 {
+            last = stage.now();
+            stage.beat_stating("7", 0, last + off);
+            stage.turn();
+            stage.pass(HOUR + 50 * MINUTE);
+        }
+        assert_eq!(stage.rules("7"), [""; 0], "off by {off}");
+        stage.until(last + 2 * HOUR - SECOND);
+        assert_eq!(stage.rules("7"), [""; 0], "off by {off}");
+        stage.until(last + 2 * HOUR);
+        assert_eq!(stage.rules("7"), ["T9"], "off by {off}");
+        let command = stage.yard.commands().pop().unwrap();
+        assert_eq!((command.clock.as_str(), command.clock_at), ("heartbeat", Some(last)));
+        stage.check();
+    }
 }
 
 #[test]
@@ -193,17 +219,17 @@ fn t9_a_first_heartbeat_that_comes_late_is_followed_by_its_limit_of_the_workflow
 }
 
 #[test]
-fn t9_a_first_heartbeat_that_is_read_late_counts_from_when_it_was_sent() {
+fn t9_a_first_heartbeat_that_is_read_late_counts_from_when_it_arrived() {
     let mut stage = Stage::new(&[]);
     let job = stage.job("7", Status::Running);
     stage.publish(&job);
     let at = job.changed_at;
     stage.until(at + 2 * HOUR + MINUTE);
-    let sent = at + HOUR + 55 * MINUTE;
-    stage.heartbeat("7", sent);
-    stage.until(sent + 2 * HOUR - SECOND);
+    let arrived = at + HOUR + 55 * MINUTE;
+    stage.heartbeat("7", arrived);
+    stage.until(arrived + 2 * HOUR - SECOND);
     assert_eq!(stage.rules("7"), [""; 0]);
-    stage.until(sent + 2 * HOUR);
+    stage.until(arrived + 2 * HOUR);
     assert_eq!(stage.rules("7"), ["T9"]);
     stage.check();
 }

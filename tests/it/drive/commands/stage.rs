@@ -83,8 +83,16 @@ impl Stage {
         self.turn();
     }
 
-    /// Publishes a heartbeat of an attempt of a job.
+    /// Publishes a heartbeat of an attempt of a job, which the broker took and which was sent at
+    /// `at`.
     pub fn beat(&self, job: &str, attempt: u32, at: i64) {
+        self.yard.paper.set_now(at);
+        self.beat_stating(job, attempt, at);
+        self.yard.paper.set_now(self.now());
+    }
+
+    /// Publishes a heartbeat that states a time, whatever time it is.
+    pub fn beat_stating(&self, job: &str, attempt: u32, at: i64) {
         let heartbeat = Heartbeat { job, at, attempt, cpu_s: 1, ..Heartbeat::default() };
         self.yard.publish(Topic::Heartbeat, job, |out| record::write_heartbeat(out, &heartbeat));
     }
