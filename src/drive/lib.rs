@@ -369,10 +369,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.feed.waiting() > 0
     }
 
-    /// Input lanes that cannot be read on, and what is in the way.
+    /// Lanes that cannot be read on, and what is in the way.
     pub fn stuck_lanes(&self) -> impl Iterator<Item = (Lane, LaneFlags)> {
-        let inputs = self.feed.lanes().filter(|lane| !lane.topic.is_own());
-        let flags = inputs.map(|lane| (lane, self.feed.flags(lane)));
+        let flags = self.feed.lanes().map(|lane| (lane, self.feed.flags(lane)));
         flags.filter(|(_, flags)| flags.unreadable || flags.blocked_at.is_some())
     }
 

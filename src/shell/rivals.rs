@@ -13,7 +13,7 @@ use yardmaster_core::unit::Millis;
 use yardmaster_drive::Leader;
 
 /// How often in a row this process may be fenced without a trace before it refuses to lead.
-const FENCED_MAX: u32 = 2;
+const FENCED_MAX: u32 = 3;
 /// A lead that held for so many takeover times does not show as contested any more.
 const HELD: i64 = 3;
 
@@ -31,6 +31,9 @@ pub struct Rivals {
     changes_max: usize,
     window: Millis,
     held_after: Millis,
+    /// A lead that held for so long forgets that this process was fenced before: another program
+    /// is back within its longest pause.
+    forgotten_after: Millis,
     /// The topology that this process decides by; its hash.
     topology: String,
     /// Changes of the lead, oldest first; within the window.
@@ -58,6 +61,7 @@ impl Rivals {
             changes_max: limits.lead_changes_max,
             window: limits.lead_changes_window_ms,
             held_after: limits.takeover_ms * HELD,
+            forgotten_after: limits.backoff_max_ms * 2,
             topology: String::new(),
             changes: VecDeque::new(),
             newest: None,
@@ -139,9 +143,9 @@ impl Rivals {
     /// Why this process is not sure of the lead; `None` if no process contests it.
     pub fn contested(&mut self, clock: Millis) -> Option<String> {
         let held = if self.led_at > 0 { clock - self.led_at } else { 0 };
-        // The pause before a fenced process starts again grows, so the other installation may be
-        // back only after a while: how often this one was fenced is forgotten later than it shows.
-        if held > self.window {
+        // The pause before a fenced process starts again grows, so the other program may be back
+        // only after a while: how often this one was fenced is forgotten later than it shows.
+        if held > self.forgotten_after {
             self.in_vain = 0;
         }
         self.forget(clock);
@@ -163,13 +167,21 @@ impl Rivals {
         let Rivals { domain, progress, .. } = self;
         let stands = match self.refuses_until.filter(|until| clock < *until) {
             Some(_) => "refuses to lead",
+            None if self.in_vain == 1 => {
+                return Some(format!(
+                    "this process was fenced, and no other process leads in {progress}: a process \
+                     of this domain took the lead and ended before its first record, or another \
+                     program uses the transactional id of domain {domain:?}; it leads again"
+                ));
+            }
             None => "leads again, and may be fenced again",
         };
         Some(format!(
             "another program uses the transactional id of domain {domain:?} with other topics: \
-             this process was fenced, and no other process leads in {progress}; it {stands}; stop \
-             the other one, or give one of them another `domain` in its topology, and topics of \
-             its own"
+             this process was fenced {} times, and no other process leads in {progress}; it \
+             {stands}; stop the other one, or give one of them another `domain` in its topology, \
+             and topics of its own",
+            self.in_vain
         ))
     }
 
@@ -218,17 +230,39 @@ mod tests {
             rivals.may_lead(Some(leader(0, "us 1")), 7_000),
             "a standby may have died before it wrote"
         );
-        assert!(rivals.contested(7_100).is_some_and(|why| why.contains("leads again")));
+        let why = rivals.contested(7_100).unwrap();
+        assert!(why.contains("ended before its first record, or another program"), "{why}");
         rivals.see(leader(2, "us 2"), 7_500);
         rivals.fenced("us 2");
-        assert!(!rivals.may_lead(Some(leader(0, "us 2")), 13_000));
+        assert!(rivals.may_lead(Some(leader(0, "us 2")), 9_000));
+        let why = rivals.contested(9_100).unwrap();
+        assert!(why.contains("fenced 2 times") && why.contains("may be fenced again"), "{why}");
+        rivals.see(leader(3, "us 3"), 9_500);
+        rivals.fenced("us 3");
+        assert!(!rivals.may_lead(Some(leader(0, "us 3")), 13_000));
         let why = rivals.contested(13_000).unwrap();
         assert!(why.contains("\"atlas\"") && why.contains("refuses to lead"), "{why}");
-        assert!(!rivals.may_lead(Some(leader(0, "us 2")), 600_000));
-        assert!(rivals.may_lead(Some(leader(0, "us 2")), 700_000), "the other one may be gone");
-        rivals.see(leader(3, "us 3"), 700_100);
+        assert!(!rivals.may_lead(Some(leader(0, "us 3")), 600_000));
+        assert!(rivals.may_lead(Some(leader(0, "us 3")), 700_000), "the other one may be gone");
+        rivals.see(leader(4, "us 4"), 700_100);
         assert!(rivals.contested(700_200).is_some());
         assert_eq!(rivals.contested(720_000), None, "it held");
+    }
+
+    /// Takeovers that failed, minutes apart, are none of another program.
+    #[test]
+    fn a_lead_that_held_forgets_that_it_was_fenced() {
+        let mut rivals = rivals();
+        for round in 1..=5 {
+            let (at, us) = (i64::from(round) * 100_000, format!("us {round}"));
+            assert!(rivals.may_lead(Some(leader(0, &us)), at), "{round}");
+            rivals.see(leader(round as u64, &us), at + 100);
+            assert_eq!(rivals.contested(at + 90_000), None);
+            rivals.fenced(&us);
+            assert!(rivals.may_lead(Some(leader(0, &us)), at + 95_000), "{round}");
+            assert!(rivals.contested(at + 95_100).is_some_and(|why| why.contains("was fenced,")));
+            rivals.see(leader(round as u64, &us), at + 95_200);
+        }
     }
 
     #[test]

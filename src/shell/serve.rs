@@ -292,7 +292,7 @@ impl Show {
         let report = stuck.look(lanes, Instant::now());
         report.new.iter().for_each(|text| tracing::warn!("{text}"));
         report.over.iter().for_each(|text| tracing::info!("{text}"));
-        for topic in Topic::ALL.iter().filter(|topic| !topic.is_own()) {
+        for topic in Topic::ALL {
             self.metrics.record_stuck(*topic, stuck.count(*topic));
         }
         self.status.update(|status| status.stuck = report.all);

@@ -31,7 +31,7 @@ pub struct State {
     pub broker_unreachable_since: Option<Millis>,
     /// Why records are held back, such as a schema registry that cannot be reached.
     pub waits_for_schemas: Option<String>,
-    /// Lanes that cannot be read on while the others are, each with the reason and the remedy.
+    /// Lanes that cannot be read on, each with the reason and the remedy; own ones before inputs.
     pub stuck: Vec<String>,
     /// Topics whose facts are older than they may be, or that never had a record. It is ready all
     /// the same: decisions note it.
@@ -117,7 +117,8 @@ impl State {
         }
         if self.restoring {
             let percent = (self.restored_ratio * 100.0).floor();
-            return Some(format!("restoring: {percent} % of the cycles are replayed"));
+            let stuck = self.stuck.first().map_or(String::new(), |why| format!("; {why}"));
+            return Some(format!("restoring: {percent} % of the cycles are replayed{stuck}"));
         }
         if self.catching_up {
             return Some("catching up with lanes as they were at the start".to_string());

@@ -23,7 +23,8 @@ struct Stop {
 /// What there is to report after a look.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Every lane that stands still, as a sentence.
+    /// Every lane that stands still, as a sentence; own ones, without which nothing is decided,
+    /// before the others.
     pub all: Vec<String>,
     /// Those of them that were not reported yet.
     pub new: Vec<String>,
@@ -47,7 +48,9 @@ impl Stuck {
                 report.over.push(format!("{} can be read on", self.name(lane)));
             }
         }
-        for (lane, flags) in lanes {
+        let (own, inputs): (Vec<_>, Vec<_>) =
+            lanes.iter().partition(|(lane, _)| lane.topic.is_own());
+        for (lane, flags) in own.into_iter().chain(inputs) {
             let stop = self.since.entry(*lane).or_insert(Stop { since: now, is_reported: false });
             if now.duration_since(stop.since) < REPORTED_AFTER {
                 continue;
@@ -79,16 +82,20 @@ impl Stuck {
     fn sentence(&self, lane: Lane, flags: LaneFlags) -> String {
         let (name, topic) = (self.name(lane), self.topic(lane.topic));
         let partition = lane.partition;
+        let meanwhile = match lane.topic.is_own() {
+            true => "nothing new is decided until it can",
+            false => "the other lanes go on",
+        };
         if flags.blocked_at.is_some() {
             return format!(
-                "{name} stands still behind an open transaction; the other lanes go on. \
+                "{name} stands still behind an open transaction; {meanwhile}. \
                  Wait for its transaction.timeout.ms, or find it with kafka-transactions.sh \
                  describe-producers --topic {topic} --partition {partition} (find-hanging, if no \
                  timeout ends it), and end it with kafka-transactions.sh abort"
             );
         }
         format!(
-            "{name} cannot be read; the other lanes go on. Look for its leader with \
+            "{name} cannot be read; {meanwhile}. Look for its leader with \
              kafka-topics.sh --describe --topic {topic}, and bring that broker back"
         )
     }
@@ -127,6 +134,14 @@ mod tests {
             report.new[0].contains("kafka-topics.sh --describe --topic grid.task"),
             "{report:?}"
         );
+        // One of our own comes first, and does not say that others go on.
+        let own = Lane::new(Topic::Progress, 0);
+        let lanes = BTreeMap::from([(lane, flags), (own, flags)]);
+        stuck.look(&lanes, start);
+        let report = stuck.look(&lanes, start + REPORTED_AFTER);
+        let [first, second] = &report.all[..] else { panic!("{report:?}") };
+        assert!(first.starts_with("progress[0]") && !first.contains("go on"), "{report:?}");
+        assert!(second.starts_with("grid.task[1]") && second.contains("go on"), "{report:?}");
         // What stopped shortly is not reported.
         let mut stuck = Stuck::new([]);
         stuck.look(&lanes, start);

@@ -108,6 +108,32 @@ fn behind_somebodys_open_transaction_one_lane_waits_is_named_and_goes_on() {
     println!("{}", settle_accounts(&bus, &subjects, &[&store]));
 }
 
+/// A transaction on `progress` that hangs, which no process can end by itself.
+#[test]
+fn behind_an_open_transaction_on_progress_a_start_waits_names_it_and_goes_on() {
+    let Some(bus) = bus() else { return };
+    bus.queue("QUEUE_00", 1, 40);
+    bus.flush();
+    let store = bus.path("store");
+    let process = Process::start(&bus.bootstrap, &bus.topology, &store);
+    wait_for_lead(&process, 60 * SECOND);
+    assert_eq!(process.stop().code(), Some(0));
+    let producer = begin_with(&bus, "hangs", &[(Topic::Progress, 0)], b"no cycle");
+    let mut process = Process::start(&bus.bootstrap, &bus.topology, &store);
+    let ready = |process: &Process| process.page("/readyz").unwrap_or_default();
+    let stuck = bus.topic(Topic::Progress) + "[0] stands still behind an open transaction";
+    wait_until(30 * SECOND, || ready(&process), || ready(&process).contains(&stuck));
+    let reason = format!("restoring: 100 % of the cycles are replayed; {stuck}");
+    says(&ready(&process), &[&reason, "find-hanging", "nothing new is decided until it can"]);
+    says(&process.logged(), &[&stuck]);
+    producer.abort_transaction(20 * SECOND).unwrap();
+    wait_for_lead(&process, 60 * SECOND);
+    bus.ask_in(0, "1/after");
+    bus.flush();
+    wait_for_just(&bus, &BTreeSet::from(["1/after".to_owned()]), &mut process);
+    assert_eq!(process.stop().code(), Some(0));
+}
+
 fn widen(bus: &Bus, topic: Topic, partitions: usize) {
     let name = bus.topic(topic);
     let wanted = [NewPartitions::new(&name, partitions)];
