@@ -33,10 +33,12 @@ class Letter:
     reason: str
 
 
-def decision_id(domain: str, subject: str, attempt: int, ordinal: int) -> bytes:
-    """The id that follows from what is answered."""
+def decision_id(
+    domain: str, subject: str, attempt: int, ordinal: int, what: str = "decision"
+) -> bytes:
+    """The id that follows from what is answered; `what` is "offer" for offers of slots."""
     hashed = hashlib.sha256()
-    for part in ("decision", domain, subject):
+    for part in (what, domain, subject):
         hashed.update(len(part.encode()).to_bytes(8, "little"))
         hashed.update(part.encode())
     hashed.update(attempt.to_bytes(4, "little"))
@@ -49,46 +51,61 @@ def is_final(decision: Record) -> bool:
     return decision["outcome"] != "defer"
 
 
-def check_answers(
-    domain: str,
-    decisions: Iterable[Output],
-    asked: Mapping[str, int],
-    expected: Mapping[str, Expected],
-    are_superseded_final: bool = True,
-) -> list[str]:
-    """What is wrong with the decisions.
-
-    `asked` has the newest attempt of each subject, `expected` how many final answers it must have,
-    `are_superseded_final` is whether an older attempt that was deferred must have one, too.
-    """
-    found: list[str] = []
-    by_request: dict[tuple[str, int], list[Record]] = defaultdict(list)
-    ids: Counter[bytes] = Counter()
+def by_attempt(decisions: Iterable[Output]) -> dict[tuple[str, int], list[Record]]:
+    """The answers to each attempt of a subject, in order."""
+    found: dict[tuple[str, int], list[Record]] = defaultdict(list)
     for output in decisions:
-        decision = output.record
-        by_request[(decision["subject"], decision["attempt"])].append(decision)
-        ids[bytes(decision["id"])] += 1
-        if output.key != decision["subject"]:
-            found.append(f"{decision['subject']}: the key is {output.key[:80]!r}")
+        found[(output.record["subject"], output.record["attempt"])].append(output.record)
+    for answers in found.values():
+        answers.sort(key=lambda it: (it["ordinal"], it["cycle"]))
+    return found
+
+
+def check_ids(domain: str, decisions: Collection[Output], what: str = "decision") -> list[str]:
+    """Answers are numbered without gap, keyed by their subject, and each id stands once."""
+    found: list[str] = []
+    ids = Counter(bytes(output.record["id"]) for output in decisions)
+    for output in decisions:
+        if output.key != output.record["subject"]:
+            found.append(f"{output.record['subject']}: the key is {output.key[:80]!r}")
+        if output.record["domain"] != domain:
+            found.append(f"{output.record['subject']}: of domain {output.record['domain']}")
     found += [
         f"id {id.hex()} stands on {count} decisions" for id, count in ids.items() if count > 1
     ]
-    for (subject, attempt), answers in by_request.items():
+    for (subject, attempt), answers in by_attempt(decisions).items():
         name = f"{subject[:80]}:{attempt}"
-        answers.sort(key=lambda it: (it["ordinal"], it["cycle"]))
         ordinals = [it["ordinal"] for it in answers]
         if ordinals != list(range(1, len(answers) + 1)):
             found.append(f"{name}: the answers are numbered {ordinals}")
+        for it in answers:
+            if bytes(it["id"]) != decision_id(domain, subject, attempt, it["ordinal"], what):
+                found.append(f"{name}: answer {it['ordinal']} has the id {it['id'].hex()}")
+    return found
+
+
+def check_answers(
+    domain: str,
+    decisions: Collection[Output],
+    asked: Mapping[str, int],
+    expected: Mapping[str, Expected],
+) -> list[str]:
+    """What is wrong with the decisions.
+
+    `asked` has the newest attempt of each subject, `expected` how many final answers it must have.
+    An older attempt that was deferred must have one, too.
+    """
+    found = check_ids(domain, decisions)
+    by_request = by_attempt(decisions)
+    for (subject, attempt), answers in by_request.items():
+        name = f"{subject[:80]}:{attempt}"
         finals = [is_final(it) for it in answers]
         if sum(finals) > 1:
             found.append(f"{name}: {sum(finals)} final answers")
         elif any(finals) and not finals[-1]:
             found.append(f"{name}: the final answer is not the last")
-        elif not any(finals) and are_superseded_final and attempt < asked.get(subject, 0):
+        elif not any(finals) and attempt < asked.get(subject, 0):
             found.append(f"{name}: deferred, superseded, no final answer")
-        for it in answers:
-            if bytes(it["id"]) != decision_id(domain, subject, attempt, it["ordinal"]):
-                found.append(f"{name}: answer {it['ordinal']} has the id {it['id'].hex()}")
         if subject not in asked:
             found.append(f"{name}: answered, and nobody asked")
         elif attempt > asked[subject]:

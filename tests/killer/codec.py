@@ -1,4 +1,4 @@
-"""Avro single-object encoding, by fastavro and the schema files alone."""
+"""Avro in its single-object encoding and in Confluent's, by fastavro and the schema files alone."""
 
 import io
 import json
@@ -8,10 +8,27 @@ from typing import Any
 import fastavro
 from fastavro.schema import fingerprint, to_parsing_canonical_form
 
+from domain import Domain
+from registry import Registry
+
 Record = dict[str, Any]
 
 # Topics of configuration, where a null removes a record.
-REMOVABLE = ("queue", "site", "storage", "link", "release", "share", "quota", "user", "parameter")
+REMOVABLE = (
+    "queue",
+    "site",
+    "storage",
+    "link",
+    "release",
+    "share",
+    "quota",
+    "user",
+    "parameter",
+    "replica",
+    "grant",
+    "registration",
+    "user-share",
+)
 MARK = b"\xc3\x01"
 
 
@@ -20,17 +37,36 @@ class Unreadable(Exception):
 
 
 class Codec:
-    """Writes and reads the records of every topic that has a schema in `schemas`."""
+    """Writes and reads the records of every topic of a domain that has a schema in `schemas`."""
 
-    def __init__(self, schemas: Path) -> None:
+    def __init__(self, schemas: Path, domain: Domain, registry: Registry) -> None:
+        self.domain = domain
+        self.registry = registry
         self.schemas: dict[str, Any] = {}
+        # What a record that the killer writes begins with.
         self.prefixes: dict[str, bytes] = {}
+        self.single: dict[str, bytes] = {}
+        self.texts: dict[str, Record] = {}
+        self.by_number: dict[int, Any] = {}
+        self.versions = 0
         for file in sorted(schemas.glob("*.avsc")):
-            schema = fastavro.parse_schema(plain(json.loads(file.read_text())))
+            word = file.stem
+            self.texts[word] = json.loads(file.read_text())
+            schema = fastavro.parse_schema(plain(self.texts[word]))
             canonical = to_parsing_canonical_form(schema)
             number = bytes.fromhex(fingerprint(canonical, "CRC-64-AVRO"))
-            self.schemas[file.stem] = schema
-            self.prefixes[file.stem] = MARK + number
+            self.schemas[word] = schema
+            self.single[word] = self.prefixes[word] = MARK + number
+        self.renew()
+
+    def renew(self) -> None:
+        """From now on framed topics are written by schemas with numbers that nobody knows yet."""
+        self.versions += 1
+        for word in self.domain.framed:
+            text = self.texts[word] | {"doc": f"{self.domain.name}, as of {self.versions}"}
+            subject = f"{self.domain.topic(word)}-value"
+            number = self.registry.put(subject, json.dumps(text))
+            self.prefixes[word] = b"\x00" + number.to_bytes(4, "big")
 
     def encode(self, topic: str, record: Record) -> bytes:
         """The bytes of a record; fields that are left out get their defaults."""
@@ -41,12 +77,11 @@ class Codec:
 
     def decode(self, topic: str, value: bytes | None) -> Record:
         """The record in these bytes; raises `Unreadable`, whatever they are."""
-        prefix = self.prefixes[topic]
-        if value is None or not value.startswith(prefix):
-            raise Unreadable(topic)
-        source = io.BytesIO(value[len(prefix) :])
+        schema, begin = self._schema(topic, value or b"")
+        source = io.BytesIO((value or b"")[begin:])
         try:
-            record = fastavro.schemaless_reader(source, self.schemas[topic], None)
+            ours = self.schemas[topic]
+            record = fastavro.schemaless_reader(source, schema, None if schema is ours else ours)
         except Exception as error:
             raise Unreadable(f"{topic}: {error}") from error
         if source.read(1):
@@ -54,6 +89,20 @@ class Codec:
         if not isinstance(record, dict):
             raise Unreadable(f"{topic}: no record")
         return record
+
+    def _schema(self, topic: str, value: bytes) -> tuple[Any, int]:
+        """The writer's schema, and where the record begins."""
+        if value.startswith(self.single[topic]):
+            return self.schemas[topic], len(self.single[topic])
+        if topic not in self.domain.framed or value[:1] != b"\x00" or len(value) < 5:
+            raise Unreadable(topic)
+        number = int.from_bytes(value[1:5], "big")
+        if number not in self.by_number:
+            text = self.registry.text(number)
+            if text is None:
+                raise Unreadable(f"{topic}: no schema {number}")
+            self.by_number[number] = fastavro.parse_schema(plain(json.loads(text)))
+        return self.by_number[number], 5
 
 
 def plain(schema: Any) -> Any:

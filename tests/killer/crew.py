@@ -6,35 +6,39 @@ import os
 import signal
 import subprocess
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kafka import Failure, free_port
+from kafka import Failure, Ports
 
 # A process that nothing keeps from it must be ready within this; s.
-READY_MAX_S = 150.0
+READY_MAX_S = 300.0
 # A supervisor's pause before it starts a process again; s.
 RESTART_S = 1.0
 
 
 @dataclass
 class Program:
-    """The built program, and how its log is named to it."""
+    """The built program, and how the log of each domain is named to it."""
 
     binary: Path
     bootstrap: str
-    topology: Path
+    topologies: dict[str, Path]
 
-    def place(self) -> list[str]:
-        """The flags that name the log."""
-        return ["--bootstrap-server", self.bootstrap, "--topology", str(self.topology)]
-
-    def verb(self, *args: str, limit_s: float = 3_600) -> tuple[int, str, str]:
-        """Runs a verb to its end: exit code, stdout, stderr."""
-        command = [str(self.binary), *args, *self.place()]
+    def verb(self, domain: str, *args: str, limit_s: float = 3_600) -> tuple[int, str, str]:
+        """Runs a verb about a domain to its end: exit code, stdout, stderr."""
+        place = ["--bootstrap-server", self.bootstrap, "--topology", str(self.topologies[domain])]
+        command = [str(self.binary), *args, *place]
         done = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, check=False)
         return done.returncode, done.stdout, done.stderr
+
+    def run(self, store: Path, port: int) -> list[str]:
+        """The command line of a process of all domains."""
+        command = [str(self.binary), "run", "--bootstrap-server", self.bootstrap]
+        for file in self.topologies.values():
+            command += ["--topology", str(file)]
+        return [*command, "--store", str(store), "--http", f"127.0.0.1:{port}"]
 
 
 @dataclass
@@ -44,7 +48,7 @@ class Process:
     name: str
     program: Program
     dir: Path
-    port: int = field(default_factory=free_port)
+    ports: Ports
     child: subprocess.Popen[bytes] | None = None
     is_wanted: bool = False
     is_paused: bool = False
@@ -52,38 +56,39 @@ class Process:
     well_at: float = 0.0
     ended_at: float = 0.0
     ended_why: str = ""
+    lives: int = 0
     restarts: int = 0
     longest_s: float = 0.0
 
+    def __post_init__(self) -> None:
+        self.port = self.ports.take()
+
     @property
     def store(self) -> Path:
-        """Where its store lies."""
+        """Where its stores lie, one a domain."""
         return self.dir / f"store-{self.name}"
+
+    def store_of(self, domain: str) -> Path:
+        """Where the store of a domain lies."""
+        return self.store / domain
 
     @property
     def log(self) -> Path:
-        """What it logs, all its lives together."""
-        return self.dir / f"{self.name}.log"
+        """What it logs in its present life."""
+        return self.dir / f"{self.name}-{self.lives}.log"
 
     def start(self) -> None:
         """Starts it."""
+        self.lives += 1
         with self.log.open("ab") as log:
-            log.write(f"== started at {time.strftime('%H:%M:%S')}\n".encode())
-            log.flush()
             self.child = subprocess.Popen(
-                [
-                    str(self.program.binary),
-                    "run",
-                    *self.program.place(),
-                    "--store",
-                    str(self.store),
-                    "--http",
-                    f"127.0.0.1:{self.port}",
-                ],
+                self.program.run(self.store, self.port),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 env={**os.environ, "NO_COLOR": "1"},
+                # So that a write beyond a limit on files is an error, and no signal.
+                restore_signals=False,
             )
         self.is_wanted = True
         self.well_at = time.monotonic()
@@ -110,10 +115,10 @@ class Process:
         if self.child is None:
             return 0
         try:
-            return self.child.wait(60)
+            return self.child.wait(180)
         except subprocess.TimeoutExpired as error:
             raise Failure(
-                f"{self.name} does not end within 60 s of SIGTERM\n{self.tail()}"
+                f"{self.name} does not end within 180 s of SIGTERM\n{self.tail()}"
             ) from error
 
     def page(self, path: str, limit_s: float = 2) -> str | None:
@@ -127,17 +132,19 @@ class Process:
         finally:
             connection.close()
 
-    def state(self) -> dict[str, Any]:
-        """What /readyz says; empty while it says nothing."""
+    def state(self, domain: str = "") -> dict[str, Any]:
+        """What /readyz says of all domains, or of one; empty while it says nothing."""
         try:
             found = json.loads(self.page("/readyz") or "{}")
         except ValueError:
             return {}
-        return found if isinstance(found, dict) else {}
+        if not isinstance(found, dict):
+            return {}
+        return found.get("domains", {}).get(domain, {}) if domain else found
 
-    def leads(self) -> bool:
-        """Whether it leads and may answer."""
-        state = self.state()
+    def leads(self, domain: str) -> bool:
+        """Whether it leads a domain and may answer."""
+        state = self.state(domain)
         return bool(state.get("ready")) and bool(state.get("state", {}).get("leading"))
 
     def note_end(self, code: int) -> None:
@@ -147,10 +154,13 @@ class Process:
             print(f"    {self.name} ended by itself, exit code {code}\n      {why}", flush=True)
         self.ended_why = why
 
+    def text(self) -> str:
+        """What it has logged in its present life."""
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
     def tail(self, lines: int = 15) -> str:
         """The end of its log."""
-        text = self.log.read_text(errors="replace") if self.log.exists() else ""
-        return "\n".join(line[:400] for line in text.splitlines()[-lines:])
+        return "\n".join(line[:400] for line in self.text().splitlines()[-lines:])
 
 
 @dataclass
@@ -158,7 +168,7 @@ class Crew:
     """Both processes."""
 
     members: list[Process]
-    # While a broker is gone on purpose, nobody need be ready.
+    # While a broker or the registry is gone on purpose, nobody need be ready.
     is_excused: bool = False
 
     def look(self) -> None:
@@ -202,23 +212,19 @@ class Crew:
                 return
             time.sleep(min(0.25, left))
 
-    def leader(self) -> Process | None:
-        """Which of them leads; `None` while none does."""
-        return next((it for it in self.members if it.leads()), None)
+    def leader(self, domain: str) -> Process | None:
+        """Which of them leads a domain; `None` while none does."""
+        return next((it for it in self.members if it.leads(domain)), None)
 
-    def wait_for_leader(self) -> Process:
+    def wait_for_leader(self, domain: str) -> Process:
         """The leader, once there is one. `look` bounds how long that may take."""
         until = time.monotonic() + 2 * READY_MAX_S
         while time.monotonic() < until:
             self.wait(0.25)
-            found = self.leader()
+            found = self.leader(domain)
             if found is not None:
                 return found
-        raise Failure(f"nobody leads: {[it.state() for it in self.members]}")
-
-    def others(self, process: Process) -> list[Process]:
-        """All but one."""
-        return [it for it in self.members if it is not process]
+        raise Failure(f"nobody leads {domain}: {[it.state() for it in self.members]}")
 
     def end(self) -> None:
         """Kills what is left."""

@@ -1,7 +1,4 @@
-"""The small grid of the story, and the topology it is judged by."""
-
-import re
-from pathlib import Path
+"""The small grid of ATLAS: queues, sites, links, storages."""
 
 from codec import Record
 from writer import Writer
@@ -15,7 +12,6 @@ GROUPS = ["", "", "AP_MCGN", "AP_HIGG"]
 SHARES = ["MC 16 simul", "MC 16 evgen", "User Analysis"]
 RESOURCE_TYPES = ["SCORE", "MCORE"]
 NUCLEI = ["", "NORTH", "SOUTH"]
-DOMAIN = "atlas"
 
 
 def site_of(queue: str) -> str:
@@ -65,29 +61,3 @@ def write_grid(writer: Writer, at: int) -> None:
             writer.write("link", f"{site}:{other}", link)
     for queue in QUEUES + GATES:
         writer.write("queue", queue, queue_record(queue, at, queue not in GATES))
-
-
-def write_topology(source: Path, target: Path) -> None:
-    """The topology that ships, with quick takeovers, and few filters for production."""
-    text = source.read_text()
-    for limit, value in {
-        "takeover_s": 2,
-        "takeover_jitter_ms": 500,
-        "checkpoint_interval_ms": 200,
-        "counters_interval_s": 1,
-        "tell_interval_s": 2,
-        "backoff_max_s": 3,
-        "judgements_per_cycle": 16,
-        # No promise lapses within a story: only jobs and outcomes end one.
-        "reservation_lifetime_h": 12,
-    }.items():
-        text, count = re.subn(rf"(?m)^{limit} = .*$", f"{limit} = {value}", text)
-        assert count == 1, f"{source} does not name the limit {limit} once"
-    head, policy = text.split('name = "production-job"', 1)
-    policy, tail = policy.split("[[policy]]", 1)
-    policy = re.sub(
-        r"(?s)filters = \[.*?\]", 'filters = ["status", "cpucore", "memory", "nopilot"]', policy
-    )
-    policy = re.sub(r"(?s)weights = \[.*?\]", 'weights = ["running", "basic"]', policy)
-    policy = policy.replace("\n", "\ndefer_s = 4\ndwell_s = 0\n", 1)
-    target.write_text(f'{head}name = "production-job"{policy}[[policy]]{tail}')

@@ -1,144 +1,70 @@
-"""A cluster of two brokers on loopback, and the clients that read and write it."""
+"""What reads a topic to its end, and what every other part of the killer stands on."""
 
-import os
+import functools
 import random
 import socket
-import subprocess
 import time
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    NewPartitions,
-    ResourceType,
-)
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-SCRIPT = Path(__file__).parent.parent / "kafka" / "broker.sh"
+# What the killer's own clients are called, so that a quota can leave them alone.
+CLIENT = "killer"
+# How long brokers may refuse to answer; s.
+PATIENCE_S = 180.0
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Failure(Exception):
     """The product, or what it stands on, did not do what it must."""
 
 
-def free_port() -> int:
-    """A port that nothing listens on, below those that the system gives to outgoing connections."""
-    for _ in range(100):
-        port = random.SystemRandom().randrange(20000, 32000)
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) != 0:
-                return port
-    raise Failure("no free port on loopback")
+def patient(ask: Callable[P, T]) -> Callable[P, T]:
+    """Asks the brokers again while they refuse: one that has just come back may for a while."""
+
+    @functools.wraps(ask)
+    def asked(*args: P.args, **more: P.kwargs) -> T:
+        until = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return ask(*args, **more)
+            except KafkaException:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.5)
+
+    return asked
 
 
 @dataclass
-class Cluster:
-    """Node 1 holds everything but single partitions of two inputs, which lie on node 2 alone."""
+class Ports:
+    """Gives ports that nothing listens on, each once."""
 
-    jars: Path
-    dir: Path
-    ports: list[int] = field(default_factory=lambda: [free_port(), free_port()])
-    controllers: list[int] = field(default_factory=lambda: [free_port(), free_port()])
+    first: int = 20_000
+    last: int = 31_999
 
-    @property
-    def bootstrap(self) -> str:
-        """Where clients ask first. Node 1 alone: whoever reaches it learns of node 2."""
-        return f"127.0.0.1:{self.ports[0]}"
+    def __post_init__(self) -> None:
+        self.left = list(range(self.first, self.last + 1))
+        random.SystemRandom().shuffle(self.left)
 
-    def data(self, node: int) -> Path:
-        """Where a node keeps its log."""
-        return self.dir / f"node-{node}"
+    def take(self) -> int:
+        """One more; below those that the system gives to outgoing connections by default."""
+        while self.left:
+            port = self.left.pop()
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) != 0:
+                    return port
+        raise Failure("no free port on loopback")
 
-    def start(self, node: int) -> None:
-        """Starts a node for the first time; returns when it takes connections."""
-        if node == 1:
-            more = "broker.session.timeout.ms=4000\n"
-        else:
-            # A broker without a vote, so that node 1 goes on when it is gone.
-            more = (
-                f"node.id=2\nprocess.roles=broker\n"
-                f"controller.quorum.voters=1@127.0.0.1:{self.controllers[0]}\n"
-                f"listeners=PLAINTEXT://127.0.0.1:{self.ports[1]}\n"
-                f"broker.session.timeout.ms=4000\nbroker.heartbeat.interval.ms=500\n"
-            )
-        properties = self.dir / f"node-{node}.properties"
-        # A record with a large key is compressed well, and must be taken as it is.
-        properties.write_text(more + "message.max.bytes=1048588\n")
-        at = node - 1
-        self._script(
-            "start",
-            str(self.jars),
-            str(self.data(node)),
-            str(self.ports[at]),
-            str(self.controllers[at]),
-            str(properties),
-        )
 
-    def kill(self, node: int) -> None:
-        """SIGKILL."""
-        self._script("kill", str(self.data(node)))
-
-    def restart(self, node: int) -> None:
-        """Kills a node if it lives, and starts it again on its own data."""
-        self._script("restart", str(self.data(node)))
-
-    def stop(self) -> None:
-        """Ends what was started; a node that was never started is left alone."""
-        for node in (2, 1):
-            if (self.data(node) / "pid").exists():
-                self._script("kill", str(self.data(node)))
-
-    def _script(self, *args: str) -> None:
-        done = subprocess.run(
-            [str(SCRIPT), *args], capture_output=True, text=True, env=os.environ, check=False
-        )
-        if done.returncode != 0:
-            raise Failure(f"broker.sh {args[0]}: {done.stdout}{done.stderr}")
-
-    def admin(self) -> AdminClient:
-        """A client that makes partitions."""
-        return AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-
-    def partitions(self, topic: str) -> int:
-        """How many partitions a topic has."""
-        return len(self.admin().list_topics(topic, timeout=30).topics[topic].partitions)
-
-    def add_partition(self, topic: str, node: int) -> int:
-        """Adds one partition, whose only replica lies on a node; returns how many there are."""
-        count = self.partitions(topic)
-        wanted = NewPartitions(topic, count + 1, [[node]])
-        # A client that nobody holds ends, whatever it is still waiting for.
-        admin = self.admin()
-        admin.create_partitions([wanted], operation_timeout=30)[topic].result(60)
-        return count + 1
-
-    def set_topic(self, topic: str, **settings: str) -> None:
-        """Changes settings of a topic, whose names have _ for a dot here."""
-        changes = [
-            ConfigEntry(name.replace("_", "."), value, incremental_operation=AlterConfigOpType.SET)
-            for name, value in settings.items()
-        ]
-        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=changes)
-        admin = self.admin()
-        for done in admin.incremental_alter_configs([resource]).values():
-            done.result(60)
-
-    def settle_internal_topics(self) -> None:
-        """Makes Kafka's own topics while node 1 is alone, so that none of them lies on node 2."""
-        producer = Producer(
-            {
-                "bootstrap.servers": self.bootstrap,
-                "transactional.id": "killer-first",
-                "log_level": 0,
-            }
-        )
-        producer.init_transactions(120)
-        producer.begin_transaction()
-        producer.commit_transaction(60)
+def client(bootstrap: str, **more: object) -> dict[str, object]:
+    """The settings of a client of the killer; names have _ for a dot here."""
+    settings = {"bootstrap.servers": bootstrap, "client.id": CLIENT, "log_level": 0}
+    return settings | {name.replace("_", "."): value for name, value in more.items()}
 
 
 @dataclass(frozen=True)
@@ -162,32 +88,34 @@ class Reader:
         self.records: list[Read] = []
         self.next: dict[int, int] = {}
         self.consumer = Consumer(
-            {
-                "bootstrap.servers": bootstrap,
-                "group.id": "killer",
-                "enable.auto.commit": False,
-                "enable.partition.eof": True,
-                "isolation.level": "read_committed",
-                "auto.offset.reset": "error",
-                "fetch.message.max.bytes": 8_000_000,
-                "topic.metadata.refresh.interval.ms": 5_000,
-                "log_level": 0,
-            }
+            client(
+                bootstrap,
+                group_id="killer",
+                enable_auto_commit=False,
+                enable_partition_eof=True,
+                isolation_level="read_committed",
+                auto_offset_reset="error",
+                fetch_message_max_bytes=8_000_000,
+                topic_metadata_refresh_interval_ms=5_000,
+            )
         )
 
-    def read(self, limit_s: float = 120) -> list[Read]:
+    def read(self, limit_s: float = 300) -> list[Read]:
         """Reads on to the end of every partition, new ones included; returns all so far."""
         deadline = time.monotonic() + limit_s
-        found = self.consumer.list_topics(self.topic, timeout=30).topics[self.topic]
-        ended = dict.fromkeys(found.partitions, False)
+        ended = dict.fromkeys(self._partitions(), False)
         places = [TopicPartition(self.topic, it, self.next.get(it, 0)) for it in ended]
         self.consumer.assign(places)
         while not all(ended.values()):
             if time.monotonic() > deadline:
                 raise Failure(f"{self.topic} cannot be read to its end: {ended}")
-            for message in self.consumer.consume(5_000, 0.5):
+            for message in self.consumer.consume(1_000, 0.05):
                 self._take(message, ended)
         return self.records
+
+    @patient
+    def _partitions(self) -> list[int]:
+        return list(self.consumer.list_topics(self.topic, timeout=60).topics[self.topic].partitions)
 
     def _take(self, message: object, ended: dict[int, bool]) -> None:
         error = message.error()  # type: ignore[attr-defined]

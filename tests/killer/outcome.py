@@ -1,45 +1,14 @@
 """Carries decisions out, as those do who generate jobs: says what became of them, asks again."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
-
-from codec import Codec, Record, Unreadable
+from codec import Record
 from request import Requests
+from telling import Answers
 
-TOPIC = "yardmaster.decision"
 KINDS = ["accepted", "accepted", "refused", "failed", "expired"]
-DECISIONS_A_STEP = 100
-
-
-class Answers:
-    """Decisions as they come; while the broker is gone, none come."""
-
-    def __init__(self, bootstrap: str, codec: Codec) -> None:
-        self.codec = codec
-        self.consumer = Consumer(
-            {
-                "bootstrap.servers": bootstrap,
-                "group.id": "killer-answers",
-                "enable.auto.commit": False,
-                "isolation.level": "read_committed",
-                "log_level": 0,
-            }
-        )
-        partitions = self.consumer.list_topics(TOPIC, timeout=30).topics[TOPIC].partitions
-        self.consumer.assign([TopicPartition(TOPIC, it, OFFSET_BEGINNING) for it in partitions])
-
-    def read(self) -> Iterator[Record]:
-        """What came since; copies of decisions among them, as any reader may meet them."""
-        for message in self.consumer.consume(DECISIONS_A_STEP, 0):
-            if message.error() is not None:
-                continue
-            try:
-                yield self.codec.decode("decision", message.value())
-            except Unreadable:
-                continue
 
 
 @dataclass

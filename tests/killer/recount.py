@@ -10,8 +10,8 @@ ENDED = ("finished", "failed", "cancelled", "closed")
 STARTED = ("running", "holding", "transferring", "finished", "cancelled")
 TALLIED = ("finished", "failed", "closed")
 
-# A report that states a time so much ahead of its record's stamp has no effect, but for a heartbeat,
-# which counts as of the stamp; ms.
+# A report that states a time so much ahead of its record's stamp has no effect, but for a
+# heartbeat, which counts as of the stamp; ms.
 AHEAD_MAX = 300_000
 OWN_TIME = {
     "job-state": "changed_at",
@@ -20,6 +20,9 @@ OWN_TIME = {
     "pilot": "at",
     "outcome": "at",
 }
+
+# Which nodes of a queue a report counts; offers of slots to a pool count none.
+NODES = {"asked_job": "nodes_asked", "updated_job": "nodes_updated"}
 
 Key = tuple[str, ...]
 Counters = dict[Key, dict[str, int]]
@@ -96,8 +99,8 @@ class Recount:
             key = (queue, record["gshare"], record["resource_type"])
             figure = (record["at"], record["slots"], record["expires_at"])
             self.slots[key] = max(self.slots.get(key, figure), figure)
-        else:
-            which = "nodes_asked" if kind == "asked_job" else "nodes_updated"
+        elif kind in NODES:
+            which = NODES[kind]
             self.nodes[queue][which].add(record["node"])
 
     def counters(self) -> Counters:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from codec import Record
-from grid import DOMAIN, GROUPS, SHARES, USERS
+from domain import ATLAS
+from grid import GROUPS, SHARES, USERS
 from writer import Writer
 
 
@@ -38,10 +39,6 @@ KINDS = {
     "overtaken": 2,
     "ahead": 1,
 }
-# Not a kind: the attempt that was deferred when a newer one came.
-SUPERSEDED = "superseded"
-# Kinds that get no final answer yet, tolerated unless --all is given. Empty: every kind gets one.
-NOT_YET: tuple[str, ...] = ()
 
 
 @dataclass
@@ -50,7 +47,6 @@ class Requests:
 
     writer: Writer
     dice: random.Random
-    not_yet: tuple[str, ...] = NOT_YET
     # The newest record of each subject, and what is expected of its newest attempt.
     newest: dict[str, Record] = field(default_factory=dict)
     expected: dict[str, Expected] = field(default_factory=dict)
@@ -58,6 +54,8 @@ class Requests:
     kinds: dict[str, str] = field(default_factory=dict)
     # Subjects that nothing but the end of their task can answer for sure.
     endless: list[str] = field(default_factory=list)
+    # Tasks that ended: what is asked of one afterwards would wait like any other request.
+    ended: set[str] = field(default_factory=set)
     count: int = 0
 
     def step(self, at: int) -> None:
@@ -79,7 +77,7 @@ class Requests:
             "subject": task if kind == "nucleus" else f"{task}/{self.count}",
             "attempt": 0,
             "task": task,
-            "domain": DOMAIN,
+            "domain": ATLAS.name,
             "policy": "production-job",
             "asked_at": at,
             "changed_at": at,
@@ -138,8 +136,6 @@ class Requests:
                 self.writer.write("task", key, record | {"attempt": 1})
                 self.writer.write("task", key, record)
                 record["attempt"] = 1
-        if kind in self.not_yet and expected == Expected.ONE:
-            expected = Expected.AT_MOST_ONE
         self.newest[record["subject"]] = record
         self.expected[record["subject"]] = expected
         self.kinds[record["subject"]] = kind
@@ -156,7 +152,7 @@ class Requests:
     def repeat(self, subject: str, kind: str, at: int) -> None:
         """A subject is asked again, or said again with another priority, if it is known."""
         record = dict(self.newest.get(subject, {}))
-        if record.get("domain") != DOMAIN or record.get("phase") == "ended":
+        if record.get("domain") != ATLAS.name or record["task"] in self.ended:
             return
         if kind == "again":
             record |= {"attempt": record["attempt"] + 1, "asked_at": at}
@@ -170,6 +166,7 @@ class Requests:
         """The task of a subject ends."""
         record = self.newest[subject]
         task = record["task"]
+        self.ended.add(task)
         if task != subject:
             self.newest[task] = record | {"subject": task}
             self.expected[task] = Expected.AT_MOST_ONE

@@ -1,8 +1,5 @@
-"""A seeded story: jobs, heartbeats, pilots, transfers and requests, told with every disorder."""
+"""A seeded story of ATLAS: jobs, heartbeats, pilots, transfers, requests, with every disorder."""
 
-import random
-import threading
-import time
 from dataclasses import dataclass, field
 
 from codec import Record
@@ -17,19 +14,12 @@ from grid import (
     USERS,
     queue_record,
 )
-from outcome import Answers, Outcomes
-from recount import OWN_TIME
+from outcome import Outcomes
 from request import Requests
-from writer import Writer
+from telling import Act, Answers, Telling, now
 
-TICK_S = 0.05
 LIFE = ["defined", "assigned", "activated", "starting", "running", "transferring", "finished"]
 ENDS = ["finished", "failed", "cancelled", "closed"]
-
-
-def now() -> int:
-    """ms since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 @dataclass
@@ -45,56 +35,38 @@ class Rates:
 
 
 @dataclass
-class Late:
-    """A record that is kept back to come out of order."""
+class Story(Telling):
+    """What happens in ATLAS."""
 
-    due: float
-    topic: str
-    key: str
-    record: Record
-
-
-@dataclass
-class Story:
-    """Writes until it is told to stop, in a thread of its own."""
-
-    writer: Writer
-    bootstrap: str
-    seed: int
-    scale: float
-    dice: random.Random = field(init=False)
-    requests: Requests = field(init=False)
-    outcomes: Outcomes = field(init=False)
+    scale: float = 1.0
     jobs: list[Record] = field(default_factory=list)
     past: list[Record] = field(default_factory=list)
     moves: list[Record] = field(default_factory=list)
-    late: list[Late] = field(default_factory=list)
     opened: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(GATES, False))
     count: int = 0
-    is_over: threading.Event = field(default_factory=threading.Event)
-    error: BaseException | None = None
 
     def __post_init__(self) -> None:
-        self.dice = random.Random(f"story {self.seed}")
+        super().__post_init__()
         self.requests = Requests(self.writer, self.dice)
-        answers = Answers(self.bootstrap, self.writer.codec)
-        self.outcomes = Outcomes(
-            answers, self._write, self._generated_job, self.requests, self.seed
-        )
-        self.thread = threading.Thread(target=self._run, name="story", daemon=True)
+        answers = Answers(self.writer)
+        self.outcomes = Outcomes(answers, self.tell, self._generated_job, self.requests, self.seed)
 
     def start(self) -> None:
         """Begins."""
-        self.thread.start()
+        rates, scale = Rates(), self.scale
+        acts = [
+            Act(rates.jobs * scale, self._job),
+            Act(rates.heartbeats * scale, self._heartbeat),
+            Act(rates.pilots * scale, lambda: self._pilot(self.dice.choice(QUEUES + GATES))),
+            Act(rates.transfers * scale, self._transfer),
+            Act(rates.requests * scale, lambda: self.requests.step(now())),
+            Act(rates.gates, self._gate),
+        ]
+        self.begin(acts, lambda: self.outcomes.step(now()))
 
     def finish(self) -> None:
         """Writes what is held back, ends what keeps requests waiting or their tasks themselves."""
-        self.is_over.set()
-        self.thread.join()
-        if self.error is not None:
-            raise self.error
-        for late in self.late:
-            self.writer.write(late.topic, late.key, late.record)
+        self.end()
         for move in self.moves:
             # So many files are queued by now that no nucleus takes another task.
             move |= {"state": "done", "changed_at": max(move["changed_at"] + 1, now())}
@@ -105,55 +77,6 @@ class Story:
             self._pilot(queue)
         self.requests.end_all(now())
         self.writer.flush()
-
-    def _run(self) -> None:
-        try:
-            rates = Rates()
-            acts = [
-                (rates.jobs, self._job),
-                (rates.heartbeats, self._heartbeat),
-                (rates.pilots, lambda: self._pilot(self.dice.choice(QUEUES + GATES))),
-                (rates.transfers, self._transfer),
-                (rates.requests, lambda: self.requests.step(now())),
-                (rates.gates, self._gate),
-            ]
-            owed = [0.0] * len(acts)
-            while not self.is_over.wait(TICK_S):
-                for at, (rate, act) in enumerate(acts):
-                    owed[at] += rate * TICK_S * (self.scale if at != 5 else 1)
-                    while owed[at] >= 1:
-                        owed[at] -= 1
-                        act()
-                self.outcomes.step(now())
-                self._release()
-        except BaseException as error:
-            self.error = error
-
-    def _release(self) -> None:
-        due = [it for it in self.late if it.due <= time.monotonic()]
-        self.late = [it for it in self.late if it.due > time.monotonic()]
-        for late in due:
-            self.writer.write(late.topic, late.key, late.record)
-
-    def _write(self, topic: str, key: str, record: Record) -> None:
-        """Mostly at once; now and then late, twice, or under another key."""
-        luck = self.dice.random()
-        record = dict(record)
-        own_time = OWN_TIME.get(topic)
-        if own_time is not None and self.dice.random() < 0.004:
-            # Far ahead of its stamp, so it must have no effect. It would win over all that follows.
-            ahead = self.dice.choice([3_600_000, 31_536_000_000])
-            self.writer.write(topic, key, record | {own_time: now() + ahead})
-        if luck < 0.06:
-            due = time.monotonic() + self.dice.uniform(0.2, 12)
-            self.late.append(Late(due, topic, key, record))
-        elif luck < 0.12:
-            self.writer.write(topic, key, record)
-            self.writer.write(topic, f"{key}-{self.dice.randrange(4)}", record)
-        elif luck < 0.16:
-            self.writer.write(topic, f"moved-{self.dice.randrange(100)}", record)
-        else:
-            self.writer.write(topic, key, record)
 
     # --- Jobs -------------------------------------------------------------------------------------
 
@@ -171,7 +94,7 @@ class Story:
         self._tell_job(job)
 
     def _tell_job(self, job: Record) -> None:
-        self._write("job-state", job["job"], job)
+        self.tell("job-state", job["job"], job)
         self.past.append(dict(job))
         if len(self.past) > 2_000:
             del self.past[:1_000]
@@ -183,7 +106,7 @@ class Story:
         job: Record = {
             "job": str(5_000_000 + self.count) if dice.random() < 0.9 else f"job-{self.count}",
             "status": "pending",
-            "changed_at": now(),
+            "changed_at": self.clock(),
             "revision": 0,
             "attempt": 0,
             "task": task,
@@ -199,7 +122,7 @@ class Story:
             "processing_type": "simul",
             "cores": dice.choice([0, 1, 1, 8]),
             "priority": dice.randrange(1000),
-            "created_at": now(),
+            "created_at": self.clock(),
         }
         self.jobs.append(job)
         if len(self.jobs) > 6_000:
@@ -219,7 +142,7 @@ class Story:
             job["revision"] += 1
             job["user"], job["group"] = dice.choice(USERS), dice.choice(GROUPS)
             return
-        job["changed_at"] = max(job["changed_at"] + 1, now() - dice.randrange(200))
+        job["changed_at"] = max(job["changed_at"] + 1, self.clock() - dice.randrange(200))
         job["revision"] = 0
         status = job["status"]
         if status in ENDS:
@@ -246,17 +169,17 @@ class Story:
             name, attempt = job["job"], job["attempt"]
         else:
             name, attempt = str(9_000_000 + dice.randrange(500)), 0
-        beat = {"job": name, "at": now() - dice.randrange(3_000), "attempt": attempt}
+        beat = {"job": name, "at": self.clock() - dice.randrange(3_000), "attempt": attempt}
         beat |= {"cpu_s": dice.randrange(9_000), "disk_io_kbps": dice.randrange(4_000)}
         beat |= {"rss_mb": dice.randrange(4_000), "events": dice.randrange(100)}
-        self._write("heartbeat", name, beat)
+        self.tell("heartbeat", name, beat)
 
     # --- Pilots, transfers, gates -----------------------------------------------------------------
 
     def _pilot(self, queue: str) -> None:
         dice = self.dice
         kind = dice.choice(["asked_job", "asked_job", "updated_job", "workers", "slots"])
-        report: Record = {"kind": kind, "queue": queue, "at": now()}
+        report: Record = {"kind": kind, "queue": queue, "at": self.clock()}
         part = f"node-{dice.randrange(20)}"
         if kind == "workers":
             part = f"harvester-{dice.randrange(3)}"
@@ -267,7 +190,7 @@ class Story:
             report |= {"slots": dice.randrange(1, 500), "gshare": dice.choice(["", *SHARES])}
         else:
             report["node"] = part
-        self._write("pilot", f"{queue}/{part}", report)
+        self.tell("pilot", f"{queue}/{part}", report)
 
     def _transfer(self) -> None:
         dice = self.dice
@@ -288,7 +211,7 @@ class Story:
             move = dice.choice(self.moves)
             move["changed_at"] = max(move["changed_at"] + 1, now())
             move["state"] = dice.choice(["submitted", "done", "failed", "queued"])
-        self._write("transfer", move["request"], move)
+        self.tell("transfer", move["request"], move)
 
     def _gate(self) -> None:
         gate = self.dice.choice(GATES)

@@ -6,6 +6,7 @@ from typing import Any
 
 import account
 from account import Letter, Output
+from answers import Matches, SingleJobs
 from codec import Record
 from promise import Promises, joined
 from recount import Recount
@@ -19,6 +20,7 @@ def decision(subject: str, ordinal: int, outcome: str, cycle: int) -> Output:
     """An answer to the first attempt of a subject."""
     record = {
         "id": account.decision_id("atlas", subject, 0, ordinal),
+        "domain": "atlas",
         "subject": subject,
         "attempt": 0,
         "ordinal": ordinal,
@@ -230,6 +232,71 @@ class Recounting(unittest.TestCase):
             self.assertEqual(account.check_counters("a", whole, whole), [])
             objections = account.check_counters("a", whole, {("share", "Q", "S"): {}})
             self.assertEqual(len(objections), 1 + len(promised))
+
+
+def match(offer: str, ordinal: int, job: str, cores: int) -> Output:
+    """An offer's answer that gives a job a place."""
+    output = decision(offer, ordinal, "assign", ordinal)
+    found = {"job": job, "job_attempt": 0, "cores": cores}
+    name = account.decision_id("cms", offer, 0, ordinal, "offer")
+    output.record.update({"id": name, "domain": "cms", "matched": found})
+    return output
+
+
+def pool() -> list[Output]:
+    """A pool without fault: two jobs share an offer, a third can never run."""
+    rejected = decision("c", 1, "reject", 4)
+    name = account.decision_id("cms", "c", 0, 1)
+    rejected.record.update({"id": name, "domain": "cms", "matched": None})
+    return [match("slot", 1, "a", 1), match("slot", 2, "b", 3), rejected]
+
+
+class OtherDomains(unittest.TestCase):
+    """What must be answered in a pool and in NorduGrid."""
+
+    def matches(self) -> Matches:
+        """Three jobs that waited, and an offer of four cores."""
+        found = Matches({(job, 0): Expected.ONE for job in "abc"}, dict.fromkeys("abc", "plain"))
+        for job in "abc":
+            found.note("job-state", {"job": job, "attempt": 0, "status": "activated"})
+        offer = {"kind": "slot_offer", "offer": "slot", "attempt": 0, "cores_free": 4}
+        found.note("pilot", offer)
+        return found
+
+    def test_a_pool(self) -> None:
+        """Jobs with two places or none, offers that were filled twice or that nobody made."""
+        self.assertEqual(self.matches().complaints(pool()), [])
+        for change, expected in (
+            (lambda log: log.pop(1), "b:0 (plain): no final answer"),
+            (lambda log: log.pop(0), "slot:0: the answers are numbered [2]"),
+            (lambda log: log.append(match("slot", 3, "a", 0)), "a:0: 2 final answers"),
+            (lambda log: log.append(match("slot", 3, "d", 0)), "d:0: answered, and it never"),
+            (lambda log: log.append(match("slot", 3, "a", 1)), "5 cores given, 4 offered"),
+            (lambda log: log.append(match("other", 1, "a", 0)), "nobody offered it"),
+        ):
+            log = pool()
+            change(log)
+            found = self.matches().complaints(log)
+            self.assertTrue(any(expected in it for it in found), f"{expected!r}: {found}")
+
+    def test_a_job_that_was_not_taken_is_asked_for_again(self) -> None:
+        """The attempt after it must be answered, and no other may be."""
+        first = decision("7", 1, "assign", 1)
+        first.record["domain"] = "nordugrid"
+        first.record["id"] = account.decision_id("nordugrid", "7", 0, 1)
+        second = decision("7", 1, "assign", 2)
+        second.record.update(domain="nordugrid", attempt=1)
+        second.record["id"] = account.decision_id("nordugrid", "7", 1, 1)
+        for kind, log, expected in (
+            ("accepted", [first], []),
+            ("refused", [first, second], []),
+            ("refused", [first], ["7:1: no final answer; no answer at all"]),
+            ("accepted", [first, second], ["7:1: answered, and 0 is the newest that was asked"]),
+        ):
+            asked = SingleJobs({"7": Expected.ONE}, {"7": "plain"})
+            asked.note("task", {"domain": "nordugrid", "subject": "7", "attempt": 0})
+            asked.note_outcomes([{"decision": first.record["id"], "kind": kind}])
+            self.assertEqual(asked.complaints(log)[:1], expected, kind)
 
 
 if __name__ == "__main__":

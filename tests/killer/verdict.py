@@ -1,4 +1,4 @@
-"""Reads the whole log with clients of its own, and says what is wrong with it."""
+"""Reads the whole log of a domain with clients of its own, and says what is wrong with it."""
 
 import json
 import time
@@ -6,42 +6,44 @@ from dataclasses import dataclass, field
 
 import account
 from account import Letter, Output, Place
+from answers import Matches, Requests
 from codec import REMOVABLE, Codec, Record, Unreadable
 from crew import Crew, Process, Program
-from faults import INPUTS, OWN, Strays
-from grid import DOMAIN
-from kafka import Failure, Read, Reader
+from domain import OWN
+from kafka import Read, Reader
 from promise import Promises, joined
 from recount import Counters, Recount
-from request import SUPERSEDED, Expected
-from story import Story
+from scene import Strays
 
-# How long requests may stay open while nothing new is answered; s.
-FINAL_MAX_S = 90.0
-COUNTERS_MAX_S = 60.0
+COUNTERS_MAX_S = 180.0
 COMPLAINTS_MAX = 25
 
 
 @dataclass
 class Verdict:
-    """The log of one story, and what must be so of it."""
+    """The log of one domain, and what must be so of it."""
 
     program: Program
     crew: Crew
     codec: Codec
-    story: Story
+    answers: Requests | Matches
     strays: Strays
     readers: dict[str, Reader] = field(default_factory=dict)
     recount: Counters = field(default_factory=dict)
     promises: Promises = field(default_factory=lambda: Promises([], []))
     unreadable: set[Place] = field(default_factory=set)
-    asked: dict[str, int] = field(default_factory=dict)
     job_records: int = 0
     outcomes: int = 0
     failures: list[str] = field(default_factory=list)
 
+    @property
+    def domain(self) -> str:
+        """Its name."""
+        return self.codec.domain.name
+
     def demand(self, what: str, complaints: list[str]) -> None:
         """Notes the first complaints, if there are any; the rest is checked all the same."""
+        what = f"{self.domain}: {what}"
         if not complaints:
             print(f"  {what}: nothing to complain of", flush=True)
             return
@@ -49,14 +51,9 @@ class Verdict:
         self.failures.append(f"{what}: {len(complaints)} complaints\n{shown}")
         print(f"  {self.failures[-1]}", flush=True)
 
-    def judge(self) -> None:
-        """Fails if anything was complained of."""
-        if self.failures:
-            raise Failure(f"{len(self.failures)} checks failed:\n" + "\n".join(self.failures))
-
     def _read(self, topic: str) -> list[Read]:
         if topic not in self.readers:
-            self.readers[topic] = Reader(self.program.bootstrap, f"yardmaster.{topic}")
+            self.readers[topic] = Reader(self.program.bootstrap, self.codec.domain.topic(topic))
         return self.readers[topic].read()
 
     def _outputs(self, topic: str) -> list[Output]:
@@ -75,21 +72,21 @@ class Verdict:
             self.demand(f"own topic {topic} can be read", unreadable)
         return outputs
 
-    # --- Waiting ----------------------------------------------------------------------------------
+    # --- What was asked ---------------------------------------------------------------------------
 
     def read_inputs(self) -> None:
         """Reads every input to its end: requests asked, the recount, what nobody can read."""
         kinds = self.codec.schemas
         statuses = _symbols(kinds["job-state"], "status")
         recount = Recount(statuses, _symbols(kinds["transfer"], "state"))
-        for topic in INPUTS:
+        for topic in self.codec.domain.inputs:
             for it in self._read(topic):
                 place = (topic, it.partition, it.offset)
                 if place in self.strays.ahead and topic != "task":
                     # Requests are read all the same.
                     continue
                 if place in self.strays.large:
-                    self._note_large(topic, it)
+                    self._note_large(it)
                 elif it.value is None and topic in REMOVABLE:
                     continue
                 else:
@@ -97,6 +94,7 @@ class Verdict:
         self.recount = recount.counters()
         self.promises = Promises(recount.jobs.values(), recount.outcomes)
         self.outcomes = len(recount.outcomes)
+        self.answers.note_outcomes(recount.outcomes)
 
     def _take(self, topic: str, place: Place, it: Read, recount: Recount) -> None:
         try:
@@ -104,63 +102,28 @@ class Verdict:
         except Unreadable:
             self.unreadable.add(place)
             return
-        if topic == "task":
-            self._note_request(record)
+        self.answers.note(topic, record)
         self.job_records += topic == "job-state"
         recount.take(topic, record, it.stamp)
 
-    def _note_request(self, record: Record) -> None:
-        subject = record["subject"]
-        if record["domain"] == DOMAIN:
-            self.asked[subject] = max(self.asked.get(subject, 0), record["attempt"])
-
-    def _note_large(self, topic: str, it: Read) -> None:
-        """A request that is too large may be answered once, or be a dead letter."""
+    def _note_large(self, it: Read) -> None:
         try:
-            record = self.codec.decode(topic, it.value)
+            record = self.codec.decode("task", it.value)
         except Unreadable:
             return
-        self._note_request(record)
-        self.story.requests.expected[record["subject"]] = Expected.AT_MOST_ONE
+        if isinstance(self.answers, Requests):
+            self.answers.note_large(record)
 
-    def _open(self) -> list[str]:
-        answers: dict[tuple[str, int], list[Record]] = {}
-        for output in self._outputs("decision"):
-            key = (output.record["subject"], output.record["attempt"])
-            answers.setdefault(key, []).append(output.record)
-        return account.open_requests(self.asked, self.story.requests.expected, answers)
-
-    def wait_until_final(self) -> None:
-        """Until nothing is unread and no request is open; fails when that comes no nearer."""
-        self.read_inputs()
-        fewest, changed = None, time.monotonic()
-        while True:
-            self.crew.wait(1)
-            lag = self.lag()
-            waiting = self._open()
-            left = (lag, len(waiting))
-            if left == (0, 0):
-                break
-            if fewest is None or left < fewest:
-                fewest, changed = left, time.monotonic()
-            if time.monotonic() - changed > FINAL_MAX_S:
-                self._give_up(lag, waiting)
-                return
-        print(f"  everything is read, {len(self.asked)} subjects have their answer", flush=True)
-
-    def _give_up(self, lag: int, waiting: list[str]) -> None:
-        kinds = self.story.requests.kinds
-        named = [f"{it[:80]} ({kinds.get(it, 'of no kind')})" for it in waiting]
-        states = [f"{process.name}: {process.state()}" for process in self.crew.members]
-        what = f"lag {lag}, no fewer open requests for {FINAL_MAX_S:.0f} s"
-        self.demand(what, [*states, *named])
+    def open(self) -> list[str]:
+        """What has no final answer and must have one."""
+        return self.answers.open(self._outputs("decision"))
 
     def lag(self) -> int:
         """How many records of all inputs lie behind the cut of the last cycle."""
         cut = account.cut_of(self._outputs("progress"))
         return sum(
             max(0, end - cut.get((topic, partition), 0))
-            for topic in INPUTS
+            for topic in self.codec.domain.inputs
             for partition, end in self.readers[topic].next.items()
         )
 
@@ -181,7 +144,7 @@ class Verdict:
             self.crew.wait(1)
 
     def _told_by(self, process: Process) -> list[str]:
-        text = process.page("/v1/counters", 30)
+        text = process.page(f"/v1/counters?domain={self.domain}", 60)
         if text is None:
             return [f"{process.name} does not answer /v1/counters"]
         told: Counters = {}
@@ -191,7 +154,9 @@ class Verdict:
             figures = {name: value for name, value in row.items() if not isinstance(value, str)}
             if names:
                 told[tuple(names)] = figures
-        promised = self.promises.counters(it.record for it in self._outputs("decision"))
+        # What a pool gave is held by its matches, which are no promises.
+        promising = [] if isinstance(self.answers, Matches) else self._outputs("decision")
+        promised = self.promises.counters(it.record for it in promising)
         return account.check_counters(process.name, joined(self.recount, promised), told)
 
     def _told_on_topic(self) -> list[str]:
@@ -204,12 +169,9 @@ class Verdict:
 
     def check_log(self) -> None:
         """Answers, cycles, dead letters: of the whole log, after everybody has ended."""
-        expected = self.story.requests.expected
         decisions = self._outputs("decision")
         progress = self._outputs("progress")
-        whole = SUPERSEDED not in self.story.requests.not_yet
-        complaints = account.check_answers(DOMAIN, decisions, self.asked, expected, whole)
-        self.demand("answers", complaints)
+        self.demand("answers", self.answers.complaints(decisions))
         self.demand("cycles", account.check_progress(progress))
         outputs = {topic: self._outputs(topic) for topic in ("throttle", "command")}
         outputs["decision"] = decisions
@@ -237,9 +199,9 @@ class Verdict:
             outcomes[outcome] = outcomes.get(outcome, 0) + 1
         epochs = {output.record["epoch"] for output in progress}
         print(
-            f"  {self.job_records} job records, {len(self.asked)} subjects, {len(decisions)} "
-            f"decisions {outcomes}, {len(progress)} cycles in {len(epochs)} epochs, "
-            f"{letters} dead letters, {len(self.strays.ahead)} stamped ahead, "
+            f"  {self.domain}: {self.job_records} job records, {len(self.answers)} asked, "
+            f"{len(decisions)} decisions {outcomes}, {len(progress)} cycles in {len(epochs)} "
+            f"epochs, {letters} dead letters, {len(self.strays.ahead)} stamped ahead, "
             f"{self.outcomes} outcomes, {len(self.recount)} counters, "
             f"{len(self.strays.own)} strays on {len(OWN)} own topics",
             flush=True,
@@ -255,17 +217,17 @@ class Verdict:
         if ", 0 different, 0 not verifiable" not in verified:
             self.demand("replay --verify", text.splitlines()[-COMPLAINTS_MAX:])
         for process in self.crew.members:
-            store = str(process.store)
+            store = str(process.store_of(self.domain))
             told = self._verb("replay", "--from-store", "--store", store)
             digests[f"store {process.name}"] = _line(told, "digest")
             self._verb("audit", "--store", store)
         differ = [f"{what}: {it}" for what, it in digests.items()]
         same = len(set(digests.values())) == 1
         self.demand("one digest, whatever a replay begins with", [] if same else differ)
-        print(f"  replay: {verified}", flush=True)
+        print(f"  {self.domain}: replay: {verified}", flush=True)
 
     def _verb(self, *args: str) -> str:
-        code, out, error = self.program.verb(*args)
+        code, out, error = self.program.verb(self.domain, *args)
         lines = [f"exit code {code}", *out.splitlines()[-10:], *error.splitlines()[-10:]]
         self.demand(" ".join(args), lines if code != 0 else [])
         return out
