@@ -211,13 +211,25 @@ class Cluster:
                 raise Failure(f"{topic}/{partition} is not on nodes {nodes} alone")
             time.sleep(0.25)
 
-    def _tool(self, name: str, *words: str) -> None:
-        """Runs one of Kafka's own tools."""
+    def end_hanging(self, topic: str, partition: int) -> str:
+        """Ends the transactions that hold a partition; what was done."""
+        tool = "org.apache.kafka.tools.TransactionsCommand"
+        place = ["--topic", topic, "--partition", str(partition)]
+        # Producer, epoch, coordinator's epoch, sequence, time, and where its transaction begins.
+        rows = [row.split() for row in self._tool(tool, "describe-producers", *place).splitlines()]
+        began = [row[5] for row in rows[1:] if len(row) == 6 and row[5].isdigit()]
+        for offset in began:
+            self._tool(tool, "abort", *place, "--start-offset", offset)
+        return f"aborted those from offset {', '.join(began)}" if began else "none is open any more"
+
+    def _tool(self, name: str, *words: str) -> str:
+        """Runs one of Kafka's own tools; what it prints."""
         java = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{self.jars}/*", name]
         command = [*java, "--bootstrap-server", self.bootstrap, *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise Failure(f"{name}: {done.stdout[-500:]}{done.stderr[-500:]}")
+        return done.stdout
 
     def settle_internal_topics(self) -> None:
         """Makes Kafka's own topics while the voters are alone, so that none lies elsewhere."""

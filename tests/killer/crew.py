@@ -3,9 +3,11 @@
 import http.client
 import json
 import os
+import re
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,10 @@ from kafka import Failure, Ports
 READY_MAX_S = 300.0
 # A supervisor's pause before it starts a process again; s.
 RESTART_S = 1.0
+# The broker ends a transaction after 30 s: what holds a partition for so long hangs, which is a fault
+# of the broker's, and a person ends it as the program asks for; s.
+HANGS_S = 90.0
+HANGING = re.compile(r"(\S+)\[(\d+)\] stands still behind an open transaction")
 
 
 @dataclass
@@ -168,6 +174,8 @@ class Crew:
     """Both processes."""
 
     members: list[Process]
+    # What a person does about a partition that a hanging transaction holds.
+    end_hanging: Callable[[str, int], str]
     # While a broker or the registry is gone on purpose, nobody need be ready.
     is_excused: bool = False
 
@@ -195,12 +203,21 @@ class Crew:
                 process.well_at = now
             away = now - process.well_at
             process.longest_s = max(process.longest_s, away)
+            if away > HANGS_S:
+                self._help(process)
             if away > READY_MAX_S:
                 raise Failure(
                     f"{process.name} was not ready for {READY_MAX_S:.0f} s "
                     f"(restarted {process.restarts} times); the end of {process.log}:\n"
                     f"{process.tail()}\n/readyz: {process.state()}"
                 )
+
+    def _help(self, process: Process) -> None:
+        """Does what a process that waits behind a hanging transaction asks for."""
+        held = HANGING.search(str(process.state().get("reason", "")))
+        if held is not None:
+            ended = self.end_hanging(held[1], int(held[2]))
+            print(f"    {held[1]}[{held[2]}] was held by a hanging transaction: {ended}", flush=True)
 
     def wait(self, seconds: float) -> None:
         """Lets time pass, under supervision."""

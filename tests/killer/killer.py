@@ -78,7 +78,8 @@ class Run:
         self.codecs = {it.name: Codec(ROOT / "schemas", it, self.registry) for it in ALL}
         files = write_all(ROOT / "topology", folder, self.registry.url)
         self.program = Program(args.binary.resolve(), self.cluster.bootstrap, files)
-        self.crew = Crew([Process(name, self.program, folder, ports) for name in ("a", "b")])
+        processes = [Process(name, self.program, folder, ports) for name in ("a", "b")]
+        self.crew = Crew(processes, self.cluster.end_hanging)
 
     def say(self, what: str) -> None:
         """Prints it with the time since the start."""
