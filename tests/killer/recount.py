@@ -10,8 +10,8 @@ ENDED = ("finished", "failed", "cancelled", "closed")
 STARTED = ("running", "holding", "transferring", "finished", "cancelled")
 TALLIED = ("finished", "failed", "closed")
 
-# A report that states a time so much ahead of its record's stamp has no effect, but for a
-# heartbeat, which counts as of the stamp; ms.
+# A report that states a time so much ahead of its record's stamp has no effect; ms. A heartbeat
+# counts as of the stamp, whatever it states.
 AHEAD_MAX = 300_000
 OWN_TIME = {
     "job-state": "changed_at",
@@ -45,10 +45,10 @@ class Recount:
 
     def take(self, topic: str, record: Record, stamp: int) -> None:
         """One record, in any order, with its stamp; ms since 1970."""
-        if topic in OWN_TIME and record[OWN_TIME[topic]] > stamp + AHEAD_MAX:
-            if topic != "heartbeat":
-                return
+        if topic == "heartbeat":
             record = record | {"at": stamp}
+        elif topic in OWN_TIME and record[OWN_TIME[topic]] > stamp + AHEAD_MAX:
+            return
         match topic:
             case "job-state":
                 self._job(record)

@@ -197,10 +197,15 @@ class Recounting(unittest.TestCase):
             self.assertEqual(recount.marks["Q"].get("last_pilot_ms", 0), expected * report["at"])
             recount.take("outcome", {"subject": "1/1", "at": 1_000 + ahead}, 1_000)
             self.assertEqual(len(recount.outcomes), expected)
-            names = ("attempt", "events", "cpu_s", "disk_io_kbps", "rss_mb")
-            beat = dict.fromkeys(names, 0) | {"job": "7", "at": 1_000 + ahead}
-            recount.take("heartbeat", beat, 1_000)
-            self.assertEqual(recount.beats["7"][1], 1_000 + expected * ahead)
+
+    def test_a_heartbeat_counts_as_of_its_stamp(self) -> None:
+        """By no clock but the log's: the last one that was written holds."""
+        recount = Recount(STATUSES, [])
+        names = ("attempt", "events", "cpu_s", "disk_io_kbps", "rss_mb")
+        for stamp, at in ((1_000, 400_000), (2_000, -400_000), (3_000, 2_500)):
+            beat = dict.fromkeys(names, 0) | {"job": "7", "at": at}
+            recount.take("heartbeat", beat, stamp)
+            self.assertEqual(recount.beats["7"][1], stamp)
 
     def test_promises_end_by_their_jobs_and_by_their_outcome(self) -> None:
         """Jobs of the request at the queue, jobs of the task from after, and nothing else."""
