@@ -4,6 +4,7 @@ use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::remedy::refusal;
 use super::renewed::Renewed;
+use super::topics::Described;
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, ResourceSpecifier, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
@@ -132,9 +133,9 @@ impl KafkaAdmin {
         names: &[String],
     ) -> Result<BTreeMap<String, Option<TopicFound>>, LogError> {
         let texts: Vec<&str> = names.iter().map(String::as_str).collect();
-        let counts = extent::patiently(self.persistence, || self.counts(&texts))?;
+        let topics = extent::patiently(self.persistence, || self.described(&texts))?;
         let of = |name: &String| {
-            let partitions = *counts.get(name)? as u32;
+            let partitions = topics.get(name)?.partitions as u32;
             Some(TopicFound { partitions, configs: BTreeMap::new() })
         };
         let mut found: BTreeMap<String, Option<TopicFound>> =
@@ -173,13 +174,13 @@ impl KafkaAdmin {
     }
 
     fn partitions_now(&self, name: &str) -> Result<Option<u32>, LogError> {
-        Ok(self.counts(&[name])?.get(name).map(|count| *count as u32))
+        Ok(self.described(&[name])?.get(name).map(|topic| topic.partitions as u32))
     }
 
-    fn counts(&self, names: &[&str]) -> Result<BTreeMap<String, usize>, LogError> {
+    fn described(&self, names: &[&str]) -> Result<BTreeMap<String, Described>, LogError> {
         let failed = |error| unreachable(&error);
         self.client.ask(|client| {
-            extent::counts(client.inner(), names, self.patience, Duration::ZERO, failed)
+            extent::described(client.inner(), names, self.patience, Duration::ZERO, failed)
         })
     }
 

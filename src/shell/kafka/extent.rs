@@ -34,14 +34,14 @@ pub(super) fn lanes(
     let found = patiently(conf.persistence, || {
         client.ask(|client| {
             let failed = |error| trouble(client, &error);
-            counts(client.client(), &names, conf.patience, DENIAL, failed)
+            described(client.client(), &names, conf.patience, DENIAL, failed)
         })
     })?;
     let mut lanes = Vec::new();
     for map in &conf.topics {
-        let count = found.get(&map.name).ok_or_else(|| missing(&map.name))?;
+        let count = found.get(&map.name).ok_or_else(|| missing(&map.name))?.partitions;
         let lane = |partition| (Lane::new(map.topic, partition as u32), map.name.clone());
-        lanes.extend((0..*count).map(lane));
+        lanes.extend((0..count).map(lane));
     }
     Ok(lanes)
 }
@@ -69,28 +69,28 @@ pub(super) fn leaderless(
     Ok(found)
 }
 
-/// How many partitions a topic has; `None` when it is not there. A broker that starts may not know
-/// its topics yet, so it has to deny one for `denial`, each time it is asked.
-pub(super) fn count(
+/// A topic with at least one partition; `None` when it is not there. A broker that starts may not
+/// know its topics yet, so it has to deny one for `denial`, each time it is asked.
+pub(super) fn topic(
     client: &Client,
     name: &str,
     wait: Duration,
     denial: Duration,
-) -> Result<Option<usize>, LogError> {
+) -> Result<Option<Described>, LogError> {
     let failed = |error| trouble(client, &error);
-    let found = counts(client.client(), &[name], wait, denial, failed)?;
-    Ok(found.get(name).copied())
+    let mut found = described(client.client(), &[name], wait, denial, failed)?;
+    Ok(found.remove(name))
 }
 
 /// The same of many topics at once; one that is not there is left out. `failed` is what a question
 /// means that was not answered.
-pub(super) fn counts<C: ClientContext>(
+pub(super) fn described<C: ClientContext>(
     client: &rdkafka::client::Client<C>,
     names: &[&str],
     wait: Duration,
     denial: Duration,
     failed: impl Fn(KafkaError) -> LogError,
-) -> Result<BTreeMap<String, usize>, LogError> {
+) -> Result<BTreeMap<String, Described>, LogError> {
     let start = Instant::now();
     loop {
         let found = topics::describe(client, names, wait).map_err(&failed)?;
@@ -102,14 +102,14 @@ pub(super) fn counts<C: ClientContext>(
     }
 }
 
-/// Those topics that are there, with their number of partitions.
-fn there(found: topics::Answers) -> Result<BTreeMap<String, usize>, LogError> {
+/// Those topics that are there.
+fn there(found: topics::Answers) -> Result<BTreeMap<String, Described>, LogError> {
     use RDKafkaErrorCode::{UnknownTopic, UnknownTopicOrPartition};
     let mut there = BTreeMap::new();
     for (name, answer) in found {
         match answer {
             Ok(Described { partitions: 0, .. }) | Err(UnknownTopic | UnknownTopicOrPartition) => {}
-            Ok(Described { partitions, .. }) => drop(there.insert(name, partitions)),
+            Ok(topic) => drop(there.insert(name, topic)),
             Err(code) => {
                 let what = format!("Read or Write of topic {name}");
                 let error = LogError::Unreachable(format!("{what}: {code}"));
@@ -307,7 +307,8 @@ mod tests {
                 .into()
         };
         let found = there(all(of(1))).unwrap();
-        assert_eq!(found, [("a".to_owned(), 3), ("d".to_owned(), 1)].into());
+        let found: Vec<_> = found.iter().map(|(name, it)| (&name[..], it.partitions)).collect();
+        assert_eq!(found, [("a", 3), ("d", 1)]);
         let refused = there(all(Err(TopicAuthorizationFailed)));
         let Err(LogError::Stop(why)) = refused else { panic!("{refused:?}") };
         assert!(why.contains("topic d"), "{why}");

@@ -73,7 +73,8 @@ impl Probe {
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(PERIOD) {
                 let old = look(&client, &lanes, &shared);
                 let mut found = old.into_iter().try_for_each(|(lane, name)| {
-                    match extent::count(&client, name, PERIOD, GONE_AFTER)?.unwrap_or(0) {
+                    let topic = extent::topic(&client, name, PERIOD, GONE_AFTER)?;
+                    match topic.map_or(0, |topic| topic.partitions) {
                         count if lane.partition as usize >= count => Err(gone(*lane, name, count)),
                         _ => Ok(()),
                     }

@@ -3,12 +3,13 @@
 
 use super::conf::{KafkaConf, Role};
 use super::extent;
-use super::group::{Committed, Group, metadata};
+use super::group::{Committed, Group, Known, metadata};
 use super::held::{Held, Lane};
 use super::queue::{Client, Event, Origin, Queue};
 use super::reader::open;
 use super::remedy::refusal;
 use super::renewed::SILENT_MAX;
+use super::topics::Described;
 use super::txn::TxnProducer;
 use rdkafka::consumer::Consumer;
 use rdkafka::error::RDKafkaErrorCode;
@@ -86,6 +87,8 @@ pub struct KafkaIntake {
 struct Source {
     text: String,
     name: CString,
+    /// The topic's id, if the broker gives one.
+    id: Option<String>,
     /// By partition, the next offset.
     next: BTreeMap<i32, u64>,
     /// Partitions of which the first message that is left did not come yet.
@@ -127,24 +130,25 @@ impl KafkaIntake {
         skip_lost: bool,
         has_published: bool,
     ) -> Result<Begun, LogError> {
-        let mut counts = Vec::new();
+        let mut there = Vec::new();
         for topic in topics {
-            let count = extent::patiently(self.conf.persistence, || {
-                extent::count(&self.client, topic, self.conf.patience, extent::DENIAL)
+            let found = extent::patiently(self.conf.persistence, || {
+                extent::topic(&self.client, topic, self.conf.patience, extent::DENIAL)
             })?
             .ok_or_else(|| missing(topic))?;
-            counts.push((*topic, count));
+            there.push((*topic, found));
         }
-        let group = self.committed(&counts, has_published)?;
+        let group = self.committed(&there, has_published)?;
         let mut assigned = TopicPartitionList::new();
         let mut begun = Begun::default();
-        for (topic, count) in counts {
+        for (topic, Described { id, partitions }) in there {
             let name = CString::new(topic)
                 .map_err(|_| LogError::Stop(format!("{topic:?} cannot be the name of a topic")))?;
             let (mut next, mut gaps) = (BTreeMap::new(), BTreeSet::new());
-            for partition in 0..count as i32 {
+            for partition in 0..partitions as i32 {
+                let committed = group.committed_at(topic, partition, id.as_deref());
                 let Beginning { at, gap, is_empty } =
-                    self.begin(topic, partition, &group, skip_lost)?;
+                    self.begin(topic, partition, committed, skip_lost)?;
                 if let Some(note) = gap {
                     begun.notes.push(note);
                     gaps.insert(partition);
@@ -162,18 +166,23 @@ impl KafkaIntake {
                 next.insert(partition, at);
             }
             let ended = BTreeSet::new();
-            self.sources.push(Source { text: topic.to_owned(), name, next, gaps, ended });
+            let text = topic.to_owned();
+            self.sources.push(Source { text, name, id, next, gaps, ended });
         }
         let done = self.client.assign(&assigned);
         done.map_err(|error| extent::trouble(&self.client, &error))?;
         Ok(begun)
     }
 
-    /// What is committed of topics with so many partitions.
-    fn committed(&self, counts: &[(&str, usize)], has_published: bool) -> Result<Group, LogError> {
+    /// What is committed of topics.
+    fn committed(
+        &self,
+        topics: &[(&str, Described)],
+        has_published: bool,
+    ) -> Result<Group, LogError> {
         let mut asked = TopicPartitionList::new();
-        for (topic, count) in counts {
-            for partition in 0..*count as i32 {
+        for (topic, found) in topics {
+            for partition in 0..found.partitions as i32 {
                 asked.add_partition(topic, partition);
             }
         }
@@ -196,7 +205,7 @@ impl KafkaIntake {
         &self,
         topic: &str,
         partition: i32,
-        group: &Group,
+        committed: Committed,
         skip_lost: bool,
     ) -> Result<Beginning, LogError> {
         let (first, end) = extent::patiently(self.conf.persistence, || {
@@ -206,7 +215,19 @@ impl KafkaIntake {
         let (first, end) = (first.max(0) as u64, end.max(0) as u64);
         let lane = format!("{topic}[{partition}]");
         let begins = |at, gap| Beginning { at, gap, is_empty: first == end };
-        match group.committed_at(topic, partition) {
+        match committed {
+            Committed::Elsewhere(id) => {
+                let lost =
+                    format!("the offset of {lane} is that of another topic, whose id was {id}");
+                if skip_lost {
+                    return Ok(begins(first, Some(format!("{lost}: reading begins at {first}"))));
+                }
+                Err(LogError::Stop(format!(
+                    "{lost}: {topic} was deleted and created again. What we did not read of it is \
+                     lost to us; bring it in by `yardmaster import jobs`, and start with \
+                     --skip-lost, which reads the new topic from its beginning"
+                )))
+            }
             Committed::At(position) => {
                 if (first..=end).contains(&position) {
                     return Ok(begins(position, None));
@@ -333,9 +354,14 @@ impl KafkaIntake {
             return Ok(());
         }
         self.counted = Instant::now();
-        for Source { text, next, .. } in &self.sources {
-            match extent::count(&self.client, text, COUNT_WAIT, extent::DENIAL) {
-                Ok(Some(found)) if found > next.len() => {
+        for Source { text, next, id, .. } in &self.sources {
+            match extent::topic(&self.client, text, COUNT_WAIT, extent::DENIAL) {
+                Ok(Some(now)) if id.is_some() && now.id.is_some() && now.id != *id => {
+                    // A new life finds it by the offset, and names the remedy.
+                    let why = format!("topic {text} was deleted and created again");
+                    return Err(LogError::Aborted(why));
+                }
+                Ok(Some(Described { partitions: found, .. })) if found > next.len() => {
                     let known = next.len();
                     // A new life reads the new ones from their beginning.
                     return Err(LogError::Aborted(format!(
@@ -405,7 +431,10 @@ impl KafkaIntake {
             return Ok(());
         }
         let whole = self.sources.iter().filter(|source| source.gaps.is_empty());
-        let metadata = metadata(whole.map(|it| (it.text.as_str(), it.next.len())));
+        let metadata = metadata(whole.map(|it| {
+            let (topic, partitions, id) = (it.text.as_str(), it.next.len(), it.id.as_deref());
+            Known { topic, partitions, id }
+        }));
         let mut next = TopicPartitionList::new();
         for ((source, partition), offset) in offsets {
             let offset = Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX));

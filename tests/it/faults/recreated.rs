@@ -1,12 +1,17 @@
 //! A topic that was deleted and created again under its name, and has as many records as before: offsets
 //! mean something else there.
 
-use super::{admin, bus, must_stop, publish};
+use super::{admin, bus, must_stop, publish, says};
 use crate::kill::SECOND;
-use crate::kill::bus::Bus;
+use crate::kill::bus::{Bus, now};
+use crate::kill::intake::{Place, Stage};
 use crate::kill::process::{Process, wait_until};
+use crate::kill::witness::glance;
 use rdkafka::admin::{NewTopic, TopicReplication};
+use std::ops::Range;
 use yardmaster::core::cut::Topic;
+use yardmaster::core::event::Status;
+use yardmaster::shell::kafka::{KafkaConf, KafkaWriter};
 
 const SAYS: [&str; 3] = [
     "topic job-state was deleted and created again",
@@ -14,8 +19,8 @@ const SAYS: [&str; 3] = [
     "topology apply",
 ];
 
-fn create_again(bus: &Bus) {
-    let name = bus.topic(Topic::JobState);
+fn create_again(bus: &Bus, name: &str) {
+    let name = name.to_owned();
     let deleted = admin(bus, |client, options| {
         let names: &'static [&'static str] = Box::leak(Box::new([&*name.clone().leak()]));
         async move { client.delete_topics(names, &options).await }
@@ -52,11 +57,58 @@ fn a_topic_that_was_created_again_is_refused_running_restarted_and_without_a_sto
         counters.contains("QUEUE_00")
     };
     wait_until(60 * SECOND, || process.logged(), || process.leads() && folded(&process));
-    create_again(&bus);
+    create_again(&bus, &bus.topic(Topic::JobState));
     // More than before, so that every offset that was reached is there.
-    publish(&bus, 0..200);
+    publish(&bus, 1..200);
     must_stop(process, &SAYS);
     must_stop(start(), &SAYS);
     std::fs::remove_dir_all(&store).unwrap();
     must_stop(start(), &SAYS);
+}
+
+fn tell(place: &Place, jobs: Range<u64>) {
+    jobs.for_each(|job| place.job(job, Status::Running, now() / 1_000));
+    place.writer.flush().unwrap();
+}
+
+/// Whether intake has published states of all these jobs.
+fn has(place: &Place, mut jobs: Range<u64>) -> bool {
+    let found = glance(&place.bus.bootstrap, &place.bus.topic(Topic::JobState));
+    jobs.all(|job| found.iter().any(|(key, _)| *key == job.to_string().into_bytes()))
+}
+
+fn must_refuse(mut stage: Stage, source: &str) {
+    let mut code = None;
+    let mut has_ended = || {
+        code = stage.child.try_wait().unwrap();
+        code.is_some()
+    };
+    wait_until(60 * SECOND, || "intake goes on".to_owned(), &mut has_ended);
+    assert_eq!(code.and_then(|code| code.code()), Some(1), "{}", stage.logged());
+    let parts = [source, "was deleted and created again", "--skip-lost", "import jobs"];
+    says(&stage.logged(), &parts);
+}
+
+/// A source of intake, of which the group keeps the offsets.
+#[test]
+fn a_source_that_was_created_again_stops_intake_and_is_read_from_its_beginning_on_demand() {
+    let Some(mut place) = Place::with(2, "", |_| ()) else { return };
+    let stage = place.start_with(&[]);
+    tell(&place, 1..20);
+    wait_until(60 * SECOND, || stage.logged(), || has(&place, 1..20));
+    create_again(&place.bus, &place.foreign);
+    // By a client that knows of no topic before; so many that every offset that was reached is there.
+    let conf = KafkaConf::new(&place.bus.bootstrap, &place.bus.domain, Vec::new());
+    place.writer = KafkaWriter::open(&conf).unwrap();
+    tell(&place, 100..160);
+    must_refuse(stage, &place.foreign);
+    must_refuse(place.start_with(&[]), &place.foreign);
+
+    let stage = place.start_with(&["--skip-lost"]);
+    wait_until(60 * SECOND, || stage.logged(), || has(&place, 100..160));
+    stage.kill();
+    // What was committed since is of the new topic.
+    let stage = place.start_with(&[]);
+    tell(&place, 201..201);
+    wait_until(60 * SECOND, || stage.logged(), || has(&place, 201..201));
 }
