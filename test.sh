@@ -268,10 +268,11 @@ own='binary(it) & (test(/^(kill|faults|secure|retention|domains::(kafka|kinds)):
 
 # Runs the tests that a filter picks, of what was built: cargo is not asked, so that it may check meanwhile.
 nextest() { # NAME PROFILE FILTER [WORDS...]
-    local code=0 began=$SECONDS name=$1 profile=$2 out=$work/nextest-$1.log
+    local code=0 name=$1 profile=$2 out=$work/nextest-$1.log
     shift 2
     heading "$name: cargo nextest run --profile $profile -E '$1' ${*:2}"
-    cargo nextest run --cargo-metadata "$work/metadata.json" --binaries-metadata "$work/binaries.json" \
+    nice -n "${less:-0}" cargo nextest run \
+        --cargo-metadata "$work/metadata.json" --binaries-metadata "$work/binaries.json" \
         --color never --profile "$profile" -E "$@" 2>&1 | tee "$out" || code=$?
     sed -n 's/.*Summary \[[^]]*\] .*: *\([0-9]*\) passed\(.*\)/\1\2/p' "$out" |
         awk '{ failed = 0
@@ -279,9 +280,18 @@ nextest() { # NAME PROFILE FILTER [WORDS...]
                printf "test result: nextest. %d passed; %d failed; 0 ignored\n", $1, failed
              }' >> "$log"
     mv "target/nextest/$profile/junit.xml" "$work/junit-$name.xml" 2> /dev/null || true
-    echo "== $((SECONDS - began)) s: $name"
     return $code
 }
+
+# What needs the processor: two a core, because some wait for a broker; after what waits, which keeps to
+# times of its own.
+computing() {
+    less=5 nextest computing default "not ($own)" \
+        --test-threads $((2 * $(nproc 2> /dev/null || echo 2)))
+}
+
+# What waits most of its time.
+waiting() { nextest waiting waiting "$own" --test-threads 8; }
 
 # Programs of others' kind, on brokers of their own.
 programs() {
@@ -330,8 +340,8 @@ check() {
     # Whether crates have known faults is asked where the list of them can be fetched.
     step cargo deny --offline --all-features check --hide-inclusion-graph bans licenses sources
     step cargo clippy --locked --workspace --all-targets --features tls -- -D warnings
-    # The floors below the shell stand alone.
-    step cargo clippy --locked --package yardmaster-sim -- -D warnings
+    # The floors below the shell stand alone; their dependencies are built again for it.
+    ! $long || step cargo clippy --locked --package yardmaster-sim -- -D warnings
     RUSTDOCFLAGS="-D warnings" step cargo doc --locked --workspace --no-deps --features tls
     heading "boards"
     boards || failed=1
@@ -492,24 +502,26 @@ else
     heading "$SECONDS s: servers listen"
 fi
 
-# Whatever fails, the rest is still done: one run shows all failures. First what needs the processor, then
-# what keeps to times and waits most of its own; the checks take what both leave of it.
+# Whatever fails, the rest is still done: one run shows all failures. All of it at once: what waits leaves
+# the processor to what computes, and the checks take what both leave.
 list_tests
+if ! $quick; then
+    behind waiting
+    behind programs
+fi
+# These ask cargo, so they come before the checks, which keep it busy.
 heading "the tests of the core"
 core_tests --quiet 2>&1 | tee -a "$log" || failed=1
 $quick || behind check
-# Two a core: some wait for a broker.
-nextest computing default "not ($own)" --test-threads $((2 * $(nproc 2> /dev/null || echo 2))) || failed=1
-if ! $quick; then
-    behind programs
-    nextest waiting default "$own" --test-threads 8 || failed=1
-fi
+began=$SECONDS
+computing || failed=1
+echo "== $((SECONDS - began)) s: computing"
 ! $long || nextest long long \
     'test(/^(crash::a_process_may_end|crash::storm::many_storms|sim_cms::a_whole_day)/)' --run-ignored only || failed=1
 heading "$SECONDS s: tests done"
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 jobs=()
-for name in check programs; do
+for name in waiting programs check; do
     [ ! -f "$work/behind-$name.log" ] || { heading "$name"; cat "$work/behind-$name.log"; }
 done
 
