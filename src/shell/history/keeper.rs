@@ -65,6 +65,7 @@ pub struct Keeper {
     waiting: Vec<(Topic, Vec<u8>)>,
     waiting_bytes: usize,
     confirmed: u64,
+    now: Millis,
     is_lost: bool,
     /// The copy of counters that is under way, with the view of its cycle.
     copying: Option<(Portions, View)>,
@@ -98,6 +99,7 @@ impl Keeper {
             waiting: Vec::new(),
             waiting_bytes: 0,
             confirmed: 0,
+            now: 0,
             is_lost: false,
             copying: None,
             snapshot: None,
@@ -120,6 +122,7 @@ impl Keeper {
         self.confirmed = report.confirmed.unwrap_or(self.confirmed);
         let state = &engine.state;
         let now = state.now;
+        self.now = now;
         let is_time = at.is_cycle_end && now >= self.next_at && state.number > 0;
         let is_free = self.snapshot.is_none() && state.copying_for().is_none();
         if is_time && is_free {
@@ -189,8 +192,19 @@ pub struct Turn {
 }
 
 impl Drop for Keeper {
+    /// What an orderly end leaves has no gap: the thread is waited for.
     fn drop(&mut self) {
-        self.messages = None;
+        if let Some(messages) = self.messages.take() {
+            let (cycle, now) = (self.confirmed, self.now);
+            let last = match self.is_lost {
+                true => Message::Lost { now, cycle },
+                false => {
+                    Message::Written { outputs: std::mem::take(&mut self.waiting), cycle, now }
+                }
+            };
+            // An error: the thread is gone, which is reported below.
+            let _ = messages.send(last);
+        }
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
@@ -265,6 +279,18 @@ impl Writer {
             }
         }
         self.flush();
+        self.cover();
+    }
+
+    /// States that nothing is missing up to the last cycle, of which there may be no outputs.
+    fn cover(&mut self) {
+        if self.lost_since.is_some() || self.inner.covered().0 >= self.cycle {
+            return;
+        }
+        let head = Head::new(Kind::Outputs, self.now, self.cycle);
+        if let Err(error) = self.write(head, &[], &[]) {
+            self.complain(&error);
+        }
     }
 
     fn take(&mut self, topic: Topic, value: &[u8]) {
@@ -365,5 +391,34 @@ impl Writer {
                  nothing else is lost"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    /// A process that goes on after a cycle, is told of cycles without outputs, and ends in order.
+    fn live(dir: &Path, begins: (u64, Millis), until: (u64, Millis)) -> Vec<(Millis, Millis)> {
+        let keeps = Keeps { interval: 60_000, span: 1 << 40, bytes: 1 << 30 };
+        let inner = Arc::new(Inner::new(Files::open(dir, keeps).unwrap(), keeps.interval));
+        let history = History::of(Arc::clone(&inner));
+        let mut writer = Writer::new(inner);
+        writer.begin(begins.0, begins.1);
+        let (messages, sent) = sync_channel(1);
+        let (cycle, now) = until;
+        messages.send(Message::Written { outputs: Vec::new(), cycle, now }).unwrap();
+        drop(messages);
+        writer.run(&sent);
+        history.reach().gaps
+    }
+
+    #[test]
+    fn an_orderly_end_leaves_no_gap_and_what_came_without_us_is_one() {
+        let dir = TempDir::new().unwrap();
+        assert_eq!(live(dir.path(), (0, 0), (7, 1_000)), []);
+        assert_eq!(live(dir.path(), (7, 2_000), (9, 3_000)), []);
+        assert_eq!(live(dir.path(), (11, 4_000), (12, 5_000)), [(3_000, 4_000)]);
     }
 }

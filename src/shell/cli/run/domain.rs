@@ -126,7 +126,11 @@ impl Domain {
         }
         aside.report(false, show);
         match served {
-            Ok(()) => Ok(End::Stopped),
+            Ok(()) => {
+                // The history has the last cycle too.
+                show.report(&mut drive);
+                Ok(End::Stopped)
+            }
             Err(halt) => again(halt.into(), show),
         }
     }
