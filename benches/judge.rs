@@ -5,7 +5,7 @@ use divan::{Bencher, black_box};
 use yardmaster::core::dice::Dice;
 use yardmaster::core::event::{Endpoints, Queue, RamUnit, Status, Storage, Task};
 use yardmaster::core::policy::{
-    Candidate, Case, Known, LinkView, Policy, PolicySpec, Resolved, Rules, Stores, kind,
+    Candidate, Case, Known, LinkView, Nucleus, Policy, PolicySpec, Resolved, Rules, Stores, kind,
 };
 use yardmaster::core::state::ledger::Count;
 use yardmaster::sim::scenario::records;
@@ -15,7 +15,7 @@ fn main() {
 }
 
 /// Filters, weights, ranking.
-#[divan::bench(args = [300, 1_000])]
+#[divan::bench(args = [300, 1_000, 100_000])]
 fn judge(bencher: Bencher<'_, '_>, queues: usize) {
     let grid = Grid::new(queues, |number| number % 3);
     let candidates = grid.candidates();
@@ -26,7 +26,7 @@ fn judge(bencher: Bencher<'_, '_>, queues: usize) {
 }
 
 /// The same where every queue is fit: nothing ends early.
-#[divan::bench(args = [300, 1_000])]
+#[divan::bench(args = [300, 1_000, 100_000])]
 fn judge_all_fit(bencher: Bencher<'_, '_>, queues: usize) {
     let grid = Grid::new(queues, |_| 0);
     let candidates = grid.candidates();
@@ -83,7 +83,9 @@ impl Grid {
 
     fn case(&self) -> Case<'_> {
         let Grid { policy, task, resolved, .. } = self;
-        policy.case(task, 0, policy.asked(task, resolved), Known::nothing(), resolved)
+        let nucleus = Nucleus { known: true, ..Nucleus::UNKNOWN };
+        let known = Known { nucleus, ..Known::nothing() };
+        policy.case(task, 0, policy.asked(task, resolved), known, resolved)
     }
 
     fn candidates(&self) -> Vec<Candidate<'_>> {
