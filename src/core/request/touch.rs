@@ -88,7 +88,10 @@ impl TouchLog {
             }
         }
         self.since.clear();
-        for (view, cycles) in world.queues.iter().zip(&mut self.queues) {
+        let sets = [&touched.load, &touched.pilot, &touched.from];
+        let is_any = sets.iter().any(|names| !names.is_empty());
+        let queues = world.queues.iter().zip(&mut self.queues);
+        for (view, cycles) in queues.take_while(|_| is_any) {
             let now = [
                 touched.load.has(view.unified),
                 touched.pilot.has(view.unified),

@@ -5,6 +5,7 @@ use crate::event::Status;
 use crate::fold::is_newer;
 use crate::id::Name;
 use crate::state::State;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 /// Executing or queued power of a share; HS06.
@@ -48,13 +49,14 @@ pub fn share_use(state: &State) -> Vec<ShareUse> {
 /// whose core power is not set, adds nothing.
 pub fn executing_and_queued(state: &State) -> BTreeMap<String, Hs06> {
     let mut sums: BTreeMap<Name, (u128, u128)> = BTreeMap::new();
-    let powers = core_powers(state);
+    let powers = OnceCell::new();
     for (key, load) in state.ledger.load.iter() {
         let cores = |status: Status| u128::from(load.count.by[status.index()].cores);
         let executing = cores(Status::Sent) + cores(Status::Running);
         let queued = cores(Status::Activated);
         if executing + queued > 0 {
-            let power = powers.get(&Name(key[0])).copied().unwrap_or(0);
+            let powers = powers.get_or_init(|| core_powers(state));
+            let power = powers.get(key[0] as usize).copied().flatten().unwrap_or(0);
             let sum = sums.entry(Name(key[1])).or_default();
             sum.0 += executing * power;
             sum.1 += queued * power;
@@ -68,14 +70,14 @@ pub fn executing_and_queued(state: &State) -> BTreeMap<String, Hs06> {
     named.collect()
 }
 
-/// Core power of each queue jobs are counted at; milli-HS06 per core. Pseudo-queues of one queue
-/// are on the same nodes: the first by name stands for all.
-fn core_powers(state: &State) -> BTreeMap<Name, u128> {
-    let mut powers = BTreeMap::new();
+/// By number of its unified name, core power of each queue jobs are counted at; milli-HS06 per
+/// core. Pseudo-queues of one queue are on the same nodes: the first by name stands for all.
+fn core_powers(state: &State) -> Vec<Option<u128>> {
+    let mut powers = vec![None; state.names.len()];
     for (_, fact) in state.facts.queues.iter() {
         let Some(queue) = fact.current(is_newer) else { continue };
         if let Some(name) = state.known_name(&queue.unified) {
-            powers.entry(name).or_insert(u128::from(queue.core_power_mhs06));
+            powers[name.index()].get_or_insert(u128::from(queue.core_power_mhs06));
         }
     }
     powers
