@@ -86,6 +86,7 @@ static SHORTEST_QUEUE: Flavour = Flavour {
         waits: |_, _| None,
         room: |_| Room::default(),
         select: |select, _| select.first(),
+        of_make: &[],
         plan: None,
     }),
 };

@@ -16,6 +16,9 @@ pub struct LinkQueued {
     pub bytes: Bytes,
 }
 
+/// Closeness of a link that must not be used.
+pub const BLOCKED: i32 = -1;
+
 /// Network measurements from one site to another (spec atlas 4.1).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Link {

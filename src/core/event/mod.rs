@@ -33,7 +33,7 @@ pub use description::{JobDescription, Upload};
 pub use grant::Grant;
 pub use input::{Dataset, DatasetReplica, Input, OutputDataset, Placement};
 pub use job::{Heartbeat, JobState, Status};
-pub use link::{Link, LinkQueued, link_name};
+pub use link::{BLOCKED, Link, LinkQueued, link_name};
 pub use names::longest_name;
 pub use options::{FullChain, Options};
 pub use parameter::{Parameter, confirmed, history_since, is_bookkeeping, kill_switch};

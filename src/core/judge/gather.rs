@@ -95,7 +95,8 @@ impl<'a> CutView<'a> {
                 let activity = activity(asked.express);
                 let (queued, queued_until, old) =
                     world.queued_into(state, state.now, nucleus, activity);
-                Outlook { old, ..Outlook::new(queued, queued_until, world.sites) }
+                let outlook = Outlook::new(queued, queued_until, world.sites);
+                Outlook { old, has_blocked: world.has_blocked_into(nucleus), ..outlook }
             }),
             sites: is_analysis.then(|| self.classify(asked.sites)),
         }
@@ -114,6 +115,7 @@ impl<'a> CutView<'a> {
             first_answered_at: self.first_answered_at(task),
             queued_to_nucleus: survey.outlook.queued,
             queued_to_nucleus_until: survey.outlook.queued_until,
+            has_blocked_links: survey.outlook.has_blocked,
             nucleus: world.nucleus(&task.nucleus),
             remote_source: world.is_open(task, |storage| storage.read_wan),
             readable_source: world.is_open(task, |storage| storage.read_wan || storage.read_lan),
@@ -169,7 +171,7 @@ impl Candidates for Gathered<'_> {
         candidate
     }
 
-    #[inline]
+    #[inline(always)]
     fn bare(&self, index: u32) -> Candidate<'_> {
         self.look.bare(self.list[index as usize])
     }
@@ -183,6 +185,15 @@ impl Candidates for Gathered<'_> {
 
     fn add_user(&self, index: u32, candidate: &mut Candidate<'_>) {
         self.look.add_user(self.list[index as usize], candidate);
+    }
+
+    fn makes(&self) -> usize {
+        self.look.view.world.makes.count
+    }
+
+    #[inline]
+    fn make(&self, index: u32) -> u32 {
+        self.look.view.world.makes.of_queue[self.list[index as usize] as usize]
     }
 
     fn queue(&self, index: u32) -> &Queue {
@@ -208,7 +219,7 @@ impl<'a> Look<'a> {
     }
 
     /// A candidate with its configuration alone.
-    #[inline]
+    #[inline(always)]
     fn bare(&self, at: u32) -> Candidate<'a> {
         let CutView { world, .. } = self.view;
         let view = &world.queues[at as usize];

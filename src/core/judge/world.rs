@@ -1,6 +1,10 @@
 //! The configuration as judging wants it: queues in order of their names, links and storage at
 //! hand. Derived from the state, updated at the cut. `gather` makes candidates of it.
 
+mod queues;
+#[cfg(test)]
+mod tests;
+
 use crate::event::{Configured, Link, Queue, Release, Scope, Storage};
 use crate::fold::is_newer;
 use crate::id::{Name, stir};
@@ -8,43 +12,9 @@ use crate::policy::{Bare, Case, Nucleus, Policy, Resolved};
 use crate::state::State;
 use crate::state::record::Fact;
 use crate::state::slab::Index;
+use queues::Makes;
+pub use queues::QueueView;
 use std::collections::BTreeMap;
-
-/// A queue with the numbers of what belongs to it.
-pub struct QueueView {
-    /// Its configuration.
-    pub queue: Queue,
-    /// Unified name: where its jobs and pilots are counted.
-    pub unified: Name,
-    /// Storage site.
-    pub storage_site: Name,
-    /// Dense number of the storage site.
-    pub(crate) site: u32,
-    /// Default write endpoint.
-    pub(crate) output: Option<u32>,
-    /// Default read endpoint.
-    pub(crate) input: Option<u32>,
-    /// Every endpoint it reads, the default first.
-    pub(crate) inputs: Vec<u32>,
-    /// Every endpoint it writes, the default first.
-    pub(crate) outputs: Vec<u32>,
-    /// Every endpoint it reads for analysis.
-    pub(crate) analysis_inputs: Vec<u32>,
-    /// Every endpoint it writes for analysis.
-    pub(crate) analysis_outputs: Vec<u32>,
-    /// What it publishes.
-    pub(crate) software: Option<u32>,
-}
-
-impl QueueView {
-    /// Endpoints it reads and writes in a scope, the default first.
-    pub(crate) fn stores(&self, scope: Scope) -> (&[u32], &[u32]) {
-        match scope {
-            Scope::Default => (&self.inputs, &self.outputs),
-            Scope::Analysis => (&self.analysis_inputs, &self.analysis_outputs),
-        }
-    }
-}
 
 /// A nucleus with what belongs to it (spec atlas 0.3).
 pub struct NucleusView {
@@ -64,15 +34,18 @@ pub struct NucleusView {
     pub(crate) output: Option<u32>,
 }
 
-/// Name under which the union of all tags is published (spec atlas 3.1).
-const ALL_SOFTWARE: &str = "ALL";
-
 /// See the module.
 #[derive(Default)]
 pub struct World {
     /// Queues in order of their names.
     pub queues: Vec<QueueView>,
     by_name: BTreeMap<String, u32>,
+    /// Queues in order of their unified names.
+    by_unified: Vec<u32>,
+    /// Queues in order of their sites.
+    by_site: Vec<u32>,
+    /// Of which make each queue is.
+    pub(crate) makes: Makes,
     /// How many storage sites the queues have.
     pub(crate) sites: u32,
     /// Nuclei in order of their names.
@@ -174,70 +147,6 @@ impl World {
         }
     }
 
-    fn set_queues(&mut self, state: &mut State) {
-        self.queues.clear();
-        self.by_name.clear();
-        self.readers.clear();
-        self.analysis_readers.clear();
-        let mut sites: BTreeMap<Name, u32> = BTreeMap::new();
-        let queues: Vec<Queue> = state
-            .facts
-            .queues
-            .iter()
-            .filter_map(|(_, fact)| fact.current(is_newer).cloned())
-            .collect();
-        for queue in queues {
-            let at = self.queues.len() as u32;
-            let unified = state.name(&queue.unified);
-            let storage_site = state.name(&queue.storage_site);
-            let next = sites.len() as u32;
-            let site = *sites.entry(storage_site).or_insert(next);
-            let outputs: Vec<u32> =
-                queue.endpoints.write.iter().map(|name| self.storage(name)).collect();
-            let inputs: Vec<u32> =
-                queue.endpoints.read.iter().map(|name| self.storage(name)).collect();
-            let (output, input) = (outputs.first().copied(), inputs.first().copied());
-            let reads = queue.reads(Scope::Analysis).to_vec();
-            let analysis_inputs = reads.iter().map(|name| self.storage(name)).collect();
-            let writes = queue.writes(Scope::Analysis).to_vec();
-            let analysis_outputs = writes.iter().map(|name| self.storage(name)).collect();
-            let software = self.software_at.get(&queue.unified).copied();
-            for endpoint in &queue.endpoints.read {
-                self.readers.entry(endpoint.clone()).or_default().push(at);
-            }
-            for endpoint in queue.reads(Scope::Analysis) {
-                self.analysis_readers.entry(endpoint.clone()).or_default().push(at);
-            }
-            self.by_name.insert(queue.name.clone(), at);
-            self.queues.push(QueueView {
-                queue,
-                unified,
-                storage_site,
-                site,
-                output,
-                input,
-                inputs,
-                outputs,
-                analysis_inputs,
-                analysis_outputs,
-                software,
-            });
-        }
-        self.sites = sites.len() as u32;
-    }
-
-    fn set_software(&mut self, state: &State) {
-        self.software.clear();
-        self.software_at.clear();
-        for (name, fact) in state.facts.releases.iter() {
-            if let Some(release) = fact.current(is_newer) {
-                self.software_at.insert(name.to_owned(), self.software.len() as u32);
-                self.software.push(release.clone());
-            }
-        }
-        self.all_software = self.software_at.get(ALL_SOFTWARE).copied();
-    }
-
     fn set_nuclei(&mut self, state: &State) {
         self.nuclei.clear();
         self.nucleus_at.clear();
@@ -274,16 +183,9 @@ impl World {
         self.nucleus_of(name, true, None)
     }
 
-    /// Whether any queue has this name, this unified name or this site.
-    pub(crate) fn names_queue(&self, name: &str) -> bool {
-        let is_it = |view: &QueueView| view.queue.unified == name || view.queue.site == name;
-        self.by_name.contains_key(name) || self.queues.iter().any(is_it)
-    }
-
     fn nucleus_of(&self, name: &str, active: bool, output: Option<u32>) -> NucleusView {
-        let own = |view: &QueueView| view.queue.site == name && view.queue.production;
-        let queues: Vec<u32> =
-            (0..self.queues.len() as u32).filter(|at| own(&self.queues[*at as usize])).collect();
+        let own = |at: &u32| self.queues[*at as usize].queue.production;
+        let queues: Vec<u32> = self.of_site(name).iter().copied().filter(own).collect();
         let (mut outputs, mut inputs): (Vec<u32>, Vec<u32>) = Default::default();
         for at in &queues {
             let view = &self.queues[*at as usize];
@@ -327,12 +229,6 @@ impl World {
         Nucleus { known: self.nuclei.is_empty(), ..Nucleus::UNKNOWN }
     }
 
-    /// Whether a site has a queue for production.
-    pub(crate) fn has_production(&self, site: &str) -> bool {
-        let is_its = |view: &QueueView| view.queue.production && view.queue.site == site;
-        !site.is_empty() && self.queues.iter().any(is_its)
-    }
-
     /// What a queue publishes.
     pub(crate) fn software_of(&self, at: Option<u32>) -> Option<&Release> {
         at.and_then(|at| self.software.get(at as usize))
@@ -364,12 +260,6 @@ impl World {
         let bound = self.find(&case.task.options.chunk_site);
         let home = bound.map(|at| &self.queues[at as usize].queue);
         self.queue_indices(|queue| policy.admits(case, home, queue, resolved))
-    }
-
-    /// Whether a name stands for several queues: a unified queue and its parts.
-    pub(crate) fn stands_for_several(&self, name: &str) -> bool {
-        let is_it = |view: &&QueueView| view.queue.name == name || view.queue.unified == name;
-        self.queues.iter().filter(is_it).take(2).count() > 1
     }
 
     /// A link, if it is published.

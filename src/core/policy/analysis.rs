@@ -104,6 +104,7 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
         waits: typed!(Own: wait(case)),
         room: |values| read!(Own, values).room.room(),
         select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
+        of_make: &[],
         plan: Some(&Plan {
             scope: Scope::Analysis,
             throttling: &THROTTLING,

@@ -3,7 +3,7 @@
 use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::declare::typed;
 use super::divide::{Share, divide};
-use super::filter::PRODUCTION_JOB as FILTERS;
+use super::filter::{OF_THE_MAKE, PRODUCTION_JOB as FILTERS};
 use super::flavour::{Flavour, QueueStyle, Select, Style};
 use super::param::{Param, Unit};
 use super::room::RoomParams;
@@ -80,6 +80,7 @@ pub(super) static PRODUCTION_JOB: Flavour = Flavour {
         waits: typed!(Own: wait(case)),
         room: |values| read!(Own, values).room.room(),
         select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
+        of_make: OF_THE_MAKE,
         plan: None,
     }),
 };

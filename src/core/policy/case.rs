@@ -27,6 +27,8 @@ pub struct Case<'a> {
     pub queued_to_nucleus: u64,
     /// When the newest figure in `queued_to_nucleus` becomes too old to count; `None`: never.
     pub queued_to_nucleus_until: Option<Millis>,
+    /// Whether any link to the nucleus may be blocked.
+    pub has_blocked_links: bool,
     /// What is known of the task's nucleus.
     pub nucleus: Nucleus,
     /// Whether the input may be read from afar: some whole copy is open over the WAN (spec atlas
@@ -98,6 +100,8 @@ pub struct Known {
     pub queued_to_nucleus: u64,
     /// See [`Case::queued_to_nucleus_until`].
     pub queued_to_nucleus_until: Option<Millis>,
+    /// See [`Case::has_blocked_links`].
+    pub has_blocked_links: bool,
     /// See [`Case::nucleus`].
     pub nucleus: Nucleus,
     /// See [`Case::remote_source`].
@@ -121,6 +125,7 @@ impl Known {
             first_answered_at: None,
             queued_to_nucleus: 0,
             queued_to_nucleus_until: None,
+            has_blocked_links: true,
             nucleus: Nucleus::UNKNOWN,
             remote_source: true,
             readable_source: true,

@@ -79,6 +79,9 @@ pub struct QueueStyle {
     pub room: fn(&Values) -> Room,
     /// How many of the chunk's jobs go to each ranked candidate.
     pub select: fn(&Select<'_>, &mut Dice) -> Vec<u32>,
+    /// Its filters that look at nothing of a candidate but the make of its queue ([`super::Make`]):
+    /// they are asked once for all queues of a make.
+    pub of_make: &'static [&'static Filter],
     /// What it does beside judging each candidate once.
     pub plan: Option<&'static Plan>,
 }
@@ -168,6 +171,7 @@ static NO_QUEUES: QueueStyle = QueueStyle {
     waits: |_, _| None,
     room: |_| Room::default(),
     select: |_, _| Vec::new(),
+    of_make: &[],
     plan: None,
 };
 

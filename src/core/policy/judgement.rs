@@ -16,6 +16,18 @@ pub trait Candidates {
     /// The queue of the candidate at an index below the count.
     fn queue(&self, index: u32) -> &Queue;
 
+    /// How many makes their queues are of ([`super::Make`]); 0: that is not known.
+    fn makes(&self) -> usize {
+        0
+    }
+
+    /// The number of the make of the queue at an index below the count, below that of all makes
+    /// where it is known.
+    #[inline]
+    fn make(&self, _index: u32) -> u32 {
+        0
+    }
+
     /// The candidate at an index below the count, perhaps with its configuration alone: none of its
     /// counters, nothing of its link.
     fn bare(&self, index: u32) -> Candidate<'_> {

@@ -74,6 +74,7 @@ impl Policy {
             preassigned: if is_one && is_list { Preassigned::List } else { preassigned },
             queued_to_nucleus: known.queued_to_nucleus,
             queued_to_nucleus_until: known.queued_to_nucleus_until,
+            has_blocked_links: known.has_blocked_links,
             nucleus: known.nucleus,
             remote_source: known.remote_source,
             readable_source: known.readable_source,
@@ -215,14 +216,9 @@ impl Policy {
         };
         let mut passed: Vec<(f64, u32)> = Vec::with_capacity(count);
         let mut weighed = Weighed::default();
+        let mut all = self.one_by_one(case, candidates, resolved, applicable);
         for index in 0..count as u32 {
-            // A kind that judges each candidate once knows of no users.
-            let candidate = candidates.without_user(index);
-            let found =
-                self.walk_before(case, &candidate, resolved, &applicable.before).or_else(|| {
-                    self.weigh(case, &candidate, resolved, &mut weighed, &[]);
-                    self.walk_after(case, &candidate, resolved, &weighed, &applicable.after)
-                });
+            let found = self.object_at(&mut all, index, &mut weighed);
             match found {
                 Some((filter, objection)) => {
                     judgement.counts[usize::from(filter)] += 1;

@@ -113,6 +113,7 @@ pub fn case(task: &Task) -> Case<'_> {
         preassigned: Preassigned::No,
         queued_to_nucleus: 0,
         queued_to_nucleus_until: None,
+        has_blocked_links: true,
         nucleus: Nucleus { known: true, ..Nucleus::UNKNOWN },
         remote_source: true,
         readable_source: true,

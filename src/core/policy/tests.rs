@@ -10,6 +10,8 @@ mod compile;
 #[cfg(test)]
 mod laws;
 #[cfg(test)]
+mod makes;
+#[cfg(test)]
 mod numbers;
 #[cfg(test)]
 mod objections;

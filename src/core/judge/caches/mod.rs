@@ -73,6 +73,8 @@ pub(crate) struct Outlook {
     pub(crate) queued_until: Option<Millis>,
     /// Links whose figures are too old to count.
     pub(crate) old: OldLinks,
+    /// Whether any of the links is blocked.
+    pub(crate) has_blocked: bool,
     /// By dense number of the source.
     pub(crate) links: Box<[OnceLock<LinkView>]>,
 }
@@ -81,7 +83,8 @@ impl Outlook {
     /// With links from so many sources, none of them looked at yet.
     pub(crate) fn new(queued: u64, queued_until: Option<Millis>, sources: u32) -> Outlook {
         let links = std::iter::repeat_with(OnceLock::new).take(sources as usize).collect();
-        Outlook { queued, queued_until, old: OldLinks::default(), links }
+        let old = OldLinks::default();
+        Outlook { queued, queued_until, old, has_blocked: false, links }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::Survey;
 use crate::cut::Topic;
-use crate::event::Link;
+use crate::event::{BLOCKED, Link};
 use crate::id::Name;
 use crate::judge::caches::OldLinks;
 use crate::judge::view::CutView;
@@ -117,6 +117,14 @@ impl World {
             files = into.map_or(0, |flow| flow.files);
         }
         (files, until, old)
+    }
+}
+
+impl World {
+    /// Whether any link into a nucleus is blocked.
+    pub(crate) fn has_blocked_into(&self, nucleus: Option<Name>) -> bool {
+        let mut links = nucleus.into_iter().flat_map(|nucleus| self.links_into(nucleus));
+        links.any(|link| link.closeness == Some(BLOCKED))
     }
 }
 

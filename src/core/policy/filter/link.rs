@@ -1,6 +1,7 @@
 //! Sends nothing over a link to the nucleus that is blocked or full.
 
 use super::bound::Boundary;
+use crate::event::BLOCKED;
 use crate::policy::declare::filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::{object, object_until};
@@ -79,11 +80,8 @@ pub(super) const FILTER: Filter = filter!(Link {
     judge: Before(judge),
 });
 
-/// Closeness of a link that must not be used.
-const BLOCKED: i32 = -1;
-
 fn blocked_applies(case: &Case<'_>, params: &NucleusFirst) -> bool {
-    !case.task.nucleus.is_empty() && !params.hides_links(case)
+    !case.task.nucleus.is_empty() && case.has_blocked_links && !params.hides_links(case)
 }
 
 fn blocked(_: &Case<'_>, candidate: &Candidate<'_>, _: &NucleusFirst) -> Verdict {

@@ -47,6 +47,20 @@ pub(in crate::policy) const PRODUCTION_JOB: &[&Filter] = &[
     &t1weight::LARGEST,
 ];
 
+/// Those that look at nothing of a candidate but the make of its queue.
+pub(in crate::policy) const OF_THE_MAKE: &[&Filter] = &[
+    &status::FILTER,
+    &zeroshare::FILTER,
+    &jumbo::FILTER,
+    &cpucore::FILTER,
+    &memory::FILTER,
+    &remoteio::FILTER,
+    &scratch::FILTER,
+    &walltime::FILTER,
+    &connectivity::FILTER,
+    &event_service::FILTER,
+];
+
 /// Those that task brokerage asks in its dry run (spec atlas N7): whether a queue of a nucleus
 /// could run the jobs now. Not among them are those that come after the pilots, since where the
 /// input lies and how much is queued is judged once the task has its nucleus; `full_chain`, since

@@ -35,4 +35,4 @@ mod zeroshare;
 
 pub(super) use analysis::{ANALYSIS_JOB, OF_THE_QUEUE, OF_THE_USER, USER_EARLY};
 pub(super) use bound::Boundary;
-pub(super) use list::{PRODUCTION_JOB, TASK_DRY_RUN};
+pub(super) use list::{OF_THE_MAKE, PRODUCTION_JOB, TASK_DRY_RUN};

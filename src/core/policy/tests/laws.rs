@@ -8,7 +8,7 @@ use crate::policy::{Candidate, Judge, Judgement, LinkView, Objection, Policy, Pr
 use proptest::prelude::*;
 
 /// A queue by a few small numbers, so that every filter objects now and then.
-fn odd_queue(number: usize, dice: &[u8]) -> Queue {
+pub(super) fn odd_queue(number: usize, dice: &[u8]) -> Queue {
     let mut queue = queue(&format!("Q{number:03}"));
     let pick = |at: usize, choices: &[u32]| choices[usize::from(dice[at]) % choices.len()];
     queue.status =
@@ -21,7 +21,7 @@ fn odd_queue(number: usize, dice: &[u8]) -> Queue {
     queue
 }
 
-fn odd_candidate<'a>(queue: &'a Queue, dice: &[u8]) -> Candidate<'a> {
+pub(super) fn odd_candidate<'a>(queue: &'a Queue, dice: &[u8]) -> Candidate<'a> {
     let mut candidate = candidate(queue);
     let count = |at: usize| u32::from(dice[at]);
     candidate.load = load(&[
@@ -96,7 +96,7 @@ fn first_objection(
 }
 
 /// A task by a few small numbers, so that every filter applies now and then.
-fn odd_task(dice: &[u8]) -> Task {
+pub(super) fn odd_task(dice: &[u8]) -> Task {
     let pick = |at: usize, choices: &[i32]| choices[usize::from(dice[at]) % choices.len()];
     task(|task| {
         task.priority = pick(0, &[100, 500, 850, 1_000]);

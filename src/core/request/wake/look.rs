@@ -5,7 +5,7 @@ use crate::judge::evaluation::Evaluation;
 use crate::judge::gather::Survey;
 use crate::judge::policies::Ready;
 use crate::judge::view::CutView;
-use crate::policy::{Candidates, Case, Judgement, Objection, Policy};
+use crate::policy::{Candidates, Case, Judgement, Objection, Policy, Weighed};
 use crate::request::waiting::{FirstPass, Prepared, QueueBlockers, Waiting};
 use crate::unit::Millis;
 use std::cell::OnceCell;
@@ -83,12 +83,13 @@ impl Look<'_> {
         let candidates = view.gather(case, self.survey, list.clone());
         let resolved = &self.ready.resolved;
         let applicable = policy.applicable(case, resolved);
+        let mut one_by_one = policy.one_by_one(case, &candidates, resolved, &applicable);
+        let mut weighed = Weighed::default();
         for index in 0..candidates.count() as u32 {
-            let candidate = candidates.at(index);
-            let found = policy.object_by(&applicable, case, &candidate, resolved);
+            let found = policy.object_at(&mut one_by_one, index, &mut weighed);
             let Some((filter, objection)) = found else { return true };
             let queue = list[index as usize];
-            note(&mut waiting.queues, &mut waiting.recheck_at, queue, filter as u16, &objection);
+            note(&mut waiting.queues, &mut waiting.recheck_at, queue, filter, &objection);
         }
         false
     }
