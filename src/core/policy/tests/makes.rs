@@ -2,7 +2,7 @@
 
 use super::BOTH;
 use super::laws::{odd_candidate, odd_queue, odd_task};
-use crate::event::Queue;
+use crate::event::{Queue, QueueStatus};
 use crate::policy::sample::{case, policy};
 use crate::policy::{Candidate, Candidates, Make, Preassigned};
 use proptest::prelude::*;
@@ -60,6 +60,7 @@ fn odd_queue_of_make(number: usize, dice: &[u8]) -> Queue {
         min_time_s: [0, 0, 0, 400_000][make_of(11)],
         unified_cores: [0, 0, 64, 1][make_of(12)],
         max_input_mb: [0, 14_000, -1, 0][make_of(13)],
+        cores: [8, 8, 16, 1][make_of(1)],
         ucore: make[14].is_multiple_of(2),
         direct_access_lan: make_of(14) > 1,
         unified: format!("U{unlike}"),
@@ -70,6 +71,109 @@ fn odd_queue_of_make(number: usize, dice: &[u8]) -> Queue {
         releases: vec![["AUTO", "ANY"][usize::from(dice[15] % 2)].to_owned()],
         transferring_limit: unlike % 20,
         ..odd_queue(number, &make)
+    }
+}
+
+/// One field of a queue, changed; `is_of_make`: it is one of its make.
+struct Field {
+    name: &'static str,
+    is_of_make: bool,
+    change: fn(&mut Queue, usize),
+}
+
+macro_rules! fields {
+    ($($is:literal $name:ident: [$($value:expr),+];)+) => {
+        [$(Field {
+            name: stringify!($name),
+            is_of_make: $is,
+            change: |queue, at| {
+                let values = [$($value),+];
+                queue.$name = values[at % values.len()].clone().into();
+            },
+        }),+]
+    };
+}
+
+fn fields() -> Vec<Field> {
+    let texts: [Field; 13] = fields! {
+        true fairshare_policy: ["", "type=any:100%", "type=simul:0%,type=any:100%"];
+        true wn_connectivity: ["", "full#IPv6", "http#IPv4", "none"];
+        true jobseed: ["std", "", "es", "eshigh"];
+        true catchall: ["", "useJumboJobs", "bareNucleus=only", "allow_no_pilot"];
+        false unified: ["U", "V"];
+        false resource_type: ["", "MCORE"];
+        false cloud: ["", "DE", "WORLD"];
+        false site: ["CERN-PROD", "DESY-HH"];
+        false storage_site: ["CERN-PROD", "DESY-HH"];
+        false workflow: ["", "pull_ups", "push"];
+        false facility: ["", "hpc"];
+        false releases: [vec!["AUTO".to_owned()], vec!["ANY".to_owned()]];
+        false direct_access_wan: [false, true];
+    };
+    let figures: [Field; 15] = fields! {
+        true status: [QueueStatus::Online, QueueStatus::Test, QueueStatus::Offline, QueueStatus::Brokeroff];
+        true cores: [8_u32, 1, 16];
+        true unified_cores: [0_u32, 1, 64];
+        true core_power_mhs06: [0_u32, 100, 10_000, 1_000_000];
+        true max_rss_mb: [0_u32, 1_000, 12_001, 64_000];
+        true min_rss_mb: [0_u32, 11_000, 12_001, 64_000];
+        true max_time_s: [0_u32, 600, 172_800];
+        true min_time_s: [0_u32, 60, 400_000, 4_000_000];
+        true max_wdir_mb: [0_u32, 8_000, 20_000, 120_000];
+        true max_input_mb: [-1, 0, 14_000];
+        true ucore: [false, true];
+        true direct_access_lan: [false, true];
+        false max_disk_io_kbps: [0_u32, 100];
+        false transferring_limit: [0_u32, 10];
+        false pledged_cpu: [-1, 0, 100];
+    };
+    texts.into_iter().chain(figures).collect()
+}
+
+/// What the filters of the make find changes with fields of the make alone, and with each of them.
+#[test]
+fn the_filters_of_the_make_look_at_all_of_it_and_at_nothing_else() {
+    let mut state = 1_u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        (state >> 33) as u8
+    };
+    let fields = fields();
+    let mut matters = vec![false; fields.len()];
+    for round in 0..1_500 {
+        let mut dice = || (0..16).map(|_| draw()).collect::<Vec<u8>>();
+        let (of_task, of_queue, loads) = (dice(), dice(), [dice(), dice()]);
+        let mut task = odd_task(&of_task);
+        task.options.ip_connectivity = ["", "", "full#IPv6"][usize::from(of_task[12]) % 3].into();
+        task.allow_input_lan = of_task[13].is_multiple_of(2);
+        let base = odd_queue_of_make(0, &of_queue);
+        for (field, matters) in fields.iter().zip(&mut matters) {
+            let mut other = base.clone();
+            (field.change)(&mut other, round);
+            let candidates = [odd_candidate(&base, &loads[0]), odd_candidate(&other, &loads[1])];
+            let is_alike = Make::of(&base) == Make::of(&other);
+            assert!(is_alike || field.is_of_make, "{}", field.name);
+            for rules in BOTH {
+                let (policy, resolved) = policy(rules);
+                let mut case = case(&task);
+                case.express = of_task[10].is_multiple_of(2);
+                let declared = policy.flavour.queues().of_make;
+                for (at, filter) in policy.filters.iter().enumerate() {
+                    if !declared.iter().any(|it| it.name == filter.name) {
+                        continue;
+                    }
+                    let found = candidates
+                        .each_ref()
+                        .map(|it| policy.objection_of(at, &case, it, &resolved));
+                    let is_same = found[0] == found[1];
+                    assert!(is_same || !is_alike, "{} reads {}", filter.name, field.name);
+                    *matters |= !is_same;
+                }
+            }
+        }
+    }
+    for (field, matters) in fields.iter().zip(matters) {
+        assert_eq!(matters, field.is_of_make, "{}", field.name);
     }
 }
 
