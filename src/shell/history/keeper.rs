@@ -399,7 +399,7 @@ mod tests {
     use super::*;
     use tempfile::TempDir;
 
-    /// A process that goes on after a cycle, is told of cycles without outputs, and ends in order.
+    /// A process that goes on after a cycle, learns of cycles without outputs, and ends in order.
     fn live(dir: &Path, begins: (u64, Millis), until: (u64, Millis)) -> Vec<(Millis, Millis)> {
         let keeps = Keeps { interval: 60_000, span: 1 << 40, bytes: 1 << 30 };
         let inner = Arc::new(Inner::new(Files::open(dir, keeps).unwrap(), keeps.interval));

@@ -108,7 +108,7 @@ fn behind_somebodys_open_transaction_one_lane_waits_is_named_and_goes_on() {
     println!("{}", settle_accounts(&bus, &subjects, &[&store]));
 }
 
-/// A transaction on `progress` that hangs, which no process can end by itself.
+/// A transaction on `progress` that nobody ends, which no process can end by itself.
 #[test]
 fn behind_an_open_transaction_on_progress_a_start_waits_names_it_and_goes_on() {
     let Some(bus) = bus() else { return };

@@ -135,7 +135,7 @@ fn assert_found(world: &World, name: &str) {
 }
 
 #[test]
-fn what_is_kept_is_what_is_made_anew() {
+fn what_is_kept_is_what_is_made_again() {
     for seed in 0..40 {
         let setting = Setting { limits: Limits::default(), ..Setting::default() };
         let (mut state, mut draws) = (State::new(setting), Draws(seed));
@@ -146,10 +146,10 @@ fn what_is_kept_is_what_is_made_anew() {
             }
             kept.update(&mut state, step == 0);
             state.touched = Default::default();
-            let mut anew = World::default();
-            anew.update(&mut state, true);
+            let mut again = World::default();
+            again.update(&mut state, true);
             state.touched = Default::default();
-            assert_eq!(shown(&kept), shown(&anew), "seed {seed}, step {step}");
+            assert_eq!(shown(&kept), shown(&again), "seed {seed}, step {step}");
             for name in (0..13).map(|number| format!("Q{number}")) {
                 assert_found(&kept, &name);
             }

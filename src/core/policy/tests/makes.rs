@@ -95,6 +95,7 @@ macro_rules! fields {
 }
 
 fn fields() -> Vec<Field> {
+    use QueueStatus::{Brokeroff, Offline, Online, Test};
     let texts: [Field; 13] = fields! {
         true fairshare_policy: ["", "type=any:100%", "type=simul:0%,type=any:100%"];
         true wn_connectivity: ["", "full#IPv6", "http#IPv4", "none"];
@@ -111,7 +112,7 @@ fn fields() -> Vec<Field> {
         false direct_access_wan: [false, true];
     };
     let figures: [Field; 15] = fields! {
-        true status: [QueueStatus::Online, QueueStatus::Test, QueueStatus::Offline, QueueStatus::Brokeroff];
+        true status: [Online, Test, Offline, Brokeroff];
         true cores: [8_u32, 1, 16];
         true unified_cores: [0_u32, 1, 64];
         true core_power_mhs06: [0_u32, 100, 10_000, 1_000_000];
