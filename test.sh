@@ -9,7 +9,7 @@
 #
 #   ./test.sh            all; four minutes of faults by the killer
 #   ./test.sh --long     the same with an hour of faults, more seeds of what is drawn at random, a store's
-#                        whole month, and more storms and ends of a process
+#                        whole month, more storms and ends of a process, and the floors below the shell alone
 #   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
 #
 # .config/nextest.toml says which tests keep out of each other's way, and which are tried once more when
@@ -268,11 +268,10 @@ own='binary(it) & (test(/^(kill|faults|secure|retention|domains::(kafka|kinds)):
 
 # Runs the tests that a filter picks, of what was built: cargo is not asked, so that it may check meanwhile.
 nextest() { # NAME PROFILE FILTER [WORDS...]
-    local code=0 name=$1 profile=$2 out=$work/nextest-$1.log
+    local code=0 began=$SECONDS name=$1 profile=$2 out=$work/nextest-$1.log
     shift 2
     heading "$name: cargo nextest run --profile $profile -E '$1' ${*:2}"
-    nice -n "${less:-0}" cargo nextest run \
-        --cargo-metadata "$work/metadata.json" --binaries-metadata "$work/binaries.json" \
+    cargo nextest run --cargo-metadata "$work/metadata.json" --binaries-metadata "$work/binaries.json" \
         --color never --profile "$profile" -E "$@" 2>&1 | tee "$out" || code=$?
     sed -n 's/.*Summary \[[^]]*\] .*: *\([0-9]*\) passed\(.*\)/\1\2/p' "$out" |
         awk '{ failed = 0
@@ -280,18 +279,9 @@ nextest() { # NAME PROFILE FILTER [WORDS...]
                printf "test result: nextest. %d passed; %d failed; 0 ignored\n", $1, failed
              }' >> "$log"
     mv "target/nextest/$profile/junit.xml" "$work/junit-$name.xml" 2> /dev/null || true
+    echo "== $((SECONDS - began)) s: $name"
     return $code
 }
-
-# What needs the processor: two a core, because some wait for a broker; after what waits, which keeps to
-# times of its own.
-computing() {
-    less=5 nextest computing default "not ($own)" \
-        --test-threads $((2 * $(nproc 2> /dev/null || echo 2)))
-}
-
-# What waits most of its time.
-waiting() { nextest waiting waiting "$own" --test-threads 8; }
 
 # Programs of others' kind, on brokers of their own.
 programs() {
@@ -502,26 +492,24 @@ else
     heading "$SECONDS s: servers listen"
 fi
 
-# Whatever fails, the rest is still done: one run shows all failures. All of it at once: what waits leaves
-# the processor to what computes, and the checks take what both leave.
+# Whatever fails, the rest is still done: one run shows all failures. First what needs the processor, then
+# what keeps to times and waits most of its own; the checks take what both leave of it.
 list_tests
-if ! $quick; then
-    behind waiting
-    behind programs
-fi
-# These ask cargo, so they come before the checks, which keep it busy.
 heading "the tests of the core"
 core_tests --quiet 2>&1 | tee -a "$log" || failed=1
 $quick || behind check
-began=$SECONDS
-computing || failed=1
-echo "== $((SECONDS - began)) s: computing"
+# Two a core: some wait for a broker.
+nextest computing default "not ($own)" --test-threads $((2 * $(nproc 2> /dev/null || echo 2))) || failed=1
+if ! $quick; then
+    behind programs
+    nextest waiting default "$own" --test-threads 8 || failed=1
+fi
 ! $long || nextest long long \
     'test(/^(crash::a_process_may_end|crash::storm::many_storms|sim_cms::a_whole_day)/)' --run-ignored only || failed=1
 heading "$SECONDS s: tests done"
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 jobs=()
-for name in waiting programs check; do
+for name in check programs; do
     [ ! -f "$work/behind-$name.log" ] || { heading "$name"; cat "$work/behind-$name.log"; }
 done
 

@@ -190,8 +190,8 @@ limits! {
      beyond it the leader publishes nothing and reports it."
     clock_skew_ms: Millis = "clock_skew_s" * SECOND, 5 in 1..=3_600;
     "A report whose own time lies further ahead of its append time than this has no effect, and a \
-     request or configuration is taken as of that bound; a record stamped further ahead of the \
-     leader's clock is a dead letter."
+     request is taken as of that bound; a record stamped further ahead of the leader's clock is a \
+     dead letter."
     own_time_ahead_ms: Millis = "own_time_ahead_s" * SECOND, 300 in 0..=86_400;
     "A start waits so long for partitions without a leader, then goes on without them; not for those \
      of task and of our own topics, for which it always waits."

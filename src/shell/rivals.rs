@@ -31,8 +31,7 @@ pub struct Rivals {
     changes_max: usize,
     window: Millis,
     held_after: Millis,
-    /// A lead that held for so long forgets that this process was fenced before: another program
-    /// is back within its longest pause.
+    /// A lead that held for so long forgets that this process was fenced before.
     forgotten_after: Millis,
     /// The topology that this process decides by; its hash.
     topology: String,
@@ -61,7 +60,7 @@ impl Rivals {
             changes_max: limits.lead_changes_max,
             window: limits.lead_changes_window_ms,
             held_after: limits.takeover_ms * HELD,
-            forgotten_after: limits.backoff_max_ms * 2,
+            forgotten_after: limits.lead_changes_window_ms / 2,
             topology: String::new(),
             changes: VecDeque::new(),
             newest: None,
@@ -254,14 +253,14 @@ mod tests {
     fn a_lead_that_held_forgets_that_it_was_fenced() {
         let mut rivals = rivals();
         for round in 1..=5 {
-            let (at, us) = (i64::from(round) * 100_000, format!("us {round}"));
+            let (at, us) = (i64::from(round) * 1_000_000, format!("us {round}"));
             assert!(rivals.may_lead(Some(leader(0, &us)), at), "{round}");
             rivals.see(leader(round as u64, &us), at + 100);
-            assert_eq!(rivals.contested(at + 90_000), None);
+            assert_eq!(rivals.contested(at + 310_000), None);
             rivals.fenced(&us);
-            assert!(rivals.may_lead(Some(leader(0, &us)), at + 95_000), "{round}");
-            assert!(rivals.contested(at + 95_100).is_some_and(|why| why.contains("was fenced,")));
-            rivals.see(leader(round as u64, &us), at + 95_200);
+            assert!(rivals.may_lead(Some(leader(0, &us)), at + 315_000), "{round}");
+            assert!(rivals.contested(at + 315_100).is_some_and(|why| why.contains("was fenced,")));
+            rivals.see(leader(round as u64, &us), at + 315_200);
         }
     }
 

@@ -57,6 +57,8 @@ pub struct Show {
     unseen: Unseen,
     /// A standby has counted everything once, and was not late since.
     follows: bool,
+    /// Something stands before the next cycle in the log.
+    is_held: bool,
 }
 
 /// Serves metrics, health, the page and the API of domains on an address.
@@ -88,6 +90,7 @@ impl Show {
             stale: Stale::default(),
             unseen: Unseen::default(),
             follows: false,
+            is_held: false,
         }
     }
 
@@ -179,6 +182,8 @@ impl Show {
         let ratio = if newest == 0 { 1.0 } else { state.number as f64 / newest as f64 };
         // On a busy bus a standby is never at the end: some record has always just come.
         self.follows = self.follows && drive.late() <= LATE_MAX || drive.is_at_end();
+        // What lies behind an open transaction is not known, and the lead cannot be taken.
+        self.follows &= !self.is_held;
         let restoring = !leading && !self.follows;
         let folded = if leading { 0 } else { report.events.values().sum() };
         self.metrics.record_restore(if leading { 1.0 } else { ratio }, folded);
@@ -277,7 +282,7 @@ impl Show {
         let (why, unsteady) = (rivals.contested(clock::uptime()), rivals.unsteady());
         self.metrics.record_lead_change(u64::from(has_changed));
         self.status.update(|status| {
-            if let Some(why) = why.as_ref().filter(|_| status.contested.is_none()) {
+            if let Some(why) = why.as_ref().filter(|_| status.contested != why) {
                 tracing::warn!("{why}");
             }
             if let Some(unsteady) = unsteady.as_ref().filter(|_| status.unsteady.is_none()) {
@@ -295,6 +300,7 @@ impl Show {
         for topic in Topic::ALL {
             self.metrics.record_stuck(*topic, stuck.count(*topic));
         }
+        self.is_held = stuck.count(Topic::Progress) > 0;
         self.status.update(|status| status.stuck = report.all);
     }
 

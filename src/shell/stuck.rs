@@ -83,7 +83,7 @@ impl Stuck {
         let (name, topic) = (self.name(lane), self.topic(lane.topic));
         let partition = lane.partition;
         let meanwhile = match lane.topic.is_own() {
-            true => "nothing new is decided until it can",
+            true => "nobody can take the lead until it can",
             false => "the other lanes go on",
         };
         if flags.blocked_at.is_some() {

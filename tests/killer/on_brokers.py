@@ -73,7 +73,7 @@ def _add_partition(scene: Scene) -> str:
 def _compress(scene: Scene) -> str:
     """A writer changes its codec, and the broker keeps some topics in one of its own."""
     dice, domain = scene.dice, scene.domain()
-    scene.writers[domain.name].compress("zstd")
+    scene.writers[domain.name].begin_again("zstd")
     words = [dice.choice(domain.inputs), dice.choice(["decision", "progress"])]
     told = [f"{domain.name} is written in zstd"]
     for word in words:

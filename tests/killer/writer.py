@@ -45,8 +45,8 @@ class Writer:
             )
         )
 
-    def compress(self, compression: str) -> None:
-        """Writes by this codec from now on, after everything before is in the log."""
+    def begin_again(self, compression: str = "lz4") -> None:
+        """Writes by another client and this codec, after everything before is in the log."""
         with self.lock:
             self._flush(600)
             self.producer = self._producer(compression)

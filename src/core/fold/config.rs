@@ -26,15 +26,14 @@ pub struct Written {
     pub lane: Lane,
     /// The log's stamp; ms since 1970.
     pub at: Millis,
-    /// Up to when the time that it states is believed; ms since 1970.
-    pub bound: Millis,
 }
 
 impl Written {
-    /// A record with the time it counts as of: that which it states, or else the log's stamp.
+    /// A record with the time it counts as of: that which it states, and the log's stamp where that
+    /// is earlier. Of two in the order of their times none changes places.
     fn timed<T: Configured>(&self, record: &T) -> T {
-        let is_believed = record.changed_at() <= self.bound && !record.is_as_written();
-        record.changed(if is_believed { record.changed_at() } else { self.at })
+        let is_stamped = record.is_as_written() || record.changed_at() > self.at;
+        record.changed(if is_stamped { self.at } else { record.changed_at() })
     }
 }
 

@@ -77,7 +77,9 @@ impl Policy {
             let name = self.filters[usize::from(it.at)].name;
             !it.temporary && declared.iter().any(|filter| filter.name == name)
         };
-        let found = vec![None; candidates.makes()];
+        // Of fewer candidates than makes hardly two are of one.
+        let makes = Some(candidates.makes()).filter(|makes| *makes <= candidates.count());
+        let found = vec![None; makes.unwrap_or(0)];
         let (mut of_make, mut others, mut lasting) = (Vec::new(), Vec::new(), Vec::new());
         for filter in &applicable.before {
             if !found.is_empty() && is_of_make(filter) {

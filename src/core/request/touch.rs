@@ -90,8 +90,8 @@ impl TouchLog {
         self.since.clear();
         let sets = [&touched.load, &touched.pilot, &touched.from];
         let is_any = sets.iter().any(|names| !names.is_empty());
-        let queues = world.queues.iter().zip(&mut self.queues);
-        for (view, cycles) in queues.take_while(|_| is_any) {
+        let queues = if is_any { &world.queues[..] } else { &[] };
+        for (view, cycles) in queues.iter().zip(&mut self.queues) {
             let now = [
                 touched.load.has(view.unified),
                 touched.pilot.has(view.unified),

@@ -49,7 +49,7 @@ impl State {
                 continue;
             }
             let signs = self.queue_signs.entry(queue).or_default();
-            // Against `now`: signs that were kept back come one by one, each near the last.
+            // Against `now`: signs that a log kept back come one by one, each near the last.
             let was_silent = signs.at != 0 && self.now.saturating_sub(signs.at) > silence;
             if was_silent {
                 signs.gaps.add(signs.at, self.now.saturating_add(silence));

@@ -6,7 +6,7 @@
 //! topic that is deleted and created again: they carry its id.
 
 use rdkafka::{Offset, TopicPartitionList};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest metadata of an offset; bytes. Brokers take 4,096 by default.
 const METADATA_MAX: usize = 4_000;
@@ -25,9 +25,11 @@ pub(super) enum Committed {
 }
 
 /// The offsets of a group.
+#[derive(Default)]
 pub(super) struct Group {
-    /// By topic and partition, with the id that the topic had.
-    offsets: BTreeMap<(String, i32), (u64, Option<String>)>,
+    offsets: BTreeMap<(String, i32), u64>,
+    /// By topic, the ids that it had.
+    ids: BTreeMap<String, BTreeSet<String>>,
     /// By topic, how many partitions were committed.
     known: BTreeMap<String, usize>,
     /// Intake has published before.
@@ -37,8 +39,7 @@ pub(super) struct Group {
 impl Group {
     /// By the answer of the broker.
     pub(super) fn new(answer: &TopicPartitionList, has_published: bool) -> Group {
-        let (offsets, known) = (BTreeMap::new(), BTreeMap::new());
-        let mut group = Group { offsets, known, has_published };
+        let mut group = Group { has_published, ..Group::default() };
         for found in answer.elements() {
             if let Offset::Offset(at) = found.offset() {
                 let at = u64::try_from(at).unwrap_or(0);
@@ -49,23 +50,27 @@ impl Group {
     }
 
     fn note(&mut self, topic: &str, partition: i32, at: u64, metadata: &str) {
-        let mut id = None;
+        self.offsets.insert((topic.to_owned(), partition), at);
         for word in metadata.split(' ') {
             if let Some((name, count)) = word.split_once('=') {
                 let known = self.known.entry(name.to_owned()).or_default();
                 *known = count.parse().unwrap_or(0).max(*known);
-            } else if let Some((name, text)) = word.split_once('#') {
-                id = (name == topic).then(|| text.to_owned()).or(id);
+            } else if let Some(id) = word.strip_prefix('#') {
+                self.ids.entry(topic.to_owned()).or_default().insert(id.to_owned());
             }
         }
-        self.offsets.insert((topic.to_owned(), partition), (at, id));
     }
 
     /// Where a partition was read to of a topic that has this id now, if the broker gives one.
     pub(super) fn committed_at(&self, topic: &str, partition: i32, id: Option<&str>) -> Committed {
-        if let Some((at, known)) = self.offsets.get(&(topic.to_owned(), partition)) {
-            let other = known.as_ref().filter(|known| id.is_some_and(|id| id != *known));
-            return other.map_or(Committed::At(*at), |known| Committed::Elsewhere(known.clone()));
+        // One partition is enough: those that did not move since have no other sign.
+        let ids = self.ids.get(topic).into_iter().flatten();
+        let mut others = ids.filter(|known| id.is_some_and(|id| id != *known));
+        if let Some(other) = others.next() {
+            return Committed::Elsewhere(other.clone());
+        }
+        if let Some(at) = self.offsets.get(&(topic.to_owned(), partition)) {
+            return Committed::At(*at);
         }
         let known = self.known.get(topic).copied().unwrap_or(0);
         let was_known = usize::try_from(partition).is_ok_and(|partition| partition < known);
@@ -74,23 +79,19 @@ impl Group {
     }
 }
 
-/// What is known of a source whose partitions are all committed.
-pub(super) struct Known<'a> {
-    pub topic: &'a str,
-    pub partitions: usize,
-    pub id: Option<&'a str>,
-}
-
-/// The metadata of every offset: sources with how many partitions of each are committed, and ids.
-pub(super) fn metadata<'a>(sources: impl Iterator<Item = Known<'a>>) -> String {
-    let mut text = String::new();
-    for Known { topic, partitions, id } in sources {
-        // Earlier versions read the first word, and pass over the second.
-        let id = id.map_or(String::new(), |id| format!(" {topic}#{id}"));
-        let words = format!("{topic}={partitions}{id}");
-        if text.len() + words.len() < METADATA_MAX {
+/// The metadata of the offsets of a source: its topic's id, if the broker gives one, and of all
+/// sources whose partitions are all committed how many these are.
+pub(super) fn metadata<'a>(
+    id: Option<&str>,
+    sources: impl Iterator<Item = (&'a str, usize)>,
+) -> String {
+    // Earlier versions pass over the first word.
+    let mut text = id.map_or(String::new(), |id| format!("#{id}"));
+    for (topic, count) in sources {
+        let word = format!("{topic}={count}");
+        if text.len() + word.len() < METADATA_MAX {
             text.push_str(if text.is_empty() { "" } else { " " });
-            text.push_str(&words);
+            text.push_str(&word);
         }
     }
     text
@@ -103,17 +104,15 @@ mod tests {
     #[test]
     fn a_new_partition_is_reported_from_one_whose_offset_is_gone() {
         let group = |offsets: &[(&str, i32, &str)], has_published| {
-            let (offsets_of, known) = (BTreeMap::new(), BTreeMap::new());
-            let mut group = Group { offsets: offsets_of, known, has_published };
+            let mut group = Group { has_published, ..Group::default() };
             for (topic, partition, metadata) in offsets {
                 group.note(topic, *partition, 7, metadata);
             }
             group
         };
-        let source = |(topic, partitions, id)| Known { topic, partitions, id };
-        let sources = [("jobs", 3, Some("it+/s")), ("transfers", 1, None)];
-        let text = metadata(sources.into_iter().map(source));
-        assert_eq!(text, "jobs=3 jobs#it+/s transfers=1");
+        let sources = [("jobs", 3), ("transfers", 1)];
+        let text = metadata(Some("it+/s"), sources.into_iter());
+        assert_eq!(text, "#it+/s jobs=3 transfers=1");
         let one = group(&[("jobs", 1, &text)], true);
         let at = |group: &Group, topic, partition| group.committed_at(topic, partition, None);
         assert_eq!(at(&one, "jobs", 1), Committed::At(7));
@@ -129,8 +128,14 @@ mod tests {
 
         assert_eq!(one.committed_at("jobs", 1, Some("it+/s")), Committed::At(7));
         let other = Committed::Elsewhere("it+/s".to_owned());
-        assert_eq!(one.committed_at("jobs", 1, Some("another")), other, "created again");
-        assert_eq!(one.committed_at("jobs", 2, Some("another")), Committed::Lost);
+        for partition in 0..4 {
+            assert_eq!(one.committed_at("jobs", partition, Some("another")), other);
+        }
+        assert_eq!(one.committed_at("transfers", 0, Some("another")), Committed::Lost);
+        // Not all partitions moved since.
+        let both = group(&[("jobs", 0, ""), ("jobs", 1, "#one"), ("jobs", 2, "#other")], true);
+        let one = Committed::Elsewhere("one".to_owned());
+        assert_eq!(both.committed_at("jobs", 0, Some("other")), one);
         assert_eq!(
             old.committed_at("jobs", 1, Some("another")),
             Committed::At(7),
@@ -141,8 +146,7 @@ mod tests {
     #[test]
     fn metadata_is_no_longer_than_a_broker_takes() {
         let names: Vec<String> = (0..100).map(|it| format!("{it}{}", "x".repeat(200))).collect();
-        let source = |it| Known { topic: it, partitions: 10, id: Some("abcdefghijklmnopqrstuv") };
-        let text = metadata(names.iter().map(|it| source(it.as_str())));
+        let text = metadata(Some("id"), names.iter().map(|it| (it.as_str(), 10)));
         assert!((3_000..METADATA_MAX).contains(&text.len()), "{}", text.len());
     }
 }

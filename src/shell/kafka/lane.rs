@@ -104,7 +104,7 @@ impl KafkaLane {
                 }
                 self.next = offset + 1;
                 self.last = Some((offset, timestamp));
-                self.ended = false;
+                (self.ended, self.ahead) = (false, None);
                 self.fine(now);
             }
             Event::End => {

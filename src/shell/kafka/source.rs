@@ -3,7 +3,7 @@
 
 use super::conf::{KafkaConf, Role};
 use super::extent;
-use super::group::{Committed, Group, Known, metadata};
+use super::group::{Committed, Group, metadata};
 use super::held::{Held, Lane};
 use super::queue::{Client, Event, Origin, Queue};
 use super::reader::open;
@@ -431,18 +431,15 @@ impl KafkaIntake {
             return Ok(());
         }
         let whole = self.sources.iter().filter(|source| source.gaps.is_empty());
-        let metadata = metadata(whole.map(|it| {
-            let (topic, partitions, id) = (it.text.as_str(), it.next.len(), it.id.as_deref());
-            Known { topic, partitions, id }
-        }));
+        let whole = whole.map(|it| (it.text.as_str(), it.next.len()));
         let mut next = TopicPartitionList::new();
         for ((source, partition), offset) in offsets {
             let offset = Offset::Offset(i64::try_from(*offset).unwrap_or(i64::MAX));
-            let name = &self.sources[*source].text;
+            let Source { text: name, id, .. } = &self.sources[*source];
             let added = next.add_partition_offset(name, *partition, offset);
             added.map_err(|error| LogError::Stop(format!("{name}[{partition}]: {error}")))?;
             if let Some(mut element) = next.find_partition(name, *partition) {
-                element.set_metadata(&metadata);
+                element.set_metadata(&metadata(id.as_deref(), whole.clone()));
             }
         }
         let reader = self.client.group_metadata();

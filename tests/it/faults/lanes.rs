@@ -124,7 +124,7 @@ fn behind_an_open_transaction_on_progress_a_start_waits_names_it_and_goes_on() {
     let stuck = bus.topic(Topic::Progress) + "[0] stands still behind an open transaction";
     wait_until(30 * SECOND, || ready(&process), || ready(&process).contains(&stuck));
     let reason = format!("restoring: 100 % of the cycles are replayed; {stuck}");
-    says(&ready(&process), &[&reason, "find-hanging", "nothing new is decided until it can"]);
+    says(&ready(&process), &[&reason, "find-hanging", "nobody can take the lead until it can"]);
     says(&process.logged(), &[&stuck]);
     producer.abort_transaction(20 * SECOND).unwrap();
     wait_for_lead(&process, 60 * SECOND);

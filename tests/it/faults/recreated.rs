@@ -77,7 +77,8 @@ fn has(place: &Place, mut jobs: Range<u64>) -> bool {
     jobs.all(|job| found.iter().any(|(key, _)| *key == job.to_string().into_bytes()))
 }
 
-fn must_refuse(mut stage: Stage, source: &str) {
+/// Waits for its end with an error; the end of its log.
+fn refused(mut stage: Stage) -> String {
     let mut code = None;
     let mut has_ended = || {
         code = stage.child.try_wait().unwrap();
@@ -85,8 +86,7 @@ fn must_refuse(mut stage: Stage, source: &str) {
     };
     wait_until(60 * SECOND, || "intake goes on".to_owned(), &mut has_ended);
     assert_eq!(code.and_then(|code| code.code()), Some(1), "{}", stage.logged());
-    let parts = [source, "was deleted and created again", "--skip-lost", "import jobs"];
-    says(&stage.logged(), &parts);
+    stage.logged()
 }
 
 /// A source of intake, of which the group keeps the offsets.
@@ -101,14 +101,17 @@ fn a_source_that_was_created_again_stops_intake_and_is_read_from_its_beginning_o
     let conf = KafkaConf::new(&place.bus.bootstrap, &place.bus.domain, Vec::new());
     place.writer = KafkaWriter::open(&conf).unwrap();
     tell(&place, 100..160);
-    must_refuse(stage, &place.foreign);
-    must_refuse(place.start_with(&[]), &place.foreign);
+    // Running it may have looked just when there was none.
+    let text = refused(stage);
+    assert!(text.contains("created again") || text.contains("no topic of this name"), "{text}");
+    let parts = [&place.foreign, "was deleted and created again", "--skip-lost", "import jobs"];
+    says(&refused(place.start_with(&[])), &parts);
 
     let stage = place.start_with(&["--skip-lost"]);
     wait_until(60 * SECOND, || stage.logged(), || has(&place, 100..160));
     stage.kill();
     // What was committed since is of the new topic.
     let stage = place.start_with(&[]);
-    tell(&place, 201..201);
-    wait_until(60 * SECOND, || stage.logged(), || has(&place, 201..201));
+    tell(&place, 200..201);
+    wait_until(60 * SECOND, || stage.logged(), || has(&place, 200..201));
 }

@@ -94,7 +94,7 @@ fn intake_stops_when_the_broker_has_forgotten_its_offsets_and_reads_nothing_twic
     let all_known = || {
         let found = offsets(&place);
         let is_whole = |it: &Option<(i64, String)>| {
-            it.as_ref().is_some_and(|it| it.1.split(' ').next() == Some(&known))
+            it.as_ref().is_some_and(|it| it.1.split(' ').nth(1) == Some(&known))
         };
         found.iter().all(is_whole) && found.iter().flatten().map(|it| it.0).sum::<i64>() == 1
     };

@@ -56,7 +56,7 @@ pub fn executing_and_queued(state: &State) -> BTreeMap<String, Hs06> {
         let queued = cores(Status::Activated);
         if executing + queued > 0 {
             let powers = powers.get_or_init(|| core_powers(state));
-            let power = powers.get(key[0] as usize).copied().flatten().unwrap_or(0);
+            let power = powers.get(key[0] as usize).copied().flatten().map_or(0, u128::from);
             let sum = sums.entry(Name(key[1])).or_default();
             sum.0 += executing * power;
             sum.1 += queued * power;
@@ -72,12 +72,13 @@ pub fn executing_and_queued(state: &State) -> BTreeMap<String, Hs06> {
 
 /// By number of its unified name, core power of each queue jobs are counted at; milli-HS06 per
 /// core. Pseudo-queues of one queue are on the same nodes: the first by name stands for all.
-fn core_powers(state: &State) -> Vec<Option<u128>> {
-    let mut powers = vec![None; state.names.len()];
+fn core_powers(state: &State) -> Vec<Option<u32>> {
+    let mut powers = Vec::new();
     for (_, fact) in state.facts.queues.iter() {
         let Some(queue) = fact.current(is_newer) else { continue };
         if let Some(name) = state.known_name(&queue.unified) {
-            powers[name.index()].get_or_insert(u128::from(queue.core_power_mhs06));
+            powers.resize(powers.len().max(name.index() + 1), None);
+            powers[name.index()].get_or_insert(queue.core_power_mhs06);
         }
     }
     powers

@@ -193,7 +193,7 @@ fn published(listed: Listed) -> Option<News> {
 /// What an outcome or a parameter is.
 fn other_news(codec: &Codec, ahead: Millis, batch: &Batch, raw: &Raw) -> Option<News> {
     let bound = raw.appended_at.saturating_add(ahead);
-    let written = Written { lane: raw.lane, at: raw.appended_at, bound };
+    let written = Written { lane: raw.lane, at: raw.appended_at };
     let mut arena = Arena::default();
     match codec.read(raw.lane.topic, batch.key(raw), batch.value(raw), &mut arena) {
         Event::Outcome(Outcome {

@@ -60,11 +60,7 @@ mod tests {
 
     #[test]
     fn the_record_of_the_domain_that_was_written_last_decides_in_whatever_lane_it_lies() {
-        let written = |partition, at| Written {
-            lane: Lane::new(Topic::Parameter, partition),
-            at,
-            bound: at + 300,
-        };
+        let written = |partition, at| Written { lane: Lane::new(Topic::Parameter, partition), at };
         let mut switch = Switch::new("atlas");
         let name = "yardmaster/governor/kill_switch/atlas";
         assert!(!switch.is_on());

@@ -121,16 +121,16 @@ impl Domain {
             }
             served => served,
         };
+        if !drive.leads() {
+            // It ended in order: the history has the last cycle too.
+            show.report(&mut drive);
+        }
         if drive.leads() && matches!(&served, Err(Halt::Log(LogError::Fenced(_)))) {
             rivals.fenced(drive.instance());
         }
         aside.report(false, show);
         match served {
-            Ok(()) => {
-                // The history has the last cycle too.
-                show.report(&mut drive);
-                Ok(End::Stopped)
-            }
+            Ok(()) => Ok(End::Stopped),
             Err(halt) => again(halt.into(), show),
         }
     }
