@@ -1,7 +1,8 @@
 //! Configuration records. Within a lane the newest content since the last null holds; across lanes
 //! the newest of those. "Newest" is by the record's revision, if its kind has one, then by its own
-//! time, then by its content. A record that [is obeyed as written](Configured::is_as_written) has
-//! the log's stamp as its time, and within a lane the last one holds.
+//! time, then by its content. A record that states a later time than the log's stamp has that as its
+//! time, and of two of one time it is the newer one in its lane. One that [is obeyed as
+//! written](Configured::is_as_written) has the stamp in any case, and the last in a lane holds.
 
 use crate::content::content_of;
 use crate::cut::{Lane, Topic};
@@ -19,6 +20,10 @@ pub fn is_newer<T: Configured>(one: &T, other: &T) -> bool {
         == Ordering::Greater
 }
 
+fn are_of_a_time<T: Configured>(one: &T, other: &T) -> bool {
+    (one.revision(), one.changed_at()) == (other.revision(), other.changed_at())
+}
+
 /// Where and when a record was written.
 #[derive(Clone, Copy, Debug)]
 pub struct Written {
@@ -29,11 +34,9 @@ pub struct Written {
 }
 
 impl Written {
-    /// A record with the time it counts as of: that which it states, and the log's stamp where that
-    /// is earlier. Of two in the order of their times none changes places.
-    fn timed<T: Configured>(&self, record: &T) -> T {
-        let is_stamped = record.is_as_written() || record.changed_at() > self.at;
-        record.changed(if is_stamped { self.at } else { record.changed_at() })
+    /// Whether a record counts as of the log's stamp: it states a later time, or none that matters.
+    fn stamps<T: Configured>(&self, record: &T) -> bool {
+        record.is_as_written() || record.changed_at() > self.at
     }
 }
 
@@ -50,7 +53,8 @@ fn join<T: Configured>(
 
 /// Joins a record with what its lane held of it.
 pub fn join_fact<T: Configured>(fact: &mut Fact<T>, written: &Written, new: &T) -> Option<Oddity> {
-    let (lane, new) = (written.lane, &written.timed(new));
+    let (lane, is_stamped) = (written.lane, written.stamps(new));
+    let new = &new.changed(if is_stamped { written.at } else { new.changed_at() });
     match fact.held.iter_mut().find(|(held, _)| *held == lane) {
         None => {
             fact.held.push((lane, new.clone()));
@@ -58,7 +62,11 @@ pub fn join_fact<T: Configured>(fact: &mut Fact<T>, written: &Written, new: &T) 
             None
         }
         Some((_, old)) if old == new => Some(Oddity::Repeated),
-        Some((_, old)) if new.is_as_written() || is_newer(new, old) => {
+        Some((_, old))
+            if new.is_as_written()
+                || is_newer(new, old)
+                || is_stamped && are_of_a_time(new, old) =>
+        {
             *old = new.clone();
             None
         }
@@ -158,5 +166,30 @@ impl State {
             // Noted where the index of replicas is brought up to date.
             Touches::Locations | Touches::Targets | Touches::Nothing => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Storage;
+
+    /// By a clock that is fast, within the limit or beyond it, by more or by less than before.
+    #[test]
+    fn what_is_written_after_a_record_of_a_fast_clock_holds() {
+        let lane = Lane::new(Topic::Storage, 0);
+        let mut fact = Fact { name: "S".to_owned(), held: Vec::new() };
+        let writes = [(0, 299_000), (0, 299_500), (60_000, 301_000), (61_000, 500), (62_000, 0)];
+        for (number, (at, ahead)) in writes.into_iter().enumerate() {
+            let changed_at = at + ahead;
+            let free_bytes = 1_000 - number as u64;
+            let record = Storage { changed_at, free_bytes, ..Storage::default() };
+            assert_eq!(join_fact(&mut fact, &Written { lane, at }, &record), None, "{at} {ahead}");
+            assert_eq!(fact.current(is_newer).map(|it| it.free_bytes), Some(free_bytes));
+        }
+        // One that states an earlier time is late.
+        let record = Storage { changed_at: 61_999, ..Storage::default() };
+        let late = join_fact(&mut fact, &Written { lane, at: 63_000 }, &record);
+        assert_eq!(late, Some(Oddity::Stale));
     }
 }
