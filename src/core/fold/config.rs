@@ -1,7 +1,7 @@
 //! Configuration records. Within a lane the newest content since the last null holds; across lanes
 //! the newest of those. "Newest" is by the record's revision, if its kind has one, then by its own
-//! time, then by its content. A record that states a later time than the log's stamp has that as its
-//! time, and of two of one time it is the newer one in its lane. One that [is obeyed as
+//! time, then by its content. A record that states a later time than the log's stamp has the stamp
+//! as its time, and of two of one time it is the newer one in its lane. One that [is obeyed as
 //! written](Configured::is_as_written) has the stamp in any case, and the last in a lane holds.
 
 use crate::content::content_of;
