@@ -46,8 +46,8 @@ impl State {
         let is_ahead = own.is_some_and(|own| own > bound);
         // A report of what has not happened yet has no effect. A request wants an answer: it is
         // taken as of the bound. Configuration holds until it is replaced: it is taken as of its
-        // stamp at the latest, so that what is written after it holds. A heartbeat is a sign of life
-        // whatever its clock says: it is taken as of its stamp in any case.
+        // stamp at the latest, so that what is written after it holds. A heartbeat is a sign of
+        // life whatever its clock says: it is taken as of its stamp in any case.
         let is_void = is_ahead && lane.topic.is_report() && lane.topic != Topic::Heartbeat;
         // What a lane was read up to is known by no later time than the log's.
         let newest = match event {
