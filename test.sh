@@ -283,14 +283,6 @@ nextest() { # NAME PROFILE FILTER [WORDS...]
     return $code
 }
 
-# Programs of others' kind, on brokers of their own.
-programs() {
-    local failed=0
-    killer || failed=1
-    jedi || failed=1
-    return $failed
-}
-
 # Names what nextest runs, and counts what only --long runs.
 list_tests() {
     # All features: what cargo deny looks at is downloaded too.
@@ -493,15 +485,19 @@ else
 fi
 
 # Whatever fails, the rest is still done: one run shows all failures. First what needs the processor, then
-# what keeps to times and waits most of its own; the checks take what both leave of it.
+# what keeps to times and waits most of its own. The killer waits for conditions and keeps to no times, so it
+# is beside the former; the checks take what is left.
 list_tests
 heading "the tests of the core"
 core_tests --quiet 2>&1 | tee -a "$log" || failed=1
-$quick || behind check
+if ! $quick; then
+    behind killer
+    behind check
+fi
 # Two a core: some wait for a broker.
 nextest computing default "not ($own)" --test-threads $((2 * $(nproc 2> /dev/null || echo 2))) || failed=1
 if ! $quick; then
-    behind programs
+    behind jedi
     nextest waiting default "$own" --test-threads 8 || failed=1
 fi
 ! $long || nextest long long \
@@ -509,7 +505,7 @@ fi
 heading "$SECONDS s: tests done"
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 jobs=()
-for name in check programs; do
+for name in check killer jedi; do
     [ ! -f "$work/behind-$name.log" ] || { heading "$name"; cat "$work/behind-$name.log"; }
 done
 
