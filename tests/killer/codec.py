@@ -13,22 +13,6 @@ from registry import Registry
 
 Record = dict[str, Any]
 
-# Topics of configuration, where a null removes a record.
-REMOVABLE = (
-    "queue",
-    "site",
-    "storage",
-    "link",
-    "release",
-    "share",
-    "quota",
-    "user",
-    "parameter",
-    "replica",
-    "grant",
-    "registration",
-    "user-share",
-)
 MARK = b"\xc3\x01"
 
 

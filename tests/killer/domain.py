@@ -2,13 +2,10 @@
 
 from dataclasses import dataclass
 
+# A null on any other input removes a record.
+NO_NULLS = ["job-state", "heartbeat", "transfer", "pilot", "task", "outcome"]
 INPUTS = [
-    "job-state",
-    "heartbeat",
-    "transfer",
-    "pilot",
-    "task",
-    "outcome",
+    *NO_NULLS,
     "queue",
     "site",
     "storage",

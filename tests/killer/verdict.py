@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import account
 from account import Letter, Output, Place
 from answers import Matches, Requests
-from codec import REMOVABLE, Codec, Record, Unreadable
+from codec import Codec, Record, Unreadable
 from crew import Crew, Process, Program
-from domain import OWN
+from domain import NO_NULLS, OWN
 from kafka import Read, Reader
 from promise import Promises, joined
 from recount import Counters, Recount
@@ -87,7 +87,7 @@ class Verdict:
                     continue
                 if place in self.strays.large:
                     self._note_large(it)
-                elif it.value is None and topic in REMOVABLE:
+                elif it.value is None and topic not in NO_NULLS:
                     continue
                 else:
                     self._take(topic, place, it, recount)

@@ -5,6 +5,8 @@ pub(crate) mod alternative;
 mod assign;
 pub(crate) mod caches;
 mod decide;
+#[cfg(test)]
+pub(crate) mod draws;
 pub(crate) mod evaluation;
 pub mod gather;
 mod input_availability;

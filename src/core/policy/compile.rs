@@ -21,6 +21,8 @@ pub struct Policy {
     pub flavour: &'static Flavour,
     /// Filters in the order of the topology file: a filter's index is that here.
     pub(super) filters: Vec<&'static Filter>,
+    /// By the filter's index: whether it looks at the make of a queue alone.
+    pub(super) are_of_make: Vec<bool>,
     /// Weights in the order of the topology file.
     pub(super) weights: Vec<&'static Weight>,
     /// The parameters before gdpconfig.
@@ -79,6 +81,9 @@ impl Policy {
         let (weights, of_weights): (Vec<_>, Vec<_>) = weights.into_iter().unzip();
         let stated =
             Resolved { own, filters: of_filters, weights: of_weights, lists, notes: Vec::new() };
+        let of_make = flavour.queues().of_make;
+        let is_of_make = |filter: &&Filter| of_make.iter().any(|it| it.name == filter.name);
+        let are_of_make = filters.iter().map(is_of_make).collect();
         let is_whole = |weight: &&Weight| matches!(weight.weigh, Weigh::Whole(_));
         let weighs_all = weights.iter().any(is_whole);
         let factor_count = factors(&weights).count();
@@ -90,6 +95,7 @@ impl Policy {
             spec,
             flavour,
             filters,
+            are_of_make,
             weights,
             stated,
             weighs_all,

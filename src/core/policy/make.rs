@@ -72,11 +72,7 @@ impl Policy {
         resolved: &'a Resolved,
         applicable: &'a Applicable,
     ) -> OneByOne<'a, C> {
-        let declared = self.flavour.queues().of_make;
-        let is_of_make = |it: &Early| {
-            let name = self.filters[usize::from(it.at)].name;
-            !it.temporary && declared.iter().any(|filter| filter.name == name)
-        };
+        let is_of_make = |it: &Early| !it.temporary && self.are_of_make[usize::from(it.at)];
         // Of fewer candidates than makes hardly two are of one.
         let makes = Some(candidates.makes()).filter(|makes| *makes <= candidates.count());
         let found = vec![None; makes.unwrap_or(0)];

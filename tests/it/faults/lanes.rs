@@ -12,6 +12,7 @@ use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 use rdkafka::{ClientConfig, Offset, TopicPartitionList};
 use std::collections::BTreeSet;
+use std::path::Path;
 use toml::Table;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Pilot, Status};
@@ -110,18 +111,28 @@ fn behind_somebodys_open_transaction_one_lane_waits_is_named_and_goes_on() {
 
 /// A transaction on `progress` that nobody ends, which no process can end by itself.
 #[test]
-fn behind_an_open_transaction_on_progress_a_start_waits_names_it_and_goes_on() {
+fn behind_an_open_transaction_on_progress_a_standby_and_a_start_say_so_and_go_on() {
     let Some(bus) = bus() else { return };
     bus.queue("QUEUE_00", 1, 40);
     bus.flush();
     let store = bus.path("store");
-    let process = Process::start(&bus.bootstrap, &bus.topology, &store);
-    wait_for_lead(&process, 60 * SECOND);
-    assert_eq!(process.stop().code(), Some(0));
-    let producer = begin_with(&bus, "hangs", &[(Topic::Progress, 0)], b"no cycle");
-    let mut process = Process::start(&bus.bootstrap, &bus.topology, &store);
+    let start = |store: &Path| Process::start(&bus.bootstrap, &bus.topology, store);
     let ready = |process: &Process| process.page("/readyz").unwrap_or_default();
+    let is_ready = |process: &Process| ready(process).contains("\"ready\":true");
+    let leader = start(&store);
+    wait_for_lead(&leader, 60 * SECOND);
+    let standby = start(&bus.path("other"));
+    wait_until(60 * SECOND, || ready(&standby), || is_ready(&standby));
+    let producer = begin_with(&bus, "hangs", &[(Topic::Progress, 0)], b"no cycle");
     let stuck = bus.topic(Topic::Progress) + "[0] stands still behind an open transaction";
+    // It could not take the lead.
+    let is_held = || !is_ready(&standby) && ready(&standby).contains(&stuck);
+    wait_until(30 * SECOND, || ready(&standby), is_held);
+    assert!(leader.leads(), "{}", ready(&leader));
+    assert_eq!(standby.stop().code(), Some(0));
+    assert_eq!(leader.stop().code(), Some(0));
+
+    let mut process = start(&store);
     wait_until(30 * SECOND, || ready(&process), || ready(&process).contains(&stuck));
     let reason = format!("restoring: 100 % of the cycles are replayed; {stuck}");
     says(&ready(&process), &[&reason, "find-hanging", "nobody can take the lead until it can"]);

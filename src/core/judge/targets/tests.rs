@@ -5,6 +5,7 @@ use crate::cut::Lane;
 use crate::event::{BatchFacts, ChildKind, ClusterFacts, OutcomeKind, Replica, Status};
 use crate::event::{Event, JobState as Reported, Location, Outcome as Became, OutcomeAbout};
 use crate::event::{Queue, Registration as Registered, Site, Task, UserShare as Shared};
+use crate::judge::draws::Draws;
 use crate::limits::Limits;
 use crate::output::decision::{Decision, Outcome, Ranked};
 use crate::output::placed::Placed;
@@ -23,20 +24,6 @@ const TARGETS: [&str; 4] = ["ce-a/q", "ce-a/r", "ce-b/q", "ce-c/q"];
 const JOBS: [&str; 3] = ["job-1", "job-2", "17"];
 /// The record that lists all copies of the second has the name of the one about the first at ce-a.
 const FILES: [&str; 3] = ["rls://x/f", "rls://x/f|ce-a", "rls://y/g"];
-
-/// A small generator, so that a failure is found again by its seed.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
-        (self.0 >> 33) as usize % most
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
-}
 
 struct Grid {
     state: State,

@@ -3,25 +3,12 @@
 use super::World;
 use crate::cut::{Lane, Topic};
 use crate::event::{Endpoints, Event, Queue, Release, Site};
+use crate::judge::draws::Draws;
 use crate::limits::Limits;
 use crate::policy::Make;
 use crate::state::{Setting, State};
 
 const T0: i64 = 1_760_000_000_000;
-
-/// A small generator, so that a failure is found again by its seed.
-struct Draws(u64);
-
-impl Draws {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
-        (self.0 >> 33) as usize % most
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
-}
 
 const SITES: [&str; 4] = ["ash", "birch", "cedar", "Q3"];
 const ENDPOINTS: [&str; 3] = ["ash_DISK", "birch_DISK", "TAPE"];

@@ -3,8 +3,9 @@
 use super::BOTH;
 use super::laws::{odd_candidate, odd_queue, odd_task};
 use crate::event::{Queue, QueueStatus};
+use crate::judge::draws::Draws;
 use crate::policy::sample::{case, policy};
-use crate::policy::{Candidate, Candidates, Make, Preassigned};
+use crate::policy::{Candidate, Candidates, Filter, Make, Preassigned};
 use proptest::prelude::*;
 
 /// Candidates of which it is known what queues are alike.
@@ -134,15 +135,11 @@ fn fields() -> Vec<Field> {
 /// What the filters of the make find changes with fields of the make alone, and with each of them.
 #[test]
 fn the_filters_of_the_make_look_at_all_of_it_and_at_nothing_else() {
-    let mut state = 1_u64;
-    let mut draw = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
-        (state >> 33) as u8
-    };
+    let mut draws = Draws(1);
     let fields = fields();
     let mut matters = vec![false; fields.len()];
     for round in 0..1_500 {
-        let mut dice = || (0..16).map(|_| draw()).collect::<Vec<u8>>();
+        let mut dice = || (0..16).map(|_| draws.below(256) as u8).collect::<Vec<u8>>();
         let (of_task, of_queue, loads) = (dice(), dice(), [dice(), dice()]);
         let mut task = odd_task(&of_task);
         task.options.ip_connectivity = ["", "", "full#IPv6"][usize::from(of_task[12]) % 3].into();
@@ -158,11 +155,8 @@ fn the_filters_of_the_make_look_at_all_of_it_and_at_nothing_else() {
                 let (policy, resolved) = policy(rules);
                 let mut case = case(&task);
                 case.express = of_task[10].is_multiple_of(2);
-                let declared = policy.flavour.queues().of_make;
-                for (at, filter) in policy.filters.iter().enumerate() {
-                    if !declared.iter().any(|it| it.name == filter.name) {
-                        continue;
-                    }
+                let of_make = |it: &(usize, &&Filter)| policy.are_of_make[it.0];
+                for (at, filter) in policy.filters.iter().enumerate().filter(of_make) {
                     let found = candidates
                         .each_ref()
                         .map(|it| policy.objection_of(at, &case, it, &resolved));

@@ -122,7 +122,7 @@ impl Domain {
             served => served,
         };
         if !drive.leads() {
-            // It ended in order: the history has the last cycle too.
+            // What was finished after the last report: the history has the last cycle too.
             show.report(&mut drive);
         }
         if drive.leads() && matches!(&served, Err(Halt::Log(LogError::Fenced(_)))) {
