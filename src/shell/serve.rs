@@ -132,28 +132,27 @@ impl Show {
         }
     }
 
-    /// Keeps a history in a directory from now on, of what a drive does. Without it nothing but
-    /// looks back are missing, so a directory that cannot be used is reported and no more. `key`
-    /// is the fingerprint of users' pseudonyms.
+    /// Keeps a history in a directory from now on, of what a drive does, as this process's own
+    /// configuration has it: the state may be of an earlier one. Without it nothing but looks back
+    /// are missing, so a directory that cannot be used is reported and no more.
     pub fn keep<L: Log, S: Store>(
         &mut self,
         dir: &Path,
-        key: Option<&str>,
+        config: &EpochConfig,
         drive: &mut Drive<L, S>,
     ) {
         // The one of an earlier life is written before the next one is read.
         self.keeper = None;
         self.follows = false;
         let log = drive.log_id();
-        let state = drive.state();
-        let limits = &state.setting.limits;
-        let of = Of { key, log: log.as_deref() };
+        let limits = &config.setting.limits;
+        let of = Of { key: config.key_fingerprint.as_deref(), log: log.as_deref() };
         let keeps = Keeps {
             interval: limits.history_interval_ms,
             span: limits.history_span_ms,
             bytes: limits.history_bytes,
         };
-        match Keeper::open(dir, keeps, of, state) {
+        match Keeper::open(dir, keeps, of, drive.state()) {
             Ok(keeper) => {
                 self.past.set(Some(keeper.history()));
                 self.keeper = Some(keeper);

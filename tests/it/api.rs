@@ -206,6 +206,16 @@ fn a_killed_process_goes_on_with_its_history() {
     let kept = |it: &Value| it["to"].as_i64() > it["from"].as_i64().map(|from| from + 1_800_000);
     let before = wait_for(demo.address, "/api/v1/history", kept);
     let event = first(demo.address, "assign");
+    let begun = Instant::now();
+    let stored = |metrics: &str| {
+        let count =
+            metrics.lines().find(|it| it.starts_with("yardmaster_checkpoint_seconds_count"));
+        count.is_some_and(|it| !it.ends_with(" 0"))
+    };
+    while !stored(&ask(demo.address, "/metrics").1) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no checkpoint");
+        std::thread::sleep(Duration::from_millis(100));
+    }
     // The drop kills it; it writes nothing more.
     drop(demo);
     let yard = dir.path().join("demo");
@@ -238,6 +248,10 @@ fn a_killed_process_goes_on_with_its_history() {
     while cycle(&run) <= first {
         std::thread::sleep(Duration::from_millis(100));
     }
+    // The limits are those of the process, though the state is of another topology at first.
+    let of_today = |it: &Value| it["to"].as_i64() > before["to"].as_i64().map(|to| to + 86_400_000);
+    let kept = wait_for(run.address, "/api/v1/history", of_today);
+    assert_eq!(kept["from"], after["from"]);
     let gaps = |run: &Run| get(run.address, "/api/v1/history")["gaps"].clone();
     let before = gaps(&run);
     run.stop();

@@ -179,11 +179,11 @@ impl Demo {
         let dir = self.dir();
         clear(&dir)?;
         let mut show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
-        self.listen(&mut show, door, Some(&read.epoch_config()?));
+        let config = read.epoch_config()?;
+        self.listen(&mut show, door, Some(&config));
         println!("log and store in {}", dir.display());
         let mut demo = Live::start(&dir, read, grid, show)?;
-        let key = read.epoch_config()?.key_fingerprint;
-        demo.show.keep(&dir.join("store").join("history"), key.as_deref(), &mut demo.drive);
+        demo.show.keep(&dir.join("store").join("history"), &config, &mut demo.drive);
         demo.polled = polled;
         demo.run(START + Millis::from(self.hours()) * HOUR)?;
         demo.end()

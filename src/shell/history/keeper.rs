@@ -327,6 +327,8 @@ impl Writer {
     }
 
     fn count(&mut self, snapshot: Snapshot) {
+        // Its head states that nothing is missing up to its cycle, and a kill may follow.
+        self.flush();
         let Snapshot { state, view: View { now, cycle, queues, .. } } = snapshot;
         let mut lines: BTreeMap<String, String> =
             counters(&state.finish()).iter().map(|it| (it.key(), to_json(it))).collect();

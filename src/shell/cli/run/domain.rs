@@ -109,8 +109,7 @@ impl Domain {
             Ok(drive) => drive,
             Err(error) => return again(error, show),
         };
-        let key = self.read.epoch_config()?.key_fingerprint;
-        show.keep(&self.store.join("history"), key.as_deref(), &mut drive);
+        show.keep(&self.store.join("history"), &self.read.epoch_config()?, &mut drive);
         show.status.update(|status| status.broker_unreachable_since = None);
         let names = self.read.topology.topics.iter();
         let mut stuck = Stuck::new(names.map(|(topic, it)| (*topic, it.name.clone())));
