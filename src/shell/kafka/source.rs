@@ -246,9 +246,10 @@ impl KafkaIntake {
             // A partition that never held anything has lost nothing.
             Committed::Lost if end > 0 && !skip_lost => Err(LogError::Stop(format!(
                 "{lane} was read before, and the offset of group {} is gone: the broker forgets \
-                 offsets that are not committed for offsets.retention.minutes. Start `yardmaster \
-                 intake` with --skip-lost: it reads again what the topic still holds, {first} to \
-                 {end}; bring in what is older by `yardmaster import jobs`",
+                 offsets that are not committed for offsets.retention.minutes, and those of a \
+                 topic that was deleted and created again. Start `yardmaster intake` with \
+                 --skip-lost: it reads again what the topic holds, {first} to {end}; bring in what \
+                 is older by `yardmaster import jobs`",
                 self.conf.transactional_id
             ))),
             Committed::Lost | Committed::Never if first > 0 => {
