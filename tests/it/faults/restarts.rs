@@ -210,7 +210,8 @@ fn a_client_is_made_again_over_lanes_that_retention_emptied() {
     wait_until(60 * SECOND, || process.logged(), || knows(18));
     let logged = process.all_logged();
     assert!(logged.contains("the Kafka client that reads is made again"), "{logged}");
-    assert!(!logged.contains("starting again as a standby"), "{logged}");
+    // A new life for other reasons, as that a busy broker took long to come back, is none of it.
+    assert!(!logged.contains("was moved while it was read"), "{logged}");
     assert_eq!(process.stop().code(), Some(0));
 }
 
