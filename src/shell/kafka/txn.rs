@@ -6,7 +6,8 @@ use crate::commit::Committed;
 use rdkafka::consumer::ConsumerGroupMetadata;
 use rdkafka::error::{KafkaError, RDKafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
-use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
+use rdkafka::metadata::Metadata;
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext, ThreadedProducer};
 use rdkafka::{ClientContext, TopicPartitionList};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,8 +22,10 @@ const NAP: Duration = Duration::from_micros(200);
 /// How long something that may be tried again is tried again. The broker ends a transaction by
 /// itself after `transaction.timeout.ms`, so much longer is of no use.
 const TRIES: Duration = Duration::from_secs(60);
-/// A transaction whose records take longer to be confirmed is reported.
+/// A transaction whose records take longer to be confirmed is reported, and its client looked at.
 const SLOW: Duration = Duration::from_secs(5);
+/// How often the client is looked at then, and how long a broker has to answer it.
+const LOOK: Duration = Duration::from_secs(2);
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
@@ -191,25 +194,52 @@ impl TxnProducer {
     }
 
     /// Waits until every record has got to the broker, or the client has given it up, which it does
-    /// when the transaction's time is over.
+    /// when the transaction's time is over, or will never send it.
     fn drain(&self) -> Committed {
-        let mut warns_at = Instant::now() + SLOW;
+        let began = Instant::now();
+        let (mut is_slow, mut looks_at) = (false, began + SLOW);
         while self.producer.in_flight_count() > 0 {
-            if Instant::now() >= warns_at {
-                tracing::warn!(
-                    "the broker has not confirmed {} records for {} s; transaction.timeout.ms is \
-                     {} s",
-                    self.producer.in_flight_count(),
-                    SLOW.as_secs(),
-                    self.conf.transaction_timeout().as_secs()
-                );
-                // Once for each transaction.
-                warns_at += self.conf.transaction_timeout() + SLOW;
+            if Instant::now() >= looks_at {
+                if !is_slow {
+                    tracing::warn!(
+                        "the broker has not confirmed {} records for {} s; transaction.timeout.ms \
+                         is {} s",
+                        self.producer.in_flight_count(),
+                        SLOW.as_secs(),
+                        self.conf.transaction_timeout().as_secs()
+                    );
+                }
+                is_slow = true;
+                if self.has_forgotten_brokers() {
+                    return Err(LogError::Aborted(format!(
+                        "the Kafka client that publishes got no answer for {} s and knows no \
+                         broker any more, and another client finds them",
+                        began.elapsed().as_secs()
+                    )));
+                }
+                looks_at = Instant::now() + LOOK;
             }
             std::thread::sleep(NAP);
         }
         let failed = self.deliveries.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
         failed.map_or(Ok(()), |(error, location)| Err(self.refused(&error, &location)))
+    }
+
+    /// Whether this client finds no broker where another does. A metadata answer without brokers, as
+    /// one gives that was paused for longer than its session, has a client forget them all, and
+    /// one that has a transaction coordinator never asks its bootstrap servers again
+    /// ([`client`](super::client)).
+    fn has_forgotten_brokers(&self) -> bool {
+        let Some(topic) = self.conf.topics.first() else { return false };
+        let knows = |found: Result<Metadata, KafkaError>| {
+            found.is_ok_and(|found| !found.brokers().is_empty())
+        };
+        if knows(self.producer.client().fetch_metadata(Some(&topic.name), LOOK)) {
+            return false;
+        }
+        let other = self.conf.client(Role::Admin).map(|it| it.create::<BaseProducer>());
+        let Ok(Ok(other)) = other else { return false };
+        knows(other.client().fetch_metadata(Some(&topic.name), LOOK))
     }
 
     /// Why a record did not get through.
