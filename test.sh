@@ -267,10 +267,10 @@ own='binary(it) & (test(/^(kill|faults|secure|retention|domains::(kafka|kinds)):
     | test(/^panda::(captured|check|day|live|rows)::/))'
 
 # Runs the tests that a filter picks, of what was built: cargo is not asked, so that it may check meanwhile.
-nextest() { # NAME PROFILE FILTER [WORDS...]
-    local code=0 began=$SECONDS name=$1 profile=$2 out=$work/nextest-$1.log
-    shift 2
-    heading "$name: cargo nextest run --profile $profile -E '$1' ${*:2}"
+nextest() { # PROFILE FILTER [WORDS...]
+    local code=0 began=$SECONDS profile=$1 out=$work/nextest-$1.log
+    shift
+    heading "cargo nextest run --profile $profile -E '$1' ${*:2}"
     cargo nextest run --cargo-metadata "$work/metadata.json" --binaries-metadata "$work/binaries.json" \
         --color never --profile "$profile" -E "$@" 2>&1 | tee "$out" || code=$?
     sed -n 's/.*Summary \[[^]]*\] .*: *\([0-9]*\) passed\(.*\)/\1\2/p' "$out" |
@@ -278,8 +278,8 @@ nextest() { # NAME PROFILE FILTER [WORDS...]
                for (at = 2; at <= NF; at++) if ($at ~ /^(failed|timed)/) failed += $(at - 1)
                printf "test result: nextest. %d passed; %d failed; 0 ignored\n", $1, failed
              }' >> "$log"
-    mv "target/nextest/$profile/junit.xml" "$work/junit-$name.xml" 2> /dev/null || true
-    echo "== $((SECONDS - began)) s: $name"
+    mv "target/nextest/$profile/junit.xml" "$work/junit-$profile.xml" 2> /dev/null || true
+    echo "== $((SECONDS - began)) s: $profile"
     return $code
 }
 
@@ -308,13 +308,13 @@ boards() {
     esac
 }
 
-# The source itself, behind all that runs beside it.
+# The source itself.
 check() {
     local failed=0
     step() {
         local began=$SECONDS
         heading "$*"
-        nice -n 19 "$@" || failed=1
+        "$@" || failed=1
         echo "== $((SECONDS - began)) s: $*"
     }
     step cargo fmt --all --check
@@ -385,16 +385,17 @@ pytests() {
         echo 0
 }
 
-# Runs a function in the background; its output is shown when it has ended.
-behind() { # NAME
-    heading "beside the tests: $1"
+# Runs a function in the background, behind what is less nice; its output is shown when it has ended.
+behind() { # NICENESS NAME
+    heading "beside the others: $2"
     # A group of its own, to be ended whole.
     set -m
     (
         trap - EXIT INT TERM
+        renice -n "$1" -p $BASHPID > /dev/null
         began=$SECONDS code=0
-        "$1" > "$work/behind-$1.log" 2>&1 || code=$?
-        echo "== $((SECONDS - began)) s: $1" >> "$work/behind-$1.log"
+        "$2" > "$work/behind-$2.log" 2>&1 || code=$?
+        echo "== $((SECONDS - began)) s: $2" >> "$work/behind-$2.log"
         exit $code
     ) &
     set +m
@@ -491,16 +492,16 @@ list_tests
 heading "the tests of the core"
 core_tests --quiet 2>&1 | tee -a "$log" || failed=1
 if ! $quick; then
-    behind killer
-    behind check
+    behind 10 killer
+    behind 19 check
 fi
 # Two a core: some wait for a broker.
-nextest computing default "not ($own)" --test-threads $((2 * $(nproc 2> /dev/null || echo 2))) || failed=1
+nextest computing "not ($own)" --test-threads $((2 * $(nproc 2> /dev/null || echo 2))) || failed=1
 if ! $quick; then
-    behind jedi
-    nextest waiting default "$own" --test-threads 8 || failed=1
+    behind 5 jedi
+    nextest waiting "$own" --test-threads 8 || failed=1
 fi
-! $long || nextest long long \
+! $long || nextest long \
     'test(/^(crash::a_process_may_end|crash::storm::many_storms|sim_cms::a_whole_day)/)' --run-ignored only || failed=1
 heading "$SECONDS s: tests done"
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done

@@ -74,10 +74,14 @@ launch() { # DATA WORDS...
     local data=$1 port pid words
     port=$(advertised "$data")
     java_words "$(cat "$data/jars")"
-    # A session of its own: a signal to the caller's terminal or group is not meant for the broker.
-    setsid nohup java "${@:2}" -Xms128m -Xmx512m "${words[@]}" kafka.Kafka \
+    # A group of its own: a signal to the caller's terminal or group is not meant for the broker. No session of
+    # its own: the kernel shares processors between sessions first, and would leave a whole test run no more
+    # than one broker has.
+    set -m
+    nohup java "${@:2}" -Xms128m -Xmx512m "${words[@]}" kafka.Kafka \
         "$data/server.properties" >> "$data/broker.out" 2>&1 < /dev/null &
     pid=$!
+    set +m
     echo "$pid" > "$data/pid"
     for _ in $(seq 600); do
         if listens "$port"; then

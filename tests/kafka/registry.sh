@@ -32,10 +32,13 @@ bring)
 start)
     [ $# = 4 ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
     mkdir -p "$3"
-    setsid nohup java -Xmx512m -XX:+UseSerialGC -Dquarkus.http.host=127.0.0.1 \
+    # A group of its own, as a broker has.
+    set -m
+    nohup java -Xmx512m -XX:+UseSerialGC -Dquarkus.http.host=127.0.0.1 \
         -Dquarkus.http.port="$4" -jar "$2"/apicurio-registry-app-*-runner.jar \
         > "$3/registry.out" 2>&1 < /dev/null &
     pid=$!
+    set +m
     echo "$pid" > "$3/pid"
     for _ in $(seq 300); do
         if answers "$4"; then

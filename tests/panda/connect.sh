@@ -35,12 +35,14 @@ state() { # PORT
 launch() { # DATA
     local data=$1 port pid
     port=$(sed -n 's|^listeners=HTTP://127.0.0.1:||p' "$data/worker.properties" | tail -1)
-    # A session of its own: a signal to the caller's terminal or group is not meant for it.
-    setsid nohup java -Xms128m -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+    # A group of its own, as a broker has.
+    set -m
+    nohup java -Xms128m -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
         -Dorg.apache.logging.log4j.level=WARN -cp "$(cat "$data/jars")/*" \
         org.apache.kafka.connect.cli.ConnectStandalone \
         "$data/worker.properties" "$data/panda-cdc.properties" >> "$data/connect.out" 2>&1 < /dev/null &
     pid=$!
+    set +m
     echo "$pid" > "$data/pid"
     for _ in $(seq 300); do
         case "$(state "$port" 2> /dev/null)" in

@@ -59,10 +59,12 @@ start)
     settings=()
     for setting in "${@:5}"; do settings+=(-c "$setting"); done
     data=$(cat "$3/data")
-    # A session of its own: a signal to the caller's terminal or group is not meant for it.
-    setsid nohup "$0" serve "$2" "$data" -p "$4" "${settings[@]}" \
+    # A group of its own, as a broker has.
+    set -m
+    nohup "$0" serve "$2" "$data" -p "$4" "${settings[@]}" \
         > "$3/postgres.out" 2>&1 < /dev/null &
     server=$!
+    set +m
     for _ in $(seq 150); do
         if "$2/pg_isready" -q -h 127.0.0.1 -p "$4" && pid=$(alive "$3"); then
             echo "$pid"
