@@ -138,7 +138,8 @@ fn a_broker_that_restarts_again_and_again_needs_no_person() {
                 "KILL".to_owned()
             }
             _ => {
-                let pause = SECOND * (5 + round * 7 % 11);
+                // The first ones are longer than a broker's session with its controller.
+                let pause = SECOND * (15 - round * 7 % 11);
                 broker.signal("STOP");
                 std::thread::sleep(pause);
                 broker.signal("CONT");
