@@ -9,8 +9,8 @@
 //! program of one's own that reads Kafka for long needs the same line in its build.rs.
 //!
 //! What is left, a client that forgets all brokers (upstream issue 5301), is made again
-//! ([`reader`](super::reader), [`renewed`](super::renewed), [`txn`](super::txn)). When a newer release is safe,
-//! tests/it/faults/restarts.rs shows it.
+//! ([`reader`](super::reader), [`renewed`](super::renewed), [`txn`](super::txn)). When a newer
+//! release is safe, tests/it/faults/restarts.rs shows it.
 
 use std::ffi::{c_int, c_void};
 

@@ -225,8 +225,8 @@ impl TxnProducer {
         failed.map_or(Ok(()), |(error, location)| Err(self.refused(&error, &location)))
     }
 
-    /// Whether this client finds no broker where another does. A metadata answer without brokers, as
-    /// one gives that was paused for longer than its session, has a client forget them all, and
+    /// Whether this client finds no broker where another does. A metadata answer without brokers,
+    /// as one gives that was paused for longer than its session, has a client forget them all, and
     /// one that has a transaction coordinator never asks its bootstrap servers again
     /// ([`client`](super::client)).
     fn has_forgotten_brokers(&self) -> bool {
