@@ -392,7 +392,7 @@ behind() { # NICENESS NAME
     set -m
     (
         trap - EXIT INT TERM
-        renice -n "$1" -p $BASHPID > /dev/null
+        [ "$1" = 0 ] || renice -n "$1" -p $BASHPID > /dev/null || true
         began=$SECONDS code=0
         "$2" > "$work/behind-$2.log" 2>&1 || code=$?
         echo "== $((SECONDS - began)) s: $2" >> "$work/behind-$2.log"
@@ -492,13 +492,13 @@ list_tests
 heading "the tests of the core"
 core_tests --quiet 2>&1 | tee -a "$log" || failed=1
 if ! $quick; then
-    behind 10 killer
+    behind 0 killer
     behind 19 check
 fi
 # Two a core: some wait for a broker.
 nextest computing "not ($own)" --test-threads $((2 * $(nproc 2> /dev/null || echo 2))) || failed=1
 if ! $quick; then
-    behind 5 jedi
+    behind 0 jedi
     nextest waiting "$own" --test-threads 8 || failed=1
 fi
 ! $long || nextest long \

@@ -166,6 +166,7 @@ impl Keeper {
         }
         let is_confirmed = |it: &Snapshot| it.view.cycle <= cycle;
         if self.waiting.is_empty()
+            && !self.is_lost
             && let Some(snapshot) = self.snapshot.take_if(|it| is_confirmed(it))
             && let Some(Message::Counters(again)) = self.try_send(Message::Counters(snapshot))
         {
@@ -225,8 +226,9 @@ struct Writer {
     /// Up to this cycle nothing is missing but the gaps.
     cycle: u64,
     now: Millis,
-    /// Since when what was to be written is lost.
+    /// Since when what was to be written is lost, and until when at least.
     lost_since: Option<Millis>,
+    lost_until: Millis,
     complained: Option<Instant>,
 }
 
@@ -241,6 +243,7 @@ impl Writer {
             cycle: 0,
             now: 0,
             lost_since: None,
+            lost_until: Millis::MIN,
             complained: None,
         }
     }
@@ -268,6 +271,7 @@ impl Writer {
                 Ok(Message::Lost { now, cycle }) => {
                     self.flush();
                     self.lost_since.get_or_insert(self.now);
+                    self.lost_until = self.lost_until.max(now);
                     (self.cycle, self.now) = (cycle, now);
                 }
                 Ok(Message::Counters(snapshot)) => self.count(*snapshot),
@@ -321,6 +325,7 @@ impl Writer {
         let written = self.write(head, &names, &raw);
         if let Err(error) = written {
             self.lost_since.get_or_insert(head.first_at);
+            self.lost_until = self.lost_until.max(head.last_at);
             self.complain(&error);
         }
         open.clear();
@@ -378,9 +383,10 @@ impl Writer {
     /// Writes what is lost up to a moment, if anything is.
     fn write_gap(&mut self, files: &mut Files, until: Millis, cycle: u64) -> io::Result<()> {
         if let Some(since) = self.lost_since {
-            let gap = Head { last_at: until, ..Head::new(Kind::Gap, since, cycle) };
+            let last_at = until.max(self.lost_until);
+            let gap = Head { last_at, ..Head::new(Kind::Gap, since, cycle) };
             files.append(gap, &[], &[])?;
-            self.lost_since = None;
+            (self.lost_since, self.lost_until) = (None, Millis::MIN);
         }
         Ok(())
     }

@@ -3,10 +3,10 @@
 use super::conf::{KafkaConf, Role};
 use super::remedy::{refusal, remedy};
 use crate::commit::Committed;
+use crate::thread;
 use rdkafka::consumer::ConsumerGroupMetadata;
 use rdkafka::error::{KafkaError, RDKafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
-use rdkafka::metadata::Metadata;
 use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext, ThreadedProducer};
 use rdkafka::{ClientContext, TopicPartitionList};
 use std::collections::BTreeSet;
@@ -26,6 +26,11 @@ const TRIES: Duration = Duration::from_secs(60);
 const SLOW: Duration = Duration::from_secs(5);
 /// How often the client is looked at then, and how long a broker has to answer it.
 const LOOK: Duration = Duration::from_secs(2);
+/// A client that finds no broker so often, one look after the other, does not find them again: one
+/// that only lost its connection has made another by then.
+const FORGOTTEN: u32 = 2;
+/// How long a client that reaches no broker tries to end its transaction.
+const ABORT_ALONE: Duration = Duration::from_secs(1);
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
@@ -117,8 +122,10 @@ impl TxnProducer {
             Err(error) => error,
         };
         let error = timed_out(error, began.elapsed(), self.conf.transaction_timeout());
-        // The transaction goes either way; ended by us it goes at once.
-        let _ = self.producer.abort_transaction(self.conf.patience);
+        // The transaction goes either way; ended by us it goes at once. Who finds no broker cannot.
+        let is_alone = matches!(error, LogError::Unreachable(_));
+        let patience = if is_alone { ABORT_ALONE } else { self.conf.patience };
+        let _ = self.producer.abort_transaction(patience);
         Err(error)
     }
 
@@ -193,14 +200,14 @@ impl TxnProducer {
         }
     }
 
-    /// Waits until every record has got to the broker, or the client has given it up, which it does
-    /// when the transaction's time is over, or will never send it.
+    /// Waits until every record has got to the broker, or the client has given it up when the
+    /// transaction's time is over. A client that will never send it is not waited for.
     fn drain(&self) -> Committed {
         let began = Instant::now();
-        let (mut is_slow, mut looks_at) = (false, began + SLOW);
+        let (mut looks, mut looks_at, mut forgotten) = (0, began + SLOW, 0);
         while self.producer.in_flight_count() > 0 {
             if Instant::now() >= looks_at {
-                if !is_slow {
+                if looks == 0 {
                     tracing::warn!(
                         "the broker has not confirmed {} records for {} s; transaction.timeout.ms \
                          is {} s",
@@ -209,15 +216,17 @@ impl TxnProducer {
                         self.conf.transaction_timeout().as_secs()
                     );
                 }
-                is_slow = true;
-                if self.has_forgotten_brokers() {
-                    return Err(LogError::Aborted(format!(
+                looks += 1;
+                forgotten = if self.finds_no_broker() { forgotten + 1 } else { 0 };
+                if forgotten >= FORGOTTEN && self.producer.in_flight_count() > 0 {
+                    return Err(LogError::Unreachable(format!(
                         "the Kafka client that publishes got no answer for {} s and knows no \
                          broker any more, and another client finds them",
                         began.elapsed().as_secs()
                     )));
                 }
-                looks_at = Instant::now() + LOOK;
+                let pause = if forgotten > 0 { Duration::ZERO } else { LOOK };
+                looks_at = Instant::now() + pause;
             }
             std::thread::sleep(NAP);
         }
@@ -225,21 +234,24 @@ impl TxnProducer {
         failed.map_or(Ok(()), |(error, location)| Err(self.refused(&error, &location)))
     }
 
-    /// Whether this client finds no broker where another does. A metadata answer without brokers,
-    /// as one gives that was paused for longer than its session, has a client forget them all, and
-    /// one that has a transaction coordinator never asks its bootstrap servers again
-    /// ([`client`](super::client)).
-    fn has_forgotten_brokers(&self) -> bool {
+    /// Whether this client is connected to no broker where another finds them. A metadata answer
+    /// without brokers, as one gives that was paused for longer than its session, has a client
+    /// forget them all, and one that has a transaction coordinator never asks its bootstrap servers
+    /// again ([`client`](super::client)). A broker that is slow answers in another way.
+    fn finds_no_broker(&self) -> bool {
         let Some(topic) = self.conf.topics.first() else { return false };
-        let knows = |found: Result<Metadata, KafkaError>| {
-            found.is_ok_and(|found| !found.brokers().is_empty())
-        };
-        if knows(self.producer.client().fetch_metadata(Some(&topic.name), LOOK)) {
-            return false;
-        }
+        // The other one first: a broker that comes back between both is none that was forgotten.
         let other = self.conf.client(Role::Admin).map(|it| it.create::<BaseProducer>());
         let Ok(Ok(other)) = other else { return false };
-        knows(other.client().fetch_metadata(Some(&topic.name), LOOK))
+        let found = other.client().fetch_metadata(Some(&topic.name), LOOK);
+        // Its end waits for what it was doing; without a thread it ends here.
+        let _ = thread::spawn("kafka-end", move || drop(other));
+        if !found.is_ok_and(|found| !found.brokers().is_empty()) {
+            return false;
+        }
+        let own = self.producer.client().fetch_metadata(Some(&topic.name), LOOK);
+        let code = own.err().and_then(|error| error.rdkafka_error_code());
+        code == Some(RDKafkaErrorCode::BrokerTransportFailure)
     }
 
     /// Why a record did not get through.

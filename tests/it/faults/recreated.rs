@@ -101,8 +101,8 @@ fn a_source_that_was_created_again_stops_intake_and_is_read_from_its_beginning_o
     let conf = KafkaConf::new(&place.bus.bootstrap, &place.bus.domain, Vec::new());
     place.writer = KafkaWriter::open(&conf).unwrap();
     tell(&place, 100..160);
-    // Running it may have looked just when there was none. By its id or, where the broker has
-    // forgotten the offsets by then, by these.
+    // Running it may have looked just when there was none. It is known
+    // by its id, or by the offsets where the broker has forgotten them by then.
     let text = refused(stage);
     assert!(text.contains("created again") || text.contains("no topic of this name"), "{text}");
     let parts = [&place.foreign, "was deleted and created again", "--skip-lost", "import jobs"];

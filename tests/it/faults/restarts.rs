@@ -138,7 +138,7 @@ fn a_broker_that_restarts_again_and_again_needs_no_person() {
                 "KILL".to_owned()
             }
             _ => {
-                // The first ones are longer than a broker's session with its controller.
+                // The first ones are longer than a request waits for its answer.
                 let pause = SECOND * (15 - round * 7 % 11);
                 broker.signal("STOP");
                 std::thread::sleep(pause);
@@ -211,7 +211,7 @@ fn a_client_is_made_again_over_lanes_that_retention_emptied() {
     wait_until(60 * SECOND, || process.logged(), || knows(18));
     let logged = process.all_logged();
     assert!(logged.contains("the Kafka client that reads is made again"), "{logged}");
-    // A new life for other reasons, as that a busy broker took long to come back, is none of it.
+    // A new life for another reason, a busy broker that took long to come back, is no fault here.
     assert!(!logged.contains("was moved while it was read"), "{logged}");
     assert_eq!(process.stop().code(), Some(0));
 }
