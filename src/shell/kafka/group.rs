@@ -2,8 +2,8 @@
 //!
 //! A broker forgets offsets that were not committed again for `offsets.retention.minutes`. So each
 //! offset carries, as its metadata, how many partitions of each source are committed: a partition
-//! without an offset is then either new, or its offset was forgotten. The offsets of a topic that is
-//! deleted and created again are forgotten some time later, or kept where they are committed
+//! without an offset is then either new, or its offset was forgotten. The offsets of a topic that
+//! is deleted and created again are forgotten some time later, or kept where they are committed
 //! meanwhile: so each carries the topic's id.
 
 use rdkafka::{Offset, TopicPartitionList};
