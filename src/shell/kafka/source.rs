@@ -440,7 +440,7 @@ impl KafkaIntake {
             let added = next.add_partition_offset(name, *partition, offset);
             added.map_err(|error| LogError::Stop(format!("{name}[{partition}]: {error}")))?;
             if let Some(mut element) = next.find_partition(name, *partition) {
-                element.set_metadata(&metadata(id.as_deref(), whole.clone()));
+                element.set_metadata(metadata(id.as_deref(), whole.clone()));
             }
         }
         let reader = self.client.group_metadata();
