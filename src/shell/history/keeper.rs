@@ -270,8 +270,7 @@ impl Writer {
                 }
                 Ok(Message::Lost { now, cycle }) => {
                     self.flush();
-                    self.lost_since.get_or_insert(self.now);
-                    self.lost_until = self.lost_until.max(now);
+                    self.lose(self.now, now);
                     (self.cycle, self.now) = (cycle, now);
                 }
                 Ok(Message::Counters(snapshot)) => self.count(*snapshot),
@@ -324,8 +323,7 @@ impl Writer {
         let Some((head, names, raw)) = open.block(cycle) else { return };
         let written = self.write(head, &names, &raw);
         if let Err(error) = written {
-            self.lost_since.get_or_insert(head.first_at);
-            self.lost_until = self.lost_until.max(head.last_at);
+            self.lose(head.first_at, head.last_at);
             self.complain(&error);
         }
         open.clear();
@@ -380,6 +378,12 @@ impl Writer {
         files.append(head, names, raw)
     }
 
+    /// Outputs between two moments are lost.
+    fn lose(&mut self, since: Millis, until: Millis) {
+        self.lost_since.get_or_insert(since);
+        self.lost_until = self.lost_until.max(until);
+    }
+
     /// Writes what is lost up to a moment, if anything is.
     fn write_gap(&mut self, files: &mut Files, until: Millis, cycle: u64) -> io::Result<()> {
         if let Some(since) = self.lost_since {
@@ -420,6 +424,21 @@ mod tests {
         drop(messages);
         writer.run(&sent);
         history.reach().gaps
+    }
+
+    #[test]
+    fn a_gap_reaches_as_far_as_what_was_lost_whatever_is_written_next() {
+        let dir = TempDir::new().unwrap();
+        let keeps = Keeps { interval: 60_000, span: 1 << 40, bytes: 1 << 30 };
+        let inner = Arc::new(Inner::new(Files::open(dir.path(), keeps).unwrap(), keeps.interval));
+        let history = History::of(Arc::clone(&inner));
+        let mut writer = Writer::new(inner);
+        writer.lose(1_000, 9_000);
+        // Counters are copied in portions: those written next may be of a cycle before.
+        writer.write(Head::new(Kind::Full, 5_000, 8), &[], b"").unwrap();
+        assert_eq!(history.reach().gaps, [(1_000, 9_000)]);
+        writer.write(Head::new(Kind::Outputs, 10_000, 13), &[], b"").unwrap();
+        assert_eq!(history.reach().gaps.len(), 1);
     }
 
     #[test]
