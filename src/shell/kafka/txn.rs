@@ -22,7 +22,8 @@ const NAP: Duration = Duration::from_micros(200);
 /// How long something that may be tried again is tried again. The broker ends a transaction by
 /// itself after `transaction.timeout.ms`, so much longer is of no use.
 const TRIES: Duration = Duration::from_secs(60);
-/// A transaction whose records take longer to be confirmed is reported, and its client looked at.
+/// A transaction whose records take longer to be confirmed is reported. A client that waits for
+/// longer for anything is looked at.
 const SLOW: Duration = Duration::from_secs(5);
 /// How often the client is looked at then, and how long a broker has to answer it.
 const LOOK: Duration = Duration::from_secs(2);
@@ -204,10 +205,10 @@ impl TxnProducer {
     /// transaction's time is over. A client that will never send it is not waited for.
     fn drain(&self) -> Committed {
         let began = Instant::now();
-        let (mut looks, mut looks_at, mut forgotten) = (0, began + SLOW, 0);
+        let (mut is_slow, mut looks_at) = (false, began + SLOW);
         while self.producer.in_flight_count() > 0 {
             if Instant::now() >= looks_at {
-                if looks == 0 {
+                if !is_slow {
                     tracing::warn!(
                         "the broker has not confirmed {} records for {} s; transaction.timeout.ms \
                          is {} s",
@@ -216,22 +217,29 @@ impl TxnProducer {
                         self.conf.transaction_timeout().as_secs()
                     );
                 }
-                looks += 1;
-                forgotten = if self.finds_no_broker() { forgotten + 1 } else { 0 };
-                if forgotten >= FORGOTTEN && self.producer.in_flight_count() > 0 {
-                    return Err(LogError::Unreachable(format!(
-                        "the Kafka client that publishes got no answer for {} s and knows no \
-                         broker any more, and another client finds them",
-                        began.elapsed().as_secs()
-                    )));
+                is_slow = true;
+                if let Some(error) = self.forgotten(began)
+                    && self.producer.in_flight_count() > 0
+                {
+                    return Err(error);
                 }
-                let pause = if forgotten > 0 { Duration::ZERO } else { LOOK };
-                looks_at = Instant::now() + pause;
+                looks_at = Instant::now() + LOOK;
             }
             std::thread::sleep(NAP);
         }
         let failed = self.deliveries.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
         failed.map_or(Ok(()), |(error, location)| Err(self.refused(&error, &location)))
+    }
+
+    /// What it means that this client has found no broker again since it began to wait, if so.
+    fn forgotten(&self, began: Instant) -> Option<LogError> {
+        (0..FORGOTTEN).all(|_| self.finds_no_broker()).then(|| {
+            LogError::Unreachable(format!(
+                "the Kafka client that publishes got no answer for {} s and knows no broker any \
+                 more, and another client finds them",
+                began.elapsed().as_secs()
+            ))
+        })
     }
 
     /// Whether this client is connected to no broker where another finds them. A metadata answer
@@ -272,13 +280,18 @@ impl TxnProducer {
         let start = Instant::now();
         let mut pause = Duration::from_millis(20);
         loop {
-            let error = match step(&self.producer, self.conf.patience) {
+            let error = match step(&self.producer, self.conf.patience.min(SLOW)) {
                 Ok(()) => return Ok(()),
                 Err(KafkaError::Transaction(error)) => error,
                 Err(other) => return Err(self.refused(&other, "the transaction")),
             };
             if !error.is_retriable() || start.elapsed() > TRIES {
                 return Err(self.ended(&error));
+            }
+            if start.elapsed() >= SLOW
+                && let Some(error) = self.forgotten(start)
+            {
+                return Err(error);
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(PAUSE_MAX);
