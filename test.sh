@@ -177,7 +177,7 @@ cargo_tools() {
         local name version
         sed -n 's/^astral-dev-toolchain-\([a-z-]*\)==\([0-9.]*\) .*/\1 \2/p' tests/tools.txt |
             while read -r name version; do
-                cargo install --quiet --locked --root "$work/tools" "$name@$version" || exit 1
+                env -u RUSTC_WORKSPACE_WRAPPER cargo install --quiet --locked --root "$work/tools" "$name@$version" || exit 1
             done
     }
 }
@@ -251,6 +251,10 @@ panda() {
 log=$work/tests.log
 : > "$log"
 
+# clippy is the compiler of all crates of the workspace, as in `cargo clippy`, but here it makes code too: its
+# complaints cost seconds, where a check beside the build would read every crate a second time.
+export RUSTC_WORKSPACE_WRAPPER=clippy-driver
+
 # What is tested by cargo-nextest.
 these=(--locked --workspace --exclude yardmaster-core --features tls)
 # The tests that lie in the core take seconds, and are built five times faster without any optimization.
@@ -258,8 +262,26 @@ core_tests() {
     cargo --config 'profile.dev.package.yardmaster-core.opt-level=0' test --locked --package yardmaster-core "$@"
 }
 
-# One build for everything that runs.
-build() { cargo test "${these[@]}" --no-run && core_tests --no-run; }
+# One build for everything that runs, and for what is only to compile.
+build() {
+    cargo test "${these[@]}" --no-run &&
+        cargo test "${these[@]}" --no-run --benches &&
+        core_tests --no-run
+}
+
+# Fails if the compiler or clippy complained; cargo repeats what was said of crates that are built.
+lint() {
+    local said=$work/lint.log
+    build 2> "$said" || { cat "$said"; return 1; }
+    ! grep -q '^warning' "$said" || { cat "$said"; return 1; }
+}
+
+# The pages of the documentation, on the crates that the tests were built on: `cargo doc` would check every
+# dependency for itself.
+pages() {
+    RUSTDOC=$PWD/tests/rustdoc.sh YARDMASTER_DOC=$target/doc cargo test "${these[@]}" --doc --quiet &&
+        RUSTDOC=$PWD/tests/rustdoc.sh YARDMASTER_DOC=$target/doc core_tests --doc --quiet
+}
 
 # What has brokers and databases of its own, and waits most of its time: the groups of
 # .config/nextest.toml.
@@ -321,10 +343,10 @@ check() {
     step cargo shear
     # Whether crates have known faults is asked where the list of them can be fetched.
     step cargo deny --offline --all-features check --hide-inclusion-graph bans licenses sources
-    step cargo clippy --locked --workspace --all-targets --features tls -- -D warnings
+    step lint
     # The floors below the shell stand alone; their dependencies are built again for it.
     ! $long || step cargo clippy --locked --package yardmaster-sim -- -D warnings
-    RUSTDOCFLAGS="-D warnings" step cargo doc --locked --workspace --no-deps --features tls
+    step pages
     heading "boards"
     boards || failed=1
     return $failed
