@@ -63,7 +63,7 @@ fn plan<'a>(pool: &Pool, need: i64, node: &'a NodeRecord, now_s: Seconds) -> Pla
     }
     let idle_of = |cores: i64, idle_s: Seconds| i128::from(cores) * i128::from(idle_s);
     let of_counted = counted.iter().map(|(end_s, cores)| idle_of(*cores, ready_in_s - end_s));
-    let idle_core_s = whole(idle_of(idle_now, ready_in_s) + of_counted.sum::<i128>());
+    let idle_core_s = whole(of_counted.fold(idle_of(idle_now, ready_in_s), i128::saturating_add));
     Plan { node: &node.node, site: &node.site, need, ready_in_s, idle_core_s }
 }
 
