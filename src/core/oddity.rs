@@ -29,7 +29,7 @@ oddities! {
     UnknownJob "unknown_job" "A heartbeat of a job of which nothing else is known.",
     UnknownQueue "unknown_queue" "About a queue that is not configured.",
     TooLate "too_late" "About a thing that ended so long ago that it may have been forgotten.",
-    FromTheFuture "from_the_future" "Its own time is ahead of the log's beyond the limit.",
+    FromTheFuture "from_the_future" "Ahead of its stamp beyond the limit; taken as of the stamp.",
     NameMeeting "name_meeting" "Two names with the same number; the later one has no effect.",
     UnknownDecision "unknown_decision" "An outcome of a decision that is not known.",
     UnknownCommand "unknown_command" "An outcome of a command that is not known.",

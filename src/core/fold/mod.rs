@@ -44,15 +44,13 @@ impl State {
         let bound = appended_at.saturating_add(self.setting.limits.own_time_ahead_ms);
         let own = if lane.topic.is_own() { None } else { own_time(event) };
         let is_ahead = own.is_some_and(|own| own > bound);
-        // A report of what has not happened yet has no effect. A request wants an answer: it is
-        // taken as of the bound. Configuration holds until it is replaced: it is taken as of its
-        // stamp at the latest, so that what is written after it holds. A heartbeat is a sign of
-        // life whatever its clock says: it is taken as of its stamp in any case.
-        let is_void = is_ahead && lane.topic.is_report() && lane.topic != Topic::Heartbeat;
+        // A clock that is wrong orders nothing: such a record is taken as of its stamp, so that
+        // what is written after it holds. A heartbeat is a sign of life whatever its clock says: it
+        // is taken as of its stamp in any case.
+        let bound = if is_ahead { appended_at } else { bound };
         // What a lane was read up to is known by no later time than the log's.
         let newest = match event {
             Event::Heartbeat(_) => appended_at,
-            _ if is_void => 0,
             _ => own.unwrap_or(0).min(appended_at),
         };
         if !self.times.read(lane, offset, newest) {
@@ -60,9 +58,6 @@ impl State {
         }
         if is_ahead {
             self.odd(lane.topic, Oddity::FromTheFuture);
-        }
-        if is_void {
-            return;
         }
         match event {
             Event::JobState(event) => self.fold_job_state(event, sought, bound),

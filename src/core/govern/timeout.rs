@@ -159,21 +159,32 @@ fn clock(setting: &RuleSetting, case: &JobCase<'_>) -> Option<(&'static str, Mil
     (at > 0).then_some((clock, at, limit))
 }
 
+/// When a job's payload ended; 0: not known. A worker states it by its own clock: it had not ended
+/// when its last heartbeat arrived.
+fn ended_at(job: &Job) -> Millis {
+    match job.ended_at {
+        0 => 0,
+        ended if job.heartbeat.attempt == job.attempt => ended.max(job.heartbeat.at),
+        ended => ended,
+    }
+}
+
 /// Since when a job is holding: when its payload ended, or when it reached the state, whichever is
 /// earlier.
 fn held_since(job: &Job) -> (&'static str, Millis) {
-    match job.ended_at {
+    match ended_at(job) {
         0 => ("changed_at", job.changed_at),
         ended if ended <= job.changed_at => ("ended_at", ended),
         _ => ("changed_at", job.changed_at),
     }
 }
 
-/// When a job's payload ended, or started, or else when it reached its state.
+/// When a job's payload ended, or started, or else when it reached its state. A worker states the
+/// start by its own clock: it was not before the job was made.
 fn over_since(job: &Job) -> (&'static str, Millis) {
-    match (job.ended_at, job.started_at) {
+    match (ended_at(job), job.started_at) {
         (0, 0) => ("changed_at", job.changed_at),
-        (0, started) => ("started_at", started),
+        (0, started) => ("started_at", started.max(job.created_at)),
         (ended, _) => ("ended_at", ended),
     }
 }

@@ -94,7 +94,7 @@ metrics! {
     Events Kind::Counter, "yardmaster_folded_events_total" ["topic", "outcome"]
         "Records read, by topic and by what became of them.";
     Oddities Kind::Counter, "yardmaster_seen_oddities_total" ["topic", "kind"]
-        "What was unexpected in the log and had no effect, by topic and kind.";
+        "What was unexpected in the log and had no effect or another one than stated, by topic and kind.";
     Strays Kind::Counter, "yardmaster_stray_records_total" ["topic", "reason"]
         "Records on our own topics that are no output of a cycle and were passed over.";
     Fold Kind::Histogram(STEP), "yardmaster_fold_seconds" []

@@ -3,7 +3,7 @@
 use super::stage::*;
 use super::story::*;
 use yardmaster::core::event::*;
-use yardmaster::core::unit::{DAY, HOUR, MINUTE};
+use yardmaster::core::unit::{DAY, HOUR, MINUTE, SECOND};
 
 /// Tasks "8" and "9", of priority 500 and 900.
 fn tasks(stage: &mut Stage) {
@@ -28,6 +28,38 @@ fn t11_a_holding_job_fails_after_three_hours_or_two_days() {
     due("T11a", "fail", 2 * HOUR, |job| {
         (job.status, job.priority, job.ended_at) = (Status::Holding, 900, job.changed_at - HOUR);
     });
+}
+
+/// A payload had not ended when its last heartbeat arrived, and a state that lies ahead of its stamp
+/// is as old as the stamp.
+#[test]
+fn t11_goes_by_when_the_log_knew_of_it_where_a_clock_is_wrong() {
+    let mut stage = Stage::new(&[]);
+    let running = stage.job("7", Status::Running);
+    stage.publish(&running);
+    let beaten = stage.now();
+    stage.beat("7", 0, beaten);
+    stage.pass(MINUTE);
+    // Its worker is seven hours behind.
+    let holding = JobState {
+        priority: 900,
+        ended_at: stage.now() - 7 * HOUR,
+        ..stage.job("7", Status::Holding)
+    };
+    stage.publish(&holding);
+    // Another one's server is a day ahead.
+    let published = stage.now();
+    let ahead =
+        JobState { priority: 900, changed_at: published + DAY, ..stage.job("8", Status::Holding) };
+    stage.publish(&ahead);
+    stage.until(beaten + 3 * HOUR - SECOND);
+    assert_eq!(stage.rules("7"), [""; 0]);
+    stage.until(beaten + 3 * HOUR);
+    assert_eq!(stage.rules("7"), ["T11a"]);
+    assert_eq!(stage.rules("8"), [""; 0]);
+    stage.until(published + 3 * HOUR + MINUTE);
+    assert_eq!(stage.rules("8"), ["T11a"]);
+    stage.check();
 }
 
 #[test]
