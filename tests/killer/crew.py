@@ -18,6 +18,8 @@ from kafka import Failure, Ports
 READY_MAX_S = 300.0
 # A supervisor's pause before it starts a process again; s.
 RESTART_S = 1.0
+# The exit code of a Rust program that panicked; one that a signal ended has a negative one.
+PANICKED = 101
 # The broker ends a transaction after 30 s: what holds a partition for so long hangs, which is a fault
 # of the broker's, and a person ends it as the program asks for; s.
 HANGS_S = 90.0
@@ -195,6 +197,8 @@ class Crew:
                     process.ended_at = now
                     process.restarts += 1
                     process.note_end(child.returncode)
+                    if child.returncode < 0 or child.returncode == PANICKED:
+                        raise Failure(f"{process.name} crashed: exit code {child.returncode}")
                 elif now - process.ended_at >= RESTART_S:
                     since = process.well_at
                     process.start()

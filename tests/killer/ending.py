@@ -161,9 +161,9 @@ def _until_read(scene: Scene, process: Process, domain: Domain) -> None:
     scene.until(f"{domain.name} makes cycles", is_later)
 
 
-# By default the first alone.
+# In an order in which one may follow the other: the last leaves its domain stopped.
 KINDS: dict[str, Callable[[Scene], str]] = {
+    "log truncated unread": _truncate_unread,
     "topic created again": _create_again,
     "log truncated": _truncate,
-    "log truncated unread": _truncate_unread,
 }

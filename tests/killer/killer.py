@@ -92,7 +92,8 @@ class Run:
         scene = self.inflict(writers, stories)
         verdicts = self.settle(scene, stories)
         self.judge(verdicts)
-        for kind in self.args.ending or ["topic created again"]:
+        every = list(ending.KINDS) if self.args.long and self.args.brokers == 3 else []
+        for kind in self.args.ending or every or ["topic created again"]:
             self.say(f"at the end: {kind}")
             print(f"    {ending.KINDS[kind](scene)}", flush=True)
         self.say("in all")

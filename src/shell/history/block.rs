@@ -1,10 +1,10 @@
 //! A block of the history: outputs or counters of some minutes, compressed, with what a search
 //! needs to pass it over.
 //!
-//! Layout, numbers little-endian: `YMH2`, kind (1), times of the first and the last record (8, 8),
+//! Layout, numbers little-endian: `YMH3`, kind (1), times of the first and the last record (8, 8),
 //! sequence of the first and the last record (8, 8), last cycle covered (8), number of names (4),
 //! length of the body as written (4) and before it was compressed (4), CRC-32C of this head (4),
-//! names (8 each, ascending), body, CRC-32C of all before it (4).
+//! names (8 each, ascending), CRC-32C of the names (4), body, CRC-32C of all before it (4).
 
 use flate2::Compression;
 use flate2::read::{DeflateDecoder, DeflateEncoder};
@@ -12,11 +12,11 @@ use std::io::{self, Read};
 use yardmaster_core::id::hash;
 use yardmaster_core::unit::Millis;
 
-const MAGIC: &[u8; 4] = b"YMH2";
+const MAGIC: &[u8; 4] = b"YMH3";
 /// Bytes of a block's head.
 pub(super) const HEAD: usize = 4 + 1 + 8 * 5 + 4 * 3 + 4;
-/// Bytes behind the body.
-const TRAILER: usize = 4;
+/// Bytes of the checksum behind the names, and of that behind the body.
+const CHECKSUM: usize = 4;
 /// No block is longer before it is compressed; a head that states more is damaged.
 const RAW_MAX: u32 = 256 << 20;
 
@@ -67,12 +67,12 @@ impl Head {
 
     /// Bytes of the whole block.
     pub fn bytes(&self) -> u64 {
-        HEAD as u64 + u64::from(self.names) * 8 + u64::from(self.written) + TRAILER as u64
+        self.names_at().end as u64 + u64::from(self.written) + CHECKSUM as u64
     }
 
-    /// Where its names lie in it.
+    /// Where its names and their checksum lie in it.
     pub fn names_at(&self) -> std::ops::Range<usize> {
-        HEAD..HEAD + self.names as usize * 8
+        HEAD..HEAD + self.names as usize * 8 + CHECKSUM
     }
 
     /// Reads a head; `None` if these bytes are none.
@@ -121,14 +121,20 @@ pub(super) fn write(head: Head, names: &[&str], raw: &[u8]) -> io::Result<(Head,
     }
     bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
     hashes.iter().for_each(|hash| bytes.extend_from_slice(&hash.to_le_bytes()));
+    bytes.extend_from_slice(&crc32c::crc32c(&bytes[HEAD..]).to_le_bytes());
     bytes.extend_from_slice(&body);
     bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
     Ok((head, bytes))
 }
 
-/// Whether a block whose names these are may hold something of a name.
+/// Whether a block whose names and checksum these are may hold something of a name; so if they are
+/// damaged.
 pub(super) fn may_hold(names: &[u8], name: &str) -> bool {
     let wanted = hash(name.as_bytes());
+    let Some((names, crc)) = names.split_last_chunk::<CHECKSUM>() else { return true };
+    if *crc != crc32c::crc32c(names).to_le_bytes() {
+        return true;
+    }
     let (hashes, _) = names.as_chunks::<8>();
     hashes.binary_search_by_key(&wanted, |hash| u64::from_le_bytes(*hash)).is_ok()
 }
@@ -136,7 +142,7 @@ pub(super) fn may_hold(names: &[u8], name: &str) -> bool {
 /// The body of a whole block; `None` if it is damaged.
 pub(super) fn body(block: &[u8]) -> Option<Vec<u8>> {
     let head = Head::read(block)?;
-    let (content, crc) = block.split_at_checked(block.len().checked_sub(TRAILER)?)?;
+    let (content, crc) = block.split_at_checked(block.len().checked_sub(CHECKSUM)?)?;
     if crc != crc32c::crc32c(content).to_le_bytes() {
         return None;
     }
@@ -203,6 +209,17 @@ mod tests {
         assert_eq!(all, [&b"one"[..], b"", b"three"]);
         let names = &block[head.names_at()];
         assert!(may_hold(names, "a") && may_hold(names, "b") && !may_hold(names, "c"));
+    }
+
+    #[test]
+    fn a_block_with_damaged_names_is_not_passed_over() {
+        let (head, block) = sample();
+        for at in head.names_at() {
+            let mut damaged = block.clone();
+            damaged[at] ^= 1;
+            let names = &damaged[head.names_at()];
+            assert!(may_hold(names, "a") && may_hold(names, "b"), "byte {at}");
+        }
     }
 
     #[test]

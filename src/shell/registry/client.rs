@@ -188,7 +188,8 @@ impl Client {
             if depth > 0 {
                 self.gather(&reply.body["references"], depth - 1, others)?;
             }
-            others.push(reply.body["schema"].as_str().unwrap_or_default().to_owned());
+            let text = reply.body["schema"].as_str().ok_or_else(|| reply.strange("schema"))?;
+            others.push(text.to_owned());
         }
         Ok(())
     }

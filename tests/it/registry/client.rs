@@ -188,6 +188,12 @@ fn what_a_schema_refers_to_comes_with_it() {
     let lacking = client.schema(id);
     let Err(RegistryError::Lacking(why)) = lacking else { panic!("{lacking:?}") };
     assert!(why.contains("version 1 of subject host"), "{why}");
+    // One that answers without the text of it.
+    let textless = registry.books().add(json!({}));
+    registry.books().subjects.insert("host".into(), vec![textless]);
+    let unanswered = client.schema(id);
+    let Err(RegistryError::Unanswered(why)) = unanswered else { panic!("{unanswered:?}") };
+    assert!(why.contains("no schema in it"), "{why}");
     registry.books().subjects.insert("host".into(), host);
     let schema = client.schema(id).unwrap().map(Into::into);
     let writer = Writer { topic: Topic::Heartbeat, id, schema };

@@ -60,7 +60,12 @@ def now_millis() -> int:
 
 
 def _clients(config: Config) -> tuple[Producer, Consumer]:
-    common = {"bootstrap.servers": config.bootstrap_servers, **config.client}
+    # Looking at a topic that is not there must not make it, as a producer's look does by default.
+    common = {
+        "bootstrap.servers": config.bootstrap_servers,
+        "allow.auto.create.topics": False,
+        **config.client,
+    }
     producer = {"enable.idempotence": True, "linger.ms": 0, "message.timeout.ms": 10_000}
     consumer = {
         "group.id": "yardmaster-jedi",  # librdkafka wants one; no offset is committed

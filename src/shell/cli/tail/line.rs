@@ -75,7 +75,7 @@ fn decision(it: &Decision) -> Row {
         subject: it.subject.clone(),
         gshare: it.gshare.clone(),
         user: it.user.clone(),
-        why: format!("{}: {}", it.policy, or_dash(&why)),
+        why: or_dash(&format!("{}: {why}", it.policy)),
         dry_run: it.dry_run,
     }
 }
@@ -292,6 +292,38 @@ mod tests {
         };
         let line = text(&command.into());
         assert!(line.contains("drain: free in 1800 s, 16 cores for job j7 at T2_X"), "{line}");
+    }
+
+    #[test]
+    fn no_text_from_outside_reaches_the_terminal_as_it_is() {
+        let hostile = "a\u{1b}]0;x\u{7}\n";
+        let text_of = || hostile.to_owned();
+        let outcomes = [
+            Outcome::Assign(vec![ranked(hostile, 5)]),
+            Outcome::Defer { until: 0 },
+            Outcome::Reject { reason: text_of() },
+        ];
+        let decisions = outcomes.map(|outcome| Decision {
+            subject: text_of(),
+            policy: text_of(),
+            gshare: text_of(),
+            user: text_of(),
+            nucleus: text_of(),
+            counts: vec![FilterCount { filter: text_of(), rejected: 1 }],
+            ..decided(outcome)
+        });
+        let command = Command {
+            queue: text_of(),
+            jobs: vec![text_of()],
+            clock: text_of(),
+            ..Command::new(hostile, "T9", hostile, 0, Some(0))
+        };
+        let throttle = Throttle::new(hostile, "A1", (SubjectKind::User, hostile), 1, Action::Set);
+        let outputs = decisions.map(Output::from).into_iter();
+        for output in outputs.chain([command.into(), throttle.into()]) {
+            let line = text(&output);
+            assert!(!line.chars().any(char::is_control), "{line:?}");
+        }
     }
 
     #[test]
