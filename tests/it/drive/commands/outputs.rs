@@ -137,6 +137,7 @@ fn t12_counts_from_the_end_of_the_payload_else_from_its_start() {
         .due("T12a", 2 * DAY - HOUR),
         a_job("started", Status::Transferring, |job| {
             (job.priority, job.started_at) = (800, job.changed_at - 5 * HOUR);
+            job.created_at = job.started_at;
         })
         .due("T12a", 2 * DAY - 5 * HOUR),
         a_job("started and ended", Status::Transferring, |job| {
@@ -152,6 +153,12 @@ fn t12_counts_from_the_end_of_the_payload_else_from_its_start() {
         .due("T12b", 6 * DAY - HOUR),
         a_job("of low priority, started", Status::Transferring, |job| {
             job.started_at = job.changed_at - 5 * HOUR;
+            job.created_at = job.started_at;
+        })
+        .due("T12b", 6 * DAY - 5 * HOUR),
+        a_job("started before it was made", Status::Transferring, |job| {
+            job.started_at = job.changed_at - 9 * HOUR;
+            job.created_at = job.changed_at - 5 * HOUR;
         })
         .due("T12b", 6 * DAY - 5 * HOUR),
     ];
