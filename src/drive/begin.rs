@@ -5,14 +5,15 @@ use crate::epoch_config::{EpochConfig, hash_of};
 use crate::feed::Feed;
 use crate::last::Lasts;
 use crate::own::Own;
-use crate::port::{LaneSpan, Log, Store, recreated};
+use crate::port::{LOST_END, LaneSpan, Log, REMAKE, Store, recreated};
 use crate::repair::{known_repairs, notice_of};
 use crate::report::Report;
-use crate::scan::read_progress;
+use crate::scan::read_lane;
 use crate::{Config, Drive, Halt, Role};
 use std::collections::BTreeMap;
 use yardmaster_core::cut::{Cut, Lane, Topic};
 use yardmaster_core::engine::Engine;
+use yardmaster_core::event::Garbled;
 use yardmaster_core::explain::iso;
 use yardmaster_core::output::progress::Progress;
 use yardmaster_core::state::State;
@@ -35,11 +36,9 @@ impl<L: Log, S: Store> Drive<L, S> {
         let (repairs, newest_now) =
             known_repairs(&mut log, &spans, &config.epoch_config.setting.domain)?;
         if let Some((state, head)) = &loaded
-            && let Some(why) = match repaired_since(state, &repairs).or_else(|| old(state, &config))
-            {
-                None => disagreement(&mut log, &spans, &topic_ids, state, head)?,
-                repaired => repaired,
-            }
+            && let Some(why) = disagreement(&mut log, &spans, &topic_ids, state, head)?
+                .or_else(|| repaired_since(state, &repairs))
+                .or_else(|| old(state, &config))
         {
             keeper.refuse(&why);
             // Of another log, so perhaps of another registry.
@@ -256,6 +255,9 @@ fn bound(bounds: &Bounds, lane: Lane) -> Option<u64> {
 
 /// Why a store is not of this log, if it is not: it reaches beyond it, or its cycle was never
 /// published.
+///
+/// # Errors
+/// The ids of the topics show that it is of this log, so a lane lost what was read.
 fn disagreement<L: Log>(
     log: &mut L,
     spans: &[LaneSpan],
@@ -266,6 +268,10 @@ fn disagreement<L: Log>(
     if let Some(why) = recreated(&head.topic_ids, topic_ids) {
         return Ok(Some(format!("the store is of another log: {why}")));
     }
+    let is_same = |topic: Topic| {
+        let mut known = head.topic_ids.iter();
+        known.any(|(it, id)| *it == topic && topic_ids.get(it) == Some(id))
+    };
     for span in spans {
         let known = match span.lane.topic.is_own() {
             true => bound(&head.bounds, span.lane),
@@ -273,6 +279,9 @@ fn disagreement<L: Log>(
         };
         if let Some(next) = known.filter(|next| *next > span.end) {
             let (lane, end) = (span.lane, span.end);
+            if is_same(lane.topic) {
+                span.admits(next)?;
+            }
             return Ok(Some(format!(
                 "the store has read {lane} to offset {next}, but the lane ends at {end}: it is of \
                  another log"
@@ -289,14 +298,31 @@ fn disagreement<L: Log>(
     let Some(span) = spans.iter().find(|span| span.lane.topic == Topic::Progress) else {
         return Ok(None);
     };
-    let from = bound(&head.bounds, span.lane).unwrap_or(0).max(span.first);
-    let (mut is_found, mut others) = (false, 0);
-    read_progress(log, span, from, &state.setting.domain, &mut |progress, _| {
-        is_found = (progress.epoch, progress.number) == (epoch, number);
-        // A stray may claim any cycle, but there are not many in a row.
-        others += u32::from(progress.number >= number);
-        is_found || others >= STRAYS_MAX
+    let began = bound(&head.bounds, span.lane).unwrap_or(0);
+    let is_whole = is_same(Topic::Progress) && span.first <= began;
+    let (mut is_found, mut others, mut is_newer, mut first) = (false, 0, false, None);
+    read_lane(log, span, began.max(span.first), &mut |codec, value, _| {
+        match codec.read_progress(value) {
+            Ok(progress) if progress.domain == state.setting.domain => {
+                is_found = (progress.epoch, progress.number) == (epoch, number);
+                first.get_or_insert(progress.number);
+                // A stray may claim any cycle, but there are not many in a row.
+                others += u32::from(progress.number >= number);
+            }
+            // Who reads it as a cycle reports that.
+            Err(Garbled::UnknownSchema) => is_newer = true,
+            _ => {}
+        }
+        is_found || others >= STRAYS_MAX && !is_whole
     })?;
+    // Where compaction took it, later ones alone are left.
+    let goes_on = first.is_some_and(|first| first > number);
+    if is_whole && !is_found && !is_newer && !goes_on {
+        return Err(Halt::Lost(format!(
+            "{} has lost cycle {number} of epoch {epoch}, which was read, {LOST_END}; {REMAKE}",
+            span.lane
+        )));
+    }
     Ok((!is_found).then(|| {
         format!("the store is of cycle {number} of epoch {epoch}, which is not in progress")
     }))

@@ -247,8 +247,9 @@ pub const REMAKE: &str = "bring the topic back as it was, or begin a new log: gi
                           task, decision and progress new names in the topology, `yardmaster \
                           topology apply`, start again, and let open requests be published again";
 
-const LOST_END: &str = "as after an unclean election of a leader, or on a broker that lost what it \
-                        had not flushed";
+/// What may have taken the end of a lane.
+pub(crate) const LOST_END: &str = "as after an unclean election of a leader, or on a broker that \
+                                   lost what it had not flushed";
 
 /// Why a lane, of this name, cannot be read on though it reaches to where it was read.
 pub fn rewritten(lane: &str, next: u64) -> String {

@@ -13,7 +13,7 @@ pub use reader::PaperLog;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use yardmaster_core::cut::Lane;
+use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::{LaneSpan, LogError, OutputRecord};
 
@@ -31,6 +31,7 @@ struct Sheet {
     now: Millis,
     /// The epoch of each producer: raised by every `lead`.
     producer_epochs: BTreeMap<String, u64>,
+    topic_ids: BTreeMap<Topic, String>,
 }
 
 /// One lane. An entry's index is its offset.
@@ -89,6 +90,14 @@ impl Paper {
         if again {
             sheet.lanes.insert(lane, PaperLane::default());
         }
+    }
+
+    /// Gives each topic an id, this text with its name; `None`: topics have no ids.
+    pub fn set_topic_ids(&self, text: Option<&str>) {
+        let mut sheet = self.sheet();
+        let topics = sheet.lanes.keys().map(|lane| lane.topic);
+        let id = |topic: Topic| Some((topic, format!("{}-{}", text?, topic.name())));
+        sheet.topic_ids = topics.filter_map(id).collect();
     }
 
     /// A process that talks to this broker. Of all with the same `producer` (the transactional id
@@ -167,6 +176,11 @@ impl Paper {
         paper_lane.first = paper_lane.first.max(first.min(paper_lane.end()));
     }
 
+    /// A lane loses its end, from `end` on: what was not flushed when its machine went down.
+    pub fn cut_off(&self, lane: Lane, end: u64) {
+        self.sheet().paper_lane(lane).entries.truncate(end as usize);
+    }
+
     /// Takes one record away, as compaction does, or damage.
     pub fn remove(&self, lane: Lane, offset: u64) {
         if let Some(entry) = self.sheet().paper_lane(lane).entries.get_mut(offset as usize) {
@@ -208,7 +222,8 @@ impl Paper {
         let sheet = self.sheet();
         let lanes =
             sheet.lanes.iter().map(|(lane, paper_lane)| (*lane, paper_lane.copy())).collect();
-        let copy = Sheet { lanes, now: sheet.now, producer_epochs: sheet.producer_epochs.clone() };
+        let (producer_epochs, topic_ids) = (sheet.producer_epochs.clone(), sheet.topic_ids.clone());
+        let copy = Sheet { lanes, now: sheet.now, producer_epochs, topic_ids };
         Paper { sheet: Arc::new(Mutex::new(copy)) }
     }
 

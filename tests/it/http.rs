@@ -6,6 +6,7 @@ mod pseudonyms;
 mod slow;
 #[cfg(feature = "tls")]
 mod tls;
+mod turns;
 
 use crate::demo::Demo;
 use std::collections::BTreeSet;
@@ -36,6 +37,10 @@ fn start(answer_max: Duration) -> (Server, Receiver<Question>, Arc<Status>) {
 }
 
 fn start_behind(door: Door) -> (Server, Receiver<Question>, Arc<Status>) {
+    start_with(door, Views::default(), Past::default())
+}
+
+fn start_with(door: Door, views: Views, past: Past) -> (Server, Receiver<Question>, Arc<Status>) {
     let status = Arc::new(Status::default());
     let mut metrics = Metrics::new("atlas", 10);
     metrics.record_events(Topic::Task, EventOutcome::Folded, 3);
@@ -45,8 +50,8 @@ fn start_behind(door: Door) -> (Server, Receiver<Question>, Arc<Status>) {
     let api = Api {
         client,
         status: status.clone(),
-        views: Views::default(),
-        past: Past::default(),
+        views,
+        past,
         reasons: Arc::new(Reasons::of(&EpochConfig::of("atlas.toml", ATLAS).unwrap())),
     };
     let added = (api::routes(Apis::new(vec![api])), &api::PATHS[..]);

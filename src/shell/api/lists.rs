@@ -5,10 +5,9 @@ use super::query::{Params, Query};
 use super::{Api, Refused, beside, json, looks};
 use crate::history::{Counted, Reach};
 use crate::question::{Answer, Asked};
-use crate::view::QueueView;
+use crate::view::{QueueView, View};
 use axum::extract::State;
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use yardmaster_core::explain::iso;
@@ -72,15 +71,21 @@ fn reach_json(reach: &Reach) -> Value {
 pub(super) async fn queues(Of(api): Of, Params(given): Params) -> Answered {
     let query = Query::new(&given, &["at"])?;
     if let Some(at) = query.moment("at")? {
-        let _turn = api.past.looks.turn().await?;
+        let turn = api.past.looks.turn().await?;
         let counted = counted_at(&api, at).await?;
-        return Ok(text(queues_json(counted.now, counted.cycle, &counted.queues)));
+        let text = queues_json(counted.now, counted.cycle, &counted.queues);
+        return Ok(looks::held(text, turn));
     }
     let shown = api.views.get(api.client.answer_max()).await.ok_or_else(late)?;
-    let made = shown
-        .queues
-        .get_or_init(|| queues_json(shown.view.now, shown.view.cycle, &shown.view.queues).into());
-    Ok(text(Arc::clone(made).to_string()))
+    let (text, turn) = match shown.queues.get() {
+        Some(made) => made,
+        None => {
+            let turn = api.views.looks.turn().await?;
+            let View { now, cycle, queues, .. } = &shown.view;
+            shown.queues.get_or_init(|| (queues_json(*now, *cycle, queues).into(), turn))
+        }
+    };
+    Ok(looks::held(text.clone(), Arc::clone(turn)))
 }
 
 fn queues_json(now: Millis, cycle: u64, queues: &[QueueView]) -> String {
@@ -181,8 +186,4 @@ pub(super) async fn audit(Of(api): Of, Params(given): Params) -> Answered {
         .collect();
     let (counters, cycle) = (audited.counters, audited.cycle);
     Ok(json(&json!({ "counters": counters, "cycle": cycle, "drifts": drifts })))
-}
-
-fn text(text: String) -> Response {
-    ([(header::CONTENT_TYPE, super::JSON)], text).into_response()
 }

@@ -1,6 +1,8 @@
 //! The grid at a glance, made by the loop at most once a second and only while somebody looks.
 
+use super::looks::{Looks, Turn};
 use crate::view::View;
+use axum::body::Bytes;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -13,6 +15,9 @@ const EVERY: Duration = Duration::from_millis(900);
 const LOOKED_AT: Duration = Duration::from_secs(3);
 /// A view that is no older than this is new enough for an answer.
 const FRESH: Duration = Duration::from_millis(1_500);
+/// So many views' queues are held as text at a time: those of the last one, and older ones that are
+/// still being sent.
+const TEXTS: usize = 4;
 
 /// A view, with what was made of it for everybody who asks.
 #[derive(Debug)]
@@ -21,7 +26,7 @@ pub struct Shown {
     pub view: View,
     made: Instant,
     /// Its queues as JSON, once somebody asked for them.
-    pub queues: OnceLock<Arc<str>>,
+    pub(super) queues: OnceLock<(Bytes, Turn)>,
 }
 
 /// Shared between the loop, which makes views, and those who look at them.
@@ -31,12 +36,14 @@ pub struct Views {
     /// When somebody last asked; ms since `began`, plus 1. 0: never.
     asked: Arc<AtomicU64>,
     latest: watch::Sender<Option<Arc<Shown>>>,
+    /// Whose texts of queues there are.
+    pub(super) looks: Looks,
 }
 
 impl Default for Views {
     fn default() -> Views {
         let (began, asked) = (Instant::now(), Arc::default());
-        Views { began, asked, latest: watch::Sender::new(None) }
+        Views { began, asked, latest: watch::Sender::new(None), looks: Looks::of(TEXTS) }
     }
 }
 

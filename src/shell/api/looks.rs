@@ -1,5 +1,5 @@
-//! Answers that hold every counter there is: a few at a time, each until it is sent, so that any
-//! number of clients takes no more memory than these.
+//! Answers that hold every counter or queue there is: a few at a time, each until it is sent, so
+//! that any number of clients takes no more memory than these.
 
 use super::{JSON, Refused};
 use axum::body::{Body, Bytes, HttpBody};
@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// So many are made and sent at a time.
+/// So many that look at counters, or back, are made and sent at a time.
 const LOOKS: usize = 2;
 /// How long a question waits for its turn.
 const WAIT: Duration = Duration::from_secs(2);
@@ -26,30 +26,38 @@ pub(super) struct Looks(Arc<Semaphore>);
 
 impl Default for Looks {
     fn default() -> Looks {
-        Looks(Arc::new(Semaphore::new(LOOKS)))
+        Looks::of(LOOKS)
     }
 }
 
+/// A turn; of those who are sent the same text, all have the same.
+pub(super) type Turn = Arc<OwnedSemaphorePermit>;
+
 impl Looks {
+    /// So many at a time.
+    pub fn of(most: usize) -> Looks {
+        Looks(Arc::new(Semaphore::new(most)))
+    }
+
     /// Waits a moment for a turn.
-    pub async fn turn(&self) -> Result<OwnedSemaphorePermit, Refused> {
+    pub async fn turn(&self) -> Result<Turn, Refused> {
         let turn = tokio::time::timeout(WAIT, Arc::clone(&self.0).acquire_owned()).await;
-        turn.ok().and_then(Result::ok).ok_or_else(|| {
-            let what = format!("{LOOKS} others are being given all counters");
-            Refused::Later(what, "ask again in a few seconds".into())
+        turn.ok().and_then(Result::ok).map(Arc::new).ok_or_else(|| {
+            let what = "as many others as may be at a time are being given all there is";
+            Refused::Later(what.into(), "ask again in a few seconds".into())
         })
     }
 }
 
 /// An answer that keeps its turn until it is sent.
-pub(super) fn held(text: String, turn: OwnedSemaphorePermit) -> Response {
+pub(super) fn held(text: impl Into<Bytes>, turn: Turn) -> Response {
     let body = Body::new(Held { rest: text.into(), _turn: turn });
     ([(header::CONTENT_TYPE, JSON)], body).into_response()
 }
 
 struct Held {
     rest: Bytes,
-    _turn: OwnedSemaphorePermit,
+    _turn: Turn,
 }
 
 impl HttpBody for Held {
@@ -84,7 +92,7 @@ mod tests {
         runtime.block_on(async {
             let looks = Looks::default();
             let first = held("a".repeat(3 * PIECE + 1), looks.turn().await.unwrap());
-            let _other = held("b".to_owned(), looks.turn().await.unwrap());
+            let _other = held("b", looks.turn().await.unwrap());
             let refused = looks.turn().await.expect_err("no turn is free");
             let response = refused.into_response();
             assert_eq!(response.status(), 503);

@@ -3,7 +3,7 @@
 use super::{Paper, PaperLane, missing};
 use std::collections::BTreeMap;
 use std::time::Duration;
-use yardmaster_core::cut::{Cut, Lane};
+use yardmaster_core::cut::{Cut, Lane, Topic};
 use yardmaster_core::output::progress::LaneFlags;
 use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, Mark, OutputRecord};
 
@@ -82,6 +82,10 @@ impl Log for PaperLog {
             }
         }
         Ok(())
+    }
+
+    fn topic_ids(&mut self) -> Result<BTreeMap<Topic, String>, LogError> {
+        Ok(self.paper.sheet().topic_ids.clone())
     }
 
     fn ends(&mut self) -> Vec<(Lane, u64)> {

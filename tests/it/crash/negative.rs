@@ -305,3 +305,58 @@ fn a_store_of_another_log_is_refused() {
     assert!(notices.len() == 1 && notices[0].contains("of another log"), "{notices:?}");
     assert_eq!(rebuilt, reached);
 }
+
+/// Where the ids of the topics show that it is the same log, what it lost is not made again.
+#[test]
+fn a_store_that_its_own_log_no_longer_reaches_stops_the_process() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    yard.paper.set_topic_ids(Some("first"));
+    let store = PaperStore::default();
+    leader(&mut yard, "one", &store);
+    let start = |yard: &Yard| {
+        let started = Drive::start(yard.log(), store.clone(), config("one"));
+        started.map(|mut drive| drive.take_report().notices).map_err(|halt| halt.to_string())
+    };
+    let is_refused = |yard: &Yard, part: &str| {
+        let why = start(yard).unwrap_err();
+        let parts = [part, "an unclean election of a leader", "new names in the topology"];
+        assert!(parts.iter().all(|part| why.contains(part)), "{why}");
+        // What tells it from another log is the id alone.
+        for other in [true, false] {
+            let fork = Yard { paper: yard.paper.fork(), now: yard.now };
+            fork.paper.set_topic_ids(other.then_some("second"));
+            let notices = start(&fork).unwrap();
+            assert!(notices[0].contains("it is rebuilt from the log"), "{notices:?}");
+        }
+    };
+    assert_eq!(start(&yard), Ok(vec![]));
+    let progress = Lane::new(Topic::Progress, 0);
+    let spans = yard.paper.spans();
+    for span in spans.iter().filter(|span| span.end > 2) {
+        let mut fork = Yard { paper: yard.paper.fork(), now: yard.now };
+        if span.lane == progress {
+            // Its last entry ends a transaction.
+            fork.paper.cut_off(progress, span.end - 1);
+            assert_eq!(start(&fork), Ok(vec![]));
+            fork.paper.cut_off(progress, span.end - 2);
+            is_refused(&fork, "progress[0] has lost cycle");
+            leader(&mut fork, "two", &PaperStore::default());
+            is_refused(&fork, "progress[0] has lost cycle");
+            fork.paper.cut_off(progress, 0);
+            is_refused(&fork, "progress[0]");
+            // It is none that single records were taken from, and that goes on behind them.
+            let mut fork = Yard { paper: yard.paper.fork(), now: yard.now };
+            leader(&mut fork, "two", &PaperStore::default());
+            (0..span.end).for_each(|offset| fork.paper.remove(progress, offset));
+            assert!(start(&fork).unwrap()[0].contains("not in progress"));
+        } else if !span.lane.topic.is_own() {
+            fork.paper.cut_off(span.lane, span.end - 1);
+            is_refused(&fork, "it lost its end");
+        }
+        // What retention took at the beginning is no loss.
+        let fork = Yard { paper: yard.paper.fork(), now: yard.now };
+        fork.paper.forget(span.lane, span.end);
+        assert!(start(&fork).is_ok(), "{}", span.lane);
+    }
+}

@@ -55,9 +55,13 @@ impl Site {
     /// Kills the broker, takes the last batches of each partition of job states, and starts it
     /// again.
     fn cut_off(&self, batches: usize) {
+        self.cut_off_of(Topic::JobState, 2, batches);
+    }
+
+    fn cut_off_of(&self, topic: Topic, partitions: u32, batches: usize) {
         self.broker.kill();
-        for partition in 0..2 {
-            self.broker.cut_off(&self.bus.topic(Topic::JobState), partition, batches);
+        for partition in 0..partitions {
+            self.broker.cut_off(&self.bus.topic(topic), partition, batches);
         }
         self.broker.start_again();
     }
@@ -84,6 +88,26 @@ fn one_that_did_not_run_meanwhile_stops_at_its_start() {
     site.cut_off(3);
     publish(&site.bus, 100..140);
     must_stop(site.start(), &SAYS);
+}
+
+/// What was answered in a cycle that is lost was read by others: it is not answered otherwise.
+#[test]
+fn one_whose_last_cycles_are_lost_stops_at_its_start_also_when_others_followed() {
+    let Some(site) = Site::new() else { return };
+    let process = site.with_jobs();
+    assert_eq!(process.stop().code(), Some(0));
+    // Of a transaction there is a batch, and one that ends it.
+    site.cut_off_of(Topic::Progress, 1, 2);
+    let says = ["progress[0] has lost cycle", SAYS[1], SAYS[2]];
+    must_stop(site.start(), &says);
+    // Nor is it of help that there are as many again.
+    let store = site.bus.path("other");
+    let other = Process::start(&site.bus.bootstrap, &site.bus.topology, &store);
+    wait_until(60 * SECOND, || other.logged(), || other.leads());
+    site.wait_for(&other, 20);
+    std::thread::sleep(6 * SECOND);
+    assert_eq!(other.stop().code(), Some(0));
+    must_stop(site.start(), &says);
 }
 
 /// What nobody had read may go: the others are counted, and a process is compared with a recount.
