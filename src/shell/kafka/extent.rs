@@ -2,7 +2,7 @@
 
 use super::conf::KafkaConf;
 use super::queue::Client;
-use super::remedy::refusal;
+use super::remedy::{refusal, turned_away};
 use super::renewed::Renewed;
 use super::topics::{self, Described};
 use rdkafka::ClientContext;
@@ -286,8 +286,8 @@ pub(super) fn trouble(client: &Client, error: &KafkaError) -> LogError {
     for _ in 0..REPORTED_MAX {
         let _ = client.poll(Duration::ZERO);
     }
-    let codes = [error.rdkafka_error_code(), client.context().refused()];
-    let refused = codes.into_iter().flatten().find_map(|code| refusal(code, "us"));
+    let refused = error.rdkafka_error_code().and_then(|code| refusal(code, "us"));
+    let refused = refused.or_else(|| client.context().refused().map(turned_away));
     let last = client.context().last();
     match refused {
         Some(LogError::Stop(why)) => LogError::Stop(format!("{why} ({last})")),
