@@ -3,7 +3,7 @@
 
 use super::{KafkaIntake, Source, missing};
 use crate::kafka::extent;
-use crate::kafka::queue::Taken;
+use crate::kafka::queue::{self, Taken};
 use crate::kafka::renewed::SILENT_MAX;
 use crate::kafka::stall::{STUCK_MAX, Stand};
 use crate::kafka::topics::Described;
@@ -78,5 +78,18 @@ impl KafkaIntake {
         let Some((source, partition)) = self.stall.look(read, now) else { return Ok(()) };
         let (topic, seconds) = (&self.sources[*source].text, STUCK_MAX.as_secs());
         Err(LogError::Unreachable(format!("nothing of {topic}[{partition}] came for {seconds} s")))
+    }
+
+    /// Partitions read as far as they are committed, by topic and number, with more behind it: a
+    /// transaction is open.
+    pub fn blocked(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.sources.iter().flat_map(|source| {
+            let is_blocked = |number: &&i32| {
+                let high = queue::high(&self.client, &source.name, **number);
+                high > source.next.get(*number).copied()
+            };
+            let blocked = source.ended.iter().filter(is_blocked);
+            blocked.map(|number| (source.text.as_str(), *number as u32))
+        })
     }
 }
