@@ -4,10 +4,12 @@ mod framed;
 
 use crate::clock;
 use crate::kafka::{KafkaConf, KafkaIntake, KafkaLog};
+use crate::stuck::{Partition, Stuck, Waits};
 use framed::{Decoded, Framed};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use yardmaster_core::cut::{Cut, Lane, Topic};
+use yardmaster_core::output::progress::LaneFlags;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::intake::{
     Intake, IntakeCounts, Origin, PUBLISHED_TOPICS, READ_TOPICS, Records, TABLE_TOPICS,
@@ -22,8 +24,6 @@ const WAIT: Duration = Duration::from_millis(20);
 const WAIT_BACK: Duration = Duration::from_millis(200);
 /// Records taken at once while reading back.
 const BACK_RECORDS: usize = 50_000;
-/// How often it is reported what reading back waits for.
-const REPORT_BLOCKED: Duration = Duration::from_secs(60);
 /// Decisions and outcomes are read back so many lifetimes of a reservation: those before have no
 /// places any more, and are most of what their topics hold.
 const LIFETIMES: i64 = 3;
@@ -45,6 +45,8 @@ pub struct IntakeReport {
     pub held: usize,
     /// Whether our own records are still being read back.
     pub is_reading_back: bool,
+    /// Partitions that cannot be read on, ours and foreign ones, each with a sentence.
+    pub stuck: Vec<(Partition, String)>,
 }
 
 /// One run of the stage: until `goes_on` is false, or something fails. After any error it is begun
@@ -68,7 +70,15 @@ pub fn live(
     let mut records = Records::default();
     let since =
         clock::now().saturating_sub(limits.reservation_lifetime_ms.saturating_mul(LIFETIMES));
-    if !read_back(&mut log, &mut intake, &mut records, since, goes_on)? {
+    let mut stopped = Stopped::new(conf);
+    let mut go_on = |batch: &Batch| {
+        stopped.note(&batch.marks);
+        let waits = |topic| if is_ours(topic) { Waits::Intake } else { Waits::Nothing };
+        let stuck = stopped.look(waits, []);
+        report(IntakeReport { is_reading_back: true, stuck, ..IntakeReport::default() });
+        goes_on()
+    };
+    if !read_back(&mut log, &mut intake, &mut records, since, &mut go_on)? {
         return Ok(());
     }
     let names: Vec<(&str, Dialect)> =
@@ -85,6 +95,8 @@ pub fn live(
         intake.note_history(clock::now(), &mut records);
     }
     let mut framed = Framed::of(topology)?;
+    // The lanes that are read on are met again.
+    let mut stopped = Stopped::new(conf);
     let mut batch = Batch::default();
     while goes_on() {
         let wait = if intake.queued() > 0 { Duration::ZERO } else { WAIT };
@@ -114,6 +126,7 @@ pub fn live(
         batch.clear();
         log.take(&mut batch, limits.intake_batch_records, Duration::ZERO)?;
         learn(&mut intake, &batch, &mut records);
+        stopped.note(&batch.marks);
         intake.publish_again(limits.intake_batch_records, &mut records);
         if intake.is_unsettled() {
             intake.settle(clock::now(), &producer.reach(), &mut records);
@@ -130,9 +143,15 @@ pub fn live(
             gone: intake.gone(),
             held: intake.held_partitions(),
             is_reading_back: false,
+            stuck: stopped.look(|_| Waits::Nothing, producer.blocked()),
         });
     }
     Ok(())
+}
+
+/// Whether intake publishes to a topic, and so waits until all of it was read back.
+fn is_ours(topic: Topic) -> bool {
+    PUBLISHED_TOPICS.contains(&topic) || TABLE_TOPICS.contains(&topic)
 }
 
 /// Topics of ours that this topology's sources are published to.
@@ -184,7 +203,7 @@ fn read_back(
     intake: &mut Intake,
     records: &mut Records,
     since: Millis,
-    goes_on: &dyn Fn() -> bool,
+    go_on: &mut dyn FnMut(&Batch) -> bool,
 ) -> Result<bool, LogError> {
     let spans = log.lanes()?;
     let mut cut = Cut(spans.iter().map(|span| (span.lane, span.first)).collect());
@@ -193,15 +212,13 @@ fn read_back(
         cut.advance(*lane, *offset);
     }
     // The process before is fenced, so no transaction is open that is intake's.
-    let is_ours = |topic| PUBLISHED_TOPICS.contains(&topic) || TABLE_TOPICS.contains(&topic);
     let end = |it: &LaneSpan| if is_ours(it.lane.topic) { it.end } else { it.stable_end };
     let ends: BTreeMap<Lane, u64> = spans.iter().map(|it| (it.lane, end(it))).collect();
     log.assign(&cut)?;
     let mut batch = Batch::default();
-    let mut blocked = Blocked::default();
     let is_behind = |cut: &Cut| ends.iter().any(|(lane, end)| cut.next(*lane) < Some(*end));
     while is_behind(&cut) {
-        if !goes_on() {
+        if !go_on(&batch) {
             return Ok(false);
         }
         batch.clear();
@@ -209,40 +226,49 @@ fn read_back(
         learn(intake, &batch, records);
         batch.records.iter().for_each(|it| cut.advance(it.lane, it.offset + 1));
         batch.marks.iter().for_each(|mark| cut.advance(mark.lane, mark.position));
-        blocked.note(&batch.marks);
     }
     cut.0.retain(|lane, _| lane.topic != Topic::JobState);
     log.assign(&cut)?;
     Ok(true)
 }
 
-/// Lanes that an open transaction holds back.
-#[derive(Default)]
-struct Blocked {
-    lanes: BTreeSet<Lane>,
-    reported: Option<Instant>,
+/// Partitions that cannot be read on.
+struct Stopped {
+    lanes: BTreeMap<Lane, LaneFlags>,
+    stuck: Stuck,
 }
 
-impl Blocked {
-    /// Takes in news of lanes; reports now and then what is waited for.
+impl Stopped {
+    fn new(conf: &KafkaConf) -> Stopped {
+        let names = conf.topics.iter().map(|map| (map.topic, map.name.clone()));
+        Stopped { lanes: BTreeMap::new(), stuck: Stuck::new(names) }
+    }
+
+    /// Takes in news of our own lanes.
     fn note(&mut self, marks: &[Mark]) {
-        for mark in marks {
-            match mark.flags.blocked_at {
-                Some(_) => self.lanes.insert(mark.lane),
-                None => self.lanes.remove(&mark.lane),
-            };
+        for Mark { lane, flags, .. } in marks {
+            match flags.unreadable || flags.blocked_at.is_some() {
+                true => _ = self.lanes.insert(*lane, *flags),
+                false => _ = self.lanes.remove(lane),
+            }
         }
-        let is_due = self.reported.is_none_or(|at| at.elapsed() >= REPORT_BLOCKED);
-        if self.lanes.is_empty() || !is_due {
-            return;
-        }
-        self.reported = Some(Instant::now());
-        let lanes: Vec<String> = self.lanes.iter().map(Lane::to_string).collect();
-        tracing::warn!(
-            "intake waits to read back {}: an open transaction of another program holds it; \
-             kafka-transactions.sh find-hanging names it",
-            lanes.join(", ")
-        );
+    }
+
+    /// Those that are to be shown; `blocked` are foreign ones behind an open transaction. News are
+    /// logged.
+    fn look<'a>(
+        &mut self,
+        waits: impl Fn(Topic) -> Waits,
+        blocked: impl IntoIterator<Item = (&'a str, u32)>,
+    ) -> Vec<(Partition, String)> {
+        let lanes = self.lanes.iter();
+        let ours = lanes.map(|(lane, it)| (self.stuck.partition(*lane, waits(lane.topic)), *it));
+        let open = LaneFlags { blocked_at: Some(0), ..LaneFlags::default() };
+        let foreign = blocked.into_iter().map(|(name, it)| (Partition::foreign(name, it), open));
+        let stopped = ours.chain(foreign).collect();
+        let report = self.stuck.look(&stopped, Instant::now());
+        report.log();
+        report.all
     }
 }
 

@@ -92,6 +92,7 @@ pub struct Metrics {
     intake: IntakeMetrics,
     waiting_for_registry: Gauge,
     topics: BTreeMap<(Topic, Metric), Gauge>,
+    stuck: BTreeMap<String, Gauge>,
     links: Links,
     fold: Histogram,
     judge: Histogram,
@@ -139,6 +140,7 @@ impl Metrics {
             intake: IntakeMetrics::new(),
             waiting_for_registry: gauge(&recorder, Metric::HeldBack, &[]),
             topics: BTreeMap::new(),
+            stuck: BTreeMap::new(),
             links: Links::default(),
             fold: histogram(Metric::Fold),
             judge: histogram(Metric::Judge),
@@ -315,9 +317,18 @@ impl Metrics {
         self.topic(topic, Metric::LagRecords).set(records as f64);
     }
 
-    /// How many lanes of a topic cannot be read on.
-    pub fn record_stuck(&mut self, topic: Topic, lanes: usize) {
-        self.topic(topic, Metric::StuckLanes).set(lanes as f64);
+    /// Partitions that cannot be read on, each by its topic, ours or a foreign one, and its number.
+    pub fn record_stuck(&mut self, partitions: BTreeSet<(&str, u32)>) {
+        let topics = Topic::ALL.iter().map(|topic| topic.name());
+        for topic in topics.chain(partitions.iter().map(|(topic, _)| *topic)) {
+            if !self.stuck.contains_key(topic) {
+                let gauge = gauge(&self.recorder, Metric::StuckLanes, &[topic]);
+                self.stuck.insert(topic.to_owned(), gauge);
+            }
+        }
+        for (topic, gauge) in &self.stuck {
+            gauge.set(partitions.iter().filter(|it| it.0 == topic).count() as f64);
+        }
     }
 
     /// The time of a topic's slowest lane, against `now`; both in ms since 1970.

@@ -12,7 +12,7 @@ use crate::question::LoopClient;
 use crate::rivals::Rivals;
 use crate::stale::Stale;
 use crate::status::Status;
-use crate::stuck::Stuck;
+use crate::stuck::{Partition, Stuck, Waits};
 use crate::unseen::Unseen;
 use axum::Router;
 use std::collections::BTreeMap;
@@ -59,6 +59,8 @@ pub struct Show {
     follows: bool,
     /// Something stands before the next cycle in the log.
     is_held: bool,
+    /// Partitions that cannot be read on, with sentences: by the loop, by intake.
+    stuck: [Vec<(Partition, String)>; 2],
 }
 
 /// Serves metrics, health, the page and the API of domains on an address.
@@ -91,6 +93,7 @@ impl Show {
             unseen: Unseen::default(),
             follows: false,
             is_held: false,
+            stuck: Default::default(),
         }
     }
 
@@ -252,6 +255,7 @@ impl Show {
     /// Counts what became of foreign messages.
     pub fn count_intake(&mut self, report: &IntakeReport) {
         self.metrics.record_intake(report);
+        self.tell_intake_stuck(report.stuck.clone());
         let dropped = report.counts.dropped;
         if dropped > 0 {
             tracing::warn!(
@@ -293,14 +297,28 @@ impl Show {
 
     /// Reports which lanes cannot be read on: in the log once, in the status as long as it is so.
     pub fn tell_stuck(&mut self, stuck: &mut Stuck, lanes: &BTreeMap<Lane, LaneFlags>) {
-        let report = stuck.look(lanes, Instant::now());
-        report.new.iter().for_each(|text| tracing::warn!("{text}"));
-        report.over.iter().for_each(|text| tracing::info!("{text}"));
-        for topic in Topic::ALL {
-            self.metrics.record_stuck(*topic, stuck.count(*topic));
+        let waits = |lane: &Lane| if lane.topic.is_own() { Waits::Lead } else { Waits::Nothing };
+        let stopped = lanes.iter().map(|(lane, it)| (stuck.partition(*lane, waits(lane)), *it));
+        let stopped = stopped.collect();
+        let report = stuck.look(&stopped, Instant::now());
+        report.log();
+        self.is_held = report.all.iter().any(|(it, _)| it.topic == Topic::Progress.name());
+        self.stuck[0] = report.all;
+        self.show_stuck();
+    }
+
+    /// Reports which partitions intake cannot read on.
+    pub fn tell_intake_stuck(&mut self, stuck: Vec<(Partition, String)>) {
+        if self.stuck[1] != stuck {
+            self.stuck[1] = stuck;
+            self.show_stuck();
         }
-        self.is_held = stuck.count(Topic::Progress) > 0;
-        self.status.update(|status| status.stuck = report.all);
+    }
+
+    fn show_stuck(&mut self) {
+        let all = self.stuck.iter().flatten();
+        self.metrics.record_stuck(all.clone().map(|(it, _)| (&it.topic[..], it.number)).collect());
+        self.status.update(|status| status.stuck = all.map(|(_, text)| text.clone()).collect());
     }
 
     /// Reports which topics are older than they may be or have no record: in the log once, in the

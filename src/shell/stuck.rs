@@ -1,4 +1,4 @@
-//! Lanes that cannot be read on: which, why, for how long, and what a person can do about it.
+//! Partitions that cannot be read on: which, why, for how long, and what a person can do about it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,11 +8,43 @@ use yardmaster_core::output::progress::LaneFlags;
 /// A shorter stop is ordinary: an open transaction, or a leader that moves.
 const REPORTED_AFTER: Duration = Duration::from_secs(5);
 
-/// Lanes that stand still.
+/// What waits for a partition that stands still, beside who needs its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Waits {
+    /// Nobody can take the lead.
+    Lead,
+    /// Intake takes nothing in.
+    Intake,
+    /// The other partitions go on.
+    Nothing,
+}
+
+/// A partition. Those come first for which most waits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Partition {
+    /// What waits for it.
+    pub waits: Waits,
+    /// Its topic: one of ours, or the name of a foreign one.
+    pub topic: String,
+    /// What that is called on the bus.
+    pub name: String,
+    /// Its number.
+    pub number: u32,
+}
+
+impl Partition {
+    /// A partition of a foreign topic: the others go on.
+    pub fn foreign(name: &str, number: u32) -> Partition {
+        let (topic, name) = (name.to_owned(), name.to_owned());
+        Partition { waits: Waits::Nothing, topic, name, number }
+    }
+}
+
+/// Partitions that stand still.
 pub struct Stuck {
-    /// What each topic is called on the bus.
+    /// What each of our topics is called on the bus.
     names: BTreeMap<Topic, String>,
-    since: BTreeMap<Lane, Stop>,
+    since: BTreeMap<Partition, Stop>,
 }
 
 struct Stop {
@@ -23,13 +55,21 @@ struct Stop {
 /// What there is to report after a look.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Every lane that stands still, as a sentence; own ones, without which nothing is decided,
-    /// before the others.
-    pub all: Vec<String>,
-    /// Those of them that were not reported yet.
+    /// Every partition that stands still, with a sentence; those before the others for which most
+    /// waits.
+    pub all: Vec<(Partition, String)>,
+    /// The sentences of those of them that were not reported yet.
     pub new: Vec<String>,
-    /// Lanes that were reported and go on.
+    /// Partitions that were reported and go on.
     pub over: Vec<String>,
+}
+
+impl Report {
+    /// Writes to the log what is new.
+    pub fn log(&self) {
+        self.new.iter().for_each(|text| tracing::warn!("{text}"));
+        self.over.iter().for_each(|text| tracing::info!("{text}"));
+    }
 }
 
 impl Stuck {
@@ -38,110 +78,110 @@ impl Stuck {
         Stuck { names: names.into_iter().collect(), since: BTreeMap::new() }
     }
 
-    /// Compares with the lanes that cannot be read on at `now`.
-    pub fn look(&mut self, lanes: &BTreeMap<Lane, LaneFlags>, now: Instant) -> Report {
+    /// A lane as a partition on the bus.
+    pub fn partition(&self, lane: Lane, waits: Waits) -> Partition {
+        let topic = lane.topic.name().to_owned();
+        let name = self.names.get(&lane.topic).unwrap_or(&topic).clone();
+        Partition { waits, topic, name, number: lane.partition }
+    }
+
+    /// Compares with the partitions that cannot be read on at `now`.
+    pub fn look(&mut self, stopped: &BTreeMap<Partition, LaneFlags>, now: Instant) -> Report {
         let mut report = Report::default();
-        let gone: Vec<Lane> =
-            self.since.keys().filter(|lane| !lanes.contains_key(lane)).copied().collect();
-        for lane in gone {
-            if self.since.remove(&lane).is_some_and(|stop| stop.is_reported) {
-                report.over.push(format!("{} can be read on", self.name(lane)));
+        self.since.retain(|partition, stop| {
+            let goes_on = !stopped.contains_key(partition);
+            if goes_on && stop.is_reported {
+                let Partition { name, number, .. } = partition;
+                report.over.push(format!("{name}[{number}] can be read on"));
             }
-        }
-        let (own, inputs): (Vec<_>, Vec<_>) =
-            lanes.iter().partition(|(lane, _)| lane.topic.is_own());
-        for (lane, flags) in own.into_iter().chain(inputs) {
-            let stop = self.since.entry(*lane).or_insert(Stop { since: now, is_reported: false });
+            !goes_on
+        });
+        for (partition, flags) in stopped {
+            let new = Stop { since: now, is_reported: false };
+            let stop = self.since.entry(partition.clone()).or_insert(new);
             if now.duration_since(stop.since) < REPORTED_AFTER {
                 continue;
             }
-            let is_new = !std::mem::replace(&mut stop.is_reported, true);
-            let text = self.sentence(*lane, *flags);
-            if is_new {
+            let text = sentence(partition, *flags);
+            if !std::mem::replace(&mut stop.is_reported, true) {
                 report.new.push(text.clone());
             }
-            report.all.push(text);
+            report.all.push((partition.clone(), text));
         }
         report
     }
+}
 
-    /// Lanes of a topic that were reported.
-    pub fn count(&self, topic: Topic) -> usize {
-        let reported = self.since.iter().filter(|(_, stop)| stop.is_reported);
-        reported.filter(|(lane, _)| lane.topic == topic).count()
+fn sentence(partition: &Partition, flags: LaneFlags) -> String {
+    let Partition { waits, name, number, .. } = partition;
+    let meanwhile = match waits {
+        Waits::Lead => "nobody can take the lead until it can",
+        Waits::Intake => "intake takes nothing in until it was read back",
+        Waits::Nothing => "the other lanes go on",
+    };
+    if flags.blocked_at.is_some() {
+        return format!(
+            "{name}[{number}] stands still behind an open transaction; {meanwhile}. \
+             Wait for its transaction.timeout.ms, or find it with kafka-transactions.sh \
+             describe-producers --topic {name} --partition {number} (find-hanging, if no \
+             timeout ends it), and end it with kafka-transactions.sh abort"
+        );
     }
-
-    fn topic(&self, topic: Topic) -> &str {
-        self.names.get(&topic).map_or(topic.name(), String::as_str)
-    }
-
-    fn name(&self, lane: Lane) -> String {
-        format!("{}[{}]", self.topic(lane.topic), lane.partition)
-    }
-
-    fn sentence(&self, lane: Lane, flags: LaneFlags) -> String {
-        let (name, topic) = (self.name(lane), self.topic(lane.topic));
-        let partition = lane.partition;
-        let meanwhile = match lane.topic.is_own() {
-            true => "nobody can take the lead until it can",
-            false => "the other lanes go on",
-        };
-        if flags.blocked_at.is_some() {
-            return format!(
-                "{name} stands still behind an open transaction; {meanwhile}. \
-                 Wait for its transaction.timeout.ms, or find it with kafka-transactions.sh \
-                 describe-producers --topic {topic} --partition {partition} (find-hanging, if no \
-                 timeout ends it), and end it with kafka-transactions.sh abort"
-            );
-        }
-        format!(
-            "{name} cannot be read; {meanwhile}. Look for its leader with \
-             kafka-topics.sh --describe --topic {topic}, and bring that broker back"
-        )
-    }
+    format!(
+        "{name}[{number}] cannot be read; {meanwhile}. Look for its leader with \
+         kafka-topics.sh --describe --topic {name}, and bring that broker back"
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn texts(report: &Report) -> Vec<String> {
+        report.all.iter().map(|(_, text)| text.clone()).collect()
+    }
+
     #[test]
     fn a_lane_that_stands_still_is_named_once_with_the_remedy_and_so_is_that_it_goes_on() {
         let lane = Lane::new(Topic::Task, 1);
         let mut stuck = Stuck::new([(Topic::Task, "grid.task".to_owned())]);
         let flags = LaneFlags { blocked_at: Some(7), ..LaneFlags::default() };
-        let lanes = BTreeMap::from([(lane, flags)]);
+        let lanes = BTreeMap::from([(stuck.partition(lane, Waits::Nothing), flags)]);
         let start = Instant::now();
         assert_eq!(stuck.look(&lanes, start), Report::default());
         assert_eq!(stuck.look(&lanes, start + REPORTED_AFTER / 2), Report::default());
         let report = stuck.look(&lanes, start + REPORTED_AFTER);
-        assert_eq!(report.all, report.new);
+        assert_eq!(texts(&report), report.new);
         for part in ["grid.task[1]", "--topic grid.task --partition 1", "transaction.timeout.ms"] {
             assert!(report.new[0].contains(part), "{report:?}");
         }
-        assert_eq!((stuck.count(Topic::Task), stuck.count(Topic::JobState)), (1, 0));
+        assert_eq!((&report.all[0].0.topic[..], report.all[0].0.number), ("task", 1));
         let again = stuck.look(&lanes, start + REPORTED_AFTER * 2);
         assert_eq!((again.all, again.new), (report.all, Vec::new()));
         let over = stuck.look(&BTreeMap::new(), start + REPORTED_AFTER * 3).over;
         assert_eq!(over, ["grid.task[1] can be read on"]);
-        assert_eq!(stuck.count(Topic::Task), 0);
 
         let flags = LaneFlags { unreadable: true, ..LaneFlags::default() };
-        let lanes = BTreeMap::from([(lane, flags)]);
+        let lanes = BTreeMap::from([(stuck.partition(lane, Waits::Nothing), flags)]);
         stuck.look(&lanes, start);
         let report = stuck.look(&lanes, start + REPORTED_AFTER);
         assert!(
             report.new[0].contains("kafka-topics.sh --describe --topic grid.task"),
             "{report:?}"
         );
-        // One of our own comes first, and does not say that others go on.
-        let own = Lane::new(Topic::Progress, 0);
-        let lanes = BTreeMap::from([(lane, flags), (own, flags)]);
+        // Those for which most waits come first, and do not say that others go on.
+        let own = stuck.partition(Lane::new(Topic::Progress, 0), Waits::Lead);
+        let back = stuck.partition(Lane::new(Topic::JobState, 2), Waits::Intake);
+        let foreign = Partition::foreign("panda.jobs", 3);
+        let other = stuck.partition(lane, Waits::Nothing);
+        let lanes = BTreeMap::from([own, back, foreign, other].map(|it| (it, flags)));
         stuck.look(&lanes, start);
         let report = stuck.look(&lanes, start + REPORTED_AFTER);
-        let [first, second] = &report.all[..] else { panic!("{report:?}") };
+        let [first, second, third, fourth] = &texts(&report)[..] else { panic!("{report:?}") };
         assert!(first.starts_with("progress[0]") && !first.contains("go on"), "{report:?}");
-        assert!(second.starts_with("grid.task[1]") && second.contains("go on"), "{report:?}");
+        assert!(second.starts_with("job-state[2]") && second.contains("intake"), "{report:?}");
+        assert!(third.starts_with("panda.jobs[3]") && third.contains("go on"), "{report:?}");
+        assert!(fourth.starts_with("grid.task[1]") && fourth.contains("go on"), "{report:?}");
         // What stopped shortly is not reported.
         let mut stuck = Stuck::new([]);
         stuck.look(&lanes, start);

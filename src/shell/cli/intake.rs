@@ -7,6 +7,7 @@ use crate::cli::{Ended, Usage};
 use crate::intake::{IntakeReport, live};
 use crate::kafka::KafkaConf;
 use crate::serve::Show;
+use crate::stuck::Waits;
 use crate::thread;
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -148,6 +149,10 @@ impl Beside {
                     if !new.is_reading_back {
                         pause.reset();
                         is_down(None);
+                    } else if let Some((it, why)) = new.stuck.first()
+                        && it.waits == Waits::Intake
+                    {
+                        is_down(Some(why.clone()));
                     }
                     let mut sum = report.lock().unwrap_or_else(PoisonError::into_inner);
                     let mut new = new;
@@ -174,6 +179,9 @@ impl Beside {
         }
         let down = self.down.lock().unwrap_or_else(PoisonError::into_inner).clone();
         show.tell_intake_down(down.filter(|_| leads));
+        if !leads {
+            show.tell_intake_stuck(Vec::new());
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::conf::KafkaConf;
 use super::queue::Client;
-use super::remedy::refusal;
+use super::remedy::{refusal, turned_away};
 use super::renewed::Renewed;
 use super::topics::{self, Described};
 use rdkafka::ClientContext;
@@ -238,27 +238,35 @@ fn offsets(
     offset: Offset,
     wait: Duration,
 ) -> Result<Answers, KafkaError> {
-    if lanes.is_empty() {
+    let asked = lanes.iter().map(|(lane, name)| (*lane, name.as_str(), lane.partition as i32));
+    partition_offsets(client, asked.collect(), offset, wait)
+}
+
+/// The same of partitions by any key: each with the name of its topic and its number.
+pub(super) fn partition_offsets<K: Ord>(
+    client: &Client,
+    partitions: Vec<(K, &str, i32)>,
+    offset: Offset,
+    wait: Duration,
+) -> Result<BTreeMap<K, Result<u64, RDKafkaErrorCode>>, KafkaError> {
+    if partitions.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let mut asked = TopicPartitionList::with_capacity(lanes.len());
-    for (lane, name) in lanes {
-        asked.add_partition_offset(name, lane.partition as i32, offset)?;
+    let mut asked = TopicPartitionList::with_capacity(partitions.len());
+    for (_, name, number) in &partitions {
+        asked.add_partition_offset(name, *number, offset)?;
     }
     let answered = client.offsets_for_times(asked, wait)?;
-    let mut offsets = BTreeMap::new();
-    for (lane, name) in lanes {
-        let element = answered.find_partition(name, lane.partition as i32);
-        let answer = element.map(|element| match (element.error(), element.offset()) {
+    let answer = |(key, name, number): (K, &str, i32)| {
+        let element = answered.find_partition(name, number)?;
+        let answer = match (element.error(), element.offset()) {
             (Ok(()), Offset::Offset(offset)) => Ok(u64::try_from(offset).unwrap_or(0)),
             (Ok(()), _) => Err(RDKafkaErrorCode::LeaderNotAvailable),
             (Err(error), _) => Err(error.rdkafka_error_code().unwrap_or(RDKafkaErrorCode::Unknown)),
-        });
-        if let Some(answer) = answer {
-            offsets.insert(*lane, answer);
-        }
-    }
-    Ok(offsets)
+        };
+        Some((key, answer))
+    };
+    Ok(partitions.into_iter().filter_map(answer).collect())
 }
 
 /// How far a lane reaches, from what was answered.
@@ -278,8 +286,8 @@ pub(super) fn trouble(client: &Client, error: &KafkaError) -> LogError {
     for _ in 0..REPORTED_MAX {
         let _ = client.poll(Duration::ZERO);
     }
-    let codes = [error.rdkafka_error_code(), client.context().refused()];
-    let refused = codes.into_iter().flatten().find_map(|code| refusal(code, "us"));
+    let refused = error.rdkafka_error_code().and_then(|code| refusal(code, "us"));
+    let refused = refused.or_else(|| client.context().refused().map(turned_away));
     let last = client.context().last();
     match refused {
         Some(LogError::Stop(why)) => LogError::Stop(format!("{why} ({last})")),

@@ -32,8 +32,6 @@ pub(super) struct KafkaLane {
     trouble: Option<Instant>,
     /// When the lane last gave a sign.
     sign: Instant,
-    /// Since when it goes on and nothing comes.
-    behind: Option<Instant>,
     reported: LaneFlags,
     reported_position: Option<u64>,
 }
@@ -62,7 +60,6 @@ impl KafkaLane {
             last: None,
             trouble: None,
             sign: Instant::now(),
-            behind: None,
             reported: LaneFlags::default(),
             reported_position: None,
         }
@@ -164,21 +161,12 @@ impl KafkaLane {
         self.trouble = None;
         self.heard = true;
         self.sign = now;
-        self.behind = None;
-    }
-
-    /// For how long nothing has come though the lane reaches to `end`, which is committed.
-    pub fn behind_for(&mut self, end: Option<u64>, now: Instant) -> Duration {
-        if self.paused || end.is_none_or(|end| end <= self.next) {
-            self.behind = None;
-        }
-        now.duration_since(*self.behind.get_or_insert(now))
     }
 
     /// It is read on by another client, which has not heard of it.
     pub fn begin_again(&mut self) {
         (self.heard, self.ended) = (false, false);
-        (self.ahead, self.trouble, self.behind) = (None, None, None);
+        (self.ahead, self.trouble) = (None, None);
         self.sign = Instant::now();
     }
 

@@ -21,6 +21,7 @@ mod remedy;
 mod renewed;
 mod scan;
 mod source;
+mod stall;
 mod topics;
 mod txn;
 mod watch;

@@ -39,6 +39,14 @@ pub(super) enum Event<'a> {
     Trouble(RDKafkaErrorCode),
 }
 
+/// What was taken out of the queue at once.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Taken {
+    pub count: usize,
+    /// Whether that was all there was.
+    pub is_all: bool,
+}
+
 /// The headers of a record, read only if they are asked for.
 pub(super) struct Headers<'a>(&'a rdsys::rd_kafka_message_t);
 
@@ -120,20 +128,21 @@ impl Queue {
         max: usize,
         wait: Duration,
         each: &mut dyn FnMut(&Origin<'_>, Event<'_>) -> bool,
-    ) -> usize {
+    ) -> Taken {
         // The client waits until it has as many as it is asked for, so it is asked for one first.
-        let (mut count, mut wanted, mut wait) = (0, 1.min(max), wait);
+        let (mut taken, mut wanted, mut wait) = (Taken::default(), 1.min(max), wait);
         while wanted > 0 {
             let mut has_room = true;
             let fetched = self.fetch(wanted, wait, &mut |origin, event| {
                 has_room &= each(origin, event);
             });
-            count += fetched;
-            let goes_on = has_room && fetched == wanted;
-            wanted = if goes_on { (2 * wanted).min(SLICE_MAX).min(max - count) } else { 0 };
+            taken.count += fetched;
+            taken.is_all = fetched < wanted;
+            let goes_on = has_room && !taken.is_all;
+            wanted = if goes_on { (2 * wanted).min(SLICE_MAX).min(max - taken.count) } else { 0 };
             wait = Duration::ZERO;
         }
-        count
+        taken
     }
 
     fn fetch(

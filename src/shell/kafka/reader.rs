@@ -5,8 +5,9 @@ use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::health::{Probe, Width, are_as_before};
 use super::lane::{KafkaLane, Lost};
-use super::queue::{Client, Origin, Queue, high};
+use super::queue::{Client, Origin, Queue, Taken, high};
 use super::renewed::{Renewed, SILENT_MAX};
+use super::stall::{STUCK_MAX, Stall, Stand};
 use super::watch::Watch;
 use crate::thread;
 use rdkafka::consumer::{CommitMode, Consumer};
@@ -22,11 +23,6 @@ use yardmaster_drive::port::{Batch, LaneSpan, LogError};
 const SWEEP: Duration = Duration::from_millis(10);
 /// How often the group's offsets are set.
 const COMMIT: Duration = Duration::from_secs(5);
-/// A client that brings nothing of a lane that goes on for so long is made again, as one that gets
-/// no answer is.
-const STUCK_MAX: Duration = Duration::from_secs(60);
-/// How often it is looked whether a client is stuck.
-const CHECK: Duration = Duration::from_secs(1);
 
 /// A set of assigned lanes. Another assignment is another reader.
 pub(super) struct Reader {
@@ -36,9 +32,10 @@ pub(super) struct Reader {
     queue: Queue,
     live: Arc<Mutex<Live>>,
     lanes: Lanes,
-    /// When the client was made, and when it was last looked whether it is stuck.
+    stall: Stall<Lane>,
+    taken: Taken,
+    /// When the client was made.
     made: Instant,
-    checked: Instant,
     committed: Instant,
     swept: Instant,
 }
@@ -88,8 +85,9 @@ impl Reader {
         let names: Vec<(Lane, String)> = asked.cloned().collect();
         let (queue, live) = read_on(conf, &lanes, &names, &widths, None)?;
         let (conf, live, now) = (conf.clone(), Arc::new(Mutex::new(live)), Instant::now());
-        let (made, checked, committed, swept) = (now, now, now, now);
-        Ok(Reader { conf, names, widths, queue, live, lanes, made, checked, committed, swept })
+        let (stall, taken) = (Stall::new(now), Taken::default());
+        let (made, committed, swept) = (now, now, now);
+        Ok(Reader { conf, names, widths, queue, live, lanes, stall, taken, made, committed, swept })
     }
 
     /// How far the lanes reach.
@@ -105,7 +103,7 @@ impl Reader {
     fn renew(&mut self, now: Instant) -> Result<(), LogError> {
         let Live { client, probe } = lock(&self.live).clone();
         let silent = probe.unreachable().map(|since| now.duration_since(since.max(self.made)));
-        let why = match (silent, self.lanes.stuck(&probe, now)) {
+        let why = match (silent, self.stall.look(self.lanes.stands(&probe), now)) {
             (Some(silent), _) if silent >= SILENT_MAX => format!(
                 "no broker answered for {} s ({})",
                 silent.as_secs(),
@@ -126,7 +124,7 @@ impl Reader {
         let queue = std::mem::replace(&mut self.queue, queue);
         let live = std::mem::replace(&mut *lock(&self.live), live);
         self.lanes.each(KafkaLane::begin_again);
-        self.made = now;
+        (self.stall, self.made) = (Stall::new(now), now);
         // One that is stuck may take its time to end.
         let end = move || drop((queue, live, client, probe));
         // Without a thread it ends here.
@@ -143,16 +141,20 @@ impl Reader {
         leads: bool,
     ) -> Result<(), LogError> {
         // Before anything is taken: a caller that goes on after an error has lost nothing then.
-        let Live { client, probe } = lock(&self.live).clone();
-        if let Some(error) = probe.lost() {
+        let (lost, now) = (lock(&self.live).probe.lost(), Instant::now());
+        if let Some(error) = lost {
             return Err(error);
         }
+        if self.stall.is_due(self.taken, now) {
+            self.renew(now)?;
+        }
         // The client's own events come this way; a record never does.
+        let client = lock(&self.live).client.clone();
         let _ = client.poll(Duration::ZERO);
         let mut lost = None;
         let (lanes, turn) = (&mut self.lanes, self.conf.turn);
         let mut came_at = None;
-        let count = self.queue.take(max, wait, &mut |origin, event| {
+        let taken = self.queue.take(max, wait, &mut |origin, event| {
             if let Some((topic, kafka_lane)) = lanes.find(origin) {
                 // One look at the clock for all that came together.
                 let now = *came_at.get_or_insert_with(Instant::now);
@@ -179,14 +181,11 @@ impl Reader {
             None => {}
         }
         let now = Instant::now();
-        if count > 0 || now.duration_since(self.swept) >= SWEEP {
+        if taken.count > 0 || now.duration_since(self.swept) >= SWEEP {
             self.swept = now;
             self.sweep(batch, now, leads);
         }
-        if count == 0 && now.duration_since(self.checked) >= CHECK {
-            self.checked = now;
-            self.renew(now)?;
-        }
+        self.taken = taken;
         if self.conf.group.is_some() && now.duration_since(self.committed) >= COMMIT {
             self.committed = now;
             self.commit();
@@ -314,16 +313,13 @@ impl Lanes {
         Ok(&mut self.topics[index])
     }
 
-    /// A lane of which nothing comes though it goes on, if so for too long. For when the queue was
-    /// found empty.
-    fn stuck(&mut self, probe: &Probe, now: Instant) -> Option<Lane> {
-        let all = self.topics.iter_mut().flat_map(|topic| topic.lanes.values_mut());
-        let stuck = all.filter_map(|it| {
+    /// Where the lanes stand that are not paused.
+    fn stands(&self, probe: &Probe) -> impl Iterator<Item = Stand<Lane>> {
+        let all = self.topics.iter().flat_map(|topic| topic.lanes.values());
+        all.filter(|it| !it.paused).map(|it| {
             let end = probe.end(it.lane).filter(|_| probe.failing(it.lane).is_none());
-            (it.behind_for(end, now) >= STUCK_MAX).then_some(it.lane)
-        });
-        // All are looked at: each remembers since when it is behind.
-        stuck.fold(None, |_, lane| Some(lane))
+            Stand { lane: it.lane, next: it.next, end }
+        })
     }
 
     fn each(&mut self, act: impl FnMut(&mut KafkaLane)) {

@@ -5,21 +5,24 @@
 use rdkafka::error::RDKafkaErrorCode;
 use yardmaster_drive::port::LogError;
 
+const SASL: &str = "look at the properties security.protocol and sasl.*, and at the broker's users";
+const SSL: &str = "look at the properties ssl.*, and at the broker's certificate";
+
 /// What a person has to do about an error that no waiting mends; `None`: it may mend itself.
+///
+/// The client's own codes for logging in and for TLS are not among them: every question that waits
+/// for a connection gets one too when that is lost while it is made. Of a connection only what was
+/// reported shows which it is ([`turned_away`]).
 pub(super) fn remedy(code: RDKafkaErrorCode) -> Option<&'static str> {
     use RDKafkaErrorCode as Code;
     Some(match code {
-        Code::Authentication
-        | Code::SaslAuthenticationFailed
+        Code::SaslAuthenticationFailed
         | Code::UnsupportedSASLMechanism
         | Code::IllegalSASLState
         | Code::SecurityDisabled
         | Code::DelegationTokenAuthDisabled
         | Code::DelegationTokenNotFound
-        | Code::DelegationTokenExpired => {
-            "look at the properties security.protocol and sasl.*, and at the broker's users"
-        }
-        Code::SSL => "look at the properties ssl.*, and at the broker's certificate",
+        | Code::DelegationTokenExpired => SASL,
         Code::ClusterAuthorizationFailed
         | Code::GroupAuthorizationFailed
         | Code::TopicAuthorizationFailed
@@ -60,6 +63,13 @@ pub(super) fn refusal(code: RDKafkaErrorCode, what: &str) -> Option<LogError> {
     Some(LogError::Stop(format!("the broker refuses {what}: {code}; {remedy}")))
 }
 
+/// The error for a client that was turned away, with the code that its
+/// [`Watch`](super::watch::Watch) noted.
+pub(super) fn turned_away(code: RDKafkaErrorCode) -> LogError {
+    let remedy = if code == RDKafkaErrorCode::SSL { SSL } else { SASL };
+    LogError::Stop(format!("the broker refuses us: {code}; {remedy}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +92,9 @@ mod tests {
             Code::ConcurrentTransactions,
             Code::ThrottlingQuotaExceeded,
             Code::KafkaStorageError,
+            // A connection that is lost while it is made gives these too.
+            Code::Authentication,
+            Code::SSL,
             // A leader that moves knows its partition late; a topic that is gone is found out by
             // asking for it by name.
             Code::UnknownTopicOrPartition,
@@ -90,9 +103,7 @@ mod tests {
             assert!(refusal(code, "topic a").is_none(), "{code}");
         }
         let refused = [
-            (Code::Authentication, "sasl."),
             (Code::SaslAuthenticationFailed, "sasl."),
-            (Code::SSL, "certificate"),
             (Code::TopicAuthorizationFailed, "right"),
             (Code::ClusterAuthorizationFailed, "right"),
             (Code::GroupAuthorizationFailed, "right"),
@@ -107,6 +118,10 @@ mod tests {
                 panic!("{code} is waited out")
             };
             assert!(text.contains("topic a") && text.contains(remedy), "{text}");
+        }
+        for (code, remedy) in [(Code::Authentication, "sasl."), (Code::SSL, "certificate")] {
+            let LogError::Stop(text) = turned_away(code) else { panic!("{code} is waited out") };
+            assert!(text.contains(remedy), "{text}");
         }
     }
 }

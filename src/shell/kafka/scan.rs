@@ -86,12 +86,12 @@ impl KafkaScan {
         while reading.next < below && reading.outcome.is_ok() {
             // The client's own events come this way; a record never does.
             let _ = client.poll(Duration::ZERO);
-            let count = queue.take(BATCH, LOOK, &mut |origin, event| {
+            let taken = queue.take(BATCH, LOOK, &mut |origin, event| {
                 let offset = u64::try_from(origin.offset).unwrap_or(0);
                 reading.meet(lane, offset, event);
                 true
             });
-            if count > 0 {
+            if taken.count > 0 {
                 heard = Instant::now();
             } else if heard.elapsed() > SILENCE_MAX {
                 return Err(LogError::Unreachable(format!(

@@ -1,6 +1,8 @@
 //! Foreign topics as intake reads them, and its producer: what is published and the offsets of what
 //! it was made of are one transaction.
 
+mod looks;
+
 use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::group::{Committed, Group, metadata};
@@ -8,7 +10,7 @@ use super::held::{Held, Lane};
 use super::queue::{Client, Event, Origin, Queue};
 use super::reader::open;
 use super::remedy::refusal;
-use super::renewed::SILENT_MAX;
+use super::stall::Stall;
 use super::topics::Described;
 use super::txn::TxnProducer;
 use rdkafka::consumer::Consumer;
@@ -22,10 +24,6 @@ use yardmaster_core::limits::BATCH_BYTES;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::intake::{Reach, Records};
 use yardmaster_drive::port::LogError;
-
-/// How often it is looked whether the topics have changed, and how long one answer may take.
-const COUNT: Duration = Duration::from_secs(10);
-const COUNT_WAIT: Duration = Duration::from_secs(1);
 
 /// A foreign message, borrowed from the client.
 pub struct ForeignRecord<'a> {
@@ -82,6 +80,9 @@ pub struct KafkaIntake {
     /// When the topics were last asked for by name, and since when no broker answers that.
     counted: Instant,
     silent: Option<Instant>,
+    /// How far each partition reached then that answered.
+    ends: BTreeMap<Lane, u64>,
+    stall: Stall<Lane>,
 }
 
 struct Source {
@@ -118,6 +119,8 @@ impl KafkaIntake {
             lost: None,
             counted: Instant::now(),
             silent: None,
+            ends: BTreeMap::new(),
+            stall: Stall::new(Instant::now()),
         })
     }
 
@@ -276,7 +279,7 @@ impl KafkaIntake {
         let (sources, moved, lost) = (&mut self.sources, &mut self.moved, &mut self.lost);
         let stopped = &self.stopped;
         let (mut count, mut bytes) = (0, 0);
-        self.queue.take(max, wait, &mut |origin, event| {
+        let taken = self.queue.take(max, wait, &mut |origin, event| {
             let Some(source) = number(sources, origin.topic) else { return true };
             let Origin { partition, offset, .. } = *origin;
             let Some(next) = sources[source].next.get_mut(&partition) else { return true };
@@ -303,7 +306,11 @@ impl KafkaIntake {
                     });
                 }
                 Event::Record { .. } => {}
-                Event::End => _ = sources[source].ended.insert(partition),
+                Event::End => {
+                    // What nobody is shown may lie between: records of a transaction, say.
+                    *next = offset.max(*next);
+                    sources[source].ended.insert(partition);
+                }
                 Event::Trouble(code) => {
                     if lost.is_none() {
                         *lost = trouble(code, &sources[source].text, partition);
@@ -312,10 +319,11 @@ impl KafkaIntake {
             }
             bytes < BATCH_BYTES
         });
-        match self.lost.take() {
-            Some(error) => Err(error),
-            None => Ok(count),
+        if let Some(error) = self.lost.take() {
+            return Err(error);
         }
+        self.check(taken)?;
+        Ok(count)
     }
 
     /// Stops a partition: its next message, when it goes on, is that of `offset`.
@@ -346,44 +354,6 @@ impl KafkaIntake {
             .and_then(|()| self.client.seek_partitions(list, self.conf.patience).map(|_| ()));
         done.map_err(|error| extent::trouble(&self.client, &error))?;
         self.stopped.remove(&(source, number));
-        Ok(())
-    }
-
-    /// Looks now and then whether the topics are there, and as many partitions as are read.
-    fn count(&mut self) -> Result<(), LogError> {
-        if self.counted.elapsed() < COUNT {
-            return Ok(());
-        }
-        self.counted = Instant::now();
-        for Source { text, next, id, .. } in &self.sources {
-            match extent::topic(&self.client, text, COUNT_WAIT, extent::DENIAL) {
-                Ok(Some(now)) if id.is_some() && now.id.is_some() && now.id != *id => {
-                    // A new life finds it by the offset, and names the remedy.
-                    let why = format!("topic {text} was deleted and created again");
-                    return Err(LogError::Aborted(why));
-                }
-                Ok(Some(Described { partitions: found, .. })) if found > next.len() => {
-                    let known = next.len();
-                    // A new life reads the new ones from their beginning.
-                    return Err(LogError::Aborted(format!(
-                        "topic {text} has {found} partitions, {known} are read"
-                    )));
-                }
-                Ok(None) => return Err(missing(text)),
-                Err(error @ LogError::Stop(_)) => return Err(error),
-                Ok(Some(_)) => self.silent = None,
-                Err(error) => {
-                    let silent = self.silent.get_or_insert(Instant::now()).elapsed();
-                    if silent >= SILENT_MAX {
-                        // A client that has forgotten all brokers never finds them again.
-                        let silent = silent.as_secs();
-                        return Err(LogError::Unreachable(format!(
-                            "no broker answered for {silent} s: {error}"
-                        )));
-                    }
-                }
-            }
-        }
         Ok(())
     }
 

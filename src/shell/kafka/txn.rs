@@ -1,7 +1,8 @@
 //! Publishes in transactions.
 
 use super::conf::{KafkaConf, Role};
-use super::remedy::{refusal, remedy};
+use super::remedy::{refusal, remedy, turned_away};
+use super::watch::Watch;
 use crate::commit::Committed;
 use crate::thread;
 use rdkafka::consumer::ConsumerGroupMetadata;
@@ -35,9 +36,10 @@ const ABORT_ALONE: Duration = Duration::from_secs(1);
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// Remembers the first record that did not get through.
+/// Remembers the first record that did not get through, and whether the client was turned away.
 #[derive(Clone, Default)]
 struct Deliveries {
+    watch: Watch,
     failed: Arc<Mutex<Option<(KafkaError, String)>>>,
     /// Topics of records that were thrown away before they were sent.
     purged: Arc<Mutex<BTreeSet<String>>>,
@@ -49,7 +51,11 @@ impl Deliveries {
     }
 }
 
-impl ClientContext for Deliveries {}
+impl ClientContext for Deliveries {
+    fn error(&self, error: KafkaError, reason: &str) {
+        self.watch.error(error, reason);
+    }
+}
 
 impl ProducerContext for Deliveries {
     type DeliveryOpaque = ();
@@ -285,6 +291,10 @@ impl TxnProducer {
                 Err(KafkaError::Transaction(error)) => error,
                 Err(other) => return Err(self.refused(&other, "the transaction")),
             };
+            // A step waits for a broker, and finds none in time, or a connection that was lost.
+            if let Some(code) = self.deliveries.watch.refused() {
+                return Err(turned_away(code));
+            }
             if !error.is_retriable() || start.elapsed() > TRIES {
                 return Err(self.ended(&error));
             }

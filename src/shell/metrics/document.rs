@@ -65,6 +65,9 @@ fn bound(metric: Metric, label: &str) -> Option<String> {
     let named =
         |which: &str| format!("at most `metric_labels_max`, {which}, the rest as `{OTHER}`");
     Some(match (label, metric) {
+        ("topic", Metric::StuckLanes) => {
+            format!("the {} topics, and sources of intake", Topic::ALL.len())
+        }
         ("topic", _) => format!("the {} topics", Topic::ALL.len()),
         ("outcome", Metric::Events) => list(EventOutcome::ALL.iter().map(|it| it.name())),
         ("outcome", Metric::Decisions) => list(["assign", "defer", "reject"]),

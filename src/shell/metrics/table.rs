@@ -190,7 +190,7 @@ metrics! {
     LaneTime Kind::Gauge, "yardmaster_lane_time_seconds" ["topic"]
         "Time of the topic's slowest lane, in seconds since 1970.";
     StuckLanes Kind::Gauge, "yardmaster_stuck_lanes" ["topic"]
-        "Partitions of the topic that cannot be read on: an open transaction, or no leader.";
+        "Partitions of the topic, ours or a source of intake, that cannot be read on: an open transaction, or no leader.";
     FactsAge Kind::Gauge, "yardmaster_facts_age_seconds" ["topic"]
         "Age of what is known of a configuration topic: since its newest record, or since an import found all unchanged, in seconds. Not there while it has no record.";
     AuditDrifted Kind::Gauge, "yardmaster_audit_drifted_counters" []

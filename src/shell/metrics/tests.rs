@@ -125,7 +125,7 @@ fn all() -> Metrics {
     metrics.record_without_heartbeat(CommandRule::T9, 3);
     metrics.record_intake(&IntakeReport { waiting: 3, ..IntakeReport::default() });
     metrics.record_lag(Topic::Task, 12);
-    metrics.record_stuck(Topic::Task, 1);
+    metrics.record_stuck([("task", 1), ("panda.jobs", 0), ("panda.jobs", 3)].into());
     metrics.record_time(Topic::Task, 1_000_500, 1_003_000);
     metrics.record_import("cric", Some((3, 1, 170)));
     metrics.record_import("cric", None);
@@ -219,6 +219,7 @@ fn what_was_counted_shows_once_it_is_added() {
         r#"yardmaster_filter_rejections_total{policy="atlas",filter="release"} 5"#,
         r#"yardmaster_lag_records{topic="task"} 12"#,
         r#"yardmaster_stuck_lanes{topic="task"} 1"#,
+        r#"yardmaster_stuck_lanes{topic="panda.jobs"} 2"#,
         r#"yardmaster_lag_seconds{topic="task"} 2.5"#,
         r#"yardmaster_lane_time_seconds{topic="task"} 1000.5"#,
         r#"yardmaster_restore_ratio 0.5"#,

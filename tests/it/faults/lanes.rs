@@ -28,6 +28,13 @@ fn begin(bus: &Bus, who: &str, partition: i32, subject: &str) -> BaseProducer {
 
 /// The same with a record in each of these partitions.
 fn begin_with(bus: &Bus, who: &str, lanes: &[(Topic, i32)], value: &[u8]) -> BaseProducer {
+    let lanes: Vec<(String, i32)> =
+        lanes.iter().map(|(topic, partition)| (bus.topic(*topic), *partition)).collect();
+    begin_on(bus, who, &lanes, value)
+}
+
+/// The same by the topics' names.
+fn begin_on(bus: &Bus, who: &str, lanes: &[(String, i32)], value: &[u8]) -> BaseProducer {
     let mut config = ClientConfig::new();
     config.set("bootstrap.servers", &bus.bootstrap);
     config.set("transactional.id", format!("{}-{who}", bus.domain));
@@ -36,8 +43,7 @@ fn begin_with(bus: &Bus, who: &str, lanes: &[(Topic, i32)], value: &[u8]) -> Bas
     producer.init_transactions(20 * SECOND).unwrap();
     producer.begin_transaction().unwrap();
     for (topic, partition) in lanes {
-        let topic = bus.topic(*topic);
-        let record = BaseRecord::to(&topic).partition(*partition).key("somebody's").payload(value);
+        let record = BaseRecord::to(topic).partition(*partition).key("somebody's").payload(value);
         producer.send(record).map_err(|(error, _)| error).unwrap();
     }
     producer.flush(20 * SECOND).unwrap();
@@ -309,8 +315,13 @@ fn behind_somebodys_open_transaction_intake_waits_for_its_own_records() {
     stage.kill();
 
     let again = place.start_with(&[]);
-    let waits = "an open transaction of another program holds it";
+    let waits = "stands still behind an open transaction; intake takes nothing in";
     wait_until(60 * SECOND, || again.logged(), || again.logged().contains(waits));
+    let page = |path| again.page(path).unwrap_or_default();
+    says(&page("/readyz"), &["\"ready\":false", "restoring", waits, "kafka-transactions.sh"]);
+    let lanes =
+        format!("yardmaster_stuck_lanes{{domain=\"{}\",topic=\"job-state\"}} 2", place.bus.domain);
+    wait_until(30 * SECOND, || page("/metrics"), || page("/metrics").contains(&lanes));
     // Every lane but that one is read to its end long before; the life before reported it once.
     std::thread::sleep(3 * SECOND);
     assert_eq!(again.logged().matches("jobs read back").count(), 1, "{}", again.logged());
@@ -323,4 +334,46 @@ fn behind_somebodys_open_transaction_intake_waits_for_its_own_records() {
     let has_last = || states().iter().any(|(key, _)| key == b"9");
     wait_until(60 * SECOND, || again.logged(), has_last);
     assert_eq!(states().len(), 6, "{}", again.logged());
+    assert!(!page("/readyz").contains("stands still"), "{}", page("/readyz"));
+}
+
+/// A foreign partition that waits is named; what waits for all is why it is not ready.
+#[test]
+fn behind_somebodys_open_transaction_a_run_says_what_its_intake_waits_for() {
+    let hasty = |limits: &mut Table| {
+        limits.insert("takeover_s".into(), 1.into());
+        limits.insert("takeover_jitter_ms".into(), 0.into());
+    };
+    let Some(place) = Place::with(2, "in_run = true", hasty) else { return };
+    let bus = &place.bus;
+    let start = || Process::start(&bus.bootstrap, &place.topology, &bus.path("store"));
+    let page = |process: &Process, path| process.page(path).unwrap_or_default();
+    let comes = |process: &Process, path, part: &str| {
+        let what = || format!("{part}: {}\n{}", page(process, path), process.logged());
+        wait_until(60 * SECOND, what, || page(process, path).contains(part));
+    };
+    let goes = |process: &Process, part: &str| {
+        let is_gone = || process.leads() && !page(process, "/readyz").contains(part);
+        wait_until(60 * SECOND, || page(process, "/readyz"), is_gone);
+    };
+    let open = begin_on(bus, "somebody", &[(place.foreign.clone(), 1)], b"junk");
+    let process = start();
+    let stuck = format!("{}[1] stands still behind an open transaction", place.foreign);
+    comes(&process, "/readyz", &stuck);
+    assert!(process.leads(), "the other partitions go on: {}", page(&process, "/readyz"));
+    let (domain, foreign) = (&bus.domain, &place.foreign);
+    let lanes = format!("yardmaster_stuck_lanes{{domain=\"{domain}\",topic=\"{foreign}\"}} 1");
+    comes(&process, "/metrics", &lanes);
+    open.abort_transaction(20 * SECOND).unwrap();
+    goes(&process, &stuck);
+    assert_eq!(process.stop().code(), Some(0));
+
+    let open = begin_with(bus, "another", &[(Topic::JobState, 0)], b"junk");
+    let process = start();
+    let stuck = format!("{}[0] stands still behind", bus.topic(Topic::JobState));
+    let down = format!("intake is down: {stuck}");
+    comes(&process, "/readyz", &down);
+    open.abort_transaction(20 * SECOND).unwrap();
+    goes(&process, &stuck);
+    assert_eq!(process.stop().code(), Some(0));
 }

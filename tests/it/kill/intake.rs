@@ -4,7 +4,7 @@
 //! `YARDMASTER_KILLS` says how often it is killed (6), `YARDMASTER_SEED` at which moments (1).
 
 use super::bus::{Bus, text};
-use super::process::{wait_until, yardmaster};
+use super::process::{get, wait_until, yardmaster};
 use super::witness::{committed, glance};
 use super::{Dice, SECOND, number};
 use crate::drive::yard;
@@ -67,6 +67,13 @@ impl Stage {
     fn lives(&self) -> usize {
         let reported = std::fs::read_to_string(&self.log).unwrap_or_default();
         reported.matches("jobs read back").count()
+    }
+
+    /// What it answers when it is asked for a page; `None` while it does not.
+    pub fn page(&self, path: &str) -> Option<String> {
+        let reported = std::fs::read_to_string(&self.log).unwrap_or_default();
+        let address = reported.rsplit_once("serving metrics on http://")?.1.lines().next()?;
+        get(address.trim().parse().ok()?, path)
     }
 
     pub fn logged(&self) -> String {

@@ -173,7 +173,7 @@ fn address_in(store: &Path) -> Option<SocketAddr> {
 }
 
 /// The body of an answer; `None` if there is none.
-fn get(address: SocketAddr, path: &str) -> Option<String> {
+pub fn get(address: SocketAddr, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
     write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").ok()?;

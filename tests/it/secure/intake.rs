@@ -120,10 +120,15 @@ impl Taps<'_> {
     }
 
     fn start(&self, log: &Path) -> Ending {
+        self.start_with(log, &[])
+    }
+
+    fn start_with(&self, log: &Path, more: &[&str]) -> Ending {
         let child = Command::new(PROGRAM)
             .args(["intake", "--bootstrap-server", &self.fort.broker.address(), "--skip-lost"])
             .args(["--topology", text(&self.topology), "--http", "127.0.0.1:0"])
             .args(["--command-config", text(&self.user)])
+            .args(more)
             .stdin(Stdio::null())
             .stderr(File::create(log).unwrap())
             .spawn();
@@ -144,6 +149,24 @@ impl Taps<'_> {
         };
         PUBLISHED_TOPICS.iter().all(published_topic)
     }
+}
+
+#[test]
+fn intake_with_a_wrong_password_gets_the_remedy() {
+    let Some(fort) = Fort::build() else { return };
+    let taps = Taps::new(&fort);
+    let (log, wrong) = (fort.path("wrong.log"), fort.path("wrong-password"));
+    std::fs::write(&wrong, "this-is-not-it").unwrap();
+    let password = format!("sasl.password=${{file:{}}}", wrong.display());
+    let mut child = taps.start_with(&log, &["-X", &password]);
+    let reported = || std::fs::read_to_string(&log).unwrap_or_default();
+    let mut code = None;
+    wait_until(60 * SECOND, reported, || {
+        code = child.0.try_wait().unwrap();
+        code.is_some()
+    });
+    assert_eq!(code.and_then(|code| code.code()), Some(1), "{}", reported());
+    assert!(reported().contains("sasl."), "{}", reported());
 }
 
 #[test]
