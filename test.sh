@@ -457,7 +457,8 @@ if ! $quick; then
     jobs+=($!)
 fi
 
-# A first build is faster without what later ones would use.
+# C is compiled faster without what a debugger would use, and a first build without what later ones would use.
+export CFLAGS="${CFLAGS:-} -g0"
 [ -d "$target/debug/incremental" ] || export CARGO_INCREMENTAL=0
 heading "the build"
 if ! build; then
