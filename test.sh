@@ -373,7 +373,7 @@ killer() {
         kill_for 3 --long
         kill_for 1 --minutes 4
     else
-        kill_for $((seed % 2 ? 3 : 1)) --minutes 4
+        kill_for $((seed % 2 ? 3 : 1)) --minutes 4 --scale 0.25
     fi
     return $failed
 }

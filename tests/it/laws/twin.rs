@@ -80,9 +80,7 @@ impl Twin {
             _ => 0,
         };
         // A heartbeat is a sign of life whatever its clock says.
-        if own > bound && !matches!(published.event, Event::Heartbeat(_)) {
-            return;
-        }
+        let bound = if own > bound { published.appended_at } else { bound };
         match &published.event {
             Event::JobState(event) => {
                 let new = bounded(event, bound);
