@@ -299,7 +299,9 @@ fn disagreement<L: Log>(
         return Ok(None);
     };
     let began = bound(&head.bounds, span.lane).unwrap_or(0);
-    let is_whole = is_same(Topic::Progress) && span.first <= began;
+    // Behind an open transaction a cycle may stand that is committed: brokers mark it later.
+    let is_decided = span.stable_end == span.end;
+    let is_whole = is_same(Topic::Progress) && span.first <= began && is_decided;
     let (mut is_found, mut others, mut is_newer, mut first) = (false, 0, false, None);
     read_lane(log, span, began.max(span.first), &mut |codec, value, _| {
         match codec.read_progress(value) {

@@ -109,6 +109,15 @@ impl Bus {
         })
     }
 
+    /// Stops its own broker until something is so.
+    #[track_caller]
+    pub fn pause_broker_until(&self, what: impl Fn() -> String, is_so: impl FnMut() -> bool) {
+        let broker = self.broker.clone().expect("a broker of its own");
+        broker.signal("STOP");
+        wait_until(Duration::from_secs(120), what, is_so);
+        broker.signal("CONT");
+    }
+
     /// A job that was created a month ago: rule T8 is due for it.
     pub fn old_job(&self, id: &str) {
         let at = now();
