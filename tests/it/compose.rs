@@ -121,6 +121,8 @@ impl Service {
         for key in ["privileged", "network_mode", "pid", "cap_add", "devices", "ipc"] {
             must(self.yaml[key].is_badvalue(), &format!("it has {key}"));
         }
+        let restart = self.words("restart").concat();
+        must(restart == "on-failure" || !self.is_checked(), "one that died is not started again");
         let image = self.words("image").concat();
         let tag = image.rsplit_once(':').map_or("", |(_, tag)| tag);
         let is_pinned = tag.chars().filter(|it| *it == '.').count() == 2;
@@ -171,6 +173,7 @@ fn what_is_wrong_with_a_container_is_seen() {
         ("user", Yaml::String("0:0".to_owned())),
         ("privileged", Yaml::Boolean(true)),
         ("pids_limit", Yaml::BadValue),
+        ("restart", Yaml::BadValue),
         ("ports", Yaml::Array(vec![Yaml::String("9187:9187".to_owned())])),
         ("volumes", Yaml::Array(vec![Yaml::String("./compose:/x".to_owned())])),
     ];

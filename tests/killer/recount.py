@@ -10,8 +10,8 @@ ENDED = ("finished", "failed", "cancelled", "closed")
 STARTED = ("running", "holding", "transferring", "finished", "cancelled")
 TALLIED = ("finished", "failed", "closed")
 
-# A report that states a time so much ahead of its record's stamp has no effect; ms. A heartbeat
-# counts as of the stamp, whatever it states.
+# A record that states a time so much ahead of its stamp counts as of the stamp; ms. A heartbeat does
+# so whatever it states.
 AHEAD_MAX = 300_000
 OWN_TIME = {
     "job-state": "changed_at",
@@ -23,6 +23,9 @@ OWN_TIME = {
 
 # Which nodes of a queue a report counts; offers of slots to a pool count none.
 NODES = {"asked_job": "nodes_asked", "updated_job": "nodes_updated"}
+
+# What a record states of times, of which none is later than its stamp if its own is too far ahead.
+TIMES = ("changed_at", "at", "created_at", "activated_at", "started_at", "ended_at")
 
 Key = tuple[str, ...]
 Counters = dict[Key, dict[str, int]]
@@ -48,7 +51,7 @@ class Recount:
         if topic == "heartbeat":
             record = record | {"at": stamp}
         elif topic in OWN_TIME and record[OWN_TIME[topic]] > stamp + AHEAD_MAX:
-            return
+            record = record | {name: min(record[name], stamp) for name in TIMES if name in record}
         match topic:
             case "job-state":
                 self._job(record)

@@ -114,7 +114,7 @@ def test_all_are_asked_for_before_any_is_waited_for(place: Place) -> None:
 
 
 def test_panda_decides_for_those_that_are_not_answered(place: Place) -> None:
-    place.configure(answer_s=0.4)
+    place.configure(answer_s=5)
     place.standin.answer = lambda it: to_beta(it) if it["task"] == "831" else []
     assert run(place, inputs(831, 832)) == Interaction.SC_SUCCEEDED
     assert nuclei(place)[831] == "BETA_SITE" and 832 in nuclei(place)

@@ -1,12 +1,12 @@
 //! A broker that is restarted and paused again and again: nobody has to do anything about it.
-//! `YARDMASTER_LONG=1` does it fifty times.
+//! `YARDMASTER_LONG=1` does it fifty times, with as many partitions as the topology ships.
 //!
 //! The release of librdkafka is pinned, and part of it is switched off, for what this showed
 //! (src/shell/kafka/client.rs). A newer one is safe when fifty rounds pass with it and without build.rs.
 
 use crate::broker::{Broker, Wanted, free_ports, is_possible};
 use crate::drive::yard;
-use crate::kill::bus::{Bus, now, text};
+use crate::kill::bus::{Bus, now, text, topics_of};
 use crate::kill::process::{PROGRAM, Process, Ready, wait_until};
 use crate::kill::{SECOND, settle_accounts, wait_for_answers};
 use rdkafka::{Offset, TopicPartitionList};
@@ -15,9 +15,11 @@ use std::ffi::{c_int, c_void};
 use std::process::Command;
 use std::ptr::null_mut;
 use std::time::{Duration, Instant};
+use toml::Table;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Status;
 use yardmaster::wire::record;
+use yardmaster::wire::topology::ATLAS;
 
 /// How long after the broker's return both processes of a pair may not be ready.
 const READY_AGAIN: Duration = Duration::from_secs(30);
@@ -52,7 +54,11 @@ struct Pair {
 impl Pair {
     fn start(broker: &Broker, bootstrap: &str, more: &[(&str, &str)]) -> Pair {
         // As it ships: a pair that is hastier swaps the lead on a busy machine.
-        let bus = Bus::on(&broker.address(), &[], |_| {});
+        let bus = Bus::on(&broker.address(), &[], |file| {
+            if is_long() {
+                set_shipped_partitions(file);
+            }
+        });
         bus.queue("QUEUE_00", 1, 40);
         let file = bus.path("properties");
         let line = |(key, value): &(&str, &str)| format!("{key}={value}\n");
@@ -104,12 +110,24 @@ impl Pair {
     }
 }
 
+fn is_long() -> bool {
+    std::env::var_os("YARDMASTER_LONG").is_some()
+}
+
+fn set_shipped_partitions(file: &mut Table) {
+    let shipped: Table = ATLAS.parse().unwrap();
+    for topic in topics_of(file) {
+        let name = topic.name();
+        file["topics"][name]["partitions"] = shipped["topics"][name]["partitions"].clone();
+    }
+}
+
 #[test]
 fn a_broker_that_restarts_again_and_again_needs_no_person() {
     if !is_possible() {
         return;
     }
-    let rounds = if std::env::var_os("YARDMASTER_LONG").is_some() { 50 } else { 10 };
+    let rounds = if is_long() { 50 } else { 10 };
     let (broker, asking) = broker();
     let sasl = [
         ("security.protocol", "sasl_plaintext"),
