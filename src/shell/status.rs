@@ -3,6 +3,7 @@
 use serde::Serialize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use yardmaster_core::explain::iso;
 use yardmaster_core::unit::Millis;
 
 /// A loop that has not turned for so long stands still.
@@ -107,7 +108,7 @@ impl State {
             return Some(format!("stopped: {why}"));
         }
         if let Some(since) = self.broker_unreachable_since {
-            return Some(format!("the broker cannot be reached since {since} ms after 1970"));
+            return Some(format!("the broker cannot be reached since {}", iso(since)));
         }
         if let Some(why) = &self.contested {
             return Some(why.clone());
@@ -179,7 +180,7 @@ mod tests {
             (|state| state.contested = Some("two of a domain".into()), "two of a domain"),
             (
                 |state| state.broker_unreachable_since = Some(7),
-                "the broker cannot be reached since 7 ms after 1970",
+                "the broker cannot be reached since 1970-01-01T00:00:00.007Z",
             ),
             (|state| state.stopped = Some("the disk is full".into()), "stopped: the disk is full"),
         ];

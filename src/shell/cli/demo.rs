@@ -22,6 +22,7 @@ use crate::cli::log_args::{LogArgs, Read};
 use crate::cli::{Ended, Usage};
 use crate::http::Door;
 use crate::serve::Show;
+use anyhow::Context;
 use beside::Beside;
 use clap::Args;
 use faults::Faults;
@@ -297,7 +298,8 @@ fn clear(dir: &Path) -> anyhow::Result<()> {
         }
         std::fs::remove_dir_all(dir)?;
     }
-    std::fs::create_dir_all(dir)?;
+    let at = || format!("--dir {}: it cannot be made; name another directory", dir.display());
+    std::fs::create_dir_all(dir).with_context(at)?;
     std::fs::write(mark, "made by yardmaster demo; the next demo here clears it\n")?;
     Ok(())
 }
