@@ -20,8 +20,8 @@ READY_MAX_S = 300.0
 RESTART_S = 1.0
 # The exit code of a Rust program that panicked; one that a signal ended has a negative one.
 PANICKED = 101
-# The broker ends a transaction after 30 s: what holds a partition for so long hangs, which is a fault
-# of the broker's, and a person ends it as the program asks for; s.
+# The broker ends a transaction after 30 s: what holds a partition for so long hangs, which is a
+# fault of the broker's, and a person ends it as the program asks for; s.
 HANGS_S = 90.0
 HANGING = re.compile(r"(\S+)\[(\d+)\] stands still behind an open transaction")
 
@@ -221,7 +221,9 @@ class Crew:
         held = HANGING.search(str(process.state().get("reason", "")))
         if held is not None:
             ended = self.end_hanging(held[1], int(held[2]))
-            print(f"    {held[1]}[{held[2]}] was held by a hanging transaction: {ended}", flush=True)
+            print(
+                f"    {held[1]}[{held[2]}] was held by a hanging transaction: {ended}", flush=True
+            )
 
     def wait(self, seconds: float) -> None:
         """Lets time pass, under supervision."""

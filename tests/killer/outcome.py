@@ -62,7 +62,7 @@ class Outcomes:
         self.requests.repeat(decision["subject"], self.dice.choice(["again", "changed"]), at)
 
     def _mistake(self, decision: Record, at: int) -> None:
-        """An outcome of another subject or of no decision, which ends nothing, or of the far future."""
+        """An outcome of another subject or of no decision, which ends nothing, or one far ahead."""
         dice = self.dice
         subject, name, kind = decision["subject"], decision["id"], dice.choice(KINDS)
         match dice.randrange(4):

@@ -10,8 +10,8 @@ ENDED = ("finished", "failed", "cancelled", "closed")
 STARTED = ("running", "holding", "transferring", "finished", "cancelled")
 TALLIED = ("finished", "failed", "closed")
 
-# A record that states a time so much ahead of its stamp counts as of the stamp; ms. A heartbeat does
-# so whatever it states.
+# A record that states a time so much ahead of its stamp counts as of the stamp; ms. A heartbeat
+# does so whatever it states.
 AHEAD_MAX = 300_000
 OWN_TIME = {
     "job-state": "changed_at",
