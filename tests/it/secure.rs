@@ -139,7 +139,8 @@ fn run(bootstrap: &str, bus: &Bus, store: &Path, config: &Path) -> Process {
 /// A verb of the user, whose output shows no secret.
 fn verb(bootstrap: &str, bus: &Bus, config: &Path, verb: &str, more: &[&str]) -> Output {
     let output = Command::new(PROGRAM)
-        .args([verb, "--bootstrap-server", bootstrap, "--topology", text(&bus.topology)])
+        .args(verb.split(' '))
+        .args(["--bootstrap-server", bootstrap, "--topology", text(&bus.topology)])
         .args(["--command-config", text(config)])
         .args(more)
         .output()
@@ -259,22 +260,28 @@ fn a_refused_client_gets_the_remedy_and_no_secret_is_shown() {
     let Some(fort) = Fort::build() else { return };
     let bus = fort.bus();
     let bootstrap = fort.broker.address();
-    let fails = |bootstrap: &str, config: &Path, more: &[&str], code: i32, parts: &[&str]| {
-        let start = std::time::Instant::now();
-        let output = verb(bootstrap, &bus, config, "replay", more);
-        let reported = String::from_utf8_lossy(&output.stderr).into_owned();
-        println!("after {:?}: {reported}", start.elapsed());
-        assert_eq!(output.status.code(), Some(code), "{reported}");
-        for part in parts {
-            assert!(reported.contains(part), "{part:?} is not in {reported}");
-        }
+    let refused =
+        |name: &str, bootstrap: &str, config: &Path, more: &[&str], code, parts: &[&str]| {
+            let start = std::time::Instant::now();
+            let output = verb(bootstrap, &bus, config, name, more);
+            let reported = String::from_utf8_lossy(&output.stderr).into_owned();
+            println!("after {:?}: {reported}", start.elapsed());
+            assert_eq!(output.status.code(), Some(code), "{reported}");
+            for part in parts {
+                assert!(reported.contains(part), "{part:?} is not in {reported}");
+            }
+        };
+    let fails = |bootstrap: &str, config: &Path, more: &[&str], code, parts: &[&str]| {
+        refused("replay", bootstrap, config, more, code, parts);
     };
     let user = fort.user();
     fails(&bootstrap, &user, &[], 1, &["Read or Write of topic", "kafka-acls.sh"]);
     let wrong = fort.path("wrong-password");
     std::fs::write(&wrong, "this-is-not-it").unwrap();
     let password = format!("sasl.password=${{file:{}}}", wrong.display());
-    fails(&bootstrap, &user, &["-X", &password], 1, &["sasl."]);
+    for name in ["replay", "topology check", "tail"] {
+        refused(name, &bootstrap, &user, &["-X", &password], 1, &["sasl."]);
+    }
     let other = format!("ssl.ca.location={}", fort.path("other-ca.pem").display());
     fails(&bootstrap, &user, &["-X", &other], 1, &["certificate"]);
     let bare = fort.file(

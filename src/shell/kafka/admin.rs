@@ -2,6 +2,8 @@
 
 use super::conf::{KafkaConf, Role};
 use super::extent;
+use super::queue::Client;
+use super::reader;
 use super::remedy::refusal;
 use super::renewed::Renewed;
 use super::topics::Described;
@@ -54,6 +56,9 @@ pub struct TopicFound {
 /// A client for topics.
 pub struct KafkaAdmin {
     client: Renewed<AdminClient<DefaultClientContext>>,
+    /// Asks what needs no right to make topics: unlike the other it knows why a broker turns it
+    /// away.
+    looker: Renewed<Client>,
     runtime: tokio::runtime::Runtime,
     patience: Duration,
     persistence: Duration,
@@ -72,8 +77,9 @@ impl KafkaAdmin {
         let client = Renewed::new(move || {
             of.client(Role::Admin)?.create().map_err(|error: KafkaError| stop(&error))
         })?;
+        let looker = reader::renewed(conf, Role::Looker)?;
         let (patience, persistence) = (conf.patience, conf.persistence);
-        Ok(KafkaAdmin { client, runtime, patience, persistence })
+        Ok(KafkaAdmin { client, looker, runtime, patience, persistence })
     }
 
     /// Makes topics; each with what became of it. Returns once the broker knows them: it creates a
@@ -178,10 +184,7 @@ impl KafkaAdmin {
     }
 
     fn described(&self, names: &[&str]) -> Result<BTreeMap<String, Described>, LogError> {
-        let failed = |error| unreachable(&error);
-        self.client.ask(|client| {
-            extent::described(client.inner(), names, self.patience, Duration::ZERO, failed)
-        })
+        self.looker.ask(|client| extent::described(client, names, self.patience, Duration::ZERO))
     }
 
     fn options(&self) -> AdminOptions {

@@ -5,7 +5,6 @@ use super::queue::Client;
 use super::remedy::{refusal, turned_away};
 use super::renewed::Renewed;
 use super::topics::{self, Described};
-use rdkafka::ClientContext;
 use rdkafka::Offset;
 use rdkafka::TopicPartitionList;
 use rdkafka::consumer::Consumer;
@@ -32,10 +31,7 @@ pub(super) fn lanes(
 ) -> Result<Vec<(Lane, String)>, LogError> {
     let names: Vec<&str> = conf.topics.iter().map(|map| map.name.as_str()).collect();
     let found = patiently(conf.persistence, || {
-        client.ask(|client| {
-            let failed = |error| trouble(client, &error);
-            described(client.client(), &names, conf.patience, DENIAL, failed)
-        })
+        client.ask(|client| described(client, &names, conf.patience, DENIAL))
     })?;
     let mut lanes = Vec::new();
     for map in &conf.topics {
@@ -77,24 +73,21 @@ pub(super) fn topic(
     wait: Duration,
     denial: Duration,
 ) -> Result<Option<Described>, LogError> {
-    let failed = |error| trouble(client, &error);
-    let mut found = described(client.client(), &[name], wait, denial, failed)?;
+    let mut found = described(client, &[name], wait, denial)?;
     Ok(found.remove(name))
 }
 
-/// The same of many topics at once; one that is not there is left out. `failed` is what a question
-/// means that was not answered.
-pub(super) fn described<C: ClientContext>(
-    client: &rdkafka::client::Client<C>,
+/// The same of many topics at once; one that is not there is left out.
+pub(super) fn described(
+    client: &Client,
     names: &[&str],
     wait: Duration,
     denial: Duration,
-    failed: impl Fn(KafkaError) -> LogError,
 ) -> Result<BTreeMap<String, Described>, LogError> {
     let start = Instant::now();
     loop {
-        let found = topics::describe(client, names, wait).map_err(&failed)?;
-        let found = there(found)?;
+        let found = topics::describe(client.client(), names, wait);
+        let found = there(found.map_err(|error| trouble(client, &error))?)?;
         if found.len() >= names.len() || start.elapsed() >= denial {
             return Ok(found);
         }
