@@ -190,16 +190,17 @@ class Cluster:
             self.add_partition(topic, [REMOTE_NODE])
             return
         self.set_topic(topic, min_insync_replicas="1")
-        self._move(topic, self.partitions(topic) - 1, [REMOTE_NODE])
+        self.move(topic, self.partitions(topic) - 1, [REMOTE_NODE])
 
     def place_on(self, topic: str, nodes: list[int]) -> int:
         """Adds a partition to a topic that has replicas on these nodes alone; its number."""
         # It is made with as many replicas as the others have, and moved afterwards.
         partition = self.add_partition(topic, list(range(1, self.voters + 1))) - 1
-        self._move(topic, partition, nodes)
+        self.move(topic, partition, nodes)
         return partition
 
-    def _move(self, topic: str, partition: int, nodes: list[int]) -> None:
+    def move(self, topic: str, partition: int, nodes: list[int]) -> None:
+        """Has a partition lie on these nodes alone; the first leads, or leads already."""
         place = {"topic": topic, "partition": partition, "replicas": nodes}
         file = self.dir / "move.json"
         file.write_text(json.dumps({"version": 1, "partitions": [place]}))

@@ -102,6 +102,8 @@ def _truncate_unread(scene: Scene) -> str:
     _start(scene, CMS)
     _until_read(scene, process, CMS)
     _end_well(process)
+    # A partition that is added later must have as many replicas as this one.
+    scene.cluster.move(CMS.topic("outcome"), partition, [2, 1, 3])
     return f"{place}: 10 records were lost before anybody read them, and it goes on"
 
 
@@ -120,6 +122,8 @@ def _new_partition(scene: Scene) -> tuple[str, int]:
     partition = cluster.place_on(topic, [1, 2])
     place = f"{topic}/{partition}"
     scene.until(f"{place} is whole", lambda: cluster.leader(topic, partition) == (1, [1, 2]))
+    # A client that has written to the topic before does not know the new partition.
+    scene.writers[CMS.name].begin_again()
     _tell_outcomes(scene, partition, "before", 10)
     return place, partition
 

@@ -29,6 +29,8 @@ class Verdict:
     answers: Requests | Matches
     strays: Strays
     readers: dict[str, Reader] = field(default_factory=dict)
+    # What each record of an own topic is: an output, or why it is none. Decoding it costs most.
+    decoded: dict[str, list[Output | str]] = field(default_factory=dict)
     recount: Counters = field(default_factory=dict)
     promises: Promises = field(default_factory=lambda: Promises([], []))
     unreadable: set[Place] = field(default_factory=set)
@@ -58,19 +60,28 @@ class Verdict:
 
     def _outputs(self, topic: str) -> list[Output]:
         """The records of an own topic that are not the killer's own strays."""
+        records = self._read(topic)
+        decoded = self.decoded.setdefault(topic, [])
+        decoded += [self._output(topic, it) for it in records[len(decoded) :]]
         outputs, unreadable = [], []
-        for it in self._read(topic):
+        for it, output in zip(records, decoded, strict=True):
             if (topic, it.partition, it.offset) in self.strays.own:
                 continue
-            try:
-                record = self.codec.decode(topic, it.value)
-            except Unreadable as error:
-                unreadable.append(f"{topic}/{it.partition}/{it.offset}: {error}")
-                continue
-            outputs.append(Output(it.partition, it.offset, it.key.decode("utf-8"), record))
+            if isinstance(output, str):
+                unreadable.append(f"{topic}/{it.partition}/{it.offset}: {output}")
+            else:
+                outputs.append(output)
         if unreadable:
             self.demand(f"own topic {topic} can be read", unreadable)
         return outputs
+
+    def _output(self, topic: str, it: Read) -> Output | str:
+        """A record of an own topic, a stray maybe; the reason, when it cannot be read."""
+        try:
+            record = self.codec.decode(topic, it.value)
+            return Output(it.partition, it.offset, it.key.decode("utf-8"), record)
+        except (Unreadable, UnicodeDecodeError) as error:
+            return str(error)
 
     # --- What was asked ---------------------------------------------------------------------------
 
