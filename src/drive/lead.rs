@@ -134,18 +134,30 @@ impl<L: Log, S: Store> Drive<L, S> {
         lead.in_flight.is_some() && has_time && has_room && !self.request_waits()
     }
 
-    /// How long until a cycle could be due if nothing arrives.
+    /// How long until a cycle is due if nothing arrives; ms.
     pub fn rest(&self, clock: Millis) -> Millis {
         let Role::Leader(lead) = &self.role else { return 0 };
         if lead.in_flight.is_some() || !lead.is_opened {
             return 1;
         }
-        if self.has_backlog() {
+        if self.has_backlog() || clock < lead.closed_at {
             return 0;
         }
+        (self.due_at(lead) - clock).max(0)
+    }
+
+    /// When the next cycle is due if nothing arrives.
+    fn due_at(&self, lead: &Lead) -> Millis {
         let limits = &self.engine.state.setting.limits;
-        let least = if self.request_waits() { limits.cycle_min_ms } else { limits.cycle_idle_ms };
-        (lead.closed_at + least - clock).clamp(0, limits.cycle_idle_ms)
+        let idle = lead.closed_at + limits.cycle_idle_ms;
+        if self.request_waits() {
+            lead.closed_at + limits.cycle_min_ms
+        } else if self.feed.waiting() > 0 || self.folded() > 0 || self.has_counters() {
+            idle
+        } else {
+            let timer = self.engine.next_due().map_or(Millis::MAX, |due| due.max(idle));
+            timer.min(lead.closed_at + limits.tick_ms)
+        }
     }
 
     /// Whether as much waits as one cycle folds: then a leader's next cycle is due, and there is no
@@ -165,20 +177,9 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     fn is_due(&self, clock: Millis) -> bool {
         let Role::Leader(lead) = &self.role else { return false };
-        if !lead.is_opened {
-            return false;
-        }
-        let limits = &self.engine.state.setting.limits;
         // A clock that was set back would keep us from publishing until it is where it was.
         let is_set_back = clock < lead.closed_at;
-        let since = if is_set_back { limits.tick_ms } else { clock - lead.closed_at };
-        let waits = self.request_waits();
-        let least = if waits { limits.cycle_min_ms } else { limits.cycle_idle_ms };
-        let is_timer = self.engine.next_due().is_some_and(|due| due <= clock);
-        let has_more = self.feed.waiting() > 0 || self.folded() > 0;
-        let has_work =
-            waits || has_more || is_timer || self.has_counters() || since >= limits.tick_ms;
-        self.has_backlog() || since >= least && has_work
+        lead.is_opened && (is_set_back || self.has_backlog() || clock >= self.due_at(lead))
     }
 
     /// Folds what waits, closes the cycle, judges, and publishes it: the transaction of the cycle

@@ -13,6 +13,7 @@ mod owner;
 mod pseudonyms;
 mod repair;
 mod replicas;
+mod rest;
 mod site;
 mod throttle;
 mod together;

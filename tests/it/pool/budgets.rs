@@ -60,6 +60,11 @@ fn offers(limits: &str) -> (Vec<String>, BTreeMap<u64, usize>, u64) {
     }
     assert_eq!(world.matched_jobs().into_iter().collect::<BTreeSet<_>>(), names(["a", "b"]));
     let times = exceeded(&mut world, CycleLoop::Offers);
+    // When all are looked at and nothing changes, nothing is left for later.
+    world.rounds(40);
+    exceeded(&mut world, CycleLoop::Offers);
+    world.rounds(40);
+    assert_eq!(exceeded(&mut world, CycleLoop::Offers), 0);
     let cycles = by_cycle(&deferred);
     world.check();
     (order, cycles, times)

@@ -38,9 +38,7 @@ pub(super) struct PoolCut {
     /// Comparisons of the looks that led to an answer.
     comparisons: usize,
     notes: Vec<String>,
-    /// Whether offers take turns, and one that has none in this cycle was not looked at since
-    /// something changed.
-    takes_turns: bool,
+    /// Whether an offer that has no turn in this cycle was not looked at since something changed.
     is_behind: bool,
     /// The bound that ended the cycle with work left.
     cut_off: Option<CycleLoop>,
@@ -75,7 +73,6 @@ impl PoolCut {
         let (mut list, idle): (Vec<_>, Vec<_>) = live.partition(is_due);
         let most = limits.pool_comparisons_per_cycle;
         let parts = parts(idle.len(), pool.clusters().len(), most);
-        self.takes_turns = parts > 1;
         let mut is_quiet = list.is_empty() && self.refused.is_empty();
         for known in idle {
             let name = &known.offer.offer;
@@ -109,7 +106,7 @@ impl PoolCut {
 
     /// Counts which budgets left work in the cycle that ends.
     pub(super) fn note_exceeded(&self, exceeded: &mut Exceeded) {
-        let is_offers = self.takes_turns || self.cut_off == Some(CycleLoop::Offers);
+        let is_offers = self.is_behind || self.cut_off == Some(CycleLoop::Offers);
         exceeded.note(CycleLoop::Offers, is_offers);
         if let Some(other) = self.cut_off.filter(|it| *it != CycleLoop::Offers) {
             exceeded.note(other, true);

@@ -111,7 +111,7 @@ fn spawn_leader(conf: KafkaConf, read: &Read, stop: Arc<AtomicBool>) -> anyhow::
         };
         let mut drive = Drive::start(log, AnyStore::Nothing, config)?;
         while !stop.load(Ordering::Relaxed) {
-            let rest = if drive.leads() { drive.rest(clock::now()).max(1) } else { 5 };
+            let rest = if drive.leads() { drive.rest(clock::now()).clamp(1, 5) } else { 5 };
             drive.pump(Duration::from_millis(rest as u64))?;
             if drive.leads() {
                 drive.lead(clock::now())?;

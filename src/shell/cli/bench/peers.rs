@@ -82,7 +82,7 @@ pub fn run(read: &Read) -> anyhow::Result<()> {
     let mut drive = Drive::start(log, store, config(&task, read)?)?;
     let mut marks = Marks { is_again, ..Marks::default() };
     while !stop.load(Ordering::Relaxed) {
-        let rest = if drive.leads() { drive.rest(clock::now()).max(1) } else { 5 };
+        let rest = if drive.leads() { drive.rest(clock::now()).clamp(1, 5) } else { 5 };
         let taken = match drive.has_backlog() {
             true => 0,
             false => drive.pump(Duration::from_millis(rest as u64))?,

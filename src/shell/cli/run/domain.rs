@@ -278,7 +278,9 @@ fn unreachable_since(show: &Show) {
     });
 }
 
-/// While the state is copied in portions the loop waits no longer for records; ms.
+/// The loop waits no longer for records, as it also answers questions and ends on a signal; ms.
+const WAIT_MAX_MS: Millis = 50;
+/// The same while the state is copied in portions; ms.
 const COPY_WAIT_MS: Millis = 2;
 
 /// A leader that cannot read for so long lets go: what it publishes is made of what it knew before.
@@ -302,9 +304,8 @@ fn serve(
     let (mut newest, mut heard_at) = (drive.newest(), clock::uptime());
     let mut was_leading = false;
     while !stop.load(Ordering::Relaxed) {
-        let wait = if drive.leads() { drive.rest(clock::now()).max(1) } else { 50 };
-        let wait =
-            if drive.state().copying_for().is_some() { wait.min(COPY_WAIT_MS) } else { wait };
+        let most = if drive.state().copying_for().is_some() { COPY_WAIT_MS } else { WAIT_MAX_MS };
+        let wait = if drive.leads() { drive.rest(clock::now()).clamp(1, most) } else { most };
         if !drive.has_backlog() {
             drive.pump(Duration::from_millis(wait as u64))?;
         }
