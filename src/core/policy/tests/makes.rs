@@ -138,12 +138,15 @@ fn the_filters_of_the_make_look_at_all_of_it_and_at_nothing_else() {
     let mut draws = Draws(1);
     let fields = fields();
     let mut matters = vec![false; fields.len()];
+    let both = BOTH.map(policy);
     for round in 0..1_500 {
         let mut dice = || (0..16).map(|_| draws.below(256) as u8).collect::<Vec<u8>>();
         let (of_task, of_queue, loads) = (dice(), dice(), [dice(), dice()]);
         let mut task = odd_task(&of_task);
         task.options.ip_connectivity = ["", "", "full#IPv6"][usize::from(of_task[12]) % 3].into();
         task.allow_input_lan = of_task[13].is_multiple_of(2);
+        let mut case = case(&task);
+        case.express = of_task[10].is_multiple_of(2);
         let base = odd_queue_of_make(0, &of_queue);
         for (field, matters) in fields.iter().zip(&mut matters) {
             let mut other = base.clone();
@@ -151,15 +154,12 @@ fn the_filters_of_the_make_look_at_all_of_it_and_at_nothing_else() {
             let candidates = [odd_candidate(&base, &loads[0]), odd_candidate(&other, &loads[1])];
             let is_alike = Make::of(&base) == Make::of(&other);
             assert!(is_alike || field.is_of_make, "{}", field.name);
-            for rules in BOTH {
-                let (policy, resolved) = policy(rules);
-                let mut case = case(&task);
-                case.express = of_task[10].is_multiple_of(2);
+            for (policy, resolved) in &both {
                 let of_make = |it: &(usize, &&Filter)| policy.are_of_make[it.0];
                 for (at, filter) in policy.filters.iter().enumerate().filter(of_make) {
                     let found = candidates
                         .each_ref()
-                        .map(|it| policy.objection_of(at, &case, it, &resolved));
+                        .map(|it| policy.objection_of(at, &case, it, resolved));
                     let is_same = found[0] == found[1];
                     assert!(is_same || !is_alike, "{} reads {}", filter.name, field.name);
                     *matters |= !is_same;
