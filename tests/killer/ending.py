@@ -64,6 +64,8 @@ def _create_again(scene: Scene) -> str:
     scene.cluster.delete_topic(topic)
     scene.until(f"{topic} is gone", lambda: topic not in scene.cluster.topics())
     _apply(scene, domain)
+    # A client that heard that the topic is gone refuses what is written to it.
+    writer.begin_again()
     for number in range(2_000):
         job = {"job": str(number), "status": "running", "changed_at": now(), "queue": "ce-a/q"}
         writer.write("job-state", str(number), job)
