@@ -34,6 +34,7 @@ case "${1:-}" in
 *) sed -n '2,23s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
+cores=$(nproc 2> /dev/null || echo 2)
 target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$target/kafka"
 target=$(cd "$target" && pwd)
@@ -288,6 +289,18 @@ pages() {
 own='binary(it) & (test(/^(kill|faults|secure|retention|domains::(kafka|kinds))::/) | test(/the_broker_may_restart/)
     | test(/^panda::(captured|check|day|live|rows)::/))'
 
+# Of these the one that takes longest, and nearly all of it waiting.
+first='test(/^faults::restarts::a_broker_that_restarts/)'
+
+# What computes alone: no program that others wait for, no broker, no time.
+laws='binary(it) & test(/^(cases|crash|dirlog|drive|fuzz|laws|pool|read_ahead|sim|store|wire)::/) | not binary(it)'
+laws() {
+    local failed=0
+    core_tests --quiet 2>&1 | tee -a "$log" || failed=1
+    nextest laws "$laws" --test-threads "$cores" || failed=1
+    return $failed
+}
+
 # Runs the tests that a filter picks, of what was built: cargo is not asked, so that it may check meanwhile.
 nextest() { # PROFILE FILTER [WORDS...]
     local code=0 began=$SECONDS profile=$1 out=$work/nextest-$1.log
@@ -508,28 +521,27 @@ else
     heading "$SECONDS s: servers listen"
 fi
 
-# Whatever fails, the rest is still done: one run shows all failures. First what needs the processor, then
-# what keeps to times and waits most of its own. The killer waits for conditions and keeps to no times, so it
-# is beside the former; the checks take what is left.
+# Whatever fails, the rest is still done: one run shows all failures. First the tests that run programs and look
+# at their answers, and the killer, which keeps to no times; then those that wait most of their time, for sessions,
+# takeovers and starting brokers. What only computes is behind them all (nice) and takes what they leave.
 list_tests
-heading "the tests of the core"
-core_tests --quiet 2>&1 | tee -a "$log" || failed=1
+behind 10 laws
 if ! $quick; then
-    behind 0 killer
-    behind 19 check
+    behind 10 check
+    behind 5 killer
 fi
 # Two a core: some wait for a broker.
-nextest computing "not ($own)" --test-threads $((2 * $(nproc 2> /dev/null || echo 2))) || failed=1
+nextest computing "(not ($own) | $first) & not ($laws)" --test-threads $((2 * cores + 1)) || failed=1
 if ! $quick; then
     behind 0 jedi
-    nextest waiting "$own" --test-threads 8 || failed=1
+    nextest waiting "$own & not ($first)" --test-threads 8 || failed=1
 fi
 ! $long || nextest long \
     'test(/^(crash::a_process_may_end|crash::storm::many_storms|sim_cms::a_whole_day)/)' --run-ignored only || failed=1
 heading "$SECONDS s: tests done"
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 jobs=()
-for name in check killer jedi; do
+for name in check killer jedi laws; do
     [ ! -f "$work/behind-$name.log" ] || { heading "$name"; cat "$work/behind-$name.log"; }
 done
 
