@@ -66,17 +66,19 @@ impl Log for PaperLog {
 
     fn take(&mut self, batch: &mut Batch, max: usize, _wait: Duration) -> Result<(), LogError> {
         let sheet = self.paper.sheet();
-        let count = self.lanes.len().max(1);
         let full = batch.records.len() + max;
-        let order: Vec<Lane> =
-            self.lanes.keys().cycle().skip(self.turn % count).take(count).copied().collect();
+        let mut there = sheet.lanes.iter().peekable();
+        let mut order = Vec::with_capacity(self.lanes.len());
+        for (lane, finger) in &mut self.lanes {
+            while there.next_if(|(other, _)| *other < lane).is_some() {}
+            if let Some((_, paper_lane)) = there.next_if(|(other, _)| *other == lane) {
+                order.push((*lane, finger, paper_lane));
+            }
+        }
+        let count = order.len().max(1);
+        order.rotate_left(self.turn % count);
         self.turn = (self.turn + 1) % count;
-        for lane in order {
-            let (Some(finger), Some(paper_lane)) =
-                (self.lanes.get_mut(&lane), sheet.lanes.get(&lane))
-            else {
-                continue;
-            };
+        for (lane, finger, paper_lane) in order {
             if !finger.paused {
                 finger.read(lane, paper_lane, batch, full)?;
             }
