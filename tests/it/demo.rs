@@ -16,23 +16,7 @@ pub struct Demo {
 impl Demo {
     /// Starts one with its log in a directory, and more flags.
     pub fn start(dir: &Path, more: &[&str]) -> Demo {
-        Demo::start_by(Command::new(PROGRAM), dir, more)
-    }
-
-    /// The same, but tests that run beside it come first.
-    pub fn start_nice(dir: &Path, more: &[&str]) -> Demo {
-        let mut nice = Command::new("nice");
-        nice.args(["-n", "5", PROGRAM]);
-        Demo::start_by(nice, dir, more)
-    }
-
-    /// The number of its process.
-    pub fn id(&self) -> u32 {
-        self.process.0.id()
-    }
-
-    fn start_by(mut command: Command, dir: &Path, more: &[&str]) -> Demo {
-        let mut child = command
+        let mut child = Command::new(PROGRAM)
             .args(["demo", "--hours", "8760", "--scale", "0.02", "--commands", "on"])
             .args(["--http", "127.0.0.1:0", "--dir"])
             .arg(dir)
@@ -52,5 +36,10 @@ impl Demo {
         // What else it prints is read, so that it does not wait.
         std::thread::spawn(move || lines.for_each(drop));
         Demo { address: address.expect("the demo serves HTTP"), process }
+    }
+
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.process.0.id()
     }
 }

@@ -91,7 +91,7 @@ fn complaints(address: SocketAddr, panel: &Panel, request: &Request) -> Vec<Stri
 #[test]
 fn a_running_demo_answers_what_tables_ask_the_api() {
     let dir = TempDir::new().unwrap();
-    let demo = Demo::start_nice(&dir.path().join("demo"), &[]);
+    let demo = Demo::start(&dir.path().join("demo"), &[]);
     let address = demo.address;
     let mut found = Vec::new();
     let panels: Vec<Panel> = boards().into_iter().flat_map(|board| board.panels).collect();

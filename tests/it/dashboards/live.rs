@@ -104,8 +104,6 @@ fn promtool_finds_no_fault_with_the_alerts_and_all_cases_come_out() {
 /// A running Prometheus.
 struct Prometheus {
     address: SocketAddr,
-    /// When conditions are given up.
-    deadline: Instant,
     _process: Ending,
 }
 
@@ -133,8 +131,7 @@ impl Prometheus {
             .stderr(log)
             .spawn()
             .unwrap();
-        let deadline = Instant::now() + PATIENCE;
-        let prometheus = Prometheus { address, deadline, _process: Ending(child) };
+        let prometheus = Prometheus { address, _process: Ending(child) };
         let is_ready =
             || prometheus.get("/-/ready").is_some_and(|it| it.starts_with("HTTP/1.0 200"));
         if !prometheus.wait(is_ready) {
@@ -173,10 +170,11 @@ impl Prometheus {
 
     /// Waits until something is so; whether it ever was.
     fn wait(&self, mut is_so: impl FnMut() -> bool) -> bool {
+        let deadline = Instant::now() + PATIENCE;
         loop {
             match is_so() {
                 true => return true,
-                false if Instant::now() > self.deadline => return false,
+                false if Instant::now() > deadline => return false,
                 false => std::thread::sleep(Duration::from_millis(200)),
             }
         }
@@ -246,7 +244,7 @@ fn a_prometheus_beside_a_running_demo_answers_every_query() {
         return;
     }
     let dir = TempDir::new().unwrap();
-    let demo = Demo::start_nice(&dir.path().join("demo"), &[]);
+    let demo = Demo::start(&dir.path().join("demo"), &[]);
     let prometheus = Prometheus::start(dir.path(), demo.address);
     // Rates need a few scrapes.
     for condition in [

@@ -127,7 +127,7 @@ fn a_broker_that_restarts_again_and_again_needs_no_person() {
     if !is_possible() {
         return;
     }
-    let rounds = if is_long() { 50 } else { 10 };
+    let rounds = if is_long() { 50 } else { 6 };
     let (broker, asking) = broker();
     let sasl = [
         ("security.protocol", "sasl_plaintext"),

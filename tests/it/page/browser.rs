@@ -35,8 +35,6 @@ pub struct Browser {
     agent: Agent,
     /// The session's address.
     session: String,
-    /// When conditions are given up.
-    deadline: Instant,
     _driver: Ending,
     _profile: TempDir,
 }
@@ -70,7 +68,6 @@ impl Browser {
         let mut browser = Browser {
             agent,
             session: format!("{driver}/session"),
-            deadline: Instant::now() + PATIENCE,
             _driver: started,
             _profile: profile,
         };
@@ -133,8 +130,9 @@ impl Browser {
 
     /// Waits until something is so.
     pub fn wait_for(&self, what: &str, mut is_so: impl FnMut() -> bool) {
+        let deadline = Instant::now() + PATIENCE;
         while !is_so() {
-            if Instant::now() > self.deadline {
+            if Instant::now() > deadline {
                 let shot = self.shot("failed");
                 let page = self.get("document.body.innerText.slice(0, 3000)");
                 let log = self.errors();

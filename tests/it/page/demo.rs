@@ -36,7 +36,7 @@ fn cric(path: &Path) {
 }
 
 impl Stage {
-    /// A demo that runs for much longer than the test. It gives way to tests that run beside it.
+    /// A demo that runs for much longer than the test.
     fn set() -> Stage {
         let dir = TempDir::new().unwrap();
         let queues = dir.path().join("cric.json");
@@ -47,7 +47,7 @@ impl Stage {
         let facts = ["--cric", queues, "--netmetrics", "tests/fixtures/netmetrics.json"];
         let storage = ["--storage", "tests/fixtures/site_info.json"];
         let more = [&facts[..], &storage, &["--http-token-file", tokens]].concat();
-        let demo = Demo::start_nice(&dir.path().join("demo"), &more);
+        let demo = Demo::start(&dir.path().join("demo"), &more);
         let agent = Agent::config_builder().timeout_global(Some(PATIENCE)).proxy(None).build();
         let stage = Stage {
             browser: Browser::start(),
