@@ -26,6 +26,9 @@ use crate::output::command::Command;
 use crate::output::decision::Decision;
 use crate::output::throttle::Throttle;
 use crate::policy::Policy;
+use crate::policy::cms::cut::Step;
+use crate::policy::cms::judge::Explained;
+use crate::policy::cms::pool::Pool;
 use crate::policy::cms::why::PoolWait;
 use crate::policy::throttling::Gauge;
 use crate::request::cycle::CycleQueue;
@@ -98,6 +101,18 @@ impl Engine {
         self.pool.as_ref()?.why(&self.state, &self.policies, job)
     }
 
+    /// What is known of the pool whose slots are offered, as of the last cut and the outputs since;
+    /// `None`: no policy answers offers, or no cycle was judged.
+    pub fn pool(&self) -> Option<&Pool> {
+        self.pool.as_ref()?.pool()
+    }
+
+    /// Every job before an offer with what is left of it, with the reason where it does not pass
+    /// (spec cms-nordugrid C-60); `None`: no such offer is known, or as for [`Engine::pool`].
+    pub fn explain_offer(&self, offer: &str) -> Option<Explained> {
+        self.pool.as_ref()?.explain(&self.state, offer)
+    }
+
     /// How many requests wait for an answer or for a better one.
     pub fn waiting(&self) -> usize {
         self.requests.len()
@@ -155,6 +170,7 @@ impl Engine {
     pub fn settle(&mut self) {
         let is_cold = self.requests.take_is_cold();
         let due = self.begin_cut(is_cold);
+        self.boost();
         let subjects = std::mem::take(&mut self.state.touched.subjects);
         self.touch_expired_slots();
         let Engine { state, policies, grid, work, requests, cycle, exceeded, .. } = self;
@@ -215,6 +231,19 @@ impl Engine {
         self.take_due()
     }
 
+    /// Tails of a pool's workflows go first from this cut on; their commands are published after
+    /// its decisions (spec cms-nordugrid A.5 step 1).
+    fn boost(&mut self) {
+        let Engine { state, pool, alternative, command_evaluation, .. } = self;
+        let Some(pool) = pool else { return };
+        let boosts = pool.actions(state, Step::Boosts);
+        let given = command_evaluation.begin(state, &boosts);
+        pool.apply(&given);
+        if let Some(pool) = alternative.as_mut().and_then(|it| it.pool.as_mut()) {
+            pool.apply(&given);
+        }
+    }
+
     /// Slot figures that ran out: what holds in their place may be more.
     fn touch_expired_slots(&mut self) {
         let (from, until) = (self.slots_seen, self.state.now);
@@ -251,9 +280,12 @@ impl Engine {
             return Some(throttle.into());
         }
         if self.commands.is_none() {
-            let pool = self.pool.as_mut();
-            let actions = pool.map_or_else(Vec::new, |pool| pool.actions(&self.state));
-            let commands = self.command_evaluation.evaluate(&mut self.state, actions);
+            let Engine { state, pool, command_evaluation, .. } = self;
+            let commands = command_evaluation.evaluate(state, &mut |state, step, given| {
+                let Some(pool) = pool else { return Vec::new() };
+                pool.apply(given);
+                pool.actions(state, step)
+            });
             let most = self.state.setting.commands.governor.commands_per_cycle;
             self.exceeded.note(CycleLoop::Commands, !commands.is_empty() && commands.len() >= most);
             self.commands = Some(commands);

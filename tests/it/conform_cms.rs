@@ -92,6 +92,43 @@ fn a_changed_record_of_a_cut_is_found() {
     }
 }
 
+/// A node is drained for a job that is gone, and another job waits for a whole node.
+#[test]
+fn what_a_step_of_a_cut_asks_for_holds_for_the_next_step() {
+    let waits = json!({"job": "big", "workflow": "w", "seq": 1, "queued_at_s": 999_900_000,
+        "cores_min": 8});
+    let scenario = json!({
+        "now_s": 1_000_000_000,
+        "sites": [{"site": "T2_Y", "tier": "T2", "pledged_slots": 20}],
+        "workflows": [{"workflow": "w", "class": "central", "user": "prod", "test_jobs": 0}],
+        "pending_jobs": [waits],
+        "running_jobs": [{"job": "r", "workflow": "w", "seq": 2, "queued_at_s": 999_900_000,
+            "run_site": "T2_Y", "alloc_cores": 4, "node": "n1",
+            "expected_end_s": 1_000_007_200}],
+        "nodes": [{"node": "n1", "site": "T2_Y", "cores_total": 8}],
+        "draining": [{"node": "n1", "site": "T2_Y", "job": "gone", "until_s": 1_000_000_100}],
+        "subject": {"kind": "tick"},
+    });
+    let cancelled = json!({
+        "command": "node.drain_cancelled", "rule": "C-55", "node": "n1", "job": "gone",
+    });
+    let drain = json!({
+        "command": "node.drain", "rule": "C-55", "node": "n1", "site": "T2_Y", "job": "big",
+        "need_cores": 8, "until_s": 1_000_007_200, "idle_core_s": 28_800,
+    });
+    let expected = |commands: Value| json!({"assignments": [], "offers": [], "commands": commands});
+    agrees(scenario.clone(), expected(json!([cancelled, drain])));
+    let mut killed = scenario;
+    killed["workflows"][0]["test_jobs"] = json!(1);
+    killed["ended_jobs"] = json!([{"job": "t", "workflow": "w", "seq": 1, "state": "failed",
+        "failure_class": "payload", "run_site": "T2_Y"}]);
+    let kill = json!({
+        "command": "workflow.kill", "rule": "C-49", "workflow": "w",
+        "reason": "test_failed_100pct", "pending_jobs": ["big"],
+    });
+    agrees(killed, expected(json!([kill, cancelled])));
+}
+
 /// A case of each other subject: scenario, what it expects, and where a change is made to that.
 fn other_subjects() -> Vec<(Value, Value, &'static str)> {
     let site = json!({"site": "T2_Y", "tier": "T2", "pledged_slots": 101, "revision": 3});

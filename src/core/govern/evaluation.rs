@@ -11,6 +11,7 @@ use super::{make, pool, rebroker, report};
 use crate::command::{CommandRule, CommandSetting, Mode, RuleSetting};
 use crate::id::{Key, Name};
 use crate::output::command::{Command, CommandId};
+use crate::policy::cms::cut::Step;
 use crate::policy::cms::decision::Action;
 use crate::state::State;
 use crate::unit::Millis;
@@ -26,6 +27,8 @@ pub(crate) struct CommandEvaluation {
     repeats: BTreeSet<CommandId>,
     /// Whether every job is to be looked at.
     is_cold: bool,
+    /// The commands of this cycle that its decisions depend on; `None`: there are none.
+    begun: Option<Making>,
 }
 
 /// The next job of a group, in the order in which commands are given.
@@ -47,6 +50,21 @@ impl CommandEvaluation {
         self.repeats.extend(&state.touched.commands);
     }
 
+    /// Makes the commands of actions that the decisions of this cycle depend on. Gives those that
+    /// are to be carried out: they take effect now. [`CommandEvaluation::evaluate`] gives the
+    /// commands, with the others of the cycle.
+    pub(crate) fn begin(&mut self, state: &mut State, actions: &[Action]) -> Vec<Action> {
+        self.begun = None;
+        if actions.is_empty() || state.setting.commands.is_idle() {
+            return Vec::new();
+        }
+        let setting = state.setting.commands.clone();
+        let mut making = Making::new();
+        let given = pool::act(state, &self.around, &setting, actions, &mut making);
+        self.begun = Some(making);
+        given
+    }
+
     /// Forgets all that is derived: the next cycle begins with looking at every job.
     pub(crate) fn forget(&mut self, state: &mut State) {
         *self = CommandEvaluation::default();
@@ -58,12 +76,13 @@ impl CommandEvaluation {
         std::mem::take(&mut self.due.without_heartbeat)
     }
 
-    /// The commands that are published in this cycle; not folded yet. `actions`: what the pool of
-    /// slots asks for at this cut, in the order made.
+    /// The commands that are published in this cycle; not folded yet. `actions` gives what the pool
+    /// of slots asks for in a step after its decisions, once the actions of the step before took
+    /// effect that are to be carried out.
     pub(crate) fn evaluate(
         &mut self,
         state: &mut State,
-        actions: Vec<Action>,
+        actions: &mut dyn FnMut(&State, Step, &[Action]) -> Vec<Action>,
     ) -> VecDeque<Command> {
         let setting = state.setting.commands.clone();
         if setting.is_idle() {
@@ -73,12 +92,16 @@ impl CommandEvaluation {
             self.due.begin(state, &self.around);
         }
         self.due.look(state, &mut self.around);
-        let mut making = Making::new();
+        let mut making = self.begun.take().unwrap_or_else(Making::new);
         self.timeouts(state, &setting, &mut making);
         if let Some(rule) = setting.rule(CommandRule::FastRebrokerage) {
             rebroker::rebroker(state, &self.around, rule, &mut making);
         }
-        pool::act(state, &self.around, &setting, &actions, &mut making);
+        let mut given = Vec::new();
+        for step in Step::AFTER {
+            let asked = actions(state, step, &given);
+            given = pool::act(state, &self.around, &setting, &asked, &mut making);
+        }
         self.repeat(state, &setting, &mut making);
         let mut commands = making.commands;
         commands.extend(report::reports(state, &setting, &making.held));

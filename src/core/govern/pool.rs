@@ -20,24 +20,29 @@ use crate::unit::{Millis, SECOND};
 /// Since when a node is kept free.
 const DRAIN_BEGUN: &str = "drain_begun";
 
-/// Gives the commands of the actions, in the order made.
+/// Gives the commands of the actions, in the order made. Returns the actions whose command is to be
+/// carried out.
 pub(super) fn act(
     state: &mut State,
     around: &Surroundings,
     setting: &CommandSetting,
     actions: &[Action],
     making: &mut Making,
-) {
+) -> Vec<Action> {
+    let mut given = Vec::new();
     for action in actions {
         let Some(rule) = rule_of(action).and_then(|rule| setting.rule(rule)) else { continue };
         if making.commands.len() >= setting.governor.commands_per_cycle {
-            return;
+            break;
         }
         let site = site_of(state, action).to_owned();
         // Budgets and reports go by names.
         let site = if site.is_empty() { Name::NONE } else { state.name(&site) };
-        give(state, around, rule, (site, action), making);
+        if give(state, around, rule, (site, action), making) && rule.mode == Mode::On {
+            given.push(action.clone());
+        }
     }
+    given
 }
 
 /// The rule that an action is of; `None` for one that asks nobody for anything.
@@ -49,7 +54,7 @@ fn rule_of(action: &Action) -> Option<CommandRule> {
         Action::ProfileUpdated { .. } => CommandRule::Profile,
         Action::DrainNode { .. } => CommandRule::Drain,
         Action::DrainCancelled { .. } => CommandRule::Undrain,
-        Action::ReservationExpired { .. } | Action::TestPassed { .. } => return None,
+        Action::ReservationExpired { .. } => return None,
     })
 }
 
@@ -64,23 +69,24 @@ fn site_of<'a>(state: &'a State, action: &'a Action) -> &'a str {
     }
 }
 
-/// Gives the command of an action, unless it was given or is held back.
+/// Gives the command of an action, unless it was given or is held back; whether it does.
 fn give(
     state: &State,
     around: &Surroundings,
     rule: &RuleSetting,
     (site, action): (Name, &Action),
     making: &mut Making,
-) {
+) -> bool {
     let dry_run = rule.mode != Mode::On;
-    let Some(order) = order(state, rule, action) else { return };
+    let Some(order) = order(state, rule, action) else { return false };
     if was_given(state, rule, &order) {
-        return;
+        return false;
     }
     let held = hold(state, around, rule.rule, site);
     // A workflow is ended as a whole, even where the budget is less than its jobs.
     if let Some(why) = held.or_else(|| making.used_up(state, rule, site)) {
-        return making.hold((rule.rule, site), order.amount.max(1), why);
+        making.hold((rule.rule, site), order.amount.max(1), why);
+        return false;
     }
     making.budget(state, dry_run).take(rule.rule.name(), site, order.amount);
     let command = make::command(state, order);
@@ -88,6 +94,7 @@ fn give(
         true => making.show(command),
         false => making.order(command),
     }
+    true
 }
 
 /// Whether the command was given before. One that is to be carried out counts until it expires: if
@@ -147,7 +154,7 @@ fn order<'a>(state: &'a State, rule: &RuleSetting, action: &'a Action) -> Option
             clock_at: begun_at(state, node),
             ..of_node(state, rule, (node, site_of(state, action)), job)
         },
-        Action::ReservationExpired { .. } | Action::TestPassed { .. } => return None,
+        Action::ReservationExpired { .. } => return None,
     })
 }
 

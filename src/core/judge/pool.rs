@@ -14,13 +14,13 @@ use crate::budget::{CycleLoop, Exceeded};
 use crate::event::UserKind;
 use crate::fold::is_newer;
 use crate::policy::cms::admission::{Admission, Rejection, admit};
-use crate::policy::cms::decision::Action;
+use crate::policy::cms::cut::Step;
+use crate::policy::cms::decision::{Action, fold_action};
 use crate::policy::cms::drain::Budget;
 use crate::policy::cms::facts::{Grant, Seconds};
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
 use crate::policy::cms::usage::Decay;
-use crate::policy::cms::{cut as rules, decision};
 use crate::state::pool::{PoolJob, PoolTouched, PoolWorkflowRecord};
 use crate::state::{NamedTable, State};
 use crate::topic::Topic;
@@ -272,22 +272,21 @@ impl PoolView {
         }
     }
 
-    /// What the rules ask to be done beside assigning jobs, in order: boosts of tails, verdicts on
-    /// test jobs, drains that are over, new drains (A.5). Nothing is changed but what follows from
-    /// the state: that a test job of a workflow succeeded.
-    fn actions(&mut self, state: &State, exceeded: &mut Exceeded) -> Vec<Action> {
-        let Some(pool) = &mut self.pool else { return Vec::new() };
+    /// Actions take effect whose commands are still to be published.
+    fn apply(&mut self, actions: &[Action]) {
+        let Some(pool) = &mut self.pool else { return };
+        actions.iter().for_each(|action| fold_action(pool, action));
+    }
+
+    /// What the rules ask for in a step of the cut (A.5). Nothing is changed.
+    fn actions(&self, state: &State, step: Step, exceeded: &mut Exceeded) -> Vec<Action> {
+        let Some(pool) = &self.pool else { return Vec::new() };
         let comparisons = state.setting.limits.pool_comparisons_per_cycle;
         let budget = Budget { comparisons, cycle: state.number };
-        let (mut actions, is_exceeded) = rules::actions(pool, budget, now_s(state));
-        exceeded.note(CycleLoop::Drains, is_exceeded);
-        actions.retain(|action| match action {
-            Action::TestPassed { .. } => {
-                decision::fold_action(pool, action);
-                false
-            }
-            _ => true,
-        });
+        let (actions, is_exceeded) = step.actions(pool, budget, now_s(state));
+        if step == Step::Drains {
+            exceeded.note(CycleLoop::Drains, is_exceeded);
+        }
         actions
     }
 }

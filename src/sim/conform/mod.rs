@@ -6,9 +6,6 @@
 
 mod analysis;
 mod cms;
-mod cms_compare;
-mod cms_read;
-mod cms_show;
 mod compare;
 mod depth;
 mod figures;
@@ -73,8 +70,8 @@ impl Recorded {
         }
     }
 
-    /// Why the case is out of scope, if it is: collaborators were made to fail, or PanDA's own code
-    /// did.
+    /// Why the case is out of scope, if it is: collaborators were made to fail, PanDA's own code did,
+    /// or it states two things of which one holds.
     pub fn out_of_scope(&self) -> Option<&'static str> {
         let scenario = &self.whole["scenario"];
         let is_set = |value: &Value| !value.is_null() && *value != Value::Bool(false);
@@ -91,6 +88,9 @@ impl Recorded {
         ];
         if failures.into_iter().any(is_set) {
             return Some("a collaborator was made to fail");
+        }
+        if self.kind == "cms" {
+            return cms::contradiction(scenario);
         }
         match self.whole["expected"]["verdict"].as_str() {
             Some("crashed") => Some("PanDA's code crashed"),
@@ -112,7 +112,7 @@ impl Recorded {
     /// is nothing to compare with.
     pub fn compare(&self, judged: &Judged, rules: Rules) -> Option<Agreement> {
         if self.kind == "cms" {
-            return cms_compare::compare(&self.whole, judged.result.as_ref()?);
+            return cms::compare(&self.whole, judged.result.as_ref()?);
         }
         if let Some(result) = &judged.result {
             return result::with_result(&self.whole["expected"], result);

@@ -5,6 +5,7 @@ use crate::command::{CommandRule, CommandSetting, Governor, Mode, RuleSetting};
 use crate::event::{Class, OutcomeKind, Status, WorkflowFacts};
 use crate::govern::CommandEvaluation;
 use crate::output::command::{Command, CommandKind};
+use crate::policy::cms::cut::Step;
 use crate::policy::cms::decision::Action;
 use crate::policy::cms::facts::{Drain, Profile};
 use crate::state::commands::CommandAnswer;
@@ -51,7 +52,10 @@ impl World {
         self.state.number += 1;
         self.state.look_at_commands();
         self.evaluation.begin_cycle(&self.state, self.state.number == 1);
-        let commands = self.evaluation.evaluate(&mut self.state, actions.to_vec());
+        let commands = self.evaluation.evaluate(&mut self.state, &mut |_, step, _| match step {
+            Step::Verdicts => actions.to_vec(),
+            _ => Vec::new(),
+        });
         commands.iter().for_each(|it| self.state.fold_command(it));
         self.state.touched = Default::default();
         commands.into()
@@ -127,13 +131,11 @@ fn commands_come_in_the_order_of_the_actions_and_say_all_of_them() {
     world.job("j7", "w1", Status::Pending);
     world.node("n1", Some("j6"));
     let now = T0 + SECOND;
-    let passed = Action::TestPassed { workflow: "w1".into() };
     let expired = Action::ReservationExpired { job: "j1".into() };
     let actions = [
         boost("w1"),
         expired,
         kill("w2", &["j1", "j2"]),
-        passed,
         profile("w1"),
         alert("w3"),
         undrain("n1", "j6"),

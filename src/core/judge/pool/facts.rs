@@ -141,7 +141,11 @@ pub(super) fn ended(
 pub(super) fn pending(known: &PoolJob) -> Option<PendingJob> {
     let state = known.state.as_ref()?;
     let queued_at = if state.created_at > 0 { state.created_at } else { state.changed_at };
-    let job = PendingJob::new(&known.job, &state.workflow, 0, seconds(queued_at));
+    let job = PendingJob {
+        // In the state that it is in since it changed it has not fitted yet.
+        not_fitted_since_s: Some(seconds(state.changed_at.max(queued_at))),
+        ..PendingJob::new(&known.job, &state.workflow, 0, seconds(queued_at))
+    };
     let attempt = i64::from(state.attempt);
     let Some((_, _, _, wants)) = &known.requirements else {
         return Some(PendingJob { cores_min: i64::from(state.cores.max(1)), attempt, ..job });

@@ -2,14 +2,17 @@
 
 mod why;
 
-use super::{PoolCut, PoolView};
+use super::{PoolCut, PoolView, facts, now_s};
 use crate::budget::Exceeded;
 use crate::judge::notes::time_notes;
 use crate::judge::policies::Policies;
 use crate::output::decision::Decision;
 use crate::policy::Policy;
+use crate::policy::cms::cut::Step;
 use crate::policy::cms::decision::Action;
-use crate::policy::cms::judge::Judges;
+use crate::policy::cms::judge::{Explained, Judges};
+use crate::policy::cms::look::Look;
+use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
 use crate::state::State;
 
@@ -102,9 +105,25 @@ impl PoolJudging {
         self.view.note_output(state);
     }
 
-    /// What is to be done beside answering offers; see [`PoolView::actions`].
-    pub(crate) fn actions(&mut self, state: &State) -> Vec<Action> {
-        self.view.actions(state, &mut self.exceeded)
+    /// Actions take effect whose commands are published later in the cycle.
+    pub(crate) fn apply(&mut self, actions: &[Action]) {
+        self.view.apply(actions);
+    }
+
+    /// What is known of the pool, once a cycle began.
+    pub(crate) fn pool(&self) -> Option<&Pool> {
+        self.view.pool()
+    }
+
+    /// Every job before an offer; `None`: it is not known.
+    pub(crate) fn explain(&self, state: &State, offer: &str) -> Option<Explained> {
+        let open = facts::offer(state.pool.offers.of(offer)?, state.now);
+        Some(self.judges.explain(&Look::new(self.view.pool()?, &open, now_s(state))))
+    }
+
+    /// What is to be done in a step of the cut; see [`PoolView::actions`].
+    pub(crate) fn actions(&mut self, state: &State, step: Step) -> Vec<Action> {
+        self.view.actions(state, step, &mut self.exceeded)
     }
 
     /// Which budgets left work, since this was last asked.

@@ -81,21 +81,14 @@ pub struct Cut {
     pub actions: Vec<Action>,
 }
 
-/// Decides a whole cut and lets it take effect. Looks are explained where asked for: this reads
-/// every job.
-pub fn run(
-    judges: &Judges,
-    pool: &mut Pool,
-    offers: &[SlotOffer],
-    now_s: Seconds,
-    explains: bool,
-) -> Cut {
+/// Decides a whole cut and lets it take effect.
+pub fn run(judges: &Judges, pool: &mut Pool, offers: &[SlotOffer], now_s: Seconds) -> Cut {
     pool.pass_time(now_s);
     let mut cut = Cut::default();
     let before: [fn(&Pool, Seconds) -> Vec<Action>; 2] = [expired, |pool, _| tail::boosts(pool)];
     before.iter().for_each(|step| act(pool, &mut cut, step(pool, now_s)));
     for offer in in_order(pool, offers, now_s) {
-        let served = serve(judges, pool, offer, now_s, explains, &mut cut.assignments);
+        let served = serve(judges, pool, offer, now_s, &mut cut.assignments);
         cut.served.push(served);
     }
     let after: [fn(&Pool, Seconds) -> Vec<Action>; 3] = [
@@ -107,15 +100,33 @@ pub fn run(
     cut
 }
 
-/// What is to be done beside assigning jobs, as things stand: boosts of tails, verdicts on test
-/// jobs, drains that are over, new drains; and whether the budget left work. Nothing takes effect.
-pub fn actions(pool: &Pool, budget: Budget, now_s: Seconds) -> (Vec<Action>, bool) {
-    let mut actions = tail::boosts(pool);
-    actions.extend(verdict::verdicts(pool));
-    actions.extend(drain::cancelled(pool));
-    let (drains, is_exceeded) = drain::drains(pool, budget, now_s);
-    actions.extend(drains);
-    (actions, is_exceeded)
+/// A step of a cut beside its offers; its actions take effect before the next step (A.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Tails that go first (C-16); before the offers, the others after them.
+    Boosts,
+    /// Verdicts on test jobs (C-49, C-50).
+    Verdicts,
+    /// Drains that are over (C-55).
+    DrainsOver,
+    /// New drains (C-55).
+    Drains,
+}
+
+impl Step {
+    /// The steps after the offers, in order.
+    pub const AFTER: [Step; 3] = [Step::Verdicts, Step::DrainsOver, Step::Drains];
+
+    /// The actions of the step as things stand, and whether the budget left work. Nothing takes
+    /// effect.
+    pub fn actions(self, pool: &Pool, budget: Budget, now_s: Seconds) -> (Vec<Action>, bool) {
+        match self {
+            Step::Boosts => (tail::boosts(pool), false),
+            Step::Verdicts => (verdict::verdicts(pool), false),
+            Step::DrainsOver => (drain::cancelled(pool), false),
+            Step::Drains => drain::drains(pool, budget, now_s),
+        }
+    }
 }
 
 fn act(pool: &mut Pool, cut: &mut Cut, actions: Vec<Action>) {
@@ -128,14 +139,10 @@ fn serve(
     pool: &mut Pool,
     offer: SlotOffer,
     now_s: Seconds,
-    explains: bool,
     assignments: &mut Vec<Assignment>,
 ) -> Served {
     let mut open = OpenOffer::new(offer);
-    let explain = |pool: &Pool, open: &OpenOffer| match explains {
-        true => judges.explain(&Look::new(pool, open, now_s)),
-        false => Explained::default(),
-    };
+    let explain = |pool: &Pool, open: &OpenOffer| judges.explain(&Look::new(pool, open, now_s));
     let first_look = explain(pool, &open);
     let mut matched = false;
     while let (Some(assignment), _) = next(judges, pool, &open, now_s) {

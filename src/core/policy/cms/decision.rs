@@ -99,11 +99,6 @@ pub enum Action {
         /// Why.
         reason: &'static str,
     },
-    /// A test job of a workflow succeeded (C-50).
-    TestPassed {
-        /// Workflow.
-        workflow: String,
-    },
     /// What the test jobs of a workflow needed is known (C-50).
     ProfileUpdated {
         /// Workflow.
@@ -179,9 +174,6 @@ pub fn fold_action(pool: &mut Pool, action: &Action) {
             change(pool, workflow, |it| it.status = WorkflowStatus::Killed);
         }
         Action::Alert { workflow, .. } => change(pool, workflow, |it| it.alerted = true),
-        Action::TestPassed { workflow } => {
-            change(pool, workflow, |it| it.status = WorkflowStatus::TestPassed);
-        }
         Action::ProfileUpdated { workflow, profile } => {
             change(pool, workflow, |it| it.profile = Some(*profile));
         }

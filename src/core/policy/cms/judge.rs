@@ -7,7 +7,7 @@ use super::facts::{Band, Seconds};
 use super::filter::FILTERS;
 use super::key::{JobKey, Key};
 use super::level::level;
-use super::look::{Bid, Look, Pending};
+use super::look::{Bid, Comparison, Look, Pending};
 use super::pools::{Charge, charge};
 use super::rank::KEYS;
 use crate::policy::declare::JobJudge;
@@ -33,8 +33,10 @@ pub struct Refusals {
 }
 
 /// Every job of a look: those that passed, and those that did not with the reason.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
+    /// Use and quota of both classes at the site (C-27).
+    pub comparison: Comparison,
     /// Jobs that passed.
     pub eligible: u64,
     /// Jobs that did not, sorted, by the code of the reason.
@@ -168,7 +170,12 @@ impl Judges {
 
     /// Every job before the offer, with the reason where it does not pass (C-60).
     pub fn explain(&self, look: &Look<'_>) -> Explained {
-        let mut explained = Explained::default();
+        let mut explained = Explained {
+            comparison: look.comparison,
+            eligible: 0,
+            not_eligible: BTreeMap::new(),
+            test_cap: Vec::new(),
+        };
         let drained_for = place_of_drained_for(look);
         for cluster in look.pool.clusters() {
             for place in cluster.places() {

@@ -31,7 +31,7 @@ mod past;
 pub mod pool;
 mod pools;
 pub mod quota;
-mod rank;
+pub mod rank;
 pub mod records;
 pub mod scaling;
 pub mod settings;

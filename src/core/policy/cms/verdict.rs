@@ -4,7 +4,7 @@ use super::bounds::whole;
 use super::decision::Action;
 use super::effective::is_test_member;
 use super::entry::{Standing, WorkflowEntry};
-use super::facts::{EndedJob, Profile, Workflow, WorkflowStatus};
+use super::facts::{EndedJob, Profile, Workflow};
 use super::look::is_final_failure;
 use super::pool::Pool;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,9 +35,6 @@ fn verdict(pool: &Pool, entry: &WorkflowEntry, record: &Workflow) -> Vec<Action>
     let all_final = members.len() as i64 == entry.test_jobs && members.iter().all(is_final);
     let mut actions = Vec::new();
     let workflow = || record.workflow.clone();
-    if !succeeded.is_empty() && record.status == WorkflowStatus::Open {
-        actions.push(Action::TestPassed { workflow: workflow() });
-    }
     if all_final && !succeeded.is_empty() && record.profile.is_none() {
         let profile = learnt(&succeeded);
         actions.push(Action::ProfileUpdated { workflow: workflow(), profile });

@@ -120,12 +120,15 @@ impl PoolJobState {
         if self.ended_at != 0 { self.ended_at } else { self.changed_at }
     }
 
-    /// By attempt, ended or not, time, revision, rank, content.
+    /// By attempt, ended or not, time, revision, rank, content. Of two ends of an attempt the first
+    /// is final (C-09).
     fn order(&self, other: &PoolJobState) -> Ordering {
-        let rank = |it: &PoolJobState| {
-            (it.attempt, it.status.is_ended(), it.changed_at, it.revision, it.status)
-        };
-        rank(self).cmp(&rank(other)).then_with(|| content_of(self).cmp(&content_of(other)))
+        let rank = |it: &PoolJobState| (it.attempt, it.status.is_ended());
+        let later = |it: &PoolJobState| (it.changed_at, it.revision, it.status);
+        let later =
+            later(self).cmp(&later(other)).then_with(|| content_of(self).cmp(&content_of(other)));
+        let is_end = self.status.is_ended() && other.status.is_ended();
+        rank(self).cmp(&rank(other)).then(if is_end { later.reverse() } else { later })
     }
 
     fn is_newer(&self, known: &PoolJobState) -> bool {

@@ -87,7 +87,7 @@ fn blocked(state: &State, pool: &Pool, job: &PoolJob) -> Option<Blocked> {
     match status {
         Some(WorkflowStatus::Killed) => return Some(Blocked::Killed),
         Some(WorkflowStatus::Done) => return Some(Blocked::Closed),
-        Some(WorkflowStatus::Open | WorkflowStatus::TestPassed) | None => {}
+        Some(WorkflowStatus::Open) | None => {}
     }
     let seen_s: Seconds = job.seen_at.div_euclid(SECOND);
     match admit(pool, &pending, seen_s, now_s(state)) {

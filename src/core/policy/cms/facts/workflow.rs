@@ -7,8 +7,6 @@ use super::class::{Class, Seconds};
 pub enum WorkflowStatus {
     /// Its jobs are scheduled.
     Open,
-    /// The same, and a test job succeeded (C-50).
-    TestPassed,
     /// Its test jobs failed, or operations ended it.
     Killed,
     /// All jobs are final.
@@ -20,25 +18,15 @@ impl WorkflowStatus {
     pub fn from_name(name: &str) -> Option<WorkflowStatus> {
         match name {
             "open" => Some(WorkflowStatus::Open),
-            "test_passed" => Some(WorkflowStatus::TestPassed),
             "killed" => Some(WorkflowStatus::Killed),
             "done" => Some(WorkflowStatus::Done),
             _ => None,
         }
     }
 
-    /// How far along it is; a workflow does not go back.
-    const fn stage(self) -> i64 {
-        match self {
-            WorkflowStatus::Open => 0,
-            WorkflowStatus::TestPassed => 1,
-            WorkflowStatus::Killed | WorkflowStatus::Done => 2,
-        }
-    }
-
     /// Whether jobs of it may still be scheduled.
     pub const fn is_live(self) -> bool {
-        matches!(self, WorkflowStatus::Open | WorkflowStatus::TestPassed)
+        matches!(self, WorkflowStatus::Open)
     }
 }
 
@@ -143,7 +131,7 @@ impl Workflow {
         self.boosted |= before.boosted;
         self.alerted |= before.alerted;
         self.profile = self.profile.or(before.profile);
-        if before.status.stage() > self.status.stage() {
+        if self.status.is_live() {
             self.status = before.status;
         }
     }

@@ -93,7 +93,6 @@ fn what_decisions_state_of_a_workflow_outlives_its_records() {
     let workflow = || "w".to_owned();
     for action in [
         Action::Alert { workflow: workflow(), reason: "test_failed_100pct" },
-        Action::TestPassed { workflow: workflow() },
         Action::ProfileUpdated { workflow: workflow(), profile: learnt },
     ] {
         fold_action(&mut world.pool, &action);
@@ -102,7 +101,6 @@ fn what_decisions_state_of_a_workflow_outlives_its_records() {
     let found = record(&world);
     assert_eq!(found.newest_priority().priority, 7, "the record itself is the new one");
     assert_eq!((found.alerted, found.profile), (true, Some(learnt)));
-    assert_eq!(found.status, WorkflowStatus::TestPassed);
     world.workflow(Workflow { status: WorkflowStatus::Done, ..central("w", 7) });
     assert_eq!(record(&world).status, WorkflowStatus::Done, "a later state wins");
     let other = Profile { wall_s: 70, rss_mb: 80 };

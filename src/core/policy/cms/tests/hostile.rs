@@ -157,7 +157,7 @@ proptest! {
             site_whitelist: None,
         });
         for at in [NOW_S, WORST[worst]] {
-            run(&Judges::full(), &mut pool, &records.offers, at, true);
+            run(&Judges::full(), &mut pool, &records.offers, at);
         }
         let held: Vec<_> = pool.jobs().map(|it| it.job().job.clone()).collect();
         let settings = Settings { half_life_s: i64::MAX, ..Settings::default() };

@@ -15,7 +15,7 @@ use proptest::{prop_assert, prop_assert_eq};
 use std::collections::BTreeMap;
 
 fn cut(records: &Records, pool: &mut Pool) -> Cut {
-    run(&Judges::full(), pool, &records.offers, NOW_S, true)
+    run(&Judges::full(), pool, &records.offers, NOW_S)
 }
 
 /// Every counter by its key, as the pool has it.

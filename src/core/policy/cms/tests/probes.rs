@@ -130,7 +130,7 @@ fn c_50_needs_are_learnt() {
     };
     world.pool.put_ended(ended(1, 50_000, 1_000));
     let workflow = || "w".to_owned();
-    assert_eq!(world.cut().actions, [Action::TestPassed { workflow: workflow() }]);
+    assert_eq!(world.cut().actions, [], "one of two is not all");
     world.pool.put_ended(ended(2, 1_000, 3_000));
     let profile = Profile { wall_s: 60_000, rss_mb: 3_300 };
     let expected = Action::ProfileUpdated { workflow: workflow(), profile };

@@ -134,7 +134,7 @@ impl World {
     /// One cut over the offers so far.
     pub fn cut(&mut self) -> Cut {
         let offers = std::mem::take(&mut self.offers);
-        run(&Judges::full(), &mut self.pool, &offers, self.now_s, true)
+        run(&Judges::full(), &mut self.pool, &offers, self.now_s)
     }
 
     /// The jobs of one cut in the order in which they were matched.

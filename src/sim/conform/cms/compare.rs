@@ -1,17 +1,18 @@
 //! A decision of the CMS policy beside what was recorded.
 
-use super::compare::Agreement;
-use super::json::{entries, items};
+use super::super::compare::Agreement;
+use super::super::json::{entries, items, text};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
 /// Compares the parts of a result: actions or verdict, who is matched where, figures and ranks, how
-/// many are eligible, and the reasons of all others. Warnings are optional and not compared;
-/// `whitelist` and `overflow_off` are one reason.
-pub(super) fn compare(whole: &Value, ours: &Value) -> Option<Agreement> {
+/// many are eligible, and the reasons of all others that are looked at. Warnings are optional and
+/// not compared; `whitelist` and `overflow_off` are one reason.
+pub(in crate::conform) fn compare(whole: &Value, ours: &Value) -> Option<Agreement> {
     let theirs = whole.get("expected").filter(|expected| expected.is_object())?;
     let mut agreement = Agreement::default();
     if theirs.get("assignments").is_some() {
-        cuts(theirs, ours, &mut agreement);
+        cuts(&whole["scenario"], theirs, ours, &mut agreement);
         return Some(agreement);
     }
     let same = match whole["scenario"]["subject"]["kind"] == "usage" {
@@ -32,7 +33,7 @@ fn without_warnings(value: &Value) -> Map<String, Value> {
     kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-fn cuts(theirs: &Value, ours: &Value, agreement: &mut Agreement) {
+fn cuts(scenario: &Value, theirs: &Value, ours: &Value, agreement: &mut Agreement) {
     let mut same = |what: &str, theirs: Value, ours: Value| {
         let same = theirs == ours;
         if !same {
@@ -40,17 +41,22 @@ fn cuts(theirs: &Value, ours: &Value, agreement: &mut Agreement) {
         }
         same
     };
-    let verdict = same("commands", sorted(&theirs["commands"]), sorted(&ours["commands"]));
+    let verdict = same("commands", commands(theirs), commands(ours));
     let candidates = same("matches", matches(theirs), matches(ours));
     let weights = same("assignments", ranked(theirs), ranked(ours));
     let skipped = same("eligible", eligible(theirs), eligible(ours));
-    let reasons = same("reasons", reasons(theirs), reasons(ours));
+    let held = held(scenario);
+    let reasons = same("reasons", reasons(theirs, &held), reasons(ours, &held));
     (agreement.verdict, agreement.candidates, agreement.weights) = (verdict, candidates, weights);
     (agreement.skipped, agreement.reasons) = (skipped, reasons);
 }
 
-fn sorted(list: &Value) -> Value {
-    let mut all: Vec<(String, Value)> = items(list).map(|it| (canonical(it), it.clone())).collect();
+/// Commands in a fixed order. That a test job of a workflow succeeded changes a status that nothing
+/// is decided by, and is no event (A.8).
+fn commands(result: &Value) -> Value {
+    let events = items(&result["commands"]);
+    let events = events.filter(|it| it["command"] != "workflow.test_passed");
+    let mut all: Vec<(String, Value)> = events.map(|it| (canonical(it), it.clone())).collect();
     all.sort_by(|a, b| a.0.cmp(&b.0));
     all.into_iter().map(|(_, value)| value).collect()
 }
@@ -93,17 +99,27 @@ fn eligible(result: &Value) -> Value {
     each.collect()
 }
 
-fn reasons(result: &Value) -> Value {
+/// Jobs that wait for their workflow's record: they are looked at before no offer (C-02).
+fn held(scenario: &Value) -> BTreeSet<String> {
+    let workflows: BTreeSet<String> =
+        items(&scenario["workflows"]).map(|it| text(&it["workflow"])).collect();
+    let held =
+        items(&scenario["pending_jobs"]).filter(|job| !workflows.contains(&text(&job["workflow"])));
+    held.map(|job| text(&job["job"])).collect()
+}
+
+fn reasons(result: &Value, held: &BTreeSet<String>) -> Value {
     let of_look = |look: &Value| -> Value {
         let mut all: Map<String, Value> = Map::new();
         for (code, jobs) in entries(&look["not_eligible"]) {
             let code = if code == "overflow_off" { "whitelist" } else { code };
             let known = all.entry(code).or_insert_with(|| Value::Array(Vec::new()));
-            let mut jobs: Vec<String> =
-                items(known).chain(items(jobs)).map(super::json::text).collect();
+            let mut jobs: Vec<String> = items(known).chain(items(jobs)).map(text).collect();
+            jobs.retain(|job| !held.contains(job));
             jobs.sort();
             *known = jobs.into();
         }
+        all.retain(|_, jobs| items(jobs).next().is_some());
         Value::Object(all)
     };
     let each = items(&result["offers"]);

@@ -1,0 +1,102 @@
+//! A whole cut over a pool (A.5), for tests of rules: live, the engine does the same with what it
+//! publishes.
+
+use crate::policy::cms::cut::{Step, in_order, next};
+use crate::policy::cms::decision::{Action, Assignment, fold_action};
+use crate::policy::cms::drain::Budget;
+use crate::policy::cms::entry::Standing;
+use crate::policy::cms::facts::{HeldJob, Seconds, SlotOffer};
+use crate::policy::cms::judge::{Explained, Judges};
+use crate::policy::cms::look::{Look, OpenOffer};
+use crate::policy::cms::pool::Pool;
+
+/// What became of an offer in a cut.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Served {
+    /// The offer, with what is left of it.
+    pub open: OpenOffer,
+    /// Every job before it at first.
+    pub first_look: Explained,
+    /// Every job before it at last, where a job was matched and cores are left.
+    pub last_look: Option<Explained>,
+}
+
+/// All of a cut.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cut {
+    /// Assignments in the order made.
+    pub assignments: Vec<Assignment>,
+    /// Offers in the order served.
+    pub served: Vec<Served>,
+    /// Actions in the order made.
+    pub actions: Vec<Action>,
+}
+
+/// Decides a whole cut and lets it take effect.
+pub fn run(judges: &Judges, pool: &mut Pool, offers: &[SlotOffer], now_s: Seconds) -> Cut {
+    pool.pass_time(now_s);
+    let mut cut = Cut::default();
+    act(pool, &mut cut, Step::Boosts, now_s);
+    for offer in in_order(pool, offers) {
+        let served = serve(judges, pool, offer, now_s, &mut cut.assignments);
+        cut.served.push(served);
+    }
+    Step::AFTER.into_iter().for_each(|step| act(pool, &mut cut, step, now_s));
+    cut
+}
+
+fn act(pool: &mut Pool, cut: &mut Cut, step: Step, now_s: Seconds) {
+    let (actions, _) = step.actions(pool, Budget::UNBOUNDED, now_s);
+    actions.iter().for_each(|action| fold_action(pool, action));
+    cut.actions.extend(actions);
+}
+
+fn serve(
+    judges: &Judges,
+    pool: &mut Pool,
+    offer: SlotOffer,
+    now_s: Seconds,
+    assignments: &mut Vec<Assignment>,
+) -> Served {
+    let mut open = OpenOffer::new(offer);
+    let explain = |pool: &Pool, open: &OpenOffer| judges.explain(&Look::new(pool, open, now_s));
+    let first_look = explain(pool, &open);
+    let mut matched = false;
+    while let (Some(assignment), _) = next(judges, pool, &open, now_s) {
+        fold(pool, &assignment);
+        take(&mut open, &assignment);
+        assignments.push(assignment);
+        matched = true;
+    }
+    let last_look = (matched && open.cores_left > 0).then(|| explain(pool, &open));
+    Served { open, first_look, last_look }
+}
+
+/// Lets an assignment take effect: the job holds a reservation, and the offer has less left. One of
+/// a job that does not wait changes no counter (C-09).
+pub fn fold(pool: &mut Pool, assignment: &Assignment) {
+    let Some(Standing::Pending(job)) = pool.job(&assignment.job) else { return };
+    let held = HeldJob {
+        job: job.clone(),
+        class: assignment.class,
+        user: assignment.user.clone(),
+        run_site: assignment.site.clone(),
+        cores: assignment.cores,
+        weight_milli: assignment.weight_milli,
+        band: assignment.band,
+        overflow_source: assignment.overflow_source.clone(),
+        charged_group: assignment.charged_group.clone(),
+        node: assignment.node.clone(),
+        reserved_at_s: Some(assignment.decided_at_s),
+        counts_from_s: assignment.decided_at_s,
+        started_at_s: None,
+        expected_end_s: Some(assignment.decided_at_s.saturating_add(assignment.wall_time_s)),
+    };
+    pool.put_held(held);
+}
+
+/// Takes an assignment out of what is left of its offer.
+fn take(open: &mut OpenOffer, assignment: &Assignment) {
+    open.cores_left = open.cores_left.saturating_sub(assignment.cores);
+    open.mem_left_mb = open.mem_left_mb.saturating_sub(assignment.rss_mb);
+}
