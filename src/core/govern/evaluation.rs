@@ -31,6 +31,10 @@ pub(crate) struct CommandEvaluation {
     begun: Option<Making>,
 }
 
+/// What a pool of slots asks for in a step of a cut, once the actions of the step before took
+/// effect that are given here.
+type Asks<'a> = dyn FnMut(&State, Step, &[Action]) -> Vec<Action> + 'a;
+
 /// The next job of a group, in the order in which commands are given.
 type Next = Reverse<(Millis, CommandRule, Key, Name)>;
 
@@ -76,13 +80,12 @@ impl CommandEvaluation {
         std::mem::take(&mut self.due.without_heartbeat)
     }
 
-    /// The commands that are published in this cycle; not folded yet. `actions` gives what the pool
-    /// of slots asks for in a step after its decisions, once the actions of the step before took
-    /// effect that are to be carried out.
+    /// The commands that are published in this cycle; not folded yet. `actions` is asked for each
+    /// step after the decisions.
     pub(crate) fn evaluate(
         &mut self,
         state: &mut State,
-        actions: &mut dyn FnMut(&State, Step, &[Action]) -> Vec<Action>,
+        actions: &mut Asks<'_>,
     ) -> VecDeque<Command> {
         let setting = state.setting.commands.clone();
         if setting.is_idle() {

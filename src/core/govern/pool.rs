@@ -31,7 +31,7 @@ pub(super) fn act(
 ) -> Vec<Action> {
     let mut given = Vec::new();
     for action in actions {
-        let Some(rule) = rule_of(action).and_then(|rule| setting.rule(rule)) else { continue };
+        let Some(rule) = setting.rule(rule_of(action)) else { continue };
         if making.commands.len() >= setting.governor.commands_per_cycle {
             break;
         }
@@ -45,17 +45,16 @@ pub(super) fn act(
     given
 }
 
-/// The rule that an action is of; `None` for one that asks nobody for anything.
-fn rule_of(action: &Action) -> Option<CommandRule> {
-    Some(match action {
+/// The rule that an action is of.
+fn rule_of(action: &Action) -> CommandRule {
+    match action {
         Action::Boosted { .. } => CommandRule::Boost,
         Action::Kill { .. } => CommandRule::KillWorkflow,
         Action::Alert { .. } => CommandRule::Alert,
         Action::ProfileUpdated { .. } => CommandRule::Profile,
         Action::DrainNode { .. } => CommandRule::Drain,
         Action::DrainCancelled { .. } => CommandRule::Undrain,
-        Action::ReservationExpired { .. } => return None,
-    })
+    }
 }
 
 /// The site of the node that an action is about; empty if it is about none.
@@ -78,7 +77,7 @@ fn give(
     making: &mut Making,
 ) -> bool {
     let dry_run = rule.mode != Mode::On;
-    let Some(order) = order(state, rule, action) else { return false };
+    let order = order(state, rule, action);
     if was_given(state, rule, &order) {
         return false;
     }
@@ -114,8 +113,8 @@ fn was_given(state: &State, rule: &RuleSetting, order: &Order<'_>) -> bool {
 }
 
 /// What the command of an action says.
-fn order<'a>(state: &'a State, rule: &RuleSetting, action: &'a Action) -> Option<Order<'a>> {
-    Some(match action {
+fn order<'a>(state: &'a State, rule: &RuleSetting, action: &'a Action) -> Order<'a> {
+    match action {
         Action::Boosted { workflow, effective_priority } => Order {
             measured: *effective_priority as f64,
             unit: "priority",
@@ -154,8 +153,7 @@ fn order<'a>(state: &'a State, rule: &RuleSetting, action: &'a Action) -> Option
             clock_at: begun_at(state, node),
             ..of_node(state, rule, (node, site_of(state, action)), job)
         },
-        Action::ReservationExpired { .. } => return None,
-    })
+    }
 }
 
 /// Whether the first note of a command is about what it asks for.

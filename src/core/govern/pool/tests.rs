@@ -131,10 +131,8 @@ fn commands_come_in_the_order_of_the_actions_and_say_all_of_them() {
     world.job("j7", "w1", Status::Pending);
     world.node("n1", Some("j6"));
     let now = T0 + SECOND;
-    let expired = Action::ReservationExpired { job: "j1".into() };
     let actions = [
         boost("w1"),
-        expired,
         kill("w2", &["j1", "j2"]),
         profile("w1"),
         alert("w3"),

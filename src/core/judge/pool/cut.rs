@@ -90,7 +90,7 @@ impl PoolCut {
             return;
         }
         let list: Vec<_> = list.iter().map(|it| facts::offer(it, state.now).offer).collect();
-        let ordered = in_order(pool, &list, now_s(state));
+        let ordered = in_order(pool, &list);
         self.offers = ordered.into_iter().map(|offer| offer.offer).collect();
     }
 

@@ -3,7 +3,7 @@
 use crate::event::{self, GrantScopeKind, PrincipalKind, Requirements, Site, User};
 use crate::policy::cms::facts::{
     Band, Class, CoresMax, Drain, DrainStart, EndedJob, Grant, GrantScope, HeldJob, NodeRecord,
-    PendingJob, PerClass, Principal, PriorityChange, Profile, Seconds, SiteConfig, SlotOffer, Tier,
+    PendingJob, PerClass, Principal, Priority, Profile, Seconds, SiteConfig, SlotOffer, Tier,
     UserRecord, Workflow, WorkflowStatus,
 };
 use crate::policy::cms::look::OpenOffer;
@@ -87,7 +87,7 @@ pub(super) fn workflow(known: &PoolWorkflow) -> Option<Workflow> {
     let limit = |most: i64| Some(most).filter(|most| *most >= 0);
     Some(Workflow {
         working_group: stated(&record.working_group),
-        priority: PriorityChange { revision, priority, override_tail },
+        priority: Priority { revision, value: priority, override_tail },
         injected_at_s: seconds(record.injected_at),
         total_jobs: facts.total_jobs,
         done_jobs: known.done,
@@ -272,7 +272,6 @@ pub(super) fn offer(known: &PoolOffer, now: Millis) -> OpenOffer {
             block: stated(&offer.block),
             node: stated(&offer.node),
             corepower_mhs06: offer.corepower_mhs06,
-            expires_at_s: None,
         },
         cores_left: known.cores_left(),
         mem_left_mb: known.mem_left_mb(),

@@ -1,4 +1,4 @@
-//! What is checked when a job, a workflow or a job's event comes (C-01..C-09).
+//! What is checked when a job comes (C-01..C-08).
 
 use super::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
 use super::counters::is_high_io;
@@ -171,51 +171,4 @@ fn admitted(pool: &Pool, job: &PendingJob, workflow: &Workflow) -> Admitted {
 /// The most sites a workflow overflows to; `None`: no limit (C-40).
 pub fn max_overflow_sites(workflow: &Workflow, settings: &Settings) -> Option<i64> {
     workflow.max_overflow_sites.unwrap_or(settings.max_overflow_sites.of(workflow.class))
-}
-
-/// The state of a job's attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobState {
-    /// It waits.
-    Pending,
-    /// A slot is reserved for it.
-    Reserved,
-    /// It runs.
-    Running,
-    /// It succeeded.
-    Done,
-    /// It failed.
-    Failed,
-    /// It was removed.
-    Removed,
-}
-
-impl JobState {
-    /// The state of a name.
-    pub fn from_name(name: &str) -> Option<JobState> {
-        match name {
-            "pending" => Some(JobState::Pending),
-            "reserved" => Some(JobState::Reserved),
-            "running" => Some(JobState::Running),
-            "done" => Some(JobState::Done),
-            "failed" => Some(JobState::Failed),
-            "removed" => Some(JobState::Removed),
-            _ => None,
-        }
-    }
-
-    /// Whether no other state of the attempt follows.
-    const fn is_final(self) -> bool {
-        matches!(self, JobState::Done | JobState::Failed | JobState::Removed)
-    }
-}
-
-/// Whether an event of a job changes what is known of it: attempt and state (C-09).
-pub fn applies(known: Option<(i64, JobState)>, event: (i64, JobState)) -> bool {
-    let Some(known) = known else { return true };
-    match event.0.cmp(&known.0) {
-        std::cmp::Ordering::Less => false,
-        std::cmp::Ordering::Greater => true,
-        std::cmp::Ordering::Equal => event.1 != known.1 && !known.1.is_final(),
-    }
 }

@@ -1,10 +1,10 @@
-//! One cut (A.5): expired reservations, tails, offers in order, each until it is full or nothing
-//! fits, verdicts on test jobs, drains.
+//! The parts of a cut (A.5): tails, the order of offers and the next job of one, verdicts on test
+//! jobs, drains.
 
-use super::decision::{Action, Assignment, HardLimit, fold, fold_action, take};
+use super::decision::{Action, Assignment, HardLimit};
 use super::drain::Budget;
 use super::facts::{Band, Seconds, SlotOffer, Tier};
-use super::judge::{Explained, Judges, Refusals};
+use super::judge::{Judges, Refusals};
 use super::look::{Bid, Comparison, Look, OpenOffer};
 use super::pool::Pool;
 use super::pools::{Charge, charge};
@@ -25,20 +25,12 @@ pub fn next(
     (best.map(|bid| assignment(judges, &look, &bid)), refusals)
 }
 
-/// Whether an offer is over (A.5 1).
-pub fn is_expired(offer: &SlotOffer, now_s: Seconds) -> bool {
-    offer.expires_at_s.is_some_and(|end| end <= now_s)
-}
-
-/// Offers that are live, in the order in which they are served (C-17).
-pub fn in_order(pool: &Pool, offers: &[SlotOffer], now_s: Seconds) -> Vec<SlotOffer> {
+/// Offers in the order in which they are served (C-17).
+pub fn in_order(pool: &Pool, offers: &[SlotOffer]) -> Vec<SlotOffer> {
     let tier =
         |offer: &SlotOffer| -> Option<Tier> { Some(pool.site(pool.name(&offer.site)?)?.tier) };
-    let mut live: Vec<(bool, Option<Tier>, &SlotOffer)> = offers
-        .iter()
-        .filter(|offer| !is_expired(offer, now_s))
-        .map(|offer| (tier(offer).is_none(), tier(offer), offer))
-        .collect();
+    let mut live: Vec<(bool, Option<Tier>, &SlotOffer)> =
+        offers.iter().map(|offer| (tier(offer).is_none(), tier(offer), offer)).collect();
     live.sort_by(|a, b| {
         let (x, y) = (a.2, b.2);
         (a.0, a.1, &x.site, x.wall_left_s, x.mem_free_mb, &x.offer).cmp(&(
@@ -51,53 +43,6 @@ pub fn in_order(pool: &Pool, offers: &[SlotOffer], now_s: Seconds) -> Vec<SlotOf
         ))
     });
     live.into_iter().map(|(_, _, offer)| offer.clone()).collect()
-}
-
-/// Reservations that were not taken up in time (C-58), the oldest first.
-pub fn expired(pool: &Pool, now_s: Seconds) -> Vec<Action> {
-    let over = pool.reserved_by(now_s.saturating_sub(pool.settings().reservation_ttl_s));
-    over.map(|job| Action::ReservationExpired { job: job.clone() }).collect()
-}
-
-/// What became of an offer in a cut.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Served {
-    /// The offer, with what is left of it.
-    pub open: OpenOffer,
-    /// Every job before it at first.
-    pub first_look: Explained,
-    /// Every job before it at last, where a job was matched and cores are left.
-    pub last_look: Option<Explained>,
-}
-
-/// All of a cut.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cut {
-    /// Assignments in the order made.
-    pub assignments: Vec<Assignment>,
-    /// Offers in the order served.
-    pub served: Vec<Served>,
-    /// Actions in the order made.
-    pub actions: Vec<Action>,
-}
-
-/// Decides a whole cut and lets it take effect.
-pub fn run(judges: &Judges, pool: &mut Pool, offers: &[SlotOffer], now_s: Seconds) -> Cut {
-    pool.pass_time(now_s);
-    let mut cut = Cut::default();
-    let before: [fn(&Pool, Seconds) -> Vec<Action>; 2] = [expired, |pool, _| tail::boosts(pool)];
-    before.iter().for_each(|step| act(pool, &mut cut, step(pool, now_s)));
-    for offer in in_order(pool, offers, now_s) {
-        let served = serve(judges, pool, offer, now_s, &mut cut.assignments);
-        cut.served.push(served);
-    }
-    let after: [fn(&Pool, Seconds) -> Vec<Action>; 3] = [
-        |pool, _| verdict::verdicts(pool),
-        |pool, _| drain::cancelled(pool),
-        |pool, now_s| drain::drains(pool, Budget::UNBOUNDED, now_s).0,
-    ];
-    after.iter().for_each(|step| act(pool, &mut cut, step(pool, now_s)));
-    cut
 }
 
 /// A step of a cut beside its offers; its actions take effect before the next step (A.5).
@@ -127,32 +72,6 @@ impl Step {
             Step::Drains => drain::drains(pool, budget, now_s),
         }
     }
-}
-
-fn act(pool: &mut Pool, cut: &mut Cut, actions: Vec<Action>) {
-    actions.iter().for_each(|action| fold_action(pool, action));
-    cut.actions.extend(actions);
-}
-
-fn serve(
-    judges: &Judges,
-    pool: &mut Pool,
-    offer: SlotOffer,
-    now_s: Seconds,
-    assignments: &mut Vec<Assignment>,
-) -> Served {
-    let mut open = OpenOffer::new(offer);
-    let explain = |pool: &Pool, open: &OpenOffer| judges.explain(&Look::new(pool, open, now_s));
-    let first_look = explain(pool, &open);
-    let mut matched = false;
-    while let (Some(assignment), _) = next(judges, pool, &open, now_s) {
-        fold(pool, &assignment);
-        take(&mut open, &assignment);
-        assignments.push(assignment);
-        matched = true;
-    }
-    let last_look = (matched && open.cores_left > 0).then(|| explain(pool, &open));
-    Served { open, first_look, last_look }
 }
 
 fn assignment(judges: &Judges, look: &Look<'_>, bid: &Bid<'_>) -> Assignment {

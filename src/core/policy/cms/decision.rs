@@ -2,11 +2,9 @@
 //! Both are facts: folding them changes the pool, making them does not.
 
 use super::entry::Standing;
-use super::facts::{
-    Band, Class, Drain, DrainStart, HeldJob, MilliWeight, Profile, Seconds, WorkflowStatus,
-};
+use super::facts::{Band, Class, Drain, DrainStart, MilliWeight, Profile, Seconds, WorkflowStatus};
 use super::judge::RankValue;
-use super::look::{Comparison, OpenOffer};
+use super::look::Comparison;
 use super::pool::Pool;
 use std::sync::Arc;
 
@@ -71,11 +69,6 @@ pub struct Assignment {
 /// What is done beside assigning jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// A reservation was not taken up; its job waits again (C-58).
-    ReservationExpired {
-        /// Job.
-        job: Arc<str>,
-    },
     /// The tail of a workflow goes first (C-16).
     Boosted {
         /// Workflow.
@@ -126,44 +119,9 @@ pub enum Action {
     },
 }
 
-/// Lets an assignment take effect: the job holds a reservation, and the offer has less left. One of
-/// a job that does not wait changes no counter (C-09).
-pub fn fold(pool: &mut Pool, assignment: &Assignment) {
-    let Some(Standing::Pending(job)) = pool.job(&assignment.job) else { return };
-    let held = HeldJob {
-        job: job.clone(),
-        class: assignment.class,
-        user: assignment.user.clone(),
-        run_site: assignment.site.clone(),
-        cores: assignment.cores,
-        weight_milli: assignment.weight_milli,
-        band: assignment.band,
-        overflow_source: assignment.overflow_source.clone(),
-        charged_group: assignment.charged_group.clone(),
-        node: assignment.node.clone(),
-        reserved_at_s: Some(assignment.decided_at_s),
-        counts_from_s: assignment.decided_at_s,
-        started_at_s: None,
-        expected_end_s: Some(assignment.decided_at_s.saturating_add(assignment.wall_time_s)),
-    };
-    pool.put_held(held);
-}
-
-/// Takes an assignment out of what is left of its offer.
-pub fn take(open: &mut OpenOffer, assignment: &Assignment) {
-    open.cores_left = open.cores_left.saturating_sub(assignment.cores);
-    open.mem_left_mb = open.mem_left_mb.saturating_sub(assignment.rss_mb);
-}
-
 /// Lets an action take effect.
 pub fn fold_action(pool: &mut Pool, action: &Action) {
     match action {
-        Action::ReservationExpired { job } => {
-            let Some(Standing::Held(held)) = pool.job(job) else { return };
-            if held.reserved_at_s.is_some() {
-                pool.put_waiting(held.job.clone());
-            }
-        }
         Action::Boosted { workflow, .. } => change(pool, workflow, |it| it.boosted = true),
         Action::Kill { workflow, pending_jobs, .. } => {
             for job in pending_jobs {

@@ -18,14 +18,13 @@ pub fn is_test_member(seq: i64, test_jobs: i64) -> bool {
 /// The priority of a workflow as its jobs have it: a boosted tail has at least that of tails
 /// (C-14, C-16).
 pub fn effective_priority(record: &Workflow, settings: &Settings) -> i64 {
-    let newest = record.newest_priority();
     match is_boosted(record) {
-        true => newest.priority.max(settings.tail_priority),
-        false => newest.priority,
+        true => record.priority.value.max(settings.tail_priority),
+        false => record.priority.value,
     }
 }
 
 /// Whether a boost is in force: operations may have ended it (C-16).
 pub fn is_boosted(record: &Workflow) -> bool {
-    record.boosted && record.class == Class::Central && !record.newest_priority().override_tail
+    record.boosted && record.class == Class::Central && !record.priority.override_tail
 }

@@ -67,16 +67,9 @@ impl Pool {
         self.counters.book(&contributions, -1);
     }
 
-    /// Notes, or forgets, where a held job is and since when a slot is reserved for it.
+    /// Notes, or forgets, where a held job is.
     fn note_held(&mut self, job: &Arc<str>, is_there: bool) {
         let Some(Standing::Held(held)) = self.jobs.get(job) else { return };
-        if let Some(since_s) = held.reserved_at_s {
-            let entry = (since_s, Arc::clone(job));
-            match is_there {
-                true => self.reserved.insert(entry),
-                false => self.reserved.remove(&entry),
-            };
-        }
         let Some(node) = &held.node else { return };
         match (is_there, self.on_node.get_mut(node)) {
             (true, Some(jobs)) => drop(jobs.insert(Arc::clone(job))),

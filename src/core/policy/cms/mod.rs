@@ -27,7 +27,6 @@ mod kind;
 mod level;
 mod listing;
 pub mod look;
-mod past;
 pub mod pool;
 mod pools;
 pub mod quota;

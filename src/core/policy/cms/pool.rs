@@ -6,9 +6,7 @@
 use super::autocluster::{Autocluster, Signature};
 use super::counters::Counters;
 use super::entry::{GrantEntry, Standing, UserEntry, WorkflowEntry};
-use super::facts::{
-    Drain, DrainStart, GroupRecord, HeldJob, NodeRecord, Seconds, SiteConfig, Workflow,
-};
+use super::facts::{Drain, DrainStart, HeldJob, NodeRecord, Seconds, SiteConfig, Workflow};
 use super::quota::SiteTerms;
 use super::settings::Settings;
 use super::usage::Decay;
@@ -26,12 +24,9 @@ pub struct Pool {
     pub(super) terms: Vec<Option<SiteTerms>>,
     pub(super) workflows: Vec<WorkflowEntry>,
     pub(super) users: Vec<UserEntry>,
-    pub(super) groups: BTreeMap<String, GroupRecord>,
     pub(super) grants: Vec<GrantEntry>,
     pub(super) group_grants: BTreeMap<Name, Vec<usize>>,
     pub(super) jobs: BTreeMap<Arc<str>, Standing>,
-    /// Jobs that a slot is reserved for, by when it was.
-    pub(super) reserved: BTreeSet<(Seconds, Arc<str>)>,
     pub(super) clusters: Vec<Autocluster>,
     pub(super) by_signature: BTreeMap<Signature, usize>,
     pub(super) nodes: BTreeMap<String, NodeRecord>,
@@ -52,11 +47,9 @@ impl Pool {
             terms: Vec::new(),
             workflows: Vec::new(),
             users: Vec::new(),
-            groups: BTreeMap::new(),
             grants: Vec::new(),
             group_grants: BTreeMap::new(),
             jobs: BTreeMap::new(),
-            reserved: BTreeSet::new(),
             clusters: Vec::new(),
             by_signature: BTreeMap::new(),
             nodes: BTreeMap::new(),
@@ -151,12 +144,6 @@ impl Pool {
     /// All jobs that wait or are held, by name.
     pub fn jobs(&self) -> impl Iterator<Item = &Standing> {
         self.jobs.values()
-    }
-
-    /// The jobs that a slot was reserved for at a moment or before, in this order (C-58).
-    pub fn reserved_by(&self, at_s: Seconds) -> impl Iterator<Item = &Arc<str>> {
-        let reserved = self.reserved.iter().take_while(move |(since_s, _)| *since_s <= at_s);
-        reserved.map(|(_, job)| job)
     }
 
     /// The autoclusters; each has a job.

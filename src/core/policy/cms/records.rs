@@ -4,15 +4,13 @@ use super::counters::{Contribution, at as slot, grown};
 use super::effective::effective_test_jobs;
 use super::entry::{GrantEntry, Standing};
 use super::facts::{
-    Class, Drain, DrainStart, EndedJob, Grant, GrantScope, GroupRecord, HeldJob, MilliWeight,
-    NodeRecord, PendingJob, Principal, Seconds, SiteConfig, UserRecord, Workflow,
+    Class, Drain, DrainStart, EndedJob, Grant, GrantScope, HeldJob, MilliWeight, NodeRecord,
+    PendingJob, Principal, Seconds, SiteConfig, UserRecord, Workflow,
 };
 use super::pool::Pool;
 use super::quota::{BadConfig, terms};
-use super::settings::Settings;
 use super::usage::Usage;
 use crate::id::Name;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What became of a site's configuration that arrived (C-24).
@@ -88,6 +86,15 @@ impl Pool {
         self.regroup(user);
     }
 
+    /// States X of F-3 of a user's jobs that ended, at the landmark of the pool's clock. What held
+    /// jobs contribute stays, and so does what the user's record states.
+    pub fn set_past_use(&mut self, user: &str, x: i128) {
+        let user = self.names.intern(user);
+        let known = std::mem::replace(&mut slot(&mut self.users, user).past_x, x);
+        let usage = Usage { x: x.saturating_sub(known), ..Usage::default() };
+        self.counters.book(&[Contribution::Usage(user, usage)], 1);
+    }
+
     fn book_decayed(&mut self, user: Name, stated: Option<(MilliWeight, Seconds)>, sign: i64) {
         let Some((milli, at_s)) = stated else { return };
         let x = grown(milli, self.decay.growth(at_s));
@@ -95,23 +102,11 @@ impl Pool {
         self.counters.book(&[Contribution::Usage(user, usage)], sign);
     }
 
-    /// A site-defined group.
-    pub fn put_group(&mut self, record: GroupRecord) {
-        let old = self.groups.insert(record.group.clone(), record.clone());
-        let members = record.members.iter().chain(old.iter().flat_map(|old| &old.members));
-        let members: BTreeSet<Name> = members.map(|user| self.names.intern(user)).collect();
-        members.into_iter().for_each(|user| self.regroup(user));
-    }
-
     /// Finds the groups of a user again, and moves what it holds to them.
     fn regroup(&mut self, user: Name) {
-        let text = self.names.text(user).to_owned();
         let entry = slot(&mut self.users, user);
-        let voms = entry.record.as_ref().map(|record| record.groups.clone()).unwrap_or_default();
-        let listed = self.groups.values().filter(|group| group.members.contains(&text));
-        let listed: Vec<String> = listed.map(|group| group.group.clone()).collect();
-        let mut groups: Vec<Name> =
-            voms.iter().chain(&listed).map(|group| self.names.intern(group)).collect();
+        let stated = entry.record.as_ref().map(|record| record.groups.clone()).unwrap_or_default();
+        let mut groups: Vec<Name> = stated.iter().map(|group| self.names.intern(group)).collect();
         groups.sort_unstable();
         groups.dedup();
         let old = std::mem::replace(&mut slot(&mut self.users, user).groups, groups.clone());
@@ -232,28 +227,5 @@ impl Pool {
         }
         self.drain_starts
             .retain(|start| now_s.saturating_sub(start.started_at_s) < super::drain::HOUR_S);
-    }
-
-    /// The same records under other parameters: everything that follows is derived again.
-    pub fn with_settings(&self, settings: Settings, now_s: Seconds) -> Pool {
-        let mut pool = Pool::new(settings, now_s);
-        self.configs.values().for_each(|config| {
-            pool.put_site(config.clone());
-        });
-        self.workflows().for_each(|(_, _, record)| pool.put_workflow(record.clone()));
-        let users = self.users.iter().filter_map(|user| user.record.as_ref());
-        users.for_each(|record| pool.put_user(record.clone()));
-        self.groups.values().for_each(|record| pool.put_group(record.clone()));
-        pool.set_grants(self.grants.iter().map(|entry| entry.grant.clone()).collect());
-        self.nodes.values().for_each(|node| pool.put_node(node.clone()));
-        self.drains.values().for_each(|drain| pool.put_drain(drain.clone()));
-        self.drain_starts.iter().for_each(|start| pool.put_drain_start(start.clone()));
-        for standing in self.jobs.values() {
-            pool.put_job(Arc::clone(&standing.job().job), standing.clone());
-        }
-        let ended = self.workflows.iter().flat_map(|entry| entry.ended.values());
-        ended.for_each(|ended| pool.put_ended(ended.clone()));
-        self.keep_past(&mut pool, now_s);
-        pool
     }
 }

@@ -20,7 +20,7 @@ pub fn boosts(pool: &Pool) -> Vec<Action> {
         if is_boosted(record) {
             boosted += i64::from(counters.pending + counters.held > 0);
         } else if counters.pending > 0 && is_tail(record, settings) {
-            let priority = record.newest_priority().priority.max(settings.tail_priority);
+            let priority = record.priority.value.max(settings.tail_priority);
             ready.push((counters.pending_cores, &record.workflow, priority));
         }
     }
@@ -39,5 +39,5 @@ fn is_tail(record: &Workflow, settings: &Settings) -> bool {
     let permille = record.tail_permille.unwrap_or(settings.tail_permille);
     let done = i128::from(record.done_jobs) + i128::from(record.failed_final_jobs);
     let is_there = done * 1000 >= i128::from(permille) * i128::from(total);
-    !record.boosted && !record.newest_priority().override_tail && is_there
+    !record.boosted && !record.priority.override_tail && is_there
 }

@@ -1,5 +1,5 @@
-//! A recorded case of the CMS policy, judged on the way that runs: what it states becomes records on
-//! topics and earlier outputs of ours, which are read, folded and judged by the engine at a cut.
+//! A recorded case of the CMS policy, judged on the way that runs: what it states becomes records
+//! on topics and earlier outputs of ours, which are read, folded and judged by the engine at a cut.
 
 mod compare;
 mod outputs;
@@ -53,8 +53,8 @@ pub(super) fn judge(recorded: &Recorded) -> Result<Judged, String> {
     Ok(Judged { verdict: "cms", result: Some(result), ..Judged::default() })
 }
 
-/// Why a case cannot be published, if it cannot: what has a revision has one content, and of two the
-/// later record holds.
+/// Why a case cannot be published, if it cannot: what has a revision has one content, and of two
+/// the later record holds.
 pub(super) fn contradiction(scenario: &Value) -> Option<&'static str> {
     let has_two = |value: &Value| {
         items(&value["priority_changes"])
@@ -159,12 +159,12 @@ fn workflow(world: &mut World, subject: &Value, now_s: Seconds) -> Result<Value,
     let Some(record) = entry.and_then(|entry| entry.record.as_ref()) else {
         return Ok(json!({"verdict": "lost"}));
     };
-    let (priority, settings) = (record.newest_priority(), pool.settings());
+    let (priority, settings) = (record.priority, pool.settings());
     Ok(json!({
         "verdict": "accept",
         "workflow": {
             "class": record.class.name(),
-            "priority": priority.priority,
+            "priority": priority.value,
             "priority_rev": priority.revision,
             "allow_overflow": record.allow_overflow,
             "max_overflow_sites": max_overflow_sites(record, settings),

@@ -16,6 +16,9 @@ use yardmaster_core::policy::cms::facts::Seconds;
 use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_wire::record;
 
+/// A job that waits is published again after so long at the latest.
+const PUBLISHED_AGAIN_S: Seconds = 7 * 86_400;
+
 /// Time as records state it.
 pub(super) fn millis(at_s: Seconds) -> Millis {
     at_s.saturating_mul(SECOND)
@@ -269,6 +272,7 @@ pub(super) fn publish_pending(
     first_s: Seconds,
 ) -> Result<(), String> {
     let queued_s = whole(&value["queued_at_s"]);
+    let not_fitted_s = number(&value["not_fitted_since_s"]).unwrap_or(queued_s);
     let (job, workflow, sites) = (text(&value["job"]), text(&value["workflow"]), whitelist(value));
     let state = JobState {
         job: &job,
@@ -276,8 +280,9 @@ pub(super) fn publish_pending(
         status: Status::Pending,
         attempt: attempt(value),
         created_at: millis(queued_s),
-        // An attempt waits since its state changed: it has not fitted since then (C-55).
-        changed_at: millis(number(&value["not_fitted_since_s"]).unwrap_or(queued_s)),
+        // An attempt waits since its state changed: it has not fitted since then (C-55). One that
+        // waits for long is published again, or it would be forgotten.
+        changed_at: millis(not_fitted_s.max(first_s - PUBLISHED_AGAIN_S)),
         requirements: Some(Box::new(requirements(value, sites.as_deref())?)),
         ..JobState::default()
     };

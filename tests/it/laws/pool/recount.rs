@@ -46,7 +46,7 @@ impl Recount {
             let order = |it: &JobState<'_>| (it.changed_at, it.revision, it.status);
             if job.status.is_ended() {
                 let held = ends.entry((job.job, job.attempt)).or_insert(job);
-                *held = if order(job) > order(held) { job } else { held };
+                *held = if order(job) < order(held) { job } else { held };
             }
         }
         let mut counted: BTreeMap<&str, u32> = BTreeMap::new();

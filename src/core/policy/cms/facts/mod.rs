@@ -11,6 +11,6 @@ mod workflow;
 pub use class::{Class, MilliWeight, PerClass, Seconds};
 pub use job::{Band, CoresMax, EndedJob, FailureClass, HeldJob, PendingJob};
 pub use node::{Drain, DrainStart, NodeRecord, SlotOffer};
-pub use principal::{Grant, GrantScope, GroupRecord, Principal, UserRecord};
+pub use principal::{Grant, GrantScope, Principal, UserRecord};
 pub use site::{ExtraBlock, SiteConfig, SiteStatus, Tier};
-pub use workflow::{PriorityChange, Profile, Workflow, WorkflowStatus};
+pub use workflow::{Priority, Profile, Workflow, WorkflowStatus};

@@ -57,8 +57,6 @@ pub struct SlotOffer {
     pub node: Option<String>,
     /// Benchmark per core in thousandths of HS06; absent: the site's.
     pub corepower_mhs06: Option<i64>,
-    /// When it is gone.
-    pub expires_at_s: Option<Seconds>,
 }
 
 impl SlotOffer {
@@ -80,7 +78,6 @@ impl SlotOffer {
             block: None,
             node: None,
             corepower_mhs06: None,
-            expires_at_s: None,
         }
     }
 }

@@ -7,21 +7,12 @@ use super::class::{MilliWeight, Seconds};
 pub struct UserRecord {
     /// Name.
     pub user: String,
-    /// VOMS groups.
+    /// Groups.
     pub groups: Vec<String>,
     /// Roles (C-05).
     pub roles: Vec<String>,
     /// Decayed usage as known from elsewhere: how much, and when it was so much (F-2).
     pub decayed_usage: Option<(MilliWeight, Seconds)>,
-}
-
-/// A group that sites define, on top of VOMS.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GroupRecord {
-    /// Name.
-    pub group: String,
-    /// Users.
-    pub members: Vec<String>,
 }
 
 /// Where a grant holds.

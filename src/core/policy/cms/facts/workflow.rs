@@ -14,29 +14,19 @@ pub enum WorkflowStatus {
 }
 
 impl WorkflowStatus {
-    /// The status of a name.
-    pub fn from_name(name: &str) -> Option<WorkflowStatus> {
-        match name {
-            "open" => Some(WorkflowStatus::Open),
-            "killed" => Some(WorkflowStatus::Killed),
-            "done" => Some(WorkflowStatus::Done),
-            _ => None,
-        }
-    }
-
     /// Whether jobs of it may still be scheduled.
     pub const fn is_live(self) -> bool {
         matches!(self, WorkflowStatus::Open)
     }
 }
 
-/// A change of a workflow's priority (C-14, C-16).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PriorityChange {
-    /// The highest revision wins.
+/// A workflow's priority (C-14, C-16).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Priority {
+    /// Its revision.
     pub revision: i64,
     /// Priority, 0..=1 000 000.
-    pub priority: i64,
+    pub value: i64,
     /// Whether it ends a tail boost.
     pub override_tail: bool,
 }
@@ -61,10 +51,8 @@ pub struct Workflow {
     pub user: String,
     /// VOMS group it works for.
     pub working_group: Option<String>,
-    /// Priority as submitted.
-    pub priority: PriorityChange,
-    /// Changes of it, in any order.
-    pub priority_changes: Vec<PriorityChange>,
+    /// The priority in force: that of the highest revision (C-14).
+    pub priority: Priority,
     /// Order of the test band (C-48).
     pub injected_at_s: Seconds,
     /// All jobs it will have, if known.
@@ -105,8 +93,7 @@ impl Workflow {
             class,
             user: user.to_owned(),
             working_group: None,
-            priority: PriorityChange { revision: 0, priority: 0, override_tail: false },
-            priority_changes: Vec::new(),
+            priority: Priority::default(),
             injected_at_s: 0,
             total_jobs: None,
             done_jobs: 0,
@@ -135,16 +122,4 @@ impl Workflow {
             self.status = before.status;
         }
     }
-
-    /// The priority in force: that of the highest revision (C-14).
-    pub fn newest_priority(&self) -> PriorityChange {
-        let newer = self.priority_changes.iter().copied();
-        let newer = newer.filter(|change| change.revision > self.priority.revision);
-        newer.max_by_key(order_of_priority).unwrap_or(self.priority)
-    }
-}
-
-/// Revisions order changes; of two with one revision the order is arbitrary, but fixed.
-fn order_of_priority(change: &PriorityChange) -> (i64, i64, bool) {
-    (change.revision, change.priority, change.override_tail)
 }

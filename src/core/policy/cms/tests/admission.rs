@@ -1,7 +1,7 @@
 //! Jobs and configurations that come (C-01..C-09, C-24..C-26).
 
 use super::world::{World, central, job, jobs, listed, reason};
-use crate::policy::cms::admission::{Admission, JobState, Rejection, admit, applies};
+use crate::policy::cms::admission::{Admission, Rejection, admit};
 use crate::policy::cms::facts::{
     Class, CoresMax, ExtraBlock, NodeRecord, PendingJob, PerClass, SiteConfig, Tier, UserRecord,
 };
@@ -114,17 +114,6 @@ fn every_other_code_of_admission() {
     rejects(&world, &wall, "bad_resource_request");
     let rss = PendingJob { max_rss_mb: Some(-1), ..job("j", "w", 1) };
     rejects(&world, &rss, "bad_resource_request");
-}
-
-#[test]
-fn c_09_an_event_applies_once_and_to_its_attempt() {
-    use JobState::{Done, Failed, Pending, Running};
-    assert!(applies(None, (0, Pending)));
-    assert!(applies(Some((0, Pending)), (0, Running)));
-    assert!(!applies(Some((0, Running)), (0, Running)), "twice");
-    assert!(!applies(Some((1, Pending)), (0, Done)), "an older attempt");
-    assert!(!applies(Some((0, Failed)), (0, Done)), "final");
-    assert!(applies(Some((0, Failed)), (1, Pending)), "a retry");
 }
 
 fn of(config: SiteConfig) -> SiteTerms {

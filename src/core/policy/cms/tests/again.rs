@@ -43,16 +43,6 @@ fn c_09_an_older_attempt_never_overrides_a_newer() {
     assert_eq!(job.attempt, 2);
 }
 
-#[test]
-fn c_58_a_reservation_that_is_over_makes_its_job_wait_in_the_same_attempt() {
-    let mut world = world();
-    let mut held = world.held("j", "w", "Y", 1);
-    held.reserved_at_s = Some(world.now_s);
-    world.pool.put_held(held);
-    fold_action(&mut world.pool, &Action::ReservationExpired { job: "j".into() });
-    assert!(world.is_pending("j"));
-}
-
 fn record(world: &World) -> Workflow {
     let entry = world.pool.name("w").and_then(|it| world.pool.workflow(it)).expect("it");
     entry.record.clone().expect("a record")
@@ -99,7 +89,7 @@ fn what_decisions_state_of_a_workflow_outlives_its_records() {
     }
     world.central("w", 7);
     let found = record(&world);
-    assert_eq!(found.newest_priority().priority, 7, "the record itself is the new one");
+    assert_eq!(found.priority.value, 7, "the record itself is the new one");
     assert_eq!((found.alerted, found.profile), (true, Some(learnt)));
     world.workflow(Workflow { status: WorkflowStatus::Done, ..central("w", 7) });
     assert_eq!(record(&world).status, WorkflowStatus::Done, "a later state wins");

@@ -57,15 +57,20 @@ fn tc_20_one_cycle_of_fair_share() {
 fn decayed(jobs: &[(i64, i64, Option<i64>)], hour: i64) -> i128 {
     let mut world = world();
     world.analysis("w", "u");
+    let mut x = 0;
     for (at, (weight, start, end)) in jobs.iter().enumerate() {
         let name = format!("r{at}");
         let mut held = world.held(&name, "w", "Y", 1);
         (held.weight_milli, held.counts_from_s) = (*weight, start * HOUR_S);
         world.pool.put_held(held);
         if let Some(end) = end.filter(|end| *end <= hour) {
-            world.pool.end_job(&name, end * HOUR_S);
+            world.pool.remove_job(&name);
+            let decay = world.pool.decay();
+            let gained = decay.growth(end * HOUR_S) - decay.growth(start * HOUR_S);
+            x += i128::from(*weight) * gained;
         }
     }
+    world.pool.set_past_use("u", x);
     decayed_of(&world.pool, "u", hour * HOUR_S)
 }
 

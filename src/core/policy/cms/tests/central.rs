@@ -1,8 +1,8 @@
 //! Central jobs: priority, first come first served, tails, T1 first, closeness (C-13..C-17, C-22,
 //! C-23).
 
-use super::world::{World, boosted, central, job, jobs, matches, offer};
-use crate::policy::cms::facts::{PendingJob, PriorityChange, SiteConfig, SlotOffer, Tier};
+use super::world::{World, boosted, central, job, jobs, matches};
+use crate::policy::cms::facts::{PendingJob, Priority, SiteConfig, SlotOffer, Tier};
 use crate::policy::cms::settings::Settings;
 
 /// A site for central jobs alone.
@@ -33,24 +33,6 @@ fn tc_09_equal_priority_first_come_first_served() {
     world.pending(job("sixth", "w", 6));
     world.pending(job("fifth", "w", 5));
     assert_eq!(world.one_by_one("T1_X", 2), ["fifth", "sixth"]);
-}
-
-#[test]
-fn tc_10_the_highest_revision_of_a_priority_wins() {
-    let change = |revision, priority| PriorityChange { revision, priority, override_tail: false };
-    for changes in [[change(3, 500), change(2, 50)], [change(2, 50), change(3, 500)]] {
-        let mut world = world();
-        let mut workflow = central("w", 10);
-        workflow.priority_changes = changes.to_vec();
-        world.workflow(workflow);
-        world.central("other", 499);
-        world.running("running", "w", "T1_X", 1);
-        world.many("other", 1);
-        world.many("w", 2);
-        let before = world.pool.job("running").expect("it").job().clone();
-        assert_eq!(world.one_by_one("T1_X", 3), ["w1", "w2", "other1"]);
-        assert_eq!(*world.pool.job("running").expect("it").job(), before);
-    }
 }
 
 #[test]
@@ -91,36 +73,18 @@ fn c_16_operations_end_a_tail() {
     world.many("other", 2);
     assert_eq!(boosted(&world.cut()), ["w"]);
     assert_eq!(world.one_by_one("T1_X", 1), ["w1"]);
-    let change = |override_tail| PriorityChange { revision: 1, priority: 20, override_tail };
-    tail.priority_changes = vec![change(false)];
+    let change = |override_tail| Priority { revision: 1, value: 20, override_tail };
+    tail.priority = change(false);
     world.workflow(tail.clone());
     world.offer("o", "T1_X", 1);
     assert_eq!(world.matched(), ["w2"], "a mere change of priority does not");
     world.pool.remove_job("w2");
     world.many("w", 2);
-    tail.priority_changes = vec![change(true)];
+    tail.priority = change(true);
     world.workflow(tail);
     world.offer("o", "T1_X", 1);
     let cut = world.cut();
     assert_eq!((jobs(&cut), boosted(&cut)), (vec!["other1".to_owned()], vec![]), "nor again");
-}
-
-#[test]
-fn a_5_an_offer_that_is_over_is_not_served() {
-    for (expires_in_s, served) in
-        [(Some(-1), false), (Some(0), false), (Some(1), true), (None, true)]
-    {
-        let mut world = world();
-        world.central("w", 0);
-        world.many("w", 1);
-        let expires_at_s = expires_in_s.map(|it: i64| world.now_s + it);
-        world.put_offer(SlotOffer { expires_at_s, ..offer("o", "T1_X", 1) });
-        let cut = world.cut();
-        assert_eq!(
-            (cut.served.len(), jobs(&cut).len()),
-            (usize::from(served), usize::from(served))
-        );
-    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::world::{World, analysis, central, job, jobs, listed, reason};
 use crate::policy::cms::facts::{
-    Class, ExtraBlock, PendingJob, PerClass, PriorityChange, SiteConfig, SlotOffer, Tier,
+    Class, ExtraBlock, PendingJob, PerClass, SiteConfig, SlotOffer, Tier,
 };
 
 /// A T3 with so many slots, some for central jobs.
@@ -48,8 +48,7 @@ fn tc_11_a_merge_stays_first_when_its_priority_falls() {
     world.t2("T2_Y", 20);
     world.central("other", 10);
     let mut workflow = central("w", 500);
-    let change = PriorityChange { revision: 1, priority: 0, override_tail: false };
-    workflow.priority_changes.push(change);
+    workflow.priority.value = 0;
     world.workflow(workflow);
     world.pending(system("merge", "w", 900_000));
     world.many("other", 1);

@@ -1,10 +1,10 @@
 //! Numbers and names that nobody means: none of them stops a cut.
 
 use super::random::{Numbers, Put, Records};
+use super::whole::run;
 use super::world::{NOW_S, World, job, jobs, offer, reason};
 use crate::policy::cms::admission::Admission;
 use crate::policy::cms::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
-use crate::policy::cms::cut::run;
 use crate::policy::cms::facts::{
     CoresMax, EndedJob, ExtraBlock, NodeRecord, PendingJob, SiteConfig, SlotOffer, Tier,
 };
@@ -56,7 +56,7 @@ fn spoil_put(numbers: &mut Numbers, put: &mut Put) {
         }
         Put::Workflow(workflow) => {
             for number in [
-                &mut workflow.priority.priority,
+                &mut workflow.priority.value,
                 &mut workflow.injected_at_s,
                 &mut workflow.done_jobs,
                 &mut workflow.failed_final_jobs,
@@ -74,7 +74,6 @@ fn spoil_put(numbers: &mut Numbers, put: &mut Put) {
                 spoil(numbers, at_s);
             }
         }
-        Put::Group(_) => {}
         Put::Pending(job) => spoil_job(numbers, job),
         Put::Held(held) => {
             spoil_job(numbers, &mut held.job);
@@ -159,13 +158,9 @@ proptest! {
         for at in [NOW_S, WORST[worst]] {
             run(&Judges::full(), &mut pool, &records.offers, at);
         }
+        pool.set_past_use("u0", WORST[worst].into());
         let held: Vec<_> = pool.jobs().map(|it| it.job().job.clone()).collect();
-        let settings = Settings { half_life_s: i64::MAX, ..Settings::default() };
-        let mut other = pool.with_settings(settings, WORST[worst]);
-        for job in held {
-            pool.end_job(&job, WORST[worst]);
-            other.end_job(&job, NOW_S);
-        }
+        held.iter().for_each(|job| drop(pool.remove_job(job)));
     }
 }
 

@@ -1,10 +1,11 @@
 //! What holds in every world (C-59; TS-01..TS-04, TS-07).
 
-use super::random::{Numbers, Put, Records};
+use super::random::{Numbers, Records};
 use super::twin::Twin;
+use super::whole::{Cut, fold, run};
 use super::world::NOW_S;
-use crate::policy::cms::cut::{Cut, in_order, next, run};
-use crate::policy::cms::decision::{Action, Assignment, fold, fold_action};
+use crate::policy::cms::cut::{in_order, next};
+use crate::policy::cms::decision::{Action, Assignment, fold_action};
 use crate::policy::cms::entry::Standing;
 use crate::policy::cms::facts::{Band, Class};
 use crate::policy::cms::judge::{Explained, Judges};
@@ -131,7 +132,7 @@ proptest! {
         let (mut pool, mut twin) = (records.pool(), Twin::new(&records));
         let found = cut(&records, &mut pool);
         let mut expected = Vec::new();
-        for offer in in_order(&pool, &records.offers, NOW_S) {
+        for offer in in_order(&pool, &records.offers) {
             let name = offer.offer.clone();
             let taken = twin.fill(&mut OpenOffer::new(offer));
             expected.extend(taken.into_iter().map(|job| (name.clone(), job)));
@@ -170,8 +171,6 @@ proptest! {
         prop_assert_eq!(counted(&pool), recounted(&pool));
         cut(&records, &mut pool);
         prop_assert_eq!(counted(&pool), recounted(&pool));
-        let again = pool.with_settings(pool.settings().clone(), NOW_S);
-        prop_assert_eq!(counted(&again), counted(&pool));
     }
 
     #[test]
@@ -180,9 +179,8 @@ proptest! {
         let (before, mut pool) = (records.pool(), records.pool());
         let found = cut(&records, &mut pool);
         let mut rebuilt = before;
-        let (early, late): (Vec<&Action>, Vec<&Action>) = found.actions.iter().partition(|it| {
-            matches!(it, Action::ReservationExpired { .. } | Action::Boosted { .. })
-        });
+        let (early, late): (Vec<&Action>, Vec<&Action>) =
+            found.actions.iter().partition(|it| matches!(it, Action::Boosted { .. }));
         early.into_iter().for_each(|action| fold_action(&mut rebuilt, action));
         for assignment in &found.assignments {
             let (names, stated): (Vec<&str>, Vec<_>) =
@@ -204,17 +202,9 @@ proptest! {
     fn records_that_come_again_after_a_cut_change_nothing(seed in any::<u64>(), jobs in 1i64..50) {
         let records = Records::of(seed, jobs);
         let mut pool = records.pool();
-        let found = cut(&records, &mut pool);
+        cut(&records, &mut pool);
         let mut again = pool.clone();
-        for put in records.puts.iter().cloned() {
-            // A reservation that is over is not one any more.
-            let is_over = matches!(&put, Put::Held(held) if found.actions.contains(
-                &Action::ReservationExpired { job: held.job.job.clone() },
-            ));
-            if !is_over {
-                put.into(&mut again);
-            }
-        }
+        records.puts.iter().cloned().for_each(|put| put.into(&mut again));
         prop_assert_eq!(again.counters().trimmed(), pool.counters().trimmed());
         prop_assert_eq!(cut(&records, &mut again), cut(&records, &mut pool));
     }

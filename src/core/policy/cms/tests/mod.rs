@@ -21,8 +21,6 @@ mod laws;
 #[cfg(test)]
 mod overflow;
 #[cfg(test)]
-mod past;
-#[cfg(test)]
 mod probes;
 #[cfg(test)]
 mod random;
@@ -30,5 +28,7 @@ mod random;
 mod twin;
 #[cfg(test)]
 mod waits;
+#[cfg(test)]
+mod whole;
 #[cfg(test)]
 mod world;

@@ -1,9 +1,9 @@
 //! Overflow, HighIO, reservations and whitelists (C-34..C-46, C-58).
 
+use super::whole::Cut;
 use super::world::{World, central, job, jobs, listed, matches, reason};
-use crate::policy::cms::cut::Cut;
-use crate::policy::cms::decision::{Action, HardLimit};
-use crate::policy::cms::facts::{Class, PendingJob, SiteConfig, SiteStatus, Tier, Workflow};
+use crate::policy::cms::decision::HardLimit;
+use crate::policy::cms::facts::{PendingJob, SiteConfig, SiteStatus, Tier, Workflow};
 use crate::policy::cms::settings::Settings;
 
 fn host(name: &str, overflow_slots: i64) -> SiteConfig {
@@ -226,25 +226,6 @@ fn tc_52_high_io_does_not_overflow_by_default() {
             }
         );
     }
-}
-
-#[test]
-fn tc_47_a_reservation_that_is_not_taken_up() {
-    let mut world = world(&[("H", 3)], &["C"]);
-    world.pending(listed("j", "w", 1, &["H"]));
-    let (before, record) =
-        (world.pool.counters().trimmed(), world.pool.job("j").expect("it").job().clone());
-    world.offer("o", "C", 1);
-    assert_eq!(world.matched(), ["j"]);
-    assert_eq!((world.used("C", Class::Central), world.overflow("H")), (1_000, 1));
-    world.now_s += 899;
-    assert!(world.cut().actions.is_empty());
-    world.now_s += 1;
-    let cut = world.cut();
-    assert_eq!(cut.actions, [Action::ReservationExpired { job: "j".into() }]);
-    assert!(world.is_pending("j"));
-    assert_eq!(*world.pool.job("j").expect("it").job(), record, "with its old place");
-    assert_eq!(world.pool.counters().trimmed(), before, "everything is released");
 }
 
 #[test]

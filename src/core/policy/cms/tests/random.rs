@@ -2,8 +2,8 @@
 
 use super::world::NOW_S;
 use crate::policy::cms::facts::{
-    Band, Class, CoresMax, ExtraBlock, FailureClass, Grant, GrantScope, GroupRecord, HeldJob,
-    PendingJob, PerClass, Principal, SiteConfig, SiteStatus, SlotOffer, Tier, UserRecord, Workflow,
+    Band, Class, CoresMax, ExtraBlock, FailureClass, Grant, GrantScope, HeldJob, PendingJob,
+    PerClass, Principal, SiteConfig, SiteStatus, SlotOffer, Tier, UserRecord, Workflow,
 };
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
@@ -38,7 +38,6 @@ pub enum Put {
     Site(SiteConfig),
     Workflow(Workflow),
     User(UserRecord),
-    Group(GroupRecord),
     Pending(PendingJob),
     Held(HeldJob),
 }
@@ -49,7 +48,6 @@ impl Put {
             Put::Site(site) => drop(pool.put_site(site)),
             Put::Workflow(workflow) => pool.put_workflow(workflow),
             Put::User(user) => pool.put_user(user),
-            Put::Group(group) => pool.put_group(group),
             Put::Pending(job) => pool.put_pending(job),
             Put::Held(held) => pool.put_held(held),
         }
@@ -77,8 +75,6 @@ impl Records {
         let workflows: Vec<Workflow> =
             (0..WORKFLOWS).map(|at| workflow(&mut numbers, at)).collect();
         puts.extend((0..USERS).map(|at| Put::User(user(&mut numbers, at))));
-        let (group, member) = ("g0".to_owned(), numbers.name("u", USERS));
-        puts.push(Put::Group(GroupRecord { group, members: vec![member] }));
         for at in 0..jobs {
             let job = job(&mut numbers, &format!("p{at:03}"), at);
             puts.push(Put::Pending(job));
@@ -148,7 +144,7 @@ fn workflow(numbers: &mut Numbers, at: i64) -> Workflow {
         Class::Analysis => numbers.name("u", USERS),
     };
     let mut workflow = Workflow::new(&format!("w{at}"), class, &user);
-    workflow.priority.priority = numbers.below(3) * 100;
+    workflow.priority.value = numbers.below(3) * 100;
     workflow.working_group = numbers.one_in(2).then(|| numbers.name("g", 2));
     workflow.injected_at_s = numbers.below(1_000);
     workflow.test_jobs = Some(numbers.below(4) * 5);

@@ -26,7 +26,6 @@ pub struct Twin {
     sites: Vec<SiteConfig>,
     workflows: Vec<Workflow>,
     users: Vec<UserRecord>,
-    groups: Vec<(String, Vec<String>)>,
     pub pending: Vec<PendingJob>,
     pub held: Vec<HeldJob>,
 }
@@ -47,7 +46,6 @@ impl Twin {
             sites: Vec::new(),
             workflows: Vec::new(),
             users: Vec::new(),
-            groups: Vec::new(),
             pending: Vec::new(),
             held: Vec::new(),
         };
@@ -56,35 +54,11 @@ impl Twin {
                 Put::Site(site) => twin.sites.push(site),
                 Put::Workflow(workflow) => twin.workflows.push(workflow),
                 Put::User(user) => twin.users.push(user),
-                Put::Group(group) => twin.groups.push((group.group, group.members)),
                 Put::Pending(job) => twin.pending.push(job),
                 Put::Held(held) => twin.held.push(held),
             }
         }
-        twin.expire();
         twin
-    }
-
-    /// Reservations of 900 s are over (C-58).
-    fn expire(&mut self) {
-        let is_over = |held: &HeldJob| held.reserved_at_s.is_some_and(|at| NOW_S - at >= 900);
-        let (over, kept) = self.held.drain(..).partition(is_over);
-        self.held = kept;
-        self.pending.extend(Vec::into_iter(over).map(|held: HeldJob| held.job));
-    }
-
-    /// Fills an offer; the jobs in the order taken.
-    pub fn fill(&mut self, open: &mut OpenOffer) -> Vec<String> {
-        let mut taken = Vec::new();
-        while open.cores_left > 0 {
-            let all = (0..self.pending.len()).filter_map(|job| self.matching(job, open));
-            let Some(best) = all.min_by(|a, b| a.keys.cmp(&b.keys)) else { break };
-            open.cores_left -= best.held.cores;
-            open.mem_left_mb -= best.rss_mb;
-            taken.push(self.pending.remove(best.job).job.to_string());
-            self.held.push(best.held);
-        }
-        taken
     }
 
     fn terms(&self, site: &str) -> Option<SiteTerms> {
@@ -93,9 +67,8 @@ impl Twin {
     }
 
     fn groups_of(&self, user: &str) -> BTreeSet<String> {
-        let own = self.users.iter().filter(|it| it.user == user).flat_map(|it| it.groups.clone());
-        let listed = self.groups.iter().filter(|(_, members)| members.iter().any(|it| it == user));
-        own.chain(listed.map(|(group, _)| group.clone())).collect()
+        let own = self.users.iter().filter(|it| it.user == user);
+        own.flat_map(|it| it.groups.clone()).collect()
     }
 
     fn weight(&self, counts: impl Fn(&HeldJob) -> bool) -> i64 {
@@ -110,6 +83,20 @@ impl Twin {
         let slots = self.terms(host).map_or(0, |terms| terms.overflow_slots);
         let read = self.held.iter().filter(|held| held.overflow_source.as_deref() == Some(host));
         slots - read.map(|held| self.cost(held.cores)).sum::<i64>()
+    }
+
+    /// Fills an offer; the jobs in the order taken.
+    pub fn fill(&mut self, open: &mut OpenOffer) -> Vec<String> {
+        let mut taken = Vec::new();
+        while open.cores_left > 0 {
+            let all = (0..self.pending.len()).filter_map(|job| self.matching(job, open));
+            let Some(best) = all.min_by(|a, b| a.keys.cmp(&b.keys)) else { break };
+            open.cores_left -= best.held.cores;
+            open.mem_left_mb -= best.rss_mb;
+            taken.push(self.pending.remove(best.job).job.to_string());
+            self.held.push(best.held);
+        }
+        taken
     }
 
     fn matching(&self, at: usize, open: &OpenOffer) -> Option<Match> {
@@ -202,7 +189,7 @@ impl Twin {
                     keys.push(Key::Text(workflow.user.clone()));
                     keys.push(number(-job.user_priority));
                 } else {
-                    keys.push(number(-workflow.priority.priority));
+                    keys.push(number(-workflow.priority.value));
                 }
                 keys.push(number(i64::from(!is_local)));
                 if settings.fifo_bucket_s > 0 {

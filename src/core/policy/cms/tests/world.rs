@@ -1,7 +1,7 @@
 //! Short words for building a pool and reading a cut.
 
+use super::whole::{Cut, run};
 use crate::policy::cms::admission::{Admission, admit};
-use crate::policy::cms::cut::{Cut, run};
 use crate::policy::cms::decision::Action;
 use crate::policy::cms::entry::Standing;
 use crate::policy::cms::facts::{
@@ -179,7 +179,7 @@ impl World {
 pub fn central(name: &str, priority: i64) -> Workflow {
     let mut workflow = Workflow::new(name, Class::Central, "production");
     (workflow.test_jobs, workflow.total_jobs) = (Some(0), Some(1_000));
-    workflow.priority.priority = priority;
+    workflow.priority.value = priority;
     workflow
 }
 
