@@ -5,11 +5,14 @@ use super::Engine;
 use crate::event::Task;
 use crate::judge::alternative::Alternative;
 use crate::judge::judging::Judging;
+use crate::judge::place::submission;
 use crate::judge::policies::Policies;
 use crate::judge::pool::{Asked, PoolJudging};
 use crate::judge::work::WorkTable;
 use crate::output::decision::{Decision, Outcome};
 use crate::policy::Policy;
+use crate::policy::nordugrid::decide::JobSubmission;
+use crate::policy::nordugrid::grid_facts::GridFacts;
 use crate::state::record::RequestState;
 use std::collections::BTreeMap;
 
@@ -102,6 +105,21 @@ impl Engine {
             heard_at: state.now,
         };
         Judging { view: grid.view(state), policies, work }.decide_alone(&request)
+    }
+
+    /// A request for a target of a single job as it is judged now, or why its description cannot be
+    /// used; `None`: nothing is asked.
+    pub fn submission(&self, subject: &str) -> Option<Result<JobSubmission, String>> {
+        let Engine { state, grid, .. } = self;
+        let request = state.requests.of(subject)?;
+        let task = request.task.as_ref()?;
+        Some(submission(task, request, state.now, &grid.view(state).targets.cut_id))
+    }
+
+    /// What is known of targets, as of the last cut and the outputs since; nothing where no policy
+    /// judges them.
+    pub fn grid_facts(&self) -> &GridFacts {
+        &self.grid.view(&self.state).targets.facts
     }
 
     /// Whether a request is deferred, or an offer is live and has cores left.

@@ -15,7 +15,7 @@ pub(crate) mod judging;
 pub(crate) mod notes;
 pub mod nuclei;
 mod partial_copies;
-mod place;
+pub(crate) mod place;
 pub(crate) mod policies;
 pub(crate) mod pool;
 pub mod share;

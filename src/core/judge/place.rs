@@ -159,7 +159,7 @@ fn assign(
 }
 
 /// A job as it was submitted; else why its description cannot be used.
-fn submission(
+pub(crate) fn submission(
     task: &Task,
     request: &RequestState,
     now: i64,
@@ -177,7 +177,6 @@ fn submission(
         start: Start {
             clusters: stated.clusters.clone(),
             index_servers: stated.index_servers.clone(),
-            lists: [None, None, None],
         },
         uploads: uploads.collect(),
         excluded_targets: refusing_targets(request),

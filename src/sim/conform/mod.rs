@@ -1,8 +1,9 @@
 //! Recorded cases of PanDA's brokers, judged by our policies and compared with what was recorded.
 //!
-//! A case is a whole grid with one task. Its configuration becomes ordinary records, which are read
-//! and folded as any; figures that PanDA computes in SQL (jobs by state, pilots, rates) are laid
-//! over the candidates as the facts they are.
+//! A case of CMS or NorduGrid becomes records and earlier outputs of ours, which the engine reads and
+//! judges at a cut. A case of ATLAS is a whole grid with one task. Its configuration becomes records,
+//! which are read and folded; figures that PanDA computes in SQL (jobs by state, pilots, rates) are
+//! laid over the candidates as the facts they are.
 
 mod analysis;
 mod cms;
@@ -14,13 +15,12 @@ mod json;
 mod judge;
 mod judged;
 mod nordugrid;
-mod nordugrid_answer;
-mod nordugrid_facts;
 mod nucleus;
 mod parts;
 mod request;
 mod result;
 mod ties;
+mod world;
 mod xrsl;
 
 pub use compare::{Agreement, Summary};
@@ -70,7 +70,7 @@ impl Recorded {
         }
     }
 
-    /// Why the case is out of scope, if it is: collaborators were made to fail, PanDA's own code did,
+    /// Why the case is out of scope, if it is: collaborators were made to fail, PanDA's own code
     /// or it states two things of which one holds.
     pub fn out_of_scope(&self) -> Option<&'static str> {
         let scenario = &self.whole["scenario"];
@@ -89,8 +89,10 @@ impl Recorded {
         if failures.into_iter().any(is_set) {
             return Some("a collaborator was made to fail");
         }
-        if self.kind == "cms" {
-            return cms::contradiction(scenario);
+        match self.kind.as_str() {
+            "cms" => return cms::contradiction(scenario),
+            "nordugrid" => return nordugrid::contradiction(scenario),
+            _ => {}
         }
         match self.whole["expected"]["verdict"].as_str() {
             Some("crashed") => Some("PanDA's code crashed"),

@@ -28,11 +28,9 @@ pub struct Start {
     /// Names of clusters, from `-c` and `-C` of a submission or `-k` and `-K` of a resubmission;
     /// one with a leading minus is rejected.
     pub clusters: Vec<String>,
-    /// Index servers from `-g` and `-G`.
+    /// Index servers to begin with: from `-g` and `-G`, else of the first list that the submitter
+    /// has (N-03).
     pub index_servers: Vec<String>,
-    /// Index servers of the user's list, the toolkit's and the machine's; `None`: that list does
-    /// not exist.
-    pub lists: [Option<Vec<String>>; 3],
 }
 
 /// How clusters were found.
@@ -71,7 +69,7 @@ pub struct Discovery {
     pub empty_servers: Vec<String>,
 }
 
-/// There is neither an index server in the options nor a list of them (N-03).
+/// No index server is stated (N-03).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoIndexServer;
 
@@ -118,7 +116,8 @@ impl Registry {
         let named = |name: &&String| !name.starts_with('-');
         let mut found = match start.clusters.iter().any(|name| named(&name)) {
             true => explicit(names, clusters_named, start.clusters.iter().filter(named)),
-            false => self.walk(names, roots(start)?, now, ttl_min_s),
+            false if start.index_servers.is_empty() => return Err(NoIndexServer),
+            false => self.walk(names, &start.index_servers, now, ttl_min_s),
         };
         for rejected in start.clusters.iter().filter_map(|name| name.strip_prefix('-')) {
             let lower = rejected.to_lowercase();
@@ -221,12 +220,4 @@ fn explicit<'a>(
         }
     }
     found
-}
-
-/// The index servers to begin with (N-03).
-fn roots(start: &Start) -> Result<&[String], NoIndexServer> {
-    if !start.index_servers.is_empty() {
-        return Ok(&start.index_servers);
-    }
-    start.lists.iter().flatten().next().map(Vec::as_slice).ok_or(NoIndexServer)
 }

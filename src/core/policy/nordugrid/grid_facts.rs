@@ -43,8 +43,8 @@ pub struct GridFacts {
     pub ahead: Ahead,
     /// Files.
     pub files: Files,
-    /// Files that a job brings into caches: (job, cluster, source), and when each was last tagged.
-    tags: BTreeMap<(String, u32, String), Millis>,
+    /// Files that a job brings into caches: (job, cluster, source).
+    tags: BTreeSet<(String, u32, String)>,
 }
 
 /// A cluster's facts, prepared to be compared.
@@ -250,25 +250,8 @@ impl GridFacts {
         let cluster = self.names.number(&tag.cluster);
         let target = tag.target.as_ref().map(|target| self.target(target));
         let key = (tag.job_id.clone(), cluster, tag.source.clone());
-        let tagged_at = self.tags.entry(key).or_insert(tag.tagged_at);
-        *tagged_at = tag.tagged_at.max(*tagged_at);
+        self.tags.insert(key);
         self.files.put_tag(cluster, target, tag);
-    }
-
-    /// Forgets tags that are older than any time to live. Changes no decision; looks at all tags.
-    pub fn forget_tags(&mut self, tagged_before: Millis) {
-        let (files, is_old) = (&mut self.files, |at: &Millis| *at < tagged_before);
-        self.tags.retain(|(job_id, cluster, source), tagged_at| {
-            if is_old(tagged_at) {
-                files.remove_tags(*cluster, source, job_id, |_| true);
-            }
-            !is_old(tagged_at)
-        });
-    }
-
-    /// Forgets a job that is over: its record, its reservations and what became of them.
-    pub fn remove_job(&mut self, job_id: &str) {
-        self.ahead.remove(job_id);
     }
 
     /// Ends those tags of a job that have ended. Gives where it made any.
@@ -278,8 +261,7 @@ impl GridFacts {
         has_ended: impl Fn(&TagRow) -> bool,
     ) -> Vec<(String, u32, String)> {
         let first = (job_id.to_owned(), 0, String::new());
-        let keys = self.tags.range(first..).map(|(key, _)| key);
-        let of_job = keys.take_while(|(job, _, _)| job == job_id);
+        let of_job = self.tags.range(first..).take_while(|(job, _, _)| job == job_id);
         let of_job: Vec<(String, u32, String)> = of_job.cloned().collect();
         for (_, cluster, source) in &of_job {
             self.files.remove_tags(*cluster, source, job_id, &has_ended);

@@ -2,23 +2,23 @@
 //! on topics and earlier outputs of ours, which are read, folded and judged by the engine at a cut.
 
 mod compare;
+mod cut;
 mod outputs;
 mod read;
 mod records;
 mod show;
-mod world;
 
 pub(super) use compare::compare;
 
 use super::Recorded;
 use super::json::{entries, items, show, text, whole};
 use super::judged::Judged;
+use super::world::World;
 use outputs::Slots;
 use read::{number, one_of};
 use records::millis;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
-use world::World;
 use yardmaster_core::event::{Class, JobState, Status};
 use yardmaster_core::policy::cms::admission::{Admission, admit, max_overflow_sites};
 use yardmaster_core::policy::cms::effective::effective_test_jobs;
@@ -34,7 +34,7 @@ pub(super) fn judge(recorded: &Recorded) -> Result<Judged, String> {
     let scenario = &recorded.whole["scenario"];
     let subject = &scenario["subject"];
     let now_s = whole(&scenario["now_s"]);
-    let mut world = World::new(&scenario["params"])?;
+    let mut world = cut::world(&scenario["params"])?;
     let result = match subject["kind"].as_str() {
         Some("offers" | "tick") => offers(&mut world, scenario, now_s)?,
         Some("job_admission") => job(&mut world, scenario, now_s)?,
@@ -75,7 +75,7 @@ pub(super) fn contradiction(scenario: &Value) -> Option<&'static str> {
 
 /// Publishes all of a case but its subject, and what was decided before its moment.
 fn publish(world: &mut World, scenario: &Value, now_s: Seconds) -> Result<(), String> {
-    world.pass(now_s - 1);
+    world.pass(millis(now_s - 1));
     outputs::read_back(world, scenario, now_s)?;
     records::publish_facts(world, scenario, now_s)?;
     for value in items(&scenario["workflows"]) {
@@ -116,8 +116,7 @@ fn offers(world: &mut World, scenario: &Value, now_s: Seconds) -> Result<Value, 
     for value in items(&scenario["subject"]["offers"]) {
         records::publish_offer(world, scenario, value, now_s)?;
     }
-    let cut = world.cut(now_s);
-    Ok(show::cut(&cut, now_s))
+    Ok(show::cut(&cut::cut(world, now_s), now_s))
 }
 
 fn job(world: &mut World, scenario: &Value, now_s: Seconds) -> Result<Value, String> {
@@ -125,22 +124,22 @@ fn job(world: &mut World, scenario: &Value, now_s: Seconds) -> Result<Value, Str
     let first_s = number(&subject["first_seen_at_s"]).unwrap_or(now_s);
     records::publish_pending(world, &subject["job"], first_s)?;
     if first_s < now_s {
-        world.pass(first_s);
+        world.pass(millis(first_s));
     }
     records::publish_facts(world, scenario, now_s)?;
     for value in items(&scenario["nodes"]) {
         records::publish_node(world, value, now_s - 1)?;
     }
-    let cut = world.cut(now_s);
+    let decided = cut::cut(world, now_s);
     let name = text(&subject["job"]["job"]);
-    if let Some(code) = cut.refused.get(&name) {
+    if let Some(code) = decided.refused.get(&name) {
         return Ok(json!({"verdict": "reject", "code": code}));
     }
-    if let Some(PoolWait::Blocked(Blocked::OnHold(until))) = world.engine().why_waits(&name) {
+    if let Some(PoolWait::Blocked(Blocked::OnHold(until))) = world.engine.why_waits(&name) {
         let until_s = until.div_euclid(1_000);
         return Ok(json!({"verdict": "hold", "code": "workflow_unknown", "until_s": until_s}));
     }
-    let pool = world.pool()?;
+    let pool = cut::pool(world)?;
     let Some(Standing::Pending(pending)) = pool.job(&name) else {
         return Ok(json!({"verdict": "lost"}));
     };
@@ -152,8 +151,8 @@ fn job(world: &mut World, scenario: &Value, now_s: Seconds) -> Result<Value, Str
 
 fn workflow(world: &mut World, subject: &Value, now_s: Seconds) -> Result<Value, String> {
     records::publish_workflow(world, &subject["workflow"], now_s)?;
-    world.cut(now_s);
-    let pool = world.pool()?;
+    cut::cut(world, now_s);
+    let pool = cut::pool(world)?;
     let entry =
         pool.name(&text(&subject["workflow"]["workflow"])).and_then(|name| pool.workflow(name));
     let Some(record) = entry.and_then(|entry| entry.record.as_ref()) else {
@@ -178,10 +177,10 @@ fn site_config(world: &mut World, scenario: &Value, now_s: Seconds) -> Result<Va
     let config = &scenario["subject"]["config"];
     let site = text(&config["site"]);
     records::publish_facts(world, scenario, now_s - 1)?;
-    world.cut(now_s - 1);
+    cut::cut(world, now_s - 1);
     let before = in_force(world, &site)?;
     records::publish_site(world, config, now_s)?;
-    world.cut(now_s);
+    cut::cut(world, now_s);
     let after = in_force(world, &site)?;
     let mut result = match records::quota(config)?.parts().count() {
         Err(bad) => json!({"verdict": "reject", "code": bad.code()}),
@@ -195,14 +194,14 @@ fn site_config(world: &mut World, scenario: &Value, now_s: Seconds) -> Result<Va
 }
 
 fn in_force(world: &World, site: &str) -> Result<Option<Value>, String> {
-    let pool = world.pool()?;
+    let pool = cut::pool(world)?;
     let terms = pool.name(site).and_then(|name| pool.site(name));
     Ok(terms.map(show::in_force))
 }
 
 /// What is known of a job: attempt, state, whether a slot is reserved for it.
 fn standing(world: &World) -> Option<(u32, Status, bool)> {
-    let known = world.engine().state.pool.jobs.of("j")?;
+    let known = world.engine.state.pool.jobs.of("j")?;
     let state = known.state.as_ref()?;
     let is_ours =
         |it: &&yardmaster_core::state::pool::PoolMatch| it.matched.job_attempt == state.attempt;
@@ -213,10 +212,10 @@ fn job_event(world: &mut World, subject: &Value, now_s: Seconds) -> Result<Value
     if let Some(known) = read::known(&subject["known"]) {
         report(world, known, now_s - 2)?;
     }
-    world.pass(now_s - 1);
+    world.pass(millis(now_s - 1));
     let before = standing(world);
     report(world, &subject["event"], now_s)?;
-    world.pass(now_s);
+    world.pass(millis(now_s));
     Ok(json!({"applied": standing(world) != before}))
 }
 
@@ -267,7 +266,7 @@ fn report(world: &mut World, value: &Value, at_s: Seconds) -> Result<(), String>
 /// Users' jobs as they start and end, cycle by cycle.
 fn usage(world: &mut World, subject: &Value, now_s: Seconds) -> Result<Value, String> {
     // A moment of 0 is none: all is later by whole half-lives, which changes nothing.
-    let later_s = 1_000 * world.settings().half_life_s;
+    let later_s = 1_000 * cut::settings(world).half_life_s;
     let now_s = now_s + later_s;
     let histories: Vec<(&String, usize, &Value)> = entries(&subject["histories"])
         .flat_map(|(user, history)| {
@@ -279,15 +278,15 @@ fn usage(world: &mut World, subject: &Value, now_s: Seconds) -> Result<Value, St
         [Some(whole(&stay["started_at_s"]) + later_s), ended_s].into_iter().flatten()
     });
     let moments: BTreeSet<Seconds> = moments.filter(|at_s| *at_s <= now_s).collect();
-    world.pass(moments.first().copied().unwrap_or(now_s) - 1);
+    world.pass(millis(moments.first().copied().unwrap_or(now_s) - 1));
     for at_s in moments {
         for (user, number_of, stay) in &histories {
             follow(world, (user, *number_of), stay, (at_s, later_s))?;
         }
-        world.pass(at_s);
+        world.pass(millis(at_s));
     }
-    world.cut(now_s);
-    let pool = world.pool()?;
+    cut::cut(world, now_s);
+    let pool = cut::pool(world)?;
     let mut users = Map::new();
     for (user, _) in entries(&subject["histories"]) {
         let usage = pool.name(user).map(|name| pool.counters().user(name).usage);
@@ -324,7 +323,8 @@ fn follow(
         ..JobState::default()
     };
     if started_s == at_s {
-        let power = number(&stay["corepower_mhs06"]).unwrap_or(world.settings().reference_mhs06);
+        let power =
+            number(&stay["corepower_mhs06"]).unwrap_or(cut::settings(world).reference_mhs06);
         let slots = Slots {
             job: job.clone(),
             attempt: 0,

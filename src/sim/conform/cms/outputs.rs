@@ -1,9 +1,10 @@
 //! Our own earlier outputs of a case: what holds slots, what was boosted, learnt, killed, drained.
 
 use super::super::json::{items, text, texts, whole};
+use super::super::world::World;
+use super::cut;
 use super::read::{known, named, number};
 use super::records::{attempt, millis, owners, publish_state};
-use super::world::World;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
@@ -14,7 +15,7 @@ use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
 use yardmaster_core::output::id::DecisionId;
 use yardmaster_core::output::matched::Matched;
 use yardmaster_core::policy::cms::facts::Seconds;
-use yardmaster_core::unit::{HOUR, SECOND};
+use yardmaster_core::unit::HOUR;
 use yardmaster_wire::record;
 
 /// The power of a core at each site of a case: of the highest revision that can be in force.
@@ -84,9 +85,9 @@ fn carried_out(world: &mut World, command: Command) -> Result<(), String> {
         at: command.now,
         reason: String::new(),
     };
-    let at_s = command.now.div_euclid(SECOND);
+    let at = command.now;
     world.read_back(&command.into())?;
-    world.read(Topic::Outcome, at_s, |out| record::write_outcome(out, &outcome))
+    world.read(Topic::Outcome, at, |out| record::write_outcome(out, &outcome))
 }
 
 /// The drains under way, and those begun within the last hour.
@@ -161,7 +162,7 @@ fn matched(
     // It counts from its start, which is now, else from the decision.
     let from_s = if is_started(value) { now_s } else { at_s };
     let wall_limit_s =
-        number(&value["max_wall_time_s"]).unwrap_or(world.settings().default_wall_time_s);
+        number(&value["max_wall_time_s"]).unwrap_or(cut::settings(world).default_wall_time_s);
     let started_s = number(&value["started_at_s"]).unwrap_or(from_s);
     let end_s = number(&value["expected_end_s"]).unwrap_or(started_s + wall_limit_s);
     let band = match number(&value["band"]) {
@@ -219,7 +220,7 @@ pub(super) struct Slots {
 
 /// The decision by which a job got slots.
 pub(super) fn given(world: &World, slots: &Slots) -> Decision {
-    let settings = world.settings();
+    let settings = cut::settings(world);
     let weight_milli = slots.cores.saturating_mul(settings.kappa_milli(slots.power));
     let is_charged = !slots.charged_group.is_empty();
     let ranked = Ranked {

@@ -2,8 +2,9 @@
 //! offers.
 
 use super::super::json::{flag, items, text, texts, whole};
+use super::super::world::World;
+use super::cut;
 use super::read::{failure, known, list, named, number, one_of};
-use super::world::World;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
@@ -37,11 +38,11 @@ pub(super) fn publish_facts(
         publish_site(world, value, now_s)?;
     }
     for value in users(world, scenario, now_s).values() {
-        world.read(Topic::User, now_s, |out| record::write(out, value))?;
+        world.read(Topic::User, millis(now_s), |out| record::write(out, value))?;
     }
     for (number, value) in items(&scenario["grants"]).enumerate() {
         let grant = grant(value, number, now_s)?;
-        world.read(Topic::Grant, now_s, |out| record::write(out, &grant))?;
+        world.read(Topic::Grant, millis(now_s), |out| record::write(out, &grant))?;
     }
     for value in items(&scenario["workflows"]) {
         publish_workflow(world, value, now_s)?;
@@ -61,7 +62,7 @@ pub(super) fn publish_site(world: &mut World, value: &Value, now_s: Seconds) -> 
         slot_quota: Some(quota(value)?),
         ..Site::default()
     };
-    world.read(Topic::Site, now_s, |out| record::write(out, &site))
+    world.read(Topic::Site, millis(now_s), |out| record::write(out, &site))
 }
 
 /// What a site gives.
@@ -137,7 +138,7 @@ fn users(world: &World, scenario: &Value, now_s: Seconds) -> BTreeMap<String, Us
     let system = items(&scenario["pending_jobs"]).filter(|job| flag(&job["system_job"]));
     for (_, name) in system.filter_map(|job| owners.get(&text(&job["workflow"]))) {
         let user = users.entry(name.clone()).or_insert_with(|| blank(name));
-        user.roles.extend(world.settings().system_roles.first().cloned());
+        user.roles.extend(cut::settings(world).system_roles.first().cloned());
     }
     users
 }
@@ -217,7 +218,7 @@ pub(super) fn publish_workflow(
             workflow: Some(facts),
             ..Task::default()
         };
-        world.read(Topic::Task, now_s, |out| record::write_task(out, &task))?;
+        world.read(Topic::Task, millis(now_s), |out| record::write_task(out, &task))?;
     }
     Ok(())
 }
@@ -385,7 +386,7 @@ pub(super) fn publish_state(
     state: &JobState<'_>,
     at_s: Seconds,
 ) -> Result<(), String> {
-    world.read(Topic::JobState, at_s, |out| record::write_job_state(out, state))
+    world.read(Topic::JobState, millis(at_s), |out| record::write_job_state(out, state))
 }
 
 /// Publishes an offer. It names its node where the case has that: an offer that names one makes it
@@ -415,7 +416,7 @@ pub(super) fn publish_offer(
         expires_at: number(&value["expires_at_s"]).map_or(0, millis),
     };
     let pilot = Pilot::SlotOffer { queue: &site, offer, at: millis(now_s) };
-    world.read(Topic::Pilot, now_s, |out| record::write_pilot(out, &pilot))
+    world.read(Topic::Pilot, millis(now_s), |out| record::write_pilot(out, &pilot))
 }
 
 /// Publishes that a node is there: an offer named it that is over.
@@ -437,5 +438,5 @@ pub(super) fn publish_node(
         ..SlotOffer::default()
     };
     let pilot = Pilot::SlotOffer { queue: &site, offer, at: millis(before_s) };
-    world.read(Topic::Pilot, before_s, |out| record::write_pilot(out, &pilot))
+    world.read(Topic::Pilot, millis(before_s), |out| record::write_pilot(out, &pilot))
 }

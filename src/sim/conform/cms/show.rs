@@ -1,6 +1,6 @@
 //! What was published of a case, in the shape of what was recorded.
 
-use super::world::{Cut, Given};
+use super::cut::{Cut, Given};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;

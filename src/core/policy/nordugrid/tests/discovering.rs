@@ -15,7 +15,7 @@ fn world() -> World {
     for cluster in ["ce-a", "ce-b"] {
         world.open(&format!("{cluster}/q"), "10");
     }
-    world.start.lists = [Some(texts(&["G1"])), None, None];
+    world.start.index_servers = texts(&["G1"]);
     world
 }
 
@@ -35,7 +35,7 @@ fn tn_01_a_cycle_of_index_servers_ends() {
 #[test]
 fn tn_02_a_cluster_registered_twice_is_one() {
     let mut world = world();
-    world.start.lists[0] = Some(texts(&["G1", "G2"]));
+    world.start.index_servers = texts(&["G1", "G2"]);
     world.register("G1", "ce-a", Computing, |_| ());
     world.register("G2", "ce-a", Computing, |_| ());
     let answer = world.decide("gsid-0001", JOB);
@@ -115,16 +115,12 @@ fn tn_06_a_name_both_accepted_and_rejected_is_rejected() {
 }
 
 #[test]
-fn the_first_list_that_exists_is_used_and_options_come_before_lists() {
+fn without_an_index_server_nothing_is_found() {
     let mut world = world();
-    world.register("T", "ce-a", Computing, |_| ());
     world.register("M", "ce-b", Computing, |_| ());
-    world.start.lists = [None, Some(texts(&["T"])), Some(texts(&["M"]))];
-    assert_eq!(world.decide("gsid-0001", JOB).clusters(&world), ["ce-a"]);
     world.start.index_servers = texts(&["M"]);
     assert_eq!(world.decide("gsid-0001", JOB).clusters(&world), ["ce-b"]);
     world.start.index_servers.clear();
-    world.start.lists = [None, None, None];
     let answer = world.decide("gsid-0001", JOB);
     assert_eq!((answer.verdict.as_str(), answer.decision.discovery), ("no_index_server", None));
 }

@@ -202,8 +202,6 @@ fn a_tag_ends_after_a_day_or_with_a_report_that_is_no_older() {
     world.now = at(0) + DAY;
     assert_eq!(class(&world, r#"("f" "u:far")"#), "REMOTE");
     world.now = at(0);
-    world.facts.forget_tags(at(0));
-    assert_eq!(class(&world, r#"("f" "u:far")"#), "CACHED", "it is not older than that");
     world.cache("ce-a", "u:far", false, Some(at(0)));
     assert_eq!(class(&world, r#"("f" "u:far")"#), "REMOTE");
     world.cache("ce-a", "u:far", true, Some(at(-5)));

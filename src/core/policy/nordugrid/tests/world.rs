@@ -63,10 +63,7 @@ impl World {
         World {
             facts: GridFacts::default(),
             now: NOON,
-            start: Start {
-                lists: [None, Some(vec!["index-1".to_owned()]), None],
-                ..Start::default()
-            },
+            start: Start { index_servers: vec!["index-1".to_owned()], ..Start::default() },
             cut_id: "c000000000000001".to_owned(),
             attempt: 0,
             excluded: Vec::new(),

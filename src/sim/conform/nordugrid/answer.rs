@@ -1,6 +1,6 @@
 //! A decision on a NorduGrid job in the shape of what was recorded.
 
-use super::xrsl::alternative;
+use super::super::xrsl::alternative;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use yardmaster_core::draw::Draw;

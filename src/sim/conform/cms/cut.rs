@@ -1,0 +1,170 @@
+//! A cut of a pool: what it publishes, with the looks by which it was decided.
+
+use super::super::json::entries;
+use super::super::world::World;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use yardmaster_core::engine::Engine;
+use yardmaster_core::output::Output;
+use yardmaster_core::output::command::Command;
+use yardmaster_core::output::decision::{Decision, Outcome};
+use yardmaster_core::policy::cms::facts::Seconds;
+use yardmaster_core::policy::cms::judge::Explained;
+use yardmaster_core::policy::cms::pool::Pool;
+use yardmaster_core::policy::cms::settings::Settings;
+use yardmaster_core::state::pool::PoolJob;
+use yardmaster_core::unit::SECOND;
+use yardmaster_wire::topology::CMS;
+
+/// A job that got a place of an offer.
+pub(super) struct Given {
+    /// The decision.
+    pub decision: Decision,
+    /// The look by which it was made.
+    pub look: Explained,
+}
+
+/// What became of an offer in a cut.
+pub(super) struct Served {
+    /// Its name.
+    pub offer: String,
+    /// Its site.
+    pub site: String,
+    /// What is left of it.
+    pub cores_left: i64,
+    /// Every job before it at first.
+    pub first_look: Explained,
+    /// Every job before it at last, where a job was matched and cores are left.
+    pub last_look: Option<Explained>,
+}
+
+/// All that was published in a cycle.
+#[derive(Default)]
+pub(super) struct Cut {
+    /// Assignments, in the order made.
+    pub given: Vec<Given>,
+    /// Offers, in the order served.
+    pub served: Vec<Served>,
+    /// Codes by which jobs were refused, by job.
+    pub refused: BTreeMap<String, String>,
+    /// Commands, in the order made.
+    pub commands: Vec<Command>,
+    /// Jobs whose reservation was released (C-58).
+    pub released: Vec<String>,
+}
+
+/// A pool with the parameters of a case, which has read nothing.
+///
+/// # Errors
+/// Which parameter cannot be.
+pub(super) fn world(params: &Value) -> Result<World, String> {
+    World::new("topology/cms.toml", &topology(params)?)
+}
+
+/// The parameters in force.
+pub(super) fn settings(world: &World) -> Settings {
+    let policy = world.engine.policies().first();
+    policy.map_or_else(Settings::default, |policy| policy.pool_settings(&policy.unchanged()))
+}
+
+/// What is known of the pool.
+///
+/// # Errors
+/// That no cycle was judged.
+pub(super) fn pool(world: &World) -> Result<&Pool, String> {
+    world.engine.pool().ok_or_else(|| "no cycle was judged".to_owned())
+}
+
+/// A cycle, with all that it publishes.
+pub(super) fn cut(world: &mut World, at_s: Seconds) -> Cut {
+    let reserved = reserved(&world.engine);
+    world.close(at_s * SECOND);
+    let mut cut = Cut { released: released(&world.engine, reserved), ..Cut::default() };
+    world.publish(&mut |engine, output, is_folded| match (output, is_folded) {
+        (Output::Decision(decision), false) => note(engine, decision, &mut cut),
+        (Output::Decision(decision), true) => look_again(engine, &decision.subject, &mut cut),
+        (Output::Command(command), false) => cut.commands.push(Command::clone(command)),
+        (Output::Command(_) | Output::Throttle(_), _) => {}
+    });
+    cut
+}
+
+/// Jobs that a slot is reserved for.
+fn reserved(engine: &Engine) -> Vec<String> {
+    let jobs = engine.state.pool.jobs.iter();
+    let reserved = jobs.filter(|(_, job)| job.matched.is_some());
+    reserved.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Those of some jobs that wait without a reservation.
+fn released(engine: &Engine, jobs: Vec<String>) -> Vec<String> {
+    let of = |job: &String| engine.state.pool.jobs.of(job);
+    let is_released =
+        |job: &String| of(job).is_some_and(|job| job.matched.is_none() && PoolJob::waits(job));
+    jobs.into_iter().filter(is_released).collect()
+}
+
+/// Notes a decision that was made and not folded yet.
+fn note(engine: &Engine, decision: &Decision, cut: &mut Cut) {
+    let offer = &decision.subject;
+    if let Outcome::Reject { reason } = &decision.outcome {
+        cut.refused.insert(offer.clone(), reason.clone());
+        return;
+    }
+    let Some(look) = engine.explain_offer(offer) else { return };
+    if cut.served.last().is_none_or(|served| served.offer != *offer) {
+        let site = engine.state.pool.offers.of(offer).map(|known| known.site.clone());
+        cut.served.push(Served {
+            offer: offer.clone(),
+            site: site.unwrap_or_default(),
+            cores_left: 0,
+            first_look: look.clone(),
+            last_look: None,
+        });
+    }
+    if let Outcome::Assign(_) = decision.outcome {
+        cut.given.push(Given { decision: decision.clone(), look });
+    }
+}
+
+/// Looks once more at an offer, after what was decided of it.
+fn look_again(engine: &Engine, offer: &str, cut: &mut Cut) {
+    let is_taken = cut.given.last().is_some_and(|it| it.decision.subject == offer);
+    let Some(last) = cut.served.last_mut().filter(|last| last.offer == offer) else { return };
+    let known = engine.state.pool.offers.of(offer);
+    last.cores_left = known.map_or(0, |known| known.cores_left());
+    last.last_look = match is_taken && last.cores_left > 0 {
+        true => engine.explain_offer(offer),
+        false => None,
+    };
+}
+
+/// The shipped topology with the parameters of a case, and with budgets that hold no command back.
+fn topology(params: &Value) -> Result<String, String> {
+    let mut own = String::new();
+    for (key, value) in entries(params) {
+        match value {
+            Value::Object(classes) => {
+                for (class, value) in classes {
+                    own.push_str(&line(&format!("{key}_{class}"), value));
+                }
+            }
+            _ => own.push_str(&line(key, value)),
+        }
+    }
+    let kind = "kind = \"cms\"\n";
+    if !CMS.contains(kind) {
+        return Err(format!("topology/cms.toml has no line {kind:?}"));
+    }
+    let text = CMS.replacen(kind, &format!("{kind}{own}"), 1);
+    let budgets =
+        "\n[governor]\njobs_per_queue = 100_000\njobs_per_rule = 100_000\njobs = 100_000\n";
+    let named = "\n[[rule]]\nname = \"kill_workflow\"\nbatch_jobs = 1_000\n";
+    Ok(text + named + budgets)
+}
+
+/// A parameter as a topology file has it; none is a limit that there is not.
+fn line(key: &str, value: &Value) -> String {
+    let value = if value.is_null() { "-1".to_owned() } else { value.to_string() };
+    format!("{key} = {value}\n")
+}
