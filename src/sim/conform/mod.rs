@@ -1,9 +1,9 @@
 //! Recorded cases of PanDA's brokers, judged by our policies and compared with what was recorded.
 //!
-//! A case of CMS or NorduGrid becomes records and earlier outputs of ours, which the engine reads and
-//! judges at a cut. A case of ATLAS is a whole grid with one task. Its configuration becomes records,
-//! which are read and folded; figures that PanDA computes in SQL (jobs by state, pilots, rates) are
-//! laid over the candidates as the facts they are.
+//! A case of CMS or NorduGrid becomes records and earlier outputs of ours, which the engine reads
+//! and judges at a cut. A case of ATLAS is a whole grid with one task. Its configuration becomes
+//! records, which are read and folded; figures that PanDA computes in SQL (jobs by state, pilots,
+//! rates) are laid over the candidates as the facts they are.
 
 mod analysis;
 mod cms;
