@@ -128,7 +128,46 @@ pub enum Judge {
     Job(JobJudge),
 }
 
+/// Of what the candidates of a kind of policy are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Candidacy {
+    /// Queues.
+    Queue,
+    /// Nuclei.
+    Nucleus,
+    /// Targets: queues of clusters that take single jobs.
+    Target,
+    /// Jobs that wait.
+    Job,
+}
+
+impl Candidacy {
+    /// A word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Candidacy::Queue => "queues",
+            Candidacy::Nucleus => "nuclei",
+            Candidacy::Target => "targets",
+            Candidacy::Job => "jobs",
+        }
+    }
+}
+
 impl Judge {
+    /// Which candidates the filter judges. In a policy of others it would be passed over.
+    pub const fn candidacy(self) -> Candidacy {
+        match self {
+            Judge::Before(_)
+            | Judge::After(_)
+            | Judge::Whole(_)
+            | Judge::Last(_)
+            | Judge::Kept(_) => Candidacy::Queue,
+            Judge::Nuclei(_) => Candidacy::Nucleus,
+            Judge::Target(_) | Judge::Staged(_) => Candidacy::Target,
+            Judge::Job(_) => Candidacy::Job,
+        }
+    }
+
     /// Whether the filter sees all candidates: its verdict on one depends on the others.
     pub fn is_joint(self) -> bool {
         match self {
@@ -205,6 +244,18 @@ pub enum Weigh {
     /// A key of the rank vector of a pending job, in a policy whose candidates are jobs; smaller
     /// goes first.
     JobKey(JobKey),
+}
+
+impl Weigh {
+    /// Which candidates the weight weighs.
+    pub const fn candidacy(self) -> Candidacy {
+        match self {
+            Weigh::Figure(_) | Weigh::Factor(_) | Weigh::Whole(_) => Candidacy::Queue,
+            Weigh::Nucleus(_) => Candidacy::Nucleus,
+            Weigh::Rank(_) => Candidacy::Target,
+            Weigh::JobKey(_) => Candidacy::Job,
+        }
+    }
 }
 
 /// What a filter or a weight without parameters declares.

@@ -3,7 +3,7 @@
 use super::candidate::Candidate;
 use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::cms::settings::LISTS;
-use super::declare::{Filter, Weight};
+use super::declare::{Candidacy, Filter, Weight};
 use super::divide::{Share, divide};
 use super::judgement::{Chosen, Judgement};
 use super::lists::{ALLOWED, ListParam, show_list};
@@ -55,6 +55,18 @@ pub enum Style {
     /// A slot offer of a pilot, and the pending jobs that may get it: repeated until the offer is
     /// full.
     Jobs,
+}
+
+impl Style {
+    /// Of what its candidates are.
+    pub const fn candidacy(&self) -> Candidacy {
+        match self {
+            Style::Queues(_) => Candidacy::Queue,
+            Style::Nuclei { .. } => Candidacy::Nucleus,
+            Style::Targets => Candidacy::Target,
+            Style::Jobs => Candidacy::Job,
+        }
+    }
 }
 
 /// The steps of a kind whose candidates are queues.

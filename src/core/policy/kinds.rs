@@ -4,7 +4,7 @@
 use super::analysis::ANALYSIS_JOB;
 use super::atlas::PRODUCTION_JOB;
 use super::cms::CMS;
-use super::declare::{Filter, Weigh, Weight};
+use super::declare::{Candidacy, Filter, Weigh, Weight};
 use super::flavour::Flavour;
 use super::nordugrid::NORDUGRID;
 use super::param::{Rules, Step};
@@ -48,7 +48,8 @@ pub fn register(own: &[&'static Flavour]) -> Result<(), String> {
     })
 }
 
-/// What is wrong with a kind, if anything: names become names in files, records and metrics.
+/// What is wrong with a kind, if anything: names become names in files, records and metrics, and a
+/// filter of other candidates would pass all of these.
 fn check(flavour: &Flavour) -> Result<(), String> {
     let is_name = |name: &str, joints: &[char]| {
         let is_fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || joints.contains(&c);
@@ -58,7 +59,16 @@ fn check(flavour: &Flavour) -> Result<(), String> {
         return Err("its name must be of a-z, 0-9 and -, at most 64 of them".to_owned());
     }
     let mut seen = BTreeSet::new();
-    for Filter { name, reasons, .. } in flavour.filters {
+    let own = flavour.style.candidacy();
+    let fits = |what: &str, name: &str, found: Candidacy| match found == own {
+        true => Ok(()),
+        false => {
+            let (found, own) = (found.name(), own.name());
+            Err(format!("{what} {name:?}: is for {found}, the kind's candidates are {own}"))
+        }
+    };
+    for Filter { name, reasons, judge, .. } in flavour.filters {
+        fits("filter", name, judge.candidacy())?;
         if !is_name(name, &['_']) || !seen.insert(*name) {
             return Err(format!("filter {name:?}: wants a name of its own, of a-z, 0-9 and _"));
         }
@@ -66,7 +76,8 @@ fn check(flavour: &Flavour) -> Result<(), String> {
             return Err(format!("filter {name:?}: wants reasons with names of a-z, 0-9 and _"));
         }
     }
-    for Weight { name, .. } in flavour.weights {
+    for Weight { name, weigh, .. } in flavour.weights {
+        fits("weight", name, weigh.candidacy())?;
         if !is_name(name, &['_']) || !seen.insert(*name) {
             return Err(format!("weight {name:?}: wants a name of its own, of a-z, 0-9 and _"));
         }
@@ -148,6 +159,30 @@ mod tests {
         let filter = refused(kind_of("own", "on line", "not_online"));
         assert!(filter.contains("filter \"on line\""), "{filter}");
         assert!(refused(kind_of("own", "online", "Not Online")).contains("reasons"));
+    }
+
+    #[test]
+    fn a_filter_or_weight_of_other_candidates_is_refused() {
+        for (filters, weights, named) in [
+            (CMS.filters, &[][..], "for jobs, the kind's candidates are targets"),
+            (&[][..], PRODUCTION_TASK.weights, "for nuclei, the kind's candidates are targets"),
+        ] {
+            let style = Style::Targets;
+            let own = Flavour { name: "own", filters, weights, style, ..PRODUCTION_TASK };
+            let refused = register(&[Box::leak(Box::new(own))]).unwrap_err();
+            assert!(refused.contains(named), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_is_built_in_is_for_the_candidates_of_its_kind() {
+        for flavour in BUILT_IN {
+            let filters = flavour.filters.iter().map(|it| (it.name, it.judge.candidacy()));
+            let weights = flavour.weights.iter().map(|it| (it.name, it.weigh.candidacy()));
+            for (name, found) in filters.chain(weights) {
+                assert_eq!(found, flavour.style.candidacy(), "{} {name}", flavour.name);
+            }
+        }
     }
 
     #[test]

@@ -64,7 +64,8 @@ pub use case::{Asked, Bare, Case, Known, Nucleus, Preassigned, Times, WholeCopie
 pub use class::{TASK_CLASSES, task_class_name};
 pub use compile::{Policy, Resolved};
 pub use declare::{
-    After, Applies, Before, Filter, Judge, Nuclei, NucleusFactor, Reads, Weigh, Weight, Whole,
+    After, Applies, Before, Candidacy, Filter, Judge, Nuclei, NucleusFactor, Reads, Weigh, Weight,
+    Whole,
 };
 pub use flavour::{Flavour, Plan, QueueStyle, Select, Style};
 pub use judgement::{Candidates, Chosen, Judgement, Refused};
