@@ -16,8 +16,8 @@ use yardmaster_core::engine::Engine;
 use yardmaster_core::event::Garbled;
 use yardmaster_core::explain::iso;
 use yardmaster_core::output::progress::Progress;
+use yardmaster_core::output::repair::{NowRepair, NowRepairs};
 use yardmaster_core::state::State;
-use yardmaster_core::state::repair::{NowRepair, NowRepairs};
 use yardmaster_wire::avro::{Arena, Codec, Fault};
 use yardmaster_wire::stored::{self, Bounds, Head, Restore};
 

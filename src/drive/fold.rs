@@ -3,9 +3,9 @@
 use crate::port::{Batch, Raw};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{Event, Garbled, longest_name};
-use yardmaster_core::fold::Prefetch;
 use yardmaster_core::oddity::Oddity;
 use yardmaster_core::state::State;
+use yardmaster_core::state::prefetch::Prefetch;
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::avro::{Arena, Codec, Prepared};
 

@@ -47,8 +47,8 @@ use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::engine::Engine;
 use yardmaster_core::explain::iso;
 use yardmaster_core::output::progress::LaneFlags;
+use yardmaster_core::output::repair::{NowRepair, NowRepairs};
 use yardmaster_core::state::State;
-use yardmaster_core::state::repair::{NowRepair, NowRepairs};
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::avro::{Arena, Codec, Writer};
 

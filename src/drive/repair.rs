@@ -20,7 +20,7 @@ use yardmaster_core::explain::iso;
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::{DecisionId, Outcome};
 use yardmaster_core::output::progress::{ENGINE_REVISION, Progress};
-use yardmaster_core::state::repair::{NowRepair, NowRepairs};
+use yardmaster_core::output::repair::{NowRepair, NowRepairs};
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::record::write_progress;
 

@@ -5,8 +5,8 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use yardmaster_core::engine::Engine;
+use yardmaster_core::event::is_newer;
 use yardmaster_core::event::{Queue, Status};
-use yardmaster_core::fold::is_newer;
 use yardmaster_core::id::Name;
 use yardmaster_core::judge::share::share_use;
 use yardmaster_core::state::State;

@@ -329,7 +329,10 @@ fn a_draw_and_a_bad_description_are_answered() {
     }));
     let drawn = drawn.expect("a draw").to_json();
     assert_eq!((&drawn["x"], &drawn["chosen"]), (&json!(52), &json!("c")));
-    let rejected = answer(json!({"xrsl": "&(executable=run"})).expect("an answer").to_json();
+    let rejected = answer(json!({
+        "now": "2026-03-01T12:00:00Z", "job_id": "gsid-0001", "xrsl": "&(executable=run"
+    }));
+    let rejected = rejected.expect("an answer").to_json();
     assert_eq!(rejected["code"], "bad_description");
     assert_eq!(rejected["error"]["code"], "missing_parenthesis");
     let error = answer(json!({"question": "why"})).expect_err("no such question");

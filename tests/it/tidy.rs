@@ -3,6 +3,7 @@
 //! between floors point one way is kept by cargo: each floor is a crate.
 
 mod circles;
+mod rooms;
 mod words;
 
 use std::fs;
@@ -409,6 +410,12 @@ fn tests_schemas_and_documents_use_plain_words() {
         found.extend(no_place(&file));
     }
     assert!(found.is_empty(), "{} complaints:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn each_room_of_the_core_names_only_those_below_it() {
+    let found = rooms::arrows_up(&source());
+    assert!(found.is_empty(), "{} arrows:\n{}", found.len(), found.join("\n"));
 }
 
 #[test]

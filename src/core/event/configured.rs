@@ -1,9 +1,10 @@
 //! What all configuration records have in common.
 
-use crate::content::Contained;
+use crate::content::{Contained, content_of};
 use crate::cut::Topic;
 use crate::output::throttle::SubjectKind;
 use crate::unit::Millis;
+use std::cmp::Ordering;
 
 /// A kind of configuration record: a slowly changing fact under a name. Within a lane the newest
 /// content since the last null holds; across lanes the newest of those, by `changed_at` and then by
@@ -43,6 +44,13 @@ pub trait Configured: Clone + PartialEq + Contained {
 
     /// The same when the record of a name was removed.
     fn removed(name: &str) -> Touches;
+}
+
+/// Whether one record is newer than another: by its revision, its time, then by its content.
+pub fn is_newer<T: Configured>(one: &T, other: &T) -> bool {
+    let order = |record: &T| (record.revision(), record.changed_at());
+    order(one).cmp(&order(other)).then_with(|| content_of(one).cmp(&content_of(other)))
+        == Ordering::Greater
 }
 
 /// What a changed configuration record is part of.

@@ -28,7 +28,7 @@ mod user;
 pub use cluster::{
     BatchFacts, ChildKind, ClusterFacts, Registration, RegistrationStatus, UserShare,
 };
-pub use configured::{Configured, Touches};
+pub use configured::{Configured, Touches, is_newer};
 pub use description::{JobDescription, Upload};
 pub use grant::Grant;
 pub use input::{Dataset, DatasetReplica, Input, OutputDataset, Placement};

@@ -30,7 +30,7 @@ use crate::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
 use crate::policy::note::Note;
 use crate::policy::phrase::{limit, phrase};
 use crate::policy::{Filter, Flavour, Policy};
-use crate::request::admit::remedy;
+use crate::state::admit::remedy;
 use crate::unit::{Millis, SECOND};
 use std::fmt::Write;
 

@@ -6,7 +6,7 @@ use crate::event::Band;
 use crate::output::decision::{Decision, Outcome};
 use crate::output::matched::Matched;
 use crate::output::placed::LimitUse;
-use crate::request::admit::remedy;
+use crate::state::admit::remedy;
 use crate::unit::{Millis, SECOND};
 use std::fmt::Write;
 

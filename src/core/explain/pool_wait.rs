@@ -7,7 +7,7 @@ use crate::event::Class;
 use crate::policy::cms::judge::RankValue;
 use crate::policy::cms::why::{Ahead, Blocked, First, PoolWait, SiteAt, SiteObjection};
 use crate::policy::phrase::phrase;
-use crate::request::admit::remedy;
+use crate::state::admit::remedy;
 use std::fmt::Write;
 
 /// Sites that a text lists where not all are asked for.

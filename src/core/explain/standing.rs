@@ -4,7 +4,7 @@
 use super::{JobStanding, SITES_SHOWN, explain_job};
 use crate::engine::Engine;
 use crate::output::throttle::Throttle;
-use crate::request::admit::is_open;
+use crate::state::admit::is_open;
 use crate::state::ledger::{GROUP, Totals, USER};
 use crate::state::record::RequestState;
 use crate::unit::Millis;

@@ -3,7 +3,7 @@
 use super::{Context, distance, iso, match_sentence, nothing_fits, waits_as_whole};
 use crate::output::decision::{Decision, Fate, Outcome};
 use crate::policy::{Filter, Reads};
-use crate::request::admit::remedy;
+use crate::state::admit::remedy;
 use crate::unit::Millis;
 
 /// Most of the nearest objections of a deferral that are named.

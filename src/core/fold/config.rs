@@ -4,21 +4,12 @@
 //! as its time, and of two of one time it is the newer one in its lane. One that [is obeyed as
 //! written](Configured::is_as_written) has the stamp in any case, and the last in a lane holds.
 
-use crate::content::content_of;
 use crate::cut::{Lane, Topic};
-use crate::event::{Configuration, Configured, Touches, each_configuration};
+use crate::event::{Configuration, Configured, Touches, each_configuration, is_newer};
 use crate::oddity::Oddity;
 use crate::state::record::Fact;
 use crate::state::{NamedTable, State};
 use crate::unit::Millis;
-use std::cmp::Ordering;
-
-/// Whether one record is newer than another: by its revision, its time, then by its content.
-pub fn is_newer<T: Configured>(one: &T, other: &T) -> bool {
-    let order = |record: &T| (record.revision(), record.changed_at());
-    order(one).cmp(&order(other)).then_with(|| content_of(one).cmp(&content_of(other)))
-        == Ordering::Greater
-}
 
 fn are_of_a_time<T: Configured>(one: &T, other: &T) -> bool {
     (one.revision(), one.changed_at()) == (other.revision(), other.changed_at())

@@ -2,10 +2,10 @@
 
 use crate::cut::Topic;
 use crate::event::{Heartbeat, JobState, Status};
-use crate::fold::Sought;
 use crate::id::{Key, Name, cut};
 use crate::oddity::Oddity;
 use crate::state::crowded::is_queued;
+use crate::state::prefetch::Sought;
 use crate::state::record::{Job, LastHeartbeat, Sample, counts_closed};
 use crate::state::reserve::seen_row;
 use crate::state::{SUB_STATES_SEEN, State};

@@ -10,19 +10,18 @@ mod decision;
 mod job;
 mod pilot;
 mod pool;
-mod prefetch;
 mod task;
 mod throttle;
 mod transfer;
 
-pub use config::{Written, is_newer, join_fact};
-pub use prefetch::{Prefetch, Sought};
+pub use config::{Written, join_fact};
 
 use crate::cut::{Lane, Topic};
 use crate::event::Event;
 use crate::oddity::Oddity;
 use crate::output::Output;
 use crate::state::State;
+use crate::state::prefetch::Sought;
 use crate::unit::Millis;
 
 impl State {

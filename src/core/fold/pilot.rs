@@ -2,10 +2,10 @@
 
 use crate::cut::Topic;
 use crate::event::Pilot;
-use crate::fold::Sought;
 use crate::id::Name;
 use crate::oddity::Oddity;
 use crate::state::State;
+use crate::state::prefetch::Sought;
 use crate::state::record::{Node, Slots, Workers};
 use crate::state::timer::NodePart;
 use crate::unit::Millis;

@@ -2,10 +2,10 @@
 
 use crate::cut::Topic;
 use crate::event::Transfer;
-use crate::fold::Sought;
 use crate::id::Name;
 use crate::oddity::Oddity;
 use crate::state::State;
+use crate::state::prefetch::Sought;
 use crate::state::record::TransferState;
 use crate::unit::Millis;
 use std::cmp::Ordering;

@@ -4,8 +4,8 @@
 use super::timeout::{JobCase, Overrides};
 use crate::command::CommandRule;
 use crate::cut::Topic;
+use crate::event::is_newer;
 use crate::event::{Queue, Status};
-use crate::fold::is_newer;
 use crate::id::{Key, Name};
 use crate::state::State;
 use crate::state::crowded::is_exempt;

@@ -3,8 +3,8 @@
 use super::facts::{Surroundings, is_optional};
 use crate::command::CommandRule;
 use crate::cut::Topic;
+use crate::event::is_newer;
 use crate::event::{Parameter, kill_switch};
-use crate::fold::is_newer;
 use crate::id::Name;
 use crate::state::State;
 use crate::state::record::Fact;

@@ -16,7 +16,7 @@ use crate::output::throttle::key;
 use crate::policy::note::Note;
 use crate::policy::rule::RuleText;
 use crate::policy::{Candidates, Judgement, Policy, Wait};
-use crate::request::admit::{Refusal, asked_attempt, is_open, passed_attempt};
+use crate::state::admit::{Refusal, asked_attempt, is_open, passed_attempt};
 use crate::state::record::{Answer, RequestState};
 use std::borrow::Cow;
 

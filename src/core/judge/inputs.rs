@@ -6,10 +6,10 @@
 
 mod copies;
 
+use crate::event::is_newer;
 use crate::event::{Dataset, Placement, ReplicaSummary, Task, unscoped};
-use crate::fold::is_newer;
-use crate::request::admit::is_open;
 use crate::state::State;
+use crate::state::admit::is_open;
 use crate::state::record::RequestState;
 use copies::{Copies, copies};
 use std::collections::{BTreeMap, BTreeSet};

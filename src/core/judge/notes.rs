@@ -2,12 +2,12 @@
 //! what is known, and input that is old or missing.
 
 use crate::cut::Topic;
+use crate::event::is_newer;
 use crate::event::{Configured, Task, history_since};
-use crate::fold::is_newer;
 use crate::id::cut;
 use crate::judge::view::CutView;
-use crate::request::admit::PLAUSIBLE_FROM;
 use crate::state::State;
+use crate::state::admit::PLAUSIBLE_FROM;
 use crate::unit::{Millis, SECOND};
 use std::collections::BTreeSet;
 

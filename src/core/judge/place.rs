@@ -14,7 +14,7 @@ use crate::policy::nordugrid::choice::Choice;
 use crate::policy::nordugrid::decide::{JobSubmission, Rejection, TargetDecision};
 use crate::policy::nordugrid::discovery::Start;
 use crate::policy::{Policy, Resolved};
-use crate::request::admit::refusing_targets;
+use crate::state::admit::refusing_targets;
 use crate::state::record::RequestState;
 use crate::xrsl::{Alternative, Dialect, read};
 use evidence::{

@@ -12,7 +12,7 @@ mod judging;
 
 use crate::budget::{CycleLoop, Exceeded};
 use crate::event::UserKind;
-use crate::fold::is_newer;
+use crate::event::is_newer;
 use crate::policy::cms::admission::{Admission, Rejection, admit};
 use crate::policy::cms::cut::Step;
 use crate::policy::cms::decision::{Action, fold_action};

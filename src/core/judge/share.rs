@@ -11,7 +11,7 @@ mod balance;
 pub use balance::{Balance, Hs06, ShareUse, Use, executing_and_queued, share_use};
 
 use crate::event::Share;
-use crate::fold::is_newer;
+use crate::event::is_newer;
 use crate::math::pattern::Pattern;
 use crate::state::State;
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ mod records;
 
 use crate::draw::cut_id;
 use crate::event::Configured;
-use crate::fold::is_newer;
+use crate::event::is_newer;
 use crate::id::Key;
 use crate::policy::nordugrid::changes::Assigned;
 use crate::policy::nordugrid::grid_facts::{GridFacts, split_target};

@@ -5,8 +5,8 @@ mod queues;
 #[cfg(test)]
 mod tests;
 
+use crate::event::is_newer;
 use crate::event::{Configured, Link, Queue, Release, Scope, Storage};
-use crate::fold::is_newer;
 use crate::id::{Name, stir};
 use crate::policy::{Bare, Case, Nucleus, Policy, Resolved};
 use crate::state::State;

@@ -8,6 +8,7 @@ pub mod id;
 pub mod matched;
 pub mod placed;
 pub mod progress;
+pub mod repair;
 pub mod throttle;
 
 pub use folded::Output;

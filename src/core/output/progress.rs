@@ -2,7 +2,7 @@
 
 use crate::content::content;
 use crate::cut::{Lane, Topic};
-use crate::state::repair::NowRepair;
+use crate::output::repair::NowRepair;
 use crate::unit::Millis;
 
 /// Revision of the engine. Raised when the same cycle would give other decisions, so that

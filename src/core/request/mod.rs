@@ -1,8 +1,6 @@
 //! Which requests are open, what blocks them, which wake, in which order they are judged, and which
 //! owners are throttled. It may name the state, policies and judging.
 
-pub mod admit;
-pub mod blockers;
 pub(crate) mod cycle;
 pub(crate) mod requests;
 pub(crate) mod throttles;

@@ -3,10 +3,10 @@
 use crate::judge::judging::Judging;
 use crate::judge::policies::Policies;
 use crate::judge::world::World;
-use crate::request::admit::{Refusal, asked_attempt, is_open};
 use crate::request::touch::{Kinds, TouchLog, kinds};
 use crate::request::waiting::{QueueBlockers, Turn, Waiting, WaitingList};
 use crate::state::State;
+use crate::state::admit::{Refusal, asked_attempt, is_open};
 use crate::state::record::RequestState;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,8 +4,8 @@
 use crate::cut::{Lane, Topic};
 use crate::id::Key;
 use crate::output::progress::LaneFlags;
-use crate::request::admit::is_open;
 use crate::state::State;
+use crate::state::admit::is_open;
 use crate::state::answered::Answered;
 use crate::state::record::{Job, Node, Placement};
 use crate::state::reserve;

@@ -2,8 +2,8 @@
 
 use crate::command::{CommandRule, RuleSetting};
 use crate::content::content;
+use crate::event::is_newer;
 use crate::event::{Queue, QueueStatus, Status};
-use crate::fold::is_newer;
 use crate::id::Name;
 use crate::state::State;
 use crate::state::commands::CommandState;

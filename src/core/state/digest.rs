@@ -3,8 +3,8 @@
 
 use crate::content::{Contained, Content, content_of};
 use crate::cut::Topic;
+use crate::event::is_newer;
 use crate::event::{Configured, Status, each_configuration};
-use crate::fold::is_newer;
 use crate::id::{Key, Name};
 use crate::state::record::{Fact, Job, Node, Slots, TransferState, Workers};
 use crate::state::rows::NO_ROW;

@@ -2,8 +2,8 @@
 
 use super::State;
 use crate::cut::Topic;
+use crate::event::is_newer;
 use crate::event::{Configured, confirmed};
-use crate::fold::is_newer;
 use crate::unit::Millis;
 
 /// A configuration topic whose facts are older than its `stale_after_s`, or that has none.

@@ -1,8 +1,10 @@
 //! What is known at a cut: records, counters, windows, times, and the end of a cycle. It may name
 //! events and published outputs, not policies and not waiting requests.
 
+pub mod admit;
 pub mod answered;
 pub mod audit;
+pub mod blockers;
 pub mod changed;
 pub mod close;
 pub mod commands;
@@ -15,8 +17,8 @@ pub mod ledger;
 pub mod looks;
 mod model;
 pub mod pool;
+pub mod prefetch;
 pub mod record;
-pub mod repair;
 pub(crate) mod replica_index;
 mod replicas;
 pub mod reservation;

@@ -14,8 +14,8 @@ use crate::oddity::Oddities;
 use crate::output::command::CommandId;
 use crate::output::decision::DecisionId;
 use crate::output::throttle::{Subject, Throttle};
-use crate::request::blockers::BlockerTable;
 use crate::state::answered::AnswerTable;
+use crate::state::blockers::BlockerTable;
 use crate::state::commands::Commands;
 use crate::state::crowded::Crowded;
 use crate::state::ledger::{Ledger, WORK_GRAIN};
@@ -331,7 +331,7 @@ impl State {
     pub fn parameter(&self, component: &str, key: &str) -> Option<&str> {
         let of = |app: &str, vo: &str| {
             let fact = self.facts.parameters.of(&format!("{app}/{component}/{key}/{vo}"))?;
-            Some(fact.current(crate::fold::is_newer)?.value.as_str())
+            Some(fact.current(crate::event::is_newer)?.value.as_str())
         };
         let domain = self.setting.domain.as_str();
         ["jedi", "pandaserver"].into_iter().find_map(|app| of(app, domain).or_else(|| of(app, "")))

@@ -9,7 +9,7 @@ use crate::event::{JobState, OutcomeKind, Status, Task, TaskPhase, TransferStatu
 use crate::id::{Key, Name};
 use crate::output::decision::DecisionId;
 use crate::output::placed::Placed;
-use crate::request::blockers::Blockers;
+use crate::state::blockers::Blockers;
 use crate::unit::Millis;
 use std::collections::BTreeMap;
 

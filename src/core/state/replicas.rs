@@ -8,8 +8,8 @@
 //! cms-nordugrid B.11).
 
 use crate::cut::Topic;
+use crate::event::is_newer;
 use crate::event::{Configured, DataKind, Replica, Task, unscoped};
-use crate::fold::is_newer;
 use crate::oddity::Oddity;
 use crate::state::State;
 use crate::state::replica_index::{Place, ReplicaIndex};

@@ -1,7 +1,7 @@
 //! Records of one kind, found by number or by name.
 
-use crate::fold::Sought;
 use crate::id::Key;
+use crate::state::prefetch::Sought;
 use crate::state::record::{Job, Node, TransferState, Workers};
 use crate::state::slab::{Index, Slab};
 use std::collections::BTreeMap;

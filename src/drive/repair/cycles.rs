@@ -6,7 +6,7 @@ use crate::port::{LaneSpan, Log};
 use crate::scan::read_progress;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::output::progress::Progress;
-use yardmaster_core::state::repair::NowRepairs;
+use yardmaster_core::output::repair::NowRepairs;
 use yardmaster_core::unit::Millis;
 
 /// How far before its end `progress` is read first to find its newest records: markers and aborted

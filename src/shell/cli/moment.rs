@@ -8,7 +8,7 @@ use crate::dirlog::Mode;
 use crate::ports::{AnyLog, AnyStore};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::iso;
-use yardmaster_core::state::repair::NowRepairs;
+use yardmaster_core::output::repair::NowRepairs;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::Drive;
 

@@ -7,7 +7,7 @@ use super::table::Metric;
 use std::cmp::Reverse;
 use yardmaster_core::command::Mode;
 use yardmaster_core::cut::Topic;
-use yardmaster_core::fold::is_newer;
+use yardmaster_core::event::is_newer;
 use yardmaster_core::govern::commanded_by_rule;
 use yardmaster_core::id::Name;
 use yardmaster_core::judge::share::share_use;

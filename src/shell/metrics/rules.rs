@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::event::is_bookkeeping;
-use yardmaster_core::fold::is_newer;
+use yardmaster_core::event::is_newer;
 use yardmaster_core::state::State;
 use yardmaster_core::unit::{Millis, SECOND};
 

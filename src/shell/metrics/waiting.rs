@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::output::throttle::{SubjectKind, owner_of};
-use yardmaster_core::request::blockers::{Blockers, Cause};
 use yardmaster_core::state::State;
+use yardmaster_core::state::blockers::{Blockers, Cause};
 use yardmaster_core::state::record::RequestState;
 use yardmaster_core::unit::{Millis, SECOND};
 

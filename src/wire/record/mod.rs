@@ -131,7 +131,7 @@ fn event_at<'a>(topic: Topic, at: &mut Cursor<'a>) -> Event<'a> {
 /// reading the rest. [`Key::NONE`] where none is needed; of a datum that turns out to be
 /// unreadable it may be anything.
 ///
-/// [`Sought::of`]: yardmaster_core::fold::Sought::of
+/// [`Sought::of`]: yardmaster_core::state::prefetch::Sought::of
 #[inline]
 pub fn sought(topic: Topic, datum: &[u8]) -> Key {
     let mut at = Cursor::new(datum);

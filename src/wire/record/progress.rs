@@ -4,7 +4,7 @@ use super::{amount, count, list, option, text};
 use crate::avro::{Cursor, Fault, Sink};
 use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::output::progress::{LaneFlags, LastRead, Progress};
-use yardmaster_core::state::repair::NowRepair;
+use yardmaster_core::output::repair::NowRepair;
 
 /// Reads the datum of a cycle's record.
 pub(crate) fn read(datum: &[u8]) -> Result<Progress, Fault> {

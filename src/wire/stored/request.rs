@@ -7,8 +7,8 @@ use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{Event, OutcomeKind};
 use yardmaster_core::id::Key;
 use yardmaster_core::output::decision::DecisionId;
-use yardmaster_core::request::blockers::{BlockerTable, Blockers, QueueList};
 use yardmaster_core::state::answered::Answered;
+use yardmaster_core::state::blockers::{BlockerTable, Blockers, QueueList};
 use yardmaster_core::state::record::{Answer, Placement, RequestState, Reservation, ReservedJobs};
 
 const OUTCOMES: [OutcomeKind; 4] =

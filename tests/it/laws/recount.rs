@@ -6,8 +6,8 @@ use super::twin::Twin;
 use crate::world::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::output::decision::{Decision, Outcome};
-use yardmaster::core::request::admit::is_open;
 use yardmaster::core::state::State;
+use yardmaster::core::state::admit::is_open;
 use yardmaster::core::state::record::RequestState;
 
 #[test]

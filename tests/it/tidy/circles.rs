@@ -33,11 +33,19 @@ impl Graph {
 
     /// The modules that a file names, in `use` trees or spelled out.
     fn named(&self, module: &Module, code: &str) -> BTreeSet<Module> {
-        let used = uses(code).into_iter().map(|(_, path)| path);
-        let paths = used.chain(spelled(code)).filter_map(|path| absolute(module, &path));
-        let targets = paths.filter_map(|path| self.target(&path));
+        let targets = paths_in(module, code).filter_map(|path| self.target(&path));
         targets.filter(|target| target != module).collect()
     }
+}
+
+/// The paths in a file's code that lie in its own crate, as seen from `src`.
+pub(super) fn paths(path: &str, code: &str) -> Vec<Vec<String>> {
+    module_of(path).map_or_else(Vec::new, |module| paths_in(&module, code).collect())
+}
+
+fn paths_in(module: &Module, code: &str) -> impl Iterator<Item = Module> {
+    let used = uses(code).into_iter().map(|(_, path)| path);
+    used.chain(spelled(code)).filter_map(|path| absolute(module, &path))
 }
 
 /// A file's module: `src/core/a/mod.rs` is `core::a`, `src/core/lib.rs` is `core`.

@@ -12,7 +12,7 @@ use yardmaster::core::output::decision::{
     Decision, DecisionId, Fate, FilterCount, Outcome, Ranked,
 };
 use yardmaster::core::output::progress::{LaneFlags, LastRead, Progress};
-use yardmaster::core::state::repair::NowRepair;
+use yardmaster::core::output::repair::NowRepair;
 
 /// How many texts a record borrows at most.
 pub const TEXTS: usize = 16;

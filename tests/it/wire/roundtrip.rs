@@ -8,8 +8,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled};
-use yardmaster::core::fold::Sought;
 use yardmaster::core::output::Output;
+use yardmaster::core::state::prefetch::Sought;
 use yardmaster::wire::avro::{Arena, Codec, HEADER_BYTES, schema};
 use yardmaster::wire::record;
 

@@ -16,8 +16,8 @@ use yardmaster::core::event::{
 };
 
 use yardmaster::core::output::command::CommandKind;
+use yardmaster::core::output::repair::NowRepair;
 use yardmaster::core::output::throttle::{Action, SubjectKind};
-use yardmaster::core::state::repair::NowRepair;
 use yardmaster::wire::avro::{
     Arena, ENVELOPE, HEADER_BYTES, compile, released, schema, schema_text,
 };

@@ -3,8 +3,8 @@
 
 use super::Look;
 use crate::cut::Topic;
+use crate::event::is_newer;
 use crate::event::{Configured, Quota, QuotaKind, Scope, Status, Task, UserKind, user_name};
-use crate::fold::is_newer;
 use crate::id::Name;
 use crate::judge::caches::{QUEUED, SiteClasses};
 use crate::judge::view::CutView;

@@ -3,7 +3,7 @@
 
 use super::{PoolView, facts};
 use crate::event::UserKind;
-use crate::fold::is_newer;
+use crate::event::is_newer;
 use crate::policy::cms::facts::{SiteConfig, UserRecord};
 use crate::policy::cms::records::Arrived;
 use crate::state::State;

@@ -2,7 +2,7 @@
 
 use super::{Node, Tree, WHOLE};
 use crate::event::Status;
-use crate::fold::is_newer;
+use crate::event::is_newer;
 use crate::id::Name;
 use crate::state::State;
 use std::cell::OnceCell;

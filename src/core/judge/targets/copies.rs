@@ -1,8 +1,8 @@
 //! Where a file is: of the record that lists every copy and those about one endpoint the newest
 //! counts, endpoint by endpoint (spec cms-nordugrid S-03).
 
+use crate::event::is_newer;
 use crate::event::{Location, Replica, ReplicaState};
-use crate::fold::is_newer;
 use crate::policy::nordugrid::facts::{CacheReport, FileRecord};
 use crate::state::State;
 use crate::unit::{Bytes, Millis};

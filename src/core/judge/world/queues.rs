@@ -2,8 +2,8 @@
 //! name.
 
 use super::World;
+use crate::event::is_newer;
 use crate::event::{Queue, Scope};
-use crate::fold::is_newer;
 use crate::id::Name;
 use crate::policy::Make;
 use crate::state::State;

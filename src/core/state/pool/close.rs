@@ -5,8 +5,8 @@ use super::due::{DRAIN_OVERDUE, DRAIN_STARTS_REACH, NODE_LIFETIME};
 use super::{PoolEnd, PoolJob, PoolUnsettled};
 use crate::cut::Topic;
 use crate::oddity::Oddity;
-use crate::request::admit::PLAUSIBLE_FROM;
 use crate::state::State;
+use crate::state::admit::PLAUSIBLE_FROM;
 use crate::unit::{DAY, Millis, SECOND};
 use std::collections::BTreeMap;
 

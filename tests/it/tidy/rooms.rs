@@ -1,0 +1,87 @@
+//! The rooms of the core stand above each other: each names only those before it in one list. That
+//! files in one room import one way is seen by `circles`.
+
+use super::circles::paths;
+use super::{File, code_of, is_test_file, without_tests};
+
+/// The rooms of the core, from the lowest. Those of one line may name each other: an event may be an
+/// output that was read back.
+const ROOMS: [&[&str]; 26] = [
+    &["unit"],
+    &["topic"],
+    &["copy"],
+    &["dice"],
+    &["draw"],
+    &["math"],
+    &["xrsl"],
+    &["budget"],
+    &["id"],
+    &["turns"],
+    &["cut"],
+    &["content"],
+    &["limits"],
+    &["oddity"],
+    &["event", "output"],
+    &["plain"],
+    &["command", "comparison"],
+    &["difference"],
+    &["state"],
+    &["fold"],
+    &["policy"],
+    &["judge"],
+    &["request", "govern"],
+    &["engine"],
+    &["explain"],
+    &["lib"],
+];
+
+/// How high a room stands.
+fn height(room: &str) -> Option<usize> {
+    ROOMS.iter().position(|rooms| rooms.contains(&room))
+}
+
+/// The room of a file of the core.
+fn room(path: &str) -> Option<&str> {
+    path.strip_prefix("src/core/")?.split(['/', '.']).next()
+}
+
+/// What of the core names a room above its own, or is in a room that the list does not have.
+pub(super) fn arrows_up(files: &[File]) -> Vec<String> {
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| !is_test_file(&file.path, files)) {
+        let Some(own) = room(&file.path) else { continue };
+        let Some(at) = height(own) else {
+            found.push(file.complaint(0, format!("room `{own}` has no place in tidy/rooms.rs")));
+            continue;
+        };
+        for path in paths(&file.path, &without_tests(&code_of(&file.text))) {
+            let Some(named) = path.get(1).filter(|_| path[0] == "core") else { continue };
+            if height(named).is_some_and(|height| height > at) {
+                found
+                    .push(file.complaint(0, format!("`{own}` names `{named}`, which is above it")));
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn arrows_of(path: &str, text: &str) -> Vec<String> {
+    arrows_up(&[File { path: path.to_owned(), text: text.to_owned() }])
+}
+
+#[test]
+fn a_room_that_names_one_above_it_is_seen() {
+    let up = arrows_of("src/core/state/model.rs", "use crate::request::Requests;");
+    assert!(up[0].contains("`state` names `request`"), "{up:?}");
+    let spelled =
+        arrows_of("src/core/fold/mod.rs", "fn f() -> crate::judge::A { crate::judge::A }");
+    assert!(spelled[0].contains("`fold` names `judge`"), "{spelled:?}");
+    assert_eq!(arrows_of("src/core/judge/mod.rs", "use crate::state::State;"), [""; 0]);
+    assert_eq!(arrows_of("src/core/event/mod.rs", "use crate::output::Output;"), [""; 0]);
+    let own = "#[cfg(test)]\nmod tests { use crate::judge::A; }";
+    assert_eq!(arrows_of("src/core/state/model.rs", own), [""; 0]);
+    assert!(arrows_of("src/core/attic.rs", "")[0].contains("`attic`"));
+    assert_eq!(arrows_of("src/drive/lead.rs", "use crate::follow::F;"), [""; 0]);
+}
