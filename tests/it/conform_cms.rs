@@ -129,6 +129,27 @@ fn what_a_step_of_a_cut_asks_for_holds_for_the_next_step() {
     agrees(killed, expected(json!([kill, cancelled])));
 }
 
+/// A node is drained for a job that fits nowhere for an hour, in the attempt in which it waits.
+#[test]
+fn a_job_that_waits_again_fits_nowhere_since_then() {
+    for (since_s, drains) in [(1_000_000_000 - 3_599, 0), (1_000_000_000 - 3_600, 1)] {
+        let waits = json!({"job": "big", "workflow": "w", "seq": 1, "queued_at_s": 999_900_000,
+            "attempt": 1, "not_fitted_since_s": since_s, "cores_min": 8});
+        let scenario = json!({
+            "now_s": 1_000_000_000,
+            "sites": [{"site": "T2_Y", "tier": "T2", "pledged_slots": 20}],
+            "workflows": [{"workflow": "w", "class": "central", "user": "prod", "test_jobs": 0}],
+            "pending_jobs": [waits],
+            "nodes": [{"node": "n1", "site": "T2_Y", "cores_total": 8}],
+            "subject": {"kind": "tick"},
+        });
+        let case = json!({"id": "t-2", "kind": "cms", "rules": ["C-55"], "scenario": scenario});
+        let judged = Recorded::read(&case.to_string()).expect("a case").judge(Rules::Documented);
+        let answer = judged.expect("a judgement").to_json();
+        assert_eq!(answer["commands"].as_array().map(Vec::len), Some(drains), "{answer}");
+    }
+}
+
 /// A case of each other subject: scenario, what it expects, and where a change is made to that.
 fn other_subjects() -> Vec<(Value, Value, &'static str)> {
     let site = json!({"site": "T2_Y", "tier": "T2", "pledged_slots": 101, "revision": 3});
