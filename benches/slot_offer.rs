@@ -2,7 +2,8 @@
 
 use divan::{Bencher, black_box};
 use yardmaster::core::policy::cms::cut::next;
-use yardmaster::core::policy::cms::decision::{fold, take};
+use yardmaster::core::policy::cms::decision::Assignment;
+use yardmaster::core::policy::cms::entry::Standing;
 use yardmaster::core::policy::cms::facts::{
     Band, Class, CoresMax, ExtraBlock, Grant, GrantScope, HeldJob, PendingJob, Principal,
     SiteConfig, SlotOffer, Tier, UserRecord, Workflow,
@@ -87,7 +88,7 @@ fn workflows(pool: &mut Pool, numbers: &mut Numbers, count: u64) {
             _ => (Class::Analysis, format!("u{:04}", at * 7 % USERS)),
         };
         let mut workflow = Workflow::new(&format!("w{at:05}"), class, &user);
-        workflow.priority.priority = numbers.below(1_000) as i64 * 100;
+        workflow.priority.value = numbers.below(1_000) as i64 * 100;
         workflow.total_jobs = Some(1_000);
         workflow.allow_overflow = at.is_multiple_of(2);
         workflow.injected_at_s = NOW_S - numbers.below(500_000) as i64;
@@ -162,6 +163,28 @@ fn one_offer(bencher: Bencher, workflows: u64) {
     bencher.bench(|| next(black_box(&judges), black_box(&pool), black_box(&open), NOW_S));
 }
 
+/// A job holds the slots that it got.
+fn hold(pool: &mut Pool, made: &Assignment) {
+    let Some(Standing::Pending(job)) = pool.job(&made.job) else { return };
+    let held = HeldJob {
+        job: job.clone(),
+        class: made.class,
+        user: made.user.clone(),
+        run_site: made.site.clone(),
+        cores: made.cores,
+        weight_milli: made.weight_milli,
+        band: made.band,
+        overflow_source: made.overflow_source.clone(),
+        charged_group: made.charged_group.clone(),
+        node: made.node.clone(),
+        reserved_at_s: Some(made.decided_at_s),
+        counts_from_s: made.decided_at_s,
+        started_at_s: None,
+        expected_end_s: Some(made.decided_at_s + made.wall_time_s),
+    };
+    pool.put_held(held);
+}
+
 /// Looks of one core each, every assignment folded: the pool changes as it does in a cut.
 #[divan::bench(args = [500])]
 fn thousand_offers(bencher: Bencher, workflows: u64) {
@@ -171,10 +194,9 @@ fn thousand_offers(bencher: Bencher, workflows: u64) {
         let mut matched = 0;
         for at in 0..1_000 {
             let site = site_name(at % SITES);
-            let mut open = OpenOffer::new(SlotOffer::new("o", &site, 1, 48 * 3_600, 4_000));
+            let open = OpenOffer::new(SlotOffer::new("o", &site, 1, 48 * 3_600, 4_000));
             if let (Some(assignment), _) = next(&judges, &pool, &open, NOW_S) {
-                fold(&mut pool, &assignment);
-                take(&mut open, &assignment);
+                hold(&mut pool, &assignment);
                 matched += 1;
             }
         }
