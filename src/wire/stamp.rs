@@ -1,27 +1,17 @@
-//! Time stamps as text: `2024-08-08T12:35:16`, with or without a fraction or `Z`; always UTC.
+//! Time stamps as text: `2024-08-08T12:35:16`, with or without a fraction; UTC unless an offset is
+//! stated.
 
-use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use jiff::Timestamp;
+use yardmaster_core::unit::Millis;
 
-/// Milliseconds since 1970; `None` when the text is not such a stamp.
+/// Milliseconds since 1970; `None` when the text is no such stamp, or one of before.
 pub fn parse(text: &str) -> Option<Millis> {
-    let text = text.strip_suffix('Z').unwrap_or(text);
-    let (date, time) = text.split_once(['T', ' '])?;
-    let (time, fraction) = time.split_once('.').unwrap_or((time, ""));
-    let [year, month, day] = three(date, '-')?;
-    let [hour, minute, second] = three(time, ':')?;
-    let in_range = (1970..=9999).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && hour < 24
-        && minute < 60
-        && second <= 60;
-    if !in_range || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let millis: String = fraction.chars().chain("000".chars()).take(3).collect();
-    let millis: Millis = millis.parse().ok()?;
-    let clock = hour * HOUR + minute * MINUTE + second * SECOND;
-    Some(days(year, month, day) * DAY + clock + millis)
+    let is_of_offset = |byte: &u8| matches!(byte, b'Z' | b'z' | b'+' | b'-');
+    // The signs of a date are none of an offset.
+    let has_offset = text.as_bytes().get(10..)?.iter().any(is_of_offset);
+    let stamp: Result<Timestamp, jiff::Error> =
+        if has_offset { text.parse() } else { format!("{text}Z").parse() };
+    stamp.ok().map(|stamp| stamp.as_millisecond()).filter(|millis| *millis >= 0)
 }
 
 /// Milliseconds since 1970 of a time as Python prints the object: `datetime.datetime(2025, 3, 19,
@@ -32,28 +22,9 @@ pub(crate) fn parse_repr(text: &str) -> Option<Millis> {
     let parts = parts.filter(|parts| (5..=7).contains(&parts.len()))?;
     let at = |index: usize| parts.get(index).copied().unwrap_or(0);
     let micros = (at(6) < 1_000_000).then_some(at(6))?;
-    parse(&format!("{}-{}-{}T{}:{}:{}.{micros:06}", at(0), at(1), at(2), at(3), at(4), at(5)))
-}
-
-fn three(text: &str, separator: char) -> Option<[i64; 3]> {
-    let mut parts = text.split(separator);
-    let mut next = || {
-        let part = parts.next()?;
-        let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        digits.then(|| part.parse().ok())?
-    };
-    let found = [next()?, next()?, next()?];
-    parts.next().is_none().then_some(found)
-}
-
-/// Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that the leap
-/// day is a year's last.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let month = (month + 9) % 12;
-    let day_of_year = (153 * month + 2) / 5 + day - 1;
-    let leap_days = year / 4 - year / 100 + year / 400;
-    year * 365 + leap_days + day_of_year - 719_468
+    let (date, time) = ((at(0), at(1), at(2)), (at(3), at(4), at(5)));
+    let date = format!("{:04}-{:02}-{:02}", date.0, date.1, date.2);
+    parse(&format!("{date}T{:02}:{:02}:{:02}.{micros:06}", time.0, time.1, time.2))
 }
 
 #[cfg(test)]
@@ -70,7 +41,11 @@ mod tests {
             ("2014-09-26T12:17:20.263016", Some(1_411_733_840_263)),
             ("2024-08-08", None),
             ("2024-13-08T12:35:16", None),
-            ("2024-08-08T12:35", None),
+            ("2024-08-08T12:35:16+00:00", Some(1_723_120_516_000)),
+            ("2024-08-08 14:35:16.5+02:00", Some(1_723_120_516_500)),
+            ("2024-08-08T12:35", Some(1_723_120_500_000)),
+            ("2026-02-31T12:35:16", None),
+            ("1969-12-31T23:59:59", None),
             ("2024-08-08T+2:35:16", None),
             ("", None),
         ] {

@@ -16,7 +16,7 @@ const FLOORS: [&str; 5] = ["core", "wire", "drive", "sim", "shell"];
 /// environment and no file.
 const PURE: [(&str, &[&str]); 4] = [
     ("core", &["hex", "jiff", "sha2"]),
-    ("wire", &["apache-avro", "hex", "serde", "serde_json", "sha2", "thiserror", "toml"]),
+    ("wire", &["apache-avro", "hex", "jiff", "serde", "serde_json", "sha2", "thiserror", "toml"]),
     ("drive", &["hex", "sha2", "thiserror", "toml"]),
     ("sim", &["hex", "serde", "serde_json"]),
 ];
