@@ -12,4 +12,5 @@ pub mod grid;
 pub mod load;
 pub mod nordugrid;
 pub mod paper;
+mod publisher;
 pub mod scenario;

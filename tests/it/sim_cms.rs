@@ -184,7 +184,7 @@ fn the_same_seed_publishes_the_same_bytes_and_times_do_not_fall() {
     assert!(summary.core_use > 0.3 && summary.retries > 0, "{summary:?}");
 }
 
-/// The pool's own books see what decisions that know no rule do wrong.
+/// The pool's own checks find what decisions that know no rule do wrong.
 #[test]
 fn matches_that_break_rules_are_seen() {
     let (_, careless) = run(1, 1, false);
@@ -242,7 +242,7 @@ const CODES: [&str; 8] = [
 /// What holds after a demo of some hours, as it prints it.
 fn holds(text: &str) {
     assert!(text.contains("stated in decisions, all hold"), "{text}");
-    assert!(text.contains("the pool's own books: every match holds"), "{text}");
+    assert!(text.contains("the pool's own checks: every match holds"), "{text}");
     assert!(text.contains("audit: clean"), "{text}");
     assert!(before(text, " % on average") <= 5.0, "{text}");
     assert!(text.contains("starved: 0 workflows, 0 users"), "{text}");

@@ -2,8 +2,7 @@
 //! what is free, central workflows and users with theirs. Decisions are obeyed: a job that gets
 //! slots starts there, runs, and ends well or badly; commands are carried out.
 //!
-//! What must hold for a match is checked by the pool's own books, which know nothing of the
-//! program's (`checks`).
+//! The pool checks each match by counts of its own, which do not use the program's (`checks`).
 //!
 //! Pure and seeded: the same plan and the same decisions at the same times give the same records,
 //! byte for byte.
@@ -18,7 +17,6 @@ mod held;
 mod jobs;
 mod nodes;
 mod progress;
-mod publisher;
 mod sites;
 mod summary;
 mod trouble;
@@ -32,11 +30,11 @@ pub use summary::{Chosen, Summary};
 use crate::agenda::Agenda;
 use crate::dice::Dice;
 use crate::grid::{Handle, Pool, Record, Unfit};
+use crate::publisher::{Mistakes, Publisher};
 use agenda::Planned;
 use jobs::{LiveJob, Stage};
 use nodes::Node;
 use progress::Progress;
-use publisher::Publisher;
 use sites::Site;
 use std::collections::BTreeMap;
 use summary::Waits;
@@ -127,7 +125,7 @@ impl Cms {
             policy,
             speed: speed.max(1),
             agenda: Agenda::default(),
-            publisher: Publisher::new(seed, start),
+            publisher: Publisher::new(seed, "cms publisher", start, Mistakes::Repeats),
             dice: Dice::new(seed, "cms"),
             site_by_name: sites.iter().zip(0..).map(|(it, at)| (it.name.clone(), at)).collect(),
             node_by_name: nodes.iter().zip(0..).map(|(it, at)| (it.name.clone(), at)).collect(),
@@ -154,8 +152,8 @@ impl Cms {
         Ok(pool)
     }
 
-    /// Hears decisions, as of the time reached, and lets the pool go on to a later time. Appends
-    /// what is published on the way.
+    /// Takes decisions, as of the time reached, and lets the pool go on to a later time. Appends
+    /// the records that are published on the way.
     pub fn advance(&mut self, to: Millis, decisions: &[Decision], out: &mut Vec<Record>) {
         self.publisher.out = std::mem::take(out);
         for decision in decisions {
@@ -304,10 +302,10 @@ impl Cms {
         }
         for user in &self.users {
             let record = user.record(&mut self.dice, self.now);
-            self.publisher.user(&record);
+            self.publisher.fact(&record);
         }
         for grant in users::grants(&self.sites, self.now) {
-            self.publisher.grant(&grant);
+            self.publisher.fact(&grant);
         }
     }
 

@@ -31,7 +31,7 @@ impl Cms {
         let of = &mut self.sites[site as usize];
         of.quota.revision = of.revision;
         let record = of.record(&of.quota, self.now);
-        self.publisher.site(&record);
+        self.publisher.fact(&record);
     }
 
     /// A site has another status.
@@ -80,7 +80,7 @@ impl Cms {
                 let (revision, pledged_slots) = (of.revision, -1);
                 let bad = SlotQuota { revision, pledged_slots, ..of.quota.clone() };
                 let record = of.record(&bad, self.now);
-                return self.publisher.site(&record);
+                return self.publisher.fact(&record);
             }
             1 => of.quota.pledged_slots = of.quota.pledged_slots * 2 / 3,
             _ => of.quota.pledged_slots = of.quota.pledged_slots * 3 / 2,

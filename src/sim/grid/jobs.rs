@@ -5,9 +5,9 @@ use super::agenda::Planned;
 use super::chunks::{Chunk, LiveTask};
 use super::links::{EXPRESS, INPUT, PRODUCTION, Shipment};
 use super::pool::Handle;
-use super::publisher::Publisher;
 use super::queues::{LiveQueue, node_name, power};
 use super::work::EFFICIENCY;
+use crate::publisher::Publisher;
 use yardmaster_core::event::{Heartbeat, JobState, Pilot, Status};
 use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 

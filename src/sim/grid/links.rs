@@ -5,10 +5,10 @@ use super::Record;
 use super::agenda::Planned;
 use super::facts::Facts;
 use super::pool::{Handle, Pool};
-use super::publisher::Publisher;
 use super::queues::Queues;
 use super::work::nuclei;
 use crate::dice::Dice;
+use crate::publisher::Publisher;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use yardmaster_core::event::{Link, LinkQueued, Transfer, TransferStatus};
 use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
@@ -188,7 +188,7 @@ impl LiveLink {
                 }
             }
         }
-        publisher.link(&self.link);
+        publisher.fact(&self.link);
     }
 
     /// A new measurement: somewhere between the known throughputs, less when jammed.

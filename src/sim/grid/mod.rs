@@ -17,7 +17,6 @@ mod jobs;
 mod links;
 mod made_up;
 mod pool;
-mod publisher;
 mod queues;
 mod shares;
 mod standing;
@@ -31,12 +30,12 @@ pub use summary::{Spans, Summary};
 
 use crate::agenda::Agenda;
 use crate::dice::Dice;
+use crate::publisher::{Mistakes, Publisher};
 use agenda::Planned;
 use chunks::{Chunk, LiveTask};
 use commands::Silent;
 use jobs::LiveJob;
 use links::Links;
-use publisher::Publisher;
 use queues::Queues;
 use shares::Shares;
 use std::collections::BTreeMap;
@@ -164,7 +163,7 @@ impl Grid {
             end: start.saturating_add(Millis::from(hours) * HOUR),
             start,
             agenda: Agenda::default(),
-            publisher: Publisher::new(seed, start),
+            publisher: Publisher::new(seed, "publisher", start, Mistakes::Clocks),
             dice: Dice::new(seed, "grid"),
             workload: Workload::new(
                 seed,
@@ -199,7 +198,7 @@ impl Grid {
         Ok(grid)
     }
 
-    /// Hears decisions, as of the time reached, and lets the grid go on to a later time. Appends
+    /// Takes decisions, as of the time reached, and lets the grid go on to a later time. Appends
     /// what is published on the way. Decisions may come late, twice, or be of no request: only the
     /// first answer to a request that waits has an effect.
     pub fn advance(&mut self, to: Millis, decisions: &[Decision], out: &mut Vec<Record>) {
@@ -273,7 +272,7 @@ impl Grid {
             Planned::StorageMeasured => self.storage_measured(),
             Planned::QueuesConfirmed => {
                 for topic in self.confirms {
-                    self.publisher.parameter(&confirmed(&self.domain, *topic, self.now));
+                    self.publisher.fact(&confirmed(&self.domain, *topic, self.now));
                 }
                 self.after(CONFIRMED, Planned::QueuesConfirmed);
             }
@@ -307,16 +306,16 @@ impl Grid {
     fn say_facts(&mut self) {
         let now = self.now;
         for share in self.shares.facts(now) {
-            self.publisher.share(&share);
-            self.publisher.parameter(&threshold(&share.name, self.scale, now));
+            self.publisher.fact(&share);
+            self.publisher.fact(&threshold(&share.name, self.scale, now));
         }
         for site in &mut self.queues.sites {
             site.changed_at = now;
-            self.publisher.site(site);
+            self.publisher.fact(site);
         }
         for live in &mut self.storages.all {
             live.storage.changed_at = now;
-            self.publisher.storage(&live.storage);
+            self.publisher.fact(&live.storage);
         }
         for link in &mut self.links.all {
             link.link.changed_at = now;
@@ -324,13 +323,13 @@ impl Grid {
         }
         for queue in &mut self.queues.idle {
             queue.changed_at = now;
-            self.publisher.queue(queue);
+            self.publisher.fact(queue);
         }
         for queue in &mut self.queues.all {
-            self.publisher.release(&software(&queue.name, now));
+            self.publisher.fact(&software(&queue.name, now));
             for slot in &mut queue.slots {
                 slot.changed_at = now;
-                self.publisher.queue(slot);
+                self.publisher.fact(slot);
             }
         }
     }

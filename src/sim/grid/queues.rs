@@ -358,7 +358,7 @@ impl Grid {
         for (record, usual) in queue.slots.iter_mut().zip(&queue.usual) {
             record.status = if status == QueueStatus::Online { *usual } else { status };
             record.changed_at = self.now;
-            self.publisher.queue(record);
+            self.publisher.fact(record);
         }
     }
 

@@ -104,7 +104,7 @@ impl Grid {
             if live.measure(self.now) {
                 live.storage.free_bytes = live.free as u64;
                 live.storage.changed_at = self.now;
-                self.publisher.storage(&live.storage);
+                self.publisher.fact(&live.storage);
             }
         }
         self.after(PERIOD, Planned::StorageMeasured);

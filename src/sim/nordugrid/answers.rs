@@ -20,7 +20,7 @@ impl NorduGrid {
     /// The files of the catalogue, once.
     pub(super) fn say_catalogue(&mut self) {
         for number in self.catalogue.numbers() {
-            let record = self.publisher.replica(&self.catalogue.record(number, self.now));
+            let record = self.publisher.made_fact(&self.catalogue.record(number, self.now));
             self.publisher.publish(record);
         }
     }
@@ -29,22 +29,22 @@ impl NorduGrid {
     pub(super) fn asked(&mut self, number: u32) {
         let now = self.now;
         let cluster = &mut self.clusters[number as usize];
-        let mut answered = vec![self.publisher.site(&cluster.record(now))];
+        let mut answered = vec![self.publisher.made_fact(&cluster.record(now))];
         let period = cluster.period;
         if cluster.standing != Standing::Silent {
             for (file, is_there) in
                 cluster.cache.as_mut().map(|it| it.take_changed()).unwrap_or_default()
             {
                 let it = self.catalogue.cached(file, &cluster.name, is_there, now);
-                answered.push(self.publisher.replica(&it));
+                answered.push(self.publisher.made_fact(&it));
             }
             for queue in &self.queues[cluster.queues.start as usize..cluster.queues.end as usize] {
-                answered.push(self.publisher.queue(&queue.record(cluster.standing, now)));
+                answered.push(self.publisher.made_fact(&queue.record(cluster.standing, now)));
                 let may =
                     |user: &&super::users::User| cluster.communities.contains(&user.community);
                 for user in self.users.iter().filter(may) {
                     let it = cluster.share(queue, &user.name, now);
-                    answered.push(self.publisher.user_share(&it));
+                    answered.push(self.publisher.made_fact(&it));
                 }
             }
         }

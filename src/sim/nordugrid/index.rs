@@ -55,10 +55,10 @@ impl NorduGrid {
     pub(super) fn index_registers(&mut self, country: u32) {
         let (name, now) = (of_country(country as usize), self.now);
         for top in TOPS {
-            self.publisher.registration(&registration(top, &name, ChildKind::Registry, now));
+            self.publisher.fact(&registration(top, &name, ChildKind::Registry, now));
         }
         let storage = self.catalogue.storages[country as usize].clone();
-        self.publisher.registration(&registration(&name, &storage, ChildKind::Storage, now));
+        self.publisher.fact(&registration(&name, &storage, ChildKind::Storage, now));
         self.after(REFRESH, Planned::IndexRegisters(country));
     }
 
@@ -74,7 +74,7 @@ impl NorduGrid {
         let (registry, child) = (of_country(cluster.country), cluster.name.clone());
         if is_up {
             let it = registration(&registry, &child, ChildKind::Computing, now);
-            self.publisher.registration(&it);
+            self.publisher.fact(&it);
             if goes {
                 self.clusters[number as usize].unregistered_until = now + PURGED;
                 self.after_between(MINUTE, 5 * MINUTE, Planned::Purged(number));
@@ -89,6 +89,6 @@ impl NorduGrid {
         let registry = of_country(cluster.country);
         let status = RegistrationStatus::Purged;
         let it = registration(&registry, &cluster.name, ChildKind::Computing, self.now);
-        self.publisher.registration(&Registration { status, ..it });
+        self.publisher.fact(&Registration { status, ..it });
     }
 }

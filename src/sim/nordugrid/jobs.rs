@@ -224,7 +224,7 @@ impl NorduGrid {
         let queue = &self.queues[job.queue as usize];
         let attempt = job.decision.map_or(0, |(_, attempt)| attempt);
         let request = format!("{}:{attempt}", job.name);
-        let record = self.publisher.job(&JobState {
+        let record = self.publisher.made_job(&JobState {
             job: &job.name,
             status,
             changed_at: self.now,

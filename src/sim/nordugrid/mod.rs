@@ -12,7 +12,6 @@ mod catalogue;
 mod clusters;
 mod index;
 mod jobs;
-mod publisher;
 mod requests;
 mod staging;
 mod summary;
@@ -25,11 +24,11 @@ pub use summary::Summary;
 use crate::agenda::Agenda;
 use crate::dice::Dice;
 use crate::grid::{Handle, Pool, Record, Spans, Unfit};
+use crate::publisher::{Mistakes, Publisher};
 use agenda::Planned;
 use catalogue::Catalogue;
 use clusters::{BatchQueue, Cluster, Standing};
 use jobs::LiveJob;
-use publisher::Publisher;
 use std::collections::BTreeMap;
 use users::User;
 use yardmaster_core::output::decision::Decision;
@@ -106,7 +105,7 @@ impl NorduGrid {
             speed,
             gap_ms: work::mean_cpu_s(speed) * 1_000.0 / (cpus as f64 * LOAD),
             agenda: Agenda::default(),
-            publisher: Publisher { out: Vec::new(), published: 0, now: start },
+            publisher: Publisher::new(0, "publisher", start, Mistakes::None),
             dice: Dice::new(seed, "nordugrid"),
             catalogue,
             by_queue: by_queue.collect(),
@@ -124,7 +123,7 @@ impl NorduGrid {
         Ok(grid)
     }
 
-    /// Hears decisions, as of the time reached, and lets the grid go on to a later time. Appends
+    /// Takes decisions, as of the time reached, and lets the grid go on to a later time. Appends
     /// what is published on the way. Only the first answer to a job that waits has an effect.
     pub fn advance(&mut self, to: Millis, decisions: &[Decision], out: &mut Vec<Record>) {
         self.publisher.out = std::mem::take(out);

@@ -73,7 +73,7 @@ impl Played for Cms {
         print_violations(&summary);
     }
 
-    /// Whether all holds that the pool checks by its own books.
+    /// Whether the pool's own checks found every match right.
     fn is_well(&self) -> bool {
         self.now().violations.is_empty()
     }
@@ -184,9 +184,9 @@ fn print_rules(summary: &Summary) {
 
 fn print_violations(summary: &Summary) {
     match summary.violations.is_empty() {
-        true => println!("the pool's own books: every match holds"),
+        true => println!("the pool's own checks: every match holds"),
         false => println!(
-            "the pool's own books: does not hold: {}",
+            "the pool's own checks: does not hold: {}",
             listed(summary.violations.iter().map(|(what, count)| (*what, *count)))
         ),
     }
