@@ -155,7 +155,7 @@ pub struct PortionMap<K, V> {
 #[derive(Debug)]
 struct MapCopy<K, V> {
     copied: Vec<(K, V)>,
-    /// What keys held that changed before they were copied; `None`: nothing.
+    /// Values that keys had before they changed and were not copied yet; `None`: there was none.
     saved: BTreeMap<K, Option<V>>,
     is_done: bool,
 }

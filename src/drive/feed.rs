@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(feed.waiting(), 1);
     }
 
-    /// Few records of a megabyte are as much memory as very many small ones.
+    /// A few records of a megabyte take as much memory as very many small ones.
     #[test]
     fn lanes_with_large_records_are_held_by_their_bytes() {
         let [small, large] = [0, 1].map(|partition| Lane::new(Topic::Heartbeat, partition));

@@ -13,7 +13,7 @@ use yardmaster_wire::avro::{Arena, Codec, Prepared};
 const GROUP: usize = 64;
 
 /// Decodes records, none of an own topic, and counts them: those of one topic in the order given.
-/// The order of topics is nothing within a cycle, and like after like is faster.
+/// Within a cycle the order of topics does not matter; records of one topic in a row are faster.
 ///
 /// What could not be read is counted too, and named in `garbled`: its place among the records, and
 /// why. A record below the cut was counted before: it has no effect and is not named again. So is

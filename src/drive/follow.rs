@@ -1,4 +1,5 @@
-//! Following: the published cycles, one by one, in order. The one way to recover, and exact.
+//! Following: folds the published cycles one by one, in order. Every recovery goes this way, and
+//! gives exactly the state that the leader had.
 
 use crate::feed::Run;
 use crate::fold::fold_records;

@@ -11,7 +11,7 @@ const NAMED_MAX: u32 = 10;
 pub enum Stray {
     /// It is no record of this topic, or a null.
     Unreadable,
-    /// It claims a cycle of this domain and is none of its outputs: a copy of one, or an invention.
+    /// It states a cycle of this domain and is none of its outputs: a copy, or from somebody else.
     Surplus,
 }
 

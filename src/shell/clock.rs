@@ -1,4 +1,4 @@
-//! The only look at the clock.
+//! The clock: the only place that reads it.
 
 use std::sync::OnceLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};

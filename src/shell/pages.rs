@@ -1,7 +1,7 @@
 //! Large blocks of memory on large pages.
 //!
-//! The records of a million jobs lie in a few blocks of many megabytes and are met in no order. On
-//! pages of 4 kB each meeting costs a walk through the page tables besides the record itself; on
+//! The records of a million jobs lie in a few blocks of many megabytes and are read in no order. On
+//! pages of 4 kB each read costs a walk through the page tables besides the record itself; on
 //! pages of 2 MB it does not (`yardmaster bench --only fold`).
 
 use std::alloc::{GlobalAlloc, Layout, System};

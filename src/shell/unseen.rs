@@ -1,5 +1,5 @@
-//! Rules that wait for what nobody publishes here: PanDA's messages, say, never name the states
-//! `sent` and `holding`. Each such rule is named once.
+//! Warns of rules that never act because nobody publishes what they are about: PanDA's messages,
+//! for example, never name the states `sent` and `holding`. Each such rule is named once.
 
 use yardmaster_core::command::CommandRule;
 use yardmaster_core::event::Status;

@@ -151,7 +151,7 @@ pub struct Requirements<Text> {
     pub class: Option<Class>,
     /// Sites with its input, comma separated; `None`: it may run anywhere (C-03).
     pub site_whitelist: Option<Text>,
-    /// Own word on overflow (C-06).
+    /// Whether it may overflow; `None`: as its workflow (C-06).
     pub allow_overflow: Option<bool>,
     /// Whether it reads heavily (C-44).
     pub high_io: bool,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use yardmaster_core::id::stir;
 
-/// Numbers are stirred, not hashed: they are PanDA's own, and no attack.
+/// Spreads numbers without a keyed hash: PanDA makes them, so nobody chooses them to collide.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Stirred(u64);
 

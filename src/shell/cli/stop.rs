@@ -17,7 +17,7 @@ impl Stop {
         Ok(Stop(stop))
     }
 
-    /// Whether none of both came.
+    /// Whether neither signal came.
     pub fn goes_on(&self) -> bool {
         !self.0.load(Ordering::Relaxed)
     }

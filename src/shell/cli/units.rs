@@ -8,7 +8,7 @@ const SIZES: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
 /// A number of bytes with three digits: `37.6 GB`.
 pub fn bytes(bytes: u64) -> String {
     let (mut size, mut at) = (bytes as f64, 0);
-    // From here on three digits would be four.
+    // 999.5 is rounded to 1000, which has four digits.
     while size >= 999.5 && at + 1 < SIZES.len() {
         size /= 1_000.0;
         at += 1;

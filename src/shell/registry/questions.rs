@@ -14,8 +14,8 @@ const SURE: u32 = 3;
 const DOUBT: Duration = Duration::from_millis(300);
 /// So many numbers are doubted ...
 const DOUBTED_MAX: usize = 64;
-/// ... in so long; a further one is believed to be missing at the first answer. New schemas come
-/// one by one: what comes by the hundred is garbage that looks like Confluent framing.
+/// ... in so long. A number beyond them counts as missing at the first answer: new schemas come one
+/// by one, and numbers by the hundred are garbage that looks like Confluent framing.
 const DOUBTED_IN: Duration = Duration::from_secs(60);
 /// So long a number is believed to be missing; then a record of that number makes us ask again.
 const BELIEVED: Duration = Duration::from_secs(60);
@@ -196,13 +196,13 @@ impl Questions {
         }
         match answer {
             Ok(Some(text)) => self.put(id, Arc::from(text)),
-            Ok(None) => self.hear_missing(id, now),
-            Err(RegistryError::Lacking(why)) => self.hear_lacking(id, &why, now),
-            Err(why) => self.hear_failure(id, &why, now),
+            Ok(None) => self.take_missing(id, now),
+            Err(RegistryError::Lacking(why)) => self.take_lacking(id, &why, now),
+            Err(why) => self.take_failure(id, &why, now),
         }
     }
 
-    fn hear_missing(&mut self, id: u32, now: Instant) {
+    fn take_missing(&mut self, id: u32, now: Instant) {
         let Some(question) = self.questions.get_mut(&id) else { return };
         question.missing += 1;
         let is_first = question.missing == 1;
@@ -242,7 +242,7 @@ impl Questions {
     }
 
     /// The registry answers, so other questions need not wait.
-    fn hear_lacking(&mut self, id: u32, why: &str, now: Instant) {
+    fn take_lacking(&mut self, id: u32, why: &str, now: Instant) {
         let Some(question) = self.questions.get_mut(&id) else { return };
         let why = format!("schema {id} is not whole: {why}");
         if question.lacks.is_none() {
@@ -254,7 +254,7 @@ impl Questions {
         self.ask_again(id, now + rest);
     }
 
-    fn hear_failure(&mut self, id: u32, why: &RegistryError, now: Instant) {
+    fn take_failure(&mut self, id: u32, why: &RegistryError, now: Instant) {
         let why = format!("schema {id} is not known yet: {why}");
         let before = self.outage.take();
         let pause = before.as_ref().map_or(PAUSE, |outage| outage.pause);

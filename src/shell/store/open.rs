@@ -61,11 +61,11 @@ fn is_world(error: &io::Error) -> bool {
             | Kind::ReadOnlyFilesystem
             | Kind::OutOfMemory
     );
-    kind || says_world(&error.to_string())
+    kind || names_system_error(&error.to_string())
 }
 
 /// Numbers of EIO, ENFILE, EMFILE, EFBIG, ENOSPC, EROFS, EDQUOT as Rust prints them.
-fn says_world(text: &str) -> bool {
+fn names_system_error(text: &str) -> bool {
     [5, 23, 24, 27, 28, 30, 122].iter().any(|code| {
         text.contains(&format!("code: {code},")) || text.contains(&format!("(os error {code})"))
     })
@@ -84,7 +84,7 @@ pub(super) fn guard<T>(
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("no reason given");
         let what = format!("sled gave up {doing}: {text}");
-        Err(if says_world(text) { Trouble::World(what) } else { Trouble::Damage(what) })
+        Err(if names_system_error(text) { Trouble::World(what) } else { Trouble::Damage(what) })
     })
 }
 

@@ -15,7 +15,7 @@ pub struct Signature {
     pub workflow: Name,
     /// Sites of the whitelist, in the order of their numbers.
     pub whitelist: Option<Vec<Name>>,
-    /// Own word on overflow (C-06).
+    /// Whether it may overflow; `None`: as its workflow (C-06).
     pub allow_overflow: Option<bool>,
     /// Whether it counts as HighIO (C-04).
     pub high_io: bool,

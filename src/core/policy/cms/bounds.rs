@@ -14,7 +14,7 @@ pub const MAX_SECONDS: Seconds = 1_000_000_000_000;
 /// Weight of a core, in thousandths.
 pub const MAX_KAPPA_MILLI: MilliWeight = 1_000_000_000;
 
-/// A number as near as 64 digits can say it.
+/// The nearest number that 64 bits can hold.
 pub fn whole(value: i128) -> i64 {
     value.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }

@@ -214,7 +214,7 @@ fn counter_publishing(interval: Millis) -> CounterPublishing {
     CounterPublishing { interval, is_early: false, write }
 }
 
-/// Host, process, and when it was made: no two lives have the same.
+/// Name of this instance: host, process number and start time. No two instances have the same.
 fn instance() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let host = if host.trim().is_empty() { "localhost" } else { host.trim() };

@@ -28,7 +28,7 @@ pub struct PendingJob {
     pub class: Option<Class>,
     /// Sites with its input; absent: it may run anywhere (C-03).
     pub site_whitelist: Option<Vec<String>>,
-    /// Own word on overflow (C-06).
+    /// Whether it may overflow; `None`: as its workflow (C-06).
     pub allow_overflow: Option<bool>,
     /// Whether it reads heavily (C-44).
     pub high_io: bool,
