@@ -47,7 +47,7 @@ fn fold(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| {
         grid.facts.fold_assignment(assigned, &changes);
         grid.facts.put_outcome("gsid-1", &changes.target, 0, Submission::Failed);
-        grid.facts.remove_job("gsid-1");
+        grid.facts.forget_job("gsid-1");
     });
 }
 
@@ -171,7 +171,7 @@ fn submission() -> JobSubmission {
         cut_id: "c000000000000001".to_owned(),
         user: "anna".to_owned(),
         alternatives: description.jobs.into_iter().next().expect("a job"),
-        start: Start { lists: [None, Some(vec!["index-1".to_owned()]), None], ..Start::default() },
+        start: Start { index_servers: vec!["index-1".to_owned()], ..Start::default() },
         ..JobSubmission::default()
     }
 }
