@@ -2,7 +2,6 @@
 //! in life.
 
 use crate::dice::Dice;
-use crate::grid::Record;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{Heartbeat, JobState, Outcome, Pilot, Task, Transfer};
 use yardmaster_core::unit::Millis;
@@ -16,6 +15,19 @@ const AHEAD: f64 = 0.5 / 1_000.0;
 const AHEAD_MS: (i64, i64) = (10 * 60_000, 6 * 3_600_000);
 /// Bytes of a usual record, so that its memory is taken at once.
 const USUAL_BYTES: usize = 224;
+
+/// A record as it goes on the bus: single-object Avro under a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Topic.
+    pub topic: Topic,
+    /// Key: what keeps the records about one thing in one lane.
+    pub key: Vec<u8>,
+    /// Value.
+    pub value: Option<Vec<u8>>,
+    /// Simulated time at which it was published; never falls.
+    pub at: Millis,
+}
 
 /// Which mistakes a publisher makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -28,6 +28,8 @@ pub use facts::{Facts, Unfit};
 pub(crate) use pool::{Handle, Pool};
 pub use summary::{Spans, Summary};
 
+pub use crate::publisher::Record;
+
 use crate::agenda::Agenda;
 use crate::dice::Dice;
 use crate::publisher::{Mistakes, Publisher};
@@ -68,19 +70,6 @@ pub struct Plan {
     /// Numbers of tasks, jobs and transfers begin so much higher, in steps that one run does not
     /// fill: runs with different ones have no name in common.
     pub series: u64,
-}
-
-/// A record as it goes on the bus: single-object Avro under a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// Topic.
-    pub topic: Topic,
-    /// Key: what keeps the records about one thing in one lane.
-    pub key: Vec<u8>,
-    /// Value.
-    pub value: Option<Vec<u8>>,
-    /// Simulated time at which it was published; never falls.
-    pub at: Millis,
 }
 
 /// See the module.
