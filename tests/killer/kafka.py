@@ -63,7 +63,13 @@ class Ports:
 
 def client(bootstrap: str, **more: object) -> dict[str, object]:
     """The settings of a client of the killer; names have _ for a dot here."""
-    settings = {"bootstrap.servers": bootstrap, "client.id": CLIENT, "log_level": 0}
+    settings: dict[str, object] = {
+        "bootstrap.servers": bootstrap,
+        "client.id": CLIENT,
+        "log_level": 0,
+        # A producer that looks for a topic that was deleted would make it, as the broker likes.
+        "allow.auto.create.topics": False,
+    }
     return settings | {name.replace("_", "."): value for name, value in more.items()}
 
 
