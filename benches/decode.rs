@@ -57,7 +57,7 @@ fn ours(topic: Topic, index: i64) -> Vec<u8> {
                 input_bytes: 2_345_678_901,
                 ..JobState::default()
             };
-            record::write_job_state(&mut out, &state);
+            record::write(&mut out, &state);
         }
         Topic::Heartbeat => {
             let heartbeat = Heartbeat {
@@ -69,7 +69,7 @@ fn ours(topic: Topic, index: i64) -> Vec<u8> {
                 events: 412,
                 ..Heartbeat::default()
             };
-            record::write_heartbeat(&mut out, &heartbeat);
+            record::write(&mut out, &heartbeat);
         }
         Topic::Transfer => {
             let transfer = Transfer {
@@ -83,12 +83,12 @@ fn ours(topic: Topic, index: i64) -> Vec<u8> {
                 files: 1,
                 ..Transfer::default()
             };
-            record::write_transfer(&mut out, &transfer);
+            record::write(&mut out, &transfer);
         }
         Topic::Pilot => {
             let pilot =
                 Pilot::AskedJob { queue: "BNL", node: "slot1_3@spool1289.sdcc.bnl.gov", at };
-            record::write_pilot(&mut out, &pilot);
+            record::write(&mut out, &pilot);
         }
         other => panic!("no sample of {}", other.name()),
     }

@@ -106,7 +106,7 @@ impl Grid {
                     events,
                     ..Heartbeat::default()
                 };
-                record::write_heartbeat(out, &heartbeat);
+                record::write(out, &heartbeat);
                 Topic::Heartbeat
             }
             14..16 => {
@@ -158,7 +158,7 @@ impl Grid {
             input_bytes: 2_345_678_901,
             ..JobState::default()
         };
-        record::write_job_state(out, &state);
+        record::write(out, &state);
     }
 
     fn transfer_record(&self, out: &mut Vec<u8>, number: u64, ends: bool) {
@@ -174,7 +174,7 @@ impl Grid {
             files: 1,
             ..Transfer::default()
         };
-        record::write_transfer(out, &transfer);
+        record::write(out, &transfer);
     }
 
     fn pilot_record(&mut self, out: &mut Vec<u8>) {
@@ -193,7 +193,7 @@ impl Grid {
                 at,
             },
         };
-        record::write_pilot(out, &pilot);
+        record::write(out, &pilot);
     }
 }
 

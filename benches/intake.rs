@@ -11,7 +11,7 @@ use yardmaster::core::limits::Limits;
 use yardmaster::drive::intake::{Intake, Noted, Origin, Records, Taken};
 use yardmaster::sim::scenario::records::request;
 use yardmaster::wire::dialect::{Dialect, change, read};
-use yardmaster::wire::record::write_task;
+use yardmaster::wire::record;
 
 fn main() {
     divan::main();
@@ -65,7 +65,7 @@ fn intake() -> Intake {
     let mut bytes = Vec::new();
     for number in 0..TASKS {
         bytes.clear();
-        write_task(&mut bytes, &task(&(45_000_000 + number).to_string()));
+        record::write(&mut bytes, &task(&(45_000_000 + number).to_string()));
         intake.learn(Topic::Task, None, Some(&bytes), &mut Records::default());
     }
     intake.caught_up();

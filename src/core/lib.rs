@@ -25,6 +25,7 @@ pub mod oddity;
 pub mod output;
 pub mod plain;
 pub mod policy;
+pub mod record;
 pub mod request;
 pub mod state;
 pub mod topic;

@@ -161,7 +161,7 @@ mod tests {
     use yardmaster_core::id::Key;
     use yardmaster_core::state::Setting;
     use yardmaster_core::state::digest::digest;
-    use yardmaster_wire::record::{write_heartbeat, write_job_state};
+    use yardmaster_wire::record;
 
     const LANE: Lane = Lane::new(Topic::JobState, 0);
 
@@ -185,7 +185,7 @@ mod tests {
             ..JobState::default()
         };
         let mut bytes = Vec::new();
-        write_job_state(&mut bytes, &event);
+        record::write(&mut bytes, &event);
         bytes
     }
 
@@ -242,7 +242,7 @@ mod tests {
                 events: 3,
                 ..Heartbeat::default()
             };
-            write_heartbeat(&mut heartbeat, &published);
+            record::write(&mut heartbeat, &published);
             let (topic, value) = match number % 3 {
                 0 => (Topic::JobState, job(&name)),
                 1 => (Topic::Heartbeat, heartbeat),

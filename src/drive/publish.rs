@@ -9,7 +9,7 @@ use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::event::Garbled;
 use yardmaster_core::output::progress::{LaneFlags, Progress};
 use yardmaster_core::unit::Millis;
-use yardmaster_wire::record::write_progress;
+use yardmaster_wire::record;
 
 /// What to do when the clocks differ.
 pub(super) const SET_CLOCK: &str =
@@ -96,7 +96,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         let most = self.engine.state.setting.limits.max_output_bytes;
         progress.output_hashes = listed(hashes, most);
         let mut value = Vec::new();
-        write_progress(&mut value, &progress);
+        record::write(&mut value, &progress);
         let Role::Leader(lead) = &mut self.role else { return Ok(()) };
         let record = OutputRecord {
             lane: lead.progress_lane,

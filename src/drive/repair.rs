@@ -22,7 +22,7 @@ use yardmaster_core::output::decision::{DecisionId, Outcome};
 use yardmaster_core::output::progress::{ENGINE_REVISION, Progress};
 use yardmaster_core::output::repair::{NowRepair, NowRepairs};
 use yardmaster_core::unit::Millis;
-use yardmaster_wire::record::write_progress;
+use yardmaster_wire::record;
 
 /// A repair as a notice has it.
 pub(super) fn notice_of(repair: &NowRepair) -> String {
@@ -236,7 +236,7 @@ impl<L: Log> ClockRepair<L> {
     fn publish(&mut self, progress: &Progress) -> Result<Millis, Halt> {
         let lane = Lane::new(Topic::Progress, 0);
         let mut value = Vec::new();
-        write_progress(&mut value, progress);
+        record::write(&mut value, progress);
         let key = progress.domain.clone().into_bytes();
         let record = OutputRecord { lane, key, value: Some(value), headers: Vec::new() };
         self.log.publish(Vec::new(), record)?;

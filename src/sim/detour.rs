@@ -168,11 +168,11 @@ impl Detour {
         match self.codec.read(record.topic, key, value, &mut arena) {
             Event::JobState(mut job) => {
                 job.changed_at += by;
-                record::write_job_state(&mut out, &job);
+                record::write(&mut out, &job);
             }
             Event::Heartbeat(mut heartbeat) => {
                 heartbeat.at += by;
-                record::write_heartbeat(&mut out, &heartbeat);
+                record::write(&mut out, &heartbeat);
             }
             _ => return record,
         }
@@ -216,7 +216,7 @@ mod tests {
     fn heartbeat(at: Millis) -> Record {
         let mut value = Vec::new();
         let heartbeat = Heartbeat { job: "7", at, ..Heartbeat::default() };
-        record::write_heartbeat(&mut value, &heartbeat);
+        record::write(&mut value, &heartbeat);
         Record { topic: Topic::Heartbeat, key: b"7".to_vec(), value: Some(value), at }
     }
 
@@ -254,7 +254,7 @@ mod tests {
                 ..Default::default()
             };
             let mut value = Vec::new();
-            record::write_job_state(&mut value, &job);
+            record::write(&mut value, &job);
             Record { topic: Topic::JobState, key: b"7".to_vec(), value: Some(value), at: 200 }
         };
         let here: BTreeSet<String> = [String::from("HERE")].into();

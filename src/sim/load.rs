@@ -136,7 +136,7 @@ impl Load {
             output_bytes: 1 << 28,
             ..JobState::default()
         };
-        record::write_job_state(&mut self.bytes, &state);
+        record::write(&mut self.bytes, &state);
         self.push(batch, Topic::JobState, &name);
     }
 
@@ -153,7 +153,7 @@ impl Load {
             events: 10,
             ..Heartbeat::default()
         };
-        record::write_heartbeat(&mut self.bytes, &heartbeat);
+        record::write(&mut self.bytes, &heartbeat);
         self.push(batch, Topic::Heartbeat, &name);
     }
 
@@ -172,7 +172,7 @@ impl Load {
             files: 1,
             ..Transfer::default()
         };
-        record::write_transfer(&mut self.bytes, &transfer);
+        record::write(&mut self.bytes, &transfer);
         self.push(batch, Topic::Transfer, &request);
     }
 
@@ -182,7 +182,7 @@ impl Load {
         let queue = self.queues[at].clone();
         let node = format!("node{:04}.site.example", self.roll(400));
         let report = Pilot::AskedJob { queue: &queue, node: &node, at: self.now };
-        record::write_pilot(&mut self.bytes, &report);
+        record::write(&mut self.bytes, &report);
         self.push(batch, Topic::Pilot, &queue);
     }
 }

@@ -3,9 +3,9 @@
 
 use crate::dice::Dice;
 use yardmaster_core::cut::Topic;
-use yardmaster_core::event::{Heartbeat, JobState, Outcome, Pilot, Task, Transfer};
+use yardmaster_core::event::{Configured, Heartbeat, JobState, Outcome, Pilot, Task, Transfer};
 use yardmaster_core::unit::Millis;
-use yardmaster_wire::record::{self, Layout};
+use yardmaster_wire::record;
 
 /// Of a thousand records that may be published twice, so many are.
 const REPEATED: f64 = 2.0 / 1_000.0;
@@ -67,13 +67,13 @@ impl Publisher {
     }
 
     /// A configuration record of now, not published yet.
-    pub fn made_fact<T: Layout>(&self, fact: &T) -> Record {
+    pub fn made_fact<T: Configured>(&self, fact: &T) -> Record {
         self.made(T::TOPIC, &fact.name(), |value| record::write(value, fact))
     }
 
     /// A job's state of now, not published yet.
     pub fn made_job(&self, job: &JobState<'_>) -> Record {
-        self.made(Topic::JobState, job.job, |value| record::write_job_state(value, job))
+        self.made(Topic::JobState, job.job, |value| record::write(value, job))
     }
 
     /// Publishes a record, now.
@@ -88,7 +88,7 @@ impl Publisher {
     }
 
     /// A configuration record.
-    pub fn fact<T: Layout>(&mut self, fact: &T) {
+    pub fn fact<T: Configured>(&mut self, fact: &T) {
         self.publish(self.made_fact(fact));
     }
 
@@ -116,13 +116,13 @@ impl Publisher {
         if self.mistakes == Mistakes::Clocks && self.dice.chance(AHEAD) {
             record.at += self.dice.between(AHEAD_MS.0, AHEAD_MS.1);
         }
-        let write = |value: &mut Vec<u8>| record::write_heartbeat(value, &record);
+        let write = |value: &mut Vec<u8>| record::write(value, &record);
         self.publish(self.made(Topic::Heartbeat, heartbeat.job, write));
     }
 
     /// A transfer's state.
     pub fn transfer(&mut self, transfer: &Transfer<'_>) {
-        let write = |value: &mut Vec<u8>| record::write_transfer(value, transfer);
+        let write = |value: &mut Vec<u8>| record::write(value, transfer);
         self.publish(self.made(Topic::Transfer, transfer.request, write));
     }
 
@@ -141,19 +141,19 @@ impl Publisher {
             Pilot::SlotOffer { offer, .. } => offer.offer.to_owned(),
             Pilot::SlotWithdrawn { offer, .. } => offer.to_owned(),
         };
-        let write = |value: &mut Vec<u8>| record::write_pilot(value, pilot);
+        let write = |value: &mut Vec<u8>| record::write(value, pilot);
         self.publish(self.made(Topic::Pilot, &key, write));
     }
 
     /// A request or a workflow, keyed by its task.
     pub fn task(&mut self, task: &Task) {
-        let write = |value: &mut Vec<u8>| record::write_task(value, task);
+        let write = |value: &mut Vec<u8>| record::write(value, task);
         self.publish(self.made(Topic::Task, &task.task, write));
     }
 
     /// What became of a decision or command.
     pub fn outcome(&mut self, outcome: &Outcome) {
-        let write = |value: &mut Vec<u8>| record::write_outcome(value, outcome);
+        let write = |value: &mut Vec<u8>| record::write(value, outcome);
         self.publish(self.made(Topic::Outcome, &outcome.subject, write));
     }
 }

@@ -1,327 +1,197 @@
-//! Outputs as JSON, with the field names and meanings of `schemas/*.avsc`: ids as hex, moments in
-//! ms since 1970, and `null` for a number that is not finite.
+//! Records as JSON, by their schemas: the same names and figures, in the same order. Ids are hex,
+//! and moments ms since 1970.
 
-mod comparison;
-
-pub use comparison::comparison_json;
-
-use serde_json::{Value, json};
+use crate::avro::{Cursor, Fault, HEADER_BYTES, schema};
+use crate::record;
+use apache_avro::Schema;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use yardmaster_core::output::Output;
-use yardmaster_core::output::command::Command;
-use yardmaster_core::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
-use yardmaster_core::output::matched::Matched;
-use yardmaster_core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
-use yardmaster_core::output::throttle::Throttle;
+use yardmaster_core::record::Published;
 
-/// A decision, throttle or command: its record with the fields of its schema, in their order.
+/// A record: an object with the fields of its schema.
+pub fn record_json<T: Published>(record: &T) -> Value {
+    let mut bytes = Vec::new();
+    record::write(&mut bytes, record);
+    let mut at = Cursor::new(&bytes[HEADER_BYTES..]);
+    // Its own schema reads what was just written: a test has every kind of record.
+    value(schema(T::TOPIC), &mut at, &mut BTreeMap::new()).unwrap_or(Value::Null)
+}
+
+/// A decision, throttle or command.
 pub fn output_json(output: &Output) -> Value {
     match output {
-        Output::Decision(decision) => decision_json(decision),
-        Output::Throttle(throttle) => throttle_json(throttle),
-        Output::Command(command) => command_json(command),
+        Output::Decision(decision) => record_json(decision),
+        Output::Throttle(throttle) => record_json(throttle),
+        Output::Command(command) => record_json(command),
     }
 }
 
-fn decision_json(it: &Decision) -> Value {
-    let (ranked, until, reason) = match &it.outcome {
-        Outcome::Assign(ranked) => (&ranked[..], None, ""),
-        Outcome::Defer { until } => (&[][..], Some(*until), ""),
-        Outcome::Reject { reason } => (&[][..], None, &reason[..]),
-    };
-    json!({
-        "id": it.id.to_string(),
-        "domain": it.domain,
-        "subject": it.subject,
-        "attempt": it.attempt,
-        "task": it.task,
-        "ordinal": it.ordinal,
-        "epoch": it.epoch,
-        "cycle": it.cycle,
-        "number": it.number,
-        "now": it.now,
-        "first_answered_at": it.first_answered_at,
-        "policy": it.policy,
-        "policy_hash": it.policy_hash,
-        "gshare": it.gshare,
-        "user": it.user,
-        "working_group": it.working_group,
-        "merge": it.merge,
-        "nucleus": it.nucleus,
-        "outcome": it.outcome.name(),
-        "ranked": ranked.iter().map(ranked_json).collect::<Vec<_>>(),
-        "until": until,
-        "reason": reason,
-        "factor_names": it.factor_names,
-        "counts": it.counts.iter().map(count_json).collect::<Vec<_>>(),
-        "fates": it.fates.iter().map(fate_json).collect::<Vec<_>>(),
-        "full": it.full,
-        "fates_cut": it.fates_cut,
-        "notes": it.notes,
-        "dry_run": it.dry_run,
-        "placed": it.placed.as_ref().map(placed_json),
-        "limits": it.limits.iter().map(limit_json).collect::<Vec<_>>(),
-        "matched": it.matched.as_ref().map(matched_json),
-    })
-}
+/// Records and enums that a schema names further on.
+type Named<'s> = BTreeMap<String, &'s Schema>;
 
-fn ranked_json(it: &Ranked) -> Value {
-    json!({
-        "queue": it.queue,
-        "unified": it.unified,
-        "weight": it.weight,
-        "jobs": it.jobs,
-        "cores": it.cores,
-        "factors": it.factors,
-        "platform": it.platform,
-    })
-}
-
-fn placed_json(it: &Placed) -> Value {
-    json!({
-        "alternative": it.alternative,
-        "count": it.count,
-        "time_s": it.time_s,
-        "disk_bytes": it.disk_bytes,
-        "cache_bytes": it.cache_bytes,
-        "tags": it.tags,
-        "rule": it.rule,
-        "draw": it.draw.as_ref().map(draw_json),
-    })
-}
-
-fn draw_json(it: &Draw) -> Value {
-    let weight = |it: &DrawWeight| json!({ "name": it.name, "weight": it.weight });
-    json!({
-        "algorithm": it.algorithm,
-        "cut_id": it.cut_id,
-        "round": it.round,
-        "digest": it.digest,
-        "x": it.x,
-        "weights": it.weights.iter().map(weight).collect::<Vec<_>>(),
-    })
-}
-
-fn limit_json(it: &LimitUse) -> Value {
-    json!({
-        "name": it.name,
-        "of": it.of,
-        "before": it.before,
-        "after": it.after,
-        "max": it.max,
-    })
-}
-
-/// A match: its record within a decision.
-pub fn matched_json(it: &Matched) -> Value {
-    json!({
-        "job": it.job,
-        "job_attempt": it.job_attempt,
-        "class": it.class.name(),
-        "band": it.band.name(),
-        "node": it.node,
-        "cores": it.cores,
-        "weight_milli": it.weight_milli,
-        "usage_milli": it.usage_milli,
-        "wall_time_s": it.wall_time_s,
-        "rss_mb": it.rss_mb,
-        "overflow_source": it.overflow_source,
-        "overflow_cost": it.overflow_cost,
-        "charged_group": it.charged_group,
-        "io_source": it.io_source,
-        "relaxed": it.relaxed,
-    })
-}
-
-fn count_json(it: &FilterCount) -> Value {
-    json!({ "filter": it.filter, "rejected": it.rejected })
-}
-
-fn fate_json(it: &Fate) -> Value {
-    json!({
-        "queue": it.queue,
-        "filter": it.filter,
-        "reason": it.reason,
-        "measured": it.measured,
-        "limit": it.limit,
-    })
-}
-
-fn throttle_json(it: &Throttle) -> Value {
-    json!({
-        "id": it.id.to_string(),
-        "domain": it.domain,
-        "subject_kind": it.kind.name(),
-        "subject": it.subject,
-        "action": it.action.name(),
-        "rule": it.rule,
-        "ordinal": it.ordinal,
-        "counter": it.counter,
-        "measured": it.measured,
-        "limit": it.limit,
-        "unit": it.unit,
-        "until": it.until,
-        "epoch": it.epoch,
-        "cycle": it.cycle,
-        "number": it.number,
-        "now": it.now,
-        "policy": it.policy,
-        "policy_hash": it.policy_hash,
-        "notes": it.notes,
-        "since": it.since,
-        "lift_limit": it.lift_limit,
-        "lift_from": it.lift_from,
-        "dry_run": it.dry_run,
-    })
-}
-
-fn command_json(it: &Command) -> Value {
-    json!({
-        "id": it.id.to_string(),
-        "repeat": it.repeat,
-        "domain": it.domain,
-        "kind": it.kind.name(),
-        "rule": it.rule,
-        "subject": it.subject,
-        "attempt": it.attempt,
-        "queue": it.queue,
-        "gshare": it.gshare,
-        "jobs": it.jobs,
-        "amount": it.amount,
-        "clock": it.clock,
-        "clock_at": it.clock_at,
-        "measured": it.measured,
-        "limit": it.limit,
-        "unit": it.unit,
-        "expires_at": it.expires_at,
-        "epoch": it.epoch,
-        "cycle": it.cycle,
-        "number": it.number,
-        "now": it.now,
-        "policy": it.policy,
-        "policy_hash": it.policy_hash,
-        "dry_run": it.dry_run,
-        "notes": it.notes,
+fn value<'s>(
+    schema: &'s Schema,
+    at: &mut Cursor<'_>,
+    named: &mut Named<'s>,
+) -> Result<Value, Fault> {
+    Ok(match schema {
+        Schema::Record(it) => {
+            named.insert(it.name.to_string(), schema);
+            let fields = it.fields.iter();
+            let fields = fields.map(|it| Ok((it.name.clone(), value(&it.schema, at, named)?)));
+            Value::Object(fields.collect::<Result<Map<String, Value>, Fault>>()?)
+        }
+        Schema::Enum(it) => {
+            named.insert(it.name.to_string(), schema);
+            it.symbols.get(at.index()?).ok_or(Fault::Malformed)?.as_str().into()
+        }
+        Schema::Fixed(it) => {
+            named.insert(it.name.to_string(), schema);
+            hex::encode(at.take(it.size)?).into()
+        }
+        Schema::Ref { name } => {
+            value(named.get(&name.to_string()).ok_or(Fault::WrongSchema)?, at, named)?
+        }
+        Schema::Array(it) => {
+            let mut items = Vec::new();
+            loop {
+                match at.block()? {
+                    0 => break,
+                    count => {
+                        for _ in 0..count {
+                            items.push(value(&it.items, at, named)?);
+                        }
+                    }
+                }
+            }
+            Value::Array(items)
+        }
+        Schema::Union(it) => {
+            value(it.variants().get(at.index()?).ok_or(Fault::Malformed)?, at, named)?
+        }
+        Schema::Null => Value::Null,
+        Schema::Boolean => at.boolean()?.into(),
+        Schema::Int => at.int()?.into(),
+        Schema::Long | Schema::TimestampMillis => at.long()?.into(),
+        Schema::Double => at.double()?.into(),
+        Schema::String => at.string()?.into(),
+        // Our schemas have nothing else.
+        _ => return Err(Fault::WrongSchema),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
-    use yardmaster_core::output::command::CommandKind;
-    use yardmaster_core::output::throttle::{Action, SubjectKind};
+    use serde_json::json;
+    use yardmaster_core::comparison::{Answer, AnswerOutcome, Comparison, InCharge};
+    use yardmaster_core::event::{
+        Heartbeat, JobState, Link, Outcome, OutcomeAbout, OutcomeKind, Pilot, Queue, Site, Task,
+        Transfer,
+    };
+    use yardmaster_core::output::command::{Command, CommandKind};
+    use yardmaster_core::output::decision::{Decision, Fate, Outcome as Answered, Ranked};
+    use yardmaster_core::output::matched::Matched;
+    use yardmaster_core::output::placed::Placed;
+    use yardmaster_core::output::progress::Progress;
+    use yardmaster_core::output::throttle::{Action, SubjectKind, Throttle};
 
-    /// The names of a record's fields, and the records within by the name of their field.
-    type Names = (Vec<String>, BTreeMap<String, Vec<String>>);
-
-    fn names(fields: &Value) -> Vec<String> {
-        let name = |field: &Value| field["name"].as_str().unwrap().to_owned();
-        fields.as_array().unwrap().iter().map(name).collect()
+    fn decision(outcome: Answered) -> Decision {
+        let fate = Fate {
+            queue: "ash".into(),
+            filter: "disk_space".into(),
+            reason: "full".into(),
+            measured: f64::INFINITY,
+            limit: 20.5,
+        };
+        let (placed, matched) = (Some(Placed::default()), Some(Matched::default()));
+        let base = Decision::new("atlas", "12/3", 1, 1, outcome);
+        Decision { fates: vec![fate], placed, matched, ..base }
     }
 
-    fn of_schema(schema: &str) -> Names {
-        let schema: Value = serde_json::from_str(schema).unwrap();
-        let within = schema["fields"].as_array().unwrap().iter().filter_map(|field| {
-            let items = match &field["type"]["items"]["fields"] {
-                // A union's second branch.
-                Value::Null => &field["type"][1]["fields"],
-                items => items,
-            };
-            items.is_array().then(|| (field["name"].as_str().unwrap().to_owned(), names(items)))
-        });
-        (names(&schema["fields"]), within.collect())
-    }
-
-    fn of_json(value: &Value) -> Names {
-        let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect();
-        let within = value.as_object().unwrap().iter().filter_map(|(name, value)| {
-            let item = match value {
-                Value::Array(items) => items.first()?,
-                item => item,
-            };
-            Some((name.clone(), item.is_object().then(|| keys(item))?))
-        });
-        (keys(value), within.collect())
-    }
-
-    fn decision(outcome: Outcome) -> Value {
-        output_json(
-            &Decision {
-                counts: vec![FilterCount { filter: "status".into(), rejected: 2 }],
-                fates: vec![Fate {
-                    queue: "ash".into(),
-                    filter: "disk_space".into(),
-                    reason: "full".into(),
-                    measured: f64::INFINITY,
-                    limit: 20.5,
-                }],
-                placed: Some(Placed::default()),
-                matched: Some(Matched::default()),
-                limits: vec![LimitUse::default()],
-                ..Decision::new("atlas", "12/3", 1, 1, outcome)
-            }
-            .into(),
-        )
-    }
-
-    fn assigned() -> Value {
+    #[test]
+    fn ids_are_hex_moments_ms_and_enums_their_symbols() {
         let ranked = Ranked {
             queue: "oak".into(),
             unified: "oak".into(),
-            weight: f64::NAN,
+            weight: 2.5,
             jobs: 5,
             cores: 8,
-            factors: vec![1.5, f64::NEG_INFINITY],
+            factors: vec![1.5, 3.0],
             platform: String::new(),
         };
-        decision(Outcome::Assign(vec![ranked]))
-    }
-
-    fn throttle() -> Value {
-        let of = (SubjectKind::User, "ann");
-        output_json(&Throttle::new("atlas", "A1", of, 1, Action::Set).into())
-    }
-
-    fn command() -> Value {
-        let kind = CommandKind::KillWorkflow;
-        output_json(&Command { kind, ..Command::new("atlas", "T1", "4711", 0, Some(7)) }.into())
-    }
-
-    #[test]
-    fn the_fields_are_those_of_the_schemas_in_their_order() {
-        let decisions = include_str!("../../schemas/decision.avsc");
-        assert_eq!(of_json(&assigned()), of_schema(decisions));
-        assert_eq!(of_json(&throttle()), of_schema(include_str!("../../schemas/throttle.avsc")));
-        assert_eq!(of_json(&command()), of_schema(include_str!("../../schemas/command.avsc")));
-    }
-
-    #[test]
-    fn ids_are_hex_moments_ms_and_a_number_that_is_not_finite_is_null() {
-        let decision = assigned();
-        assert_eq!(decision["id"].as_str().map(str::len), Some(32));
-        assert_eq!(decision["outcome"], "assign");
-        assert_eq!(decision["until"], Value::Null);
-        assert_eq!(decision["ranked"][0]["weight"], Value::Null);
-        assert_eq!(decision["ranked"][0]["factors"], json!([1.5, null]));
-        assert_eq!(decision["fates"][0]["measured"], Value::Null);
-        assert_eq!(decision["fates"][0]["limit"], 20.5);
-        assert_eq!(
-            (&throttle()["subject_kind"], &throttle()["action"]),
-            (&json!("user"), &json!("set"))
-        );
-        assert_eq!(
-            (&command()["kind"], &command()["clock_at"]),
-            (&json!("kill_workflow"), &json!(7))
-        );
-    }
-
-    #[test]
-    fn an_outcome_fills_its_own_fields_alone() {
-        let deferred = decision(Outcome::Defer { until: 99 });
+        let assigned = record_json(&decision(Answered::Assign(vec![ranked])));
+        assert_eq!(assigned["id"].as_str().map(str::len), Some(32));
+        assert_eq!((&assigned["outcome"], &assigned["until"]), (&json!("assign"), &Value::Null));
+        assert_eq!(assigned["ranked"][0]["factors"], json!([1.5, 3.0]));
+        // As the record has it, which every reader gets.
+        assert_eq!(assigned["fates"][0]["measured"], 0.0);
+        assert_eq!(assigned["fates"][0]["limit"], 20.5);
+        let deferred = record_json(&decision(Answered::Defer { until: 99 }));
         assert_eq!((&deferred["outcome"], &deferred["until"]), (&json!("defer"), &json!(99)));
         assert_eq!((&deferred["ranked"], &deferred["reason"]), (&json!([]), &json!("")));
-        let rejected = decision(Outcome::Reject { reason: "no such share".into() });
-        assert_eq!((&rejected["outcome"], &rejected["until"]), (&json!("reject"), &Value::Null));
-        assert_eq!(rejected["reason"], "no such share");
+        let throttle = Throttle::new("atlas", "A1", (SubjectKind::User, "ann"), 1, Action::Set);
+        let throttle = output_json(&throttle.into());
+        assert_eq!(
+            (&throttle["subject_kind"], &throttle["action"]),
+            (&json!("user"), &json!("set"))
+        );
+        let kind = CommandKind::KillWorkflow;
+        let command = Command { kind, ..Command::new("atlas", "T1", "4711", 0, Some(7)) };
+        let command = output_json(&command.into());
+        assert_eq!((&command["kind"], &command["clock_at"]), (&json!("kill_workflow"), &json!(7)));
+    }
+
+    #[test]
+    fn records_of_every_kind_are_objects() {
+        let answer = Answer {
+            outcome: AnswerOutcome::Absent,
+            reason: String::new(),
+            took_ms: 0,
+            queues: Vec::new(),
+            fates: Vec::new(),
+            figures: Vec::new(),
+            notes: Vec::new(),
+        };
+        let comparison = Comparison {
+            domain: String::new(),
+            subject: "12/3".into(),
+            attempt: 0,
+            task: String::new(),
+            policy: String::new(),
+            gshare: String::new(),
+            queue_type: String::new(),
+            resource_type: String::new(),
+            label: String::new(),
+            asked_at: 1,
+            compared_at: 2,
+            in_charge: InCharge::Other,
+            yardmaster: answer.clone(),
+            other: answer,
+        };
+        let outcome = Outcome {
+            subject: "12/3".into(),
+            decision: Decision::new("atlas", "12/3", 1, 1, Answered::Assign(Vec::new())).id,
+            about: OutcomeAbout::Decision,
+            kind: OutcomeKind::Accepted,
+            at: 1,
+            reason: String::new(),
+        };
+        let all = [
+            record_json(&JobState::default()),
+            record_json(&Heartbeat::default()),
+            record_json(&Transfer::default()),
+            record_json(&Pilot::AskedJob { queue: "oak", node: "n1", at: 1 }),
+            record_json(&Task::default()),
+            record_json(&Queue::default()),
+            record_json(&Site::default()),
+            record_json(&Link::default()),
+            record_json(&outcome),
+            record_json(&Progress::default()),
+            record_json(&comparison),
+        ];
+        assert!(all.iter().all(|it| it.as_object().is_some_and(|it| it.len() > 5)), "{all:?}");
+        assert_eq!(all[10]["other"]["outcome"], "absent");
     }
 }

@@ -10,7 +10,7 @@ use yardmaster::core::cut::Topic;
 use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::Outcome;
 use yardmaster::wire::avro::Codec;
-use yardmaster::wire::record::write_decision;
+use yardmaster::wire::record;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -165,7 +165,7 @@ fn strays_are_passed_over_by_every_verb_and_in_an_archive() {
     };
     invented.outcome = Outcome::Reject { reason: "invented".into() };
     let mut other = Vec::new();
-    write_decision(&mut other, &invented);
+    record::write(&mut other, &invented);
     for partition in 0..2 {
         for stray in [&value[..], &other[..], b"x"] {
             bus.write_in(Topic::Decision, partition, &key, Some(stray));

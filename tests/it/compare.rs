@@ -11,7 +11,7 @@ use yardmaster::core::comparison::{
 };
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, DirWriter, Mode};
-use yardmaster::wire::record::write_comparison;
+use yardmaster::wire::record;
 use yardmaster::wire::topology::{ATLAS, Topology};
 
 const T0: i64 = 1_760_000_000_000;
@@ -85,7 +85,7 @@ impl Compared {
 
     pub fn put(&mut self, comparison: &Comparison) {
         let mut value = Vec::new();
-        write_comparison(&mut value, comparison);
+        record::write(&mut value, comparison);
         self.bytes(&comparison.subject, &value);
     }
 

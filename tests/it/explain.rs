@@ -62,7 +62,7 @@ impl World {
             requirements: Some(Box::new(wants)),
             ..JobState::default()
         };
-        self.put(Topic::JobState, job, |out| record::write_job_state(out, &state));
+        self.put(Topic::JobState, job, |out| record::write(out, &state));
     }
 
     /// A site, a central workflow with three jobs: one that fits, one of another site, one that may
@@ -99,7 +99,7 @@ impl World {
             }),
             ..Task::default()
         };
-        self.put(Topic::Task, "mc", |out| record::write_task(out, &workflow));
+        self.put(Topic::Task, "mc", |out| record::write(out, &workflow));
         let wants = Requirements {
             seq: 1,
             cores_min: 4,
@@ -121,7 +121,7 @@ impl World {
             ..SlotOffer::default()
         };
         let report = Pilot::SlotOffer { queue: "T2_X", offer, at: now() };
-        self.put(Topic::Pilot, "glidein-7", |out| record::write_pilot(out, &report));
+        self.put(Topic::Pilot, "glidein-7", |out| record::write(out, &report));
         self.writer.flush().unwrap();
     }
 }

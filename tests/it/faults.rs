@@ -61,7 +61,7 @@ fn publish(bus: &Bus, jobs: Range<u32>) {
     for number in jobs {
         let (id, mut value) = (number.to_string(), Vec::new());
         let job = yard::job(&id, "QUEUE_00", "", Status::Running, now());
-        record::write_job_state(&mut value, &job);
+        record::write(&mut value, &job);
         let (topic, key) = (bus.topic(Topic::JobState), Some(id.as_bytes()));
         writer.append(&topic, None, key, Some(&value), &[], None).unwrap();
         writer.flush().unwrap();

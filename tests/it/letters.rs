@@ -14,7 +14,7 @@ use yardmaster::core::event::Site;
 use yardmaster::shell::dirlog::envelope::{Envelope, Stamp};
 use yardmaster::shell::dirlog::{DirOptions, DirTopic, DirWriter};
 use yardmaster::wire::avro::MAGIC;
-use yardmaster::wire::record::write;
+use yardmaster::wire::record;
 use yardmaster::wire::topology::ATLAS;
 
 const SITES: Lane = Lane::new(Topic::Site, 0);
@@ -30,7 +30,7 @@ fn site(name: &str) -> Vec<u8> {
     let (cluster, slot_quota) = (None, None);
     let site =
         Site { name, changed_at, nucleus, active, tier, output_endpoint, cluster, slot_quota };
-    write(&mut bytes, &site);
+    record::write(&mut bytes, &site);
     bytes
 }
 

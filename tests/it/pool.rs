@@ -177,13 +177,13 @@ impl World {
         };
         change(&mut offer);
         let report = Pilot::SlotOffer { queue: site, offer, at: self.yard.now };
-        self.yard.publish(Topic::Pilot, name, |out| record::write_pilot(out, &report));
+        self.yard.publish(Topic::Pilot, name, |out| record::write(out, &report));
     }
 
     fn withdraw(&self, offer: &str, site: &str) {
         let at = self.yard.now;
         let report = Pilot::SlotWithdrawn { queue: site, offer, attempt: 0, at };
-        self.yard.publish(Topic::Pilot, offer, |out| record::write_pilot(out, &report));
+        self.yard.publish(Topic::Pilot, offer, |out| record::write(out, &report));
     }
 
     /// The matches so far, in order.

@@ -47,7 +47,7 @@ fn begins(bus: &Bus, topic: Topic) -> u64 {
 fn job(bus: &Bus, id: &str, queue: &str, status: Status, at: i64) {
     let mut job = yard::job(id, queue, "", status, at);
     (job.task, job.started_at) = ("0", at - MINUTE);
-    bus.publish_at(Topic::JobState, id, Some(at), |out| record::write_job_state(out, &job));
+    bus.publish_at(Topic::JobState, id, Some(at), |out| record::write(out, &job));
 }
 
 /// A grid with a history: jobs that ended long ago, some hours ago, and some that run, each with

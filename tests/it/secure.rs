@@ -217,7 +217,7 @@ fn overdue(bus: &Bus, id: &str) {
     let at = now();
     let job = yard::job(id, "QUEUE_00", "", Status::Pending, at);
     let job = JobState { created_at: at - 2 * 3_600_000, ..job };
-    bus.publish(Topic::JobState, id, |out| record::write_job_state(out, &job));
+    bus.publish(Topic::JobState, id, |out| record::write(out, &job));
 }
 
 /// A user with one job more running than the cap, who asks for more.
@@ -229,12 +229,12 @@ fn over_the_cap(bus: &Bus, name: &str) {
     for id in [format!("{name}-1"), format!("{name}-2")] {
         let job = yard::job(&id, "QUEUE_00", "", Status::Running, at);
         let job = JobState { user: name, group: "", gshare: "User Analysis", ..job };
-        bus.publish(Topic::JobState, &id, |out| record::write_job_state(out, &job));
+        bus.publish(Topic::JobState, &id, |out| record::write(out, &job));
     }
     let subject = format!("{name}/1");
     let domain = bus.domain.clone();
     let task = Task { user: name.into(), domain, ..yard::asking(&subject, at) };
-    bus.publish(Topic::Task, &subject, |out| record::write_task(out, &task));
+    bus.publish(Topic::Task, &subject, |out| record::write(out, &task));
 }
 
 /// Without this right it ends, with a message that names what is missing and the remedy.

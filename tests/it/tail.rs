@@ -17,7 +17,7 @@ use yardmaster::core::output::progress::Progress;
 use yardmaster::drive::port::{Batch, Log, OutputRecord};
 use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, Mode};
 use yardmaster::wire::avro::{Codec, unframed};
-use yardmaster::wire::record::{write_decision, write_progress};
+use yardmaster::wire::record;
 use yardmaster::wire::topology::{ATLAS, Topology};
 
 /// The number of the signal that ends a program whose output nobody reads.
@@ -92,7 +92,7 @@ impl Leader {
         self.cycle += 1;
         let values = decisions.iter().map(|decision| {
             let mut value = Vec::new();
-            write_decision(&mut value, decision);
+            record::write(&mut value, decision);
             value
         });
         let values: Vec<Vec<u8>> = values.collect();
@@ -109,7 +109,7 @@ impl Leader {
             ..Progress::default()
         };
         let mut cycle = Vec::new();
-        write_progress(&mut cycle, &progress);
+        record::write(&mut cycle, &progress);
         let record = |lane, value| OutputRecord {
             lane,
             key: b"atlas".to_vec(),

@@ -190,7 +190,7 @@ impl Grid {
             reason: String::new(),
         };
         self.yard.publish(Topic::Outcome, &decision.subject, |out| {
-            record::write_outcome(out, &outcome);
+            record::write(out, &outcome);
         });
         self.rounds(3);
     }

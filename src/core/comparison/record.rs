@@ -1,5 +1,7 @@
 //! A comparison as its client writes it.
 
+use crate::cut::Topic;
+use crate::record::{Published, record, symbols};
 use crate::unit::Millis;
 
 /// One request answered twice.
@@ -205,4 +207,30 @@ impl Comparison {
     pub fn place(&self) -> (&str, u64, Millis) {
         (&self.subject, self.attempt, self.asked_at)
     }
+}
+
+symbols!(InCharge, AnswerOutcome);
+record!(Comparison {
+    domain,
+    subject,
+    attempt,
+    task,
+    policy,
+    gshare,
+    queue_type,
+    resource_type,
+    label,
+    asked_at,
+    compared_at,
+    in_charge,
+    yardmaster,
+    other,
+});
+record!(Answer { outcome, reason, took_ms, queues, fates, figures, notes });
+record!(Chosen { queue, weight, jobs });
+record!(Rejected { queue, filter, reason });
+record!(Figures { queue, running, queued, pilots });
+
+impl Published for Comparison {
+    const TOPIC: Topic = Topic::Comparison;
 }

@@ -2,8 +2,7 @@
 //! registered at index servers (spec cms-nordugrid B.11).
 
 use super::configured::{Configured, Touches, longest};
-use crate::content::{content, content_by_number};
-use crate::cut::Topic;
+use crate::record::{record, symbols};
 use crate::unit::{Bytes, Millis};
 
 /// What a cluster publishes of itself.
@@ -151,8 +150,8 @@ pub struct UserShare {
     pub disk_free_bytes: Option<Bytes>,
 }
 
-content_by_number!(ChildKind, RegistrationStatus);
-content!(ClusterFacts {
+symbols!(ChildKind, RegistrationStatus);
+record!(ClusterFacts {
     answered,
     alias,
     total_slots,
@@ -167,7 +166,7 @@ content!(ClusterFacts {
     local_storage,
     cache_free_bytes,
 });
-content!(BatchFacts {
+record!(BatchFacts {
     status,
     total_slots,
     max_slots_per_job,
@@ -183,7 +182,7 @@ content!(BatchFacts {
     max_wall_time_s,
     max_memory_mb,
 });
-content!(Registration {
+record!(Registration {
     registry,
     child,
     changed_at,
@@ -194,10 +193,9 @@ content!(Registration {
     ttl_s,
     announced_refresh_s,
 });
-content!(UserShare { queue, user, changed_at, authorised, free_slots, disk_free_bytes });
+record!(UserShare { queue, user, changed_at, authorised, free_slots, disk_free_bytes });
 
 impl Configured for Registration {
-    const TOPIC: Topic = Topic::Registration;
     const IS_KEY_A_FIELD: bool = false;
 
     fn name(&self) -> String {
@@ -226,7 +224,6 @@ impl Configured for Registration {
 }
 
 impl Configured for UserShare {
-    const TOPIC: Topic = Topic::UserShare;
     const IS_KEY_A_FIELD: bool = false;
 
     fn name(&self) -> String {

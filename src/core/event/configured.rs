@@ -1,18 +1,15 @@
 //! What all configuration records have in common.
 
-use crate::content::{Contained, content_of};
-use crate::cut::Topic;
+use crate::content::content_of;
 use crate::output::throttle::SubjectKind;
+use crate::record::Published;
 use crate::unit::Millis;
 use std::cmp::Ordering;
 
 /// A kind of configuration record: a slowly changing fact under a name. Within a lane the newest
 /// content since the last null holds; across lanes the newest of those, by `changed_at` and then by
 /// content.
-pub trait Configured: Clone + PartialEq + Contained {
-    /// Its topic.
-    const TOPIC: Topic;
-
+pub trait Configured: Clone + PartialEq + Published {
     /// Whether its name is one of its fields, not several joined.
     const IS_KEY_A_FIELD: bool = true;
 

@@ -1,6 +1,6 @@
 //! A job as its user describes it, for brokerage of NorduGrid.
 
-use crate::content::content;
+use crate::record::record;
 use crate::unit::Bytes;
 
 /// A job as its user describes it (spec cms-nordugrid B.9), with what was stated beside it.
@@ -29,5 +29,5 @@ pub struct Upload {
     pub bytes: Option<Bytes>,
 }
 
-content!(Upload { name, bytes });
-content!(JobDescription { text, server_dialect, job, clusters, index_servers, uploads });
+record!(Upload { name, bytes });
+record!(JobDescription { text, server_dialect, job, clusters, index_servers, uploads });

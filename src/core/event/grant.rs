@@ -2,8 +2,7 @@
 
 use super::configured::{Configured, Touches, longest};
 use super::pool::{GrantScopeKind, PrincipalKind};
-use crate::content::content;
-use crate::cut::Topic;
+use crate::record::record;
 use crate::unit::Millis;
 
 /// `grant`: a higher level for some jobs of analysis (C-19).
@@ -34,7 +33,7 @@ pub struct Grant {
     pub valid_to: Millis,
 }
 
-content!(Grant {
+record!(Grant {
     name,
     changed_at,
     principal_kind,
@@ -49,8 +48,6 @@ content!(Grant {
 });
 
 impl Configured for Grant {
-    const TOPIC: Topic = Topic::Grant;
-
     fn name(&self) -> String {
         self.name.clone()
     }

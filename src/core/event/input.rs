@@ -1,6 +1,6 @@
 //! What a task reads and writes: datasets, where they lie, where they are to go.
 
-use crate::content::content;
+use crate::record::record;
 use crate::unit::{Bytes, Millis};
 
 /// The input of a chunk.
@@ -77,8 +77,8 @@ pub struct OutputDataset {
     pub token: String,
 }
 
-content!(Input { datasets, placements });
-content!(Dataset {
+record!(Input { datasets, placements });
+record!(Dataset {
     name,
     container,
     primary,
@@ -90,6 +90,6 @@ content!(Dataset {
     modified_at,
     replicas,
 });
-content!(DatasetReplica { endpoint, files, bytes, files_total, is_virtual });
-content!(Placement { dataset, files, bytes, endpoints });
-content!(OutputDataset { name, log, token });
+record!(DatasetReplica { endpoint, files, bytes, files_total, is_virtual });
+record!(Placement { dataset, files, bytes, endpoints });
+record!(OutputDataset { name, log, token });

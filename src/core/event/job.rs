@@ -1,7 +1,7 @@
 //! Job states and heartbeats.
 
 use super::pool::Requirements;
-use crate::content::content_by_number;
+use crate::record::{Attempt, record, symbols};
 use crate::unit::{Bytes, Cores, Millis};
 
 macro_rules! statuses {
@@ -68,7 +68,7 @@ impl Status {
     }
 }
 
-content_by_number!(Status);
+symbols!(Status);
 
 /// A job reached a state. Empty text and 0 mean "unknown".
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -146,6 +146,37 @@ impl JobState<'_> {
     }
 }
 
+record!(JobState<'a> {
+    job,
+    status,
+    changed_at,
+    revision,
+    attempt as Attempt;
+    task,
+    request,
+    queue,
+    user,
+    group,
+    gshare,
+    resource_type,
+    nucleus,
+    workflow,
+    label,
+    processing_type,
+    sub_status;
+    cores,
+    priority,
+    created_at,
+    activated_at,
+    started_at,
+    ended_at,
+    input_bytes,
+    output_bytes,
+    cpu_time_s,
+    wall_time_s,
+    requirements,
+});
+
 /// A job is still alive.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Heartbeat<'a> {
@@ -164,3 +195,5 @@ pub struct Heartbeat<'a> {
     /// Events done so far.
     pub events: u32,
 }
+
+record!(Heartbeat<'a> { job, at, attempt as Attempt, cpu_s, disk_io_kbps, rss_mb, events });

@@ -1,8 +1,7 @@
 //! `link`: network measurements from one site to another.
 
 use super::configured::{Configured, Touches, longest};
-use crate::content::content;
-use crate::cut::Topic;
+use crate::record::{Quantity, record};
 use crate::unit::{Bytes, Millis};
 
 /// Files and bytes waiting on a link for one activity.
@@ -42,15 +41,15 @@ pub struct Link {
     pub queued_known: bool,
 }
 
-content!(LinkQueued { activity, files, bytes });
-content!(Link {
+record!(LinkQueued { activity, files, bytes });
+record!(Link {
     source,
     destination,
     changed_at,
     closeness,
-    mbps_1h,
-    mbps_1d,
-    mbps_1w,
+    mbps_1h as Quantity,
+    mbps_1d as Quantity,
+    mbps_1w as Quantity,
     queued,
     queued_known,
 });
@@ -61,7 +60,6 @@ pub fn link_name(source: &str, destination: &str) -> String {
 }
 
 impl Configured for Link {
-    const TOPIC: Topic = Topic::Link;
     const IS_KEY_A_FIELD: bool = false;
 
     fn name(&self) -> String {

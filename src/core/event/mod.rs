@@ -37,7 +37,7 @@ pub use link::{BLOCKED, Link, LinkQueued, link_name};
 pub use names::longest_name;
 pub use options::{FullChain, Options};
 pub use parameter::{Parameter, confirmed, history_since, is_bookkeeping, kill_switch};
-pub use pilot::Pilot;
+pub use pilot::{Pilot, PilotKind};
 pub use pool::{Band, Class, FailureClass, GrantScopeKind, OwnRequirements, OwnSlotOffer};
 pub use pool::{PrincipalKind, Requirements, SiteStatus, SlotOffer, Tier, WorkflowFacts};
 pub use queue::{Endpoints, Queue, QueueStatus, Scope};
@@ -56,6 +56,7 @@ pub use user::{User, UserKind, user_name};
 
 use crate::cut::Topic;
 use crate::output::Output;
+use crate::record::Published;
 use crate::unit::Millis;
 
 /// Hands every kind of configuration record to a macro: its type, which is also the name of its
@@ -93,11 +94,11 @@ macro_rules! configuration {
 
         impl Configuration {
             /// The topics of all kinds.
-            pub const TOPICS: &'static [Topic] = &[$(<$kind as Configured>::TOPIC),*];
+            pub const TOPICS: &'static [Topic] = &[$(<$kind as Published>::TOPIC),*];
 
             /// Its topic.
             pub fn topic(&self) -> Topic {
-                match self { $(Configuration::$kind(_) => <$kind as Configured>::TOPIC,)* }
+                match self { $(Configuration::$kind(_) => <$kind as Published>::TOPIC,)* }
             }
 
             /// Its name: the record's key.
@@ -235,3 +236,22 @@ impl Garbled {
         }
     }
 }
+
+macro_rules! published {
+    ($($kind:ident $field:ident,)*) => {
+        $(impl Published for $kind {
+            const TOPIC: Topic = Topic::$kind;
+        })*
+    };
+}
+each_configuration!(published);
+published!(Task task, Outcome outcome,);
+
+macro_rules! reported {
+    ($($kind:ident),*) => {
+        $(impl Published for $kind<'_> {
+            const TOPIC: Topic = Topic::$kind;
+        })*
+    };
+}
+reported!(JobState, Heartbeat, Transfer, Pilot);

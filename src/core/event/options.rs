@@ -1,6 +1,6 @@
 //! Task parameters that steer brokerage.
 
-use crate::content::{content, content_by_number};
+use crate::record::{record, symbols};
 use crate::unit::Millis;
 
 /// Part in a full chain: a workflow that stays at one nucleus (spec atlas 7). The numbers are
@@ -112,8 +112,8 @@ pub struct Options {
     pub disable_reassign: bool,
 }
 
-content_by_number!(FullChain);
-content!(Options {
+symbols!(FullChain);
+record!(Options {
     t1_weight,
     merge_output,
     architecture,

@@ -1,8 +1,8 @@
 //! `parameter`: a run-time parameter (gdpconfig).
 
 use super::configured::{Configured, Touches, longest};
-use crate::content::content;
 use crate::cut::Topic;
+use crate::record::record;
 use crate::unit::Millis;
 
 /// A run-time parameter (gdpconfig; spec atlas 11).
@@ -70,10 +70,9 @@ fn is_of_no_policy(name: &str) -> bool {
     parts.next() == Some(app) && parts.next() == Some(component)
 }
 
-content!(Parameter { app, component, key, vo, value, changed_at });
+record!(Parameter { app, component, key, vo, value, changed_at });
 
 impl Configured for Parameter {
-    const TOPIC: Topic = Topic::Parameter;
     const IS_KEY_A_FIELD: bool = false;
 
     fn name(&self) -> String {

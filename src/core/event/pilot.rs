@@ -1,6 +1,7 @@
 //! Reports on pilots, workers and slots.
 
 use super::pool::SlotOffer;
+use crate::record::{Attempt, Decode, Decoder, Encode, Encoder, record, symbols};
 use crate::unit::Millis;
 
 /// A report about the capacity of a queue.
@@ -99,5 +100,166 @@ impl Pilot<'_> {
             | Pilot::SlotOffer { queue, .. }
             | Pilot::SlotWithdrawn { queue, .. } => queue,
         }
+    }
+}
+
+/// The kind of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum PilotKind {
+    /// [`Pilot::AskedJob`].
+    AskedJob = 0,
+    /// [`Pilot::UpdatedJob`].
+    UpdatedJob = 1,
+    /// [`Pilot::Workers`].
+    Workers = 2,
+    /// [`Pilot::Slots`].
+    Slots = 3,
+    /// [`Pilot::SlotOffer`].
+    SlotOffer = 4,
+    /// [`Pilot::SlotWithdrawn`].
+    SlotWithdrawn = 5,
+}
+
+/// The record, which has the fields of all kinds. Those that a kind does not state have their
+/// defaults.
+struct Row<'a> {
+    kind: PilotKind,
+    queue: &'a str,
+    at: Millis,
+    node: &'a str,
+    harvester: &'a str,
+    resource_type: &'a str,
+    submitted: u32,
+    running: u32,
+    gshare: &'a str,
+    slots: i64,
+    expires_at: Millis,
+    offer: &'a str,
+    attempt: u32,
+    cores_free: i64,
+    cores_total: i64,
+    wall_left_s: i64,
+    mem_free_mb: i64,
+    block: &'a str,
+    corepower_mhs06: Option<i64>,
+}
+
+symbols!(PilotKind: [AskedJob, UpdatedJob, Workers, Slots, SlotOffer, SlotWithdrawn]);
+record!(Row<'a> {
+    kind,
+    queue,
+    at;
+    node,
+    harvester,
+    resource_type;
+    submitted,
+    running,
+    gshare,
+    slots,
+    expires_at,
+    offer,
+    attempt as Attempt,
+    cores_free,
+    cores_total,
+    wall_left_s,
+    mem_free_mb,
+    block,
+    corepower_mhs06,
+});
+
+impl<'a> Row<'a> {
+    fn new(kind: PilotKind, queue: &'a str, at: Millis) -> Row<'a> {
+        Row {
+            kind,
+            queue,
+            at,
+            node: "",
+            harvester: "",
+            resource_type: "",
+            submitted: 0,
+            running: 0,
+            gshare: "",
+            slots: 0,
+            expires_at: 0,
+            offer: "",
+            attempt: 0,
+            cores_free: 0,
+            cores_total: 0,
+            wall_left_s: 0,
+            mem_free_mb: 0,
+            block: "",
+            corepower_mhs06: None,
+        }
+    }
+}
+
+impl Encode for Pilot<'_> {
+    fn encode<E: Encoder>(&self, to: &mut E) {
+        let row = |kind| Row::new(kind, self.queue(), self.at());
+        let row = match *self {
+            Pilot::AskedJob { node, .. } => Row { node, ..row(PilotKind::AskedJob) },
+            Pilot::UpdatedJob { node, .. } => Row { node, ..row(PilotKind::UpdatedJob) },
+            Pilot::Workers { harvester, resource_type, submitted, running, .. } => {
+                let none = row(PilotKind::Workers);
+                Row { harvester, resource_type, submitted, running, ..none }
+            }
+            Pilot::Slots { gshare, resource_type, slots, expires_at, .. } => {
+                Row { gshare, resource_type, slots, expires_at, ..row(PilotKind::Slots) }
+            }
+            Pilot::SlotOffer { offer, .. } => Row {
+                node: offer.node,
+                expires_at: offer.expires_at,
+                offer: offer.offer,
+                attempt: offer.attempt,
+                cores_free: offer.cores_free,
+                cores_total: offer.cores_total,
+                wall_left_s: offer.wall_left_s,
+                mem_free_mb: offer.mem_free_mb,
+                block: offer.block,
+                corepower_mhs06: offer.corepower_mhs06,
+                ..row(PilotKind::SlotOffer)
+            },
+            Pilot::SlotWithdrawn { offer, attempt, .. } => {
+                Row { offer, attempt, ..row(PilotKind::SlotWithdrawn) }
+            }
+        };
+        row.encode(to);
+    }
+}
+
+impl<'a> Decode<'a> for Pilot<'a> {
+    #[inline(always)]
+    fn decode<D: Decoder<'a>>(from: &mut D) -> Result<Pilot<'a>, D::Fault> {
+        let row = Row::decode(from)?;
+        let Row { kind, queue, at, node, resource_type, expires_at, offer, attempt, .. } = row;
+        Ok(match kind {
+            PilotKind::AskedJob => Pilot::AskedJob { queue, node, at },
+            PilotKind::UpdatedJob => Pilot::UpdatedJob { queue, node, at },
+            PilotKind::Workers => {
+                let Row { harvester, submitted, running, .. } = row;
+                Pilot::Workers { queue, harvester, resource_type, submitted, running, at }
+            }
+            PilotKind::Slots => {
+                let Row { gshare, slots, .. } = row;
+                Pilot::Slots { queue, gshare, resource_type, slots, expires_at, at }
+            }
+            PilotKind::SlotOffer => {
+                let offer = SlotOffer {
+                    offer,
+                    attempt,
+                    cores_free: row.cores_free,
+                    cores_total: row.cores_total,
+                    wall_left_s: row.wall_left_s,
+                    mem_free_mb: row.mem_free_mb,
+                    block: row.block,
+                    node,
+                    corepower_mhs06: row.corepower_mhs06,
+                    expires_at,
+                };
+                Pilot::SlotOffer { queue, offer, at }
+            }
+            PilotKind::SlotWithdrawn => Pilot::SlotWithdrawn { queue, offer, attempt, at },
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! What is published to a pool of slots (spec cms-nordugrid A.2): its workflows, what waiting jobs
 //! want, free places that pilots offer.
 
-use crate::content::{content, content_by_number};
+use crate::record::{Attempt, record, symbols};
 use crate::unit::Millis;
 
 macro_rules! words {
@@ -31,7 +31,7 @@ macro_rules! words {
                 }
             }
 
-            content_by_number!($name);
+            symbols!($name);
         )*
     };
 }
@@ -266,7 +266,7 @@ impl SlotOffer<&str> {
     }
 }
 
-content!(WorkflowFacts {
+record!(WorkflowFacts {
     class,
     priority,
     priority_revision,
@@ -279,7 +279,7 @@ content!(WorkflowFacts {
     tail_permille,
     site_test,
 });
-content!(OwnRequirements {
+record!(Requirements<Text> {
     seq,
     class,
     site_whitelist,
@@ -299,9 +299,9 @@ content!(OwnRequirements {
     last_attempt,
     used_rss_mb,
 });
-content!(OwnSlotOffer {
+record!(SlotOffer<Text> {
     offer,
-    attempt,
+    attempt as Attempt,
     cores_free,
     cores_total,
     wall_left_s,

@@ -2,8 +2,7 @@
 
 use super::cluster::BatchFacts;
 use super::configured::{Configured, Touches, longest};
-use crate::content::{content, content_by_number};
-use crate::cut::Topic;
+use crate::record::{record, symbols};
 use crate::unit::{Cores, Millis};
 
 /// Status of a queue. The numbers are persisted.
@@ -186,9 +185,9 @@ impl Queue {
     }
 }
 
-content_by_number!(QueueStatus);
-content!(Endpoints { read, write });
-content!(Queue {
+symbols!(QueueStatus);
+record!(Endpoints { read, write });
+record!(Queue {
     name,
     unified,
     resource_type,
@@ -200,7 +199,6 @@ content!(Queue {
     site,
     storage_site,
     cores,
-    unified_cores,
     core_power_mhs06,
     max_rss_mb,
     min_rss_mb,
@@ -222,13 +220,12 @@ content!(Queue {
     catchall,
     endpoints,
     analysis_endpoints,
+    unified_cores,
     facility,
     batch,
 });
 
 impl Configured for Queue {
-    const TOPIC: Topic = Topic::Queue;
-
     fn name(&self) -> String {
         self.name.clone()
     }

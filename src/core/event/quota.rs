@@ -1,9 +1,8 @@
 //! `quota`: a limit on storage, and what is used of it.
 
 use super::configured::{Configured, Touches, longest};
-use crate::content::{content, content_by_number};
-use crate::cut::Topic;
 use crate::output::throttle::SubjectKind;
+use crate::record::{record, symbols};
 use crate::unit::{Bytes, Millis};
 
 /// The kind of owner of a quota. The numbers are persisted.
@@ -37,8 +36,8 @@ pub struct Quota {
     pub used_files: u64,
 }
 
-content_by_number!(QuotaKind);
-content!(Quota { kind, subject, expression, changed_at, limit_bytes, used_bytes, used_files });
+symbols!(QuotaKind);
+record!(Quota { kind, subject, expression, changed_at, limit_bytes, used_bytes, used_files });
 
 impl QuotaKind {
     /// Both kinds, in order of their numbers.
@@ -55,7 +54,6 @@ impl Quota {
 }
 
 impl Configured for Quota {
-    const TOPIC: Topic = Topic::Quota;
     const IS_KEY_A_FIELD: bool = false;
 
     fn name(&self) -> String {

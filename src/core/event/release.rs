@@ -1,8 +1,7 @@
 //! `release`: software and hardware that a queue publishes (spec atlas 3.1).
 
 use super::configured::{Configured, Touches};
-use crate::content::{content, content_by_number};
-use crate::cut::Topic;
+use crate::record::{record, symbols};
 use crate::unit::Millis;
 
 /// What a queue can run.
@@ -86,15 +85,13 @@ pub struct Gpu {
     pub driver_version: String,
 }
 
-content_by_number!(HardwareKind);
-content!(Release { queue, changed_at, cmtconfigs, containers, cvmfs, hardware, tags, gpus });
-content!(Hardware { kind, arch, vendor, instr, model });
-content!(SoftwareTag { tag, cmtconfig, project, release, container_name, sources });
-content!(Gpu { vendor, model, vram_mb, microarchitecture, framework_version, driver_version });
+symbols!(HardwareKind: [Cpu, Gpu]);
+record!(Release { queue, changed_at, cmtconfigs, containers, cvmfs, hardware, tags, gpus });
+record!(Hardware { kind, arch, vendor, instr, model });
+record!(SoftwareTag { tag, cmtconfig, project, release, container_name, sources });
+record!(Gpu { vendor, model, vram_mb, microarchitecture, framework_version, driver_version });
 
 impl Configured for Release {
-    const TOPIC: Topic = Topic::Release;
-
     fn name(&self) -> String {
         self.queue.clone()
     }

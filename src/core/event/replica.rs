@@ -1,8 +1,7 @@
 //! `replica`: where a file or a dataset lies.
 
 use super::configured::{Configured, Touches, longest};
-use crate::content::{content, content_by_number};
-use crate::cut::Topic;
+use crate::record::{record, symbols};
 use crate::unit::{Bytes, Millis};
 
 /// What is located. The numbers are persisted.
@@ -72,9 +71,10 @@ pub struct Replica {
     pub endpoint: String,
 }
 
-content_by_number!(DataKind, ReplicaState);
-content!(Location { endpoint, files, bytes, complete, tape, cache, state });
-content!(Replica { name, changed_at, kind, dataset, bytes, files, checksum, locations, endpoint });
+symbols!(DataKind: [File, Dataset]);
+symbols!(ReplicaState: [Available, Copying, Unavailable]);
+record!(Location { endpoint, files, bytes, complete, tape, cache, state });
+record!(Replica { name, changed_at, kind, dataset, bytes, files, checksum, locations, endpoint });
 
 /// The name of a dataset without its scope: requests may name it with or without.
 pub fn unscoped(name: &str) -> &str {
@@ -82,7 +82,6 @@ pub fn unscoped(name: &str) -> &str {
 }
 
 impl Configured for Replica {
-    const TOPIC: Topic = Topic::Replica;
     const IS_KEY_A_FIELD: bool = false;
 
     fn name(&self) -> String {

@@ -1,8 +1,7 @@
 //! `share`: a node of the tree of global shares.
 
 use super::configured::{Configured, Touches, longest};
-use crate::content::content;
-use crate::cut::Topic;
+use crate::record::record;
 use crate::unit::Millis;
 
 /// A node of the tree of global shares (spec atlas 10.1). An expression that is `None` matches all.
@@ -38,7 +37,7 @@ pub struct Share {
     pub throttled: bool,
 }
 
-content!(Share {
+record!(Share {
     name,
     changed_at,
     parent,
@@ -56,8 +55,6 @@ content!(Share {
 });
 
 impl Configured for Share {
-    const TOPIC: Topic = Topic::Share;
-
     fn name(&self) -> String {
         self.name.clone()
     }

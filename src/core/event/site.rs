@@ -3,8 +3,7 @@
 use super::cluster::ClusterFacts;
 use super::configured::{Configured, Touches, longest};
 use super::slot_quota::SlotQuota;
-use crate::content::content;
-use crate::cut::Topic;
+use crate::record::record;
 use crate::unit::Millis;
 
 /// A site.
@@ -28,11 +27,9 @@ pub struct Site {
     pub slot_quota: Option<SlotQuota>,
 }
 
-content!(Site { name, changed_at, nucleus, active, tier, output_endpoint, cluster, slot_quota });
+record!(Site { name, changed_at, nucleus, active, tier, output_endpoint, cluster, slot_quota });
 
 impl Configured for Site {
-    const TOPIC: Topic = Topic::Site;
-
     fn name(&self) -> String {
         self.name.clone()
     }

@@ -2,7 +2,7 @@
 //! cms-nordugrid C-24 to C-26).
 
 use super::pool::{Class, SiteStatus, Tier};
-use crate::content::content;
+use crate::record::record;
 
 /// Above any number of slots that a site can have, and of their power.
 pub const MAX_SLOTS: i64 = 1_000_000_000;
@@ -191,8 +191,8 @@ impl SlotParts<'_> {
     }
 }
 
-content!(ExtraBlock { label, slots, central_slots, restricted_group, priority_group, class_only });
-content!(SlotQuota {
+record!(ExtraBlock { label, slots, central_slots, restricted_group, priority_group, class_only });
+record!(SlotQuota {
     revision,
     tier,
     status,

@@ -1,8 +1,7 @@
 //! `storage`: space and status of a storage endpoint.
 
 use super::configured::{Configured, Touches, longest};
-use crate::content::content;
-use crate::cut::Topic;
+use crate::record::record;
 use crate::unit::{Bytes, Millis};
 
 /// Space and status of a storage endpoint. Absent space figures count as 0.
@@ -38,7 +37,7 @@ pub struct Storage {
     pub write_wan: bool,
 }
 
-content!(Storage {
+record!(Storage {
     name,
     changed_at,
     site,
@@ -56,8 +55,6 @@ content!(Storage {
 });
 
 impl Configured for Storage {
-    const TOPIC: Topic = Topic::Storage;
-
     fn name(&self) -> String {
         self.name.clone()
     }

@@ -4,8 +4,8 @@ use super::description::JobDescription;
 use super::input::{Input, OutputDataset};
 use super::options::Options;
 use super::pool::WorkflowFacts;
-use crate::content::{content, content_by_number};
 use crate::output::id::DecisionId;
+use crate::record::{Derived, Quantity, record, symbols};
 use crate::unit::{Bytes, Cores, Millis};
 
 /// The phase of a request at the workload system. The numbers are persisted.
@@ -233,9 +233,14 @@ pub struct Outcome {
     pub reason: String,
 }
 
-content_by_number!(TaskPhase, ChunkKind, RamUnit, OutcomeKind);
-content!(ReplicaSummary { endpoint, files, bytes, tape });
-content!(Task {
+record!(Outcome { subject, decision, kind, at, reason, about });
+symbols!(TaskPhase: [Asking, Ended]);
+symbols!(ChunkKind: [Normal, Scout, Merge]);
+symbols!(RamUnit: [Mb, MbPerCore]);
+symbols!(OutcomeKind: [Accepted, Refused, Failed, Expired]);
+symbols!(OutcomeAbout);
+record!(ReplicaSummary { endpoint, files, bytes, tape });
+record!(Task {
     subject,
     attempt,
     task,
@@ -266,17 +271,17 @@ content!(Task {
     ram_unit,
     base_ram_mb,
     merge_ram_mb,
-    cpu_hs06s_per_event,
+    cpu_hs06s_per_event as Quantity,
     cpu_efficiency,
     base_walltime_s,
-    walltime_s_per_mb,
-    output_per_event,
-    output_per_mb,
+    walltime_s_per_mb as Quantity,
+    output_per_event as Quantity,
+    output_per_mb as Quantity,
     work_bytes,
     disk_io_kbps,
     io_intensity_kbps,
     atom_bytes,
-    atom_effective_mb,
+    atom_effective_mb as Quantity,
     atom_events,
     total_bytes,
     total_files,
@@ -288,5 +293,5 @@ content!(Task {
     output,
     description,
     workflow,
-    impossible,
+    impossible as Derived,
 });

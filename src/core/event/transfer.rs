@@ -1,5 +1,6 @@
 //! File transfers.
 
+use crate::record::{record, symbols};
 use crate::unit::{Bytes, Millis};
 
 /// The state of a transfer. The numbers are persisted and are its rank.
@@ -66,3 +67,17 @@ pub struct Transfer<'a> {
     /// Error text of a failed one.
     pub error: &'a str,
 }
+
+symbols!(TransferStatus);
+record!(Transfer<'a> {
+    request,
+    state,
+    changed_at,
+    revision;
+    activity,
+    source,
+    destination;
+    bytes,
+    files,
+    error,
+});

@@ -1,9 +1,8 @@
 //! `user`: a user or working group, its membership and caps.
 
 use super::configured::{Configured, Touches, longest};
-use crate::content::{content, content_by_number};
-use crate::cut::Topic;
 use crate::output::throttle::SubjectKind;
+use crate::record::{record, symbols};
 use crate::unit::Millis;
 
 /// A user or a working group. The numbers are persisted.
@@ -43,8 +42,8 @@ pub struct User {
     pub past_usage_at: Millis,
 }
 
-content_by_number!(UserKind);
-content!(User {
+symbols!(UserKind);
+record!(User {
     kind,
     name,
     changed_at,
@@ -71,7 +70,6 @@ pub fn user_name(kind: UserKind, name: &str) -> String {
 }
 
 impl Configured for User {
-    const TOPIC: Topic = Topic::User;
     const IS_KEY_A_FIELD: bool = false;
 
     fn name(&self) -> String {

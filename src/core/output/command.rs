@@ -1,6 +1,7 @@
 //! Commands: what others are asked to do to jobs.
 
-use crate::content::{content, content_by_number};
+use crate::cut::Topic;
+use crate::record::{Published, record, symbols};
 use crate::unit::Millis;
 use sha2::{Digest, Sha256};
 
@@ -264,9 +265,9 @@ pub fn held_back_note(why: &str) -> String {
     format!("{HELD_BACK}{why})")
 }
 
-content_by_number!(CommandKind);
-content!(CommandId(bytes));
-content!(Command {
+symbols!(CommandKind);
+record!(CommandId(bytes));
+record!(Command {
     id,
     repeat,
     domain,
@@ -293,6 +294,10 @@ content!(Command {
     dry_run,
     notes,
 });
+
+impl Published for Command {
+    const TOPIC: Topic = Topic::Command;
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,9 @@ pub use super::id::DecisionId;
 use super::matched::Matched;
 use super::placed::{LimitUse, Placed};
 
+use crate::cut::Topic;
 use crate::event::Task;
+use crate::record::{Coded, Decode, Decoder, Encode, Encoder, Published, record};
 use crate::unit::Millis;
 use std::borrow::Cow;
 
@@ -209,4 +211,98 @@ pub struct Fate {
     pub measured: f64,
     /// What would have passed.
     pub limit: f64,
+}
+
+record!(Decision {
+    id,
+    domain,
+    subject,
+    attempt,
+    task,
+    ordinal,
+    epoch,
+    cycle,
+    number,
+    now,
+    first_answered_at,
+    policy,
+    policy_hash,
+    gshare,
+    user,
+    working_group,
+    merge,
+    nucleus,
+    outcome,
+    factor_names,
+    counts,
+    fates as Fates,
+    full,
+    fates_cut,
+    notes,
+    dry_run,
+    placed,
+    limits,
+    matched,
+});
+record!(Ranked { queue, unified, weight, jobs, cores, factors, platform });
+record!(FilterCount { filter, rejected });
+record!(Fate { queue, filter, reason, measured, limit });
+
+/// What became of rejected candidates, which is most of a decision: read over where only the answer
+/// is wanted.
+struct Fates;
+
+impl<'a> Coded<'a, Vec<Fate>> for Fates {
+    fn encode<E: Encoder>(value: &Vec<Fate>, to: &mut E) {
+        value.encode(to);
+    }
+
+    fn decode<D: Decoder<'a>>(from: &mut D) -> Result<Vec<Fate>, D::Fault> {
+        if !from.is_brief() {
+            return Decode::decode(from);
+        }
+        loop {
+            match from.items()? {
+                0 => return Ok(Vec::new()),
+                count => {
+                    for _ in 0..count {
+                        from.texts::<3>()?;
+                        from.number()?;
+                        from.number()?;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The answer, and a field for each of the three.
+impl Encode for Outcome {
+    fn encode<E: Encoder>(&self, to: &mut E) {
+        let (answer, ranked, until, reason) = match self {
+            Outcome::Assign(ranked) => (0, &ranked[..], None, ""),
+            Outcome::Defer { until } => (1, &[][..], Some(*until), ""),
+            Outcome::Reject { reason } => (2, &[][..], None, &reason[..]),
+        };
+        to.symbol(answer);
+        ranked.encode(to);
+        until.encode(to);
+        reason.encode(to);
+    }
+}
+
+impl<'a> Decode<'a> for Outcome {
+    fn decode<D: Decoder<'a>>(from: &mut D) -> Result<Outcome, D::Fault> {
+        let answer = from.symbol(3)?;
+        let (ranked, until, reason) = Decode::decode(from)?;
+        Ok(match answer {
+            0 => Outcome::Assign(ranked),
+            1 => Outcome::Defer { until: Option::ok_or_else(until, || from.refuse())? },
+            _ => Outcome::Reject { reason },
+        })
+    }
+}
+
+impl Published for Decision {
+    const TOPIC: Topic = Topic::Decision;
 }

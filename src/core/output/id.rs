@@ -1,7 +1,7 @@
 //! The names of decisions.
 
-use crate::content::content;
 use crate::dice::hash_attempt;
+use crate::record::record;
 use sha2::{Digest, Sha256};
 
 /// Names a decision. Derived, not drawn: the first 16 bytes of SHA-256(what is answered, domain,
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DecisionId(pub [u8; 16]);
 
-content!(DecisionId(bytes));
+record!(DecisionId(bytes));
 
 impl DecisionId {
     /// The name of the `ordinal`-th answer to (subject, attempt) in a domain.

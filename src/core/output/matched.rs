@@ -1,8 +1,8 @@
 //! Which job got slots that a pilot offered.
 
-use crate::content::content;
 use crate::event::Band;
 use crate::event::Class;
+use crate::record::record;
 
 /// A job that got a place of an offer (spec cms-nordugrid A.8, C.4). Its workflow is the decision's
 /// task, its user and working group the decision's, its site the queue that was chosen.
@@ -40,7 +40,7 @@ pub struct Matched {
     pub relaxed: Vec<String>,
 }
 
-content!(Matched {
+record!(Matched {
     job,
     job_attempt,
     class,

@@ -1,6 +1,6 @@
 //! What an assignment of one job takes at its target, and how the target was chosen.
 
-use crate::content::content;
+use crate::record::record;
 use crate::unit::Bytes;
 
 /// What an assignment of one job takes at its target until the target's own facts contain the job,
@@ -67,6 +67,7 @@ pub struct LimitUse {
     pub max: u64,
 }
 
-content!(DrawWeight { name, weight });
-content!(Draw { algorithm, cut_id, round, digest, x, weights });
-content!(Placed { alternative, count, time_s, disk_bytes, cache_bytes, tags, rule, draw });
+record!(LimitUse { name, of, before, after, max });
+record!(DrawWeight { name, weight });
+record!(Draw { algorithm, cut_id, round, digest, x, weights });
+record!(Placed { alternative, count, time_s, disk_bytes, cache_bytes, tags, rule, draw });

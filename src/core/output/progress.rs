@@ -1,13 +1,13 @@
 //! The record of a cycle: how far the log was read, what time it was, what was published.
 
-use crate::content::content;
 use crate::cut::{Lane, Topic};
 use crate::output::repair::NowRepair;
+use crate::record::{Published, Word, record};
 use crate::unit::Millis;
 
 /// Revision of the engine. Raised when the same cycle would give other decisions, so that
 /// `replay --verify` can distinguish "made by another engine" from "wrong".
-pub const ENGINE_REVISION: u32 = 12;
+pub const ENGINE_REVISION: u32 = 13;
 
 /// Oldest revision whose decisions are made again by `replay --verify`: since then only mistakes
 /// were mended, so a decision that is the same is verified, and one that differs is not verifiable.
@@ -85,4 +85,32 @@ pub struct LaneFlags {
     pub blocked_at: Option<Millis>,
 }
 
-content!(LaneFlags { at_end, unreadable, blocked_at });
+record!(Progress {
+    domain,
+    epoch,
+    number,
+    now,
+    instance,
+    lanes,
+    full,
+    flags,
+    garbled,
+    outputs,
+    policies,
+    policy_hash,
+    engine,
+    quiet,
+    farewell,
+    output_hashes as Word,
+    counters_continue,
+    counters_follow,
+    now_repairs,
+    topic_ids,
+    last_read,
+});
+record!(LastRead { offset, check as Word });
+record!(LaneFlags { at_end, unreadable, blocked_at });
+
+impl Published for Progress {
+    const TOPIC: Topic = Topic::Progress;
+}

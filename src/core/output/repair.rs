@@ -5,6 +5,7 @@ use crate::limits::NOW_REPAIRS_MAX;
 use crate::output::Output;
 use crate::output::decision::Outcome;
 use crate::output::throttle::Throttle;
+use crate::record::record;
 use crate::unit::Millis;
 use std::borrow::Cow;
 
@@ -18,6 +19,8 @@ pub struct NowRepair {
     /// The latest time at which these cycles are counted.
     pub now: Millis,
 }
+
+record!(NowRepair { from_cycle, until_cycle, now });
 
 impl NowRepair {
     /// Whether a cycle is one of those repaired.

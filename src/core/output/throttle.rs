@@ -1,7 +1,8 @@
 //! Throttles: an owner or task that is throttled as a whole, or no longer.
 
-use crate::content::{content, content_by_number};
+use crate::cut::Topic;
 use crate::event::Task;
+use crate::record::{Published, record, symbols};
 use crate::unit::Millis;
 use sha2::{Digest, Sha256};
 
@@ -236,9 +237,9 @@ pub fn name(kind: SubjectKind, subject: &str, rule: &str) -> String {
     format!("{}/{subject} {rule}", kind.name())
 }
 
-content_by_number!(SubjectKind, Action);
-content!(ThrottleId(bytes));
-content!(Throttle {
+symbols!(SubjectKind, Action);
+record!(ThrottleId(bytes));
+record!(Throttle {
     id,
     domain,
     kind,
@@ -263,6 +264,10 @@ content!(Throttle {
     lift_from,
     dry_run,
 });
+
+impl Published for Throttle {
+    const TOPIC: Topic = Topic::Throttle;
+}
 
 #[cfg(test)]
 mod tests {

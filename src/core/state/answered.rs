@@ -3,7 +3,7 @@
 //! Without it, a request that is published again would get a second final answer under the name of
 //! the first. There may be hundreds of thousands, so a record holds nothing else.
 
-use crate::content::content;
+use crate::record::record;
 use crate::state::NamedTable;
 use crate::state::record::Answer;
 use crate::unit::Millis;
@@ -94,7 +94,7 @@ impl AnswerTable {
     }
 }
 
-content!(Answered { subject, attempt, ordinal, is_final, now });
+record!(Answered { subject, attempt, ordinal, is_final, now });
 
 #[cfg(test)]
 mod tests {

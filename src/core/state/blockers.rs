@@ -3,8 +3,8 @@
 //! Thousands of requests wait for the same queues and mostly for the same causes, so each list and
 //! each text is held once, and a request holds references to them.
 
-use crate::content::{Contained, Content};
 use crate::output::decision::Fate;
+use crate::record::{Encode, Encoder};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -31,10 +31,10 @@ pub struct Blockers {
     of_queue: Arc<[u16]>,
 }
 
-impl Contained for Blockers {
-    fn put(&self, to: &mut Content) {
+impl Encode for Blockers {
+    fn encode<E: Encoder>(&self, to: &mut E) {
         let entries = self.iter().map(|(queue, cause)| (queue, (&*cause.filter, &*cause.reason)));
-        entries.collect::<Vec<_>>().put(to);
+        entries.collect::<Vec<_>>().encode(to);
     }
 }
 

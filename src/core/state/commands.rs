@@ -1,9 +1,9 @@
 //! Commands that were published, what became of them, and what is held back.
 
-use crate::content::content;
 use crate::event::OutcomeKind;
 use crate::id::Key;
 use crate::output::command::{Command, CommandId, CommandKind};
+use crate::record::record;
 use crate::state::NamedTable;
 use crate::state::record::Job;
 use crate::unit::Millis;
@@ -201,5 +201,5 @@ impl Commands {
     }
 }
 
-content!(CommandAnswer { at, kind, reason });
-content!(CommandState { command, counts_since, answer });
+record!(CommandAnswer { at, kind, reason });
+record!(CommandState { command, counts_since, answer });

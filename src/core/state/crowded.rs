@@ -1,10 +1,10 @@
 //! Since when a queue has more jobs of a share queued than it will start soon (spec atlas 6).
 
 use crate::command::{CommandRule, RuleSetting};
-use crate::content::content;
 use crate::event::is_newer;
 use crate::event::{Queue, QueueStatus, Status};
 use crate::id::Name;
+use crate::record::record;
 use crate::state::State;
 use crate::state::commands::CommandState;
 use crate::unit::{MINUTE, Millis};
@@ -17,7 +17,7 @@ pub struct Crowded {
     pub since: Millis,
 }
 
-content!(Crowded { since });
+record!(Crowded { since });
 
 /// Key of the parameter with a share's threshold, before the share.
 const THRESHOLD: &str = "FAST_REBRO_THRESHOLD_NQUEUE_";

@@ -1,11 +1,12 @@
 //! The digest of a state: SHA-256 over its records in order of their names, never over internal
 //! numbers. Two states with the same digest give the same decisions from then on.
 
-use crate::content::{Contained, Content, content_of};
+use crate::content::{Content, content_of};
 use crate::cut::Topic;
 use crate::event::is_newer;
 use crate::event::{Configured, Status, each_configuration};
 use crate::id::{Key, Name};
+use crate::record::Encode;
 use crate::state::record::{Fact, Job, Node, Slots, TransferState, Workers};
 use crate::state::rows::NO_ROW;
 use crate::state::window::Window;
@@ -15,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 /// Revision of the digest: two states that are the same have the same digest only where it was
 /// taken by programs of the same revision. Raised when what it is taken of changes; decisions do
 /// not depend on it.
-const DIGEST_REVISION: i64 = 5;
+const DIGEST_REVISION: i64 = 6;
 
 /// The digest, as 64 hex digits.
 pub fn digest(state: &State) -> String {
@@ -93,7 +94,7 @@ impl<'a> Sink<'a> {
     }
 
     /// Records by name.
-    fn table<T: Contained>(&mut self, kind: &str, table: &NamedTable<T>) {
+    fn table<T: Encode>(&mut self, kind: &str, table: &NamedTable<T>) {
         self.contents(kind, table.iter().map(|record| content_of(&record)));
     }
 

@@ -1,7 +1,7 @@
 //! Spans of time in which nothing was read of a topic, or of a queue: time that does not count
 //! against a deadline.
 
-use crate::content::content;
+use crate::record::record;
 use crate::unit::Millis;
 
 /// Most gaps that are remembered of one thing; of more, the oldest two count as one that covers
@@ -51,7 +51,7 @@ impl Gaps {
     }
 }
 
-content!(Gaps { spans });
+record!(Gaps { spans });
 
 /// When a clock that stood at `at` has run for `limit` without the time of any gap.
 pub fn put_off(at: Millis, limit: Millis, gaps: &[&Gaps]) -> Millis {

@@ -1,7 +1,6 @@
 //! State: all that is known as of a cut.
 
 use crate::command::CommandSetting;
-use crate::content::content;
 use crate::copy::{CopyFor, PortionMap, UnderWay};
 use crate::cut::{Lane, Topic};
 use crate::event::{
@@ -14,6 +13,7 @@ use crate::oddity::Oddities;
 use crate::output::command::CommandId;
 use crate::output::decision::DecisionId;
 use crate::output::throttle::{Subject, Throttle};
+use crate::record::record;
 use crate::state::answered::AnswerTable;
 use crate::state::blockers::BlockerTable;
 use crate::state::commands::Commands;
@@ -353,4 +353,4 @@ impl<T> Fact<T> {
     }
 }
 
-content!(Marks { pilot, start, heartbeat });
+record!(Marks { pilot, start, heartbeat });

@@ -11,10 +11,10 @@ mod due;
 mod join;
 mod settle;
 
-use crate::content::content;
 use crate::event::{FailureClass, OwnRequirements, OwnSlotOffer, Status, WorkflowFacts};
 use crate::math::decay::Decay;
 use crate::output::matched::Matched;
+use crate::record::record;
 use crate::state::NamedTable;
 use crate::state::timer::Agenda;
 use crate::unit::Millis;
@@ -309,8 +309,8 @@ pub struct PoolDrain {
     pub since: Millis,
 }
 
-content!(PoolJob { job, state, requirements, seen_at, matched, refused, last_match, tallied });
-content!(PoolJobState {
+record!(PoolJob { job, state, requirements, seen_at, matched, refused, last_match, tallied });
+record!(PoolJobState {
     attempt,
     status,
     changed_at,
@@ -323,8 +323,8 @@ content!(PoolJobState {
     started_at,
     ended_at,
 });
-content!(PoolMatch { offer, at, clock, site, user, workflow, matched });
-content!(PoolWorkflow {
+record!(PoolMatch { offer, at, clock, site, user, workflow, matched });
+record!(PoolWorkflow {
     workflow,
     record,
     priority,
@@ -338,7 +338,7 @@ content!(PoolWorkflow {
     ended,
     used_at,
 });
-content!(PoolWorkflowRecord {
+record!(PoolWorkflowRecord {
     changed_at,
     revision,
     closed,
@@ -347,8 +347,8 @@ content!(PoolWorkflowRecord {
     injected_at,
     facts,
 });
-content!(PoolEnded { job, failure, site, wall_s, rss_mb, cores, base_cores, site_whitelist });
-content!(PoolOffer {
+record!(PoolEnded { job, failure, site, wall_s, rss_mb, cores, base_cores, site_whitelist });
+record!(PoolOffer {
     offer,
     site,
     changed_at,
@@ -359,6 +359,6 @@ content!(PoolOffer {
     answers,
     deferred_at,
 });
-content!(PoolUser { user, x, half_life_s, landmark });
-content!(PoolNode { node, site, cores_total, seen_at, drain, drain_starts, ended_drain });
-content!(PoolDrain { job, until_s, since });
+record!(PoolUser { user, x, half_life_s, landmark });
+record!(PoolNode { node, site, cores_total, seen_at, drain, drain_starts, ended_drain });
+record!(PoolDrain { job, until_s, since });

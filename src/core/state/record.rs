@@ -3,12 +3,12 @@
 //! Each record is made of parts, each part fed by one topic; of two versions of a part the newer
 //! wins by a total order on its own content, so merging is commutative, associative, idempotent.
 
-use crate::content::{Contained, Content, content};
 use crate::cut::Lane;
 use crate::event::{JobState, OutcomeKind, Status, Task, TaskPhase, TransferStatus};
 use crate::id::{Key, Name};
 use crate::output::decision::DecisionId;
 use crate::output::placed::Placed;
+use crate::record::{Encode, Encoder, encode, record};
 use crate::state::blockers::Blockers;
 use crate::unit::Millis;
 use std::collections::BTreeMap;
@@ -406,12 +406,12 @@ pub struct Fact<T> {
     pub held: Vec<(Lane, T)>,
 }
 
-impl<T: Contained> Contained for Fact<T> {
-    fn put(&self, to: &mut Content) {
-        self.held.put(to);
+impl<T: Encode> Encode for Fact<T> {
+    fn encode<E: Encoder>(&self, to: &mut E) {
+        self.held.encode(to);
     }
 }
-content!(RequestState {
+encode!(RequestState {
     subject,
     task,
     passed,
@@ -421,8 +421,8 @@ content!(RequestState {
     placements,
     heard_at,
 });
-content!(Placement { decision, attempt, target, now, placed });
-content!(Answer {
+record!(Placement { decision, attempt, target, now, placed });
+encode!(Answer {
     attempt,
     ordinal,
     is_final,
@@ -433,7 +433,7 @@ content!(Answer {
     nucleus,
     blockers,
 });
-content!(Reservation {
+record!(Reservation {
     decision,
     request,
     task,
@@ -445,7 +445,7 @@ content!(Reservation {
     clock,
     queues,
 });
-content!(ReservedJobs { queue, jobs, cores });
+record!(ReservedJobs { queue, jobs, cores });
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,8 @@
 //! Signs of life of whole queues: a queue of which neither jobs nor pilots report may be cut off,
 //! and then the silence of a job there says nothing.
 
-use crate::content::content;
 use crate::id::Name;
+use crate::record::record;
 use crate::state::State;
 use crate::state::gaps::Gaps;
 use crate::unit::Millis;
@@ -17,7 +17,7 @@ pub struct QueueSigns {
     pub gaps: Gaps,
 }
 
-content!(QueueSigns { at, gaps });
+record!(QueueSigns { at, gaps });
 
 impl State {
     /// Takes up the signs of this cycle. Read at its end, so that it does not matter in which order

@@ -7,9 +7,9 @@
 //! lagging does not count against a deadline, and after a gap the clock rests for the topic's
 //! limit before it goes on.
 
-use crate::content::content;
 use crate::cut::{Lane, Topic};
 use crate::output::progress::LaneFlags;
+use crate::record::record;
 use crate::state::gaps::Gaps;
 use crate::unit::{MINUTE, Millis};
 
@@ -198,8 +198,8 @@ impl TopicTime {
     }
 }
 
-content!(LaneState { next, flags, newest });
-content!(TopicTime { time, clock, rests_until, is_fresh, stale_since });
+record!(LaneState { next, flags, newest });
+record!(TopicTime { time, clock, rests_until, is_fresh, stale_since });
 
 #[cfg(test)]
 mod tests {

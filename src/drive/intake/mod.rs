@@ -270,7 +270,7 @@ impl Intake {
         let name = decimal(number, &mut digits.0);
         let task = if job.task == 0 { "" } else { decimal(job.task, &mut digits.1) };
         let state = job.record(name, task, &self.nothing);
-        records.push(Topic::JobState, name.as_bytes(), |out| record::write_job_state(out, &state));
+        records.push(Topic::JobState, name.as_bytes(), |out| record::write(out, &state));
     }
 
     fn learn_job(&mut self, record: &JobState<'_>) {

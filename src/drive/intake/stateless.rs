@@ -17,7 +17,7 @@ impl Intake {
         let mut digits = [0; 20];
         let name = decimal(task, &mut digits);
         let ended = ended(name, &self.domain, end);
-        records.push(Topic::Task, name.as_bytes(), |out| record::write_task(out, &ended));
+        records.push(Topic::Task, name.as_bytes(), |out| record::write(out, &ended));
     }
 
     /// The site of an RSE; where none is known, the RSE's own name.
@@ -40,7 +40,7 @@ impl Intake {
             error: cut(&message.error, self.limits.name_bytes),
         };
         let key = message.request.as_bytes();
-        records.push(Topic::Transfer, key, |out| record::write_transfer(out, &transfer));
+        records.push(Topic::Transfer, key, |out| record::write(out, &transfer));
         if let Some(arrived) = &message.arrived {
             self.replica(arrived, records);
         }
@@ -89,7 +89,7 @@ impl Intake {
             let (queue, node) = (&*worker.queue, &*worker.node);
             let key = format!("{queue}/job/{node}");
             let pilot = Pilot::UpdatedJob { queue, node, at };
-            records.push(Topic::Pilot, key.as_bytes(), |out| record::write_pilot(out, &pilot));
+            records.push(Topic::Pilot, key.as_bytes(), |out| record::write(out, &pilot));
         }
         false
     }
@@ -106,7 +106,7 @@ impl Intake {
             let key = format!("{queue}/{harvester}/{resource_type}");
             let (submitted, running) = (*submitted, *running);
             let pilot = Pilot::Workers { queue, harvester, resource_type, submitted, running, at };
-            records.push(Topic::Pilot, key.as_bytes(), |out| record::write_pilot(out, &pilot));
+            records.push(Topic::Pilot, key.as_bytes(), |out| record::write(out, &pilot));
         }
         false
     }

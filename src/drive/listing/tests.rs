@@ -4,7 +4,7 @@ use super::*;
 use yardmaster_core::output::command::Command;
 use yardmaster_core::output::decision::{Decision, Fate, Outcome};
 use yardmaster_core::unit::Millis;
-use yardmaster_wire::record::{write_command, write_decision, write_progress};
+use yardmaster_wire::record;
 
 const LANE: Lane = Lane::new(Topic::Command, 0);
 const OTHER: Lane = Lane::new(Topic::Command, 1);
@@ -13,7 +13,7 @@ const CYCLES: Lane = Lane::new(Topic::Progress, 0);
 /// A command as bytes.
 fn command(subject: &str, cycle: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write_command(&mut bytes, &named(subject, cycle));
+    record::write(&mut bytes, &named(subject, cycle));
     bytes
 }
 
@@ -66,7 +66,7 @@ impl Reader {
             ..Progress::default()
         };
         let mut value = Vec::new();
-        write_progress(&mut value, &progress);
+        record::write(&mut value, &progress);
         self.offset += 1;
         self.listing.progress(&self.codec, (CYCLES, self.offset), Some(&value)).len()
     }
@@ -98,7 +98,7 @@ fn what_is_not_listed_a_copy_and_what_is_in_another_lane_are_passed_over() {
     assert_eq!(reader.cycle(1, 6, &[&next]), 0);
     assert_eq!(reader.command(OTHER, &next), 0);
     let mut wrong = Vec::new();
-    write_command(&mut wrong, &Command { attempt: 1, ..named("4", 6) });
+    record::write(&mut wrong, &Command { attempt: 1, ..named("4", 6) });
     assert_eq!(reader.command(LANE, &wrong), 0);
     assert_eq!(reader.command(LANE, b"no record"), 0);
     let notices = reader.listing.take_notices().join("\n");
@@ -153,7 +153,7 @@ fn a_decision_counts_beside_commands_and_is_whole() {
         ..Decision::new("atlas", "1/1", 0, 1, Outcome::Assign(Vec::new()))
     };
     let mut value = Vec::new();
-    write_decision(&mut value, &decision);
+    record::write(&mut value, &decision);
     let mut reader = Reader::new();
     let wanted = reader.listing.output(&reader.codec, (DECISIONS, 0), Some(&value), &|_| false);
     assert_eq!((wanted, reader.listing.waiting_bytes()), (None, 0));
@@ -172,7 +172,7 @@ fn a_decision_counts_beside_commands_and_is_whole() {
         ..Progress::default()
     };
     let mut cycle = Vec::new();
-    write_progress(&mut cycle, &progress);
+    record::write(&mut cycle, &progress);
     let counting = reader.listing.progress(&reader.codec, (CYCLES, 1), Some(&cycle));
     let listed = Listed { place: (DECISIONS, 0), output: decision.clone().into() };
     assert_eq!(counting, [listed]);

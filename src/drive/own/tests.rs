@@ -2,7 +2,7 @@ use super::*;
 use crate::outputs::output_hash;
 use crate::port::Batch;
 use yardmaster_core::output::decision::{Decision, DecisionId, Outcome};
-use yardmaster_wire::record::{write_decision, write_progress};
+use yardmaster_wire::record;
 
 const CYCLES: u64 = 3_000;
 const BEGINS: u64 = 100;
@@ -18,7 +18,7 @@ fn progress(number: u64) -> Vec<u8> {
     let hash = |at| output_hash(&decision(number, at));
     let output_hashes = (0..EACH).map(hash).collect();
     let mut value = Vec::new();
-    write_progress(
+    record::write(
         &mut value,
         &Progress { domain, number, full, outputs, output_hashes, ..Default::default() },
     );
@@ -60,7 +60,7 @@ fn decision(cycle: u64, number: u64) -> Vec<u8> {
         limits: vec![],
     };
     let mut value = Vec::new();
-    write_decision(&mut value, &decision);
+    record::write(&mut value, &decision);
     value
 }
 

@@ -4,7 +4,7 @@ use super::Reasons;
 use serde_json::{Value, json};
 use yardmaster_core::explain::{Context, Why, why};
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
-use yardmaster_wire::json::matched_json;
+use yardmaster_wire::json::record_json;
 
 impl Reasons {
     /// What a decision is explained by, handed to `work`.
@@ -58,7 +58,7 @@ pub(super) fn decision_json(decision: &Decision, reasons: &Reasons) -> Value {
         "headline": it.headline,
         "candidates": it.candidates,
         "steps": steps.collect::<Vec<_>>(),
-        "matched": decision.matched.as_ref().map(matched_json),
+        "matched": record_json(decision)["matched"].take(),
         "queues": ranked.iter().map(|it| ranked_json(decision, it)).collect::<Vec<_>>(),
         "rejected": rejected_json(&it),
         "rejected_complete": decision.full && decision.fates_cut == 0,

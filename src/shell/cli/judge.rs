@@ -15,13 +15,12 @@ use std::process::ExitCode;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::event::Task;
 use yardmaster_core::explain::{Context, explain, explain_fates, iso};
-use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::Decision;
 use yardmaster_core::plain::{Plain, plain_lines};
 use yardmaster_core::policy::kind;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::epoch_config::EpochConfig;
-use yardmaster_wire::json::output_json;
+use yardmaster_wire::json::record_json;
 
 /// Judges requests against what is known, as the leader would, and prints the answers as `explain`
 /// does. Nothing is published, and nothing changes: each request is judged on its own, as if it
@@ -142,7 +141,7 @@ impl Judge {
 
     fn shown(&self, decision: Decision, read: &Read, epoch_config: &EpochConfig) -> String {
         if self.format == Format::Json {
-            return output_json(&Output::Decision(Box::new(decision))).to_string();
+            return record_json(&decision).to_string();
         }
         let decision = decision.plain();
         let specs = &read.topology.policies;

@@ -60,7 +60,7 @@ pub fn facts(whole_case: &Value, now: Millis) -> Result<Facts, String> {
                 expires_at: 0,
                 at: now,
             };
-            facts.push(Topic::Pilot, |out| record::write_pilot(out, &pilot));
+            facts.push(Topic::Pilot, |out| record::write(out, &pilot));
         }
         for queue in expand(queue, &kinds) {
             facts.push(Topic::Queue, |out| record::write(out, &queue));

@@ -88,7 +88,7 @@ pub(super) fn state_of(facts: &Facts, now: Millis) -> Result<State, String> {
 /// A request as its record has it.
 pub(super) fn read_back(task: &Task) -> Result<Task, String> {
     let (codec, mut arena, mut bytes) = (Codec::default(), Arena::default(), Vec::new());
-    record::write_task(&mut bytes, task);
+    record::write(&mut bytes, task);
     match codec.read(Topic::Task, None, Some(&bytes), &mut arena) {
         Event::Task(task) => Ok(*task),
         _ => Err("the task's record cannot be read".to_owned()),

@@ -351,7 +351,7 @@ impl Codec {
         if topic == Topic::Decision {
             let prepared = self.prepare(topic, None, Some(value), &mut arena);
             let datum = datum(&prepared, Some(value), &arena)?;
-            return Ok(record::decision::read_answer(datum)?.into());
+            return Ok(record::read_answer(datum)?.into());
         }
         self.read_whole_output(topic, value)
     }
@@ -385,14 +385,14 @@ impl Codec {
     pub fn read_progress(&self, value: &[u8]) -> Result<Progress, Garbled> {
         let mut arena = Arena::default();
         let prepared = self.prepare(Topic::Progress, None, Some(value), &mut arena);
-        Ok(record::progress::read(datum(&prepared, Some(value), &arena)?)?)
+        Ok(record::read(datum(&prepared, Some(value), &arena)?)?)
     }
 
     /// Reads a request that was answered twice.
     pub fn read_comparison(&self, value: &[u8]) -> Result<Comparison, Garbled> {
         let mut arena = Arena::default();
         let prepared = self.prepare(Topic::Comparison, None, Some(value), &mut arena);
-        Ok(record::comparison::read(datum(&prepared, Some(value), &arena)?)?)
+        Ok(record::read(datum(&prepared, Some(value), &arena)?)?)
     }
 }
 

@@ -29,13 +29,25 @@ pub struct Cursor<'a> {
     rest: &'a [u8],
     /// A figure that cannot be was read as the nearest that can.
     is_corrected: bool,
+    /// What only a reader of the whole wants is read over.
+    is_brief: bool,
 }
 
 impl<'a> Cursor<'a> {
     /// At the start of a datum.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Cursor<'a> {
-        Cursor { rest: bytes, is_corrected: false }
+        Cursor { rest: bytes, is_corrected: false, is_brief: false }
+    }
+
+    /// At the start of a datum of which only what later judgements need is wanted.
+    pub fn brief(bytes: &'a [u8]) -> Cursor<'a> {
+        Cursor { is_brief: true, ..Cursor::new(bytes) }
+    }
+
+    /// Whether only what later judgements need is wanted.
+    pub fn is_brief(&self) -> bool {
+        self.is_brief
     }
 
     /// Notes that a figure was read as `used` instead of as `stated`.
@@ -70,8 +82,9 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
+    /// The next `N` bytes.
     #[inline]
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
         let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(Fault::Malformed)?;
         self.rest = rest;
         Ok(*taken)

@@ -190,7 +190,7 @@ fn names_of<'n>(names: impl Iterator<Item = &'n str>) -> String {
 mod tests {
     use super::*;
     use crate::avro::{Arena, Codec};
-    use crate::record::write_task;
+    use crate::record;
     use serde_json::json;
     use yardmaster_core::event::Event;
 
@@ -219,7 +219,7 @@ mod tests {
             let Event::Task(task) = event else { panic!("{example}: {event:?}") };
             assert_eq!(task.subject, example["subject"].as_str().unwrap());
             let mut again = Vec::new();
-            write_task(&mut again, &task);
+            record::write(&mut again, &task);
             assert_eq!(again, bytes, "{example}");
         }
     }

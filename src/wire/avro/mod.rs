@@ -14,6 +14,7 @@ mod confluent;
 mod cursor;
 mod default;
 mod foreign;
+mod form;
 mod from_json;
 mod lenient;
 mod peek;

@@ -124,7 +124,7 @@ impl Row {
             ..JobState::default()
         };
         let mut value = Vec::new();
-        record::write_job_state(&mut value, &state);
+        record::write(&mut value, &state);
         Ok(JobRow { job, value })
     }
 

@@ -39,7 +39,7 @@ impl SlotRow {
         let SlotRow { queue, gshare, resource_type, slots, expires_at, at } = self;
         let (slots, expires_at, at) = (*slots, *expires_at, *at);
         let mut bytes = Vec::new();
-        record::write_pilot(
+        record::write(
             &mut bytes,
             &Pilot::Slots { queue, gshare, resource_type, slots, expires_at, at },
         );

@@ -88,7 +88,7 @@ fn records() -> Vec<(Topic, &'static str, Vec<u8>)> {
         queue: "AGLT2",
         ..JobState::default()
     };
-    add(Topic::JobState, &|out| record::write_job_state(out, &job));
+    add(Topic::JobState, &|out| record::write(out, &job));
     let task = Task {
         subject: "40000001/1".into(),
         task: "40000001".into(),
@@ -103,7 +103,7 @@ fn records() -> Vec<(Topic, &'static str, Vec<u8>)> {
         cpu_hs06s_per_event: Some(200.0),
         ..Task::default()
     };
-    add(Topic::Task, &|out| record::write_task(out, &task));
+    add(Topic::Task, &|out| record::write(out, &task));
     let user = User { name: name.to_owned(), groups: vec!["phys".into()], ..User::default() };
     add(Topic::User, &|out| record::write(out, &user));
     let quota = Quota { subject: name.to_owned(), expression: "tier=1".into(), ..Quota::default() };
@@ -114,9 +114,9 @@ fn records() -> Vec<(Topic, &'static str, Vec<u8>)> {
     // Records of a pool of slots.
     let requirements = Requirements { site_whitelist: Some("AGLT2"), ..Requirements::default() };
     let job = JobState { requirements: Some(Box::new(requirements)), ..job };
-    add(Topic::JobState, &|out| record::write_job_state(out, &job));
+    add(Topic::JobState, &|out| record::write(out, &job));
     let workflow = Task { workflow: Some(WorkflowFacts::default()), ..task };
-    add(Topic::Task, &|out| record::write_task(out, &workflow));
+    add(Topic::Task, &|out| record::write(out, &workflow));
     let grant = Grant { name: "urgent".into(), principal: name.to_owned(), ..Grant::default() };
     add(Topic::Grant, &|out| record::write(out, &grant));
     records
@@ -201,7 +201,7 @@ fn groups_and_those_without_a_name_keep_theirs() {
     let principal_kind = PrincipalKind::Group;
     let grant = Grant { principal_kind, principal: "phys-higgs".into(), ..Grant::default() };
     same(Topic::Grant, &|out| record::write(out, &grant));
-    same(Topic::JobState, &|out| record::write_job_state(out, &JobState::default()));
+    same(Topic::JobState, &|out| record::write(out, &JobState::default()));
 }
 
 #[test]

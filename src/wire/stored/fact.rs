@@ -2,9 +2,10 @@
 
 use super::{Slots, each, text};
 use crate::avro::{Cursor, Fault, HEADER_BYTES, Sink};
-use crate::record::Layout;
+use crate::record;
 use yardmaster_core::cut::{Lane, Topic};
-use yardmaster_core::event::each_configuration;
+use yardmaster_core::event::{Configured, each_configuration};
+use yardmaster_core::record::Decode;
 use yardmaster_core::state::Facts;
 use yardmaster_core::state::record::Fact;
 
@@ -76,27 +77,24 @@ pub(super) fn settle(facts: &mut Facts) {
     each_configuration!(all);
 }
 
-fn write<T: Layout>(sink: &mut Sink<'_>, fact: &Fact<T>) {
+fn write<T: Configured>(sink: &mut Sink<'_>, fact: &Fact<T>) {
     sink.string(&fact.name);
     sink.index(fact.held.len());
     for (lane, content) in &fact.held {
         let mut bytes = Vec::new();
-        content.write(&mut bytes);
+        record::write(&mut bytes, content);
         sink.count(lane.partition);
         sink.bytes(&bytes);
     }
 }
 
-fn read<T: Layout>(at: &mut Cursor<'_>) -> Result<Fact<T>, Fault> {
+fn read<T: Configured + for<'a> Decode<'a>>(at: &mut Cursor<'_>) -> Result<Fact<T>, Fault> {
     let name = text(at)?;
     let mut held = Vec::new();
     for _ in 0..at.index()? {
         let lane = Lane::new(T::TOPIC, super::count(at)?);
         let bytes = at.bytes()?.get(HEADER_BYTES..).ok_or(Fault::Malformed)?;
-        let mut at = Cursor::new(bytes);
-        let content = T::read(&mut at)?;
-        at.end()?;
-        held.push((lane, content));
+        held.push((lane, record::read(bytes)?));
     }
     Ok(Fact { name, held })
 }

@@ -1,14 +1,15 @@
 //! The head of a checkpoint: which cycle it is of, how far each lane was read, and what is small.
 
-use super::{FORMAT, count, left, text, word};
+use super::{FORMAT, count, left};
 use crate::avro::{Cursor, Fault, Sink};
 use yardmaster_core::cut::{Lane, Topic};
-use yardmaster_core::output::progress::{LaneFlags, LastRead};
+use yardmaster_core::id::Name;
+use yardmaster_core::output::progress::LastRead;
+use yardmaster_core::record::{Decode, Encode};
 use yardmaster_core::state::crowded::Crowded;
-use yardmaster_core::state::gaps::Gaps;
 use yardmaster_core::state::record::Slots;
 use yardmaster_core::state::signs::QueueSigns;
-use yardmaster_core::state::time::{LaneState, TopicTime};
+use yardmaster_core::state::time::LaneState;
 use yardmaster_core::state::{Marks, State};
 
 /// Where our own records of later cycles begin, at the earliest: per own lane an offset.
@@ -32,115 +33,33 @@ pub fn write_head(state: &State, head: &Head) -> Vec<u8> {
     let mut out = Vec::new();
     let mut sink = Sink { out: &mut out };
     let sink = &mut sink;
-    sink.count(FORMAT);
-    sink.string(&state.setting.domain);
-    sink.string(&head.policies);
-    sink.index(head.bounds.len());
-    for (lane, offset) in &head.bounds {
-        write_lane(sink, *lane);
-        sink.amount(*offset);
-    }
-    sink.index(head.topic_ids.len());
-    for (topic, id) in &head.topic_ids {
-        sink.index(*topic as usize);
-        sink.string(id);
-    }
-    sink.index(head.last_read.len());
-    for (lane, last) in &head.last_read {
-        write_lane(sink, *lane);
-        sink.amount(last.offset);
-        sink.long(last.check as i64);
-    }
-    sink.amount(state.epoch);
-    sink.amount(state.number);
-    for time in [state.now, state.known_since, state.transfers_swept, state.ledger.now] {
-        sink.long(time);
-    }
-    write_times(sink, state);
+    (FORMAT, state.setting.domain.as_str()).encode(sink);
+    (&head.policies, &head.bounds, &head.topic_ids, &head.last_read).encode(sink);
+    (state.epoch, state.number).encode(sink);
+    (state.now, state.known_since, state.transfers_swept, state.ledger.now).encode(sink);
+    let lanes: Vec<_> = state.times.lanes.iter().collect();
+    lanes.encode(sink);
+    state.times.topics.iter().for_each(|topic| topic.encode(sink));
+    state.times.gaps.iter().for_each(|gaps| gaps.encode(sink));
     write_small(sink, state);
     left::write(sink, state);
     out
 }
 
-fn write_lane(sink: &mut Sink<'_>, lane: Lane) {
-    sink.index(lane.topic as usize);
-    sink.count(lane.partition);
-}
-
-fn read_lane(at: &mut Cursor<'_>) -> Result<Lane, Fault> {
-    Ok(Lane::new(read_topic(at)?, count(at)?))
-}
-
-fn read_topic(at: &mut Cursor<'_>) -> Result<Topic, Fault> {
-    let topic = u8::try_from(at.index()?).ok().and_then(Topic::from_number);
-    topic.ok_or(Fault::Malformed)
-}
-
-fn write_times(sink: &mut Sink<'_>, state: &State) {
-    sink.index(state.times.lanes.iter().count());
-    for (lane, held) in state.times.lanes.iter() {
-        write_lane(sink, lane);
-        sink.amount(held.next);
-        sink.long(held.newest);
-        sink.boolean(held.flags.at_end);
-        sink.boolean(held.flags.unreadable);
-        sink.option(held.flags.blocked_at, Sink::long);
-    }
-    for topic in &state.times.topics {
-        sink.long(topic.time);
-        sink.long(topic.clock);
-        sink.long(topic.rests_until);
-        sink.boolean(topic.is_fresh);
-        sink.option(topic.stale_since, Sink::long);
-    }
-    state.times.gaps.iter().for_each(|gaps| write_gaps(sink, gaps));
-}
-
-fn write_gaps(sink: &mut Sink<'_>, gaps: &Gaps) {
-    sink.index(gaps.spans().len());
-    for (from, until) in gaps.spans() {
-        sink.long(*from);
-        sink.long(*until);
-    }
-}
-
-fn read_gaps(at: &mut Cursor<'_>) -> Result<Gaps, Fault> {
-    let mut spans = Vec::new();
-    for _ in 0..at.index()? {
-        spans.push((at.long()?, at.long()?));
-    }
-    Ok(Gaps::of(spans))
-}
-
 fn write_small(sink: &mut Sink<'_>, state: &State) {
-    sink.index(state.slots.len());
-    for slots in state.slots.values() {
-        for name in [slots.queue, slots.gshare, slots.resource_type] {
-            sink.string(state.names.text(name));
-        }
-        for number in [slots.at, slots.slots, slots.expires_at] {
-            sink.long(number);
-        }
-    }
-    sink.index(state.marks.len());
-    for (queue, marks) in &state.marks {
-        sink.string(state.names.text(*queue));
-        sink.long(marks.pilot);
-        sink.long(marks.start);
-        sink.long(marks.heartbeat);
-    }
-    sink.index(state.queue_signs.len());
-    for (queue, signs) in &state.queue_signs {
-        sink.string(state.names.text(*queue));
-        sink.long(signs.at);
-        write_gaps(sink, &signs.gaps);
-    }
-    sink.index(state.crowded.len());
-    for ((queue, gshare), crowded) in &state.crowded {
-        sink.string(state.names.text(*queue));
-        sink.string(state.names.text(*gshare));
-        sink.long(crowded.since);
-    }
+    let text = |name: Name| state.names.text(name);
+    let slots = state.slots.values().map(|it| {
+        let names = (text(it.queue), text(it.gshare), text(it.resource_type));
+        (names, (it.at, it.slots, it.expires_at))
+    });
+    slots.collect::<Vec<_>>().encode(sink);
+    let marks = state.marks.iter().map(|(queue, marks)| (text(*queue), marks));
+    marks.collect::<Vec<_>>().encode(sink);
+    let signs = state.queue_signs.iter().map(|(queue, signs)| (text(*queue), signs));
+    signs.collect::<Vec<_>>().encode(sink);
+    let crowded = state.crowded.iter();
+    let crowded = crowded.map(|((queue, gshare), it)| ((text(*queue), text(*gshare)), it));
+    crowded.collect::<Vec<_>>().encode(sink);
 }
 
 /// The resolved topology that the head of a domain has, read before there is a state to read the
@@ -160,85 +79,43 @@ pub fn read_head(bytes: &[u8], state: &mut State) -> Result<Head, Fault> {
     if count(at)? != FORMAT || at.string()? != state.setting.domain {
         return Err(Fault::Malformed);
     }
-    let mut head = Head { policies: text(at)?, ..Head::default() };
-    for _ in 0..at.index()? {
-        head.bounds.push((read_lane(at)?, word(at)?));
+    let (policies, bounds, topic_ids, last_read) = Decode::decode(at)?;
+    let head = Head { policies, bounds, topic_ids, last_read };
+    (state.epoch, state.number) = Decode::decode(at)?;
+    (state.now, state.known_since, state.transfers_swept, state.ledger.now) = Decode::decode(at)?;
+    for (lane, held) in Vec::<(Lane, LaneState)>::decode(at)? {
+        *state.times.lanes.at(lane) = held;
     }
-    for _ in 0..at.index()? {
-        head.topic_ids.push((read_topic(at)?, text(at)?));
+    for topic in &mut state.times.topics {
+        *topic = Decode::decode(at)?;
     }
-    for _ in 0..at.index()? {
-        let lane = read_lane(at)?;
-        head.last_read.push((lane, LastRead { offset: word(at)?, check: at.long()? as u64 }));
+    for gaps in &mut state.times.gaps {
+        *gaps = Decode::decode(at)?;
     }
-    state.epoch = word(at)?;
-    state.number = word(at)?;
-    state.now = at.long()?;
-    state.known_since = at.long()?;
-    state.transfers_swept = at.long()?;
-    state.ledger.now = at.long()?;
-    read_times(at, state)?;
     read_small(at, state)?;
     left::read(at, state)?;
     at.end()?;
     Ok(head)
 }
 
-fn read_times(at: &mut Cursor<'_>, state: &mut State) -> Result<(), Fault> {
-    for _ in 0..at.index()? {
-        let lane = read_lane(at)?;
-        let held = LaneState {
-            next: word(at)?,
-            newest: at.long()?,
-            flags: LaneFlags {
-                at_end: at.boolean()?,
-                unreadable: at.boolean()?,
-                blocked_at: if at.index()? == 1 { Some(at.long()?) } else { None },
-            },
-        };
-        *state.times.lanes.at(lane) = held;
-    }
-    for topic in &mut state.times.topics {
-        *topic = TopicTime {
-            time: at.long()?,
-            clock: at.long()?,
-            rests_until: at.long()?,
-            is_fresh: at.boolean()?,
-            stale_since: if at.index()? == 1 { Some(at.long()?) } else { None },
-        };
-    }
-    for gaps in &mut state.times.gaps {
-        *gaps = read_gaps(at)?;
-    }
-    Ok(())
-}
+type Names<'a> = (&'a str, &'a str, &'a str);
 
 fn read_small(at: &mut Cursor<'_>, state: &mut State) -> Result<(), Fault> {
-    for _ in 0..at.index()? {
-        let slots = Slots {
-            queue: state.names.intern(at.string()?),
-            gshare: state.names.intern(at.string()?),
-            resource_type: state.names.intern(at.string()?),
-            at: at.long()?,
-            slots: at.long()?,
-            expires_at: at.long()?,
-        };
-        state.slots.insert((slots.queue, slots.gshare, slots.resource_type), slots);
+    for (names, (at, slots, expires_at)) in Vec::<(Names<'_>, (i64, i64, i64))>::decode(at)? {
+        let [queue, gshare, resource_type] =
+            [names.0, names.1, names.2].map(|name| state.names.intern(name));
+        let slots = Slots { queue, gshare, resource_type, at, slots, expires_at };
+        state.slots.insert((queue, gshare, resource_type), slots);
     }
-    for _ in 0..at.index()? {
-        let queue = state.names.intern(at.string()?);
-        let marks = Marks { pilot: at.long()?, start: at.long()?, heartbeat: at.long()? };
-        state.marks.insert(queue, marks);
+    for (queue, marks) in Vec::<(&str, Marks)>::decode(at)? {
+        state.marks.insert(state.names.intern(queue), marks);
     }
-    for _ in 0..at.index()? {
-        let queue = state.names.intern(at.string()?);
-        let signs = QueueSigns { at: at.long()?, gaps: read_gaps(at)? };
-        state.queue_signs.insert(queue, signs);
+    for (queue, signs) in Vec::<(&str, QueueSigns)>::decode(at)? {
+        state.queue_signs.insert(state.names.intern(queue), signs);
     }
-    for _ in 0..at.index()? {
-        let queue = state.names.intern(at.string()?);
-        let gshare = state.names.intern(at.string()?);
-        state.crowded.insert((queue, gshare), Crowded { since: at.long()? });
+    for ((queue, gshare), crowded) in Vec::<((&str, &str), Crowded)>::decode(at)? {
+        let key = (state.names.intern(queue), state.names.intern(gshare));
+        state.crowded.insert(key, crowded);
     }
     Ok(())
 }

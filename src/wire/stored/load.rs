@@ -1,11 +1,12 @@
 //! From what a store kept to a state.
 
 use super::job::Memo;
-use super::{Head, Kind, command, fact, job, pool, read_head, request, throttle};
+use super::{Head, Kind, fact, job, read_head, request};
 use crate::avro::{Cursor, Fault};
 use yardmaster_core::event::Status;
 use yardmaster_core::id::Key;
 use yardmaster_core::output::throttle::Throttle;
+use yardmaster_core::record::Decode;
 use yardmaster_core::state::record::Job;
 use yardmaster_core::state::timer::NodePart;
 use yardmaster_core::state::{Keyed, State, Table};
@@ -81,15 +82,15 @@ fn record(
         Kind::Configuration(topic) => {
             fact::place(&mut state.facts, topic, slot, some.then_some(&mut *at))?;
         }
-        Kind::Throttle => put!(state.throttles.slab, throttle::read(at)?),
-        Kind::Answered => put!(state.answered.table.slab, request::read_answered(at)?),
-        Kind::Command => put!(state.commands.table.slab, command::read(at)?),
-        Kind::HeldBack => put!(state.commands.held.slab, command::read_held(at)?),
-        Kind::PoolJob => put!(state.pool.jobs.slab, pool::read_job(at)?),
-        Kind::PoolWorkflow => put!(state.pool.workflows.slab, pool::read_workflow(at)?),
-        Kind::PoolOffer => put!(state.pool.offers.slab, pool::read_offer(at)?),
-        Kind::PoolUser => put!(state.pool.users.slab, pool::read_user(at)?),
-        Kind::PoolNode => put!(state.pool.nodes.slab, pool::read_node(at)?),
+        Kind::Throttle => put!(state.throttles.slab, Decode::decode(at)?),
+        Kind::Answered => put!(state.answered.table.slab, Decode::decode(at)?),
+        Kind::Command => put!(state.commands.table.slab, Decode::decode(at)?),
+        Kind::HeldBack => put!(state.commands.held.slab, Decode::decode(at)?),
+        Kind::PoolJob => put!(state.pool.jobs.slab, Decode::decode(at)?),
+        Kind::PoolWorkflow => put!(state.pool.workflows.slab, Decode::decode(at)?),
+        Kind::PoolOffer => put!(state.pool.offers.slab, Decode::decode(at)?),
+        Kind::PoolUser => put!(state.pool.users.slab, Decode::decode(at)?),
+        Kind::PoolNode => put!(state.pool.nodes.slab, Decode::decode(at)?),
     }
     at.end()
 }

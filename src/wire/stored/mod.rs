@@ -4,7 +4,6 @@
 //! A store record is one record of the state under (kind, slot); a chunk is a run of them: kind
 //! (one byte), slot, length and bytes each; length 0 means that the slot is empty.
 
-mod command;
 mod fact;
 mod head;
 mod job;
@@ -12,9 +11,7 @@ mod key;
 mod left;
 mod load;
 mod notes;
-mod pool;
 mod request;
-mod throttle;
 mod writers;
 
 pub use head::{Bounds, Head, policies_of, read_head, write_head};
@@ -26,11 +23,12 @@ pub use writers::{WRITERS_PAGE, read_writers, write_writers};
 use crate::avro::{Cursor, Fault, Sink};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Configuration;
+use yardmaster_core::record::Encode;
 use yardmaster_core::state::State;
 use yardmaster_core::state::slab::{PAGE, Slab};
 
 /// Version of everything in this room.
-pub const FORMAT: u32 = 19;
+pub const FORMAT: u32 = 20;
 
 /// Chunks are cut once they are this long; bytes.
 pub const CHUNK: usize = 32 * 1024;
@@ -259,15 +257,15 @@ fn write_record(sink: &mut Sink<'_>, state: &State, kind: Kind, slot: u32) {
             each(sink, &state.workers.slab, slot, |s, it| job::write_workers(s, state, it));
         }
         Kind::Request => each(sink, &state.requests.slab, slot, request::write),
-        Kind::Throttle => each(sink, &state.throttles.slab, slot, throttle::write),
-        Kind::Answered => each(sink, &state.answered.table.slab, slot, request::write_answered),
-        Kind::Command => each(sink, &state.commands.table.slab, slot, command::write),
-        Kind::HeldBack => each(sink, &state.commands.held.slab, slot, command::write_held),
-        Kind::PoolJob => each(sink, &state.pool.jobs.slab, slot, pool::write_job),
-        Kind::PoolWorkflow => each(sink, &state.pool.workflows.slab, slot, pool::write_workflow),
-        Kind::PoolOffer => each(sink, &state.pool.offers.slab, slot, pool::write_offer),
-        Kind::PoolUser => each(sink, &state.pool.users.slab, slot, pool::write_user),
-        Kind::PoolNode => each(sink, &state.pool.nodes.slab, slot, pool::write_node),
+        Kind::Throttle => each(sink, &state.throttles.slab, slot, put),
+        Kind::Answered => each(sink, &state.answered.table.slab, slot, put),
+        Kind::Command => each(sink, &state.commands.table.slab, slot, put),
+        Kind::HeldBack => each(sink, &state.commands.held.slab, slot, put),
+        Kind::PoolJob => each(sink, &state.pool.jobs.slab, slot, put),
+        Kind::PoolWorkflow => each(sink, &state.pool.workflows.slab, slot, put),
+        Kind::PoolOffer => each(sink, &state.pool.offers.slab, slot, put),
+        Kind::PoolUser => each(sink, &state.pool.users.slab, slot, put),
+        Kind::PoolNode => each(sink, &state.pool.nodes.slab, slot, put),
         Kind::Configuration(topic) => fact::write_slot(sink, &state.facts, topic, slot),
     }
 }
@@ -276,6 +274,11 @@ fn each<T>(sink: &mut Sink<'_>, slab: &Slab<T>, slot: u32, write: impl Fn(&mut S
     if let Some(record) = slab.get(slot) {
         write(sink, record);
     }
+}
+
+/// Writes a record as core lists its fields.
+fn put<T: Encode>(sink: &mut Sink<'_>, record: &T) {
+    record.encode(sink);
 }
 
 fn text(at: &mut Cursor<'_>) -> Result<String, Fault> {

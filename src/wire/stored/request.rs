@@ -3,23 +3,17 @@
 use super::{count, text, word};
 use crate::avro::{Cursor, Fault, HEADER_BYTES, Sink};
 use crate::record;
-use yardmaster_core::cut::Topic;
-use yardmaster_core::event::{Event, OutcomeKind};
-use yardmaster_core::id::Key;
-use yardmaster_core::output::decision::DecisionId;
-use yardmaster_core::state::answered::Answered;
+use yardmaster_core::event::Task;
+use yardmaster_core::record::{Decode, Encode};
 use yardmaster_core::state::blockers::{BlockerTable, Blockers, QueueList};
-use yardmaster_core::state::record::{Answer, Placement, RequestState, Reservation, ReservedJobs};
-
-const OUTCOMES: [OutcomeKind; 4] =
-    [OutcomeKind::Accepted, OutcomeKind::Refused, OutcomeKind::Failed, OutcomeKind::Expired];
+use yardmaster_core::state::record::{Answer, RequestState};
 
 pub(super) fn write(sink: &mut Sink<'_>, request: &RequestState) {
     sink.string(&request.subject);
     sink.long(request.heard_at);
     sink.option(request.task.as_ref(), |sink, task| {
         let mut bytes = Vec::new();
-        record::write_task(&mut bytes, task);
+        record::write(&mut bytes, task);
         sink.bytes(&bytes);
         sink.index(task.impossible.len());
         task.impossible.iter().for_each(|figure| sink.string(figure));
@@ -27,21 +21,9 @@ pub(super) fn write(sink: &mut Sink<'_>, request: &RequestState) {
     sink.index(request.passed.len());
     request.passed.iter().for_each(|attempt| sink.amount(*attempt));
     sink.option(request.answer.as_ref(), write_answer);
-    sink.index(request.reservations.len());
-    request.reservations.iter().for_each(|reservation| write_reservation(sink, reservation));
-    sink.index(request.outcomes.len());
-    for (id, kind) in &request.outcomes {
-        sink.raw(&id.0);
-        sink.index(*kind as usize);
-    }
-    sink.index(request.placements.len());
-    for Placement { decision, attempt, target, now, placed } in &request.placements {
-        sink.raw(&decision.0);
-        sink.amount(*attempt);
-        sink.string(target);
-        sink.long(*now);
-        record::write_placed(sink, placed);
-    }
+    request.reservations.encode(sink);
+    request.outcomes.encode(sink);
+    request.placements.encode(sink);
 }
 
 fn write_answer(sink: &mut Sink<'_>, answer: &Answer) {
@@ -83,42 +65,6 @@ fn common_bytes(one: &str, other: &str) -> usize {
     (0..=alike).rev().find(|at| other.is_char_boundary(*at)).unwrap_or(0)
 }
 
-fn write_reservation(sink: &mut Sink<'_>, reservation: &Reservation) {
-    sink.raw(&reservation.decision.0);
-    sink.long(reservation.request.0 as i64);
-    sink.long(reservation.task.0 as i64);
-    sink.string(&reservation.gshare);
-    sink.string(&reservation.user);
-    sink.string(&reservation.working_group);
-    sink.boolean(reservation.merge);
-    sink.long(reservation.now);
-    sink.long(reservation.clock);
-    sink.index(reservation.queues.len());
-    for reserved in &reservation.queues {
-        sink.string(&reserved.queue);
-        sink.count(reserved.jobs);
-        sink.count(reserved.cores);
-    }
-}
-
-pub(super) fn write_answered(sink: &mut Sink<'_>, answered: &Answered) {
-    sink.string(&answered.subject);
-    sink.amount(answered.attempt);
-    sink.count(answered.ordinal);
-    sink.boolean(answered.is_final);
-    sink.long(answered.now);
-}
-
-pub(super) fn read_answered(at: &mut Cursor<'_>) -> Result<Answered, Fault> {
-    Ok(Answered {
-        subject: text(at)?,
-        attempt: word(at)?,
-        ordinal: count(at)?,
-        is_final: at.boolean()?,
-        now: at.long()?,
-    })
-}
-
 /// The list of queues read last: most requests have the same.
 #[derive(Default)]
 pub(super) struct Memo {
@@ -135,15 +81,11 @@ pub(super) fn read(
         RequestState { subject: text(at)?, heard_at: at.long()?, ..RequestState::default() };
     if at.index()? == 1 {
         let bytes = at.bytes()?.get(HEADER_BYTES..).ok_or(Fault::Malformed)?;
-        match record::read(Topic::Task, bytes) {
-            Ok(Event::Task(mut task)) => {
-                for _ in 0..at.index()? {
-                    task.impossible.push(text(at)?);
-                }
-                request.task = Some(*task);
-            }
-            _ => return Err(Fault::Malformed),
+        let mut task: Task = record::read(bytes)?;
+        for _ in 0..at.index()? {
+            task.impossible.push(text(at)?);
         }
+        request.task = Some(task);
     }
     for _ in 0..at.index()? {
         request.passed.push(word(at)?);
@@ -151,22 +93,9 @@ pub(super) fn read(
     if at.index()? == 1 {
         request.answer = Some(read_answer(at, memo, table)?);
     }
-    for _ in 0..at.index()? {
-        request.reservations.push(read_reservation(at)?);
-    }
-    for _ in 0..at.index()? {
-        let id = DecisionId(at.fixed16()?);
-        request.outcomes.insert(id, *OUTCOMES.get(at.index()?).ok_or(Fault::Malformed)?);
-    }
-    for _ in 0..at.index()? {
-        request.placements.push(Placement {
-            decision: DecisionId(at.fixed16()?),
-            attempt: word(at)?,
-            target: text(at)?,
-            now: at.long()?,
-            placed: record::read_placed(at)?,
-        });
-    }
+    request.reservations = Decode::decode(at)?;
+    request.outcomes = Decode::decode(at)?;
+    request.placements = Decode::decode(at)?;
     Ok(request)
 }
 
@@ -232,24 +161,4 @@ fn read_queues(count: usize, block: &[u8]) -> Result<Vec<String>, Fault> {
     }
     at.end()?;
     Ok(names)
-}
-
-fn read_reservation(at: &mut Cursor<'_>) -> Result<Reservation, Fault> {
-    let mut reservation = Reservation {
-        decision: DecisionId(at.fixed16()?),
-        request: Key(word(at)?),
-        task: Key(word(at)?),
-        gshare: text(at)?,
-        user: text(at)?,
-        working_group: text(at)?,
-        merge: at.boolean()?,
-        now: at.long()?,
-        clock: at.long()?,
-        queues: Vec::new(),
-    };
-    for _ in 0..at.index()? {
-        let (queue, jobs, cores) = (text(at)?, count(at)?, count(at)?);
-        reservation.queues.push(ReservedJobs { queue, jobs, cores });
-    }
-    Ok(reservation)
 }

@@ -6,7 +6,7 @@ use crate::kill::process::{Process, wait_until, yardmaster};
 use std::time::Duration;
 use yardmaster::core::comparison::{AnswerOutcome, Comparison};
 use yardmaster::core::cut::Topic;
-use yardmaster::wire::record::write_comparison;
+use yardmaster::wire::record;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -14,7 +14,7 @@ fn put(bus: &Bus, domain: &str, subject: &str, is_absent: bool) {
     let mine = if is_absent { answer(AnswerOutcome::Absent) } else { assign(&["A"]) };
     let of = comparison(subject, mine, assign(&["A", "B"]));
     let of = Comparison { domain: domain.into(), asked_at: now(), ..of };
-    bus.publish(Topic::Comparison, subject, |out| write_comparison(out, &of));
+    bus.publish(Topic::Comparison, subject, |out| record::write(out, &of));
     bus.flush();
 }
 

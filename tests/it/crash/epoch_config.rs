@@ -11,7 +11,7 @@ use yardmaster::core::state::digest::digest;
 use yardmaster::drive::port::{Log, LogError, Store};
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::store::PaperStore;
-use yardmaster::wire::record::write_job_state;
+use yardmaster::wire::record;
 
 fn config(instance: &str, changes: &[(&str, &str)]) -> Config {
     config_with(instance, epoch_config_with(changes))
@@ -261,7 +261,7 @@ fn a_lane_that_retention_emptied_up_to_a_marker_is_read_on() {
     let mut one = Drive::start(yard.log(), store.clone(), config("one", &[])).unwrap();
     lead(&mut yard, &mut one, 10).unwrap();
     let mut value = Vec::new();
-    write_job_state(&mut value, &job("77", "QUEUE_00", "", Status::Running, yard.now));
+    record::write(&mut value, &job("77", "QUEUE_00", "", Status::Running, yard.now));
     for (partition, commit) in [(0, true), (1, false)] {
         let lane = Lane::new(Topic::JobState, partition);
         yard.paper.open(lane, &value);

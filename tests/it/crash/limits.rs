@@ -165,7 +165,7 @@ fn the_decisions_of_a_cycle_are_bounded_by_their_bytes_and_none_is_lost() {
     let mut bytes: BTreeMap<u64, usize> = BTreeMap::new();
     for decision in &decisions {
         let mut record = Vec::new();
-        record::write_decision(&mut record, decision);
+        record::write(&mut record, decision);
         *bytes.entry(decision.cycle).or_default() += record.len();
     }
     assert!(bytes.values().all(|bytes| *bytes <= (1 << 20) + 100_000), "{bytes:?}");
@@ -286,7 +286,7 @@ fn a_slot_figure_that_expires_wakes_the_requests_that_depend_on_it() {
     let slots = |yard: &Yard, gshare: &str, slots: i64, expires_at: i64| {
         let (queue, resource_type, at) = ("QUEUE_00", "", yard.now);
         let figure = Pilot::Slots { queue, gshare, resource_type, slots, expires_at, at };
-        yard.publish(Topic::Pilot, queue, |out| record::write_pilot(out, &figure));
+        yard.publish(Topic::Pilot, queue, |out| record::write(out, &figure));
     };
     // Few slots for the share for two minutes; what holds for every share then is more.
     let expires_at = yard.now + 120_000;

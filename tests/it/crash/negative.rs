@@ -12,7 +12,7 @@ use yardmaster::core::state::digest::digest;
 use yardmaster::drive::port::{Checkpoint, Store};
 use yardmaster::drive::{Drive, Halt};
 use yardmaster::sim::paper::store::PaperStore;
-use yardmaster::wire::record::{write_decision, write_throttle};
+use yardmaster::wire::record;
 
 fn played() -> (Yard, Reached) {
     let mut play = Play::new(Vec::new(), Left::All, false);
@@ -54,7 +54,7 @@ fn one_altered_decision_is_found() {
             Outcome::Reject { reason } => reason.push('!'),
         }
         let mut value = Vec::new();
-        write_decision(&mut value, decision);
+        record::write(&mut value, decision);
         let find = |lane: &Lane| {
             let records = yard.paper.records(*lane);
             let found = records.iter().find(|note| note.value.as_ref() == Some(&value));
@@ -62,7 +62,7 @@ fn one_altered_decision_is_found() {
         };
         let (lane, offset) = lanes(&yard, true).iter().find_map(find).unwrap();
         let mut value = Vec::new();
-        write_decision(&mut value, &altered);
+        record::write(&mut value, &altered);
         fork.paper.rewrite(lane, offset, Some(value));
         let (verified, differences, _) = verify(&fork).unwrap();
         assert!(verified[1] >= 1 && verified[2] == 0, "{verified:?}");
@@ -84,8 +84,8 @@ fn one_altered_throttle_is_found() {
             _ => altered.policy_hash.push('!'),
         }
         let (mut old, mut new) = (Vec::new(), Vec::new());
-        write_throttle(&mut old, throttle);
-        write_throttle(&mut new, &altered);
+        record::write(&mut old, throttle);
+        record::write(&mut new, &altered);
         let find = |lane: &Lane| {
             let records = yard.paper.records(*lane);
             let found = records.iter().find(|note| note.value.as_ref() == Some(&old));
@@ -117,7 +117,7 @@ fn what_was_unreadable_stays_so() {
     let (yard, reached) = played();
     let mut readable = Vec::new();
     let known = task("8/1", 20, yard.now);
-    yardmaster::wire::record::write_task(&mut readable, &known);
+    yardmaster::wire::record::write(&mut readable, &known);
     let lane = Lane::new(Topic::Task, 0);
     let notes = yard.paper.records(lane);
     let garbage = Some(&b"nobody reads this"[..]);

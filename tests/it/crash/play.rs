@@ -142,7 +142,7 @@ fn obey(yard: &Yard, in_vain: bool) {
             at: yard.now,
             reason: String::new(),
         };
-        yard.publish(Topic::Outcome, &command.subject, |out| record::write_outcome(out, &outcome));
+        yard.publish(Topic::Outcome, &command.subject, |out| record::write(out, &outcome));
     }
 }
 
@@ -183,7 +183,7 @@ fn flows(yard: &Yard) {
             files: 2,
             ..Transfer::default()
         };
-        yard.publish(Topic::Transfer, &request, |out| record::write_transfer(out, &transfer));
+        yard.publish(Topic::Transfer, &request, |out| record::write(out, &transfer));
     }
     let workers = Pilot::Workers {
         queue: "QUEUE_01",
@@ -193,7 +193,7 @@ fn flows(yard: &Yard) {
         running: 4,
         at: yard.now,
     };
-    yard.publish(Topic::Pilot, "QUEUE_01", |out| record::write_pilot(out, &workers));
+    yard.publish(Topic::Pilot, "QUEUE_01", |out| record::write(out, &workers));
 }
 
 fn beat(yard: &Yard, job: &str) {
@@ -206,7 +206,7 @@ fn beat(yard: &Yard, job: &str) {
         rss_mb: 900,
         ..Heartbeat::default()
     };
-    yard.publish(Topic::Heartbeat, job, |out| record::write_heartbeat(out, &beat));
+    yard.publish(Topic::Heartbeat, job, |out| record::write(out, &beat));
 }
 
 /// Some of the jobs of a request reach a state, if it was assigned.
@@ -242,7 +242,7 @@ fn outcome(yard: &Yard, subject: &str, kind: OutcomeKind) {
             at: yard.now,
             reason: "published by the play".into(),
         };
-        yard.publish(Topic::Outcome, subject, |out| record::write_outcome(out, &outcome));
+        yard.publish(Topic::Outcome, subject, |out| record::write(out, &outcome));
     }
 }
 

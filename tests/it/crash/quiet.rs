@@ -82,7 +82,7 @@ fn a_foreign_transaction_holds_a_lanes_time_and_nothing_else() {
     yard.pass(7);
     let running = job("1", "QUEUE_01", "", Status::Running, yard.now);
     let mut value = Vec::new();
-    yardmaster::wire::record::write_job_state(&mut value, &running);
+    yardmaster::wire::record::write(&mut value, &running);
     yard.paper.append(lane, Some(b"1"), Some(&value), &[], None);
     let read_at = yard.now;
     yard.pass(1_000);
@@ -383,9 +383,9 @@ fn report(yard: &Yard, topic: Topic, at: Option<i64>, write: impl Fn(&mut Vec<u8
 fn report_all(yard: &Yard, at: i64, stamp: Option<i64>) {
     use yardmaster::wire::record;
     let pilot = Pilot::AskedJob { queue: "QUEUE_00", node: "a node of next year", at };
-    report(yard, Topic::Pilot, stamp, |out| record::write_pilot(out, &pilot));
+    report(yard, Topic::Pilot, stamp, |out| record::write(out, &pilot));
     let state = job("4711", "QUEUE_00", "", Status::Running, at);
-    report(yard, Topic::JobState, stamp, |out| record::write_job_state(out, &state));
+    report(yard, Topic::JobState, stamp, |out| record::write(out, &state));
     let beat = yardmaster::core::event::Heartbeat {
         job: "4712",
         at,
@@ -395,7 +395,7 @@ fn report_all(yard: &Yard, at: i64, stamp: Option<i64>) {
         events: 1,
         ..yardmaster::core::event::Heartbeat::default()
     };
-    report(yard, Topic::Heartbeat, stamp, |out| record::write_heartbeat(out, &beat));
+    report(yard, Topic::Heartbeat, stamp, |out| record::write(out, &beat));
 }
 
 /// Nothing that is known lies after `now`.
@@ -457,7 +457,7 @@ fn reports_that_state_a_time_a_year_ahead_are_ordered_by_arrival_and_counted() {
     assert_eq!(known(&drive), [Status::Running]);
     let ended = job("4711", "QUEUE_00", "", Status::Failed, yard.now);
     report(&yard, Topic::JobState, None, |out| {
-        yardmaster::wire::record::write_job_state(out, &ended);
+        yardmaster::wire::record::write(out, &ended);
     });
     turns(&mut yard, &mut drive, 10, 100).unwrap();
     assert_eq!(known(&drive), [Status::Failed]);
@@ -520,7 +520,7 @@ fn a_request_stamped_a_year_ahead_is_answered_as_of_now() {
     let at = yard.now + YEAR;
     let ask = |yard: &Yard, request: &Task, stamp: i64| {
         let mut value = Vec::new();
-        yardmaster::wire::record::write_task(&mut value, request);
+        yardmaster::wire::record::write(&mut value, request);
         let lane = Lane::new(Topic::Task, 0);
         yard.paper.append(lane, Some(b"1"), Some(&value), &[], Some(stamp));
     };

@@ -127,7 +127,7 @@ fn pilot(yard: &Yard, dice: &mut Dice, queue: &str) {
             Pilot::Slots { queue, gshare, resource_type: "", slots, expires_at, at }
         }
     };
-    yard.publish(Topic::Pilot, queue, |out| record::write_pilot(out, &report));
+    yard.publish(Topic::Pilot, queue, |out| record::write(out, &report));
 }
 
 fn work(yard: &Yard, dice: &mut Dice, queue: &str) {
@@ -148,7 +148,7 @@ fn work(yard: &Yard, dice: &mut Dice, queue: &str) {
         rss_mb: 9,
         ..Heartbeat::default()
     };
-    yard.publish(Topic::Heartbeat, beat.job, |out| record::write_heartbeat(out, &beat));
+    yard.publish(Topic::Heartbeat, beat.job, |out| record::write(out, &beat));
 }
 
 fn transfer(yard: &Yard, dice: &mut Dice) {
@@ -165,7 +165,7 @@ fn transfer(yard: &Yard, dice: &mut Dice) {
             files: 60,
             ..Transfer::default()
         };
-        yard.publish(Topic::Transfer, &request, |out| record::write_transfer(out, &transfer));
+        yard.publish(Topic::Transfer, &request, |out| record::write(out, &transfer));
     }
 }
 
@@ -201,7 +201,7 @@ fn outcome(yard: &Yard, dice: &mut Dice) {
         at: yard.now,
         reason: String::new(),
     };
-    yard.publish(Topic::Outcome, &outcome.subject, |out| record::write_outcome(out, &outcome));
+    yard.publish(Topic::Outcome, &outcome.subject, |out| record::write(out, &outcome));
 }
 
 fn oddity(yard: &Yard, dice: &mut Dice, name: &str) {

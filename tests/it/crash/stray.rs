@@ -14,7 +14,7 @@ use yardmaster::drive::report::Report;
 use yardmaster::drive::stray::Stray;
 use yardmaster::sim::paper::faulty::{Fault, Schedule};
 use yardmaster::sim::paper::store::PaperStore;
-use yardmaster::wire::record::{write_decision, write_progress, write_throttle};
+use yardmaster::wire::record;
 
 const PROGRESS: Lane = Lane::new(Topic::Progress, 0);
 
@@ -58,20 +58,20 @@ fn inventions(yard: &Yard) {
             decision.id = DecisionId::derive("atlas", "2/1", 0, decision.ordinal);
             decision.outcome = Outcome::Reject { reason: "invented".into() };
             let mut value = Vec::new();
-            write_decision(&mut value, &decision);
+            record::write(&mut value, &decision);
             lanes(Topic::Decision).iter().for_each(|lane| yard.stray(*lane, None, Some(&value)));
         }
         for mut throttle in yard.throttles().into_iter().take(1) {
             (throttle.epoch, throttle.cycle) = (newest.epoch, cycle);
             throttle.measured += 1.0;
             let mut value = Vec::new();
-            write_throttle(&mut value, &throttle);
+            record::write(&mut value, &throttle);
             lanes(Topic::Throttle).iter().for_each(|lane| yard.stray(*lane, None, Some(&value)));
         }
         let instance = "another".to_owned();
         let mut value = Vec::new();
         let invented = Progress { number: cycle, instance, farewell: true, ..newest.clone() };
-        write_progress(&mut value, &invented);
+        record::write(&mut value, &invented);
         yard.stray(PROGRESS, Some(b"atlas"), Some(&value));
     }
 }

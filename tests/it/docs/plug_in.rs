@@ -74,7 +74,7 @@ fn ask(bootstrap: &str, task: &str) {
         ..yard::task(&subject, 5, now())
     };
     let mut value = Vec::new();
-    record::write_task(&mut value, &request);
+    record::write(&mut value, &request);
     let name = "yardmaster.task";
     writer.append(name, None, Some(task.as_bytes()), Some(&value), &[], None).unwrap();
     writer.flush().unwrap();

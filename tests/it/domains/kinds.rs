@@ -16,7 +16,7 @@ use yardmaster::core::event::{
     Status, Task, WorkflowFacts,
 };
 use yardmaster::core::output::decision::{Decision, Outcome};
-use yardmaster::wire::record::{self, Layout};
+use yardmaster::wire::record;
 use yardmaster::wire::topology::{ATLAS, CMS, NORDUGRID};
 
 /// Requests, jobs and submissions before each kill.
@@ -29,7 +29,7 @@ struct Three {
     asked: usize,
 }
 
-fn configure<T: Layout + Configured>(bus: &Bus, record: &T) {
+fn configure<T: Configured>(bus: &Bus, record: &T) {
     bus.publish(T::TOPIC, &record.name(), |out| record::write(out, record));
 }
 
@@ -72,7 +72,7 @@ impl Three {
             workflow: Some(workflow),
             ..Task::default()
         };
-        cms.publish(Topic::Task, "wf", |out| record::write_task(out, &task));
+        cms.publish(Topic::Task, "wf", |out| record::write(out, &task));
         configure(nordugrid, &small::registration("ce-a", at));
         configure(nordugrid, &small::cluster("ce-a", &[], Some(9_000), at));
         configure(nordugrid, &small::queue("ce-a/q", "active", at));
@@ -109,7 +109,7 @@ impl Three {
             requirements: Some(Box::new(requirements)),
             ..JobState::default()
         };
-        bus.publish(Topic::JobState, job, |out| record::write_job_state(out, &state));
+        bus.publish(Topic::JobState, job, |out| record::write(out, &state));
         let name = format!("slot of {job}");
         let offer = SlotOffer {
             offer: name.as_str(),
@@ -121,7 +121,7 @@ impl Three {
             ..SlotOffer::default()
         };
         let report = Pilot::SlotOffer { queue: "T2_X", offer, at };
-        bus.publish(Topic::Pilot, &name, |out| record::write_pilot(out, &report));
+        bus.publish(Topic::Pilot, &name, |out| record::write(out, &report));
     }
 
     fn ask_nordugrid(&self, job: &str) {
@@ -143,7 +143,7 @@ impl Three {
             description: Some(description),
             ..Task::default()
         };
-        bus.publish(Topic::Task, job, |out| record::write_task(out, &task));
+        bus.publish(Topic::Task, job, |out| record::write(out, &task));
     }
 
     fn decided(&self, at: usize) -> Vec<Decision> {

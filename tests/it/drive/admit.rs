@@ -342,13 +342,13 @@ fn figures_that_cannot_be_are_noted_with_their_names() {
         ..large("1/1", yard.now)
     };
     yard.publish(Topic::Task, "1/1", |out| {
-        record::write_task(out, &odd);
+        record::write(out, &odd);
         state_figure(out, CORES, -8);
         state_figure(out, BYTES, -9);
     });
     let large = Task { core_count: Some(CORES as u32), ..large("2/1", yard.now) };
     yard.publish(Topic::Task, "2/1", |out| {
-        record::write_task(out, &large);
+        record::write(out, &large);
         state_figure(out, CORES, 1 << 32);
     });
     lead(&mut yard, &mut drive, 10).unwrap();

@@ -314,7 +314,7 @@ fn a_repair_that_the_newest_record_does_not_name_is_found() {
             ..of_epoch
         };
         let mut value = Vec::new();
-        record::write_progress(&mut value, &cycle);
+        record::write(&mut value, &cycle);
         yard.paper.append(lane, Some(b"atlas"), Some(&value), &[], None);
     }
     yard.pass(1_000);

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::core::event::Configured;
 use yardmaster::core::event::*;
 use yardmaster::core::output::Output;
 use yardmaster::core::output::command::Command;
@@ -15,7 +16,7 @@ use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::paper::{Note, Paper, PaperLog};
 use yardmaster::sim::scenario::records;
 use yardmaster::wire::avro::{Arena, Codec};
-use yardmaster::wire::record::{self, Layout};
+use yardmaster::wire::record;
 use yardmaster::wire::topology::{self, Topology};
 
 /// The yard's first moment.
@@ -126,7 +127,7 @@ impl Yard {
     }
 
     /// Appends a configuration record under its name.
-    pub fn configure<T: Layout>(&self, record: &T) {
+    pub fn configure<T: Configured>(&self, record: &T) {
         self.publish(T::TOPIC, &record.name(), |out| record::write(out, record));
     }
 
@@ -153,15 +154,15 @@ impl Yard {
 
     pub fn pilot(&self, queue: &str, node: &str) {
         let report = Pilot::AskedJob { queue, node, at: self.now };
-        self.publish(Topic::Pilot, queue, |out| record::write_pilot(out, &report));
+        self.publish(Topic::Pilot, queue, |out| record::write(out, &report));
     }
 
     pub fn ask(&self, task: &Task) {
-        self.publish(Topic::Task, &task.subject, |out| record::write_task(out, task));
+        self.publish(Topic::Task, &task.subject, |out| record::write(out, task));
     }
 
     pub fn job(&self, job: &JobState<'_>) {
-        self.publish(Topic::JobState, job.job, |out| record::write_job_state(out, job));
+        self.publish(Topic::JobState, job.job, |out| record::write(out, job));
     }
 
     /// Appends a record that is none of the process's outputs; the readers below leave it out.

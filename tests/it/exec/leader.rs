@@ -6,7 +6,7 @@ use yardmaster::core::id::hash;
 use yardmaster::core::output::command::Command;
 use yardmaster::core::output::progress::Progress;
 use yardmaster::wire::avro::unframed;
-use yardmaster::wire::record::{write_command, write_progress};
+use yardmaster::wire::record;
 
 /// The lane that its commands are in.
 const LANE: Lane = Lane::new(Topic::Command, 0);
@@ -52,7 +52,7 @@ impl<'a> Leader<'a> {
             ..Progress::default()
         };
         let mut value = Vec::new();
-        write_progress(&mut value, &progress);
+        record::write(&mut value, &progress);
         self.bus.write(Topic::Progress, &self.bus.domain, Some(&value));
         self.bus.flush();
         self.cycle += 1;
@@ -70,7 +70,7 @@ impl<'a> Leader<'a> {
 
     fn append(&self, command: &Command) -> Vec<u8> {
         let mut value = Vec::new();
-        write_command(&mut value, command);
+        record::write(&mut value, command);
         self.bus.write_in(Topic::Command, 0, command.subject.as_bytes(), Some(&value));
         value
     }

@@ -31,7 +31,7 @@ fn a_command_of_a_leader_is_carried_out_and_the_leader_knows() {
     let at = now();
     let job = yard::job("4711", "QUEUE_00", "", Status::Pending, at);
     let job = JobState { created_at: at - 2 * 3_600_000, ..job };
-    bus.publish(Topic::JobState, "4711", |out| record::write_job_state(out, &job));
+    bus.publish(Topic::JobState, "4711", |out| record::write(out, &job));
     bus.flush();
     let script = bus.path("obey.sh");
     std::fs::write(&script, "#!/bin/sh\ncat > $0.got\necho ended $YARDMASTER_COMMAND_KIND\n")

@@ -227,7 +227,7 @@ fn a_topic_that_is_deleted_ends_it_with_the_way_on() {
     let mut process = start();
     wait_for_lead(&process, 60 * SECOND);
     let report = Pilot::AskedJob { queue: "QUEUE_00", node: "node1", at: now() };
-    bus.publish(Topic::Pilot, "QUEUE_00", |out| record::write_pilot(out, &report));
+    bus.publish(Topic::Pilot, "QUEUE_00", |out| record::write(out, &report));
     bus.flush();
     let writer = KafkaWriter::open(&KafkaConf::new(&bus.bootstrap, "again", Vec::new())).unwrap();
     let (mut value, key) = (Vec::new(), Some(&b"9/1"[..]));

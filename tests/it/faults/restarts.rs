@@ -82,7 +82,7 @@ impl Pair {
         for number in 0..LOAD {
             let id = format!("{round}-{number}");
             let job = yard::job(&id, "QUEUE_00", "", Status::Finished, now());
-            self.bus.publish(Topic::JobState, &id, |out| record::write_job_state(out, &job));
+            self.bus.publish(Topic::JobState, &id, |out| record::write(out, &job));
         }
     }
 

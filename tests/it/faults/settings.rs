@@ -101,7 +101,7 @@ fn compressed_topics_are_read_and_published() {
     }
     bus.queue("QUEUE_00", 1, 40);
     let job = yard::job("1", "QUEUE_00", "", Status::Running, now());
-    bus.publish(Topic::JobState, "1", |out| record::write_job_state(out, &job));
+    bus.publish(Topic::JobState, "1", |out| record::write(out, &job));
     bus.ask("1/1", 1, 500);
     bus.flush();
     let subjects = ["1/1".to_owned()].into();

@@ -86,7 +86,7 @@ fn a_cycle_or_an_answer_is_read_or_garbled() {
         .map(|at| {
             let bytes: Vec<u8> = (0..at * 30).map(|_| chance.word() as u8).collect();
             let mut out = Vec::new();
-            record::write_progress(&mut out, &records::progress(&mut Dice::new(&bytes)));
+            record::write(&mut out, &records::progress(&mut Dice::new(&bytes)));
             out
         })
         .collect();

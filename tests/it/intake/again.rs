@@ -95,7 +95,7 @@ fn a_transaction_publishes_no_more_again_than_its_limit() {
     }
     let Comes::Facts(task) = changed(45, 2) else { unreachable!() };
     let (mut bytes, mut words) = (Vec::new(), Records::default());
-    record::write_task(&mut bytes, &task);
+    record::write(&mut bytes, &task);
     bus.published.push((Topic::Task, b"45".to_vec(), bytes.clone()));
     intake.learn(Topic::Task, None, Some(&bytes), &mut words);
     assert_eq!((words.len(), intake.queued()), (0, 100));
@@ -164,7 +164,7 @@ fn two_records_of_a_job_are_joined_at_the_next_start() {
         (job.task, job.user, job.created_at) = ("45", "of-the-table", 777);
         job.revision = revision(job.status, Grades::sure([777, 0, 0]), OWN, false);
         let mut bytes = Vec::new();
-        record::write_job_state(&mut bytes, &job);
+        record::write(&mut bytes, &job);
         bus.published.push((Topic::JobState, b"7".to_vec(), bytes));
         let before = bus.published.len();
         drop(bus.restart());

@@ -178,7 +178,7 @@ impl Run {
         let is_read = |it: &(Millis, Decision)| it.0 + lag(&it.1) <= now;
         for (_, decision) in self.unread.extract_if(.., |it| is_read(it)) {
             let mut value = Vec::new();
-            record::write_decision(&mut value, &decision);
+            record::write(&mut value, &decision);
             self.intake.learn(Topic::Decision, None, Some(&value), &mut records);
         }
         self.intake.publish_again(usize::MAX, &mut records);

@@ -64,7 +64,7 @@ impl Bus {
             ),
             Comes::Facts(task) => {
                 let mut bytes = Vec::new();
-                record::write_task(&mut bytes, task);
+                record::write(&mut bytes, task);
                 self.published.push((Topic::Task, task.task.clone().into_bytes(), bytes.clone()));
                 intake.learn(Topic::Task, None, Some(&bytes), &mut words);
                 intake.publish_again(usize::MAX, &mut words);
@@ -266,7 +266,7 @@ fn a_jobs_own_facts_outlive_those_of_its_task() {
     let mut job = yard::job("7", "CERN", "", Status::Running, at);
     (job.task, job.user, job.cores, job.started_at) = ("45", "of-the-table", 4, at - 5_000);
     let mut bytes = Vec::new();
-    record::write_job_state(&mut bytes, &job);
+    record::write(&mut bytes, &job);
     bus.published.push((Topic::JobState, b"7".to_vec(), bytes));
     bus.comes(&mut intake, &facts(45, 0));
     let mut intake = bus.restart();

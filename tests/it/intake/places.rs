@@ -40,7 +40,7 @@ impl Stage {
 
     fn decides(&mut self, decision: &Decision) {
         let mut value = Vec::new();
-        record::write_decision(&mut value, decision);
+        record::write(&mut value, decision);
         self.learn(Topic::Decision, &decision.subject, value);
     }
 
@@ -55,7 +55,7 @@ impl Stage {
             reason: String::new(),
         };
         let mut value = Vec::new();
-        record::write_outcome(&mut value, &outcome);
+        record::write(&mut value, &outcome);
         self.learn(Topic::Outcome, &subject, value);
     }
 

@@ -123,7 +123,7 @@ impl Bus {
         let at = now();
         let job = yard::job(id, "QUEUE_00", "", Status::Activated, at);
         let job = JobState { created_at: at - 30 * DAY, task: "0", ..job };
-        self.publish(Topic::JobState, id, |out| record::write_job_state(out, &job));
+        self.publish(Topic::JobState, id, |out| record::write(out, &job));
     }
 
     /// The same on this broker, with these librdkafka properties; `change` changes the whole file.
@@ -280,12 +280,12 @@ impl Bus {
         self.publish(Topic::Storage, &storage.name, |out| record::write(out, &storage));
         self.publish(Topic::Queue, name, |out| record::write(out, &queue));
         let report = Pilot::AskedJob { queue: name, node: "node1", at };
-        self.publish(Topic::Pilot, name, |out| record::write_pilot(out, &report));
+        self.publish(Topic::Pilot, name, |out| record::write(out, &report));
         for number in 0..running {
             let id = format!("{name}-{number}");
             let mut job = yard::job(&id, name, "", Status::Running, at);
             (job.task, job.started_at, job.cores) = ("0", at, cores);
-            self.publish(Topic::JobState, &id, |out| record::write_job_state(out, &job));
+            self.publish(Topic::JobState, &id, |out| record::write(out, &job));
         }
     }
 
@@ -311,7 +311,7 @@ impl Bus {
         let domain = self.domain.clone();
         let task =
             Task { domain, core_count: Some(cores), priority, ..yard::task(subject, 2, now()) };
-        record::write_task(out, &task);
+        record::write(out, &task);
     }
 }
 

@@ -45,7 +45,7 @@ fn publish_ahead(bus: &Bus) -> u64 {
             ..last.clone()
         };
         let mut value = Vec::new();
-        record::write_progress(&mut value, &cycle);
+        record::write(&mut value, &cycle);
         bus.write(Topic::Progress, &bus.domain, Some(&value));
     }
     bus.flush();

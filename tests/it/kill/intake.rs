@@ -158,7 +158,7 @@ impl Place {
         let (name, domain) = (task.to_string(), self.bus.domain.clone());
         let user = format!("user-{name}");
         let task = Task { subject: name.clone(), domain, user, ..yard::task(&name, 2, T0) };
-        self.bus.publish(Topic::Task, &name, |out| record::write_task(out, &task));
+        self.bus.publish(Topic::Task, &name, |out| record::write(out, &task));
     }
 }
 

@@ -195,4 +195,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "e7dad7eaf198eff2f63ac6d6ba2b0705dc0b7a17e822c7d9d410fe3721b229f3";
+const DIGEST: &str = "a042e2870d56a718adb6e9c414f533b78e6d2a53e8187103515454f6d32fabe6";

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use yardmaster::core::cut::Lane;
 use yardmaster::core::event::Configured;
 use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, DirWriter, Mode};
-use yardmaster::wire::record::{self, Layout};
+use yardmaster::wire::record;
 use yardmaster::wire::topology::Topology;
 
 /// Ended when the test ends.
@@ -27,7 +27,7 @@ pub fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64
 }
 
-pub fn put<T: Layout + Configured>(writer: &mut DirWriter, record: &T) {
+pub fn put<T: Configured>(writer: &mut DirWriter, record: &T) {
     let mut value = Vec::new();
     record::write(&mut value, record);
     let (lane, key) = (Lane::new(T::TOPIC, 0), record.name());

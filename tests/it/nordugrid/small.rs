@@ -193,7 +193,7 @@ impl Small {
             at: self.yard.now,
             reason: String::new(),
         };
-        let write = |out: &mut Vec<u8>| record::write_outcome(out, &outcome);
+        let write = |out: &mut Vec<u8>| record::write(out, &outcome);
         self.yard.publish(Topic::Outcome, &decision.subject, write);
     }
 

@@ -198,7 +198,7 @@ fn configuration_workers_and_ends_of_tasks_come_through_the_connector() {
     writer.report_workers("h1", "SYNTH_ALPHA", &report, now());
     // The end of a task whose request is known.
     let task = yard::task("45000007", 2, now());
-    place.bus.publish(Topic::Task, "45000007", |out| record::write_task(out, &task));
+    place.bus.publish(Topic::Task, "45000007", |out| record::write(out, &task));
     writer.task(45_000_007, "user-1", now());
     writer.task_status(45_000_007, "done", now());
     let logged = || format!("{} {}", connect.prefix, process.logged());

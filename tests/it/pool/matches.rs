@@ -69,7 +69,7 @@ fn what_is_withdrawn_expired_or_published_again_is_not_filled() {
             ..SlotOffer::default()
         };
         let report = Pilot::SlotOffer { queue: "T2_X", offer, at };
-        world.yard.publish(Topic::Pilot, "o", |out| record::write_pilot(out, &report));
+        world.yard.publish(Topic::Pilot, "o", |out| record::write(out, &report));
     };
     world.pending("b", "wf");
     tell(&world, 0, at);

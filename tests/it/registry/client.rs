@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use yardmaster::core::cut::Topic;
 use yardmaster::shell::registry::{Client, Finding, Ours, RegistryError, examine, register};
 use yardmaster::wire::avro::{Codec, Writer, schema_text};
-use yardmaster::wire::record::write_heartbeat;
+use yardmaster::wire::record;
 use yardmaster::wire::topology::{Registry as Setting, Topology};
 
 fn setting(urls: &[&str]) -> Setting {
@@ -247,7 +247,7 @@ fn our_records_are_framed_as_their_topics_are_configured() {
     let topology = topology(&[&registry.url]);
     let ours = Ours::find(&topology, &[Topic::Heartbeat, Topic::JobState]).unwrap();
     let mut plain = Vec::new();
-    write_heartbeat(&mut plain, &crate::drive::yard::heartbeat("7"));
+    record::write(&mut plain, &crate::drive::yard::heartbeat("7"));
     assert_eq!(ours.frame(Topic::JobState, plain.clone()), plain);
     let framed = ours.frame(Topic::Heartbeat, plain.clone());
     let subject = "t.heartbeat-value";

@@ -34,7 +34,7 @@ fn a_registry_that_is_down_means_waiting_and_no_dead_letter() {
     append(&yard, Topic::Heartbeat, "8", &beat(theirs, "8"));
     // Others in the same lane wait behind them; those of other topics go on.
     yard.publish(Topic::Heartbeat, "9", |out| {
-        record::write_heartbeat(out, &crate::drive::yard::heartbeat("9"));
+        record::write(out, &crate::drive::yard::heartbeat("9"));
     });
     yard.ask(&task("1/1", 10, yard.now));
     let cycle = drive.state().number;
@@ -194,7 +194,7 @@ fn outputs_in_a_framing_are_made_again_byte_for_byte() {
     for round in 0..5 {
         let request = task(&format!("1/{round}"), 10, yard.now);
         let id = registry_number(&registry, Topic::Task);
-        append(&yard, Topic::Task, "1", &numbered(id, |out| record::write_task(out, &request)));
+        append(&yard, Topic::Task, "1", &numbered(id, |out| record::write(out, &request)));
         lead_until(&mut yard, &mut drive, |yard, _| published(yard).len() == round + 1);
     }
     drive.finish(yard.now).unwrap();
@@ -276,7 +276,7 @@ fn a_codec_reads_schema_numbers_of_a_topic_once_they_are_known() {
             other => panic!("{other:?}"),
         };
     let ours = numbered(5, |out| {
-        record::write_heartbeat(out, &crate::drive::yard::heartbeat("42"));
+        record::write(out, &crate::drive::yard::heartbeat("42"));
     });
     assert_eq!(read(&codec, &ours), Err(Garbled::Framing), "the topic is not framed so");
     let writer = |id, text: Option<&str>| Writer { topic, id, schema: text.map(Into::into) };
@@ -292,6 +292,6 @@ fn a_codec_reads_schema_numbers_of_a_topic_once_they_are_known() {
     }
     assert_eq!(read(&codec, &ours[..7]), Err(Garbled::Malformed));
     let mut plain = Vec::new();
-    record::write_heartbeat(&mut plain, &crate::drive::yard::heartbeat("45"));
+    record::write(&mut plain, &crate::drive::yard::heartbeat("45"));
     assert_eq!(read(&codec, &plain), Ok("45".into()), "as it was framed before");
 }

@@ -6,7 +6,7 @@ use super::{File, code_of, is_test_file, without_tests};
 
 /// The rooms of the core, from the lowest. Those of one line may name each other: an event may be an
 /// output that was read back.
-const ROOMS: [&[&str]; 26] = [
+const ROOMS: [&[&str]; 27] = [
     &["unit"],
     &["topic"],
     &["copy"],
@@ -18,6 +18,7 @@ const ROOMS: [&[&str]; 26] = [
     &["id"],
     &["turns"],
     &["cut"],
+    &["record"],
     &["content"],
     &["limits"],
     &["oddity"],

@@ -11,9 +11,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::core::event::{JobState, Pilot, Queue, Status, Task};
+use yardmaster::core::event::{Configured, JobState, Pilot, Queue, Status, Task};
 use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, DirWriter, Mode};
-use yardmaster::wire::record::{self, Layout};
+use yardmaster::wire::record;
 use yardmaster::wire::topology::{ATLAS, Topology};
 
 const TOKEN: &str = "a-token-of-a-test-0123456789";
@@ -35,7 +35,7 @@ impl Inputs {
         self.0.append(lane, Some(key.as_bytes()), Some(&value), &[], now()).unwrap();
     }
 
-    fn configure<T: Layout>(&mut self, record: &T) {
+    fn configure<T: Configured>(&mut self, record: &T) {
         self.append(T::TOPIC, &record.name(), |out| record::write(out, record));
     }
 
@@ -45,7 +45,7 @@ impl Inputs {
             let job = yard::job(&id, QUEUE, "", status, at);
             let started_at = if status == Status::Running { at } else { job.started_at };
             let job = JobState { task: "0", cores: 8, started_at, ..job };
-            self.append(Topic::JobState, &id, |out| record::write_job_state(out, &job));
+            self.append(Topic::JobState, &id, |out| record::write(out, &job));
         }
     }
 }
@@ -64,11 +64,11 @@ fn write_log(dir: &Path) {
     inputs.configure(&yard::storage(&queue.endpoints.write[0], &queue.site, now()));
     inputs.configure(&queue);
     let pilot = Pilot::AskedJob { queue: QUEUE, node: "node1", at: now() };
-    inputs.append(Topic::Pilot, QUEUE, |out| record::write_pilot(out, &pilot));
+    inputs.append(Topic::Pilot, QUEUE, |out| record::write(out, &pilot));
     inputs.jobs(Status::Running, RUNNING);
     inputs.jobs(Status::Activated, QUEUED);
     let task = Task { core_count: Some(1), ..yard::task("4711/1", REQUESTED, now()) };
-    inputs.append(Topic::Task, "4711/1", |out| record::write_task(out, &task));
+    inputs.append(Topic::Task, "4711/1", |out| record::write(out, &task));
     inputs.0.flush().unwrap();
 }
 

@@ -59,7 +59,7 @@ pub fn comparison(dice: &mut Dice<'_>) -> Comparison {
 
 fn written(comparison: &Comparison) -> Vec<u8> {
     let mut out = Vec::new();
-    record::write_comparison(&mut out, comparison);
+    record::write(&mut out, comparison);
     out
 }
 
@@ -96,7 +96,7 @@ fn what_is_no_comparison_is_refused() {
     out.push(0);
     assert_eq!(CODEC.read_comparison(&out), Err(Garbled::Malformed), "a byte too many");
     let mut outcome = Vec::new();
-    record::write_outcome(&mut outcome, &super::records::outcome(&mut dice));
+    record::write(&mut outcome, &super::records::outcome(&mut dice));
     assert_eq!(CODEC.read_comparison(&outcome), Err(Garbled::WrongSchema));
     assert_eq!(CODEC.read_comparison(b"text"), Err(Garbled::Framing));
 }

@@ -27,12 +27,12 @@ fn check(codec: &Codec, topic: Topic, event: &Event<'_>) {
 pub fn encoded(event: &Event<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     match event {
-        Event::JobState(it) => record::write_job_state(&mut out, it),
-        Event::Heartbeat(it) => record::write_heartbeat(&mut out, it),
-        Event::Transfer(it) => record::write_transfer(&mut out, it),
-        Event::Pilot(it) => record::write_pilot(&mut out, it),
-        Event::Task(it) => record::write_task(&mut out, it),
-        Event::Outcome(it) => record::write_outcome(&mut out, it),
+        Event::JobState(it) => record::write(&mut out, it),
+        Event::Heartbeat(it) => record::write(&mut out, it),
+        Event::Transfer(it) => record::write(&mut out, it),
+        Event::Pilot(it) => record::write(&mut out, it),
+        Event::Task(it) => record::write(&mut out, it),
+        Event::Outcome(it) => record::write(&mut out, it),
         Event::Configuration(it) => record::write_configuration(&mut out, it),
         Event::Output(it) => record::write_output(&mut out, it),
         Event::Removed { .. } | Event::Garbled(_) => panic!("no record says {event:?}"),
@@ -58,7 +58,7 @@ proptest! {
 
         let progress = records::progress(dice);
         let mut out = Vec::new();
-        record::write_progress(&mut out, &progress);
+        record::write(&mut out, &progress);
         let ours = schema(Topic::Progress);
         let datum = &out[HEADER_BYTES..];
         prop_assert_eq!(encode(ours, &decode(ours, datum)), datum);

@@ -72,7 +72,7 @@ impl Report {
             let (submitted, running, at) = (count.of("submitted"), count.of("running"), count.at);
             let (queue, harvester, resource_type) = (&*queue, &*harvester, &*resource_type);
             let pilot = Pilot::Workers { queue, harvester, resource_type, submitted, running, at };
-            records.push(Topic::Pilot, key.as_bytes(), |out| record::write_pilot(out, &pilot));
+            records.push(Topic::Pilot, key.as_bytes(), |out| record::write(out, &pilot));
         }
     }
 }

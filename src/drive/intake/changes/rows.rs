@@ -285,7 +285,7 @@ impl Intake {
             rss_mb: row.rss_mb,
             events: row.events,
         };
-        records.push(Topic::Heartbeat, job.as_bytes(), |out| record::write_heartbeat(out, &beat));
+        records.push(Topic::Heartbeat, job.as_bytes(), |out| record::write(out, &beat));
         let (queue, node) = (&*row.queue, row.node());
         let (kind, pilot) = match row.status {
             Status::Running => ("job", Pilot::UpdatedJob { queue, node, at }),
@@ -295,7 +295,7 @@ impl Intake {
         if !queue.is_empty() && !node.is_empty() && self.changes.nodes.is_due(kind, queue, node, at)
         {
             let key = format!("{queue}/{kind}/{node}");
-            records.push(Topic::Pilot, key.as_bytes(), |out| record::write_pilot(out, &pilot));
+            records.push(Topic::Pilot, key.as_bytes(), |out| record::write(out, &pilot));
         }
     }
 
@@ -330,7 +330,7 @@ impl Intake {
         let name = decimal(number, &mut digits.0);
         let task = if job.task == 0 { "" } else { decimal(job.task, &mut digits.1) };
         let state = job.record(name, task);
-        records.push(Topic::JobState, name.as_bytes(), |out| record::write_job_state(out, &state));
+        records.push(Topic::JobState, name.as_bytes(), |out| record::write(out, &state));
     }
 
     /// A record that was made of a row, read back. Whether it is one.

@@ -21,7 +21,7 @@ use yardmaster_drive::port::{Batch, Log};
 use yardmaster_drive::{Config, Drive};
 use yardmaster_sim::load::Load;
 use yardmaster_wire::avro::{Arena, Codec};
-use yardmaster_wire::record::write_task;
+use yardmaster_wire::record;
 
 /// Requests a second among the records.
 const ASKS: u32 = 20;
@@ -190,7 +190,7 @@ fn produce(
         }
         let task = request(&read.topology.domain, u64::from(tick), clock::now());
         let mut bytes = Vec::new();
-        write_task(&mut bytes, &task);
+        record::write(&mut bytes, &task);
         sent.insert(task.subject.clone(), clock::stopwatch());
         let key = Some(task.subject.as_bytes());
         writer.append(name(Topic::Task), None, key, Some(&bytes), &[], None)?;

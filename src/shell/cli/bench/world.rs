@@ -8,7 +8,7 @@ use yardmaster_core::event::{Configuration, Link, Queue, RamUnit, Site, Storage,
 use yardmaster_core::unit::Millis;
 use yardmaster_sim::grid::Facts;
 use yardmaster_sim::scenario::records;
-use yardmaster_wire::record::write_task;
+use yardmaster_wire::record;
 
 /// The built-in grid.
 pub fn facts_of(now: Millis) -> Vec<Configuration> {
@@ -37,7 +37,7 @@ pub fn request(domain: &str, number: u64, now: Millis) -> Task {
 pub fn ask(writer: &mut DirWriter, read: &Read, now: Millis) -> anyhow::Result<()> {
     let task = request(&read.topology.domain, 1, now);
     let mut bytes = Vec::new();
-    write_task(&mut bytes, &task);
+    record::write(&mut bytes, &task);
     let lane = lane(Topic::Task, &task.subject, read.topology.topic(Topic::Task).partitions);
     writer.append(lane, Some(task.subject.as_bytes()), Some(&bytes), &[], now)?;
     Ok(writer.flush()?)

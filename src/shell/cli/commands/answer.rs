@@ -13,7 +13,7 @@ use yardmaster_core::plain::plain;
 use yardmaster_core::state::commands::CommandAnswer;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::LogError;
-use yardmaster_wire::record::write_outcome;
+use yardmaster_wire::record;
 use yardmaster_wire::topology::Topology;
 
 /// The exit code by which a program refuses a command for good.
@@ -111,7 +111,7 @@ impl Publisher {
 
     fn append(&self, command: &Command, answer: &CommandAnswer) -> Result<(), LogError> {
         let mut value = Vec::new();
-        write_outcome(
+        record::write(
             &mut value,
             &Outcome {
                 subject: command.subject.clone(),

@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 use yardmaster_core::comparison::{
     Agreement, AnswerOutcome, Comparison, FiguresSeen, Group, Measure, Side, Tally, overlap,
 };
-use yardmaster_wire::json::comparison_json;
+use yardmaster_wire::json::record_json;
 
 /// A comparison: its record, and in what the two answers agree.
 pub(super) fn one(it: &Comparison) -> Value {
-    let mut value = comparison_json(it);
+    let mut value = record_json(it);
     value["agreement"] = Agreement::of(it).name().into();
     value["overlap"] = overlap(it).into();
     value

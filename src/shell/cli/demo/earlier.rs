@@ -12,7 +12,7 @@ use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::LogError;
 use yardmaster_sim::grid::Record;
 use yardmaster_wire::avro::{Arena, Codec};
-use yardmaster_wire::record::{write_job_state, write_task, write_transfer};
+use yardmaster_wire::record;
 use yardmaster_wire::topology::Topology;
 
 /// Topics of what has an end.
@@ -92,19 +92,19 @@ fn end(codec: &Codec, topic: Topic, value: &[u8], now: Millis) -> Option<Record>
             let changed_at = now.max(job.changed_at + 1);
             let ended_at = if job.started_at == 0 { 0 } else { now };
             let over = JobState { status: Status::Cancelled, changed_at, ended_at, ..job };
-            write_job_state(&mut value_of_end, &over);
+            record::write(&mut value_of_end, &over);
             job.job.to_owned()
         }
         Event::Task(task) => {
             let changed_at = now.max(task.changed_at + 1);
             let over = Task { phase: TaskPhase::Ended, changed_at, ..*task };
-            write_task(&mut value_of_end, &over);
+            record::write(&mut value_of_end, &over);
             over.task
         }
         Event::Transfer(transfer) => {
             let changed_at = now.max(transfer.changed_at + 1);
             let (state, error) = (TransferStatus::Failed, "the demo was over");
-            write_transfer(&mut value_of_end, &Transfer { state, changed_at, error, ..transfer });
+            record::write(&mut value_of_end, &Transfer { state, changed_at, error, ..transfer });
             transfer.request.to_owned()
         }
         _ => return None,
@@ -123,9 +123,9 @@ impl Plain {
     fn of(ours: &Ours, topic: Topic) -> Plain {
         let mut made = Vec::new();
         match topic {
-            Topic::JobState => write_job_state(&mut made, &JobState::default()),
-            Topic::Task => write_task(&mut made, &Task::default()),
-            _ => write_transfer(&mut made, &Transfer::default()),
+            Topic::JobState => record::write(&mut made, &JobState::default()),
+            Topic::Task => record::write(&mut made, &Task::default()),
+            _ => record::write(&mut made, &Transfer::default()),
         }
         let body = made.len() - FRAMING_BYTES;
         let mut framed = ours.frame(topic, made.clone());

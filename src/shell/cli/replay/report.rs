@@ -5,10 +5,9 @@ use crate::cli::units::moment;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use yardmaster_core::difference::{Both, Change, Changed, Differences};
-use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked, request_name};
 use yardmaster_drive::alternative::Alternative;
-use yardmaster_wire::json::output_json;
+use yardmaster_wire::json::record_json;
 
 /// Queues, and filters, that a line about one answer names.
 const NAMED: usize = 5;
@@ -78,9 +77,7 @@ pub(super) fn json(report: &Report<'_>) -> Value {
     let queues = found.queues.iter().map(|(queue, share)| {
         json!({"queue": queue, "requests": both(&share.requests), "jobs": both(&share.jobs)})
     });
-    let one = |it: &Option<Decision>| {
-        it.as_ref().map(|it| output_json(&Output::Decision(Box::new(it.clone()))))
-    };
+    let one = |it: &Option<Decision>| it.as_ref().map(record_json);
     let changed = found.first.iter().map(|it| {
         let (recorded, other) = (one(&it.recorded), one(&it.other));
         json!({"change": it.change.name(), "recorded": recorded, "other": other})

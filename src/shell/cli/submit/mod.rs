@@ -234,7 +234,7 @@ fn entries(read: &Read, tasks: &[Task]) -> Result<Vec<Entry>, Usage> {
     let most = read.topology.limits.max_record_bytes;
     let entry = |task: &Task| {
         let mut value = Vec::new();
-        record::write_task(&mut value, task);
+        record::write(&mut value, task);
         if value.len() > most {
             return Err(Usage(format!(
                 "the record of job {} has {} bytes; {most} are read at most (max_record_bytes of \

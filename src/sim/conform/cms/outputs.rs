@@ -87,7 +87,7 @@ fn carried_out(world: &mut World, command: Command) -> Result<(), String> {
     };
     let at = command.now;
     world.read_back(&command.into())?;
-    world.read(Topic::Outcome, at, |out| record::write_outcome(out, &outcome))
+    world.read(Topic::Outcome, at, |out| record::write(out, &outcome))
 }
 
 /// The drains under way, and those begun within the last hour.

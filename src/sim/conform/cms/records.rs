@@ -218,7 +218,7 @@ pub(super) fn publish_workflow(
             workflow: Some(facts),
             ..Task::default()
         };
-        world.read(Topic::Task, millis(now_s), |out| record::write_task(out, &task))?;
+        world.read(Topic::Task, millis(now_s), |out| record::write(out, &task))?;
     }
     Ok(())
 }
@@ -386,7 +386,7 @@ pub(super) fn publish_state(
     state: &JobState<'_>,
     at_s: Seconds,
 ) -> Result<(), String> {
-    world.read(Topic::JobState, millis(at_s), |out| record::write_job_state(out, state))
+    world.read(Topic::JobState, millis(at_s), |out| record::write(out, state))
 }
 
 /// Publishes an offer. It names its node where the case has that: an offer that names one makes it
@@ -416,7 +416,7 @@ pub(super) fn publish_offer(
         expires_at: number(&value["expires_at_s"]).map_or(0, millis),
     };
     let pilot = Pilot::SlotOffer { queue: &site, offer, at: millis(now_s) };
-    world.read(Topic::Pilot, millis(now_s), |out| record::write_pilot(out, &pilot))
+    world.read(Topic::Pilot, millis(now_s), |out| record::write(out, &pilot))
 }
 
 /// Publishes that a node is there: an offer named it that is over.
@@ -438,5 +438,5 @@ pub(super) fn publish_node(
         ..SlotOffer::default()
     };
     let pilot = Pilot::SlotOffer { queue: &site, offer, at: millis(before_s) };
-    world.read(Topic::Pilot, millis(before_s), |out| record::write_pilot(out, &pilot))
+    world.read(Topic::Pilot, millis(before_s), |out| record::write(out, &pilot))
 }

@@ -221,7 +221,7 @@ fn publish_job(world: &mut World, it: &Value, now: Millis) -> Result<(), String>
         changed_at: now,
         ..JobState::default()
     };
-    world.read(Topic::JobState, now, |out| record::write_job_state(out, &state))
+    world.read(Topic::JobState, now, |out| record::write(out, &state))
 }
 
 /// Reads our earlier decisions back, with what became of them: reservations, files that jobs bring
@@ -309,7 +309,7 @@ fn carried_out(
         at,
         reason: String::new(),
     };
-    world.read(Topic::Outcome, at, |out| record::write_outcome(out, &outcome))
+    world.read(Topic::Outcome, at, |out| record::write(out, &outcome))
 }
 
 /// Publishes the case's own job. Which list of index servers holds is for the submitter to say: the
@@ -353,7 +353,7 @@ fn publish_request(world: &mut World, scenario: &Value, now: Millis) -> Result<(
         description: Some(description),
         ..Task::default()
     };
-    world.read(Topic::Task, now, |out| record::write_task(out, &task))
+    world.read(Topic::Task, now, |out| record::write(out, &task))
 }
 
 fn optional_moment(value: &Value) -> Option<Millis> {

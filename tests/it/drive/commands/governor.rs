@@ -206,7 +206,7 @@ fn an_outcome_of_an_unknown_command_changes_nothing() {
         at: stage.now(),
         reason: String::new(),
     };
-    stage.yard.publish(Topic::Outcome, "7", |out| record::write_outcome(out, &outcome));
+    stage.yard.publish(Topic::Outcome, "7", |out| record::write(out, &outcome));
     stage.turn();
     assert_eq!(stage.drive.state().requests.len(), 0);
     stage.check();

@@ -93,7 +93,7 @@ fn a_share_without_a_threshold_a_paused_queue_and_one_with_slots_of_its_own_keep
     };
     let key = QUEUE;
     stage.yard.publish(yardmaster::core::cut::Topic::Pilot, key, |out| {
-        yardmaster::wire::record::write_pilot(out, &slots);
+        yardmaster::wire::record::write(out, &slots);
     });
     stage.pass(2 * 60 * MINUTE);
     assert_eq!(moves(&stage), []);

@@ -94,7 +94,7 @@ impl Stage {
     /// Publishes a heartbeat that states a time, whatever time it is.
     pub fn beat_stating(&self, job: &str, attempt: u32, at: i64) {
         let heartbeat = Heartbeat { job, at, attempt, cpu_s: 1, ..Heartbeat::default() };
-        self.yard.publish(Topic::Heartbeat, job, |out| record::write_heartbeat(out, &heartbeat));
+        self.yard.publish(Topic::Heartbeat, job, |out| record::write(out, &heartbeat));
     }
 
     /// Lets cycles be made.
@@ -180,7 +180,7 @@ impl Stage {
             reason: "as the story has it".into(),
         };
         let key = command.subject.clone();
-        self.yard.publish(Topic::Outcome, &key, |out| record::write_outcome(out, &outcome));
+        self.yard.publish(Topic::Outcome, &key, |out| record::write(out, &outcome));
         self.turn();
     }
 

@@ -13,7 +13,7 @@ const SUBJECT: &str = "45000000";
 fn decision(jobs: u32) -> Vec<u8> {
     let made = assigned(SUBJECT, 3, &[("SYNTH_ALPHA", jobs)], T0 + 100);
     let mut value = Vec::new();
-    record::write_decision(&mut value, &Decision { task: SUBJECT.into(), ..made });
+    record::write(&mut value, &Decision { task: SUBJECT.into(), ..made });
     value
 }
 
