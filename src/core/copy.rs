@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::{Bound, Deref};
 
-/// What a copy is made for.
+/// Purpose of a copy; it determines which tables are copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyFor {
     /// Every counter.
@@ -31,7 +31,7 @@ pub trait InPortions {
     fn finish_copy(&mut self);
 }
 
-/// What takes the copy from a table.
+/// A table whose finished copy can be taken out of it.
 pub trait TakeCopy: InPortions {
     /// Hands the copied portions over. [`InPortions::finish_copy`] of what is returned follows.
     fn take_copy(&mut self) -> Self;
@@ -73,8 +73,8 @@ pub struct SlotCopy<T> {
     /// Slots below are copied.
     copied: usize,
     runs: Vec<Vec<T>>,
-    /// What slots held that changed before they were copied; in blocks, so that none is moved when
-    /// there are more.
+    /// Earlier values of slots that changed before they were copied; in blocks, so that none is
+    /// moved when there are more.
     saved: Vec<Vec<(u32, T)>>,
     is_saved: Vec<u64>,
     /// How a slot is copied.

@@ -3,19 +3,19 @@
 
 use sha2::{Digest, Sha256};
 
-/// What stands between the parts of a seed and between the columns of a cut's text.
+/// Separates the parts of a seed, and the columns of a cut's text.
 const UNIT_SEPARATOR: &str = "\u{1f}";
 
-/// What a draw is made from: nothing of it comes from a clock or a process.
+/// The inputs of a draw: none of them comes from a clock or a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed<'a> {
     /// Name and version of the procedure, the first part of the seed's text.
     pub algorithm: &'static str,
-    /// What is decided: a job's id.
+    /// Id of the job that the draw is for.
     pub subject: &'a str,
     /// 0 for the first decision on the subject, one more after each refusal.
     pub attempt: u64,
-    /// What was known: see [`cut_id`].
+    /// Identifier of the cut: see [`cut_id`].
     pub cut_id: &'a str,
     /// 0 for the first draw of a decision, one more for each further draw.
     pub round: u32,

@@ -3,7 +3,7 @@
 //! A request is judged when it arrives, when its deadline passes, when another policy came, and as
 //! soon as one of its blockers disappears. Waking is evaluated once a cycle, at its cut, on levels:
 //! whether a waiting request wakes depends on the state at the cut, not on how that came to be.
-//! What is remembered here beside the state only shows what need not be evaluated again.
+//! Data kept here beside the state only tells which evaluations need not be repeated.
 
 mod again;
 
@@ -39,13 +39,13 @@ use crate::state::record::RequestState;
 use crate::unit::Millis;
 use std::collections::{BTreeMap, VecDeque};
 
-/// See the module.
+/// State, policies and everything derived from them; judges the requests of each cycle.
 pub struct Engine {
     /// All that is known.
     pub state: State,
     policies: Policies,
     grid: Grid,
-    /// What answers slot offers, where a policy does.
+    /// Judges slot offers, if a policy answers them.
     pool: Option<PoolJudging>,
     /// Rules that are asked beside the policies, where there are any.
     alternative: Option<Alternative>,
@@ -101,8 +101,8 @@ impl Engine {
         self.pool.as_ref()?.why(&self.state, &self.policies, job)
     }
 
-    /// What is known of the pool whose slots are offered, as of the last cut and the outputs since;
-    /// `None`: no policy answers offers, or no cycle was judged.
+    /// The pool whose slots are offered, as of the last cut and the outputs since; `None`: no
+    /// policy answers offers, or no cycle was judged.
     pub fn pool(&self) -> Option<&Pool> {
         self.pool.as_ref()?.pool()
     }
@@ -319,7 +319,7 @@ impl Engine {
         }
     }
 
-    /// What requests would be answered at the present cut, each with those before it answered. They
+    /// Answers that requests would get at the present cut, each with those before it answered. They
     /// and their answers are counted in this engine, which is to be dropped after it.
     pub fn preview(mut self, tasks: &[Task]) -> Vec<Decision> {
         let (lane, now) = (Lane::new(Topic::Task, 0), self.state.now);

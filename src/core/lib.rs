@@ -1,5 +1,5 @@
-//! What is known and how it is judged. No clock, environment, file or network: the same log gives
-//! the same decisions on every machine.
+//! State, rules and decisions. No clock, environment, file or network: the same log gives the same
+//! decisions on every machine.
 
 #![forbid(unsafe_code)]
 

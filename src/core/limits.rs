@@ -3,8 +3,8 @@
 
 use crate::unit::{DAY, HOUR, MIB, MINUTE, Millis, SECOND};
 
-/// What is known of one limit: how the topology file writes it, and what it allows. Figures are
-/// in the unit that the key ends in.
+/// Key, meaning, default and range of one limit in the topology file. Figures are in the unit that
+/// the key ends in.
 #[derive(Clone, Copy)]
 pub struct Limit {
     /// Its key in the topology file, ending in the unit.

@@ -1,5 +1,5 @@
-//! What is unexpected in the log: counted, harmless. No decision reads an oddity, and none is in a
-//! digest or store, for they may depend on the order in which lanes were merged.
+//! Unexpected records and values in the log: counted, harmless. No decision reads an oddity, and
+//! none is in a digest or store, for they may depend on the order in which lanes were merged.
 
 use crate::cut::Topic;
 
@@ -57,7 +57,7 @@ impl Oddities {
         self.counts[topic as usize * Oddity::ALL.len() + oddity as usize] += 1;
     }
 
-    /// What was counted, with zeroes left out; all counts are 0 again then.
+    /// The counts that are not 0; all counts are 0 again then.
     pub fn take(&mut self) -> Vec<(Topic, Oddity, u64)> {
         let mut seen = Vec::new();
         for (at, count) in std::mem::take(&mut self.counts).into_iter().enumerate() {

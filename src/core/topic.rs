@@ -1,6 +1,6 @@
 //! The catalogue of topics: each kind of record with all that is true of it wherever it is read.
 
-/// What the records of a topic are to us.
+/// Role of a topic's records in the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// Reports of what happened. One that states a time ahead of the log's has no effect.
@@ -117,7 +117,7 @@ macro_rules! topics {
                 match self { $(Topic::$kind => $name,)* }
             }
 
-            /// What its records are to us.
+            /// Role of its records in the engine.
             pub const fn class(self) -> Class {
                 match self { $(Topic::$kind => Class::$class,)* }
             }
@@ -132,7 +132,7 @@ macro_rules! topics {
                 match self { $(Topic::$kind => $writer,)* }
             }
 
-            /// What reads it.
+            /// Its readers.
             pub const fn reader(self) -> &'static str {
                 match self { $(Topic::$kind => $reader,)* }
             }

@@ -53,12 +53,11 @@ pub enum CommandRule {
     Undrain,
 }
 
-/// What is to be known of a rule.
+/// Name, effect, inputs and documentation of a command rule.
 pub struct CommandRuleText {
     /// Its name in the specification, in the topology file, on the bus and in metrics.
     pub name: &'static str,
-    /// What it asks for; a rule may ask for another end of some jobs, see
-    /// `govern::timeout`.
+    /// Kind of its commands; a rule may command another kind for some jobs, see `govern::timeout`.
     pub kind: CommandKind,
     /// Topics that could have prevented it: it waits while one of them is late, or has just come
     /// back. Reports of the queue's jobs and pilots could have prevented every rule.
@@ -165,7 +164,7 @@ pub const PARAMS: &[RuleParam] = &[
     },
 ];
 
-/// What became of a job, whether its queue is exempt, and what operators set: limits, kill switch.
+/// Job states, queues (exemptions) and parameters that operators set (limits, kill switch).
 const STATES: &[Topic] = &[Topic::JobState, Topic::Queue, Topic::Parameter];
 /// The same, with what a task states of its jobs: priority, and that they stay.
 const TASKS: &[Topic] = &[Topic::JobState, Topic::Task, Topic::Queue, Topic::Parameter];
@@ -173,11 +172,11 @@ const TASKS: &[Topic] = &[Topic::JobState, Topic::Task, Topic::Queue, Topic::Par
 const SIGNS: &[Topic] = &[Topic::JobState, Topic::Heartbeat, Topic::Queue, Topic::Parameter];
 /// The same as `STATES`, with slot figures.
 const SLOTS: &[Topic] = &[Topic::JobState, Topic::Pilot, Topic::Queue, Topic::Parameter];
-/// What became of a pool's jobs, what is known of its workflows, and what operators set.
+/// Job states, task records (a pool's workflows) and parameters that operators set.
 const WORKFLOWS: &[Topic] = &[Topic::JobState, Topic::Task, Topic::Parameter];
-/// What became of a pool's jobs, its nodes and sites, and what operators set.
+/// Job states, a pool's nodes and sites, and parameters that operators set.
 const NODES: &[Topic] = &[Topic::JobState, Topic::Pilot, Topic::Site, Topic::Parameter];
-/// What became of a pool's jobs, and what operators set.
+/// Job states of a pool and parameters that operators set.
 const JOBS: &[Topic] = &[Topic::JobState, Topic::Parameter];
 
 macro_rules! rules {
@@ -188,7 +187,7 @@ macro_rules! rules {
             /// Every rule, in the order of the specification.
             pub const ALL: &'static [CommandRule] = &[$(CommandRule::$rule,)*];
 
-            /// What is to be known of it.
+            /// Its name, effect, inputs and documentation.
             pub const fn text(self) -> CommandRuleText {
                 match self {
                     $(CommandRule::$rule => CommandRuleText {
@@ -276,8 +275,7 @@ impl CommandRule {
         matches!(self, Boost | KillWorkflow | Alert | Profile | Drain | Undrain)
     }
 
-    /// What becomes of its commands if the topology file states nothing: a pool cannot do without
-    /// its own rules.
+    /// Mode of the rule if the topology file states none: a pool cannot do without its own rules.
     pub const fn default_mode(self) -> Mode {
         if self.is_of_pool() { Mode::On } else { Mode::DryRun }
     }
@@ -288,7 +286,7 @@ impl CommandRule {
     }
 }
 
-/// What becomes of the commands of a rule.
+/// Whether a rule is evaluated, and whether its commands are to be carried out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// The rule is not looked at.

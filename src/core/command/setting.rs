@@ -8,7 +8,7 @@ use crate::unit::{DAY, HOUR, MINUTE, Millis};
 pub struct RuleSetting {
     /// The rule.
     pub rule: CommandRule,
-    /// What becomes of its commands.
+    /// Whether it is evaluated, and whether its commands are to be carried out.
     pub mode: Mode,
     /// Values of its parameters, in the order of [`CommandRule::params`].
     pub values: Vec<f64>,
@@ -59,7 +59,7 @@ macro_rules! governor {
     ($($doc:literal
        $field:ident: $type:ty = $key:literal * $scale:expr,
        $default:literal in $min:literal..=$max:literal;)*) => {
-        /// What bounds all commands, in the units the core counts in.
+        /// Bounds of all commands together, in the units the core counts in.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Governor { $(#[doc = $doc] pub $field: $type,)* }
 
@@ -84,7 +84,8 @@ macro_rules! governor {
     };
 }
 
-/// What is known of one bound of the governor. Figures are in the unit that the key ends in.
+/// Key, meaning and range of one bound of the governor. Figures are in the unit that the key ends
+/// in.
 #[derive(Clone, Copy)]
 pub struct Bound {
     /// Its key in the topology file.
@@ -140,7 +141,7 @@ governor! {
 pub struct CommandSetting {
     /// Rules that the topology file has, in the order of the catalogue.
     pub rules: Vec<RuleSetting>,
-    /// What bounds their commands.
+    /// Bounds of their commands.
     pub governor: Governor,
     /// Hash of both; 16 hex digits.
     pub hash: String,

@@ -135,8 +135,8 @@ pub struct Refusal<'a> {
     pub by: Side,
     /// The queue.
     pub queue: &'a str,
-    /// What that side rejected it for; `None`: it is not among the rejections that it lists, so it
-    /// was kept and not chosen, or is not known to that side.
+    /// That side's rejection of the queue; `None`: the queue is not among the rejections that it
+    /// lists, so it was kept and not chosen, or is not known to that side.
     pub fate: Option<&'a Rejected>,
 }
 

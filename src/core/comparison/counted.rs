@@ -1,11 +1,11 @@
-//! What is counted of a comparison as it comes: little of it, since many may come.
+//! Figures that are counted of each comparison as it is read: few, since many comparisons may come.
 
 use super::agreement::{Agreement, overlap, refusals};
 use super::figures::{FiguresSeen, figures_of, gaps};
 use super::record::{AnswerOutcome, Comparison, Side};
 use std::collections::BTreeSet;
 
-/// See the module.
+/// The counted part of one comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
     /// `production` or `analysis`; empty: not known.
@@ -21,7 +21,7 @@ pub struct Counted {
     /// The sides and filters by which what the other chose was rejected; `None`: the side lists no
     /// rejection of the queue.
     pub filters: BTreeSet<(Side, Option<String>)>,
-    /// What is known of the figures, where both assign.
+    /// Whether the figures of both sides differ, where both assign.
     pub figures: Option<FiguresSeen>,
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// Figures that differ by more than this part of the larger one count as different.
 pub const DIFFERS_BEYOND: f64 = 0.1;
 
-/// What is known of the figures that both sides went by.
+/// Whether the figures that both sides used for the chosen queues differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FiguresSeen {
     /// A figure of a queue differs by more than [`DIFFERS_BEYOND`].
@@ -89,7 +89,7 @@ pub fn gaps(comparison: &Comparison) -> Vec<Gap<'_>> {
     queues(comparison).into_iter().filter_map(gap).collect()
 }
 
-/// What is known of the figures that both sides went by.
+/// Whether any of these figures differs between the sides by more than [`DIFFERS_BEYOND`].
 pub fn figures_of(gaps: &[Gap<'_>]) -> FiguresSeen {
     match gaps {
         [] => FiguresSeen::Unknown,

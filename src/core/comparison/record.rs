@@ -136,7 +136,7 @@ pub struct Answer {
     pub queues: Vec<Chosen>,
     /// Queues that were rejected.
     pub fates: Vec<Rejected>,
-    /// What the side knew of queues when it answered.
+    /// Figures of queues that the side used for its answer.
     pub figures: Vec<Figures>,
     /// Notes of the answer.
     pub notes: Vec<String>,
@@ -176,7 +176,7 @@ pub struct Rejected {
     pub reason: String,
 }
 
-/// What a side knew of a queue. `None`: the side does not show it.
+/// Figures of one queue that a side used. `None`: the side does not publish the figure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Queue or pseudo-queue.
@@ -203,7 +203,7 @@ impl Comparison {
         self.subject == name || self.task == name
     }
 
-    /// What a list of comparisons is in order of: subject, attempt, when it was asked.
+    /// Sort key of a list of comparisons: subject, attempt, and when it was asked.
     pub fn place(&self) -> (&str, u64, Millis) {
         (&self.subject, self.attempt, self.asked_at)
     }

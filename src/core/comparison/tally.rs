@@ -15,7 +15,7 @@ const OTHER: &str = "other";
 /// Answers by side and outcome.
 pub type PerAnswer = BTreeMap<(Side, AnswerOutcome), u64>;
 
-/// What some comparisons have in common.
+/// Sums over a group of comparisons: agreements, outcomes, overlaps and answer times.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
     /// By agreement, how many.

@@ -3,7 +3,7 @@
 use crate::output::decision::{Decision, Outcome};
 use std::collections::BTreeMap;
 
-/// See the module; the gravest last.
+/// How an answer differs from the recorded one; the gravest difference last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// The same outcome, and the same queues with the same jobs.

@@ -20,7 +20,7 @@ pub struct Both {
     pub other: u64,
 }
 
-/// What a queue, a nucleus or a site gets.
+/// Requests and jobs that a queue, a nucleus or a site gets, in the log and by the other rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// Requests, or offers of slots, that give it something; each once.
@@ -34,13 +34,13 @@ pub struct Share {
 pub struct Changed {
     /// How it differs.
     pub change: Change,
-    /// What the log has; `None`: nothing in this cycle.
+    /// The answer in the log; `None`: the log has none in this cycle.
     pub recorded: Option<Decision>,
-    /// What the other rules answer; `None`: nothing.
+    /// The answer by the other rules; `None`: they give none.
     pub other: Option<Decision>,
 }
 
-/// See the module.
+/// Counts of the answers that differ between a log and other rules, and the first of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Differences {
     /// Answers of the log that were compared.
@@ -69,7 +69,7 @@ pub struct Differences {
     requests: BTreeMap<Key, Seen>,
 }
 
-/// What was seen of a request.
+/// Gravest difference of a request's answers so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Seen {
     /// The gravest difference of its answers.

@@ -43,7 +43,7 @@ impl Engine {
         self.forget_derived();
     }
 
-    /// What a decision answers.
+    /// The request, offer or refused job that a decision answers.
     pub fn answered(&self, decision: &Decision) -> Again {
         let subject = decision.subject.clone();
         match &self.pool {
@@ -90,7 +90,7 @@ impl Engine {
         }
     }
 
-    /// What a request would be answered at the present cut if it were the only one, as the first
+    /// The answer that a request would get at the present cut if it were the only one, as the first
     /// answer to it; nothing is changed. `None`: it asks nothing.
     pub fn judge_task(&self, task: &Task) -> Option<Decision> {
         let Engine { state, policies, grid, work, .. } = self;
@@ -116,8 +116,8 @@ impl Engine {
         Some(submission(task, request, state.now, &grid.view(state).targets.cut_id))
     }
 
-    /// What is known of targets, as of the last cut and the outputs since; nothing where no policy
-    /// judges them.
+    /// Facts about targets, as of the last cut and the outputs since; empty if no policy judges
+    /// targets.
     pub fn grid_facts(&self) -> &GridFacts {
         &self.grid.view(&self.state).targets.facts
     }

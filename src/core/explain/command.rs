@@ -12,8 +12,8 @@ use std::fmt::Write;
 /// Most jobs of a command that are named.
 const JOBS_NAMED: usize = 20;
 
-/// What a command about a workflow or a node of a pool says beside which that is; `None` for one
-/// about jobs.
+/// Text of a command about a workflow or a node of a pool, without the name of that subject; `None`
+/// for a command about jobs.
 pub fn asked_of_pool(command: &Command) -> Option<String> {
     if command.held_back().is_some() {
         return None;

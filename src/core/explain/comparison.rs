@@ -60,7 +60,7 @@ fn write(text: &mut String, it: &Comparison) -> std::fmt::Result {
     gaps.iter().try_for_each(|gap| write_gap(text, gap))
 }
 
-/// What an agreement means.
+/// An agreement as a phrase.
 fn sentence(agreement: Agreement) -> &'static str {
     match agreement {
         Agreement::Same => "the same answer",

@@ -39,7 +39,7 @@ const RANKED_SHOWN: usize = 10;
 /// Objections shown of a deferral.
 const WAITS_SHOWN: usize = 5;
 
-/// What a decision is explained by.
+/// Sources of the texts and figures that the explanation of a decision quotes.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// Filters are explained by the texts of the first of these that has them; one that none has
@@ -112,7 +112,7 @@ impl Context<'_> {
         }
     }
 
-    /// What a filter objects to, on one line.
+    /// A filter's objection on one line, with the figures in force where they are known.
     fn help(&self, filter: &Filter) -> String {
         phrase(filter.help, &|name| self.figure(filter.name, name))
     }

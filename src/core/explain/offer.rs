@@ -121,7 +121,7 @@ fn assignment(
     counts_of(text, "other jobs that did not fit, by the first filter", &decision.counts, context)
 }
 
-/// What the match is charged to.
+/// Writes the usage, quota and limits that the match is charged to.
 fn booked(text: &mut String, decision: &Decision, matched: &Matched) -> Written {
     let (weight, usage) = (milli(matched.weight_milli), milli(matched.usage_milli));
     let share = match matched.usage_milli == matched.weight_milli {
@@ -147,7 +147,7 @@ fn booked(text: &mut String, decision: &Decision, matched: &Matched) -> Written 
     Ok(())
 }
 
-/// What was relaxed, in words.
+/// A relaxed rule as a phrase.
 fn relaxed(rule: &str) -> &'static str {
     match rule {
         "surplus" => {

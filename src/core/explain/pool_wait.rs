@@ -66,7 +66,7 @@ pub fn blocked_sentence(blocked: Blocked) -> String {
     }
 }
 
-/// What keeps a job from a site, on one line.
+/// The reason why a job does not get a slot of a site, on one line.
 pub fn site_sentence(at: &SiteAt) -> String {
     let wait = &at.wait;
     let offers = match (wait.offers, at.last_offer_at) {
@@ -95,7 +95,7 @@ fn is_off_the_whitelist(at: &SiteAt) -> bool {
     at.wait.ahead.is_none() && at.wait.objections.iter().all(|it| it.filter == COUNTED)
 }
 
-/// What objects at a site, in the order of the filters.
+/// The objections at a site, in the order of the filters.
 fn objections(at: &SiteAt) -> Vec<String> {
     let several = at.wait.objections.len() > 1 || at.wait.ahead.is_some();
     let one = |it: &SiteObjection| {
@@ -122,7 +122,7 @@ pub fn objection_sentence(it: &SiteObjection) -> String {
     format!("{}{until}", phrase(objection.reason.sentence, &figure))
 }
 
-/// What goes before a job where nothing objects.
+/// The jobs that go before this one at a site where nothing objects, as a sentence.
 fn ahead_sentence(ahead: &Ahead, has_offer: bool) -> String {
     let waits = match (&ahead.first, has_offer) {
         (None, true) => "nothing objects and no job goes before it: it is next".to_owned(),

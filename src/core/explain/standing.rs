@@ -25,16 +25,16 @@ pub struct NameStanding {
     pub requests: Vec<RequestStanding>,
     /// Throttles of this subject, whether they stand or not.
     pub throttles: Vec<Throttle>,
-    /// What a user of this name has on the grid.
+    /// Totals of a user of this name on the grid.
     pub user: Option<Totals>,
-    /// What a working group of this name has on the grid.
+    /// Totals of a working group of this name on the grid.
     pub group: Option<Totals>,
 }
 
 /// How a request stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RequestStanding {
-    /// What asks.
+    /// Subject of the request.
     pub subject: String,
     /// Its attempt.
     pub attempt: u64,

@@ -31,7 +31,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What decided between the targets.
+/// The rule that decided between the targets, as a phrase.
 fn rule(placed: &Placed, context: &Context<'_>) -> String {
     if let Some(draw) = &placed.draw {
         let weights = match placed.rule.as_str() {

@@ -21,20 +21,20 @@ pub struct Why {
     pub candidates: u64,
     /// The filters that rejected, in the order in which they are asked.
     pub steps: Vec<Step>,
-    /// What became of each candidate that was rejected, in the order of their names.
+    /// Every rejected candidate with the filter and its figures, in the order of their names.
     pub rejected: Vec<Rejected>,
-    /// What a deferral waits for.
+    /// Wake-up conditions and deadline of a deferral; `None` for other outcomes.
     pub waits: Option<Waits>,
-    /// What can be done about a rejection for good.
+    /// Advice against a final rejection; empty for other outcomes.
     pub remedy: &'static str,
 }
 
-/// What a filter did.
+/// A filter's part in a decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// Filter.
     pub filter: String,
-    /// What it objects to, with the figures in force where they are known.
+    /// The condition that it objects to, with the figures in force where they are known.
     pub help: String,
     /// The rule's place in the specification.
     pub spec: &'static str,
@@ -53,20 +53,21 @@ pub struct Rejected {
     pub filter: String,
     /// Its reason as a sentence.
     pub reason: String,
-    /// What was measured, in the filter's unit.
+    /// Measured value, in the filter's unit.
     pub measured: f64,
-    /// What would have passed, in the filter's unit.
+    /// Value that would have passed, in the filter's unit.
     pub limit: f64,
 }
 
-/// What a deferral waits for.
+/// Deadline and wake-up conditions of a deferral.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waits {
     /// It is judged again then at the latest.
     pub judged_again_at: Millis,
-    /// What would have to change: the nearest objections, or what holds it as a whole.
+    /// Changes that would let the request be assigned: the nearest objections, or the reason why it
+    /// waits as a whole.
     pub would_change: Vec<String>,
-    /// What wakes it before: kinds of facts, by the names of what they are about.
+    /// Kinds of facts that wake it before, by the names of their subjects.
     pub wakes: Vec<&'static str>,
 }
 
@@ -208,7 +209,7 @@ fn waits(decision: &Decision, context: &Context<'_>, until: Millis) -> Waits {
     Waits { judged_again_at: until, would_change, wakes }
 }
 
-/// What a filter reads, as a reader knows it.
+/// Name for readers of the facts that a filter reads.
 fn read_name(reads: Reads) -> &'static str {
     match reads {
         Reads::Load => "jobs at the queue",

@@ -7,9 +7,10 @@ use crate::output::command::Command;
 use crate::state::State;
 use std::collections::BTreeMap;
 
-/// What was commanded within the window, or is still to be carried out; or what was published for
-/// people to see. Each counts against the budgets by itself, so that a rule that is tried does not
-/// hold back one that acts, and shows what it would do.
+/// Jobs that were commanded within the window or whose commands are still open; or, in dry run,
+/// jobs of commands that were published for people to see. Each counts against the budgets by
+/// itself, so that a rule that is tried does not hold back one that acts, and shows what it would
+/// do.
 pub(super) struct Budget {
     all: u64,
     rules: BTreeMap<&'static str, u64>,
@@ -23,7 +24,7 @@ pub fn commanded_by_rule(state: &State, is_dry: bool) -> BTreeMap<&'static str, 
 }
 
 impl Budget {
-    /// What was commanded up to a cut.
+    /// Counts the jobs that use up budgets at a cut, from commands that were published.
     pub(super) fn of(state: &State, is_dry: bool) -> Budget {
         let mut budget = Budget { all: 0, rules: BTreeMap::new(), queues: BTreeMap::new() };
         let horizon = state.now.saturating_sub(state.setting.commands.governor.window);
@@ -64,7 +65,7 @@ impl Budget {
     }
 
     /// How many more jobs of a queue a rule may command, and what bounds that; `u64::MAX` never.
-    /// What is about a workflow of a pool is about no queue, so that no queue's budget bounds it.
+    /// A command about a workflow of a pool belongs to no queue, so no queue's budget bounds it.
     pub(super) fn left(&self, state: &State, rule: CommandRule, queue: Name) -> (u64, Hold) {
         let governor = &state.setting.commands.governor;
         let live = state.ledger.queue.of([queue.0, 0, 0, 0]).map_or(0, |at| {

@@ -11,7 +11,7 @@ use crate::state::crowded::{QUEUED, is_queued};
 use crate::unit::{MINUTE, Millis};
 use std::collections::BTreeMap;
 
-/// See the module.
+/// Jobs that are due, or will be, by rule and queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Due {
     /// By rule and queue.
@@ -20,7 +20,7 @@ pub(super) struct Due {
     pub without_heartbeat: BTreeMap<CommandRule, u64>,
 }
 
-/// What a rule finds of a job now.
+/// A rule's present finding about a job.
 pub(super) fn look(state: &State, setting: &RuleSetting, case: &JobCase<'_>) -> Standing {
     standing(setting, case, &gaps(state, setting.rule, case.job.names[0]))
 }

@@ -18,7 +18,7 @@ use crate::unit::Millis;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
-/// See the module.
+/// Evaluates the command rules in each cycle, and keeps the data that they need between cycles.
 #[derive(Default)]
 pub(crate) struct CommandEvaluation {
     around: Surroundings,
@@ -31,8 +31,8 @@ pub(crate) struct CommandEvaluation {
     begun: Option<Making>,
 }
 
-/// What a pool of slots asks for in a step of a cut, once the actions of the step before took
-/// effect that are given here.
+/// Actions that a pool of slots wants in a step of a cut, after the given actions of the step
+/// before took effect.
 type Asks<'a> = dyn FnMut(&State, Step, &[Action]) -> Vec<Action> + 'a;
 
 /// The next job of a group, in the order in which commands are given.

@@ -1,5 +1,5 @@
-//! What rules read around a job: its queue, its task, run-time parameters. Derived of the
-//! configuration and of the tasks that are known.
+//! Facts that rules read beside a job's own record: its queue, its task, run-time parameters.
+//! Derived from the configuration and of the tasks that are known.
 
 use super::timeout::{JobCase, Overrides};
 use crate::command::CommandRule;
@@ -15,7 +15,7 @@ use crate::state::record::Job;
 use crate::unit::{DAY, HOUR, MINUTE, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What rules read of a queue.
+/// Fields of a queue that rules read.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct QueueFacts {
     is_exempt: bool,
@@ -24,7 +24,7 @@ struct QueueFacts {
     transferring_low: Option<Millis>,
 }
 
-/// What rules read of a task.
+/// Fields of a task that rules read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct TaskFacts {
     priority: i32,
@@ -48,7 +48,7 @@ struct Parameters {
     rebrokered: BTreeSet<String>,
 }
 
-/// See the module.
+/// Queues, tasks and parameters as rules read them.
 #[derive(Clone, Debug, Default)]
 pub struct Surroundings {
     queues: BTreeMap<String, QueueFacts>,

@@ -5,8 +5,8 @@ use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-/// See the module. When a job became due is kept as it was found: it may be later by now, never
-/// earlier.
+/// Jobs of one rule at one queue, with the time at which each became due. The time is kept as it
+/// was found: it may be later by now, never earlier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     due_at: BTreeMap<Key, Millis>,

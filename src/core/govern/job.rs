@@ -20,11 +20,11 @@ use crate::state::record::Job;
 pub struct RuleStanding {
     /// The rule.
     pub rule: CommandRule,
-    /// What becomes of its commands.
+    /// Whether the rule is evaluated, and whether its commands are to be carried out.
     pub mode: Mode,
-    /// What it asks for.
+    /// Kind of its command about this job.
     pub kind: CommandKind,
-    /// What it finds.
+    /// Its present finding about the job.
     pub standing: Standing,
     /// Why it gives no command though it is due, or would give none if it were.
     pub hold: Option<Hold>,

@@ -8,7 +8,7 @@ use crate::state::State;
 use crate::state::commands::pause;
 use crate::unit::Millis;
 
-/// What a command says, beside what all of a cycle have in common.
+/// The parts of a command that differ between the commands of a cycle.
 pub(super) struct Order<'a> {
     pub rule: CommandRule,
     pub kind: CommandKind,
@@ -24,7 +24,7 @@ pub(super) struct Order<'a> {
     pub limit: f64,
     pub unit: &'static str,
     pub dry_run: bool,
-    /// What a reader should know of it, before what is known of the cycle.
+    /// Notes on this command, placed before the notes of the cycle.
     pub notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a cycle commands and holds back, while it is found out.
+//! Commands and holds of a cycle while they are being collected.
 
 use super::budget::Budget;
 use super::hold::Hold;
@@ -9,10 +9,10 @@ use crate::state::State;
 use crate::state::commands::CommandState;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is held back in a cycle: by rule and queue, how many jobs and why.
+/// Held-back jobs of a cycle: by rule and queue, how many and why.
 pub(super) type Held = BTreeMap<(CommandRule, Name), (u64, Hold)>;
 
-/// What a cycle commands.
+/// The commands of a cycle, the jobs that it holds back, and the budgets left.
 pub(super) struct Making {
     pub commands: Vec<Command>,
     pub held: Held,
@@ -20,7 +20,8 @@ pub(super) struct Making {
     pub ordered: BTreeSet<Key>,
     /// Jobs that a command of this cycle is about, by rule.
     made: BTreeSet<(CommandRule, Key)>,
-    /// What may still be commanded, and what may still be shown; made when it is first asked for.
+    /// Budgets of commands to be carried out and of dry-run commands; each is made when it is first
+    /// asked for.
     budgets: [Option<Budget>; 2],
 }
 

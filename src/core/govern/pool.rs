@@ -1,6 +1,6 @@
-//! What a pool of slots asks for beside assigning jobs, as commands: tails that go first, workflows
-//! whose test jobs failed or show what is needed, nodes that are kept free (spec cms-nordugrid
-//! C-16, C-49, C-50, C-55).
+//! Commands of a pool of slots, beside the assignment of jobs: tails that go first, workflows whose
+//! test jobs failed or show what is needed, nodes that are kept free (spec cms-nordugrid C-16,
+//! C-49, C-50, C-55).
 //!
 //! An action has its effect when its command is folded. Until then it is found again at every cut,
 //! so that one that is held back, or beyond what a cycle may publish, is tried again.
@@ -112,7 +112,7 @@ fn was_given(state: &State, rule: &RuleSetting, order: &Order<'_>) -> bool {
     known.is_some() || rule.rule == CommandRule::Drain && order.jobs.iter().any(is_shown)
 }
 
-/// What the command of an action says.
+/// The command for an action.
 fn order<'a>(state: &'a State, rule: &RuleSetting, action: &'a Action) -> Order<'a> {
     match action {
         Action::Boosted { workflow, effective_priority } => Order {

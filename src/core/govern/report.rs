@@ -1,5 +1,5 @@
-//! What the governor holds back, for people: published when it begins, from time to time while it
-//! lasts, and when it ends.
+//! Records of the jobs that the governor holds back, for people: published when a hold begins, from
+//! time to time while it lasts, and when it ends.
 
 use super::make;
 use super::making::Held;

@@ -44,7 +44,7 @@ pub struct Overrides {
     pub transferring_low: Option<Millis>,
 }
 
-/// What a rule finds of a job.
+/// A rule's finding about a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The rule is not about such jobs.
@@ -60,7 +60,7 @@ pub enum Standing {
 pub struct Deadline {
     /// The clock that runs out.
     pub clock: &'static str,
-    /// What it stands at.
+    /// Time at which the clock started.
     pub clock_at: Millis,
     /// How long it may run.
     pub limit: Millis,
@@ -88,7 +88,8 @@ fn is_watched(label: &str) -> bool {
     is_production(label) || is_test(label)
 }
 
-/// What a rule asks for: its kind, but for jobs that cannot be brokered again.
+/// Kind of a rule's command for a job: the rule's own, but `kill` for jobs that cannot be brokered
+/// again.
 pub fn kind(rule: CommandRule, case: &JobCase<'_>) -> CommandKind {
     match rule {
         CommandRule::T2 if is_unassignable(case) => CommandKind::Kill,
@@ -194,7 +195,7 @@ pub(super) fn is_of_heartbeats(rule: CommandRule) -> bool {
     matches!(rule, CommandRule::T9 | CommandRule::T10)
 }
 
-/// What a rule finds of a job; `gaps`: the spans that do not count.
+/// A rule's finding about a job; `gaps`: the spans that do not count.
 pub fn standing(setting: &RuleSetting, case: &JobCase<'_>, gaps: &[&Gaps]) -> Standing {
     let Some((clock, clock_at, limit)) = clock(setting, case) else {
         return Standing::NotConcerned;

@@ -6,11 +6,11 @@ use crate::judge::pool::PoolJudging;
 use crate::policy::Policy;
 use crate::state::State;
 
-/// See the module.
+/// A second set of rules with its own policies and its own view of the pool.
 pub(crate) struct Alternative {
     /// Policies that answer requests.
     pub(crate) policies: Policies,
-    /// What answers slot offers, where a policy does.
+    /// Judges slot offers, if a policy answers them.
     pub(crate) pool: Option<PoolJudging>,
 }
 

@@ -114,7 +114,7 @@ impl Judging<'_> {
     }
 }
 
-/// What is known of the task that a task was made of: its part in a full chain and its nucleus.
+/// Full-chain setting and nucleus of the task that a task was made of.
 fn parent<'a>(state: &'a State, task: &Task) -> Option<(FullChain, &'a str)> {
     let name = task.options.parent_task.as_str();
     let chunks = state.chunks.get(name).into_iter().flatten().map(String::as_str);
@@ -128,7 +128,7 @@ fn parent<'a>(state: &'a State, task: &Task) -> Option<(FullChain, &'a str)> {
     known.max_by_key(|(_, nucleus)| !nucleus.is_empty())
 }
 
-/// What became of each nucleus.
+/// Adds the fate of each nucleus, and how many each filter rejected.
 fn add_fates(decision: &mut Decision, policy: &Policy, found: &FoundNucleus) {
     let name = |filter: u16| policy.filter(usize::from(filter)).map_or("", |filter| filter.name);
     for (at, rejected) in found.choice.counts.iter().enumerate().filter(|(_, count)| **count > 0) {

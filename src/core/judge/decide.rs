@@ -121,7 +121,7 @@ impl Judging<'_> {
         decision
     }
 
-    /// What every answer has.
+    /// A decision with the fields that every answer to the task has in common.
     fn blank(self, task: &Task, before: Option<&Answer>, number: u32) -> Decision {
         let state = self.view.state;
         let ordinal = before.map_or(1, |answer| answer.ordinal + 1);
@@ -230,8 +230,8 @@ fn ranked(
         .collect()
 }
 
-/// What became of each candidate; in a repeated deferral only what changed since the one before.
-/// Those beyond `most` are counted.
+/// Adds the fate of each candidate; to a repeated deferral only those that changed since the one
+/// before. Those beyond `most` are counted.
 fn fates(
     decision: &mut Decision,
     policy: &Policy,

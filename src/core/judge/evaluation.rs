@@ -1,4 +1,4 @@
-//! What judging all candidates of a request came to.
+//! Result of judging all candidates of a request.
 
 use crate::policy::Judgement;
 use crate::policy::task::Choice;
@@ -11,9 +11,9 @@ pub(crate) enum Evaluation {
     Nuclei(FoundNucleus),
 }
 
-/// What was found for a task that wants a nucleus.
+/// Result for a task that wants a nucleus.
 pub(crate) struct FoundNucleus {
-    /// What became of the candidates.
+    /// Fates of the candidates, and the index of the chosen one.
     pub(crate) choice: Choice,
     /// Names of the candidates.
     pub(crate) names: Vec<String>,

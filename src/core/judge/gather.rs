@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-/// What finding the figures of a case's candidates needs, found once.
+/// Names and look-up positions of a case, found once for the figures of all its candidates.
 pub struct Survey {
     /// Nucleus.
     pub nucleus: Option<Name>,
@@ -108,7 +108,7 @@ impl<'a> CutView<'a> {
         (answer.attempt == task.attempt).then_some(answer.first_answered_at)
     }
 
-    /// What a case knows beside its request.
+    /// Facts of a case beside those of its request.
     fn known(self, task: &Task, asked: &Asked, survey: &Survey) -> Known {
         let CutView { world, .. } = self;
         Known {
@@ -302,7 +302,7 @@ impl<'a> Look<'a> {
         candidate.stuck_transferring = self.stuck(view.unified);
     }
 
-    /// What the task's share has at a queue.
+    /// Counters of the task's share at a queue.
     #[inline]
     fn share(&self, at: u32, queue: Name) -> Option<&'a AtShare> {
         let (ledger, gshare) = (&self.view.state.ledger, self.survey.gshare?);

@@ -1,4 +1,4 @@
-//! What of a chunk's input lies where a queue can read it.
+//! The part of a chunk's input that a queue can read where it lies.
 
 use crate::event::{Queue, Scope, Storage, Task};
 use crate::judge::partial_copies::PartialCopies;
@@ -6,7 +6,7 @@ use crate::judge::world::World;
 use crate::policy::Source;
 use crate::unit::Bytes;
 
-/// What of a chunk's input a queue finds at the endpoints it reads.
+/// Bytes and files of a chunk's input that lie at endpoints which a queue reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InputAvailability {
     /// On disk.
@@ -81,7 +81,7 @@ impl World {
         input_availability
     }
 
-    /// What of a task's input lies at one queue.
+    /// Bytes and files of a task's input that one queue can read.
     pub(crate) fn there(
         &self,
         at: u32,

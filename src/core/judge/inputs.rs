@@ -1,7 +1,7 @@
 //! Requests whose input lies where `replica` records say: brought up to date once a cycle, where a
 //! request or a record changed.
 //!
-//! What a request states of a dataset's copies is a list of all of them as of its own time. Newer
+//! A request's list of a dataset's copies names all of them as of the request's own time. Newer
 //! records count in its place, and any record within its lifetime where the request states none.
 
 mod copies;
@@ -14,7 +14,7 @@ use crate::state::record::RequestState;
 use copies::{Copies, copies};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// See the module.
+/// Open requests with the places of their input by `replica` records.
 #[derive(Default)]
 pub(crate) struct Inputs {
     /// By subject.
@@ -76,7 +76,7 @@ impl Inputs {
         self.known.remove(subject);
     }
 
-    /// What a reader of a decision should know: that places of the input are not those of the
+    /// Note of a decision that places of the input come from replica records instead of the
     /// request.
     pub(super) fn note(&self, subject: &str) -> Option<String> {
         let Known { by_records, datasets, .. } = self.known.get(subject)?;
@@ -124,7 +124,7 @@ fn place(placements: &mut [Placement], located: &[Option<Copies>]) {
     }
 }
 
-/// What of the chunk's input lies at each endpoint of which records say something: of a part of the
+/// Sets the part of the chunk's input at each endpoint of which there are records: of a part of the
 /// datasets the same part of the chunk.
 fn summarize(state: &State, task: &mut Task, located: &[Option<Copies>]) {
     let is_read =

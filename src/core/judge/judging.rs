@@ -4,10 +4,10 @@ use crate::judge::policies::Policies;
 use crate::judge::view::CutView;
 use crate::judge::work::WorkTable;
 
-/// See the module.
+/// The inputs of judging at a cut.
 #[derive(Clone, Copy)]
 pub(crate) struct Judging<'a> {
-    /// What is read.
+    /// State and configuration at the cut.
     pub(crate) view: CutView<'a>,
     /// The policies that answer.
     pub(crate) policies: &'a Policies,

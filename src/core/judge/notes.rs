@@ -42,7 +42,7 @@ pub(crate) fn doubts(view: CutView<'_>, task: &Task, makes_jobs: bool) -> Vec<St
     notes
 }
 
-/// What a reader should know of the times of the facts. It is the same for all decisions of a cut.
+/// Notes of a decision on the age of the facts. They are the same for all decisions of a cut.
 pub(crate) fn time_notes(state: &State) -> Vec<String> {
     let (mut notes, mut absent) = (Vec::new(), Vec::new());
     for topic in [Topic::JobState, Topic::Heartbeat, Topic::Transfer, Topic::Pilot] {

@@ -40,7 +40,7 @@ impl World {
         TaskCase { task, now, parent, total: total(&groups), remote_source, runs }
     }
 
-    /// What is known of the task that a task was made of.
+    /// Full-chain setting and nucleus of the task that a task was made of.
     fn parent<'a>(&self, task: &Task, parent: Option<(FullChain, &'a str)>) -> Parent<'a> {
         let name = task.options.parent_task.as_str();
         if name.is_empty() || name == "0" || name == task.task {
@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    /// What of some datasets lies at endpoints that a nucleus reads.
+    /// Bytes and files of some datasets at endpoints that a nucleus reads or writes.
     fn held(&self, view: &NucleusView, groups: &[Vec<&Dataset>]) -> InputAtNucleus {
         InputAtNucleus::of(groups, |endpoint| {
             let at = self.storage_index(endpoint)?;

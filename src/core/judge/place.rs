@@ -193,7 +193,7 @@ fn alternatives(stated: &JobDescription) -> Result<Vec<Alternative>, String> {
     })
 }
 
-/// What became of each target that was refused.
+/// Adds the fate of each target that was refused.
 fn add_fates(
     decision: &mut Decision,
     policy: &Policy,

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// See the module.
+/// All policies, with what was prepared for each share.
 pub(crate) struct Policies {
     all: Vec<Policy>,
     /// By index of the policy: the dry run of job brokerage, for one whose candidates are nuclei.

@@ -34,7 +34,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Why a job is refused whose workflow did not come in time.
 const TOO_LATE: &str = Rejection::WorkflowUnknown.code();
 
-/// See the module.
+/// The pool of slots, indexed for judging, with its jobs that are refused or on hold.
 #[derive(Default)]
 struct PoolView {
     pool: Option<Pool>,
@@ -55,7 +55,7 @@ struct PoolView {
 }
 
 impl PoolView {
-    /// What is known, once a cycle began.
+    /// The pool; `None` before the first cycle.
     fn pool(&self) -> Option<&Pool> {
         self.pool.as_ref()
     }
@@ -278,7 +278,7 @@ impl PoolView {
         actions.iter().for_each(|action| fold_action(pool, action));
     }
 
-    /// What the rules ask for in a step of the cut (A.5). Nothing is changed.
+    /// Actions that the rules want in a step of the cut (A.5). Nothing is changed.
     fn actions(&self, state: &State, step: Step, exceeded: &mut Exceeded) -> Vec<Action> {
         let Some(pool) = &self.pool else { return Vec::new() };
         let comparisons = state.setting.limits.pool_comparisons_per_cycle;

@@ -22,7 +22,7 @@ pub const WHOLE: f64 = 100.0;
 /// The leaf of event service merge jobs, whatever they match (spec atlas 10.1).
 pub const EXPRESS: &str = "Express";
 
-/// What a working group that is not set is compared as.
+/// Text that stands for an absent working group in comparisons.
 const NO_GROUP: &str = " ";
 
 /// A node of the tree.
@@ -47,7 +47,8 @@ pub struct Node {
 #[derive(Clone, Debug)]
 struct Rules([Option<Option<Pattern>>; 6]);
 
-/// What the expressions are held against. What is not known (`None`) matches.
+/// Properties of a task or job that the expressions are matched against. A property that is not
+/// known (`None`) matches.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Traits<'a> {
     /// Production source label.

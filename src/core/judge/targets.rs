@@ -1,5 +1,5 @@
-//! What is known of targets, as judging wants it: facts, jobs in front, tags of files. Derived from
-//! the state, brought up to date by what it notes as touched.
+//! Targets, indexed for judging: facts, jobs in front, tags of files. Derived from the state,
+//! brought up to date by what it notes as touched.
 
 mod copies;
 mod records;
@@ -16,10 +16,10 @@ use crate::topic::Topic;
 use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// See the module.
+/// Facts about targets, with the names and times that are needed to update them.
 #[derive(Default)]
 pub struct Targets {
-    /// What is known.
+    /// The facts that the policy reads.
     pub facts: GridFacts,
     /// Name of the cut, for draws (spec cms-nordugrid S-02).
     pub cut_id: String,

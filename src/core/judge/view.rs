@@ -1,5 +1,5 @@
-//! What judging reads: the state at a cut, the configuration as judging wants it, and what was
-//! found out of both.
+//! The inputs of judging: the state at a cut, the configuration as judging wants it, and values
+//! computed from both.
 
 use crate::event::Task;
 use crate::judge::caches::Caches;
@@ -21,15 +21,15 @@ pub struct Grid {
 /// All that judging reads at a cut.
 #[derive(Clone, Copy)]
 pub struct CutView<'a> {
-    /// What is known at the cut.
+    /// The state at the cut.
     pub state: &'a State,
     /// The configuration.
     pub world: &'a World,
-    /// What was found out already.
+    /// Values that were computed already.
     pub(crate) caches: &'a Caches,
     /// Requests whose input lies where records say.
     pub(crate) inputs: &'a Inputs,
-    /// What is known of targets; nothing where no policy judges them.
+    /// Facts about targets; empty if no policy judges targets.
     pub(crate) targets: &'a Targets,
 }
 
@@ -49,8 +49,8 @@ impl Grid {
         &self.world
     }
 
-    /// What judging reads. The state must be the one of the last update, or differ from it only by
-    /// outputs that were folded since.
+    /// The inputs of judging at the state's cut. The state must be the one of the last update, or
+    /// differ from it only by outputs that were folded since.
     pub fn view<'a>(&'a self, state: &'a State) -> CutView<'a> {
         let Grid { world, caches, inputs, targets } = self;
         CutView { state, world, caches, inputs, targets }
@@ -70,7 +70,7 @@ impl Grid {
 }
 
 impl<'a> CutView<'a> {
-    /// What a request asks, its input where it is known to lie by now.
+    /// A request's task, with the places of its input by replica records where there are any.
     pub(crate) fn task_of(self, request: &'a RequestState) -> Option<&'a Task> {
         let task = request.task.as_ref()?;
         Some(self.inputs.of(&request.subject).unwrap_or(task))

@@ -39,7 +39,7 @@ struct Sums {
     is_fresh: bool,
 }
 
-/// What remains at one nucleus; HS06 s.
+/// Work that remains at one nucleus; HS06 s.
 #[derive(Default)]
 struct Sum {
     all: f64,
@@ -101,7 +101,7 @@ impl WorkTable {
         self.0.borrow_mut().sums.entry(nucleus.into()).or_default().add(view, task);
     }
 
-    /// What remains at a nucleus, as a task sees it.
+    /// Work that remains at a nucleus, as a task sees it.
     pub(crate) fn at(&self, view: CutView<'_>, nucleus: &str, task: &Task) -> Work {
         let mut sums = self.0.borrow_mut();
         sums.refresh(view);

@@ -34,7 +34,7 @@ pub struct NucleusView {
     pub(crate) output: Option<u32>,
 }
 
-/// See the module.
+/// Queues, nuclei, storage and links of the configuration, with indices by name.
 #[derive(Default)]
 pub struct World {
     /// Queues in order of their names.
@@ -209,8 +209,8 @@ impl World {
         NucleusView { name: name.to_owned(), active, bare, queues, outputs, inputs, output }
     }
 
-    /// What is known of a task's nucleus: one that is stated as such, or any other site that has
-    /// queues for production, since a task may be bound to that too (spec atlas 1.1, 7).
+    /// A task's nucleus: one that is stated as such, or any other site that has queues for
+    /// production, since a task may be bound to that too (spec atlas 1.1, 7).
     pub(crate) fn nucleus(&self, name: &str) -> Nucleus {
         let of = |view: &NucleusView| {
             let write_wan = self.storage_of(view.output).is_none_or(|storage| storage.write_wan);
@@ -229,7 +229,7 @@ impl World {
         Nucleus { known: self.nuclei.is_empty(), ..Nucleus::UNKNOWN }
     }
 
-    /// What a queue publishes.
+    /// Software that a queue publishes.
     pub(crate) fn software_of(&self, at: Option<u32>) -> Option<&Release> {
         at.and_then(|at| self.software.get(at as usize))
     }

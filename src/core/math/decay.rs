@@ -106,7 +106,7 @@ fn tick_of(half_life_s: Seconds, at_s: Seconds) -> i64 {
     tick.clamp(i128::from(-MOST_TICKS), i128::from(MOST_TICKS)) as i64
 }
 
-/// What is known of a user's use.
+/// A user's usage: running, reserved and decayed weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Weight that runs and counts.

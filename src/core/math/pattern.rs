@@ -22,7 +22,7 @@ pub const TEXT_MAX_BYTES: usize = 4_096;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     program: Vec<Step>,
-    /// What is looked ahead for; each before those that need it.
+    /// Programs of the look-aheads; each before those that need it.
     looks: Vec<Look>,
     /// The whole pattern, where all of it stands for itself.
     literal: Option<String>,
@@ -41,14 +41,14 @@ enum Step {
     Found,
 }
 
-/// What must follow, or must not.
+/// A look-ahead: text that must follow, or must not.
 #[derive(Clone, Debug, PartialEq)]
 struct Look {
     program: Vec<Step>,
     wanted: bool,
 }
 
-/// What one letter may be.
+/// Set of letters that matches one letter.
 #[derive(Clone, Debug, PartialEq)]
 enum One {
     Is(char),

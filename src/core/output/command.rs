@@ -39,7 +39,7 @@ impl std::fmt::Display for CommandId {
     }
 }
 
-/// What is to be done. The numbers are persisted.
+/// The action that a command asks for. The numbers are persisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum CommandKind {
@@ -128,7 +128,7 @@ pub struct Command {
     pub repeat: u32,
     /// Domain that publishes it.
     pub domain: String,
-    /// What is to be done.
+    /// Action to carry out.
     pub kind: CommandKind,
     /// Rule that gave it; one of another version may be unknown here.
     pub rule: String,
@@ -148,12 +148,12 @@ pub struct Command {
     pub amount: u64,
     /// Clock that ran out.
     pub clock: String,
-    /// What that clock stood at.
+    /// Time at which that clock started.
     pub clock_at: Option<Millis>,
-    /// What was measured, in `unit`.
+    /// Measured value, in `unit`.
     pub measured: f64,
-    /// What would have passed, in `unit`; of a profile the memory in MB, of a drain the cores that
-    /// the job waits for.
+    /// Value that would have passed, in `unit`; of a profile the memory in MB, of a drain the cores
+    /// that the job waits for.
     pub limit: f64,
     /// Unit of the figures.
     pub unit: String,
@@ -167,13 +167,13 @@ pub struct Command {
     pub number: u32,
     /// The cycle's now.
     pub now: Millis,
-    /// What gave it: the rules of the topology file.
+    /// Name of the rule set that gave it: the rules of the topology file.
     pub policy: String,
     /// Hash of the rules and the governor as the topology file has them; 16 hex digits.
     pub policy_hash: String,
     /// Whether it is published only, and not to be carried out.
     pub dry_run: bool,
-    /// What a reader should know: why it was held back, which input is old.
+    /// Notes for a reader: why it was held back, which input is old.
     pub notes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What is answered, and why.
+//! Decisions: the answer to a request or an offer, with its reasons.
 
 pub use super::id::DecisionId;
 use super::matched::Matched;
@@ -32,7 +32,7 @@ pub struct Decision {
     pub id: DecisionId,
     /// Domain that answers.
     pub domain: String,
-    /// What asked.
+    /// Subject of the request, or name of the offer or job.
     pub subject: String,
     /// Which asking of the subject is answered.
     pub attempt: u64,
@@ -70,20 +70,20 @@ pub struct Decision {
     pub factor_names: Vec<String>,
     /// Names of the filters that rejected, with how many candidates each rejected; all of them.
     pub counts: Vec<FilterCount>,
-    /// What became of each candidate that was rejected. In a repeated deferral only what changed
-    /// since the one before (`full` is false), but every tenth carries all.
+    /// Filter and figures of each candidate that was rejected. In a repeated deferral only those
+    /// that changed since the one before (`full` is false), but every tenth carries all.
     pub fates: Vec<Fate>,
     /// Whether `fates` holds every rejected candidate (but for `fates_cut`).
     pub full: bool,
     /// How many fates were left out for the limits on size and number.
     pub fates_cut: u32,
-    /// What a reader should know of the facts: `partial_history`, `input_stale(topic, age)`,
-    /// `input_absent(topics)` of topics that never had a record, `links_old(n of m to nucleus)`.
+    /// Notes on the facts: `partial_history`, `input_stale(topic, age)`, `input_absent(topics)` of
+    /// topics that never had a record, `links_old(n of m to nucleus)`.
     pub notes: Vec<String>,
     /// Whether it is only published, not to be carried out. It reserves nothing.
     pub dry_run: bool,
-    /// What the assignment of one job takes at its target; `None` where a chunk of jobs is
-    /// assigned.
+    /// Resources that the assignment of one job takes at its target; `None` where a chunk of jobs
+    /// is assigned.
     pub placed: Option<Placed>,
     /// The job that got the offered slots; `None` where no offer is answered, or no job fits.
     pub matched: Option<Matched>,
@@ -197,8 +197,8 @@ pub struct FilterCount {
     pub rejected: u32,
 }
 
-/// What became of a rejected candidate. `filter` empty: in a delta, the candidate is no longer
-/// rejected or no longer there.
+/// Filter and figures of a rejected candidate. `filter` empty: in a delta, the candidate is no
+/// longer rejected or no longer there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fate {
     /// Queue or pseudo-queue.
@@ -207,9 +207,9 @@ pub struct Fate {
     pub filter: Cow<'static, str>,
     /// Its reason, one of those the filter declares.
     pub reason: Cow<'static, str>,
-    /// What was measured.
+    /// Measured value, in the filter's unit.
     pub measured: f64,
-    /// What would have passed.
+    /// Value that would have passed, in the filter's unit.
     pub limit: f64,
 }
 

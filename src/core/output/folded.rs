@@ -37,7 +37,7 @@ impl Output {
         }
     }
 
-    /// What it is about, for messages.
+    /// Subject of the output, for messages.
     pub fn subject(&self) -> String {
         match self {
             Output::Decision(it) => it.subject.clone(),

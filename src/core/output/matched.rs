@@ -30,7 +30,7 @@ pub struct Matched {
     pub rss_mb: i64,
     /// The site whose storage serves it, where it overflows; else empty (C-39).
     pub overflow_source: String,
-    /// What its overflow takes of that site's limit (C-43).
+    /// Slots of that site's overflow limit that it uses (C-43).
     pub overflow_cost: i64,
     /// The restricted pool that is charged; else empty (C-30).
     pub charged_group: String,

@@ -1,5 +1,5 @@
-//! What is published: decisions, throttles, commands, the progress of a cycle. It may name
-//! identities and events, nothing that is known or judged.
+//! Outputs: decisions, throttles, commands, the progress of a cycle. The module may name identities
+//! and events, nothing that is known or judged.
 
 pub mod command;
 pub mod decision;

@@ -1,10 +1,10 @@
-//! What an assignment of one job takes at its target, and how the target was chosen.
+//! Resources that an assignment of one job takes at its target, and how the target was chosen.
 
 use crate::record::record;
 use crate::unit::Bytes;
 
-/// What an assignment of one job takes at its target until the target's own facts contain the job,
-/// and how it was chosen (spec cms-nordugrid N-27, B.10).
+/// Resources that an assignment of one job takes at its target until the target's own facts contain
+/// the job, and how it was chosen (spec cms-nordugrid N-27, B.10).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placed {
     /// Which alternative of the description it is, from 0.
@@ -19,7 +19,7 @@ pub struct Placed {
     pub cache_bytes: Bytes,
     /// Input files that it brings into the cluster's cache.
     pub tags: Vec<String>,
-    /// What decided between the targets.
+    /// Rule that decided between the targets.
     pub rule: String,
     /// The draw between equal targets, if there was one.
     pub draw: Option<Draw>,
@@ -57,7 +57,7 @@ pub struct DrawWeight {
 pub struct LimitUse {
     /// Name of the limit.
     pub name: String,
-    /// What is limited: a queue, cluster, site or group.
+    /// Name of the limited queue, cluster, site or group.
     pub of: String,
     /// Used before, in the limit's unit.
     pub before: u64,

@@ -56,8 +56,9 @@ pub struct Progress {
     pub counters_follow: bool,
     /// All repairs of a `now` there were; in every record, so that the newest one is enough.
     pub now_repairs: Vec<NowRepair>,
-    /// What the log calls each topic beside its name (Kafka: the topic's id), so that another one
-    /// of the same name is known; in records that are `full`. Empty where the log has no such.
+    /// Identifier of each topic in the log beside its name (Kafka: the topic's id), so that another
+    /// topic of the same name is noticed; in records that are `full`. Empty where the log has no
+    /// such.
     pub topic_ids: Vec<(Topic, String)>,
     /// Of `lanes`, the last record that was read of each, where one is known.
     pub last_read: Vec<(Lane, LastRead)>,
@@ -73,7 +74,7 @@ pub struct LastRead {
     pub check: u64,
 }
 
-/// What a cycle knew of a lane at its end, beyond its offset.
+/// Flags of a lane at the end of a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LaneFlags {
     /// Read to its end (the client's end of partition, at the high watermark).

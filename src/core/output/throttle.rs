@@ -34,7 +34,7 @@ impl std::fmt::Display for ThrottleId {
     }
 }
 
-/// What kind of thing is throttled. The numbers are persisted.
+/// Kind of a throttled subject. The numbers are persisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum SubjectKind {
@@ -64,7 +64,7 @@ impl SubjectKind {
     }
 }
 
-/// What may be throttled: what kind of thing, and its name.
+/// A subject that may be throttled: its kind and its name.
 pub type Subject = (SubjectKind, String);
 
 /// The one a task is for: its working group if it has one, else its user.
@@ -105,7 +105,7 @@ pub struct Throttle {
     pub id: ThrottleId,
     /// Domain that publishes it.
     pub domain: String,
-    /// What kind of thing is throttled.
+    /// Kind of the throttled subject.
     pub kind: SubjectKind,
     /// Name of the thing.
     pub subject: String,
@@ -115,11 +115,11 @@ pub struct Throttle {
     pub rule: String,
     /// Which record of this (rule, subject) it is, from 1; without gap.
     pub ordinal: u32,
-    /// What was compared.
+    /// Name of the counter that was compared.
     pub counter: String,
-    /// What was measured, in the rule's unit.
+    /// Measured value, in the rule's unit.
     pub measured: f64,
-    /// What would have passed, in the rule's unit.
+    /// Value that would have passed, in the rule's unit.
     pub limit: f64,
     /// Unit of the figures.
     pub unit: String,
@@ -137,12 +137,11 @@ pub struct Throttle {
     pub policy: String,
     /// Hash of the policy's list and parameters, 16 hex digits.
     pub policy_hash: String,
-    /// What a reader should know of the facts: `partial_history`, `input_stale(topic, age)`,
-    /// `input_absent(topics)`.
+    /// Notes on the facts: `partial_history`, `input_stale(topic, age)`, `input_absent(topics)`.
     pub notes: Vec<String>,
     /// Since when it stands so, renewals included; `None`: as of now.
     pub since: Option<Millis>,
-    /// What has to be measured at most for it to be lifted, in the rule's unit.
+    /// Largest measured value at which it is lifted, in the rule's unit.
     pub lift_limit: f64,
     /// It is lifted no earlier; `None` when lifted.
     pub lift_from: Option<Millis>,

@@ -25,7 +25,7 @@ use crate::unit::{HOUR, MINUTE, Millis};
 use std::sync::Arc;
 
 words! {
-    /// What it means that a task need not go where its data lie.
+    /// Meaning of a task's flag that it need not go where its data lie.
     WithoutData {
         Suppressed = "suppressed",
         SecondPass = "second_pass",

@@ -23,7 +23,7 @@ pub struct Candidate<'a> {
     pub reserved_all: u32,
     /// Whether the queue's storage site is the nucleus.
     pub at_nucleus: bool,
-    /// What is known of the link from the queue's storage site to the nucleus.
+    /// State of the link from the queue's storage site to the nucleus.
     pub link: LinkView,
     /// The queue's default write endpoint, if known.
     pub output: Option<&'a Storage>,
@@ -50,7 +50,7 @@ pub struct Candidate<'a> {
     pub inputs: Stores<'a>,
     /// Endpoints it writes.
     pub outputs: Stores<'a>,
-    /// What it publishes; `None`: nothing.
+    /// Software that it publishes; `None`: none.
     pub software: Option<&'a Release>,
     /// The union of all tags, by which container names are resolved.
     pub all_software: Option<&'a Release>,
@@ -64,7 +64,7 @@ pub struct Candidate<'a> {
     pub preferred_cpu_percent: f64,
     /// Jobs by state, of the share and of the resource types that this task's jobs have here.
     pub load_task: &'a Count,
-    /// What is known of the user here.
+    /// Jobs of the user here.
     pub user: UserView,
 }
 
@@ -106,8 +106,8 @@ pub struct Row<'a> {
     pub factor: f64,
 }
 
-/// What is known of a link (spec atlas 4.1). Figures too old to count are already left out; of
-/// closeness the last one stated holds.
+/// State of a link (spec atlas 4.1). Figures too old to count are already left out; of closeness
+/// the last one stated holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkView {
     /// Whether anything is known of links from this source at all.

@@ -69,7 +69,7 @@ params! {
 }
 
 impl Margins {
-    /// What they come to.
+    /// The margin that the parameters give.
     pub(super) fn margin(&self) -> Margin {
         let span = |seconds: f64| (seconds as Millis).saturating_mul(SECOND);
         let hysteresis = self.hysteresis / 100.0;
@@ -104,7 +104,7 @@ fn wait(gauge: &Gauge, case: &Case<'_>, margin: &Margin) -> Option<Wait> {
     (stands || measured > limit).then_some(Wait { reason, measured, limit })
 }
 
-/// What the rules measure of an owner.
+/// An owner's figures and limits under the rules A1 to A5.
 pub(super) fn of_owner(owner: &Owner, kind: SubjectKind, caps: &Caps) -> Vec<Gauge> {
     let mut gauges = jobs_and_cores(owner, kind, caps);
     gauges.extend(quotas(owner, caps));

@@ -29,14 +29,14 @@ pub struct Case<'a> {
     pub queued_to_nucleus_until: Option<Millis>,
     /// Whether any link to the nucleus may be blocked.
     pub has_blocked_links: bool,
-    /// What is known of the task's nucleus.
+    /// State of the task's nucleus.
     pub nucleus: Nucleus,
     /// Whether the input may be read from afar: some whole copy is open over the WAN (spec atlas
     /// F1).
     pub remote_source: bool,
     /// Whether every part of the input has a copy that can be read at all (spec atlas F1).
     pub readable_source: bool,
-    /// What the task wants of software and hardware; made once, asked for each candidate.
+    /// Software and hardware that the task wants; made once, asked for each candidate.
     pub wanted: Wanted,
     /// Which pass over the candidates it is, from 1 (spec atlas 8.3).
     pub pass: u8,
@@ -70,7 +70,7 @@ pub enum WholeCopies {
     OfAll,
 }
 
-/// What a policy finds in a request by itself, by which the rest of its case is looked up.
+/// Properties of a request that a policy derives first, by which the rest of its case is looked up.
 #[derive(Clone, Copy)]
 pub struct Asked {
     /// See [`Case::express`].
@@ -92,7 +92,7 @@ pub struct Times {
     pub first_answered_at: Option<Millis>,
 }
 
-/// What is known for a case beside its request.
+/// Facts of a case beside those of its request.
 pub struct Known {
     /// See [`Times::first_answered_at`].
     pub first_answered_at: Option<Millis>,
@@ -112,7 +112,7 @@ pub struct Known {
     pub is_site_several: bool,
     /// See [`Case::sources`].
     pub sources: Arc<[Vec<Source>]>,
-    /// What is counted of the owner.
+    /// Jobs, quotas and classes of the owner.
     pub owner: Owner,
     /// See [`Case::share_throttled`].
     pub share_throttled: bool,
@@ -137,7 +137,7 @@ impl Known {
     }
 }
 
-/// What is known of a nucleus.
+/// State of a nucleus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nucleus {
     /// Whether there is such a site.

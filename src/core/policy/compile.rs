@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 /// A policy that judges.
 #[derive(Clone)]
 pub struct Policy {
-    /// What it was made from.
+    /// The policy as data, of which it was made.
     pub spec: PolicySpec,
     /// Its kind.
     pub flavour: &'static Flavour,

@@ -49,8 +49,8 @@ use super::values::{Reader, Values};
 use super::verdict::{Reason, Verdict};
 use super::weighed::Weighed;
 
-/// What a filter reads of a candidate beyond its configuration, the task and the policy: when one
-/// of these changes, a waiting request that the filter blocks is evaluated again.
+/// A kind of facts that a filter reads of a candidate beyond its configuration, the task and the
+/// policy: when one of these changes, a waiting request that the filter blocks is evaluated again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
     /// Jobs at the queue.
@@ -80,7 +80,7 @@ pub struct Filter {
     pub reasons: &'static [&'static Reason],
     /// Its parameters.
     pub params: &'static [Param],
-    /// What it reads beyond configuration.
+    /// Kinds of facts that it reads beyond configuration.
     pub reads: &'static [Reads],
     /// Whether what it objects to may be over soon: filters behind it are asked too, and their
     /// objection is published in place of its own (spec atlas 0.2, temporary).
@@ -221,13 +221,13 @@ pub struct Weight {
     /// The figures it leaves behind in [`Weighed::factors`], in order, each with its meaning and
     /// unit.
     pub figures: &'static [(&'static str, &'static str)],
-    /// What it reads beyond configuration.
+    /// Kinds of facts that it reads beyond configuration.
     pub reads: &'static [Reads],
     /// How it weighs.
     pub weigh: Weigh,
 }
 
-/// What a weight gives. It leaves exactly its declared figures behind, all of them finite; -1
+/// Function of a weight. It leaves exactly its declared figures behind, all of them finite; -1
 /// stands for "not known".
 #[derive(Clone, Copy)]
 pub enum Weigh {
@@ -258,7 +258,7 @@ impl Weigh {
     }
 }
 
-/// What a filter or a weight without parameters declares.
+/// The parameters of a filter or a weight that has none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NoParams;
 
@@ -276,8 +276,8 @@ impl NoParams {
     }
 }
 
-/// See the module. The functions of values are items beside those of typed parameters, so that the
-/// compiler makes one of both.
+/// Declares a [`Filter`] of a parameter struct and functions that take it. The functions of values
+/// are items beside those of typed parameters, so that the compiler makes one of both.
 macro_rules! filter {
     (@applies $kind:ident $params:ident Always) => {
         $crate::policy::Applies::Always
@@ -355,7 +355,7 @@ macro_rules! filter {
     };
 }
 
-/// See the module.
+/// Declares a [`Weight`] of a parameter struct and a function that takes it.
 macro_rules! weight {
     (@weigh Whole $params:ident $weigh:expr) => {
         $crate::policy::Weigh::Whole(|case, rows, values| {

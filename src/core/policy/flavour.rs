@@ -37,11 +37,11 @@ pub struct Flavour {
     pub weights: &'static [&'static Weight],
     /// How long a deferral lasts at most, where the topology states nothing.
     pub defer: Millis,
-    /// What its subjects and candidates are, and the steps that are code for them.
+    /// Kind of its subjects and candidates, with the steps that are code for them.
     pub style: Style,
 }
 
-/// What the subjects and candidates of a kind are, and the steps that are code for them.
+/// Kind of the subjects and candidates of a policy, with the steps that are code for them.
 pub enum Style {
     /// A chunk of a task, and the queues that its jobs may go to.
     Queues(QueueStyle),
@@ -94,12 +94,12 @@ pub struct QueueStyle {
     /// Its filters that look at nothing of a candidate but the make of its queue ([`super::Make`]):
     /// they are asked once for all queues of a make.
     pub of_make: &'static [&'static Filter],
-    /// What it does beside judging each candidate once.
+    /// Its steps beside judging each candidate once.
     pub plan: Option<&'static Plan>,
 }
 
-/// What a kind does beside judging each candidate once: looks at all of them first, judges a second
-/// time, keeps another number of them.
+/// Steps of a kind beside judging each candidate once: it looks at all of them first, judges a
+/// second time, keeps another number of them.
 pub struct Plan {
     /// Which of a queue's endpoints count.
     pub scope: Scope,
@@ -125,25 +125,25 @@ pub struct Plan {
     pub most: fn(&Case<'_>, usize) -> usize,
 }
 
-/// What was found in a pass.
+/// Result of a pass.
 pub struct Found<'a> {
-    /// What became of the candidates.
+    /// Judgement of the candidates.
     pub judgement: &'a Judgement,
     /// The policy's filters, by their indices.
     pub filters: &'a [&'static Filter],
 }
 
-/// What a selection sees.
+/// The inputs of a selection.
 pub struct Select<'a> {
     /// The policy as data.
     pub spec: &'a PolicySpec,
     /// The kind's own parameters, resolved.
     pub own: &'a Values,
-    /// What was judged.
+    /// The case that was judged.
     pub case: &'a Case<'a>,
     /// The ranked candidates, in the order of the judgement.
     pub ranked: &'a [Candidate<'a>],
-    /// What was found.
+    /// Judgement of the candidates.
     pub judgement: &'a Judgement,
 }
 
@@ -217,7 +217,7 @@ impl Flavour {
         }
     }
 
-    /// What it does beside judging each queue once, if anything.
+    /// Its steps beside judging each queue once, if it has any.
     pub fn plan(&self) -> Option<&'static Plan> {
         self.queues().plan
     }
@@ -246,7 +246,7 @@ impl Flavour {
         self.weights.iter().copied().find(|weight| weight.name == name)
     }
 
-    /// What there is, for a reader: filters, weights, parameters with both defaults.
+    /// Text for a reader: filters, weights, parameters with both defaults.
     pub fn describe(&self) -> String {
         let mut text = format!("{} ({})\n  {}\n", self.name, self.spec, self.help);
         describe_params(&mut text, self.params);

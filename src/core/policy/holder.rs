@@ -6,7 +6,7 @@ use super::locality::{Enough, Holding, Locality, availability};
 use crate::event::{ChunkKind, Dataset, Queue};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a queue has at an endpoint.
+/// Kind of a copy that a queue has at an endpoint.
 #[derive(Clone, Copy)]
 struct Copy {
     tape: bool,
@@ -185,7 +185,7 @@ impl Of {
     }
 }
 
-/// What the datasets looked at so far come to.
+/// Sums over the datasets looked at so far.
 #[derive(Default)]
 struct Sums {
     all: Of,

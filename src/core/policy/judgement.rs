@@ -1,4 +1,4 @@
-//! What became of the candidates of a case.
+//! Judgement of the candidates of a case.
 
 use super::candidate::Candidate;
 use super::verdict::Objection;
@@ -63,7 +63,7 @@ impl Candidates for [Candidate<'_>] {
     }
 }
 
-/// What is looked up of a candidate when it is needed.
+/// Figures that are looked up of a candidate only when they are needed.
 #[derive(Clone, Copy)]
 pub(super) struct Late {
     /// How many of the first filters need its configuration alone.
@@ -77,7 +77,7 @@ impl Late {
     pub(super) const NOTHING: Late = Late { of_queue: 0, user: false };
 }
 
-/// What became of all candidates of a case.
+/// Judgement of all candidates of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {
     /// The best that passed, by weight, then by name.

@@ -30,8 +30,8 @@ pub fn kinds() -> &'static [&'static Flavour] {
 /// anything else of the library is.
 ///
 /// # Errors
-/// What is wrong with a kind and what it should be, that a name is taken, or that this came too
-/// late: the kinds were asked for before.
+/// A kind is not valid (the text names the part and the remedy), a name is taken, or the call came
+/// too late: the kinds were asked for before.
 pub fn register(own: &[&'static Flavour]) -> Result<(), String> {
     let mut all = BUILT_IN.to_vec();
     for flavour in own {
@@ -48,8 +48,8 @@ pub fn register(own: &[&'static Flavour]) -> Result<(), String> {
     })
 }
 
-/// What is wrong with a kind, if anything: names become names in files, records and metrics, and a
-/// filter of other candidates would pass all of these.
+/// Checks a kind: its names become names in files, records and metrics, and a filter of other
+/// candidates would pass all of these.
 fn check(flavour: &Flavour) -> Result<(), String> {
     let is_name = |name: &str, joints: &[char]| {
         let is_fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || joints.contains(&c);

@@ -40,7 +40,7 @@ impl ListParam {
     }
 }
 
-/// What values such a parameter takes, for a reader.
+/// Allowed values of such a parameter, for a reader.
 pub const ALLOWED: &str = "a list of different names, none with spaces around it";
 
 /// The lists in force, in the order of their declaration, of the values that a topology file gives;

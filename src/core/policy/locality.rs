@@ -19,7 +19,7 @@ impl Source {
     pub const UNKNOWN: Source = Source { tape: false, lan: true, wan: true };
 }
 
-/// What a copy must have to count as whole.
+/// Completeness from which a copy counts as whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Enough {
     /// Files that may be missing.
@@ -76,7 +76,7 @@ pub fn availability(dataset: &Dataset, sources: &[Source], enough: Enough) -> Av
     found
 }
 
-/// What a queue holds of the input.
+/// A queue's part of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Holding {
     /// Whether it is among the queues to be used.
@@ -102,7 +102,7 @@ pub struct Locality {
 }
 
 impl Locality {
-    /// What a queue holds.
+    /// A queue's part of the input; the default if it holds none.
     pub fn of(&self, unified: &str) -> Holding {
         self.holdings.get(unified).copied().unwrap_or_default()
     }

@@ -10,7 +10,7 @@ use super::verdict::Objection;
 use super::weighed::Weighed;
 use crate::event::{Queue, QueueStatus};
 
-/// What the filters of the make look at ([`super::QueueStyle::of_make`]).
+/// Fields of a queue that the filters of the make look at ([`super::QueueStyle::of_make`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Make<'a> {
     status: QueueStatus,

@@ -1,4 +1,4 @@
-//! What a policy has that answers slot offers.
+//! The parts of a policy that answers slot offers.
 
 use super::cms::judge::Judges;
 use super::cms::settings::Settings;

@@ -1,5 +1,5 @@
-//! What is known of whose work it is: a user or working group with its jobs, quotas and classes,
-//! and the same at one queue (spec atlas 8.1, 8.5).
+//! The owner of work: a user or working group with its jobs, quotas and classes, and the same at
+//! one queue (spec atlas 8.1, 8.5).
 
 use super::rule::Rule;
 use crate::state::ledger::Totals;
@@ -16,7 +16,7 @@ pub struct Owner {
     pub cap_cores: Option<u64>,
     /// Cores the user has running, which its tasks are classified by; `None`: not known.
     pub slots: Option<Slots>,
-    /// What the task's share uses of its target; 1: all of it.
+    /// Use of the task's share relative to its target; 1: all of it.
     pub share_usage: Option<f64>,
     /// The same of the share's part of the first level (spec atlas 10.4).
     pub level1_usage: Option<f64>,
@@ -50,7 +50,7 @@ pub struct Slots {
     pub hi_mid: u64,
 }
 
-/// What is known of a user, and of users, at one queue in the task's share.
+/// Jobs of a user, and of all users, at one queue in the task's share.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UserView {
     /// Whether the user has any job here, or one reserved; merge jobs do not count.

@@ -5,7 +5,7 @@
 pub enum Rules {
     /// The seed's letter.
     Documented,
-    /// What PanDA's code does.
+    /// The rules as PanDA's code has them.
     Panda,
 }
 
@@ -24,7 +24,7 @@ pub enum Arg {
     List(Vec<String>),
 }
 
-/// What values a parameter takes.
+/// Allowed values of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Whole numbers from..=to.
@@ -113,7 +113,7 @@ pub enum Default {
 pub struct Param {
     /// Its name in the topology file.
     pub name: &'static str,
-    /// What values it takes.
+    /// Its allowed values.
     pub kind: Kind,
     /// Default under [`Rules::Documented`].
     pub documented: Default,
@@ -137,14 +137,14 @@ pub struct Step {
     pub args: Vec<(String, Arg)>,
 }
 
-/// What is wrong with a parameter or a list, and what is allowed.
+/// A wrong parameter or list, with the allowed values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     /// Where: `filter memory`, `filter memory, compensation` ...
     pub place: String,
-    /// What was found.
+    /// The value that was found.
     pub found: String,
-    /// What is allowed.
+    /// The allowed values.
     pub allowed: String,
 }
 
@@ -297,7 +297,7 @@ impl Param {
         }
     }
 
-    /// What values it takes, for a reader.
+    /// Its allowed values, for a reader.
     pub fn allowed(&self) -> String {
         match self.kind {
             Kind::Int(from, to) => format!("a whole number {from}..={to}"),

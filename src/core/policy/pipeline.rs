@@ -42,7 +42,7 @@ impl Policy {
         (self.flavour.queues().turns_at)(task, times, &resolved.own)
     }
 
-    /// What a request states by itself that decides what is looked up for its case.
+    /// Properties of a request by itself by which its case is looked up.
     pub fn asked(&self, task: &Task, resolved: &Resolved) -> Asked {
         let plan = self.flavour.plan();
         Asked {
@@ -173,7 +173,8 @@ impl Policy {
         }
     }
 
-    /// What is looked up of candidates when it is needed, where some filters apply.
+    /// Figures of candidates that are looked up only when they are needed, where some filters
+    /// apply.
     fn late(&self, plan: &Plan, applicable: &Applicable) -> Late {
         let is_of = |list: &[&Filter], at: u16| {
             list.iter().any(|filter| filter.name == self.filters[usize::from(at)].name)

@@ -30,7 +30,7 @@ pub struct Room {
 }
 
 impl RoomParams {
-    /// What they state.
+    /// The limit that the parameters give.
     pub(super) fn room(self) -> Room {
         let RoomParams { per_running, least, assigned } = self;
         Room { per_running, least, assigned }

@@ -23,11 +23,11 @@ pub enum Rule {
     Share,
 }
 
-/// What is to be known of a rule.
+/// Name, counter and documentation of a rule.
 pub struct RuleText {
     /// Its name in the specification, on the bus and in metrics.
     pub name: &'static str,
-    /// What it compares.
+    /// Name of the counter that it compares.
     pub counter: &'static str,
     /// Unit of that.
     pub unit: &'static str,
@@ -57,7 +57,7 @@ impl Rule {
         Rule::NearQuota,
     ];
 
-    /// What is to be known of it.
+    /// Its name, counter and documentation.
     pub const fn text(self) -> RuleText {
         let (name, counter, unit, help) = match self {
             Rule::RunningJobs => ("A1", "running_jobs", "jobs", "running jobs above the cap"),

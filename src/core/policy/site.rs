@@ -91,7 +91,7 @@ pub struct Waited {
     pub is_grid: bool,
 }
 
-/// What the waiting times of a site make of it.
+/// Classes that a site may have by its waiting times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rank {
     /// It is hi, if jobs start there.

@@ -1,10 +1,10 @@
-//! What a task wants of software and hardware: its architecture and release (spec atlas 3.2, 3.8).
+//! Software and hardware that a task wants: its architecture and release (spec atlas 3.2, 3.8).
 
 use crate::event::{Release, Task};
 use crate::math::pattern::Pattern;
 use std::cell::OnceCell;
 
-/// What a task's release comes to.
+/// A release, as a task asks for it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Name {
     /// None is asked for.
@@ -69,7 +69,7 @@ pub struct GpuLimit {
 /// Where a segment of an architecture ends.
 const MARKS: [char; 3] = ['@', '#', '&'];
 
-/// What a part that is not stated stands for.
+/// Value of a part that is not stated: it matches everything.
 const ANY: &str = "*";
 
 impl Wanted {
@@ -137,7 +137,7 @@ impl Wanted {
         })
     }
 
-    /// What the task's release comes to, any of these: as `read` gives them the first time.
+    /// Releases that the task asks for, any of these: as `read` gives them the first time.
     pub fn names(&self, read: impl FnOnce() -> Vec<Name>) -> &[Name] {
         self.names.get_or_init(read)
     }

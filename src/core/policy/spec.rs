@@ -6,7 +6,7 @@ use crate::unit::Millis;
 /// A policy as listed in a topology file, before it is checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicySpec {
-    /// What tasks ask for.
+    /// Name by which tasks ask for it.
     pub name: String,
     /// Which built-in pipeline: the name of a [`super::Flavour`].
     pub kind: String,
@@ -15,7 +15,7 @@ pub struct PolicySpec {
     pub dry_run: bool,
     /// Which reading decides the defaults of all parameters.
     pub rules: Rules,
-    /// What makes a deferred request be asked again.
+    /// Event that lets a deferred request be judged again.
     pub wake: Wake,
     /// How long a deferral lasts at most (spec atlas 2.7: 1 h).
     pub defer: Millis,
@@ -36,7 +36,7 @@ pub struct PolicySpec {
     pub weights: Vec<Step>,
 }
 
-/// What makes a deferred request be asked again before its deadline.
+/// Event that lets a deferred request be judged again before its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
     /// As soon as an objection that blocked it disappears.

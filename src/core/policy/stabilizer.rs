@@ -40,7 +40,7 @@ params! {
     }
 }
 
-/// What the stabilizer makes of a queue.
+/// Queued jobs of a user at a queue, and the most that the user may have there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stabilizer {
     /// Whether everybody is let in, since too little is queued.
@@ -52,7 +52,7 @@ pub(super) struct Stabilizer {
 }
 
 impl Stabilizer {
-    /// What it makes of a candidate.
+    /// The stabilizer's figures for a candidate.
     pub(super) fn of(candidate: &Candidate<'_>, params: &Stabilizing) -> Stabilizer {
         let user = &candidate.user;
         let (queued, running) = (queued(candidate), candidate.jobs(Status::Running));

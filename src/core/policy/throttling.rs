@@ -13,16 +13,16 @@ use super::wait::WaitReason;
 use crate::output::throttle::{SubjectKind, Throttle};
 use crate::unit::Millis;
 
-/// What a rule measures, and its limit; both in the rule's unit.
+/// A rule's figure and its limit; both in the rule's unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gauge {
     /// The rule.
     pub rule: Rule,
     /// Why a task is deferred by it.
     pub reason: WaitReason,
-    /// What is measured.
+    /// Measured figure.
     pub measured: f64,
-    /// What passes.
+    /// Largest figure that passes.
     pub limit: f64,
 }
 
@@ -38,7 +38,7 @@ pub struct Margin {
 }
 
 impl Margin {
-    /// What has to be measured at most for a throttle to be lifted.
+    /// Largest figure at which a throttle is lifted.
     pub fn lift_limit(&self, limit: f64) -> f64 {
         limit * (1.0 - self.hysteresis)
     }
@@ -48,13 +48,13 @@ impl Margin {
 pub struct Throttling {
     /// Its parameters.
     pub margin: fn(&Values) -> Margin,
-    /// What its rules measure of a user or working group; those without a limit are left out.
+    /// Figures of a user or working group under its rules; those without a limit are left out.
     pub of_owner: fn(&Owner, SubjectKind, &Values) -> Vec<Gauge>,
-    /// What its rule measures for a task; `None`: the rule does not apply.
+    /// Figure of a task under its rule; `None`: the rule does not apply.
     pub of_task: fn(&Case<'_>, &Values) -> Option<Gauge>,
 }
 
-/// What is to be published of a (rule, subject) now.
+/// Change of a (rule, subject) that is to be published now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// It is held, since then.
@@ -63,8 +63,8 @@ pub enum Step {
     Lift,
 }
 
-/// What is to be published, if anything: `before` is the newest record, `gauge` what is measured
-/// (`None` when the rule has no limit any more), `asks` whether the subject has work to hold.
+/// The change to be published, if any: `before` is the newest record, `gauge` the figure (`None`
+/// when the rule has no limit any more), `asks` whether the subject has work to hold.
 pub fn step(
     before: Option<&Throttle>,
     gauge: Option<&Gauge>,

@@ -56,7 +56,7 @@
 //! Values are read in a straight line from places known when the program is compiled, so that
 //! what a judgement does not look at costs it nothing.
 
-/// See the module.
+/// Declares a struct of named parameters, with their declarations and a function that reads them.
 macro_rules! params {
     (@count $type:ident = $declared:expr) => { 1 };
     (@count $group:ident) => { $group::COUNT };
@@ -118,7 +118,7 @@ macro_rules! params {
     };
 }
 
-/// See the module.
+/// Declares an enum of words that a parameter takes.
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($word:ident = $text:literal,)+ }) => {
         $(#[$meta])*
@@ -152,7 +152,7 @@ macro_rules! words {
     };
 }
 
-/// See the module.
+/// Reads a struct of parameters from the values in force.
 macro_rules! read {
     ($params:ident, $values:expr) => {
         $params::read(&mut $values.reader($params::COUNT))

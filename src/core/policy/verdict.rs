@@ -1,4 +1,4 @@
-//! What a filter finds: no objection, or one with its reason and figures.
+//! Verdict of a filter: no objection, or one with its reason and figures.
 
 use crate::unit::Millis;
 
@@ -23,7 +23,7 @@ impl Reason {
 pub(super) const BEYOND_THE_BEST: Reason =
     Reason::new("beyond_the_best", "it is not among the best, of which none is left");
 
-/// What a filter finds of a candidate.
+/// Verdict of a filter on a candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     /// No objection.
@@ -37,9 +37,9 @@ pub enum Verdict {
 pub struct Objection {
     /// One of the reasons that the filter declares.
     pub reason: &'static Reason,
-    /// What was measured.
+    /// Measured value, in the filter's unit.
     pub measured: f64,
-    /// What would have passed.
+    /// Value that would have passed, in the filter's unit.
     pub limit: f64,
     /// When the objection may disappear by the passing of time alone.
     pub recheck_at: Option<Millis>,

@@ -117,8 +117,8 @@ impl WaitReason {
 pub struct Wait {
     /// The reason.
     pub reason: WaitReason,
-    /// What was measured.
+    /// Measured value.
     pub measured: f64,
-    /// What would have passed.
+    /// Value that would have passed.
     pub limit: f64,
 }

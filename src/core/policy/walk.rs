@@ -71,7 +71,8 @@ impl Policy {
         }
     }
 
-    /// What a filter reads, by its index: when none of these changed, its verdict is the same.
+    /// Kinds of facts that a filter reads, by its index: when none of these changed, its verdict is
+    /// the same.
     pub fn reads(&self, filter: usize) -> &'static [Reads] {
         self.filters.get(filter).map_or(&[], |filter| filter.reads)
     }

@@ -1,4 +1,4 @@
-//! What is judged in a cycle: which requests, in which order, and how much of it.
+//! Requests to be judged in a cycle: which, in which order, and how many.
 
 use crate::judge::evaluation::Evaluation;
 use crate::limits::Limits;
@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 /// until the first request is assigned, so those that are judged first are kept.
 const EVALUATIONS_MAX: usize = 32;
 
-/// See the module.
+/// Requests that are left to be judged in a cycle, and the amount that was judged.
 #[derive(Default)]
 pub(crate) struct CycleQueue {
-    /// What is left to be judged, first last.
+    /// Requests left to be judged, the first at the end.
     turns: Vec<Turn>,
     /// How many were judged.
     judged: u32,

@@ -11,8 +11,8 @@ use crate::state::record::RequestState;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// See the module. It is derived from the state, but for `is_crowded` and for which waiting
-/// requests need not be evaluated.
+/// Open requests: those to be judged, those that wait, and what their blockers read. Derived from
+/// the state, but for `is_crowded` and for which waiting requests need not be evaluated.
 pub(crate) struct Requests {
     /// To be judged in any case: new, due, or under another policy.
     ready: BTreeSet<Turn>,

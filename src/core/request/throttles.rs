@@ -24,7 +24,7 @@ use crate::turns::has_turn;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// See the module.
+/// The throttles of a cycle, found from the subjects whose facts changed.
 #[derive(Default)]
 pub(crate) struct ThrottleEvaluation {
     /// Owners that are evaluated in this cycle.
@@ -239,7 +239,8 @@ impl ThrottleEvaluation {
 }
 
 impl Throttler<'_> {
-    /// What is published of an owner; `asks`: whether it has a request that may ask for more.
+    /// Throttle records of an owner, one per rule at most; `requests`: whether it has a request
+    /// that may ask for more.
     fn of_owner(&self, subject: &Subject, requests: bool) -> Vec<Throttle> {
         let (kind, owner) = subject;
         let view = self.judging.view;
@@ -258,7 +259,7 @@ impl Throttler<'_> {
         Rule::OF_OWNERS.into_iter().filter_map(throttle).collect()
     }
 
-    /// What is published of a task, if anything, by one of its requests.
+    /// Throttle record of a task, if any, by one of its requests.
     fn of_task(&self, task: &str, request: &Task) -> Option<Throttle> {
         let Judging { view, policies, .. } = self.judging;
         let request = view.tagged(request);
@@ -269,7 +270,7 @@ impl Throttler<'_> {
         self.throttle(&subject, Rule::Share, gauge.as_ref(), true)
     }
 
-    /// What is published of a subject by a rule, if anything.
+    /// Throttle record of a subject by a rule, if any.
     fn throttle(
         &self,
         subject: &Subject,

@@ -26,9 +26,10 @@ fn bit(reads: Reads) -> Kinds {
     }
 }
 
-/// What a queue or nucleus that a filter blocks depends on, by the filter's index: what the filter
-/// reads, and, behind a filter that sees all candidates, what those before it read. If one of them
-/// began to object, that filter would see other candidates, and others might pass.
+/// By the index of a filter, the kinds of facts that decide whether a queue or nucleus that it
+/// blocks stays blocked: those that the filter reads, and, behind a filter that sees all
+/// candidates, those that the filters before it read. If one of them began to object, that filter
+/// would see other candidates, and others might pass.
 pub(crate) fn kinds(policy: &Policy) -> Vec<Kinds> {
     let of = |at| policy.reads(at).iter().fold(0, |all, reads| all | bit(*reads));
     let (mut before, mut before_joint) = (0, 0);
@@ -60,7 +61,7 @@ pub(crate) struct TouchLog {
     /// Links into a nucleus.
     into: BTreeMap<Name, u64>,
     storage: u64,
-    /// What changed since a cycle; made again in each cycle.
+    /// Changes since a cycle; made again in each cycle.
     since: BTreeMap<u64, Vec<(u32, Kinds)>>,
 }
 
@@ -124,7 +125,7 @@ impl TouchLog {
         self.nucleus_at.get(name).copied().unwrap_or(u32::MAX)
     }
 
-    /// What may have changed of a nucleus after a cycle.
+    /// Kinds of facts that may have changed of a nucleus after a cycle.
     pub(crate) fn of_nucleus(&self, at: u32, cycle: u64) -> Kinds {
         let Some(cycles) = self.nuclei.get(at as usize) else { return Kinds::MAX };
         let name = self.nucleus_names.get(at as usize).copied().flatten();
@@ -133,7 +134,7 @@ impl TouchLog {
         bits(cycles, cycle) | work | self.of_all(name, cycle)
     }
 
-    /// What changed after a cycle for all queues: links into a nucleus, storage.
+    /// Kinds of facts that changed after a cycle for all queues: links into a nucleus, storage.
     pub(crate) fn of_all(&self, nucleus: Option<Name>, cycle: u64) -> Kinds {
         let into = nucleus.and_then(|nucleus| self.into.get(&nucleus));
         let nucleus = if into.is_some_and(|at| *at > cycle) { bit(Reads::Nucleus) } else { 0 };

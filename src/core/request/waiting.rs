@@ -36,7 +36,7 @@ pub(crate) struct Waiting {
     pub(crate) parent: String,
     /// No candidate was evaluated: the request as a whole must wait.
     pub(crate) waits_as_whole: bool,
-    /// What the last joint evaluation of all candidates found out first.
+    /// Additions to the case by the last joint evaluation of all candidates.
     pub(crate) prepared: Option<Box<Prepared>>,
     /// Where that evaluation took a second pass over the candidates: the first one, in which none
     /// was left either.
@@ -45,13 +45,13 @@ pub(crate) struct Waiting {
 
 /// The first of two passes of a joint evaluation.
 pub(crate) struct FirstPass {
-    /// What the pass found out first.
+    /// Additions to the case by the pass.
     pub(crate) prepared: Prepared,
     /// Per rejected queue the filter that blocks it now in that pass.
     pub(crate) queues: QueueBlockers,
 }
 
-/// What the case of a pass has beyond the case it was made of.
+/// Parts of a pass's case that differ from the case it was made of.
 #[derive(Clone)]
 pub(crate) struct Prepared {
     pass: u8,
@@ -134,7 +134,7 @@ impl QueueBlockers {
         }
     }
 
-    /// What blocks a queue.
+    /// The filter that blocks a queue; `None`: no filter does.
     #[inline]
     pub(crate) fn get(&self, queue: u32) -> Option<Blocker> {
         let blocker = self.0.get(queue as usize).copied().filter(|blocker| *blocker != NONE)?;

@@ -20,7 +20,7 @@ use crate::state::State;
 use crate::turns::parts;
 use look::Look;
 
-/// What evaluating a waiting request came to.
+/// Result of evaluating a waiting request.
 enum Evaluated {
     /// It is still blocked.
     Blocked,

@@ -1,4 +1,4 @@
-//! What is kept of a request after the rest was forgotten: that it was answered, and how far.
+//! Answers of requests that were forgotten: attempt, ordinal and time, without the content.
 //!
 //! Without it, a request that is published again would get a second final answer under the name of
 //! the first. There may be hundreds of thousands, so a record holds nothing else.
@@ -34,7 +34,7 @@ pub struct AnswerTable {
 }
 
 impl Answered {
-    /// What is kept of an answer.
+    /// The lasting part of an answer.
     pub fn of(subject: &str, answer: &Answer) -> Answered {
         let Answer { attempt, ordinal, is_final, now, .. } = *answer;
         Answered { subject: subject.to_owned(), attempt, ordinal, is_final, now }

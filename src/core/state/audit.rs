@@ -17,9 +17,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Drift {
     /// The counter, by kind and names.
     pub counter: String,
-    /// What was kept.
+    /// The kept value.
     pub kept: String,
-    /// What the recount gives.
+    /// The recounted value.
     pub recount: String,
 }
 
@@ -80,7 +80,8 @@ fn move_job(state: &State, fresh: &mut Ledger, job: &Job) -> Job {
     }
 }
 
-/// What forgotten records left behind in windows is no record's any more: it is taken over.
+/// Takes over the amounts that forgotten records left behind in windows: no record contributes them
+/// any more.
 fn restore_left(state: &State, fresh: &mut Ledger) {
     for (key, jobs) in state.ledger.ended.iter() {
         for (which, window) in jobs.ended.iter().enumerate() {

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// Jobs in one state, and their cores, of one combination of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changed<'a> {
-    /// What they are counted by.
+    /// Names that they are counted by.
     pub of: Of<'a>,
     /// The state.
     pub status: Status,
@@ -23,7 +23,7 @@ pub struct Changed<'a> {
     pub cores: u32,
 }
 
-/// What jobs are counted by.
+/// Combination of names that jobs are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of<'a> {
     /// Queue, gshare, resource type.

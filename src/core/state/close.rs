@@ -15,7 +15,7 @@ use crate::unit::{DAY, Millis};
 /// Gaps are remembered for so long: longer than any deadline.
 const GAPS_REACH: Millis = 60 * DAY;
 
-/// What makes a cycle, beside its cut.
+/// Epoch, number, `now` and lane flags that end a cycle, beside its cut.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Closing {
     /// Leader's term.
@@ -357,7 +357,7 @@ fn is_near(over: Millis, time: Millis) -> bool {
     over < time.saturating_add(2_000)
 }
 
-/// What was noted since the last cycle, in order; the note is cleared.
+/// The keys noted since the last cycle, in order; the note is cleared.
 fn sorted(noted: &mut Vec<Key>) -> Vec<Key> {
     let mut noted = std::mem::take(noted);
     noted.sort_unstable();

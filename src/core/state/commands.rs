@@ -17,11 +17,11 @@ pub struct CommandState {
     /// Since when it counts in the budgets: when it was first published, or, if that was for people
     /// to see, when it was first published to be carried out.
     pub counts_since: Millis,
-    /// What became of it.
+    /// The newest outcome about it; `None`: there is none yet.
     pub answer: Option<CommandAnswer>,
 }
 
-/// What became of a command: the newest outcome about it.
+/// The newest outcome about a command.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CommandAnswer {
     /// When.
@@ -80,12 +80,12 @@ pub fn pause(after: Millis, repeat: u32) -> Millis {
     after.saturating_mul(1 << repeat.min(20))
 }
 
-/// See the module.
+/// All published commands, and reports on jobs that are held back, with their indices.
 #[derive(Clone, Debug, Default)]
 pub struct Commands {
     /// By id, as text.
     pub table: NamedTable<CommandState>,
-    /// What a rule holds back at a queue: its newest report, by (rule, queue).
+    /// The newest report on the jobs that a rule holds back at a queue, by (rule, queue).
     pub held: NamedTable<Command>,
     /// Commands about each job; derived.
     pub of_job: BTreeMap<Key, BTreeSet<CommandId>>,

@@ -10,7 +10,7 @@ use crate::state::commands::CommandState;
 use crate::unit::{MINUTE, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of a queue and share that is crowded.
+/// A queue and share with more queued jobs than the thresholds allow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Crowded {
     /// Since when it is, or since jobs of it were last commanded to move.
@@ -31,7 +31,7 @@ pub fn is_queued(status: Status) -> bool {
     QUEUED.contains(&status)
 }
 
-/// What is compared: jobs of a share at a queue, and its thresholds.
+/// Jobs of a share at a queue, and the thresholds that they are compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Crowd {
     /// Jobs queued there that are not commanded to move.
@@ -66,7 +66,7 @@ pub fn is_exempt(queue: &Queue) -> bool {
     queue.status == QueueStatus::Paused || queue.flag("disableReassign").is_some()
 }
 
-/// What is compared where, by (queue, gshare).
+/// Jobs and thresholds by (queue, gshare).
 pub type Crowds = BTreeMap<(Name, Name), Crowd>;
 
 impl State {

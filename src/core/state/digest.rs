@@ -125,7 +125,7 @@ impl<'a> Sink<'a> {
         self.table("pool node", &pool.nodes);
     }
 
-    /// What holds of each configuration record.
+    /// Adds the current content of each configuration record.
     fn facts<T: Configured>(&mut self, kind: &str, facts: &NamedTable<Fact<T>>) {
         let current = |(name, fact): (&str, &Fact<T>)| content_of(&(name, fact.current(is_newer)));
         self.contents(kind, facts.iter().map(current));
@@ -273,7 +273,7 @@ impl<'a> Sink<'a> {
         self.sorted("marks", marks);
     }
 
-    /// What forgotten records left behind in windows.
+    /// Adds the amounts that forgotten records left behind in windows.
     fn left(&mut self) {
         let state = self.state;
         let mut left: Vec<Content> = Vec::new();

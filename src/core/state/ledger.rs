@@ -212,7 +212,7 @@ impl Ledger {
         }
     }
 
-    /// What of a job's contributions stands in plain counters.
+    /// Adds or takes away the part of a job's contributions that is in plain counters.
     fn job_counts(&mut self, job: &Job, sign: i32) {
         let Some(status) = job.status else { return };
         let more = sign > 0;

@@ -30,12 +30,12 @@ pub struct FirstLooks {
     pub alive: Option<Millis>,
 }
 
-/// See the module.
+/// Jobs by the minute in which each is to be looked at next.
 #[derive(Clone, Debug, Default)]
 pub struct JobLooks {
     /// Whether every job has its entry: only then are changes noted.
     pub is_warm: bool,
-    /// What decides when a job is looked at.
+    /// By state of a job, how long after each of its clocks the first rule can be due.
     pub first: [FirstLooks; Status::COUNT],
     /// The minute of the first turn.
     base: i64,

@@ -1,5 +1,5 @@
-//! What is known at a cut: records, counters, windows, times, and the end of a cycle. It may name
-//! events and published outputs, not policies and not waiting requests.
+//! The state at a cut: records, counters, windows, times, and the end of a cycle. The module may
+//! name events and published outputs, not policies and not waiting requests.
 
 pub mod admit;
 pub mod answered;

@@ -30,7 +30,7 @@ use crate::state::timer::Timers;
 use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a state is made for: limits, and from when on the topics are late.
+/// Settings of a state: limits, rules for commands, and the ages from which on topics are late.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Setting {
     /// Domain.
@@ -85,7 +85,7 @@ each_configuration!(facts);
 /// All that is known as of a cut.
 #[derive(Clone, Debug)]
 pub struct State {
-    /// What it is made for.
+    /// Its settings.
     pub setting: Setting,
     /// Leader's term of the last cycle.
     pub epoch: u64,
@@ -95,7 +95,7 @@ pub struct State {
     pub now: Millis,
     /// The now of the cycle before that; 0: there was none. Derived.
     pub before: Millis,
-    /// What came before this is not known (0: everything is): the log did not reach back.
+    /// Events before this time are not known (0: all are): the log did not reach back.
     pub known_since: Millis,
     /// Cut, and times of lanes and topics.
     pub times: Times,
@@ -121,7 +121,7 @@ pub struct State {
     pub requests: NamedTable<RequestState>,
     /// Answers whose requests were forgotten.
     pub answered: AnswerTable,
-    /// What the blockers of their answers refer to; derived.
+    /// Names that the blockers of their answers refer to; derived.
     pub blockers: BlockerTable,
     /// Subjects of each task; derived.
     pub chunks: PortionMap<String, BTreeSet<String>>,
@@ -160,7 +160,7 @@ pub struct State {
     pub ledger: Ledger,
     /// Deadlines.
     pub timers: Timers,
-    /// What changed since the last cut, for waking and for views.
+    /// Changes since the last cut, for waking and for views.
     pub touched: Touched,
     /// Numbers to close open reservations by, of each assignment; derived.
     pub opened: PortionMap<DecisionId, Vec<u32>>,
@@ -171,7 +171,7 @@ pub struct State {
     pub(super) copying: UnderWay<(CopyFor, State)>,
 }
 
-/// What changed since the last cut.
+/// Changes since the last cut.
 #[derive(Clone, Debug, Default)]
 pub struct Touched {
     /// Subjects whose request, answer or outcome changed.

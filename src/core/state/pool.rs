@@ -20,7 +20,7 @@ use crate::state::timer::Agenda;
 use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a pool's records are kept by; from the policy that answers its offers.
+/// Settings by which a pool's records are kept; from the policy that answers its offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSetting {
     /// The time in which past usage counts half; s (F-2).
@@ -42,9 +42,9 @@ pub struct PoolRecords {
     pub users: NamedTable<PoolUser>,
     /// Nodes, by name.
     pub nodes: NamedTable<PoolNode>,
-    /// What changed since the last cut, for what is derived of the records; derived.
+    /// Changes since the last cut, for data that is derived of the records; derived.
     pub touched: PoolTouched,
-    /// What the end of this cycle has to settle; derived.
+    /// Jobs, ends and workflows that the end of this cycle has to settle; derived.
     pub(crate) unsettled: PoolUnsettled,
     /// Deadlines; derived.
     pub(crate) due: PoolDue,
@@ -54,7 +54,7 @@ pub struct PoolRecords {
     pub(crate) decay: Option<Decay>,
 }
 
-/// What the end of a cycle has to settle.
+/// Jobs, ends and workflows that the end of a cycle has to settle.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PoolUnsettled {
     /// Jobs of which something was read, or that were matched.
@@ -70,7 +70,7 @@ pub(crate) struct PoolUnsettled {
 pub(crate) struct PoolEnd {
     /// The state.
     pub(crate) state: PoolJobState,
-    /// What it wanted, if the report repeats it.
+    /// Its requirements, if the report repeats them.
     pub(crate) requirements: Option<OwnRequirements>,
 }
 
@@ -113,8 +113,7 @@ pub struct PoolJob {
     pub job: String,
     /// The newest state, as `job-state` has it.
     pub state: Option<PoolJobState>,
-    /// What it wants, with what orders it: attempt, changed at, revision. The newest that was
-    /// stated.
+    /// Its newest requirements, with their order: attempt, changed at, revision.
     pub requirements: Option<(u32, Millis, u64, OwnRequirements)>,
     /// Now of the cycle in which it was first seen; 0: in this one (C-02).
     pub seen_at: Millis,
@@ -162,7 +161,7 @@ pub struct PoolMatch {
     pub offer: String,
     /// When: the decision's now.
     pub at: Millis,
-    /// What the clock of the job-state lanes stood at: while they lag no match is released.
+    /// Clock of the job-state lanes at the match: while they lag no match is released.
     pub clock: Millis,
     /// Its site.
     pub site: String,
@@ -189,7 +188,8 @@ pub struct PoolWorkflow {
     pub alerted: bool,
     /// Whether it was killed (C-49).
     pub killed: bool,
-    /// What its test jobs needed, s and MB: the profile that was published (C-50).
+    /// Run time and memory that its test jobs needed, s and MB: the profile that was published
+    /// (C-50).
     pub profile: Option<(i64, i64)>,
     /// Jobs that succeeded.
     pub done: i64,
@@ -266,7 +266,7 @@ pub struct PoolOffer {
     pub deferred_at: Millis,
 }
 
-/// What is known of a user of a pool beside configuration.
+/// Past usage of a user of a pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolUser {
     /// Name.

@@ -1,4 +1,4 @@
-//! What is remembered of each thing: the join of what was published of it.
+//! Records of the state: each is the join of everything that was published about its subject.
 //!
 //! Each record is made of parts, each part fed by one topic; of two versions of a part the newer
 //! wins by a total order on its own content, so merging is commutative, associative, idempotent.
@@ -35,7 +35,7 @@ pub struct Job {
     pub revision: u64,
     /// Its state; `None` while only heartbeats are known of it (a stub).
     pub status: Option<Status>,
-    /// What it contributes to waiting times at its queue.
+    /// Its contribution to waiting times at its queue.
     pub sample: Sample,
     /// Whether it counts as one that went wrong at its queue once it is closed; follows from its
     /// sub-state, see [`counts_closed`].
@@ -96,7 +96,7 @@ pub fn counts_closed(sub_status: &str) -> bool {
     sub_status.is_empty() || sub_status == TO_REASSIGN
 }
 
-/// What a job contributes to waiting times at its queue (spec atlas 8.1.3), and whether it merges
+/// Contribution of a job to waiting times at its queue (spec atlas 8.1.3), and whether it merges
 /// output. The numbers are persisted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -123,7 +123,7 @@ impl Sample {
     /// All there are, in order of their numbers.
     pub const ALL: [Sample; 4] = [Sample::None, Sample::Merge, Sample::Probe, Sample::OtherMerge];
 
-    /// What a job reports of itself.
+    /// The contribution of a job, by the share, processing type and user that it reports.
     #[inline]
     pub fn of(job: &JobState<'_>) -> Sample {
         match (job.gshare == SAMPLED_SHARE, job.processing_type, job.user) {
@@ -281,7 +281,7 @@ pub struct Slots {
     pub expires_at: Millis,
 }
 
-/// What a subject asks, what it was answered, and what became of the answers.
+/// A subject's request, its answer, and the outcomes of its decisions.
 #[derive(Clone, Debug, Default)]
 pub struct RequestState {
     /// Subject.
@@ -295,7 +295,7 @@ pub struct RequestState {
     pub answer: Option<Answer>,
     /// Open reservations of assignments, newest attempt last.
     pub reservations: Vec<Reservation>,
-    /// What became of its decisions.
+    /// Newest outcome of each of its decisions.
     pub outcomes: BTreeMap<DecisionId, OutcomeKind>,
     /// Where a single job was placed, attempt by attempt; empty for a chunk of jobs.
     pub placements: Vec<Placement>,
@@ -334,7 +334,7 @@ pub struct Placement {
     pub target: String,
     /// The decision's now.
     pub now: Millis,
-    /// What it takes there.
+    /// Resources that it takes there.
     pub placed: Placed,
 }
 

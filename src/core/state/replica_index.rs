@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Names of records.
 type Records = BTreeSet<Arc<str>>;
 
-/// See the module.
+/// Replica records by dataset, file and age, and the subjects that name each dataset.
 #[derive(Clone, Debug, Default)]
 pub struct ReplicaIndex {
     /// By dataset: the records of it, and those of files that name it.

@@ -37,7 +37,7 @@ pub struct OpenReservations {
 }
 
 impl Seen {
-    /// What a recount is held against.
+    /// The content as text, for comparison with a recount.
     pub(crate) fn text(&self) -> String {
         format!("{} jobs, created {:?}, watched {}", self.jobs, self.created, self.watch.len())
     }

@@ -16,7 +16,7 @@ use crate::unit::{Millis, SECOND};
 const BY_REQUEST: u32 = 1;
 const BY_TASK: u32 = 2;
 
-/// What one queue's part of a reservation counts for.
+/// Jobs and cores that a reservation holds at one queue, and the counters that they belong to.
 #[derive(Clone, Copy, Debug)]
 pub struct ReservedAt {
     /// Unified name of the queue.

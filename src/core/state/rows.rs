@@ -5,7 +5,7 @@ use crate::copy::{InPortions, SlotCopy, TakeCopy, UnderWay};
 use crate::id::stir;
 use crate::state::slab::Index;
 
-/// What a row is for: up to four numbers (interned names, halves of keys).
+/// Key of a row: up to four numbers (interned names, halves of keys).
 pub type RowKey = [u32; 4];
 
 /// No row: what a record holds for a name it has not.
@@ -39,7 +39,7 @@ struct Row<V> {
     value: V,
 }
 
-/// What else finds the live rows of one kind of counter.
+/// Further indices of the live rows of one kind of counter.
 pub trait Chains: Default {
     /// A row that is new.
     fn enter(&mut self, row: u32, key: RowKey);

@@ -32,7 +32,7 @@ impl State {
         self.copying.begin((copy_for, rest));
     }
 
-    /// What a copy under way is made for; `None`: there is none.
+    /// Purpose of the copy under way; `None`: there is none.
     pub fn copying_for(&self) -> Option<CopyFor> {
         self.copying.0.as_ref().map(|copying| copying.0)
     }

@@ -1,4 +1,4 @@
-//! What time it is in a lane.
+//! Time of a lane and of a topic.
 //!
 //! A lane's time is the cycle's `now` only if the lane was read to its end and its topic is not
 //! silent for longer than its stated limit; else it is the newest time of its own records. A
@@ -51,7 +51,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// What is known of a lane.
+    /// Offset, flags and newest time of a lane; `None`: it was never read or flagged.
     pub fn get(&self, lane: Lane) -> Option<&LaneState> {
         let lanes = &self.by_topic[lane.topic as usize];
         place(lanes, lane.partition).ok().map(|at| &lanes[at].1)
@@ -118,7 +118,7 @@ impl Times {
         self.lanes.get(lane).map_or(0, |lane| lane.next)
     }
 
-    /// What is known of a topic's time.
+    /// Time and clock of a topic.
     pub fn of(&self, topic: Topic) -> &TopicTime {
         &self.topics[topic as usize]
     }

@@ -12,7 +12,7 @@ pub struct Bucket {
     pub number: i64,
     /// Sum, what was left behind included.
     pub amount: u64,
-    /// What records that are forgotten left behind.
+    /// Amount that forgotten records left behind.
     pub left: u64,
 }
 
@@ -57,7 +57,7 @@ impl Window {
         }
     }
 
-    /// What a store kept of forgotten records.
+    /// Adds an amount of forgotten records, from a store.
     pub fn restore(&mut self, number: i64, left: u64) {
         let bucket = self.at(number);
         bucket.amount = bucket.amount.wrapping_add(left);

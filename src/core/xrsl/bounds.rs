@@ -1,4 +1,4 @@
-//! What of a description is read at most, so that no text takes much time, memory or stack.
+//! Bounds on the description that is read, so that no text takes much time, memory or stack.
 
 /// Longest text that is read; bytes.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;

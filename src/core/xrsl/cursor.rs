@@ -23,7 +23,7 @@ impl<'t> Cursor<'t> {
         Cursor { text, at: 0 }
     }
 
-    /// What is not read yet.
+    /// The text that is not read yet.
     fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }

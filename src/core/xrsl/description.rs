@@ -1,4 +1,4 @@
-//! What a job description comes to: jobs, each with alternatives in the order in which they are
+//! The meaning of a job description: jobs, each with alternatives in the order in which they are
 //! tried (B.9).
 
 use super::Relation;
@@ -52,7 +52,7 @@ pub struct SoftwareCondition {
     pub version: String,
 }
 
-/// What network access a node gives (attribute `nodeaccess`).
+/// Network access of a node (attribute `nodeaccess`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NodeAccess {
     /// Connections from outside reach the node.

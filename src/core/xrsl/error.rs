@@ -1,4 +1,4 @@
-//! What can be wrong with an xRSL text.
+//! Errors of an xRSL text.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ impl ErrorKind {
 
 macro_rules! codes {
     ($($kind:ident $code:ident $name:literal $expected:literal;)*) => {
-        /// What is wrong.
+        /// Code of an error.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum ErrorCode { $(#[doc = $expected] $code,)* }
 
@@ -44,7 +44,7 @@ macro_rules! codes {
                 match self { $(ErrorCode::$code => ErrorKind::$kind,)* }
             }
 
-            /// What is expected instead.
+            /// The expected text or value, for people.
             pub fn expected(self) -> &'static str {
                 match self { $(ErrorCode::$code => $expected,)* }
             }
@@ -122,13 +122,13 @@ codes! {
 /// The first thing that is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XrslError {
-    /// What is wrong.
+    /// Code of the error.
     pub code: ErrorCode,
     /// Line, from 1; a line ends with a line feed.
     pub line: u64,
     /// Column, from 1, in characters (code points). The end of the text is one past the last.
     pub column: u64,
-    /// What stands there, for people: the rest of the line, cut.
+    /// The text at that place, for people: the rest of the line, cut.
     pub subject: String,
 }
 

@@ -13,7 +13,7 @@ use super::{Attribute, Dialect, Value};
 #[derive(Debug)]
 pub(super) struct Evaluated {
     pub(super) attribute: Attribute,
-    /// What is known of the attribute; `None`: it is ignored, with a note.
+    /// Name and form of the attribute; `None`: it is ignored, with a note.
     pub(super) known: Option<&'static Known>,
     pub(super) term: Term,
     /// Where its name stands in the text; bytes.
@@ -33,7 +33,7 @@ pub(super) enum Branch {
     Any(Vec<Branch>, usize),
 }
 
-/// What evaluation comes to.
+/// Result of an evaluation.
 #[derive(Default)]
 pub(super) struct Evaluation {
     /// Conditions in written order, those that define variables left out.

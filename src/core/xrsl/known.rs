@@ -2,7 +2,7 @@
 
 use super::Relation;
 
-/// What an attribute takes.
+/// Form of the values that an attribute takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// One string.
@@ -47,7 +47,7 @@ impl Form {
 pub(super) struct Known {
     /// Name in lower case without underscores.
     pub(super) name: &'static str,
-    /// What it takes.
+    /// Form of its values.
     pub(super) form: Form,
     /// Whether it may stand more than once in an alternative.
     pub(super) repeats: bool,

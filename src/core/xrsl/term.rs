@@ -1,4 +1,4 @@
-//! What the values of one attribute come to, whatever stands beside it.
+//! The meaning of the values of one attribute, independent of the other attributes.
 
 use super::error::ErrorCode;
 use super::known::{Form, Known};

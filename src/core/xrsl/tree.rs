@@ -3,7 +3,7 @@
 use super::Relation;
 use std::fmt;
 
-/// What joins items.
+/// Operator that joins items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
     /// `&`: all of them.
@@ -69,7 +69,7 @@ pub enum Item {
     Joined {
         /// Operator.
         operator: Operator,
-        /// What it joins, at least one.
+        /// Joined items, at least one.
         items: Vec<Item>,
         /// Where the operator stands in the text; bytes.
         at: usize,

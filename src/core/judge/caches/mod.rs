@@ -1,5 +1,5 @@
-//! What judging finds out and need not look for again. Nothing is decided by it: without it, the
-//! same is found again.
+//! Caches of judging. No decision depends on them: without them, the same values are computed
+//! again.
 
 mod census;
 mod hints;
@@ -22,7 +22,7 @@ use std::sync::{Arc, OnceLock};
 /// Most entries of a cache; beyond, all of them are dropped.
 const ENTRIES_MAX: usize = 32;
 
-/// See the module.
+/// Caches of judging, by how long their entries stay valid.
 #[derive(Default)]
 pub(crate) struct Caches {
     config: ConfigCaches,
@@ -32,7 +32,7 @@ pub(crate) struct Caches {
 /// By key: what was found.
 type Cache<K, V> = RefCell<BTreeMap<K, Arc<V>>>;
 
-/// What holds until the configuration changes.
+/// Caches that stay valid until the configuration changes.
 #[derive(Default)]
 struct ConfigCaches {
     /// By share and resource type: where each queue's counters were when last looked at.
@@ -42,7 +42,7 @@ struct ConfigCaches {
     shares: Shares,
 }
 
-/// What holds at one cut.
+/// Caches that are valid at one cut.
 #[derive(Default)]
 struct CutCaches {
     /// By nucleus, and whether express: the links to the nucleus.
@@ -53,7 +53,7 @@ struct CutCaches {
     classes: RefCell<Vec<Arc<SiteClasses>>>,
     /// By index of the queue: jobs that start an hour.
     starts: OnceLock<Box<[OnceLock<f64>]>>,
-    /// What a reader of a decision should know of the times of the facts.
+    /// Notes of a decision on the age of the facts.
     time_notes: OnceLock<Vec<String>>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct OldLinks {
     pub(crate) all: u32,
 }
 
-/// What is known of the links to a nucleus at a cut.
+/// State of the links to a nucleus at a cut.
 pub(crate) struct Outlook {
     /// Files queued to the nucleus from all sources.
     pub(crate) queued: u64,
@@ -118,7 +118,7 @@ impl Caches {
         entry(&self.config.row_hints, (gshare, resource_type), make)
     }
 
-    /// What is known of the links to a nucleus.
+    /// State of the links to a nucleus; made by `make` at the first call in a cut.
     pub(crate) fn outlook(
         &self,
         nucleus: Option<Name>,
@@ -165,7 +165,7 @@ impl Caches {
         held.unwrap_or_else(|| push(&mut self.cut.classes.borrow_mut(), Arc::new(make())))
     }
 
-    /// What a reader of a decision should know of the times of the facts.
+    /// Notes of a decision on the age of the facts; made by `make` at the first call in a cut.
     pub(crate) fn time_notes(&self, make: impl FnOnce() -> Vec<String>) -> &[String] {
         self.cut.time_notes.get_or_init(make)
     }

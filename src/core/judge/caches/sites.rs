@@ -40,8 +40,8 @@ impl SiteClasses {
         self.classes.get(queue as usize).copied().unwrap_or(0)
     }
 
-    /// What each owner has on the whole grid, with slots by the classes of their sites. Sites off
-    /// the grid do not count, and one that is not known is mid.
+    /// Running slots of each user on the whole grid by the classes of their sites, and jobs per
+    /// share. Sites off the grid do not count, and one that is not known is mid.
     pub(crate) fn census(&self, state: &State, world: &World) -> &Census {
         self.census.get_or_init(|| {
             let mut by_name = vec![0; state.names.len()];

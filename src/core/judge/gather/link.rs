@@ -21,7 +21,7 @@ pub(super) fn activity(express: bool) -> &'static str {
     if express { EXPRESS } else { PRODUCTION }
 }
 
-/// What the oldest average of a link's throughput is over.
+/// Span of the oldest average of a link's throughput.
 const WEEK: Millis = 7 * DAY;
 
 impl CutView<'_> {

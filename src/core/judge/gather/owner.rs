@@ -22,7 +22,7 @@ pub(super) struct UserJobs {
     running: u32,
 }
 
-/// What an owner has on the whole grid.
+/// Jobs and slots of an owner on the whole grid.
 fn totals(state: &State, (kind, name): (SubjectKind, &str)) -> Totals {
     let kind = if kind == SubjectKind::Group { GROUP } else { USER };
     state.ledger.totals(state.known_name(name), kind)
@@ -46,7 +46,7 @@ fn part(percent: f64) -> f64 {
 }
 
 impl CutView<'_> {
-    /// What is known of the owner of an analysis task and of its share.
+    /// Figures of the owner of an analysis task and of its share.
     pub(super) fn owner_of_task(self, task: &Task, sites: &SiteClasses) -> Owner {
         let CutView { state, caches, .. } = self;
         let census = sites.census(state, self.world);

@@ -44,7 +44,7 @@ impl CutView<'_> {
         })
     }
 
-    /// What waits make of each queue that is configured, seen from a moment.
+    /// Rank of each configured queue by the waits there, seen from a moment.
     fn ranks(self, seen_at: Millis, rules: &SiteRules) -> BTreeMap<Name, Rank> {
         let queues: BTreeMap<Name, (bool, bool)> = self
             .world
@@ -81,8 +81,8 @@ impl Look<'_> {
     }
 }
 
-/// What samples waited at a queue, seen from a moment; `weights`: by whole buckets before it.
-/// `None` without any sample.
+/// Weighed waits of sample jobs at a queue, seen from a moment; `weights`: by whole buckets before
+/// it. `None` without any sample.
 fn waited(waits: &Waits, seen_at: Millis, weights: &[f64], pushes: bool) -> Option<Waited> {
     let sums = weighed(waits, seen_at, weights);
     let (mut all, mut first) = (0.0, 0.0);
@@ -108,7 +108,7 @@ fn waited(waits: &Waits, seen_at: Millis, weights: &[f64], pushes: bool) -> Opti
     Some(Waited { weights: all, mean, spread, long, long_mean, is_grid: false })
 }
 
-/// What started in each bucket that counts, with its weight: jobs, their waits, the squares.
+/// Starts in each bucket that counts, with its weight: jobs, their waits, the squares.
 fn weighed(waits: &Waits, seen_at: Millis, weights: &[f64]) -> Vec<(f64, [i128; 3])> {
     let last = seen_at.div_euclid(WAIT_GRAIN) - 1;
     let mut places = [0; 3];

@@ -7,7 +7,7 @@ use crate::state::State;
 use crate::unit::{Bytes, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// See the module.
+/// The copies of one dataset by endpoint.
 pub(super) struct Copies {
     /// Endpoints that hold some of it, in order of their names.
     pub(super) replicas: Vec<DatasetReplica>,
@@ -40,7 +40,7 @@ impl Copies {
     }
 }
 
-/// What an endpoint holds, before files that came or went since.
+/// Files and bytes at an endpoint, before files that came or went since.
 #[derive(Clone, Copy, Default)]
 struct Base {
     at: Millis,
@@ -122,7 +122,7 @@ fn listed(list: &Replica) -> BTreeMap<String, Base> {
     list.locations.iter().map(base).collect()
 }
 
-/// What a request states of a dataset's copies.
+/// Copies of a dataset as a request states them, by endpoint.
 fn stated(at: Millis, dataset: &Dataset) -> BTreeMap<String, Base> {
     let base = |replica: &DatasetReplica| {
         let DatasetReplica { files, bytes, files_total, is_virtual, .. } = *replica;

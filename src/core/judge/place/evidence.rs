@@ -1,5 +1,5 @@
-//! What a decision on a single job states of targets that were not chosen, and of what is not known
-//! (spec cms-nordugrid C.4): ranks of the best, and notes.
+//! Evidence in a decision on a single job: ranks of the best targets that were not chosen, and
+//! notes on missing facts (spec cms-nordugrid C.4).
 
 use crate::draw::Draw;
 use crate::output::decision::{Decision, Ranked};
@@ -134,7 +134,7 @@ pub(super) fn note_assignment(
     decision.notes.extend(draw.and_then(draw_note));
 }
 
-/// What the record of a draw has no room for: sum, number and digest of the list (B.10.5).
+/// Summary of a draw whose list is too long for the record: sum, number and digest (B.10.5).
 fn draw_note(draw: &Draw) -> Option<String> {
     let Draw { total, drawn, weights, .. } = draw;
     if weights.len() <= DRAW_LISTED && u64::try_from(*drawn).is_ok() {

@@ -8,7 +8,7 @@ use crate::output::decision::Decision;
 use crate::policy::cms::cut::next;
 use crate::state::State;
 
-/// What is answered once more.
+/// An offer or a refused job whose answer is made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked<'a> {
     /// An offer, by its name.

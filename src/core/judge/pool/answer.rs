@@ -1,4 +1,4 @@
-//! What is published of a pool's offers and jobs: from what the rules found to decisions.
+//! Decisions on a pool's offers and jobs, made from the findings of the rules.
 
 use crate::judge::size::limit;
 use crate::output::decision::{Decision, DecisionId, FilterCount, Outcome, Ranked};
@@ -18,7 +18,7 @@ use crate::state::pool::{PoolJob, PoolOffer};
 const SURPLUS: &str = "surplus";
 const OVERFLOW: &str = "overflow";
 
-/// What is the same in all decisions of a cycle.
+/// The inputs that all decisions of a cycle have in common.
 pub(super) struct Answers<'a> {
     pub(super) state: &'a State,
     pub(super) policy: &'a Policy,

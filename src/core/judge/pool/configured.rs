@@ -1,5 +1,5 @@
-//! What changed of a pool's configuration, taken up record by record: making all of the pool again
-//! takes as long as it has jobs.
+//! Takes up changes of a pool's configuration record by record: making all of the pool again takes
+//! as long as it has jobs.
 
 use super::{PoolView, facts};
 use crate::event::UserKind;
@@ -11,7 +11,7 @@ use crate::state::pool::PoolJob;
 use crate::topic::Topic;
 use std::collections::BTreeSet;
 
-/// What the sites and users that changed come to.
+/// Sites and users whose change affects jobs and slots of the pool.
 #[derive(Default)]
 struct Effect<'a> {
     /// Sites that give something else: what runs there by no match of ours is booked by it.

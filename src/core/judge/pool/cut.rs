@@ -1,5 +1,5 @@
-//! What of a pool is answered in a cycle: refused jobs, then each live offer until it is full or
-//! nothing fits (A.5).
+//! Answers of a pool in a cycle: refused jobs, then each live offer until it is full or nothing
+//! fits (A.5).
 
 use super::answer::Answers;
 use super::judging::OfferPolicy;
@@ -17,7 +17,7 @@ use crate::turns::{has_turn, parts};
 use crate::unit::Millis;
 use std::collections::{BTreeMap, VecDeque};
 
-/// What is left of a cycle.
+/// Refused jobs and offers that are still to be answered in a cycle.
 ///
 /// Beside its answers a cycle compares only so many offers with the autoclusters as its budget has
 /// comparisons. An offer that is to be answered again, with a job or with that none fits, is looked

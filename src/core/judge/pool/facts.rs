@@ -23,7 +23,7 @@ fn stated(text: &str) -> Option<String> {
     Some(text).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// What a site gives; `None`: nothing.
+/// Slots and limits that a site offers to the pool; `None`: the site has no slot quota.
 pub(super) fn site(site: &Site) -> Option<SiteConfig> {
     let quota = site.slot_quota.as_ref()?;
     Some(SiteConfig {

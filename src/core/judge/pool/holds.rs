@@ -4,7 +4,7 @@
 use crate::policy::cms::facts::Seconds;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// See the module.
+/// Jobs on hold, with the time until which each waits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holds {
     until_s: BTreeMap<String, Seconds>,

@@ -16,7 +16,7 @@ use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
 use crate::state::State;
 
-/// See the module.
+/// The policy that answers offers, with its settings, its view of the pool and the answers left.
 pub(crate) struct PoolJudging {
     /// Which of the policies it is.
     at: usize,
@@ -110,7 +110,7 @@ impl PoolJudging {
         self.view.apply(actions);
     }
 
-    /// What is known of the pool, once a cycle began.
+    /// The pool; `None` before the first cycle.
     pub(crate) fn pool(&self) -> Option<&Pool> {
         self.view.pool()
     }
@@ -121,7 +121,7 @@ impl PoolJudging {
         Some(self.judges.explain(&Look::new(self.view.pool()?, &open, now_s(state))))
     }
 
-    /// What is to be done in a step of the cut; see [`PoolView::actions`].
+    /// Actions that are wanted in a step of the cut; see [`PoolView::actions`].
     pub(crate) fn actions(&mut self, state: &State, step: Step) -> Vec<Action> {
         self.view.actions(state, step, &mut self.exceeded)
     }

@@ -1,4 +1,4 @@
-//! What each share has of what runs, and which share is next.
+//! Running power of each share, and the share that is next.
 
 use super::{Node, Tree, WHOLE};
 use crate::event::Status;
@@ -17,7 +17,7 @@ pub struct Hs06 {
     pub queued: f64,
 }
 
-/// What a leaf share has of what runs.
+/// Present and target part of a leaf share in the running power.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShareUse {
     /// The leaf.
@@ -28,7 +28,7 @@ pub struct ShareUse {
     pub target: f64,
 }
 
-/// What each leaf share has of what runs, and should have, in the order of the tree.
+/// Present and target part of each leaf share in the running power, in the order of the tree.
 pub fn share_use(state: &State) -> Vec<ShareUse> {
     let (tree, power) = (Tree::of(state), executing_and_queued(state));
     let all: f64 = power.values().map(|power| power.executing).sum();
@@ -91,7 +91,7 @@ pub struct Use {
     pub executing: f64,
     /// Queued power of all its leaves; HS06.
     pub queued: f64,
-    /// What it is due of all that executes now; HS06.
+    /// Its due part of all power that executes now; HS06.
     pub pledged: f64,
 }
 
@@ -101,7 +101,7 @@ impl Use {
         percent(self.executing, self.pledged)
     }
 
-    /// What siblings are ordered by.
+    /// Executing power per pledged power: siblings are ordered by it.
     fn ratio(&self) -> f64 {
         if self.pledged > 0.0 { (self.executing / self.pledged).min(LAST) } else { LAST }
     }

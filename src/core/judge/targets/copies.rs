@@ -56,8 +56,8 @@ pub(super) fn file(source: &str, records: &[&Replica]) -> FileRecord {
     }
 }
 
-/// What a record says of a file in the caches of clusters. A list of copies says nothing of caches
-/// that it does not name: who publishes copies need not know what is in caches.
+/// Presence of a file in the caches of clusters, by one record. A list of copies says nothing of
+/// caches that it does not name: who publishes copies need not know what is in caches.
 pub(super) fn cache_reports(source: &str, replica: &Replica) -> Vec<CacheReport> {
     let report = |cluster: &str, is_present| CacheReport {
         cluster: cluster.to_owned(),

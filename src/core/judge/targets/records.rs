@@ -104,7 +104,7 @@ pub(super) fn record(state: &State, job: &Job, name: &str) -> Option<JobRecord> 
     })
 }
 
-/// What a user may use at a queue.
+/// Limits of a user at a queue.
 pub(super) fn user_share(record: &Shared) -> UserShare {
     let (cluster, queue) = split_target(&record.queue);
     UserShare {
@@ -134,7 +134,7 @@ fn state_of(status: Option<Status>) -> JobState {
     }
 }
 
-/// What a placement changes at its target, as its decision stated it.
+/// Changes at a placement's target, as its decision stated them.
 pub(super) fn changes(placement: &Placement) -> TargetChanges {
     let placed = &placement.placed;
     TargetChanges {
@@ -148,7 +148,7 @@ pub(super) fn changes(placement: &Placement) -> TargetChanges {
     }
 }
 
-/// What became of a submission.
+/// Result of a submission.
 pub(super) fn submission(kind: OutcomeKind) -> Submission {
     match kind {
         OutcomeKind::Accepted => Submission::Accepted,

@@ -1,4 +1,4 @@
-//! What is kept bit by bit is what is made from the whole state.
+//! Targets that are updated bit by bit equal those that are made from the whole state.
 
 use super::*;
 use crate::cut::Lane;

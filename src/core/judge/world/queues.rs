@@ -32,7 +32,7 @@ pub struct QueueView {
     pub(crate) analysis_inputs: Vec<u32>,
     /// Every endpoint it writes for analysis.
     pub(crate) analysis_outputs: Vec<u32>,
-    /// What it publishes.
+    /// Index of the software that it publishes.
     pub(crate) software: Option<u32>,
 }
 
@@ -138,7 +138,7 @@ impl World {
         }
     }
 
-    /// What leads to queues: their names, unified names, sites and endpoints.
+    /// Makes the indices of queues by name, unified name, site and endpoint.
     fn find_queues(&mut self) {
         let World { queues, by_name, by_unified, by_site, readers, analysis_readers, .. } = self;
         by_name.clear();

@@ -1,4 +1,4 @@
-//! What is kept of the configuration is what is made of all of it.
+//! The configuration that is updated record by record equals one that is made of all of it.
 
 use super::World;
 use crate::cut::{Lane, Topic};
@@ -110,7 +110,7 @@ fn shown(world: &World) -> Vec<String> {
     shown
 }
 
-/// What is found by walking over all queues.
+/// Asserts that look-ups of a name agree with a walk over all queues.
 fn assert_found(world: &World, name: &str) {
     let queues = || world.queues.iter().map(|view| &view.queue);
     let is_its = |queue: &&Queue| queue.name == name || queue.unified == name;

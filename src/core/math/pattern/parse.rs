@@ -12,7 +12,7 @@ pub(super) enum Node {
     Row(Vec<Node>),
     Either(Vec<Node>),
     Repeat(Box<Repeat>),
-    /// What must follow, or must not.
+    /// A look-ahead: text that must follow (`true`), or must not.
     Look(Box<Node>, bool),
 }
 
@@ -135,7 +135,7 @@ impl Reader<'_> {
         Some(times)
     }
 
-    /// What follows a backslash: one letter, or a kind of letters.
+    /// The letter or kind of letters after a backslash.
     fn escaped(&mut self) -> Option<Range> {
         let letter = self.take()?;
         let kind = match letter.to_ascii_lowercase() {

@@ -1,4 +1,4 @@
-//! What is checked when a job comes (C-01..C-08).
+//! Admission: the checks of a job when its first record is read (C-01..C-08).
 
 use super::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
 use super::counters::is_high_io;
@@ -67,7 +67,7 @@ pub struct Admitted {
     pub unknown_sites: Vec<String>,
 }
 
-/// What becomes of a job that comes.
+/// Result of the admission of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// It waits among the others.

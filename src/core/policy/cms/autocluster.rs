@@ -113,7 +113,7 @@ impl PartialOrd for InWorkflow {
 /// pointer.
 #[derive(Clone, Debug)]
 pub struct Autocluster {
-    /// What they have in common.
+    /// Attributes that its jobs have in common.
     pub signature: Signature,
     /// A bit for each site of the whitelist, by its name's number modulo 64; all for no whitelist.
     listed: u64,

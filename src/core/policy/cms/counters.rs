@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Numbers by name; those that are 0 are left out, so that equal sums are equal values.
 pub type Sums = BTreeMap<Name, i64>;
 
-/// What is counted of a site.
+/// Counters of a site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SiteCounters {
     /// U: weight of each class, running and reserved.
@@ -48,7 +48,7 @@ fn by_class(both: &Sums, central: &Sums, name: Name) -> PerClass<MilliWeight> {
     PerClass { central: of(central), analysis: of(both).saturating_sub(of(central)) }
 }
 
-/// What is counted of a user.
+/// Counters of a user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UserCounters {
     /// Weight held everywhere.
@@ -59,7 +59,7 @@ pub struct UserCounters {
     pub test_jobs: i64,
 }
 
-/// What is counted of a workflow.
+/// Counters of a workflow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkflowCounters {
     /// Jobs that wait.
@@ -120,7 +120,7 @@ pub struct HeldNames {
     pub source: Option<Name>,
 }
 
-/// What a held job contributes; `groups` are those of its user now.
+/// Contributions of a held job; `groups` are those of its user now.
 pub fn of_held(
     held: &HeldJob,
     names: &HeldNames,
@@ -167,7 +167,7 @@ pub fn is_high_io(job: &super::facts::PendingJob, settings: &Settings) -> bool {
     job.high_io && (job.site_whitelist.is_some() || !settings.ignores_bare_high_io)
 }
 
-/// What an overflow job costs its host, in overflow slots (C-43).
+/// Overflow slots of its host that an overflow job uses (C-43).
 pub fn overflow_cost(cores: i64, settings: &Settings) -> i64 {
     if settings.overflow_in_cores { cores } else { 1 }
 }
@@ -275,7 +275,7 @@ impl Counters {
         self.users.iter_mut().for_each(|user| user.usage.x >>= digits);
     }
 
-    /// What a recount gives: without the zeros that came and went.
+    /// These counters without zeros at the ends, as a recount gives them.
     pub fn trimmed(&self) -> Counters {
         let mut own = self.clone();
         trim(&mut own.sites);

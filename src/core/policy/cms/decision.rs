@@ -1,5 +1,5 @@
-//! What a cut decides: assignments of jobs to offers, and actions on workflows and nodes (A.8).
-//! Both are facts: folding them changes the pool, making them does not.
+//! Results of a cut: assignments of jobs to offers, and actions on workflows and nodes (A.8). Both
+//! are facts: folding them changes the pool, making them does not.
 
 use super::entry::Standing;
 use super::facts::{Band, Class, Drain, DrainStart, MilliWeight, Profile, Seconds, WorkflowStatus};
@@ -66,7 +66,7 @@ pub struct Assignment {
     pub decided_at_s: Seconds,
 }
 
-/// What is done beside assigning jobs.
+/// An action on a workflow or a node, beside the assignment of jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The tail of a workflow goes first (C-16).
@@ -92,11 +92,11 @@ pub enum Action {
         /// Why.
         reason: &'static str,
     },
-    /// What the test jobs of a workflow needed is known (C-50).
+    /// The needs of a workflow's test jobs became known (C-50).
     ProfileUpdated {
         /// Workflow.
         workflow: String,
-        /// What its jobs need.
+        /// Run time and memory of its jobs.
         profile: Profile,
     },
     /// A node is kept free for a job (C-55).

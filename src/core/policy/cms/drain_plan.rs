@@ -1,4 +1,4 @@
-//! What draining a node for a job costs (F-7).
+//! The cost of draining a node for a job (F-7).
 
 use super::autocluster::Signature;
 use super::bounds::whole;
@@ -31,7 +31,7 @@ fn may_run_on(pool: &Pool, signature: &Signature, node: &NodeRecord) -> bool {
             || pool.name(&node.site).is_some_and(|site| signature.is_local_to(site)))
 }
 
-/// What draining a node costs.
+/// A node that could be drained, with the cost of draining it.
 pub(super) struct Plan<'a> {
     /// Node.
     pub(super) node: &'a str,
@@ -41,7 +41,7 @@ pub(super) struct Plan<'a> {
     pub(super) need: i64,
     /// When they are.
     pub(super) ready_in_s: Seconds,
-    /// What idles until then.
+    /// Core-seconds that idle until then.
     pub(super) idle_core_s: i64,
 }
 

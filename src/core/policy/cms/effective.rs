@@ -1,4 +1,4 @@
-//! What of a workflow's record is in force (C-14, C-16, C-47).
+//! The values of a workflow's record that are in force (C-14, C-16, C-47).
 
 use super::facts::{Class, Workflow};
 use super::settings::Settings;

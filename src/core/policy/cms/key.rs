@@ -1,4 +1,4 @@
-//! What a rank key gives.
+//! The values of a rank key.
 
 use super::look::{Bid, Look};
 use std::cmp::Ordering;

@@ -36,7 +36,7 @@ fn holds(look: &Look<'_>, entry: &GrantEntry, group: Option<Name>) -> bool {
         && grant.cap_weight_milli.is_none_or(|cap| held(look, entry) < cap)
 }
 
-/// What the principal of a grant holds inside its scope.
+/// Weight that the principal of a grant holds inside its scope.
 fn held(look: &Look<'_>, entry: &GrantEntry) -> MilliWeight {
     let pool = look.pool;
     let at_site = |site: Name| {

@@ -60,7 +60,7 @@ const UNKNOWN: Name = Name(u32::MAX);
 
 /// An offer at a moment, with all that its look-ups need.
 pub struct Look<'a> {
-    /// What is known.
+    /// Records, pending jobs and counters at the cut.
     pub pool: &'a Pool,
     /// The offer.
     pub open: &'a OpenOffer,
@@ -68,7 +68,7 @@ pub struct Look<'a> {
     pub now_s: Seconds,
     /// Its site's name.
     pub site: Name,
-    /// What holds at its site, if it is known.
+    /// Quotas and limits of its site, if the site is known.
     pub terms: Option<&'a SiteTerms>,
     /// Counters of its site.
     pub counters: &'a SiteCounters,
@@ -84,7 +84,7 @@ pub struct Look<'a> {
     pub only_group: Option<Name>,
     /// Restricted pools of the site by their groups (C-30).
     pub pools: Vec<(Name, &'a RestrictedPool)>,
-    /// What is used of the shared part of the site (C-30).
+    /// Weight used of the shared part of the site (C-30).
     pub shared_used: MilliWeight,
     /// Groups that are served first on a part of the site that they do not fill yet (C-31).
     pub regional: Vec<Name>,
@@ -145,13 +145,13 @@ impl<'a> Look<'a> {
         if site == self.site { &self.open.offer.site } else { self.pool.text(site) }
     }
 
-    /// What a group's members hold at the site.
+    /// Weight that a group's members hold at the site.
     pub fn held_by_group(&self, group: Name) -> MilliWeight {
         self.counters.groups.get(&group).copied().unwrap_or(0)
     }
 }
 
-/// What a job gets of an offer: cores, with run time and memory at so many (C-52..C-54, F-6).
+/// Cores of an offer that a job gets, with run time and memory at so many (C-52..C-54, F-6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
     /// Cores.
@@ -221,7 +221,7 @@ impl<'a> Pending<'a> {
         *self.band.get_or_init(|| band(look, self.cluster, self.entry))
     }
 
-    /// What it would get, if it has cores enough.
+    /// Its allocation, if it has cores enough.
     pub fn allocation(&self, look: &Look<'_>) -> Allocation {
         *self.allocation.get_or_init(|| allocate(look, self.cluster, self.workflow))
     }
@@ -251,7 +251,7 @@ impl<'a> Pending<'a> {
         self.entry.map_or(Name::NONE, |entry| entry.user)
     }
 
-    /// What it would weigh (F-1, C-33).
+    /// Its weight (F-1, C-33).
     pub fn weight_milli(&self, look: &Look<'_>) -> MilliWeight {
         self.allocation(look).cores.saturating_mul(look.kappa_milli)
     }
@@ -274,8 +274,8 @@ fn band(look: &Look<'_>, cluster: &Autocluster, entry: Option<&WorkflowEntry>) -
     }
 }
 
-/// What a job gets of what is left: as many cores as it may use, run time and memory at so many
-/// (F-6); learnt needs stand for stated ones (C-50).
+/// Allocation of a job from the rest of an offer: as many cores as it may use, run time and memory
+/// at so many (F-6); learnt needs stand for stated ones (C-50).
 fn allocate(look: &Look<'_>, cluster: &Autocluster, workflow: Option<&Workflow>) -> Allocation {
     let (signature, left) = (&cluster.signature, look.open.cores_left);
     let cores = match signature.cores_max {

@@ -1,4 +1,4 @@
-//! What is known at a moment: the records, the pending jobs as autoclusters, and the counters.
+//! The pool at a moment: the records, the pending jobs as autoclusters, and the counters.
 //!
 //! Records may come in any order: a job before its workflow, a whitelist before its sites. Equal
 //! records give equal pools, whatever the order.
@@ -14,7 +14,7 @@ use crate::id::{Name, Names};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// See the module.
+/// The pool: records by name, autoclusters of pending jobs, and counters.
 #[derive(Clone, Debug)]
 pub struct Pool {
     pub(super) settings: Settings,
@@ -85,7 +85,7 @@ impl Pool {
         self.names.find(text)
     }
 
-    /// What holds at a site, if it is known (C-24).
+    /// Quotas and limits of a site, if the site is known (C-24).
     pub fn site(&self, site: Name) -> Option<&SiteTerms> {
         self.terms.get(site.index()).and_then(Option::as_ref)
     }

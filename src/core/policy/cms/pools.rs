@@ -4,7 +4,7 @@ use super::facts::MilliWeight;
 use super::look::{Look, Pending};
 use crate::id::Name;
 
-/// What a job is charged to.
+/// The part of a site that a job is charged to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charge {
     /// The site has no restricted block: nothing is counted.
@@ -18,7 +18,7 @@ pub enum Charge {
     NoRoom,
 }
 
-/// What a job would be charged to.
+/// The part of the site that a job would be charged to.
 pub fn charge(look: &Look<'_>, pending: &Pending<'_>) -> Charge {
     if look.pools.is_empty() {
         return Charge::Free;

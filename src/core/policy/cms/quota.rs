@@ -1,4 +1,4 @@
-//! What a site's configuration comes to: quotas, pools, limits (C-24..C-26, C-30..C-32).
+//! Values computed from a site's configuration: quotas, pools, limits (C-24..C-26, C-30..C-32).
 
 use super::facts::{Class, MilliWeight, PerClass, SiteConfig, SiteStatus, Tier};
 use super::settings::Settings;
@@ -22,17 +22,17 @@ impl RestrictedPool {
         self.milli - self.kept.total()
     }
 
-    /// What a class of the group holds beside the part that is for it alone.
+    /// Weight that a class of the group holds beside the part that is for it alone.
     fn beside(&self, held: PerClass<MilliWeight>, class: Class) -> MilliWeight {
         held.of(class).saturating_sub(self.kept.of(class)).max(0)
     }
 
-    /// What a class may use of it.
+    /// Weight of it that a class may use.
     pub fn size_for(&self, class: Class) -> MilliWeight {
         self.kept.of(class) + self.open()
     }
 
-    /// What is used of this, where the group holds so much at the site.
+    /// Used weight of the part that a class may use, where the group holds so much at the site.
     pub fn used_for(&self, held: PerClass<MilliWeight>, class: Class) -> MilliWeight {
         let of_other = self.beside(held, class.other()).min(self.open());
         held.of(class).saturating_add(of_other)
@@ -56,7 +56,7 @@ pub struct RegionalPart {
     pub milli: MilliWeight,
 }
 
-/// What holds at a site.
+/// Quotas and limits of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteTerms {
     /// The configuration it is made of.
@@ -79,7 +79,7 @@ pub struct SiteTerms {
     pub quota: PerClass<MilliWeight>,
     /// Pledge and unrestricted extras in weight: what all share (C-30).
     pub shared_milli: MilliWeight,
-    /// What a class may never exceed: all but the blocks of the other class (A.13 6).
+    /// Weight that a class may never exceed: all but the blocks of the other class (A.13 6).
     pub ceiling: PerClass<Option<MilliWeight>>,
     /// Parts for one group alone.
     pub restricted: Vec<RestrictedPool>,

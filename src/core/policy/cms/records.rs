@@ -13,7 +13,7 @@ use super::usage::Usage;
 use crate::id::Name;
 use std::sync::Arc;
 
-/// What became of a site's configuration that arrived (C-24).
+/// Result of putting a site's configuration into the pool (C-24).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrived {
     /// It is in force.

@@ -4,7 +4,7 @@ use super::bounds::whole;
 use super::facts::Seconds;
 use super::settings::Settings;
 
-/// What a job needs at some number of cores.
+/// Run time and memory of a job at some number of cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// Run time, s.

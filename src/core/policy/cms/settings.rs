@@ -15,7 +15,7 @@ words! {
 }
 
 words! {
-    /// What becomes of a HighIO job without a whitelist (C-04).
+    /// Treatment of a HighIO job without a whitelist (C-04).
     HighIoBare {
         Reject = "reject",
         IgnoreFlag = "ignore_flag",

@@ -1,4 +1,4 @@
-//! What the test jobs of a workflow say about it (C-47, C-49, C-50).
+//! Conclusions about a workflow from its test jobs (C-47, C-49, C-50).
 
 use super::bounds::whole;
 use super::decision::Action;
@@ -60,7 +60,7 @@ fn last_attempts(entry: &WorkflowEntry) -> Vec<&EndedJob> {
     last.into_values().collect()
 }
 
-/// What the jobs need that succeeded, with a margin (C-50).
+/// Largest run time and memory of the jobs that succeeded, with a margin (C-50).
 fn learnt(succeeded: &[&EndedJob]) -> Profile {
     let most = |of: fn(&EndedJob) -> i64| succeeded.iter().map(|it| of(it)).max().unwrap_or(0);
     let with_margin = |value: i64, tenths: i64| {

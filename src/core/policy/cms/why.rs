@@ -22,7 +22,7 @@ pub enum PoolWait {
     Sites {
         /// The node that is drained for it, if one is (C-55).
         drained: Option<DrainedFor>,
-        /// What is found at each site, by name: the known sites, and those that it names.
+        /// State of the job at each site, by name: the known sites, and those that it names.
         sites: Vec<SiteAt>,
     },
 }
@@ -54,7 +54,7 @@ pub struct DrainedFor {
 /// A site where a job waits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiteAt {
-    /// What the rules find there.
+    /// Objections there, or the jobs that go before this one.
     pub wait: SiteWait,
     /// Whether a valid record of it was read.
     pub is_known: bool,
@@ -64,7 +64,7 @@ pub struct SiteAt {
     pub node_cores: Option<i64>,
 }
 
-/// What is found of a job at a site.
+/// The reasons why a job waits at a site.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SiteWait {
     /// Site.
@@ -72,10 +72,10 @@ pub struct SiteWait {
     /// Offers that were looked at; 0: there is none, and it was looked at as if a whole node of
     /// the site were free.
     pub offers: u64,
-    /// What objects, in the order of the filters.
+    /// Objections, in the order of the filters.
     pub objections: Vec<SiteObjection>,
-    /// What the job waits for where nothing objects, at the first such offer; `None`: a filter
-    /// objects at every offer.
+    /// The jobs that go before this one where nothing objects, at the first such offer; `None`: a
+    /// filter objects at every offer.
     pub ahead: Option<Ahead>,
 }
 

@@ -1,4 +1,4 @@
-//! What several filters reckon with.
+//! Constants and arithmetic that several filters share.
 
 use crate::policy::typed::words;
 

@@ -7,7 +7,7 @@ use crate::policy::verdict::object;
 use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict, Weighed};
 
 words! {
-    /// What is counted.
+    /// Group of jobs that is counted.
     Scope {
         Share = "share",
         ResourceType = "resource_type",

@@ -8,7 +8,7 @@ use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Row, Un
 use crate::unit::GIB;
 
 words! {
-    /// What may be missing.
+    /// Whether the missing part must be below the limit, or at most the limit.
     Missable {
         Below = "below",
         AtMost = "at_most",
@@ -100,7 +100,7 @@ fn is_asked(case: &Case<'_>, params: &Io) -> bool {
     reads_fast && !is_exempt
 }
 
-/// What of the input a queue misses, and whether that is too much.
+/// Part of the input that a queue misses, and whether that is too much.
 #[derive(Clone, Copy)]
 struct Missing {
     gb: f64,

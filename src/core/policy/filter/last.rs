@@ -1,4 +1,4 @@
-//! What is asked once the weights are known.
+//! Filters that are asked once the weights are known.
 
 use crate::event::{ChunkKind, Status};
 use crate::policy::declare::filter;

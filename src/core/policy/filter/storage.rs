@@ -25,7 +25,7 @@ words! {
 }
 
 params! {
-    /// What counts as free at an endpoint.
+    /// Kinds of space that count as free at an endpoint.
     Free {
         expired: bool = Param::flag("expired", true, true)
             .help("whether space of expired secondary data counts as free"),

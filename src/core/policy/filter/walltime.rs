@@ -9,7 +9,7 @@ use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Unit, V
 use crate::unit::{DAY, SECOND};
 
 words! {
-    /// What a day is for scouts and merge jobs.
+    /// Unit in which a day is measured for scouts and merge jobs.
     DayRule {
         Plain = "plain",
         Hs06 = "hs06",
@@ -17,7 +17,7 @@ words! {
 }
 
 words! {
-    /// What a cpuEfficiency of 0 means.
+    /// Meaning of a cpuEfficiency of 0.
     ZeroEfficiency {
         Base = "base",
         Nothing = "nothing",
@@ -239,7 +239,7 @@ fn dynamic(task: &Task, queue: &Queue) -> Option<(f64, f64)> {
     })
 }
 
-/// What is compared.
+/// Unit of the work that is compared.
 enum Work {
     /// HS06 s: the CPU time of an event is known.
     Hs06 {
@@ -278,7 +278,7 @@ impl Slot {
         Slot { cores, base_s, work }
     }
 
-    /// What a job needs; `None` when nothing is known of it.
+    /// Work of a job, in that unit; `None` when nothing is known of it.
     fn need(&self, task: &Task) -> Option<f64> {
         let parts = parts(task);
         let need = match (&self.work, task.cpu_hs06s_per_event, task.walltime_s_per_mb) {
@@ -291,7 +291,7 @@ impl Slot {
         Some(if need > 0.0 { need } else { 0.0 })
     }
 
-    /// What gets done in a time; HS06 s cut to a whole number as PanDA does.
+    /// Work that is done in a time; HS06 s cut to a whole number as PanDA does.
     fn capacity(&self, time_s: u32) -> f64 {
         let time_s = f64::from(time_s);
         match self.work {

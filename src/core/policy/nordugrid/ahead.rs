@@ -27,7 +27,7 @@ pub enum TimeNeeded {
     Stated(u64),
 }
 
-/// What one job contributes to the figures of one target.
+/// Contribution of one job to the figures of one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contribution {
     /// Number of the target.
@@ -59,7 +59,7 @@ struct KnownJob {
     record: Option<(u32, JobRecord)>,
     /// By attempt, ascending.
     reservations: Vec<(u32, TargetReservation)>,
-    /// What became of submissions, by the number of the target and the attempt: known before the
+    /// Results of submissions, by the number of the target and the attempt: known before the
     /// reservation if the two records come in that order.
     outcomes: BTreeMap<(u32, u64), Submission>,
 }
@@ -75,7 +75,7 @@ pub struct Ahead {
     sums: Vec<Sums>,
 }
 
-/// What a job contributes: at the target of its record, and at those where it has a reservation
+/// Contributions of a job: at the target of its record, and at those where it has a reservation
 /// that was not refused. Once at each target; a reservation's figures count before the record's,
 /// those of a later attempt before those of an earlier one. Reservations are in the order of their
 /// attempts.
@@ -214,7 +214,7 @@ impl Ahead {
         self.jobs.get(job_id)?.record.as_ref().map(|(_, record)| record)
     }
 
-    /// What became of the submission of an attempt of a job to a target.
+    /// Result of submitting an attempt of a job to a target.
     pub fn outcome(&self, job_id: &str, target: u32, attempt: u64) -> Option<Submission> {
         self.jobs.get(job_id)?.outcomes.get(&(target, attempt)).copied()
     }
@@ -329,7 +329,7 @@ impl Amount {
     }
 }
 
-/// What is left of an amount; never below 0.
+/// The rest of an amount; never below 0.
 pub fn left(free: Bytes, reserved: u128) -> Bytes {
     free.saturating_sub(Bytes::try_from(reserved).unwrap_or(Bytes::MAX))
 }

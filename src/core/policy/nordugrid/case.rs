@@ -14,9 +14,9 @@ use std::collections::BTreeMap;
 
 /// A job that wants a target, by one of its alternatives.
 pub struct JobCase<'a> {
-    /// What is known.
+    /// Facts about the grid.
     pub facts: &'a GridFacts,
-    /// What the job asks for.
+    /// The alternative of the job's description that is tried.
     pub job: &'a Alternative,
     /// When.
     pub now: Millis,
@@ -45,7 +45,7 @@ pub struct JobCase<'a> {
     clock: Clock,
 }
 
-/// What a job states beside its description.
+/// Statements about a job beside its description.
 #[derive(Clone, Copy)]
 pub struct Stated<'a> {
     /// When it is decided.

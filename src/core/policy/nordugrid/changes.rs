@@ -1,4 +1,4 @@
-//! What an assignment changes (N-27), and how it is folded: the decision is a fact like any other,
+//! Changes by an assignment (N-27), and how they are folded: the decision is a fact like any other,
 //! so that a rebuild which folds it gives the same state.
 
 use super::ahead::left;
@@ -12,7 +12,7 @@ use super::windows::{Needed, UNLIMITED_S, Windows};
 use crate::unit::{Bytes, Millis};
 use std::collections::BTreeSet;
 
-/// What an assignment changes at its target.
+/// Changes at the target of an assignment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetChanges {
     /// The target, `cluster/queue`.
@@ -70,7 +70,7 @@ pub struct Assigned<'a> {
 }
 
 impl TargetChanges {
-    /// What the assignment of a job by a choice changes; `None`: it is not assigned.
+    /// Changes by the assignment of a job according to a choice; `None`: it is not assigned.
     pub fn of(case: &JobCase<'_>, choice: &Choice) -> Option<TargetChanges> {
         let figures = choice.ranked.get(choice.chosen.as_ref()?.at)?;
         let candidate = TargetCandidate::of(case, case.facts.share(figures.target)?)?;

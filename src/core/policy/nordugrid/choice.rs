@@ -15,7 +15,7 @@ use crate::policy::{Applies, Objection, Policy, Resolved, Verdict, Weight};
 /// Name and version of the draw (B.10).
 pub const DRAW: &str = "ngbroker.v1";
 
-/// What became of the targets of one alternative.
+/// Refused, ranked and chosen targets of one alternative.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
     /// Targets that a filter objects to, in the order of their names.
@@ -52,7 +52,7 @@ impl Choice {
 pub struct ChosenTarget {
     /// Its place among the ranked targets.
     pub at: usize,
-    /// What decided.
+    /// The rule that decided.
     pub rule: ChoiceRule,
     /// Places of the targets that are tied when all keys are used up; one if a key decided.
     pub tied: Vec<usize>,
@@ -60,7 +60,7 @@ pub struct ChosenTarget {
     pub draw: Option<Draw>,
 }
 
-/// What decided.
+/// The rule that decided between the targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChoiceRule {
     /// There was one target in the free set, or one at all.
@@ -218,7 +218,7 @@ impl TargetFilters {
 
 /// The input files at the cluster that was looked at last: queues of one cluster follow each other.
 struct LastStaging {
-    /// What holds at clusters that have none of the files.
+    /// Staging at clusters that have none of the files.
     elsewhere: Staging,
     last: Option<Staging>,
 }

@@ -22,7 +22,7 @@ pub struct JobSubmission {
     pub job_id: String,
     /// 0 for the first choice, one more after each refusal (N-25).
     pub attempt: u64,
-    /// What is known: see [`crate::draw::cut_id`].
+    /// Identifier of the cut: see [`crate::draw::cut_id`].
     pub cut_id: String,
     /// When it is decided.
     pub now: Millis,
@@ -64,9 +64,9 @@ pub struct TargetDecision {
     pub discovery: Option<Discovery>,
     /// Clusters among them that did not answer, by their names.
     pub no_information: BTreeSet<String>,
-    /// What became of each alternative that was tried, in written order.
+    /// Choice of each alternative that was tried, in written order.
     pub tried: Vec<Choice>,
-    /// What the assignment changes; `None`: there is none.
+    /// Changes by the assignment; `None`: there is none.
     pub changes: Option<TargetChanges>,
     /// Why the job is rejected; `None`: the last alternative tried has a target.
     pub rejection: Option<Rejection>,
@@ -89,7 +89,7 @@ impl JobSubmission {
         JobCase::new(facts, alternative, &stated, &resolved.own)
     }
 
-    /// What a draw of this decision is made from.
+    /// The seed of a draw of this decision.
     pub fn seed(&self) -> Seed<'_> {
         let (subject, attempt, cut_id) = (&self.job_id, self.attempt, &self.cut_id);
         Seed { algorithm: DRAW, subject, attempt, cut_id, round: 0 }

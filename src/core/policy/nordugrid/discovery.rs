@@ -22,7 +22,7 @@ struct Child {
     announced_refresh_s: u64,
 }
 
-/// What the user asked for beside the job: which clusters, and where to look for them.
+/// Clusters that the user asked for beside the job, and where to look for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Start {
     /// Names of clusters, from `-c` and `-C` of a submission or `-k` and `-K` of a resubmission;

@@ -5,14 +5,14 @@ use crate::unit::{Bytes, Millis};
 use crate::xrsl::NodeAccess;
 use std::collections::BTreeSet;
 
-/// What an index server knows of a child (N-04). The newest of (registry, child, kind) counts.
+/// Registration of a child at an index server (N-04). The newest of (registry, child, kind) counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registration {
     /// Name of the index server.
     pub registry_id: String,
     /// Name of what is registered there.
     pub child_id: String,
-    /// What it is; `None`: lacking, and the registration is skipped.
+    /// Kind of the child; `None`: lacking, and the registration is skipped.
     pub child_kind: Option<ChildKind>,
     /// Whether it was withdrawn (status PURGED). One that is INVALID is used.
     pub is_purged: bool,
@@ -26,7 +26,7 @@ pub struct Registration {
     pub announced_refresh_s: u64,
 }
 
-/// What is registered at an index server.
+/// Kind of a child that is registered at an index server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChildKind {
     /// Another index server.
@@ -37,7 +37,7 @@ pub enum ChildKind {
     Storage,
 }
 
-/// What a cluster publishes of itself. The newest of a name counts.
+/// Facts that a cluster publishes about itself. The newest of a name counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cluster {
     /// Name.
@@ -68,7 +68,7 @@ pub struct Cluster {
     pub cache_free_bytes: Option<Bytes>,
 }
 
-/// What a queue publishes (GLUE2 `ComputingShare`). The newest of (cluster, queue) counts.
+/// Facts that a queue publishes (GLUE2 `ComputingShare`). The newest of (cluster, queue) counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Share {
     /// Name of its cluster.
@@ -107,8 +107,8 @@ pub struct Share {
     pub max_memory_mb: Option<u64>,
 }
 
-/// What a queue publishes for a user. The newest of (cluster, queue, user) counts. A user without
-/// one is not authorised there (N-11).
+/// Facts that a queue publishes for a user. The newest of (cluster, queue, user) counts. A user
+/// without one is not authorised there (N-11).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserShare {
     /// Name of the cluster.
@@ -150,8 +150,8 @@ pub struct JobRecord {
     pub is_staged: bool,
 }
 
-/// What a decision of this broker holds back at its target (N-27), until the target's own facts
-/// contain the job, or for a limited time if nothing is heard of it.
+/// Resources that a decision of this broker reserves at its target (N-27), until the target's own
+/// facts contain the job, or for a limited time if no record of the job is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TargetReservation {
     /// Name of the job.
@@ -172,11 +172,11 @@ pub struct TargetReservation {
     pub decided_at: Millis,
     /// Whether it is so old that it holds nothing without a record of the job.
     pub is_expired: bool,
-    /// What became of the submission.
+    /// Result of the submission; `None`: not known yet.
     pub outcome: Option<Submission>,
 }
 
-/// What became of a submission.
+/// Result of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Submission {
     /// The target took the job.

@@ -1,4 +1,4 @@
-//! What targets are ranked by, and how likely each is in a draw (N-20 to N-24).
+//! Figures by which targets are ranked, and the weight of each in a draw (N-20 to N-24).
 
 use super::case::JobCase;
 use super::staging::Staging;
@@ -6,7 +6,7 @@ use super::target::TargetCandidate;
 use super::windows::Needed;
 use crate::unit::Bytes;
 
-/// What a target that passed all filters is ranked by.
+/// Figures by which a target that passed all filters is ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TargetFigures {
     /// Number of the target.

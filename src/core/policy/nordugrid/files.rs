@@ -4,25 +4,25 @@ use super::facts::{CacheReport, CacheTag};
 use super::names::Names;
 use crate::unit::{Bytes, Millis, SECOND};
 
-/// What is known of files.
+/// Sizes, replicas and cached copies of files.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     sources: Names,
     rows: Vec<FileRow>,
 }
 
-/// What is known of one file.
+/// Size, replicas and cached copies of one file.
 #[derive(Clone, Debug, Default)]
 pub struct FileRow {
     /// Size; `None`: not known.
     pub size_bytes: Option<Bytes>,
     /// Numbers of the storage elements and clusters that have it.
     pub replicas: Vec<u32>,
-    /// What is known of it in caches, one entry for each cluster.
+    /// Reports and tags of caches, one entry for each cluster.
     pub caches: Vec<CacheRow>,
 }
 
-/// What is known of a file in the cache of one cluster.
+/// Report and tags of a file in the cache of one cluster.
 #[derive(Clone, Debug)]
 pub struct CacheRow {
     /// Number of the cluster.
@@ -46,7 +46,7 @@ pub struct TagRow {
 }
 
 impl Files {
-    /// What is known of a file.
+    /// The entry of a file; `None`: no record named it.
     pub fn find(&self, source: &str) -> Option<&FileRow> {
         self.rows.get(self.sources.find(source)? as usize)
     }

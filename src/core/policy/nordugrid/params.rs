@@ -4,7 +4,7 @@ use crate::policy::typed::{params, words};
 use crate::policy::{Param, Unit};
 
 words! {
-    /// What an input of unknown size counts as (N-15).
+    /// Treatment of an input of unknown size (N-15).
     SizeUnknown {
         Zero = "zero",
         Reject = "reject",

@@ -1,17 +1,17 @@
-//! What is judged where nuclei are: the case of a task, a nucleus, and what filters leave behind.
+//! Inputs of judging nuclei: the case of a task, a nucleus, and the flags that filters set.
 
 use super::input::{InputAtNucleus, Total};
 use crate::event::{Storage, Task};
 use crate::policy::{Bare, Stores, Verdict, Wait};
 use crate::unit::Millis;
 
-/// What is asked for a nucleus, when, and what holds for every nucleus.
+/// A request for a nucleus, with the facts that hold for every nucleus.
 pub struct TaskCase<'a> {
     /// The request.
     pub task: &'a Task,
     /// The cycle's now.
     pub now: Millis,
-    /// What is known of the task it was made of.
+    /// State of the task it was made of.
     pub parent: Parent<'a>,
     /// The input that counts for locality (spec atlas 1.6).
     pub total: Total,
@@ -21,7 +21,7 @@ pub struct TaskCase<'a> {
     pub runs: &'a dyn Fn(&[u32]) -> bool,
 }
 
-/// What is known of the task that a task was made of (spec atlas 7).
+/// State of the task that a task was made of (spec atlas 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parent<'a> {
     /// There is none.
@@ -54,7 +54,7 @@ pub struct NucleusCandidate<'a> {
     pub queued_files: u64,
     /// When the newest figure in `queued_files` becomes too old to count; `None`: never.
     pub queued_until: Option<Millis>,
-    /// What of the input that counts lies there.
+    /// Part of the counted input that lies there.
     pub held: InputAtNucleus,
     /// Work that remains of all tasks there; HS06 s (spec atlas 1.2, fullRW).
     pub work: f64,
@@ -70,7 +70,7 @@ pub struct NucleusRow<'a> {
     pub verdict: Verdict,
 }
 
-/// What a filter leaves behind for those that come after it.
+/// Flags that a filter sets for the filters after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Course {
     /// The check of locality was dropped: where the input lies counts nowhere any more.

@@ -8,7 +8,7 @@ use crate::policy::typed::read;
 use crate::policy::walk::bounded;
 use crate::policy::{Judge, Refused, Verdict, Wait, WaitReason, Weigh, Weighed};
 
-/// What became of all nuclei of a case.
+/// Judgement of all nuclei of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choice {
     /// Those that passed, in the order of the candidates.

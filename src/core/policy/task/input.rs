@@ -17,8 +17,8 @@ pub struct Total {
     pub bytes_last: u64,
 }
 
-/// What of the input that counts lies at a nucleus: of each dataset what the endpoint has that has
-/// most.
+/// Part of the counted input that lies at a nucleus: of each dataset the copy at the endpoint that
+/// has most of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InputAtNucleus {
     /// Files on disk or tape.
@@ -56,7 +56,7 @@ pub fn groups(task: &Task) -> Vec<Vec<&Dataset>> {
     all.iter().filter(counts).map(parts).collect()
 }
 
-/// What the datasets that count come to.
+/// Sums over the datasets that count.
 pub fn total(groups: &[Vec<&Dataset>]) -> Total {
     let mut total = Total { is_there: !groups.is_empty(), ..Total::default() };
     for group in groups {
@@ -73,7 +73,7 @@ pub fn total(groups: &[Vec<&Dataset>]) -> Total {
 }
 
 impl InputAtNucleus {
-    /// What of the datasets that count lies at some endpoints; `storage` gives one of them by its
+    /// Part of the counted datasets that lies at some endpoints; `storage` gives one of them by its
     /// name.
     pub fn of<'a>(
         groups: &[Vec<&Dataset>],

@@ -58,12 +58,12 @@ pub(super) const FILTER: Filter = filter!(Space {
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
 
-/// What the work that remains at a nucleus will write; whole GB.
+/// Output of the work that remains at a nucleus; whole GB.
 pub(super) fn demand_gb(work: f64, core_power: f64, gb_per_core_day: f64) -> f64 {
     (work.max(0.0) / core_power / SECONDS_PER_DAY * gb_per_core_day).floor()
 }
 
-/// What is free at an endpoint, expired data included; GB.
+/// Free space at an endpoint, expired data included; GB.
 pub(super) fn free_gb(storage: &Storage, usable: bool) -> f64 {
     let gb = |bytes: u64| bytes as f64 / GIB as f64;
     let free = gb(storage.free_bytes) + gb(storage.expired_bytes);

@@ -1,5 +1,5 @@
-//! What makes one nucleus likelier than another (spec atlas 1.7). Only + - * /, so that the bytes
-//! agree on every machine; never NaN, never infinite.
+//! Weights of nuclei (spec atlas 1.7). Only + - * /, so that the bytes agree on every machine;
+//! never NaN, never infinite.
 
 use super::space::{demand_gb, tightest};
 use super::{Course, NucleusCandidate, TaskCase};
@@ -11,7 +11,7 @@ use crate::policy::{Param, Reads, Unit, Weight};
 const MOST: f64 = 1e12;
 
 words! {
-    /// What an idle nucleus is divided by.
+    /// Divisor of an idle nucleus.
     Idle {
         Offset = "offset",
         One = "one",
@@ -40,7 +40,7 @@ pub(super) const WORK: Weight = weight!(Work {
 });
 
 words! {
-    /// What an I/O intensity that is not set counts as.
+    /// Level of an I/O intensity that is not set.
     Unset {
         Low = "low",
         High = "high",

@@ -50,7 +50,7 @@ fn grid(size: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = V
     prop::collection::vec(prop::collection::vec(any::<u8>(), 16), size)
 }
 
-/// What was found, by name instead of by place.
+/// A judgement by names instead of indices: ranked, refused, counts, passed.
 type Named = (Vec<(String, f64, Vec<f64>)>, Vec<(String, u16, Objection)>, Vec<u32>, u32);
 
 fn named(judgement: &Judgement, candidates: &[Candidate<'_>]) -> Named {

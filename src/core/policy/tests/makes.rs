@@ -132,7 +132,8 @@ fn fields() -> Vec<Field> {
     texts.into_iter().chain(figures).collect()
 }
 
-/// What the filters of the make find changes with fields of the make alone, and with each of them.
+/// The verdicts of the filters of the make change with fields of the make alone, and with each of
+/// them.
 #[test]
 fn the_filters_of_the_make_look_at_all_of_it_and_at_nothing_else() {
     let mut draws = Draws(1);

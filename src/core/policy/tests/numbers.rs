@@ -241,7 +241,7 @@ fn policies(of: &str) -> Vec<Policy> {
     all.iter().map(|spec| Policy::compile(spec).expect("allowed")).collect()
 }
 
-/// What run-time parameters are set to, where they are set.
+/// Values of run-time parameters, where they are set.
 const PARAMETERS: [&str; 9] =
     ["0", "1", "-1", "0.5", "1000000000", "1000000000000", "NaN", "inf", "much"];
 

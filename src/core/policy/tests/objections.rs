@@ -1,4 +1,4 @@
-//! What an objection has beside its figures.
+//! The parts of an objection beside its figures.
 
 use super::task;
 use crate::policy::Rules;

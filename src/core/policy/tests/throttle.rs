@@ -1,4 +1,4 @@
-//! What is published when a figure moves about its limit: by simple walks, step by step.
+//! Throttle records when a figure moves about its limit: by simple walks, step by step.
 
 use crate::output::throttle::{Action, SubjectKind, Throttle, ThrottleId};
 use crate::policy::WaitReason;

@@ -74,7 +74,7 @@ const EPSILON: [f64; 2] = [0.05, 0.002];
 struct Room {
     /// By candidate: the place of its site.
     site_of: Vec<u32>,
-    /// What the user may still queue there, and the place of its class.
+    /// Jobs that the user may still queue there, and the place of its class.
     sites: Vec<(f64, usize)>,
     /// Of classes hi, mid, lo.
     of_class: [f64; 3],
@@ -165,7 +165,7 @@ fn by_seed(case: &Case<'_>, room: &Room, is_classed: bool, _: f64) -> Vec<f64> {
 
 /// Added to each weight, so that none is nothing.
 const LEAST: f64 = 1.0 / 1_048_576.0;
-/// What a class that gets no jobs is reckoned with.
+/// Figure of a class that gets no jobs.
 const INITIAL: f64 = 0.001;
 
 /// By site.
@@ -261,7 +261,7 @@ fn data(case: &Case<'_>, candidate: &Candidate<'_>, params: &Data, weighed: &mut
 }
 
 words! {
-    /// What stands for running jobs where few run.
+    /// Way in which other figures replace the running jobs where few run.
     Rule {
         Largest = "largest",
         Replace = "replace",

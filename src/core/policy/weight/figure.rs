@@ -1,6 +1,6 @@
 //! Figures that weights leave behind.
 
-/// What stands for a figure that is not known.
+/// Value of a figure that is not known.
 const UNKNOWN: f64 = -1.0;
 
 /// A figure that can be written anywhere: known, finite, or -1.

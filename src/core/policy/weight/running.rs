@@ -7,7 +7,7 @@ use crate::policy::typed::{params, words};
 use crate::policy::{Candidate, Case, Param, Reads, Unit, Weighed, Weight};
 
 words! {
-    /// What stands for running jobs where few run.
+    /// Way in which other figures replace the running jobs where few run.
     Rule {
         Largest = "largest",
         Replace = "replace",
@@ -87,7 +87,7 @@ fn replaced(case: &Case<'_>, candidate: &Candidate<'_>, params: &Running) -> f64
     }
 }
 
-/// What the workers stand for; 0 when enough jobs run.
+/// Running jobs that the workers count as; 0 when enough jobs run.
 fn by_workers(candidate: &Candidate<'_>, params: &Running) -> f64 {
     let (real, most) = (candidate.jobs(Status::Running), params.workers_most);
     if real < most { f64::from(candidate.workers).min(most) } else { 0.0 }

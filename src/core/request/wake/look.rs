@@ -10,7 +10,7 @@ use crate::request::waiting::{FirstPass, Prepared, QueueBlockers, Waiting};
 use crate::unit::Millis;
 use std::cell::OnceCell;
 
-/// What an evaluation reads.
+/// The inputs of an evaluation.
 pub(super) struct Look<'a> {
     pub(super) view: CutView<'a>,
     pub(super) policy: &'a Policy,

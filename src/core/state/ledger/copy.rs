@@ -26,7 +26,7 @@ impl Ledger {
         ]
     }
 
-    /// What is no table: bounds and times, as of now.
+    /// The parts that are no table: bounds and times, as of now.
     pub(in crate::state) fn without_tables(&self) -> Ledger {
         Ledger {
             now: self.now,

@@ -1,4 +1,4 @@
-//! What is counted: jobs and cores by state, and what queues, shares and links have.
+//! Counters: jobs and cores by state, and the figures of queues, shares and links.
 
 use crate::event::Status;
 
@@ -124,7 +124,7 @@ pub struct AtShare {
     pub reserved: u32,
 }
 
-/// What waits on a link, for one activity; or into a destination.
+/// Files and bytes that wait on a link, for one activity; or into a destination.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
     /// Files.

@@ -1,7 +1,7 @@
 //! Contributions of jobs to windows: how they ended, task by task, and when they started.
 //!
-//! What counts in a bucket was counted there when it was folded, and stays when its job is
-//! forgotten; only the passing of time takes it out.
+//! A contribution stays in the bucket in which it was counted when it was folded, even when its job
+//! is forgotten; only the passing of time takes it out.
 
 use super::{Ledger, at_queue};
 use crate::event::Status;
@@ -167,7 +167,7 @@ impl Ledger {
         }
     }
 
-    /// What a forgotten job left behind, from a store.
+    /// Adds the amount that a forgotten job left behind, from a store.
     pub fn restore_tally(&mut self, key: RowKey, which: usize, bucket: i64, left: u64) {
         let row = self.ended.row(key);
         let was_empty = self.ended.at(row).is_empty();

@@ -8,7 +8,7 @@ use crate::state::rows::RowKey;
 use crate::state::window::{Window, bucket_of};
 use crate::unit::{DAY, HOUR, MINUTE, Millis};
 
-/// What arrived over a link: bytes by the time they arrived, in three grains.
+/// Bytes that arrived over a link by the time they arrived, in three grains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rate {
     /// For the last hour: 5 min buckets.
@@ -76,7 +76,7 @@ impl Ledger {
         self.flow.count_reference(transfer.flow, false);
     }
 
-    /// What forgotten transfers left behind, from a store.
+    /// Adds the amount that forgotten transfers left behind, from a store.
     pub fn restore_rate(&mut self, key: RowKey, which: usize, bucket: i64, left: u64) {
         let row = self.rate.row(key);
         let was_empty = self.rate.at(row).is_empty();

@@ -40,7 +40,7 @@ impl Waits {
     }
 }
 
-/// What a job contributes.
+/// A job's contribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
     /// It started in this bucket after so many seconds.
@@ -49,8 +49,8 @@ enum Wait {
     Queued { which: usize, bucket: i64 },
 }
 
-/// What a sample job contributes; nothing where the moment it was ready is not known, or lies
-/// behind its start.
+/// A sample job's contribution; none where the moment it was ready is not known, or lies behind its
+/// start.
 fn wait_of(job: &Job) -> Option<Wait> {
     let status = job.status?;
     let is_sample = matches!(job.sample, Sample::Merge | Sample::Probe);
@@ -114,7 +114,7 @@ impl Ledger {
         }
     }
 
-    /// What a forgotten job left behind, from a store.
+    /// Adds the amount that a forgotten job left behind, from a store.
     pub fn restore_wait(&mut self, key: RowKey, which: usize, bucket: i64, left: u64) {
         self.change_waits(key, |waits| waits.over[which].restore(bucket, left));
     }

@@ -34,7 +34,7 @@ pub struct Totals {
     pub reserved_cores: u64,
 }
 
-/// What a job in a state is to its owner's caps (spec atlas 8.1).
+/// Whether a job counts as running or as queued for its owner's caps (spec atlas 8.1).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Running,
@@ -167,7 +167,8 @@ impl Ledger {
         self.owner.at(owner).add(side(status), cores, sign);
     }
 
-    /// What a user has running and queued of its own, or a working group ([`USER`], [`GROUP`]).
+    /// Running and queued jobs and cores of a user by itself, or of a working group ([`USER`],
+    /// [`GROUP`]).
     pub fn totals(&self, name: Option<Name>, kind: u32) -> Totals {
         let totals = name.and_then(|name| self.owner.of([name.0, kind, 0, 0]));
         totals.copied().unwrap_or_default()

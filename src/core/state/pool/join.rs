@@ -165,7 +165,7 @@ impl PoolWorkflowRecord {
 }
 
 impl PoolOffer {
-    /// What decides between two announcements: attempt, time, whether it is taken back, content.
+    /// Order of two announcements: attempt, time, whether it is taken back, content.
     fn order(&self) -> (u32, Millis, bool, Content) {
         let content = content_of(&(&self.offer, self.site.as_str()));
         (self.offer.attempt, self.changed_at, self.withdrawn, content)

@@ -1,4 +1,4 @@
-//! What the end of a job's attempt leaves behind: tallies of its workflow, and usage of its user.
+//! The end of a job's attempt: tallies of its workflow, and usage of its user.
 
 use super::{PoolEnd, PoolEnded, PoolJob, PoolMatch, PoolUser};
 use crate::event::{OwnRequirements, Status};

@@ -75,7 +75,7 @@ const MEANING: &[Wrong] = &[
     ("&(jobname=\"日本語\")\n(é=1)(count=x)", "not_integer", 2, 7),
 ];
 
-/// What is wrong with a text, at which line and column.
+/// Code, line and column of a text's error.
 fn wrong(text: &str) -> (&'static str, u64, u64) {
     let error = read(text, Dialect::User).expect_err(text);
     (error.code.name(), error.line, error.column)

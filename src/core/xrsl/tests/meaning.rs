@@ -1,4 +1,4 @@
-//! What descriptions come to: the examples of B.9, alternatives, variables, files, options.
+//! The meaning of descriptions: the examples of B.9, alternatives, variables, files, options.
 
 use super::{alternatives, jobs, only, strings};
 use crate::xrsl::{CacheOption, NodeAccess, Relation};

@@ -1,4 +1,4 @@
-//! What is read of xRSL (spec cms-nordugrid B.9; of B.14 the scenarios TN-41 and TN-42).
+//! Tests of reading xRSL (spec cms-nordugrid B.9; of B.14 the scenarios TN-41 and TN-42).
 
 #[cfg(test)]
 mod errors;

@@ -55,7 +55,7 @@ impl SiteConfig {
         }
     }
 
-    /// What its quotas are made of.
+    /// The fields that its quotas are computed from.
     pub fn parts(&self) -> SlotParts<'_> {
         SlotParts {
             tier: self.tier,

@@ -2,7 +2,7 @@
 
 use super::class::{Class, Seconds};
 
-/// What became of a workflow.
+/// Status of a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkflowStatus {
     /// Its jobs are scheduled.
@@ -31,7 +31,7 @@ pub struct Priority {
     pub override_tail: bool,
 }
 
-/// What test jobs were seen to need (C-50).
+/// Run time and memory that test jobs were seen to need (C-50).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// Run time.
@@ -75,9 +75,9 @@ pub struct Workflow {
     pub overflow_sites_list: Option<Vec<String>>,
     /// Sites that ended jobs overflowed to.
     pub overflow_sites_used: Vec<String>,
-    /// What its test jobs were seen to need.
+    /// Run time and memory that its test jobs were seen to need.
     pub profile: Option<Profile>,
-    /// What became of it.
+    /// Its status.
     pub status: WorkflowStatus,
     /// Whether its failed tests were reported already (C-49).
     pub alerted: bool,

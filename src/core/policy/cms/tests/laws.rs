@@ -1,4 +1,4 @@
-//! What holds in every world (C-59; TS-01..TS-04, TS-07).
+//! Laws that hold in every world (C-59; TS-01..TS-04, TS-07).
 
 use super::random::{Numbers, Records};
 use super::twin::Twin;
@@ -115,7 +115,7 @@ fn limits_of(pool: &Pool, assignment: &Assignment) -> Vec<&'static str> {
     limits
 }
 
-/// What is counted of the storages that an assignment reads from: overflow, then HighIO.
+/// Counters of the storages that an assignment reads from: overflow, then HighIO.
 fn storages(pool: &Pool, assignment: &Assignment) -> Vec<i64> {
     let of = |site: &String| pool.counters().site(pool.name(site).expect("a site"));
     let overflow = assignment.overflow_source.iter().map(|site| of(site).overflow);

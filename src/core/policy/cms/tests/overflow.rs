@@ -24,7 +24,7 @@ fn world_with(settings: Settings, hosts: &[(&str, i64)], sites: &[&str]) -> Worl
     world
 }
 
-/// What is true of every assignment: no hard limit is exceeded (TS-07).
+/// Overflow source of each assignment, after a check that no hard limit is exceeded (TS-07).
 fn sources(cut: &Cut) -> Vec<String> {
     for assignment in &cut.assignments {
         assert!(assignment.limits.iter().all(|limit| limit.after <= limit.max), "{assignment:?}");

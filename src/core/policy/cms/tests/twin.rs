@@ -30,7 +30,7 @@ pub struct Twin {
     pub held: Vec<HeldJob>,
 }
 
-/// What a job would get, where it passes.
+/// A job that passes, with its rank keys and its allocation.
 struct Match {
     job: usize,
     keys: Vec<Key>,
@@ -318,7 +318,8 @@ impl Twin {
             .collect()
     }
 
-    /// What a class may use of what all share: not the blocks of the other one (A.13 6).
+    /// Most weight of a class in the part that all share: without the blocks of the other class
+    /// (A.13 6).
     fn ceiling(&self, site: &str, class: Class) -> Option<i64> {
         let config = self.sites.iter().find(|it| it.site == site)?;
         let open = || config.extra_blocks.iter().filter(|it| it.restricted_group.is_none());

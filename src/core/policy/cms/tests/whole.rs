@@ -10,7 +10,7 @@ use crate::policy::cms::judge::{Explained, Judges};
 use crate::policy::cms::look::{Look, OpenOffer};
 use crate::policy::cms::pool::Pool;
 
-/// What became of an offer in a cut.
+/// An offer after a cut, with the looks at it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Served {
     /// The offer, with what is left of it.

@@ -1,4 +1,4 @@
-//! What decides at the end among queues for an analysis task (spec atlas 8.7).
+//! The last steps that choose among queues for an analysis task (spec atlas 8.7).
 
 use crate::policy::declare::filter;
 use crate::policy::typed::params;

@@ -1,4 +1,4 @@
-//! What goes on at a queue: pilots, queues that are too long, jobs that fail.
+//! Objections to the activity at a queue: pilots, queues that are too long, jobs that fail.
 
 use super::super::bound::Boundary;
 use super::super::nopilot::NOPILOT;

@@ -57,7 +57,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Software) -> Verdi
     Verdict::Pass
 }
 
-/// What `transHome` and `transUses` ask for: any of these will do.
+/// Releases that `transHome` and `transUses` ask for: any of these will do.
 fn names(home: &str, uses: &str) -> Vec<Name> {
     let ends = |text: &str, pattern: &str| {
         Pattern::new(pattern).is_some_and(|pattern| pattern.is_found_in(text))

@@ -42,7 +42,7 @@ pub(super) struct Answer {
     pub changes: Option<TargetChanges>,
     /// The target chosen, or the code of the rejection.
     pub verdict: String,
-    /// What decided; empty if nothing did.
+    /// The rule that decided; empty if no target was chosen.
     pub rule: &'static str,
     /// Reasons of the last alternative, by target.
     pub refused: BTreeMap<String, &'static str>,
