@@ -27,9 +27,9 @@ pub struct Alternative {
     pub cycles: u64,
     /// Answers in cycles that were counted at another time than they were made at.
     pub repaired: u64,
-    /// What differs.
+    /// Answers that differ from those of the log.
     pub differences: Differences,
-    /// What waits, by when it is judged again.
+    /// Requests and offers that wait, by when each is judged again.
     due: Due,
     is_begun: bool,
 }
@@ -66,7 +66,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.alternative = Some(Box::new(alternative));
     }
 
-    /// What was found by other rules, and no more of it.
+    /// Takes out the comparison with the other rules, and ends it.
     pub fn take_alternative(&mut self) -> Option<Alternative> {
         self.alternative.take().map(|alternative| *alternative)
     }
@@ -148,7 +148,7 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 }
 
-/// What waits, each with the moment at which it is looked at next.
+/// Requests and offers that wait, each with the moment at which it is looked at next.
 #[derive(Default)]
 struct Due {
     at: BTreeMap<Again, Millis>,

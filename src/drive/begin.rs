@@ -168,8 +168,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         ));
     }
 
-    /// What is known as our own topology has it, if that differs: made before another leader is
-    /// fenced, for nothing is published meanwhile.
+    /// The state rebuilt under our own topology, if that differs from the last leader's: made
+    /// before another leader is fenced, for nothing is published meanwhile.
     pub(super) fn rebuilt_for_lead(&mut self) -> Result<Option<State>, Halt> {
         let (ours, state) = (&self.config.epoch_config, &self.engine.state);
         if state.number == 0 || state.setting == ours.setting {

@@ -41,7 +41,7 @@ pub struct Checkpointer {
     stopwatch: fn() -> u64,
     /// Whether anything is stored at all.
     keeps: bool,
-    /// What registry's numbers stand for, as far as it was learnt.
+    /// Schemas behind the registry's numbers, as far as they were learnt.
     pub writers: Vec<Writer>,
     /// Whether more was learnt since they were last copied.
     has_learnt: bool,
@@ -51,7 +51,7 @@ pub struct Checkpointer {
     pub notes: Vec<Note>,
     /// Ids of the topics that the state is of.
     pub topic_ids: Vec<(Topic, String)>,
-    /// What an operator should know of the store.
+    /// Notices about the store for an operator.
     pub notices: Vec<String>,
     /// How long copies took; ns.
     pub took_ns: Vec<u64>,
@@ -116,7 +116,7 @@ impl Checkpointer {
         }
     }
 
-    /// What the store holds is of no use: the next copy is of everything.
+    /// The content of the store is of no use: the next copy is of everything.
     pub fn refuse(&mut self, why: &str) {
         self.begin_again();
         self.notices.push(format!("{why}; it is rebuilt from the log"));

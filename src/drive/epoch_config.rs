@@ -1,4 +1,4 @@
-//! What a domain is run by: the resolved topology, as text and as what it means.
+//! The configuration that a domain is run by: the resolved topology, as text and in checked form.
 
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct EpochConfig {
     pub policies: Vec<Policy>,
     /// Fingerprint of the key of users' pseudonyms; `None`: users have their names.
     pub key_fingerprint: Option<String>,
-    /// What makes the pseudonyms; `None` too if the text is a published one, which has no key.
+    /// Maker of the pseudonyms; `None` too if the text is a published one, which has no key.
     pub pseudonyms: Option<Arc<Pseudonyms>>,
     /// By topic number, how long a record is safe from compaction; `None`: always.
     pub compact_after: [Option<Millis>; Topic::ALL.len()],

@@ -1,4 +1,4 @@
-//! What was taken from the log and not yet drawn: per lane, in order.
+//! Records that were taken from the log and not yet drawn: per lane, in order.
 //!
 //! A cycle's records are drawn up to its cut, lane by lane; lanes run ahead of each other, and one
 //! that runs too far ahead is paused.
@@ -55,7 +55,7 @@ struct LaneBuffer {
 /// Batches whose memory is kept for others, and the most memory of one of them; bytes.
 const SPARE_MAX: usize = 64;
 const SPARE_BYTES: usize = 2 * BATCH_BYTES;
-/// What a waiting record takes beside key and value; bytes.
+/// Memory of a waiting record beside key and value; bytes.
 const RECORD_BYTES: usize = std::mem::size_of::<Raw>();
 
 /// Waiting records of all lanes.
@@ -142,7 +142,7 @@ impl Feed {
         self.buffers.get(&lane).is_some_and(|buffer| buffer.seen >= next)
     }
 
-    /// What is known of a lane's end, if all that was delivered were drawn.
+    /// Flags of a lane's end, if all that was delivered were drawn.
     pub fn flags(&self, lane: Lane) -> LaneFlags {
         self.buffers.get(&lane).map_or_else(LaneFlags::default, |buffer| LaneFlags {
             at_end: buffer.flags.at_end && buffer.waiting == 0,

@@ -15,9 +15,10 @@ const GROUP: usize = 64;
 /// Decodes records, none of an own topic, and counts them: those of one topic in the order given.
 /// Within a cycle the order of topics does not matter; records of one topic in a row are faster.
 ///
-/// What could not be read is counted too, and named in `garbled`: its place among the records, and
-/// why. A record below the cut was counted before: it has no effect and is not named again. So is
-/// one whose stamp lies after `latest`; but a request is read all the same, for it wants an answer.
+/// A record that could not be read is counted too, and named in `garbled`: its place among the
+/// records, and why. A record below the cut was counted before: it has no effect and is not named
+/// again. A record whose stamp lies after `latest` counts as one that could not be read; but a
+/// request is read all the same, for it wants an answer.
 pub fn fold_records<'a>(
     state: &mut State,
     codec: &Codec,

@@ -222,8 +222,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         complete
     }
 
-    /// What does not arrive may never do so: a cycle was made of what the log had then, so a lane
-    /// that ends before it was created again since.
+    /// Looks for inputs of a cycle that do not arrive, and may never do so: a cycle was made of
+    /// what the log had then, so a lane that ends before it was created again since.
     fn look_for_inputs(&mut self, progress: &Progress) -> Result<(), Halt> {
         let inputs = || progress.lanes.iter().filter(|(lane, _)| !lane.topic.is_own());
         let Some((lane, _)) = inputs().find(|(lane, until)| !self.feed.has(*lane, *until)) else {

@@ -124,7 +124,8 @@ mod tests {
         batch
     }
 
-    /// What a store of a lane that ended so has: its last record, and where it goes on.
+    /// The last records as a store has them of a lane that ended so: its last record, and where it
+    /// goes on.
     fn stored(records: &[(u64, &[u8])], next: u64) -> Lasts {
         let batch = batch(records);
         let last = of(&batch, batch.records.last().unwrap());

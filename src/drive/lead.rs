@@ -18,7 +18,7 @@ use yardmaster_wire::record::write_output;
 /// Most records that are folded before it is checked again whether a cycle was published.
 const STEP: usize = 10_000;
 
-/// What a leader knows beside the state.
+/// The data that a leader keeps beside the state.
 pub(super) struct Lead {
     pub epoch: u64,
     /// Nothing is answered until every lane has passed this.
@@ -37,7 +37,7 @@ pub(super) struct Lead {
     pub counters_begun_at: Option<Millis>,
     /// The `now` at which counters were last published.
     pub counters_at: Millis,
-    /// What is being published.
+    /// The transaction that is being published.
     pub in_flight: Option<InFlight>,
     /// When the last cycle was closed, by our clock.
     pub closed_at: Millis,
@@ -46,11 +46,11 @@ pub(super) struct Lead {
     /// Cycles published, with our clock before it. The broker's time must lie between that and our
     /// clock when the cycle is read back.
     pub published: VecDeque<PublishedCycle>,
-    /// What is folded of the next cycle already.
+    /// The records of the next cycle that are folded already.
     pub folded: Folded,
 }
 
-/// What was folded since the last cycle was closed.
+/// The records that were folded since the last cycle was closed.
 #[derive(Default)]
 pub(super) struct Folded {
     /// How many records, unreadable ones included.

@@ -52,7 +52,7 @@ use yardmaster_core::state::State;
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::avro::{Arena, Codec, Writer};
 
-/// What a drive is started with.
+/// Configuration of a drive.
 pub struct Config {
     /// This process: host, process id and a start stamp.
     pub instance: String,
@@ -95,7 +95,7 @@ pub enum Halt {
         skew_ms: Millis,
         /// `ahead of` or `behind`.
         side: &'static str,
-        /// What to do about it.
+        /// The remedy.
         remedy: &'static str,
         /// This process.
         instance: String,
@@ -112,7 +112,7 @@ pub enum Halt {
         /// The repair.
         repair: NowRepair,
     },
-    /// What the log holds cannot be followed; the text names the remedy.
+    /// The content of the log cannot be followed; the text names the remedy.
     #[error("{0}")]
     Lost(String),
     /// Most names that are held may be of records that were forgotten.
@@ -190,7 +190,7 @@ pub struct Drive<L: Log, S: Store> {
     alternative: Option<Box<alternative::Alternative>>,
 }
 
-/// What a process does now.
+/// Role of a process.
 enum Role {
     /// Folds, publishes nothing.
     Standby,
@@ -199,7 +199,7 @@ enum Role {
 }
 
 impl<L: Log, S: Store> Drive<L, S> {
-    /// What is known.
+    /// The state as of the last cycle, with the records folded since.
     pub fn state(&self) -> &State {
         &self.engine.state
     }
@@ -215,7 +215,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         &mut self.engine
     }
 
-    /// What happened since this was last asked.
+    /// The report of everything since this was last asked.
     pub fn take_report(&mut self) -> Report {
         self.report.oddities = self.engine.state.oddities.take();
         self.report.without_heartbeat = self.engine.take_without_heartbeat();
@@ -336,7 +336,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         Ok(())
     }
 
-    /// What tells the log from every other: the id of its topic `progress`, or [`Log::id`].
+    /// Identifier of the log: the id of its topic `progress`, or [`Log::id`].
     pub fn log_id(&mut self) -> Option<String> {
         self.topic_ids.get(&Topic::Progress).cloned().or_else(|| self.log.id())
     }

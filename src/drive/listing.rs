@@ -34,7 +34,7 @@ pub struct Listed {
     pub output: Output,
 }
 
-/// See the module.
+/// Follows `progress` and outputs, and gives out the outputs that count.
 pub struct Listing {
     domain: String,
     /// Topics that are followed.
@@ -270,7 +270,8 @@ impl Listing {
         self.strays.note(lane, offset, stray, why);
     }
 
-    /// What was passed over since this was last called, for people: the first ones by name.
+    /// Notices on the records that were passed over since this was last called, for people: the
+    /// first ones by name.
     pub fn take_notices(&mut self) -> Vec<String> {
         self.strays.take().1
     }

@@ -30,7 +30,7 @@ pub(super) struct Loading<'a> {
     restore: Result<Restore, String>,
 }
 
-/// What was loaded.
+/// State and head that were loaded from a store.
 pub(super) struct Loaded {
     /// The state.
     pub(super) state: State,
@@ -38,7 +38,7 @@ pub(super) struct Loaded {
     pub(super) head: Head,
     /// Whether the store holds the counters of just this state.
     pub(super) has_counters: bool,
-    /// What registry's numbers stand for.
+    /// Schemas behind the registry's numbers.
     pub(super) writers: Vec<Writer>,
     /// Counters that fell to 0 and were not published since.
     pub(super) notes: Vec<Note>,

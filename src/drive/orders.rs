@@ -16,7 +16,7 @@ pub fn is_open(command: &Command, answer: Option<&CommandAnswer>) -> bool {
     is_order && answer.is_none_or(|it| !is_settled(it.kind) && it.at < command.now)
 }
 
-/// See the module.
+/// Commands that wait, those that are handed out, and the outcomes of others.
 #[derive(Default)]
 pub struct Orders {
     known: BTreeMap<CommandId, Known>,
@@ -106,7 +106,7 @@ impl Orders {
         Some((known.command.clone(), known.answer.clone()))
     }
 
-    /// What became of a command that was handed out is published.
+    /// The outcome of a command that was handed out is published.
     pub fn done(&mut self, command: &Command, answer: CommandAnswer) {
         self.busy.remove(&command.subject);
         if let Some(known) = self.known.get_mut(&command.id) {

@@ -62,7 +62,7 @@ pub(super) struct Own {
     pub codec: Codec,
 }
 
-/// What is known of the newest cycle read.
+/// Identity of the newest cycle read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Newest {
     pub epoch: u64,
@@ -295,7 +295,7 @@ impl Own {
         self.unread = Some(BTreeMap::new());
     }
 
-    /// What is about to be published in a cycle.
+    /// Notes the hashes of the outputs that are about to be published in a cycle.
     pub fn publish(&mut self, number: u64, hashes: &[u64]) {
         if let Some(unread) = &mut self.unread {
             unread.extend(hashes.iter().map(|hash| (*hash, number)));

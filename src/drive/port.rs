@@ -27,7 +27,7 @@ pub struct Raw {
     pub value: Option<Span>,
 }
 
-/// What one `take` brought. Reused between calls: `clear` leaves its memory.
+/// Records and marks of one `take`. Reused between calls: `clear` leaves its memory.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// Keys and values, one after the other.
@@ -36,8 +36,8 @@ pub struct Batch {
     pub records: Vec<Raw>,
     /// Lanes of which more is known than their records show.
     pub marks: Vec<Mark>,
-    /// What registry's numbers stand for: each comes no later than the first record that carries
-    /// it, and again after an `assign`.
+    /// Schemas behind the registry's numbers: each comes no later than the first record that
+    /// carries it, and again after an `assign`.
     pub writers: Vec<Writer>,
 }
 
@@ -48,7 +48,7 @@ pub struct Mark {
     pub lane: Lane,
     /// The next offset that could still come.
     pub position: u64,
-    /// What is known of the lane's end.
+    /// Flags of the lane's end.
     pub flags: LaneFlags,
 }
 
@@ -200,13 +200,14 @@ pub trait Log {
         None
     }
 
-    /// What tells this log from every other, if its topics have no ids; `None`: not known.
+    /// Identifier of this log, if its topics have no ids; `None`: not known.
     fn id(&mut self) -> Option<String> {
         None
     }
 
-    /// What the log calls each topic beside its name: another one of the same name has another. Of
-    /// a topic that is left out it is not known, as of all in a log without such.
+    /// Identifier of each topic beside its name: another topic of the same name has another
+    /// identifier. A topic whose identifier is not known is left out, as are all in a log without
+    /// identifiers.
     fn topic_ids(&mut self) -> Result<BTreeMap<Topic, String>, LogError> {
         Ok(BTreeMap::new())
     }
@@ -242,12 +243,12 @@ pub trait Log {
     fn settle(&mut self) -> Result<(), LogError>;
 }
 
-/// What a person can do when a topic that cycles were made of is not what it was.
+/// Advice to a person when a topic that cycles were made of is not the same any more.
 pub const REMAKE: &str = "bring the topic back as it was, or begin a new log: give the topics \
                           task, decision and progress new names in the topology, `yardmaster \
                           topology apply`, start again, and let open requests be published again";
 
-/// What may have taken the end of a lane.
+/// Possible causes of the loss of a lane's end.
 pub(crate) const LOST_END: &str = "as after an unclean election of a leader, or on a broker that \
                                    lost what it had not flushed";
 
@@ -275,7 +276,7 @@ pub fn recreated<'a>(
     })
 }
 
-/// What a log can object.
+/// Errors of a log.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The broker cannot be reached or asks to try again.
@@ -298,9 +299,9 @@ pub enum LogError {
     OutOfRange {
         /// Lane.
         lane: Lane,
-        /// What was asked for.
+        /// Offset that was asked for.
         wanted: u64,
-        /// What there is.
+        /// First offset that is there.
         first: u64,
     },
     /// A topic has more partitions than are read. The drive is whole and may publish a final
@@ -322,8 +323,8 @@ pub enum LogError {
     Stop(String),
 }
 
-/// What is stored at a confirmed cycle: a set of changed records, part of a rolling rewrite of all
-/// records, and the head. The store sees bytes only.
+/// Data that is stored at a confirmed cycle: a set of changed records, part of a rolling rewrite of
+/// all records, and the head. The store sees bytes only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Checkpoint {
     /// Epoch, number, now, cut and the like, encoded.
@@ -341,7 +342,7 @@ pub struct Checkpoint {
     pub fresh: bool,
 }
 
-/// What a store gives back.
+/// Data that a store gives back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
     /// The head of the last checkpoint.
@@ -394,13 +395,13 @@ impl Kept {
 
 /// A store: a cache of the fold. Deleting it loses nothing.
 pub trait Store {
-    /// What was stored last; `None` when nothing was, or when what was there is damaged, of another
-    /// version or foreign (the reason is given to `notice`, and it is cleared).
+    /// Loads the last checkpoint; `None` when there is none, or when the data is damaged, of
+    /// another version or foreign (the reason is given to `notice`, and the store is cleared).
     fn load(&mut self) -> Result<Option<Kept>, StoreError>;
 
-    /// What `load` gives, piece by piece while it is read, so that nothing need be held twice.
-    /// Whether it all adds up is known at the end only: unless `true` comes back, what was shown
-    /// is void, as if nothing had been stored.
+    /// Shows the data of `load`, piece by piece while it is read, so that nothing need be held
+    /// twice. Whether it all adds up is known at the end only: unless `true` comes back, what was
+    /// shown is void, as if nothing had been stored.
     fn show(&mut self, take: &mut dyn FnMut(Piece<'_>)) -> Result<bool, StoreError> {
         let kept = self.load()?;
         kept.iter().for_each(|kept| kept.show(take));
@@ -417,7 +418,7 @@ pub trait Store {
     fn flush(&mut self) -> Result<(), StoreError>;
 }
 
-/// What a store can object.
+/// Errors of a store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// Nothing helps but a person; the text names the remedy.

@@ -11,11 +11,11 @@ use yardmaster_core::output::progress::{LaneFlags, Progress};
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::record;
 
-/// What to do when the clocks differ.
+/// Remedy when the clocks differ.
 pub(super) const SET_CLOCK: &str =
     "set the clock of this host or of the broker (NTP) and start again";
 
-/// What to do when the log has a `now` that has not come yet.
+/// Remedy when the log has a `now` that has not come yet.
 const REPAIR_OR_WAIT: &str = "it goes on by itself when that time has come; to go on at once, see \
                               to it that the clocks of all hosts are right (NTP), and let \
                               `yardmaster repair clock` says what it would do";
@@ -253,7 +253,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         matches!(&self.role, Role::Leader(lead) if lead.caught_up)
     }
 
-    /// What a lane's end looked like at the last cycle.
+    /// Flags of a lane's end at the last cycle.
     pub fn lane_flags(&self, lane: Lane) -> LaneFlags {
         self.feed.flags(lane)
     }

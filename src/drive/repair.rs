@@ -34,7 +34,7 @@ pub(super) fn notice_of(repair: &NowRepair) -> String {
     )
 }
 
-/// What a repair would do, or did.
+/// A repair that would be published, or was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The cycles, and as of when they would count.
@@ -49,7 +49,7 @@ pub struct Plan {
     pub outputs: usize,
 }
 
-/// What the decisions of some cycles were.
+/// Counts of the decisions of some cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
     /// Final answers: how many of each kind; a rejection by its reason.
@@ -83,7 +83,7 @@ impl<L: Log> ClockRepair<L> {
         self.log
     }
 
-    /// What a repair would do; `None` if there is nothing to repair.
+    /// The repair that is needed; `None` if there is nothing to repair.
     pub fn look(&mut self, clock: Millis) -> Result<Option<Plan>, Halt> {
         let cycles = self.cycles(clock)?;
         let newest_at = cycles.iter().map(|seen| seen.appended_at).max().unwrap_or(0);
@@ -131,7 +131,7 @@ impl<L: Log> ClockRepair<L> {
         Ok(plan)
     }
 
-    /// What was answered in the cycles of a plan.
+    /// Counts of the decisions in the cycles of a plan.
     pub fn answers(&mut self, plan: &Plan) -> Result<Answers, Halt> {
         let cycles = plan.repair.until_cycle - plan.repair.from_cycle + 1;
         let mut answers = Answers::default();
@@ -293,8 +293,8 @@ fn first_ahead(cycles: &[Seen], repairs: &NowRepairs, real: Millis, allowed: Mil
     cycles.iter().rposition(is_right).map_or(0, |at| at + 1)
 }
 
-/// What is to be repaired in these cycles at real time `real`. Time stands still while they are
-/// counted, as if their leader had noticed its clock: so nothing expires.
+/// The repair of these cycles at real time `real`, if one is needed. Time stands still while they
+/// are counted, as if their leader had noticed its clock: so nothing expires.
 fn plan(cycles: &[Seen], real: Millis, allowed: Millis) -> Option<Plan> {
     let repairs = repairs_of(cycles);
     let at = first_ahead(cycles, &repairs, real, allowed);

@@ -1,4 +1,4 @@
-//! What a drive did, for metrics and messages. Nothing here is read back by it.
+//! Report of a drive, for metrics and messages. Nothing here is read back by it.
 
 use crate::stray::StrayCounts;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use yardmaster_core::output::decision::Decision;
 use yardmaster_core::output::throttle::Throttle;
 use yardmaster_core::unit::Millis;
 
-/// What happened since the last report was taken.
+/// Counts and events since the last report was taken.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Records folded, by topic.
@@ -59,7 +59,7 @@ pub struct Report {
     pub exceeded: Exceeded,
     /// Where they differ, the first few.
     pub differences: Vec<String>,
-    /// What an operator should know.
+    /// Notices for an operator.
     pub notices: Vec<String>,
 }
 

@@ -6,7 +6,7 @@ use yardmaster_core::cut::{Lane, Topic};
 /// Strays of a topic that are named one by one; further ones are counted only.
 const NAMED_MAX: u32 = 10;
 
-/// What is wrong with a record on one of our own topics.
+/// Reason why a record on one of our own topics is no output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stray {
     /// It is no record of this topic, or a null.

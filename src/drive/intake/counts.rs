@@ -1,4 +1,4 @@
-//! What became of foreign messages, counted.
+//! Counts of foreign messages by their outcome.
 
 use yardmaster_wire::dialect::Dialect;
 
@@ -21,7 +21,7 @@ macro_rules! outcomes {
 }
 
 outcomes! {
-    /// What became of a foreign message.
+    /// Outcome of a foreign message.
     Taken:
     Published "published" "It had something new, which was published.",
     Known "known" "It had nothing new: known before, or overtaken.",
@@ -30,7 +30,7 @@ outcomes! {
 }
 
 outcomes! {
-    /// What change messages brought about besides, or why one had nothing new.
+    /// Further effect of a change message, or the reason why it had nothing new.
     Noted:
     Repeated "repeated" "A change that was sent again: its position was passed.",
     Equal "equal" "A row that is as it was, by all that is published of it.",

@@ -1,4 +1,4 @@
-//! What a job's record has that PanDA's message does not: the facts of its task.
+//! The part of a job's record that PanDA's message does not have: the facts of its task.
 
 use super::number::ByNumber;
 use std::collections::VecDeque;
@@ -75,7 +75,7 @@ impl Facts {
     }
 }
 
-/// What a task's record must be newer by to be taken for the task's facts: jobs of merge chunks are
+/// Order in which records are taken for a task's facts, the greatest last: jobs of merge chunks are
 /// few, so their cores stand for the task only while nothing else is known.
 type Rank = (bool, Millis, u64, u32);
 
@@ -94,7 +94,7 @@ struct Held {
     asked: Option<(u64, Millis)>,
 }
 
-/// What is known of tasks.
+/// Facts and ends of tasks.
 #[derive(Default)]
 pub(super) struct Tasks {
     held: ByNumber<Held>,

@@ -1,5 +1,5 @@
-//! What was last published of each job. Every part of it is a join over the messages there were, so
-//! that their order does not matter.
+//! The last published record of each job. Every part of it is a join over the messages there were,
+//! so that their order does not matter.
 
 use super::facts::Facts;
 use super::number::ByNumber;
@@ -188,7 +188,7 @@ impl Job {
         true
     }
 
-    /// What the fold distinguishes two records of a job by.
+    /// Order of two records of a job, as the fold has it.
     fn order(&self) -> (u32, bool, Millis, u64, u64, [Millis; 4]) {
         let is_ended = self.status.is_ended();
         let [created, started, ended] = self.stamps;

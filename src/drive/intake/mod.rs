@@ -206,9 +206,9 @@ impl Intake {
         self.look_round();
     }
 
-    /// What a source held before this is not known to us: it was cleaned before it was read.
-    /// Published as a parameter, so that decisions note `partial_history` until their window is
-    /// past it. Known of many gaps, the last of them counts.
+    /// Publishes that records of a source before `since` are not known: it was cleaned before it
+    /// was read. It is published as a parameter, so that decisions note `partial_history` until
+    /// their window is past it. Known of many gaps, the last of them counts.
     pub fn note_history(&self, since: Millis, records: &mut Records) {
         let parameter = history_since(&self.domain, since);
         let key = parameter.name();

@@ -65,7 +65,7 @@ pub(super) struct Given {
     pub request: Arc<str>,
 }
 
-/// See the module.
+/// Assignments with the places that are left, and jobs that wait for one.
 pub(super) struct Places {
     domain: String,
     lifetime: Millis,

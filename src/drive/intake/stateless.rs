@@ -1,4 +1,4 @@
-//! What needs no memory: transfers, replicas, workers, ends of tasks, and dead letters.
+//! Messages that need no memory: transfers, replicas, workers, ends of tasks, and dead letters.
 
 use super::facts::End;
 use super::{Intake, Origin, Records, Taken, decimal};
@@ -47,8 +47,8 @@ impl Intake {
         true
     }
 
-    /// What one endpoint has of a file or dataset now. Each message is a record of its own, so
-    /// nothing need be known of those before it: the fold joins them.
+    /// Publishes the present copy of a file or dataset at one endpoint. Each message is a record of
+    /// its own, so nothing need be known of those before it: the fold joins them.
     pub(super) fn replica(&self, message: &ReplicaMessage<'_>, records: &mut Records) -> bool {
         let ReplicaMessage { kind, bytes, is_there, .. } = *message;
         let files = u64::from(kind == DataKind::File);

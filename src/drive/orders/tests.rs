@@ -1,4 +1,4 @@
-//! What is open, and in which order it is handed out.
+//! Commands that are open, and the order in which they are handed out.
 
 use super::*;
 use yardmaster_core::event::OutcomeKind;

@@ -147,7 +147,7 @@ impl Own {
         outputs
     }
 
-    /// What was read before an output of a cycle cannot be of a later one.
+    /// Drops outputs that were read before one of a cycle and claim a later cycle.
     fn drop_later(&mut self, number: u64, outputs: &[ReadOutput]) {
         let mut lasts: BTreeMap<Lane, u64> = BTreeMap::new();
         for published in outputs.iter().filter(|published| published.output.cycle() == number) {

@@ -1,5 +1,5 @@
-//! What ends without a message of its own: jobs whose row is gone, and jobs that a snapshot does
-//! not have. Both show only when something is whole.
+//! Ends without a message of their own: jobs whose row is gone, and jobs that a snapshot does not
+//! have. Both show only when a transaction or a snapshot is whole.
 
 use super::partition::{Gone, Partition};
 use super::snapshot::{Snapshot, TABLES, table_of};

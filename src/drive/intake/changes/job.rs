@@ -42,7 +42,7 @@ pub struct Tracked {
     pub is_of_snapshot: bool,
 }
 
-/// What rows of a job show of whether it survived a snapshot that has no row of it.
+/// Signs in the rows of a job that it survived a snapshot that has no row of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Signs {
     /// Place of the newest snapshot that has it, or whose rows a change of it followed; 0 for none.
@@ -60,7 +60,7 @@ impl Signs {
     }
 }
 
-/// What a row is to what is known of its job.
+/// Order of a row relative to the known row of its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// It was seen before: sent again after a crash.

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::dialect::change::{self, FactRow, Message, Row};
 
-/// What is remembered of change messages.
+/// Memory of change messages: jobs, transactions and snapshots.
 #[derive(Default)]
 pub(super) struct Changes {
     pub jobs: Jobs<Tracked>,
@@ -76,7 +76,7 @@ impl Changes {
         self.last
     }
 
-    /// What a row of a job shows of whether the job survived a snapshot.
+    /// The signs in a row of a job that the job survived a snapshot.
     fn signs(&self, index: usize, change: &change::Change<'_>) -> Signs {
         if change.snapshot != change::Snapshot::No {
             return Signs { snapshot: change.position, committed_at: 0 };
@@ -121,7 +121,7 @@ impl Intake {
         self.changes.partitions.iter().map(|it| it.gone.len()).sum()
     }
 
-    /// What a person should know, since this was last asked.
+    /// Notices for a person since this was last asked.
     pub fn take_notices(&mut self) -> Vec<String> {
         std::mem::take(&mut self.changes.notices)
     }

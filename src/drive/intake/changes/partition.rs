@@ -1,4 +1,4 @@
-//! What is open in a partition: the transaction that its last change belongs to.
+//! The open transaction of a partition: the one that its last change belongs to.
 //!
 //! The changes of a transaction stand together, so a change of another one shows that no more
 //! follow. Until then it is not known whether a row that was deleted moved to another table, or
@@ -32,7 +32,7 @@ struct Transaction {
     position: u64,
 }
 
-/// What a change is to the open transaction.
+/// Order of a change relative to the open transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// It belongs to it.
@@ -86,7 +86,7 @@ impl Partition {
         }
     }
 
-    /// What a change is to the open transaction.
+    /// Order of a change relative to the open transaction.
     pub fn turn(&self, change: &Change<'_>) -> Turn {
         let Some(open) = self.transaction else { return Turn::Same };
         let is_snapshot = change.snapshot != Snapshot::No;
@@ -102,7 +102,8 @@ impl Partition {
         if is_later { Turn::Next } else { Turn::Back }
     }
 
-    /// What is open comes once more, so that it is not to be gathered twice. The offset stays held.
+    /// Forgets the content of the open transaction: its messages come once more, and must not be
+    /// gathered twice. The offset stays held.
     pub fn forget(&mut self) {
         self.gone.clear();
         self.report = Report::default();

@@ -1,4 +1,4 @@
-//! What each row becomes.
+//! The records that are made of each row.
 
 use super::job::{Order, Signs, Tracked};
 use super::partition::{Gone, Turn};
