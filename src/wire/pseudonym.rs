@@ -17,10 +17,10 @@ pub const KEY_BYTES_MIN: usize = 32;
 const PSEUDONYM_BYTES: usize = 5 + 16;
 /// Most pseudonyms that are kept; then the keeping begins again.
 const KNOWN_MAX: usize = 100_000;
-/// What a key's fingerprint is made of. No user has a name with a zero in it.
+/// Text whose pseudonym is a key's fingerprint. No user has a name with a zero in it.
 const OF_KEY: &[u8] = b"\0key of pseudonyms";
 
-/// What makes pseudonyms: a key.
+/// Maker of pseudonyms under one key.
 #[derive(Clone)]
 pub struct Pseudonyms {
     /// SHA-256 after the key's inner block, and after its outer block.
@@ -79,7 +79,7 @@ impl Pseudonyms {
         pseudonyms
     }
 
-    /// What tells this key from others, without showing it: 16 hex digits.
+    /// Fingerprint of the key, which does not show the key itself: 16 hex digits.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
@@ -162,9 +162,9 @@ impl Pseudonyms {
     }
 }
 
-/// What a pseudonym begins with.
+/// Prefix of a pseudonym.
 const PREFIX: &str = "user-";
-/// What the key of a user's record begins with; as long as what a pseudonym begins with.
+/// Prefix of the key of a user's record; as long as that of a pseudonym.
 const USER: &str = "user/";
 /// The length of SHA-256's blocks; bytes.
 const BLOCK: usize = 64;

@@ -70,7 +70,7 @@ fn put<K: Copy + Ord>(list: &mut Vec<(K, Way)>, key: K, way: Way) {
     }
 }
 
-/// What is done with a writer's records.
+/// Way in which a writer's records are read.
 #[derive(Clone, Debug)]
 enum Way {
     /// Laid out as ours: read as they lie.

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub struct Mismatch {
     /// The place in our schema: record, then fields with dots, `[]` for items.
     pub path: String,
-    /// What is wrong, and what would be right.
+    /// The mistake, and the remedy.
     pub why: String,
 }
 

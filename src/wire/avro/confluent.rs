@@ -12,7 +12,7 @@ pub const MAGIC: u8 = 0;
 /// Magic byte and number together; the datum follows.
 pub const NUMBERED_BYTES: usize = 5;
 
-/// What a registry's number stands for in records of a topic.
+/// A registry's number with the schema that it stands for in records of a topic.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Writer {
     /// The topic whose records carry the number.

@@ -2,14 +2,14 @@
 
 use yardmaster_core::event::Garbled;
 
-/// What is wrong with bytes while they are read. Small on purpose: it is in every return value.
+/// Reason why bytes cannot be read. Small on purpose: it is in every return value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// They end early, or hold what the schema does not allow.
     Malformed,
     /// They hold a branch that our schema has no place for.
     WrongSchema,
-    /// What they unfold to is longer than the limit on one record.
+    /// The datum that they unfold to is longer than the limit on one record.
     Oversized,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Cursor<'a> {
         self.is_corrected
     }
 
-    /// What was not read yet.
+    /// The bytes that were not read yet.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         self.rest

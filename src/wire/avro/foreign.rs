@@ -41,7 +41,8 @@ impl ForeignSchema {
     /// Appends a datum as JSON.
     ///
     /// # Errors
-    /// What is wrong with the datum; `out` then has a part of it.
+    /// The datum is malformed or unfolds to too much; the text names the place. `out` then has a
+    /// part of it.
     pub fn write_json(&self, datum: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
         let mut at = Cursor::new(datum);
         let most = out.len() + datum.len() * GROWTH.0 + GROWTH.1;

@@ -18,9 +18,9 @@ const SHOWN: usize = 60;
 pub struct JsonFault {
     /// The field, as `options.excluded_sites[2]`; empty: the record itself.
     pub field: String,
-    /// What was found.
+    /// The value that was found.
     pub found: String,
-    /// What is allowed.
+    /// The values that are allowed.
     pub allowed: String,
 }
 

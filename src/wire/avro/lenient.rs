@@ -4,9 +4,9 @@
 use apache_avro::Schema;
 use serde_json::Value;
 
-/// What a schema has beside its layout.
+/// Parts of a schema that do not change its layout.
 const UNUSED: [&str; 2] = ["default", "aliases"];
-/// What is a name, or names that are separated by dots.
+/// Parts of a schema that are names, or names that are separated by dots.
 const NAMES: [&str; 2] = ["name", "namespace"];
 /// Where schemas stand in a schema.
 const PARTS: [&str; 4] = ["type", "items", "values", "fields"];

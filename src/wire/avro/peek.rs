@@ -16,7 +16,7 @@ const TEXT_MAX: usize = 80;
 /// Deepest nesting that is shown.
 const DEPTH_MAX: u32 = 64;
 
-/// What could be made of a value.
+/// The readable part of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peek {
     /// How the value is framed, and whose schema that names.
@@ -46,7 +46,7 @@ pub fn peek(value: &[u8]) -> Peek {
     }
 }
 
-/// What bytes without the marker of a single object look like.
+/// Description of bytes without the marker of a single object.
 fn unframed(value: &[u8]) -> String {
     match value {
         [] => "empty".to_owned(),

@@ -3,7 +3,7 @@
 use super::plan::{Op, OpId, Plan, Skip, SkipId, Source, Step};
 use super::{Cursor, Fault, Sink};
 
-/// What a single record may cost.
+/// Bounds on the cost of a single record.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// Longest datum that comes out; bytes. Also the most items an array may claim whose items

@@ -38,7 +38,7 @@ impl<'s> Names<'s> {
         Names(named.map(|(name, schema)| (name.fullname(None), *schema)).collect())
     }
 
-    /// What a reference refers to; anything else is itself.
+    /// The schema that a reference refers to; a node that is no reference is returned.
     pub(super) fn follow(&self, node: SchemaNode<'s>) -> Option<SchemaNode<'s>> {
         let Schema::Ref { name } = node.schema else {
             return Some(node);
@@ -103,7 +103,7 @@ pub(super) fn base(schema: &Schema) -> Base {
     }
 }
 
-/// What the numbers of a logical type measure; `None` for a plain type.
+/// Unit of the numbers of a logical type; `None` for a plain type.
 pub(super) fn measure(schema: &Schema) -> Option<String> {
     Some(match schema {
         Schema::Date => "date".into(),

@@ -96,7 +96,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
 }
 
 impl<'a> RawWorker<'a> {
-    /// What is known of a worker that runs on a node; nothing of any other.
+    /// Queue and node of a worker that runs on a node; `None` for any other.
     fn read(self) -> Result<Option<Worker<'a>>, String> {
         if &*self.status.needed("workers.status")? != "running" {
             return Ok(None);

@@ -46,7 +46,7 @@ impl Dialect {
     }
 }
 
-/// What a message is. Closed: a new kind of message is a new variant.
+/// A foreign message. Closed: a new kind of message is a new variant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Foreign<'a> {
     /// A job reached a state.

@@ -20,7 +20,7 @@ pub struct TransferMessage<'a> {
     pub state: TransferStatus,
     /// When.
     pub at: Millis,
-    /// What it is for.
+    /// Activity that it belongs to.
     pub activity: Cow<'a, str>,
     /// Source RSE; empty until one is chosen.
     pub source: Cow<'a, str>,
@@ -39,7 +39,7 @@ pub struct TransferMessage<'a> {
 pub struct ReplicaMessage<'a> {
     /// File or dataset, as `scope:name`.
     pub name: String,
-    /// What it is.
+    /// Whether it is a file or a dataset.
     pub kind: DataKind,
     /// Dataset of a file, as `scope:name`; empty when the message does not name it.
     pub dataset: String,
@@ -62,7 +62,7 @@ impl ReplicaMessage<'_> {
     }
 }
 
-/// What a message is about.
+/// Subject of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MessageKind {
     Transfer(TransferStatus),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use yardmaster_core::event::{Configuration, Configured, Parameter};
 use yardmaster_core::unit::Millis;
 
-/// What a value is declared to be.
+/// Declared type of a value.
 #[derive(Clone, Copy)]
 enum Type {
     Text,
@@ -189,7 +189,7 @@ fn entry(
     row_of(0, &Value::Object(row), now, complaints)
 }
 
-/// What a value is where no type is stated.
+/// Type of a value where none is stated.
 fn natural(value: &Value) -> Type {
     match value {
         Value::String(_) | Value::Null => Type::Text,

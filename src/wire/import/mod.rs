@@ -41,14 +41,14 @@ pub use tables::Tables;
 use serde_json::{Map, Value};
 use yardmaster_core::event::Configuration;
 
-/// What an import gave.
+/// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Imported {
     /// Records for the configuration topics, in the order of their names.
     pub records: Vec<Configuration>,
-    /// What was missing or wrong, each with the thing and the field.
+    /// Missing and wrong values, each with the thing and the field.
     pub complaints: Vec<String>,
-    /// What the operator should know: rules that filled gaps, and how often.
+    /// Notes for the operator: rules that filled gaps, and how often.
     pub notes: Vec<String>,
 }
 

@@ -48,7 +48,7 @@ fn link(fields: &mut Fields<'_>, now: Millis, queued_known: bool) -> Link {
     }
 }
 
-/// What waits, by activity: files, and bytes where they are stated.
+/// Queued files by activity, with bytes where they are stated.
 fn queued(fields: &mut Fields<'_>, newest: &mut Option<Millis>) -> Vec<LinkQueued> {
     let Some(files) = fields.deep(&["files", "queued"]) else { return Vec::new() };
     let Some(files) = files.as_object() else {

@@ -54,7 +54,7 @@ fn object_site(
     (!fields.is_bad()).then_some(site)
 }
 
-/// What CRIC's queues have of one storage site.
+/// Tier, parents and endpoints of one storage site, as CRIC's queues have them.
 #[derive(Default)]
 struct Seen {
     tier: Option<u32>,

@@ -5,7 +5,7 @@ use super::object;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What is known of sites and endpoints. An endpoint's site is, first that is known:
+/// Names of sites, and the site of each endpoint. An endpoint's site is, first that is known:
 ///
 /// 1. what an endpoint dump (AGIS/CRIC ddmendpoints) has: `rc_site`;
 /// 2. the longest site name that the endpoint's name begins with (its own name is the site's, a

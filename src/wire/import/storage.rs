@@ -10,7 +10,7 @@ use yardmaster_core::unit::{Bytes, Millis};
 /// Bytes in the TB that storage services publish.
 const TB: f64 = 1e12;
 
-/// What a dump has of one endpoint.
+/// Figures of one endpoint in a dump.
 #[derive(Default)]
 struct Endpoint {
     tb: Option<f64>,

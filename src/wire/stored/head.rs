@@ -15,7 +15,7 @@ use yardmaster_core::state::{Marks, State};
 /// Where our own records of later cycles begin, at the earliest: per own lane an offset.
 pub type Bounds = Vec<(Lane, u64)>;
 
-/// What a head has beside the state itself.
+/// The parts of a head beside the state itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// The resolved topology of the epoch, as in `progress`.

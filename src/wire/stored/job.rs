@@ -48,8 +48,9 @@ pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
     }
 }
 
-/// What the names of jobs read before were given: most jobs share theirs with many others, and one
-/// look at their bytes is quicker than one for each name and each row. Holds only while rows stay.
+/// Numbers that the names of jobs read before were given: most jobs share theirs with many others,
+/// and one look at their bytes is quicker than one for each name and each row. Holds only while
+/// rows stay.
 pub(super) struct Memo {
     /// By request, task, and the names from queue to nucleus.
     rows: Recent<JobRows>,

@@ -1,4 +1,5 @@
-//! What forgotten records left behind in windows: the part of a counter no live record gives.
+//! Amounts that forgotten records left behind in windows: the part of a counter that no live record
+//! gives.
 
 use super::count;
 use crate::avro::{Cursor, Fault, Sink};

@@ -52,7 +52,7 @@ pub enum Kind {
     Answered,
     /// Commands and what became of them.
     Command,
-    /// What each rule holds back at each queue.
+    /// Newest report on the jobs that each rule holds back at each queue.
     HeldBack,
     /// Jobs of a pool of slots.
     PoolJob,

@@ -1,5 +1,5 @@
-//! What must hold between the parts of a topology file: no window longer than what its topic
-//! keeps, no output gone before the cycle that counts it.
+//! Conditions between the parts of a topology file: no window longer than what its topic keeps, no
+//! output gone before the cycle that counts it.
 
 use super::Topology;
 use super::read::Reader;
@@ -12,7 +12,7 @@ use yardmaster_core::unit::{DAY, HOUR, Millis};
 
 /// Something that reads a topic back over a time.
 pub(super) struct Window {
-    /// What reads, for a message: a limit's key, or the rule.
+    /// Name of the reader, for a message: a limit's key, or the rule.
     pub(super) reader: &'static str,
     /// The topic it reads.
     pub(super) topic: Topic,
@@ -79,7 +79,7 @@ fn names(reader: &mut Reader, topology: &Topology) {
     }
 }
 
-/// What a topic's kind asks of its settings.
+/// Checks a topic's settings against the needs of its kind.
 fn kept_as_it_must(
     reader: &mut Reader,
     topology: &Topology,
@@ -206,7 +206,8 @@ fn histories(reader: &mut Reader, topology: &Topology, limits: &BTreeMap<String,
     }
 }
 
-/// What a pool of slots knows by its own outputs alone.
+/// Checks that outputs are kept as long as a pool of slots needs them: it knows rejected jobs and
+/// killed workflows by them alone.
 fn pool_histories(reader: &mut Reader, topology: &Topology) {
     let kept = |topic: Topic| topology.topics.get(&topic).and_then(|t| t.retention_ms);
     let jobs = topology.limits.silent_job_lifetime_ms;

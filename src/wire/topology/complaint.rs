@@ -1,4 +1,4 @@
-//! What is wrong with a topology file, with its line.
+//! Mistakes in a topology file, each with its line.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ pub struct Complaint {
     pub file: String,
     /// Line, from 1.
     pub line: usize,
-    /// What was found.
+    /// The value that was found.
     pub found: String,
-    /// What is allowed.
+    /// The values that are allowed.
     pub allowed: String,
 }
 

@@ -1,4 +1,4 @@
-//! What runs, for a reader: as text, and as a Mermaid flow chart.
+//! Description of a topology for a reader: as text, and as a Mermaid flow chart.
 
 use super::check::hours;
 use super::{Timestamp, TopicReader, TopicSettings, Topology, readers, why_append};
@@ -115,7 +115,7 @@ fn answers_offers(spec: &PolicySpec) -> bool {
     kind(&spec.kind).is_some_and(|kind| kind.judges_offers())
 }
 
-/// What a policy throttles, and when throttles are published.
+/// Writes the rules by which a policy throttles, and when throttles are published.
 fn describe_throttles(text: &mut String, policy: &Policy) {
     let Some(throttling) = policy.throttling() else { return };
     let margin = (throttling.margin)(&policy.unchanged().own);

@@ -6,7 +6,7 @@ use crate::dialect::Dialect;
 use std::collections::{BTreeMap, BTreeSet};
 use toml::de::DeTable;
 
-/// What intake reads.
+/// Sources and settings of intake.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IntakeSettings {
     /// Whether the process that leads does it too, beside its loop.

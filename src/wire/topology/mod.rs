@@ -47,7 +47,7 @@ pub const CMS: &str = include_str!("../../../topology/cms.toml");
 /// The topologies that are part of the program, by name.
 pub const BUILT_IN: [(&str, &str); 3] = [("atlas", ATLAS), ("nordugrid", NORDUGRID), ("cms", CMS)];
 
-/// What runs: read and checked.
+/// The topology: read and checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Topology {
     /// Domain (VO or pool) that is decided for.
@@ -70,7 +70,7 @@ pub struct Topology {
     pub commands: CommandSetting,
 }
 
-/// What the file states of Kafka itself.
+/// Settings of Kafka itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kafka {
     /// Consumer group that offsets are committed to, for Kafka's own lag tools only.
@@ -81,7 +81,7 @@ pub struct Kafka {
     pub properties: Vec<(String, String)>,
 }
 
-/// What a file may hold.
+/// Keys that a file may have at its top.
 const ROOT: [&str; 10] = [
     "domain",
     "topics",

@@ -1,5 +1,5 @@
-//! What a topology needs of the broker, topic by topic: how records are kept, and for which
-//! readers. A broker as found is held against it, and every window that would be short is named.
+//! Needs of a topology from the broker, topic by topic: how records are kept, and for which
+//! readers. A broker as found is compared with them, and every window that would be short is named.
 
 use super::Topology;
 use super::check::{WINDOWS, hours};
@@ -14,7 +14,7 @@ pub const REMOVALS: &str = "delete.retention.ms";
 /// Something that reads a topic back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reader {
-    /// What reads: a limit's key, or the rule.
+    /// Name of the reader: a limit's key, or the rule.
     pub name: String,
     /// How far back; ms.
     pub length: Millis,
@@ -54,15 +54,16 @@ pub fn readers(topology: &Topology, topic: Topic) -> Vec<Reader> {
 pub struct Shortfall {
     /// The broker's name for it; `partitions` for their number.
     pub setting: &'static str,
-    /// What was found.
+    /// The broker's setting that was found.
     pub found: String,
-    /// What is short of it.
+    /// Reason why it falls short.
     pub why: String,
-    /// What it should be.
+    /// The setting that is needed.
     pub wanted: String,
 }
 
-/// What a topic as found lacks. `configs` are the broker's settings, its defaults included.
+/// Settings of a topic as found that fall short. `configs` are the broker's settings, its defaults
+/// included.
 pub fn shortfalls(
     topology: &Topology,
     topic: Topic,
@@ -244,7 +245,7 @@ fn length(topology: &Topology, topic: Topic, found: &Found<'_>) -> Option<Shortf
     })
 }
 
-/// What is short, or that the topology has another figure.
+/// Names of the readers for which a time is too short, or that the topology has another figure.
 fn short_of<'a>(readers: impl Iterator<Item = &'a Reader>, wanted: Millis) -> String {
     let names: Vec<String> = readers.map(shown).collect();
     match names.is_empty() {

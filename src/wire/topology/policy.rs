@@ -1,5 +1,5 @@
 //! Policies as the topology file lists them: names in order, and what differs from the defaults.
-//! What a name means is known to the core alone.
+//! The meaning of a name is known to the core alone.
 
 use super::complaint::one_of;
 use super::read::{Reader, Value, show};

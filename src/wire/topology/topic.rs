@@ -8,7 +8,7 @@ use yardmaster_core::policy::{PolicySpec, kind};
 use yardmaster_core::topic::Need;
 use yardmaster_core::unit::{HOUR, Millis, SECOND};
 
-/// What the broker does with old records of a topic.
+/// Treatment of old records of a topic by the broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cleanup {
     /// Keeps the newest record of each key.
@@ -90,8 +90,8 @@ impl Timestamp {
         }
     }
 
-    /// What holds where the file does not state it: inputs are stamped by the broker, for the stamp
-    /// bounds the times that their records state.
+    /// The default where the file does not state it: inputs are stamped by the broker, for the
+    /// stamp bounds the times that their records state.
     pub fn default_of(topic: Topic) -> Timestamp {
         match topic {
             Topic::Progress => Timestamp::Append,
@@ -116,7 +116,7 @@ pub struct TopicSettings {
     pub name: String,
     /// Number of partitions.
     pub partitions: u32,
-    /// What becomes of old records.
+    /// Treatment of old records by the broker.
     pub cleanup: Cleanup,
     /// How long records are kept; `None` when they are not deleted by age.
     pub retention_ms: Option<Millis>,
@@ -199,14 +199,14 @@ pub(super) fn complain_of_missing(
     }
 }
 
-/// What holds for a topic that a topology does not have: it is not read.
+/// Settings of a topic that a topology does not have: it is not read.
 pub(super) fn absent(topic: Topic) -> &'static TopicSettings {
     static ABSENT: LazyLock<Vec<TopicSettings>> =
         LazyLock::new(|| Topic::ALL.iter().map(|topic| unstated(*topic, 1)).collect());
     &ABSENT[topic as usize]
 }
 
-/// What holds for a topic of which nothing is stated.
+/// Settings of a topic of which nothing is stated.
 fn unstated(topic: Topic, line: usize) -> TopicSettings {
     TopicSettings {
         name: default_name(topic),
@@ -291,7 +291,7 @@ pub(super) fn default_name(topic: Topic) -> String {
     format!("yardmaster.{}", topic.name())
 }
 
-/// What Kafka takes for a topic's name.
+/// Whether Kafka takes a text as a topic's name.
 pub(super) fn is_topic_name(name: &str) -> bool {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     (1..=249).contains(&name.len()) && name.bytes().all(legal) && name != "." && name != ".."

@@ -7,7 +7,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Vis
 use std::borrow::Cow;
 use std::fmt;
 
-/// What of a change message is read.
+/// The parts of a change message that are read.
 #[derive(Debug, Default)]
 pub(super) struct Envelope<'a> {
     pub op: Scalar<'a>,

@@ -7,7 +7,7 @@ use crate::stamp;
 use serde_json::{Map, Value};
 use yardmaster_core::unit::Millis;
 
-/// What PostgreSQL's connector writes for a large value that the change left as it was.
+/// Value that PostgreSQL's connector writes for a large column that the change left as it was.
 const UNCHANGED: &str = "__debezium_unavailable_value";
 /// Between the parts of a row's key.
 const BETWEEN: char = '\u{1f}';
@@ -31,7 +31,7 @@ pub enum FactTable {
     Network,
 }
 
-/// What is known of a table.
+/// Name, key and numeric columns of a table.
 struct Shape {
     table: FactTable,
     name: &'static str,

@@ -77,7 +77,7 @@ pub fn read<'a>(key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> Result<Messag
     }))
 }
 
-/// What was done; `None` for messages that are no change of a row.
+/// Operation on the row; `None` for messages that are no change of a row.
 fn op(envelope: &Envelope<'_>) -> Result<Option<Op>, String> {
     let wants = "c, u, r or d of a change envelope (transforms must not unwrap it)";
     match &envelope.op {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use yardmaster_core::event::Status;
 use yardmaster_core::unit::{Bytes, Cores, Millis};
 
-/// What a change did to a row.
+/// Operation of a change on a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     /// The row was inserted.
@@ -78,7 +78,7 @@ impl Table {
 /// A change of one row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change<'a> {
-    /// What was done.
+    /// Operation on the row.
     pub op: Op,
     /// Whether a snapshot read it.
     pub snapshot: Snapshot,
@@ -212,7 +212,7 @@ pub struct TaskRow<'a> {
     pub changed_at: Millis,
 }
 
-/// What a row of `harvester_worker_stats` counts.
+/// Group of workers that a row of `harvester_worker_stats` counts.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WorkerKey<'a> {
     /// `harvester_id`.

@@ -206,7 +206,7 @@ impl Tables {
         self.rows.get(&table).into_iter().flat_map(BTreeMap::values)
     }
 
-    /// What the tables show of sites and endpoints.
+    /// Sites and endpoints, as the tables show them.
     fn sites(&self) -> Sites {
         let mut sites = Sites::new();
         sites.learn_from(&self.links.matrix());

@@ -1,5 +1,5 @@
-//! What bounds commands: budgets of zero, times that contradict each other, topics whose silence
-//! nothing would notice.
+//! Findings on the bounds of commands: budgets of zero, times that contradict each other, topics
+//! whose silence nothing would notice.
 
 use super::finding::{Findings, Report, Severity};
 use crate::topology::Topology;

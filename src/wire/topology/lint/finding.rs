@@ -31,13 +31,13 @@ pub struct Finding {
     pub line: usize,
     /// How bad it is.
     pub severity: Severity,
-    /// What kind of thing it is: a word for scripts.
+    /// Kind of the finding: a word for scripts.
     pub code: &'static str,
-    /// What was found.
+    /// Description of the value or the combination that was found.
     pub found: String,
-    /// What follows from it.
+    /// Its consequence.
     pub why: String,
-    /// What to do.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -50,14 +50,14 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What is found in one file.
+/// Findings on one file.
 pub(super) struct Findings {
     file: String,
     places: Places,
     found: Vec<Finding>,
 }
 
-/// What is reported of a finding beside where it is.
+/// A finding without its place.
 pub(super) struct Report {
     /// See [`Finding::code`].
     pub(super) code: &'static str,

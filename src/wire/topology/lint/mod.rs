@@ -1,5 +1,6 @@
-//! What is read without a mistake and still cannot be meant: rules that are never due, caps that
-//! hold everything back, thresholds that contradict each other, parameters that nothing reads.
+//! Findings on values that are read without a mistake and still cannot be meant: rules that are
+//! never due, caps that hold everything back, thresholds that contradict each other, parameters
+//! that nothing reads.
 //!
 //! A mistake ends the reading of a file; a finding does not, since a file with findings runs. What
 //! is found follows from the code that reads each value, not from what is usual.

@@ -3,7 +3,7 @@
 
 use yardmaster_core::policy::{Arg, Param, PolicySpec, kind};
 
-/// See the module.
+/// A policy's own parameters, or those of one of its filters or weights.
 #[derive(Clone, Copy)]
 pub(super) struct Part<'a> {
     /// The policy.

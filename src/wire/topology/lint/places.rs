@@ -71,7 +71,7 @@ impl Walk<'_> {
     }
 }
 
-/// What a value of a list is found by.
+/// The name by which a value of a list is found.
 fn name_of(value: &Spanned<DeValue<'_>>) -> Option<String> {
     match value.get_ref() {
         DeValue::String(word) => Some(word.to_string()),

@@ -10,7 +10,7 @@ use yardmaster_core::policy::{PolicySpec, kind};
 /// Keys of a policy that say how requests are divided and asked again.
 const OF_REQUESTS: [&str; 5] = ["wake", "dwell_s", "candidates_max", "bunch", "bunch_scout"];
 
-/// What is all of something where parameters are in thousandths.
+/// The whole of something where parameters are in thousandths.
 const WHOLE: f64 = 1_000.0;
 
 /// Whether a policy answers slot offers.
