@@ -49,7 +49,7 @@ pub struct Answers {
 
 /// A copy under way.
 struct Copying {
-    /// What it answers.
+    /// Questions that the copy answers.
     questions: Vec<Question>,
     /// Whether it is also for the recount that the process makes by itself.
     recounts: bool,

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How long the process may be silent.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 
-/// What the client shows, and what it knows the process by.
+/// Token that the client shows, and TLS settings by which it recognises the process.
 #[derive(Clone, Default)]
 pub struct Proof {
     /// A token of the process.
@@ -124,7 +124,7 @@ impl Ask {
         }
     }
 
-    /// What to report of an answer that is none.
+    /// Error text of an answer that is a refusal.
     pub fn refused(&self, path: &str, reply: &Reply) -> anyhow::Error {
         let (url, status) = (self.url(), reply.status);
         if status == 401 {

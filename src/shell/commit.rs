@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use yardmaster_drive::port::{LogError, OutputRecord};
 
-/// What became of a cycle.
+/// Result of publishing a cycle.
 pub type Committed = Result<(), LogError>;
 type Cycle = (Vec<OutputRecord>, OutputRecord);
 
@@ -80,7 +80,7 @@ impl CommitThread {
     /// Waits for the cycle.
     ///
     /// # Errors
-    /// What publishing it ended with.
+    /// The cycle was not published, or its result is not known.
     pub fn settle(&mut self) -> Committed {
         if !self.waiting {
             return Ok(());

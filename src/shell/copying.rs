@@ -7,7 +7,7 @@ use yardmaster_core::state::snapshot::CopiedState;
 
 /// How long a portion may take: the next one is smaller if one took longer.
 const PORTION: Duration = Duration::from_micros(500);
-/// What the first portion copies, and the least and most that one copies; small records.
+/// Size of the first portion, and the smallest and largest of one; small records.
 const FIRST: usize = 4_096;
 const LEAST: usize = 64;
 const MOST: usize = 8_192;
@@ -16,7 +16,7 @@ const MOST: usize = 8_192;
 #[derive(Debug)]
 pub struct Portions {
     copy_for: CopyFor,
-    /// What the next portion copies; small records.
+    /// Size of the next portion; small records.
     next: usize,
     took: Duration,
 }
@@ -39,7 +39,7 @@ impl Portions {
         self.took
     }
 
-    /// What it is made for.
+    /// Its purpose.
     pub fn copy_for(&self) -> CopyFor {
         self.copy_for
     }

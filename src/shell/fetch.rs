@@ -83,7 +83,7 @@ impl Fetch {
     /// The text of a source; `headers` are sent to web servers.
     ///
     /// # Errors
-    /// What kept it from being read, without the source's name.
+    /// The source cannot be read; the text states the cause without the source's name.
     pub fn text(&self, source: &Source, headers: &[(String, String)]) -> Result<String, String> {
         match source {
             Source::File(path) => file(path),

@@ -37,7 +37,7 @@ const END_MAX: Duration = Duration::from_secs(1);
 /// How often observations are tidied up, scraped or not.
 const UPKEEP: Duration = Duration::from_secs(5);
 
-/// What can be asked for in any case.
+/// Paths that are served in any case.
 const PATHS: [&str; 3] = ["/metrics", "/livez", "/readyz"];
 
 const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -183,7 +183,7 @@ async fn readyz(
     }
 }
 
-/// What went wrong, and what can be done about it.
+/// Answer with an error and its remedy.
 pub fn problem(code: StatusCode, error: &str, remedy: &str) -> Response {
     (code, [(header::CONTENT_TYPE, JSON)], problem_json(error, remedy)).into_response()
 }

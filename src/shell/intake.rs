@@ -30,7 +30,7 @@ const LIFETIMES: i64 = 3;
 /// Topics of which a part is enough.
 const RECENT_TOPICS: [Topic; 2] = [Topic::Decision, Topic::Outcome];
 
-/// What a stage reports now and then.
+/// Report of a stage, made now and then.
 #[derive(Clone, Debug, Default)]
 pub struct IntakeReport {
     /// Counts since the last report.

@@ -63,7 +63,7 @@ pub const QUEUES_MAX: usize = 500;
 /// The label for what is beyond a bound.
 const OTHER: &str = "other";
 
-/// What the loop counts. Every `record_*` is a few additions; [`Metrics::add`] makes it visible.
+/// Counters of the loop. Every `record_*` is a few additions; [`Metrics::add`] makes it visible.
 pub struct Metrics {
     recorder: PrometheusRecorder,
     queues: Arc<Queues>,
@@ -350,7 +350,7 @@ impl Metrics {
         self.current.set(Metric::AuditAge, std::iter::once((none, age.as_secs_f64())));
     }
 
-    /// What an import of a name changed: records written, removed and left as they were; `None`: it
+    /// Counts an import of a name: records written, removed and left as they were; `None`: it
     /// failed.
     pub fn record_import(&mut self, name: &str, done: Option<(usize, usize, usize)>) {
         self.intake.record_import(&self.recorder, name, done);
@@ -361,7 +361,7 @@ impl Metrics {
         self.intake.record_import_age(&self.recorder, name, age);
     }
 
-    /// What became of foreign messages.
+    /// Counts foreign messages by their outcome.
     pub fn record_intake(&mut self, report: &IntakeReport) {
         self.intake.record_intake(&self.recorder, report);
     }

@@ -9,7 +9,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 /// The system's allocator; it asks for large pages where a block is large.
 pub struct LargePages;
 
-/// What is called a large page, and a block from which on it matters; bytes.
+/// Size of a large page, and of a block from which on it matters; bytes.
 const PAGE: usize = 2 << 20;
 const LARGE: usize = 2 * PAGE;
 

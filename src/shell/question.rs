@@ -13,7 +13,7 @@ use yardmaster_core::unit::Millis;
 /// How many questions may wait for the loop at a time.
 const QUESTIONS_MAX: usize = 16;
 
-/// What is asked, to be answered at a cycle's boundary.
+/// A question to be answered at a cycle's boundary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// Every counter.
@@ -60,7 +60,7 @@ pub struct Audited {
 /// A question, and where its answer is awaited.
 #[derive(Debug)]
 pub struct Question {
-    /// What is asked.
+    /// The question.
     pub asked: Asked,
     reply: oneshot::Sender<Answer>,
 }

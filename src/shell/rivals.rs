@@ -24,7 +24,7 @@ struct Change {
     from_other: Option<(String, String)>,
 }
 
-/// What is known of others that want the lead.
+/// Knowledge about other processes that want the lead.
 pub struct Rivals {
     domain: String,
     progress: String,

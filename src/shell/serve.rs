@@ -1,4 +1,4 @@
-//! What a serving process shows of itself: metrics, status, answers to questions.
+//! Outlets of a serving process: metrics, status, answers to questions.
 
 use crate::answers::Answers;
 use crate::api::{self, Api, Apis, Past, Reasons, Views};
@@ -40,9 +40,9 @@ const LATE_MAX: Millis = 10 * SECOND;
 /// A domain of which no input brings anything newer is not ready.
 const OLD_AFTER: Millis = DAY;
 
-/// What a serving process shows of one domain, and its HTTP server, if it has one of its own.
+/// Outlets of a serving process for one domain, and its HTTP server, if it has one of its own.
 pub struct Show {
-    /// What the process does for the domain.
+    /// State of the process for the domain.
     pub status: Arc<Status>,
     domain: String,
     metrics: Metrics,
@@ -115,7 +115,7 @@ impl Show {
         Ok(self.server.insert(server).address())
     }
 
-    /// What a server shows of the domain beside the API.
+    /// The parts of the domain that a server shows beside the API.
     pub fn served(&self) -> ServedDomain {
         let scrape = self.metrics.scrape(Arc::clone(&self.status));
         ServedDomain { name: self.domain.clone(), scrape, status: Arc::clone(&self.status) }

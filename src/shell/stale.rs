@@ -16,7 +16,7 @@ pub struct Stale {
     first_look: Option<Millis>,
 }
 
-/// What there is to report after a look.
+/// Topics to report after a look.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Every topic that is stale or absent, as a sentence.

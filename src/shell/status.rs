@@ -1,4 +1,4 @@
-//! What the process is doing, set by the loop and shown at `/readyz`.
+//! State of the process, set by the loop and shown at `/readyz`.
 
 use serde::Serialize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ pub struct Status {
     turned: Mutex<Option<Instant>>,
 }
 
-/// What the process is doing. Times in ms since 1970.
+/// State of the process. Times in ms since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct State {
     /// Replaying what was published, up to the last cycle.
@@ -82,7 +82,7 @@ impl Status {
         self.get().not_ready().or_else(|| self.stands_still())
     }
 
-    /// What is shown now.
+    /// The present state.
     pub fn get(&self) -> State {
         self.state().clone()
     }

@@ -8,7 +8,8 @@ use yardmaster_core::output::progress::LaneFlags;
 /// A shorter stop is ordinary: an open transaction, or a leader that moves.
 const REPORTED_AFTER: Duration = Duration::from_secs(5);
 
-/// What waits for a partition that stands still, beside who needs its records.
+/// Processing that waits for a partition which cannot be read on, beside the readers of its
+/// records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Waits {
     /// Nobody can take the lead.
@@ -22,11 +23,11 @@ pub enum Waits {
 /// A partition. Those come first for which most waits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Partition {
-    /// What waits for it.
+    /// Processing that waits for it.
     pub waits: Waits,
     /// Its topic: one of ours, or the name of a foreign one.
     pub topic: String,
-    /// What that is called on the bus.
+    /// Its topic's name on the bus.
     pub name: String,
     /// Its number.
     pub number: u32,
@@ -42,7 +43,7 @@ impl Partition {
 
 /// Partitions that stand still.
 pub struct Stuck {
-    /// What each of our topics is called on the bus.
+    /// Names of our topics on the bus.
     names: BTreeMap<Topic, String>,
     since: BTreeMap<Partition, Stop>,
 }
@@ -52,7 +53,7 @@ struct Stop {
     is_reported: bool,
 }
 
-/// What there is to report after a look.
+/// Partitions to report after a look.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Every partition that stands still, with a sentence; those before the others for which most

@@ -9,7 +9,7 @@ use yardmaster_core::unit::{HOUR, Millis};
 /// A state that was not seen for so long, while jobs went past it, is not published here.
 const UNSEEN_AFTER: Millis = HOUR;
 
-/// What was looked at, and what was reported.
+/// Time of the first look, and the rules that were reported.
 #[derive(Debug, Default)]
 pub struct Unseen {
     first_look: Option<Millis>,

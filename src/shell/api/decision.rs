@@ -7,7 +7,7 @@ use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
 use yardmaster_wire::json::record_json;
 
 impl Reasons {
-    /// What a decision is explained by, handed to `work`.
+    /// Hands `work` the texts and figures that a decision is explained by.
     pub(super) fn explain<T>(
         &self,
         decision: &Decision,

@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// What is shared with the handlers of each domain; in the order of the topology files.
+/// Shared data of the handlers of each domain; in the order of the topology files.
 #[derive(Clone)]
 pub struct Apis(Arc<[Api]>);
 

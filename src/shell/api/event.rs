@@ -22,7 +22,7 @@ const LINES_MAX: u64 = 1_000;
 const KINDS: [(&str, Topic); 3] =
     [("decision", Topic::Decision), ("throttle", Topic::Throttle), ("command", Topic::Command)];
 
-/// What an output does.
+/// Names of the effects of outputs.
 const WHATS: [&str; 15] = [
     "assign",
     "defer",
@@ -137,7 +137,7 @@ fn ranked_jobs(outcome: &Outcome) -> u64 {
     }
 }
 
-/// What an output does: one of [`WHATS`].
+/// Name of an output's effect: one of [`WHATS`].
 fn what(output: &Output) -> &'static str {
     match output {
         Output::Decision(it) => it.outcome.name(),

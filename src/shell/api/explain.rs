@@ -93,7 +93,7 @@ async fn look_up(
     beside(move || looked.answer(&past, &reasons)).await?.map(|value| json(&value))
 }
 
-/// What was looked up of a name.
+/// Result of looking up a name.
 struct Looked {
     name: String,
     kind: Option<&'static str>,
@@ -155,7 +155,7 @@ impl Looked {
         }))
     }
 
-    /// What kind of thing has the name, by what is known of it.
+    /// Kind of the thing that has the name, judged by the results.
     fn kind_of(&self, outputs: &[(u64, Output)], is_queue: bool) -> Option<&'static str> {
         let standing = &self.standing;
         let name = self.name.as_str();

@@ -36,18 +36,18 @@ pub const OPENAPI: &str = include_str!("../../../docs/openapi.json");
 
 const JSON: &str = "application/json";
 
-/// What the handlers share of a domain.
+/// Shared data of the handlers of a domain.
 #[derive(Clone)]
 pub struct Api {
     /// Questions to the loop.
     pub client: LoopClient,
-    /// What the process does.
+    /// State of the process.
     pub status: Arc<Status>,
     /// The grid at a glance.
     pub views: Views,
-    /// What was; none before the store is open.
+    /// The history; none before the store is open.
     pub past: Past,
-    /// What decisions are explained by.
+    /// Texts and figures that decisions are explained by.
     pub reasons: Arc<Reasons>,
 }
 
@@ -70,14 +70,14 @@ impl Past {
     }
 }
 
-/// What decisions are explained by: the topology that this process runs.
+/// Texts and figures that decisions are explained by: the topology that this process runs.
 #[derive(Debug)]
 pub struct Reasons {
     /// Its domain.
     pub domain: String,
     limits: Limits,
     policies: Vec<Policy>,
-    /// What makes users' pseudonyms; `None`: users have their own names.
+    /// Maker of users' pseudonyms; `None`: users have their own names.
     pseudonyms: Option<Arc<Pseudonyms>>,
 }
 
@@ -113,7 +113,7 @@ impl Reasons {
     }
 }
 
-/// What can be asked.
+/// Paths that can be asked.
 pub const PATHS: [&str; 10] = [
     "/api/v1/openapi.json",
     "/api/v1/status",

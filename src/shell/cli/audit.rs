@@ -130,7 +130,7 @@ impl Audit {
     }
 }
 
-/// What is kept or recounted: the figures of a counter, if it is written as an object of them.
+/// A kept or recounted value: the figures of a counter, if it is written as an object of them.
 fn value_of(text: &str) -> Value {
     let object = serde_json::from_str(text).ok().filter(Value::is_object);
     object.unwrap_or_else(|| Value::from(text))

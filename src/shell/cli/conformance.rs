@@ -37,7 +37,7 @@ pub(super) struct Conformance {
 enum Reading {
     /// The documentation's letter.
     Documented,
-    /// What PanDA's code does.
+    /// The rules as PanDA's code has them.
     Panda,
 }
 

@@ -43,7 +43,7 @@ const STEP: Millis = 10 * SECOND;
 const HOURS: u32 = 24;
 /// Where the log lies if nothing else is stated.
 const DIR: &str = "yardmaster-demo";
-/// What `--help` has of flags that mean something else here than for other verbs.
+/// Help texts of flags that mean something else here than for other verbs.
 const DIR_HELP: &str = "Directory for log and store; an earlier demo there is cleared \
                         [default: yardmaster-demo]";
 /// See `DIR_HELP`.

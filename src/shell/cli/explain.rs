@@ -74,8 +74,8 @@ pub struct Explain {
     /// (2026-05-01T12:00:00Z), or ms since 1970. From the log, and exact.
     #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with = "store")]
     at: Option<Millis>,
-    /// What became of each queue that was not chosen, too: the filter that objected, its figures.
-    /// Of a job of a pool that waits: every site, not only the first 20.
+    /// Show each queue that was not chosen, too: the filter that objected, its figures. Of a job of
+    /// a pool that waits: every site, not only the first 20.
     #[arg(long)]
     fates: bool,
 }
@@ -297,7 +297,7 @@ impl Explain {
     }
 }
 
-/// What the log has of a name.
+/// Records of a name in the log.
 struct Looked {
     decisions: Vec<Decision>,
     throttles: Throttles,

@@ -65,7 +65,7 @@ impl ServeArgs {
     }
 }
 
-/// What a verb shows to a running process that it asks, and what it knows it by.
+/// Flags of a verb that asks a running process: its token, and the certificates of both sides.
 #[derive(Args, Clone, Debug)]
 pub struct AskArgs {
     /// File with a token of the running process: its own --http-token-file, of which the first
@@ -84,7 +84,7 @@ pub struct AskArgs {
 }
 
 impl AskArgs {
-    /// What is shown.
+    /// The token and the TLS settings.
     ///
     /// # Errors
     /// A file of tokens that is of no use.

@@ -95,7 +95,7 @@ impl Intake {
     }
 }
 
-/// What came of work; a panic is an error like others, after which it is begun again with nothing
+/// Result of the work; a panic is an error like others, after which it is begun again with nothing
 /// in memory.
 fn guarded(work: impl FnOnce() -> Result<(), LogError>) -> Result<(), LogError> {
     let panicked = || LogError::Aborted("it panicked; the log has the place".to_owned());

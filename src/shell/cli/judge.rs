@@ -50,7 +50,7 @@ pub struct Judge {
     /// (2026-05-01T12:00:00Z), or ms since 1970.
     #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with = "from_store")]
     at: Option<Millis>,
-    /// What became of each queue that was not chosen, too: the filter that objected, its figures.
+    /// Show each queue that was not chosen, too: the filter that objected, its figures.
     #[arg(long)]
     fates: bool,
     /// How the answers are printed.
@@ -120,7 +120,7 @@ impl Judge {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// What is known, by the rules of the topology that was given.
+    /// An engine with the state of the log, by the rules of the topology that was given.
     fn engine(&self, read: &Read) -> anyhow::Result<Engine> {
         let rebuilt = match self.at {
             Some(when) => rebuild_at(&self.log_args, read, when)?,

@@ -45,7 +45,7 @@ pub struct Read {
     pub name: String,
     /// The text.
     pub text: String,
-    /// What it means.
+    /// The topology, read and checked.
     pub topology: Topology,
 }
 
@@ -78,12 +78,12 @@ impl Read {
         Ok(Read { name, text, topology })
     }
 
-    /// What makes users' pseudonyms, if the topology asks for them.
+    /// Maker of users' pseudonyms, if the topology asks for them.
     pub fn pseudonyms(&self) -> Result<Option<Arc<Pseudonyms>>, Usage> {
         names::pseudonyms(&self.topology.pseudonyms)
     }
 
-    /// What a drive goes by.
+    /// The configuration that a drive is run by.
     pub fn epoch_config(&self) -> anyhow::Result<EpochConfig> {
         EpochConfig::with_key(&self.name, &self.text, self.pseudonyms()?)
             .map_err(|mistakes| Usage(mistakes.join("\n")).into())

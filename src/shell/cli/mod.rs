@@ -53,7 +53,8 @@ use yardmaster_core::policy::{Flavour, register};
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
-    /// What is logged to stderr: error, warn, info, debug; TARGET=LEVEL for one part, with commas.
+    /// Level of messages on stderr: error, warn, info, debug; TARGET=LEVEL for one part, with
+    /// commas.
     #[arg(
         long,
         global = true,
@@ -207,8 +208,9 @@ fn start_log(level: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is logged: a level, or `TARGET=LEVEL` for one part, several separated by commas. A word
-/// that is no level is refused: the library takes it for a target, and would then log nothing else.
+/// Filter of log messages: a level, or `TARGET=LEVEL` for one part, several separated by commas. A
+/// word that is no level is refused: the library takes it for a target, and would then log nothing
+/// else.
 fn log_filter(text: &str) -> anyhow::Result<Targets> {
     let mut filter = Targets::new();
     for directive in text.split(',').map(str::trim).filter(|directive| !directive.is_empty()) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use yardmaster_wire::pseudonym::Pseudonyms;
 use yardmaster_wire::topology::PseudonymSettings;
 
-/// What makes pseudonyms, if a topology asks for them.
+/// Maker of pseudonyms, if a topology asks for them.
 ///
 /// # Errors
 /// The key cannot be read, is too short, or is not the one that the topology names. The text shows

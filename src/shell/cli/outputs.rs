@@ -14,7 +14,7 @@ use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, Raw};
 use yardmaster_wire::avro::{Arena, Codec, unframed};
 
-/// What `pick` makes of a topic's records, each with the hash that `progress` lists of it.
+/// Results of `pick` on a topic's records, each with the hash that `progress` lists of the record.
 pub(super) fn outputs<T>(
     log: &mut impl Log,
     topic: Topic,

@@ -4,7 +4,7 @@ use std::time::Duration;
 use yardmaster_drive::port::LogError;
 use yardmaster_wire::topology::Topology;
 
-/// See the module.
+/// The next pause of a verb, and the longest.
 pub(super) struct Pause {
     what: &'static str,
     next: Duration,

@@ -102,7 +102,7 @@ impl Run {
         ended.map(|()| ExitCode::SUCCESS)
     }
 
-    /// What is worked for, each domain checked, and all of them together.
+    /// The domains to run, each checked, and all of them together.
     fn domains(&self) -> anyhow::Result<Vec<Domain>> {
         let each = self.log_args.read_each()?;
         self.log_args.check()?;

@@ -84,7 +84,7 @@ fn content(name: &str, value: &str) -> Result<Option<String>, Usage> {
     Ok(Some(content.trim_end_matches(['\r', '\n']).to_owned()))
 }
 
-/// What a value refers to, `file` or `env` with a name, if it does.
+/// The reference in a value, `file` or `env` with a name, if it is one.
 fn reference(value: &str) -> Option<(&str, &str)> {
     let inner = value.strip_prefix("${")?.strip_suffix('}')?;
     inner.split_once(':').filter(|(kind, _)| matches!(*kind, "file" | "env"))

@@ -46,7 +46,7 @@ pub struct Column {
     pub is_figure: bool,
     /// Whether it is never shortened: half a figure or half a moment is none.
     pub is_whole: bool,
-    /// What has the highest rank is left out first where there is no room for all.
+    /// Rank: the column with the highest is left out first where there is no room for all.
     pub rank: usize,
     /// Whether it is printed without being asked for.
     pub is_usual: bool,

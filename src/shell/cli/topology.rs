@@ -22,7 +22,7 @@ pub struct Topology {
 
 #[derive(Subcommand)]
 enum What {
-    /// What runs, as text or as a Mermaid graph.
+    /// The topology as text or as a Mermaid graph.
     ///
     /// Example: yardmaster topology describe --mermaid
     Describe {
@@ -137,7 +137,7 @@ fn is_configuration(topic: &str) -> bool {
     topic.rsplit('.').next().is_some_and(|table| FactTable::from_name(table).is_some())
 }
 
-/// What is wrong with a topic that intake reads, each with the command that mends it.
+/// Mistakes of a topic that intake reads, each with the command that mends it.
 fn compare_source(
     name: &str,
     found: Option<&TopicFound>,
@@ -187,7 +187,7 @@ fn compare_source(
     wrong
 }
 
-/// What a topic as found lacks, each with the command that mends it.
+/// Settings that a topic as found lacks, each with the command that mends it.
 fn compare(
     topology: &topology::Topology,
     topic: Topic,
@@ -320,7 +320,7 @@ fn apply_to(
     Ok(wrong)
 }
 
-/// What a topic that is missing would be made with, for people.
+/// Settings that a missing topic would be made with, for people.
 fn would_make(spec: &NewTopicSpec) -> String {
     let configs = spec.configs.iter().map(|(name, value)| format!("{name}={value}"));
     let configs: Vec<String> = configs.collect();

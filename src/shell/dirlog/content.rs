@@ -1,4 +1,4 @@
-//! What a directory holds before it is taken for a log: nothing, a log, or something else.
+//! Content of a directory before it is taken for a log: nothing, a log, or something else.
 
 use super::home::DirTopic;
 use super::{LOCK, file::trouble};
@@ -10,7 +10,7 @@ use yardmaster_drive::port::LogError;
 /// Names beside the folders of topics that a directory log may have.
 const BESIDE: [&str; 4] = [LOCK, "store", "schemas", "lost+found"];
 
-/// What a directory holds.
+/// Content of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
     /// There is no such directory.

@@ -52,7 +52,7 @@ pub fn of_record(lane: Lane, bytes: &[u8], parts: &Parts) -> Option<Ends> {
 /// Follows the `progress` files of a directory.
 pub struct Follower {
     progress_files: Vec<ProgressFile>,
-    /// What is covered, the furthest of all domains.
+    /// Covered ends of lanes, the furthest of all domains.
     pub ends: Ends,
 }
 

@@ -17,7 +17,7 @@ pub const EARLIER: &str = concat!(
     r#"{"name":"value","type":"bytes"}]}}}]}"#,
 );
 
-/// What set a time stamp.
+/// Origin of a time stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamp {
     /// The producer of the record.
@@ -33,7 +33,7 @@ pub struct Envelope<'a> {
     pub offset: u64,
     /// Time stamp; ms since 1970.
     pub timestamp: Millis,
-    /// What set it.
+    /// Origin of the time stamp.
     pub stamp: Stamp,
     /// Key; `None` for a null.
     pub key: Option<&'a [u8]>,
@@ -50,7 +50,7 @@ pub struct Parts {
     pub offset: u64,
     /// Time stamp; ms since 1970.
     pub timestamp: Millis,
-    /// What set it.
+    /// Origin of the time stamp.
     pub stamp: Stamp,
     /// Key; `None` for a null.
     pub key: Option<Range<usize>>,

@@ -117,7 +117,8 @@ impl Home {
         })
     }
 
-    /// What tells it from other directories; `None` where none has written since there are such.
+    /// Identifier of the directory; `None` if no process has written to it since there are
+    /// identifiers.
     pub fn id(&self) -> Option<String> {
         let id = fs::read_to_string(self.dir.join(LOCK)).ok()?;
         Some(id.trim().to_owned()).filter(|id| !id.is_empty())

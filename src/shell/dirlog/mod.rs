@@ -99,7 +99,7 @@ impl DirLog {
         Ok(DirWriter::of(self.home.clone()))
     }
 
-    /// What was cut back at opening, for people.
+    /// Notices on records that were cut back at opening, for people.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
@@ -220,7 +220,7 @@ impl Log for DirLog {
         }
     }
 
-    /// What cannot be looked at is left out: the next `take` reports why.
+    /// A log that cannot be read has no ends: the next `take` reports why.
     fn ends(&mut self) -> Vec<(Lane, u64)> {
         let spans = self.lanes().unwrap_or_default().into_iter();
         let assigned = spans.filter(|span| self.readers.contains_key(&span.lane));

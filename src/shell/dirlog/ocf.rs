@@ -11,7 +11,7 @@ pub const SYNC: usize = 16;
 /// A header longer than this is no header of a log (ours has about 1 KiB).
 pub const HEADER_BYTES_MAX: usize = 1 << 20;
 
-/// What separates the blocks of one file.
+/// Marker between the blocks of one file.
 pub type Sync = [u8; SYNC];
 
 /// The header of a file.
@@ -27,7 +27,7 @@ pub struct Header {
     pub sync: Sync,
 }
 
-/// What stands at some place after the header.
+/// The bytes at some place after the header, as a block.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
     /// A whole block.
@@ -107,7 +107,7 @@ pub fn put_block(bytes: &mut Vec<u8>, count: u64, data: &[u8], sync: &Sync) {
     bytes.extend_from_slice(sync);
 }
 
-/// What stands at the beginning of `bytes`.
+/// The block at the beginning of `bytes`.
 pub fn next_block(bytes: &[u8], sync: &Sync) -> Next {
     /// Two numbers of at most ten bytes.
     const NUMBERS: usize = 20;

@@ -24,7 +24,7 @@ pub struct LaneReader {
     window: Vec<u8>,
     /// Where the current block begins in the window.
     at: usize,
-    /// What is left of the current block.
+    /// The rest of the current block.
     open: Option<OpenBlock>,
     /// The limit under which the window was read. What lies beyond it may since have been cut
     /// back and written again, so no byte of it is used.

@@ -167,7 +167,7 @@ impl DirWriter {
         Ok(())
     }
 
-    /// What was cut off when lanes were opened, for people.
+    /// Notices on bytes that were cut off when lanes were opened, for people.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }

@@ -20,7 +20,7 @@ const CHECKSUM: usize = 4;
 /// No block is longer before it is compressed; a head that states more is damaged.
 const RAW_MAX: u32 = 256 << 20;
 
-/// What a block holds.
+/// Content of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Outputs, as they are published.
@@ -35,10 +35,10 @@ pub(super) enum Kind {
 
 const KINDS: [Kind; 4] = [Kind::Outputs, Kind::Full, Kind::Changes, Kind::Gap];
 
-/// What is known of a block without reading its body.
+/// The part of a block that is known without reading its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
-    /// What it holds.
+    /// Content of the block.
     pub kind: Kind,
     /// Time of its first record; of counters the `now` they are of.
     pub first_at: Millis,

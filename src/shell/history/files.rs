@@ -24,7 +24,7 @@ pub(super) struct Place {
     pub head: Head,
 }
 
-/// What a history is of.
+/// Identity of a history: the pseudonym key and the log that it belongs to.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Of<'a> {
     /// Fingerprint of the key of users' pseudonyms; `None`: users have their own names.

@@ -1,4 +1,4 @@
-//! What the loop hands to the history, and the thread that writes it.
+//! Data that the loop hands to the history, and the thread that writes it.
 //!
 //! The loop copies counters at a stated interval and passes on what was published. It never waits
 //! for the thread: counters are copied less often, and what was published is given up beyond a
@@ -108,7 +108,7 @@ impl Keeper {
         })
     }
 
-    /// What is asked about the past.
+    /// The history, for questions about the past.
     pub fn history(&self) -> History {
         self.history.clone()
     }
@@ -193,7 +193,7 @@ pub struct Turn {
 }
 
 impl Drop for Keeper {
-    /// What an orderly end leaves has no gap: the thread is waited for.
+    /// Waits for the thread, so that an orderly end leaves no gap.
     fn drop(&mut self) {
         if let Some(messages) = self.messages.take() {
             let (cycle, now) = (self.confirmed, self.now);

@@ -17,7 +17,7 @@ use yardmaster_wire::avro::{Arena, Codec};
 /// by going on from there.
 const LOOKED_MAX: usize = 256 << 20;
 
-/// What loop, writer and questions share.
+/// Data that loop, writer and questions share.
 #[derive(Debug)]
 pub(super) struct Inner {
     files: Mutex<Files>,
@@ -32,12 +32,12 @@ impl Inner {
         Inner { files: Mutex::new(files), open: Mutex::new(open), interval }
     }
 
-    /// What is written; a panic in a change leaves at worst a block that is not listed.
+    /// The written files; a panic in a change leaves at worst a block that is not listed.
     pub fn files(&self) -> MutexGuard<'_, Files> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is not written yet.
+    /// The blocks that are not written yet.
     pub fn open(&self) -> MutexGuard<'_, Open> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -108,7 +108,7 @@ pub struct Search<'a> {
     pub limit: usize,
 }
 
-/// What was found.
+/// Outputs that were found.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// The outputs, the newest first, with their sequences.

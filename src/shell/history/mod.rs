@@ -1,4 +1,4 @@
-//! What was: the counters at stated intervals, and every decision, throttle and command, kept in
+//! The history: the counters at stated intervals, and every decision, throttle and command, kept in
 //! files beside the store so that a look back does not read the log.
 //!
 //! It is a cache like the store. It holds what this process published or read back since it first

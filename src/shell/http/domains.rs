@@ -5,14 +5,14 @@ use crate::status::Status;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// What the server shows of a domain.
+/// Name, metrics and state of a domain that the server shows.
 #[derive(Clone)]
 pub struct ServedDomain {
     /// Its name.
     pub name: String,
     /// Its metrics.
     pub scrape: Scrape,
-    /// What the process does for it.
+    /// State of the process for it.
     pub status: Arc<Status>,
 }
 

@@ -45,7 +45,7 @@ pub struct Door {
     pub hosts: Vec<String>,
     /// With one of which a client must show that it may ask for data.
     pub tokens: Option<Arc<Tokens>>,
-    /// What connections are encrypted with, if they are.
+    /// TLS of the connections; `None`: they are not encrypted.
     pub tls: Option<Arc<Tls>>,
 }
 
@@ -66,7 +66,7 @@ impl Door {
         self.tokens.is_some() || self.tls.as_ref().is_some_and(|tls| tls.asks_for_certificate())
     }
 
-    /// What an address begins with.
+    /// Scheme of the address.
     pub fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }

@@ -1,4 +1,4 @@
-//! What every answer carries, and answers to what is no request.
+//! Headers of every answer, and answers to bytes that are no request.
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// The MIME type of JSON.
 pub(super) const JSON: &str = "application/json";
 
-/// What every answer carries: nothing of this process is to be shown in a page of somebody else's,
+/// Headers of every answer: nothing of this process is to be shown in a page of somebody else's,
 /// and no page of this process runs what comes from elsewhere.
 const HEADERS: [(HeaderName, &str); 6] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -35,7 +35,7 @@ pub(super) fn with_headers(mut response: Response) -> Response {
     response
 }
 
-/// What went wrong, and what can be done about it.
+/// JSON of an error and its remedy.
 pub(super) fn problem_json(error: &str, remedy: &str) -> String {
     format!("{}\n", serde_json::json!({ "error": error, "remedy": remedy }))
 }

@@ -1,4 +1,4 @@
-//! What is made of files is made again when one of them changes: secrets and certificates are
+//! Values made of files, and made again when one of the files changes: secrets and certificates are
 //! exchanged without a restart.
 
 use std::fmt;
@@ -22,14 +22,15 @@ struct Last<T> {
     value: Arc<T>,
 }
 
-/// What tells one content of a file from another: device, inode, size, time of change (s, ns).
+/// Stamp of a file's content, which another content does not have: device, inode, size, time of
+/// change (s, ns).
 type Stamp = (u64, u64, u64, i64, i64);
 
 impl<T> Reread<T> {
     /// Makes the value.
     ///
     /// # Errors
-    /// What `make` has against the files.
+    /// `make` refuses the files; the text is its own.
     pub(super) fn new(paths: Vec<PathBuf>, make: Make<T>) -> Result<Reread<T>, String> {
         let stamps = stamps(&paths);
         let value = Arc::new(make(&paths)?);

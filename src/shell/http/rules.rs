@@ -10,12 +10,13 @@ use axum::response::Response;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// What is answered without a token, beside the files of the page: whether the process is well.
+/// Paths that are answered without a token, beside the files of the page: whether the process is
+/// well.
 const OPEN_PATHS: [&str; 2] = ["/livez", "/readyz"];
-/// What may be asked for.
+/// Allowed methods.
 const METHODS: &str = "GET, HEAD";
 
-/// What is known of the client that asks; part of each request's extensions.
+/// Rights of the client that asks; part of each request's extensions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller {
     /// Whether it may see data. Only [`is_open`] paths are answered to others.
@@ -32,7 +33,7 @@ pub(super) struct Rules {
 }
 
 impl Rules {
-    /// What is known of the client, or the answer to a request that is not looked at.
+    /// Rights of the client, or the answer to a request that is not looked at.
     pub(super) fn check<B>(&self, request: &Request<B>) -> Result<Caller, Box<Response>> {
         self.check_form(request)?;
         let Some(tokens) = &self.tokens else { return Ok(Caller { may_see_data: true }) };

@@ -14,10 +14,10 @@ use openssl::ssl::{
 #[cfg(feature = "tls")]
 use openssl::x509::X509Name;
 
-/// What a connection begins with when it is encrypted: the type of a handshake's first record.
+/// First byte of a connection that is encrypted: the type of a handshake's first record.
 const HANDSHAKE: u8 = 22;
 
-/// What the server encrypts with.
+/// The server's side of an encrypted connection.
 #[cfg(feature = "tls")]
 type Acceptor = SslAcceptor;
 /// There is none without the feature.
@@ -103,7 +103,7 @@ fn acceptor(paths: &[PathBuf]) -> Result<Acceptor, String> {
     Ok(builder.build())
 }
 
-/// What to do about a file that the library has something against.
+/// Error text about a file that the library refuses, with the remedy.
 #[cfg(feature = "tls")]
 fn bad<'a>(
     flag: &'a str,

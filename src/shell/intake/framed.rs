@@ -12,7 +12,7 @@ use yardmaster_wire::topology::Topology;
 /// After how long a partition that waits is reported.
 const REPORT: Duration = Duration::from_secs(10);
 
-/// What a message is.
+/// Form of a message after decoding.
 pub(super) enum Decoded {
     /// As it came.
     Plain,

@@ -35,7 +35,7 @@ pub struct NewTopicSpec {
     pub configs: Vec<(String, String)>,
 }
 
-/// What became of a topic that was to be made.
+/// Result of making a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Created {
     /// It was made.

@@ -8,9 +8,9 @@
 //! them: leaders are then learnt as before 2.5, by asking when a broker denies that it leads. A
 //! program of one's own that reads Kafka for long needs the same line in its build.rs.
 //!
-//! What is left, a client that forgets all brokers (upstream issue 5301), is made again
-//! ([`reader`](super::reader), [`renewed`](super::renewed), [`txn`](super::txn)). When a newer
-//! release is safe, tests/it/faults/restarts.rs shows it.
+//! The remaining failure, a client that forgets all brokers (upstream issue 5301), is mended by
+//! making it again ([`reader`](super::reader), [`renewed`](super::renewed), [`txn`](super::txn)).
+//! When a newer release is safe, tests/it/faults/restarts.rs shows it.
 
 use std::ffi::{c_int, c_void};
 

@@ -9,7 +9,7 @@ use yardmaster_core::cut::Topic;
 use yardmaster_core::limits::Limits;
 use yardmaster_drive::port::LogError;
 
-/// What a topic is called on the bus.
+/// A topic with its name on the bus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicMap {
     /// The topic.
@@ -35,7 +35,7 @@ pub struct KafkaConf {
     pub group: Option<String>,
     /// The topics. One without a lane assigned costs nothing.
     pub topics: Vec<TopicMap>,
-    /// What is done to values as they are read; `None`: nothing.
+    /// Conversion of values as they are read; `None`: none.
     pub turn: Option<Turn>,
     /// How long one question to the broker may take.
     pub patience: Duration,
@@ -56,7 +56,7 @@ pub struct KafkaConf {
 /// bytes, whatever the topic takes.
 const MESSAGE_BYTES: &str = "message.max.bytes";
 const CLIENT_BYTES: usize = 1_000_000;
-/// What the client counts beside key and value: headers, and the framing of a batch.
+/// Bytes that the client counts beside key and value: headers, and the framing of a batch.
 const RECORD_OVERHEAD_BYTES: usize = 65_536;
 
 /// Bytes of a batch. A broker refuses a batch that is longer than the topic's `max.message.bytes`,
@@ -140,7 +140,7 @@ const TRANSACTION_TIMEOUT_MS: &str = "30000";
 /// How long a request of a transaction waits for its answer at most.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
 
-/// What a client is for.
+/// Purpose of a client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// Reads what is committed.
@@ -265,7 +265,7 @@ impl KafkaConf {
     }
 }
 
-/// What a property may replace.
+/// Defaults of a client that a property may replace.
 fn defaults(role: Role) -> &'static [(&'static str, &'static str)] {
     match role {
         // With the usual 1000 ms a full local queue stalls the fetching for that long.
@@ -334,8 +334,8 @@ fn goes_to(name: &str, role: Role) -> bool {
     }
 }
 
-/// What is wrong with a property, for people. No value is shown, and none of librdkafka's own text,
-/// which may quote it: a mistyped name or a value in the wrong place may be a secret.
+/// Mistake in a property, for people. No value is shown, and none of librdkafka's own text, which
+/// may quote it: a mistyped name or a value in the wrong place may be a secret.
 fn property_text(error: &KafkaError, name: &str) -> String {
     let is_unknown =
         matches!(error, KafkaError::ClientConfig(RDKafkaConfRes::RD_KAFKA_CONF_UNKNOWN, ..));

@@ -220,7 +220,7 @@ fn asked(
     })
 }
 
-/// What was answered for each lane.
+/// Answer for each lane.
 type Answers = BTreeMap<Lane, Result<u64, RDKafkaErrorCode>>;
 
 /// The offsets at the beginning or the end of lanes, as the client's isolation level has them.
@@ -273,7 +273,7 @@ fn answered(answers: &Answers, lane: Lane, name: &str) -> Result<u64, LogError> 
     Err(refusal(code, &what).unwrap_or(LogError::Unreachable(format!("{what}: {code}"))))
 }
 
-/// What a failed question means.
+/// Error of a failed question.
 pub(super) fn trouble(client: &Client, error: &KafkaError) -> LogError {
     // What the client has to report waits until it is polled; a record never comes this way.
     for _ in 0..REPORTED_MAX {

@@ -1,4 +1,4 @@
-//! What the offsets that intake has committed show of its sources.
+//! State of intake's sources as the offsets show that intake has committed.
 //!
 //! A broker forgets offsets that were not committed again for `offsets.retention.minutes`. So each
 //! offset carries, as its metadata, how many partitions of each source are committed: a partition

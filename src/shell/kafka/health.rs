@@ -22,7 +22,7 @@ const GONE_AFTER: Duration = Duration::from_secs(5);
 /// How many topics are asked for their number of partitions each time; all come by in turn.
 const COUNTED: usize = 6;
 
-/// What the thread has found out.
+/// Findings of the thread.
 #[derive(Default)]
 struct Findings {
     /// Since when nothing was answered at all.
@@ -31,8 +31,8 @@ struct Findings {
     failing: BTreeMap<Lane, Instant>,
     /// The last stable offset of each lane that answered, as of its last answer.
     ends: BTreeMap<Lane, u64>,
-    /// What no waiting mends: a topic that was deleted, or that we may not read any more; or that
-    /// has more partitions than are read.
+    /// Error that no waiting mends: a topic that was deleted, or that we may not read any more; or
+    /// that has more partitions than are read.
     lost: Option<LogError>,
 }
 
@@ -98,7 +98,7 @@ impl Probe {
         lock(&self.findings).unreachable
     }
 
-    /// What ends the reading, if anything was found that does.
+    /// Error that ends the reading, if any was found.
     pub fn lost(&self) -> Option<LogError> {
         lock(&self.findings).lost.take()
     }

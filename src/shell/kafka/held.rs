@@ -11,7 +11,7 @@ pub(super) struct Held {
     committed: BTreeMap<Lane, u64>,
 }
 
-/// What one transaction commits.
+/// Offsets that one transaction commits.
 pub(super) struct Commit {
     /// By partition, the next offset.
     pub offsets: BTreeMap<Lane, u64>,
@@ -20,7 +20,7 @@ pub(super) struct Commit {
 }
 
 impl Held {
-    /// What is to be committed: where partitions that `moved` were read to, or where they are held
+    /// Offsets to be committed: where partitions that `moved` were read to, or where they are held
     /// by `hold`. One that is held where it was before is left out, unless `is_all`. `read` is how
     /// far a partition was read.
     pub fn commit(

@@ -36,7 +36,7 @@ pub(super) struct KafkaLane {
     reported_position: Option<u64>,
 }
 
-/// What ends the reading.
+/// Reason that ends the reading.
 pub(super) enum Lost {
     /// `wanted` is the next offset to deliver, `from` where a client would begin to read.
     Range {

@@ -76,7 +76,7 @@ fn without(
     }
 }
 
-/// What stands for a lane of which nothing is known: whatever was read of it may be so.
+/// Extent of a lane of which nothing is known: whatever was read of it may be so.
 pub(super) fn unknown(lane: Lane) -> LaneSpan {
     LaneSpan { lane, first: 0, stable_end: 0, end: u64::MAX }
 }

@@ -21,7 +21,7 @@ const SLICE_MAX: usize = 1_024;
 /// A consumer that reports its errors.
 pub(super) type Client = BaseConsumer<Watch>;
 
-/// What comes out of the queue.
+/// An event that comes out of the queue.
 pub(super) enum Event<'a> {
     /// A record.
     Record {
@@ -39,7 +39,7 @@ pub(super) enum Event<'a> {
     Trouble(RDKafkaErrorCode),
 }
 
-/// What was taken out of the queue at once.
+/// Number of events that were taken out of the queue at once.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Taken {
     pub count: usize,

@@ -114,7 +114,7 @@ impl Drop for Reading {
     }
 }
 
-/// What the thread does until no orders can come.
+/// The thread: carries out orders until no more can come.
 fn work(mut reader: Reader, leads: &AtomicBool, inbox: &Receiver<Order>, outbox: &Sender<Look>) {
     let mut looks = VecDeque::new();
     loop {

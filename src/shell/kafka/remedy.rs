@@ -8,7 +8,7 @@ use yardmaster_drive::port::LogError;
 const SASL: &str = "look at the properties security.protocol and sasl.*, and at the broker's users";
 const SSL: &str = "look at the properties ssl.*, and at the broker's certificate";
 
-/// What a person has to do about an error that no waiting mends; `None`: it may mend itself.
+/// Remedy by a person for an error that no waiting mends; `None`: it may mend itself.
 ///
 /// The client's own codes for logging in and for TLS are not among them: every question that waits
 /// for a connection gets one too when that is lost while it is made. Of a connection only what was

@@ -39,11 +39,11 @@ pub struct ForeignRecord<'a> {
     pub key: Option<&'a [u8]>,
     /// Value.
     pub value: Option<&'a [u8]>,
-    /// What stood before it in its partition was gone before we read it.
+    /// Whether records before it in its partition were gone before we read them.
     pub is_first_left: bool,
 }
 
-/// What a person should know of where the reading begins.
+/// Notices for a person on where the reading begins.
 #[derive(Debug, Default)]
 pub struct Begun {
     /// One sentence for each partition that does not reach back.
@@ -68,9 +68,9 @@ pub struct KafkaIntake {
     client: Arc<Client>,
     queue: Queue,
     sources: Vec<Source>,
-    /// What is not committed yet as read.
+    /// Offsets that were read to and are not committed yet.
     moved: BTreeMap<Lane, u64>,
-    /// What stays behind it.
+    /// Partitions whose committed offset stays behind what was read.
     held: Held,
     /// When the offsets of all partitions were committed; `None`: not since the start.
     committed_all: Option<Instant>,
@@ -177,7 +177,7 @@ impl KafkaIntake {
         Ok(begun)
     }
 
-    /// What is committed of topics.
+    /// The committed offsets of topics.
     fn committed(
         &self,
         topics: &[(&str, Described)],
@@ -433,7 +433,7 @@ fn number(sources: &[Source], topic: &CStr) -> Option<usize> {
     sources.iter().position(|source| source.name.as_c_str() == topic)
 }
 
-/// What an error of a partition means; `None`: it may mend itself.
+/// Error that an error code of a partition stands for; `None`: it may mend itself.
 fn trouble(code: RDKafkaErrorCode, topic: &str, partition: i32) -> Option<LogError> {
     use RDKafkaErrorCode::{AutoOffsetReset, OffsetOutOfRange};
     if let AutoOffsetReset | OffsetOutOfRange = code {

@@ -20,7 +20,7 @@ pub(super) struct Described {
     pub partitions: usize,
 }
 
-/// What was answered for each topic that was asked for.
+/// Answer for each topic that was asked for.
 pub(super) type Answers = BTreeMap<String, Result<Described, RDKafkaErrorCode>>;
 
 /// Asks for topics by name, all at once.

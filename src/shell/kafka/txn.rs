@@ -237,7 +237,7 @@ impl TxnProducer {
         failed.map_or(Ok(()), |(error, location)| Err(self.refused(&error, &location)))
     }
 
-    /// What it means that this client has found no broker again since it began to wait, if so.
+    /// Error if this client has found no broker again since it began to wait.
     fn forgotten(&self, began: Instant) -> Option<LogError> {
         (0..FORGOTTEN).all(|_| self.finds_no_broker()).then(|| {
             LogError::Unreachable(format!(
@@ -308,7 +308,7 @@ impl TxnProducer {
         }
     }
 
-    /// What an error that ends a transaction means.
+    /// Error that an error which ends a transaction stands for.
     fn ended(&self, error: &RDKafkaError) -> LogError {
         let text = error.string();
         if error.is_fatal() || remedy(error.code()).is_some() {
@@ -337,8 +337,9 @@ impl TxnProducer {
     }
 }
 
-/// What an error of a transaction means that was open for `span`. A producer whose transaction the
-/// broker ended by itself is turned away with the same error as one that another replaced.
+/// Error that an error of a transaction stands for which was open for `span`. A producer whose
+/// transaction the broker ended by itself is turned away with the same error as one that another
+/// replaced.
 fn timed_out(error: LogError, span: Duration, limit: Duration) -> LogError {
     match error {
         LogError::Fenced(text) if span >= limit => LogError::Aborted(format!(

@@ -1,4 +1,4 @@
-//! What a Kafka client reported last: errors, and refusals.
+//! The newest reports of a Kafka client: errors, and refusals.
 
 use rdkafka::ClientContext;
 use rdkafka::consumer::ConsumerContext;
@@ -25,7 +25,7 @@ struct Reported {
 }
 
 impl Watch {
-    /// What the client reported last, or that it reported nothing.
+    /// The client's newest report, or that it reported nothing.
     pub fn last(&self) -> String {
         let last = self.reported().last.clone();
         last.unwrap_or_else(|| "no answer in time".to_string())

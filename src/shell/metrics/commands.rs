@@ -11,7 +11,7 @@ use yardmaster_core::command::CommandRule;
 use yardmaster_core::output::command::Command;
 use yardmaster_core::state::State;
 
-/// See the module.
+/// Metrics of commands: published, open and held back.
 pub(super) struct CommandMetrics {
     pub(super) published: Pairs,
     pub(super) without_heartbeat: Pairs,
@@ -24,7 +24,7 @@ fn rule_of(command: &Command) -> &'static str {
     CommandRule::from_name(&command.rule).map_or(OTHER, CommandRule::name)
 }
 
-/// What kind of record a command is, as a label.
+/// Kind of a command record, as a label.
 fn what_of(command: &Command) -> &'static str {
     match (command.held_back(), command.dry_run, command.repeat) {
         (Some(_), ..) => "held_back",

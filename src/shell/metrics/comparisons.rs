@@ -60,7 +60,7 @@ impl Names {
     }
 }
 
-/// See the module.
+/// Metrics of comparisons with another broker.
 pub(super) struct ComparisonMetrics {
     shares: Names,
     filters: BTreeMap<&'static str, Names>,

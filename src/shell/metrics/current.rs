@@ -51,7 +51,7 @@ pub(super) fn clean(label: &str) -> String {
 /// Samples of one metric: the values of its labels, and what is measured.
 type Samples = Vec<(Vec<String>, f64)>;
 
-/// See the module.
+/// Gauges of a domain by metric and labels.
 pub(super) struct Current {
     domain: String,
     metrics: Mutex<BTreeMap<Metric, Samples>>,

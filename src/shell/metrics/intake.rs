@@ -11,7 +11,7 @@ use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_drive::intake::{Noted, Taken};
 use yardmaster_wire::dialect::Dialect;
 
-/// See the module.
+/// Metrics of intake and imports.
 pub(super) struct IntakeMetrics {
     records: BTreeMap<(Dialect, Taken), PendingCounter>,
     changes: BTreeMap<Noted, PendingCounter>,

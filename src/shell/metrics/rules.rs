@@ -16,7 +16,7 @@ use yardmaster_core::unit::{Millis, SECOND};
 /// How many components of run-time parameters get a label of their own: the first by name.
 pub(super) const COMPONENTS_MAX: usize = 50;
 
-/// What is known of the parameters of a component.
+/// Number and age of the parameters of a component.
 #[derive(Clone, Copy, Default)]
 struct Component {
     /// How many there are.
@@ -25,7 +25,7 @@ struct Component {
     changed_at: Millis,
 }
 
-/// See the module.
+/// Metrics of policies, parameters and caps.
 #[derive(Default)]
 pub(super) struct Rules {
     /// Where the topic was read up to when parameters were last looked at.

@@ -1,4 +1,4 @@
-//! What the HTTP server has of the metrics.
+//! The metrics as the HTTP server shows them.
 
 use super::current::Current;
 use super::export::gauge;

@@ -82,7 +82,7 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => &[$($label),*],)* }
             }
 
-            /// What it measures, with its unit.
+            /// Its meaning, with its unit.
             pub const fn help(self) -> &'static str {
                 match self { $(Metric::$variant => $help,)* }
             }
@@ -239,7 +239,7 @@ metrics! {
 
 macro_rules! outcomes {
     ($($variant:ident $text:literal $doc:literal,)*) => {
-        /// What became of a record.
+        /// Outcome of reading a record.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum EventOutcome { $(#[doc = $doc] $variant,)* }
 

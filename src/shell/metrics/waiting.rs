@@ -51,7 +51,7 @@ pub(super) fn forget(current: &Current) {
     }
 }
 
-/// What was found so far.
+/// Counts of the requests that were looked at so far.
 struct Looks<'a> {
     state: &'a State,
     policies: BTreeMap<&'a str, OfPolicy>,

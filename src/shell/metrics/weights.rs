@@ -14,7 +14,7 @@ pub(super) const POLICIES_MAX: usize = 20;
 /// The largest ratio; a factor that is 0 for one queue and not for another has it.
 const SPREAD_MAX: f64 = 1e6;
 
-/// What is known of a factor of a policy.
+/// Metrics of a factor of a policy.
 struct Factor {
     /// Its place among `Decision::factor_names`.
     at: usize,
@@ -22,7 +22,7 @@ struct Factor {
     spread: Histogram,
 }
 
-/// What is known of a policy.
+/// Metrics of a policy.
 struct OfPolicy {
     /// Names that its decisions give: `factors` hold the places of some of them.
     names: Vec<String>,
@@ -30,7 +30,7 @@ struct OfPolicy {
     factors: Vec<Factor>,
 }
 
-/// See the module.
+/// Metrics of weights, by policy.
 pub(super) struct Weights {
     factors: BTreeSet<&'static str>,
     policies: BTreeMap<String, OfPolicy>,

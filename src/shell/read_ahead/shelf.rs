@@ -1,4 +1,4 @@
-//! What was read ahead and not handed on yet.
+//! Records that were read ahead and not handed on yet.
 
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster_core::cut::Lane;
@@ -7,7 +7,7 @@ use yardmaster_drive::port::{Batch, LogError, Mark};
 /// The most memory of a batch that is used again; bytes.
 const SPARE_BYTES: usize = 32 << 20;
 
-/// What one look at a log brought.
+/// Records of one look at a log, and how it ended.
 pub struct Look {
     batch: Batch,
     /// How many of the records were handed on.
@@ -19,7 +19,7 @@ pub struct Look {
 }
 
 impl Look {
-    /// What came, of at most `max` records, and how it ended.
+    /// A look that brought a batch, of at most `max` records, and how it ended.
     pub fn new(batch: Batch, max: usize, end: Result<(), LogError>) -> Look {
         Look { is_full: !batch.has_room(max), gone: 0, batch, end }
     }
@@ -31,7 +31,7 @@ impl Look {
 pub struct Shelf {
     /// A look of which part was handed on.
     front: Option<Look>,
-    /// What was read of lanes before they were paused.
+    /// Records that were read of lanes before these were paused.
     aside: BTreeMap<Lane, Aside>,
     paused: BTreeSet<Lane>,
     /// Memory for further looks.

@@ -26,7 +26,7 @@ const MEDIA: &str = "application/vnd.schemaregistry.v1+json";
 /// Codes of the interface for what is not there: subject, version, schema.
 const ABSENT: [i64; 3] = [40_401, 40_402, 40_403];
 
-/// What is reported of a server that answers 404 and is no registry.
+/// Error text about a server that answers 404 and is no registry.
 const NOT_FOUND: &str = "404, and not as a registry answers it: is the path of the address right?";
 
 /// Why there is no answer.
@@ -41,7 +41,7 @@ pub enum RegistryError {
     /// It answered, and will not do it.
     #[error("the schema registry refuses: {0}")]
     Refused(String),
-    /// What the topology has of it cannot be used.
+    /// The topology's setting of it cannot be used.
     #[error("{0}")]
     Setting(String),
 }
@@ -267,7 +267,7 @@ impl Client {
     }
 }
 
-/// What an answer means.
+/// Meaning of an answer.
 enum Judged {
     Answer,
     Absent,

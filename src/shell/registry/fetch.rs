@@ -52,7 +52,7 @@ impl Desk {
         Ok(desk)
     }
 
-    /// What is known of a number; `None`: it is being asked.
+    /// The answer for a number; `None`: it is being asked.
     pub fn find(&self, id: u32) -> Option<Answer> {
         if id > ID_MAX {
             return Some(Answer::Missing);

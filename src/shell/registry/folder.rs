@@ -19,7 +19,7 @@ impl Folder {
         Folder { dir: log.join("schemas"), may_write }
     }
 
-    /// What lies there, by number. What is no schema is passed over and reported.
+    /// The schemas in the folder, by number. A file that is no schema is passed over and reported.
     pub(super) fn load(&self) -> Result<Vec<(u32, Arc<str>)>, LogError> {
         let entries = match fs::read_dir(&self.dir) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

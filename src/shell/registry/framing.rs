@@ -1,4 +1,4 @@
-//! What a log has to know to read and write topics in Confluent framing.
+//! Settings by which a log reads and writes topics in Confluent framing.
 
 use super::client::{Client, RegistryError};
 use super::folder::Folder;

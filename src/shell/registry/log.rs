@@ -1,8 +1,8 @@
 //! A log of which some topics are in Confluent framing.
 //!
-//! What comes by the log goes on as it is, with what its numbers stand for. A record whose number
-//! is not known yet waits, with all that comes after it in its lane; other lanes go on, and
-//! the lane counts as not read to its end, and after a time as unreadable.
+//! Records that the log gives go on as they are, with the schemas behind their numbers. A record
+//! whose number is not known yet waits, with all that comes after it in its lane; other lanes go
+//! on, and the lane counts as not read to its end, and after a time as unreadable.
 
 use super::client::RegistryError;
 use super::fetch::Desk;
@@ -31,7 +31,7 @@ pub struct FramedLog<L: Log> {
     log: L,
     framing: Framing,
     desk: Desk,
-    /// What lies beside the log, and what the store knew.
+    /// Schemas beside the log, and those of the store, by number.
     known: BTreeMap<u32, Arc<str>>,
     stored: BTreeMap<u32, Arc<str>>,
     /// Numbers whose schemas were handed on since the last `assign`.

@@ -64,7 +64,7 @@ impl Ours {
     }
 }
 
-/// What a registry holds for a topic in Confluent framing.
+/// State of a topic in Confluent framing in a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
     /// Our schema, under this number.
@@ -91,7 +91,7 @@ impl Finding {
     }
 }
 
-/// What the registry holds for each topic in Confluent framing, with its subject.
+/// State of each topic in Confluent framing in the registry, with its subject.
 pub fn examine(
     client: &Client,
     topology: &Topology,

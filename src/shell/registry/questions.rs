@@ -22,7 +22,7 @@ const BELIEVED: Duration = Duration::from_secs(60);
 /// How often a warning is given that we wait.
 const WARN: Duration = Duration::from_secs(30);
 
-/// What a registry answered for a number.
+/// Answer of a registry for a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The schema.
@@ -31,7 +31,7 @@ pub enum Answer {
     Missing,
 }
 
-/// What a thread that asks does next.
+/// Next task of a thread that asks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Question(u32),
@@ -70,7 +70,8 @@ struct Question {
     missing: u32,
     /// The pause after the next failure.
     pause: Duration,
-    /// What the registry does not have of it.
+    /// Error text about a schema that this one refers to and the registry does not have; `None`: it
+    /// lacks none.
     lacks: Option<String>,
 }
 
@@ -87,7 +88,7 @@ impl Questions {
         Questions { longest, missing_max, ..Questions::default() }
     }
 
-    /// What is known of a number; if nothing is, it is asked for before those that are foreseen.
+    /// The answer for a number; if there is none, it is asked for before those that are foreseen.
     pub(super) fn find(&mut self, id: u32, now: Instant) -> Option<Answer> {
         let answer = self.answer(id, now);
         if answer.is_none() {

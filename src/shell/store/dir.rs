@@ -16,7 +16,7 @@ use yardmaster_drive::port::StoreError;
 /// Where the running process can be asked.
 const ADDRESS: &str = "address";
 const ADDRESS_NEW: &str = "address.new";
-/// What a running process keeps for looks back.
+/// Folder in which a running process keeps the history.
 const HISTORY: &str = "history";
 /// How many damaged stores are kept for people who want to look into them.
 const DAMAGED_MAX: usize = 2;
@@ -29,7 +29,7 @@ pub(super) struct StoreDir {
     dir: PathBuf,
     /// Whether there was no database in it when we took it.
     was_empty: bool,
-    /// What was mended in it when we took it, for the operator.
+    /// Notice on a repair made when we took the directory, for the operator.
     mended: Option<String>,
     /// Holds the lock as long as it is open.
     _marker: File,
@@ -63,7 +63,7 @@ impl StoreDir {
         self.was_empty
     }
 
-    /// What was mended in it when we took it; once.
+    /// The notice on a repair made when we took the directory; once.
     pub(super) fn take_mended(&mut self) -> Option<String> {
         self.mended.take()
     }

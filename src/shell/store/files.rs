@@ -9,7 +9,7 @@ pub(super) fn stop(path: &Path, doing: &str, error: &io::Error) -> StoreError {
     StoreError::Stop(format!("store: cannot {doing} {}: {error}; {}", path.display(), REMEDY))
 }
 
-/// What can be done when the disk objects.
+/// Remedy when the disk fails.
 pub(super) const REMEDY: &str = "give it space and permission there and start again. The log is \
                                  the truth: deleting the store loses nothing but the time to \
                                  rebuild it";

@@ -10,7 +10,7 @@ const MAGIC: [u8; 2] = *b"YM";
 const HEADER: usize = 2 + 1 + 1 + 8;
 /// CRC32C over key, header and payload.
 const TRAILER: usize = 4;
-/// What the format record begins with. Its layout never changes: it names all other layouts.
+/// First bytes of the format record. Its layout never changes: it names all other layouts.
 pub(super) const FORMAT_MAGIC: &[u8] = b"yardmaster store ";
 
 /// The key of a record. Tree order is: bases, counters, deltas, head, format.
@@ -82,7 +82,7 @@ pub(super) fn frame(key: &[u8], sequence: u64, parts: &[&[u8]]) -> (Vec<u8>, u32
 pub(super) struct Framed<'a> {
     /// The checkpoint that wrote it.
     pub(super) sequence: u64,
-    /// What was framed.
+    /// The payload.
     pub(super) payload: &'a [u8],
     /// Its checksum.
     pub(super) checksum: u32,
@@ -108,7 +108,7 @@ pub(super) fn unframe<'a>(key: &[u8], value: &'a [u8]) -> Result<Framed<'a>, &'s
     Ok(Framed { sequence: u64::from_le_bytes(sequence), payload, checksum: found })
 }
 
-/// What was framed, in a frame that was opened before.
+/// The payload of a frame that was opened before.
 pub(super) fn payload(value: &[u8]) -> &[u8] {
     value.get(HEADER..value.len().saturating_sub(TRAILER)).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! What lies in the tree, remembered, so that a checkpoint becomes one batch without a look at it.
+//! Index of the records in the tree, held in memory, so that a checkpoint becomes one batch without
+//! a look at the tree.
 
 use super::frame::{self, FORMAT, Key, Seal};
 use std::collections::BTreeMap;

@@ -13,7 +13,7 @@ const TEXT: &[u8] = b"yardmaster: a cache of the log; deleting this directory lo
 /// So much of a database is read at a time when the format record is looked for.
 const PART_BYTES: usize = 1 << 20;
 
-/// What lies where the marker should be.
+/// State of the marker file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Marker {
     /// Nothing, and no database either.

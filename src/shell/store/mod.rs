@@ -64,7 +64,8 @@ impl SledStore {
         self
     }
 
-    /// What had to be mended or cleared since this was last asked, for the operator.
+    /// Notices on repairs and on data that was cleared, since this was last asked, for the
+    /// operator.
     pub fn take_notices(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notices)
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use yardmaster_drive::port::StoreError;
 
-/// What sled may hold in memory. Cells are written and never read again before the next start.
+/// Memory that sled may use; bytes. Cells are written and never read again before the next start.
 const CACHE_BYTES: u64 = 64 << 20;
 /// A segment of sled's log, in a new store. A node beyond a quarter of it lies in a file of its
 /// own, and sled 0.34 never removes that file if the node is replaced as a whole: with segments of
@@ -20,7 +20,7 @@ const LET_GO_MAX: Duration = Duration::from_secs(5);
 /// Why sled did not do what it was asked for.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// What lies there is damaged: it can be cleared and rebuilt.
+    /// The data is damaged: it can be cleared and rebuilt.
     Damage(String),
     /// The disk or the system objects: clearing would not help.
     World(String),

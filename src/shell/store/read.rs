@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, scope};
 use yardmaster_drive::port::Piece;
 
-/// What the tree gave.
+/// Result of reading the tree.
 pub(super) enum Found {
     /// Nothing was ever written.
     Empty,
@@ -35,7 +35,7 @@ pub(super) enum Want {
 const LOAD_BYTES: usize = 1 << 20;
 /// How many loads may be fetched ahead.
 const LOADS_AHEAD: usize = 8;
-/// What a record weighs beside its bytes.
+/// Memory of a record beside its bytes; bytes.
 const CELL_BYTES: usize = 64;
 
 /// A record that was checked: key and frame.

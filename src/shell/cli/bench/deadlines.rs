@@ -1,4 +1,4 @@
-//! What deadlines cost: the same fold with and without rules that give commands, each cycle settled
+//! Cost of deadlines: the same fold with and without rules that give commands, each cycle settled
 //! as a leader does it. A steady load: jobs wait or run, and hardly one is overdue.
 
 use super::{Figures, cpu_seconds};

@@ -25,7 +25,7 @@ use yardmaster_wire::record;
 
 /// Requests a second among the records.
 const ASKS: u32 = 20;
-/// What is left out at the beginning, while the broker warms up.
+/// Time at the beginning that is not measured, while the broker warms up.
 const WARM: Duration = Duration::from_secs(3);
 
 /// Measures with `rate` records a second for `seconds`.

@@ -31,7 +31,7 @@ use yardmaster_wire::avro::{Cursor, Fault, Sink};
 const HEADER: [u8; 10] = [0xC3, 0x01, 0x7A, 0xB0, 0xFE, 0x79, 0xC1, 0xAF, 0x9F, 0x3C];
 const RESOURCE_TYPES: [&str; 4] = ["SCORE", "MCORE", "SCORE_HIMEM", "MCORE_HIMEM"];
 
-/// What the environment asks for.
+/// Settings of the measurement, from the environment.
 struct Task {
     bootstrap: String,
     topic: String,
@@ -102,7 +102,7 @@ pub fn run(read: &Read) -> anyhow::Result<()> {
     Ok(drive.finish(clock::now())?)
 }
 
-/// What was printed of how far it is.
+/// Milestones of the measurement that were printed.
 #[derive(Default)]
 struct Marks {
     /// There was a life before this one: the first record is the first that it had not read.

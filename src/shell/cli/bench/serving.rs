@@ -1,4 +1,4 @@
-//! What serving costs the loop: folding without watchers, with ten, and with ten of which one asks
+//! Cost of serving for the loop: folding without watchers, with ten, and with ten of which one asks
 //! expensive questions, in turns; how long answers take; how long a cycle waits for the copies that
 //! expensive questions are answered from.
 
@@ -39,11 +39,11 @@ const WATCHERS: usize = 10;
 const BATCH: usize = 10_000;
 const ROUND: usize = 2_000_000;
 const START: Millis = 1_760_400_000_000;
-/// What each watcher asks for, each second: the page and `top`.
+/// Paths that each watcher asks for, each second: the page and `top`.
 const ASKED: [&str; 3] = ["/api/v1/queues", "/api/v1/status", "/api/v1/decisions?limit=100"];
-/// What one of them asks for besides, each second.
+/// Path that one of them asks for besides, each second.
 const SCRAPED: &str = "/metrics";
-/// What one of them asks for without a pause where it asks expensive questions.
+/// Paths that one of them asks for without a pause where it asks expensive questions.
 const EXPENSIVE: [&str; 2] = ["/api/v1/audit", "/api/v1/counters"];
 
 /// Measures serving beside a fold with so many live jobs.
@@ -186,9 +186,9 @@ impl Served {
         spent * 1e9 / ROUND as f64
     }
 
-    /// What the loop spends on a copy that a question is answered from, and how long a cycle waits
-    /// for it at most, while folding goes on. By the clock it waits for other processes of the
-    /// machine as well; CPU time is that of the copy alone.
+    /// Measures the time that the loop spends on a copy that a question is answered from, and the
+    /// longest that a cycle waits for it, while folding goes on. By the clock it waits for other
+    /// processes of the machine as well; CPU time is that of the copy alone.
     fn copies(&mut self, rounds: u32, figures: &mut Figures) {
         let whats =
             ["longest_delay_ms", "longest_delay_cpu_ms", "sum_cpu_ms", "turns", "fold_cpu_ns"];

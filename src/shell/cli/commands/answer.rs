@@ -1,4 +1,4 @@
-//! What became of a command: how a program's end is understood, and how that is published.
+//! Outcome of a command: how a program's end is understood, and how that is published.
 
 use super::program::{Exit, Finished};
 use crate::kafka::{KafkaConf, KafkaWriter};
@@ -23,7 +23,7 @@ const REASON_CHARS: usize = 300;
 /// How long the client tries to publish an outcome before it reports that it cannot; ms.
 const PUBLISH_MS: &str = "30000";
 
-/// What became of a command by how the program ended. `at`: when, by this host's clock.
+/// Outcome of a command by how the program ended. `at`: when, by this host's clock.
 pub(super) fn answer(
     command: &Command,
     finished: &Finished,

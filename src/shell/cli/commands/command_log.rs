@@ -19,7 +19,7 @@ use yardmaster_wire::topology::Topology;
 /// Most records of one look.
 const LOOK_RECORDS: usize = 1_000;
 
-/// What is new.
+/// A new record.
 pub(super) enum News {
     /// A command that counts.
     Published(Box<Command>),
@@ -29,7 +29,7 @@ pub(super) enum News {
     Parameter { written: Written, name: String, record: Option<Box<Parameter>> },
 }
 
-/// See the module.
+/// Reads commands, outcomes and parameters of a log from where it ended at the start.
 pub(super) struct CommandLog {
     log: AnyLog,
     codec: Codec,
@@ -77,7 +77,7 @@ impl CommandLog {
         self.log.is_unreachable()
     }
 
-    /// What was passed over, for people.
+    /// Notices on records that were passed over, for people.
     pub fn take_notices(&mut self) -> Vec<String> {
         self.listing.take_notices()
     }
@@ -154,7 +154,7 @@ impl CommandLog {
         self.log.set_paused(&lanes, paused)
     }
 
-    /// What is new; waits for it so long at most.
+    /// New records; waits for them so long at most.
     pub fn take(&mut self, wait: Duration) -> Result<Vec<News>, LogError> {
         self.batch.clear();
         self.log.take(&mut self.batch, LOOK_RECORDS, wait)?;
@@ -190,7 +190,7 @@ fn published(listed: Listed) -> Option<News> {
     }
 }
 
-/// What an outcome or a parameter is.
+/// The news of an outcome or a parameter; `None`: the record is neither.
 fn other_news(codec: &Codec, ahead: Millis, batch: &Batch, raw: &Raw) -> Option<News> {
     let bound = raw.appended_at.saturating_add(ahead);
     let written = Written { lane: raw.lane, at: raw.appended_at };

@@ -38,7 +38,7 @@ const LOOK_BUSY: Duration = Duration::from_millis(20);
 /// Between two tries to publish outcomes.
 const PUBLISH_AGAIN: Duration = Duration::from_secs(1);
 
-/// What is carried out, and by which program.
+/// The commands that are carried out, and the program that does it.
 pub(super) struct Exec {
     pub log_args: LogArgs,
     pub wants: Wants,
@@ -99,7 +99,7 @@ impl Exec {
     }
 }
 
-/// What a thread reports of a command that was handed to the program.
+/// Report of a thread on a command that was handed to the program.
 struct Report {
     command: Command,
     finished: Finished,
@@ -116,8 +116,7 @@ struct Life<'a> {
     reports: (Sender<Report>, Receiver<Report>),
     /// Programs under way.
     running: usize,
-    /// What became of commands and is not acknowledged yet. They keep their places beside those
-    /// under way.
+    /// Outcomes that are not acknowledged yet. They keep their places beside those under way.
     unpublished: Vec<(Command, CommandAnswer)>,
     publish_at: Instant,
     /// Whether stdout takes what is printed.

@@ -43,7 +43,7 @@ pub(super) fn list(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the log has of commands.
+/// Commands and their outcomes in the log.
 pub(super) struct Found {
     read: ReadCommands,
     /// That of the newest cycle.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use yardmaster_core::output::command::Command;
 
-/// What `--help` has below the flags.
+/// Text of `--help` below the flags.
 const HELP: &str = "\
 Lists commands: those that are open, and what the governor holds back; with --state others too.
 They are read from the topics `command` and `outcome`, so no process need run. Copies, and records

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 const TAIL_BYTES: usize = 8_192;
 /// Between two looks at whether it has ended.
 const TICK: Duration = Duration::from_millis(20);
-/// What it has to end in after SIGTERM, before SIGKILL.
+/// Time that it has to end after SIGTERM, before SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long the system may take to end it after SIGKILL.
 const KILL_WAIT: Duration = Duration::from_secs(5);
@@ -179,7 +179,7 @@ struct Output {
 trait Pipe: Read + AsFd + Send {}
 impl<T: Read + AsFd + Send> Pipe for T {}
 
-/// What is written to a program and read from it, without waiting for it.
+/// Pipes to and from a program, written and read without waiting for it.
 struct Pipes {
     stdin: Option<ChildStdin>,
     input: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What comparisons are grouped by.
+//! Keys by which comparisons are grouped.
 
 use clap::ValueEnum;
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use yardmaster_core::comparison::{Comparison, Side, refusals};
 /// Stands for a name that the client did not give.
 const UNKNOWN: &str = "-";
 
-/// What comparisons are grouped by.
+/// Key by which comparisons are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub(super) enum By {

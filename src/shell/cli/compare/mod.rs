@@ -21,7 +21,7 @@ use yardmaster_core::explain::explain_comparison;
 use yardmaster_core::plain::plain_lines;
 use yardmaster_core::unit::Millis;
 
-/// What `--help` has below the flags.
+/// Text of `--help` below the flags.
 const HELP: &str = "\
 A client that asks a broker of its own as well (PanDA's JEDI in shadow) writes both answers to
 topic `comparison`. This verb reads it: how often the answers agree, in what they differ and by

@@ -10,7 +10,7 @@ use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::{LaneSpan, Log};
 use yardmaster_wire::avro::Codec;
 
-/// What was passed over.
+/// Counts of records that were passed over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::cli) struct Passed {
     /// Records that cannot be read.
@@ -80,7 +80,7 @@ pub(in crate::cli) fn comparisons(
     Ok(passed)
 }
 
-/// What two records of one comparison have in common.
+/// Identity of a comparison: equal in all of its records.
 fn identity(it: &Comparison) -> u64 {
     hash(format!("{} {} {}", it.attempt, it.asked_at, it.subject).as_bytes())
 }

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// What counters are of.
+/// Kind of things that counters belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub enum By {
     /// All of a queue.
@@ -38,7 +38,7 @@ impl By {
         }
     }
 
-    /// What the names of its counters are of.
+    /// Names of the columns that identify a counter.
     pub fn names(self) -> &'static [&'static str] {
         match self {
             By::Queue => &["queue"],

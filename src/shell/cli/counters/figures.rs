@@ -4,7 +4,7 @@ use super::by::By;
 use crate::cli::units;
 use yardmaster_core::event::Status;
 
-/// What people look at first; where a terminal is narrow these columns stay longest.
+/// Columns that people look at first; where a terminal is narrow these stay longest.
 const FIRST: [&str; 16] = [
     "jobs_running",
     "jobs_activated",

@@ -19,7 +19,7 @@ pub struct Group {
     figures: Vec<String>,
 }
 
-/// What is counted of one thing.
+/// Counters of one thing.
 #[derive(Default)]
 struct Row {
     names: Vec<String>,
@@ -30,7 +30,7 @@ struct Row {
 }
 
 impl Row {
-    /// What it is sorted by.
+    /// Sort key: the sum of the figures in a column.
     fn sum(&self, column: &str) -> i64 {
         let figures = self.figures.get(column).into_iter().flatten();
         figures.fold(0, |sum, (_, value)| sum.saturating_add(*value))

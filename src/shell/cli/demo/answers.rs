@@ -1,5 +1,5 @@
-//! What a `run` answers a grid on a Kafka: decisions, throttles and commands that count, each once,
-//! from where the log ended when the grid began.
+//! Answers of a `run` to a grid on a Kafka: decisions, throttles and commands that count, each
+//! once, from where the log ended when the grid began.
 
 use crate::cli::outputs::TAIL;
 use crate::ports::AnyLog;
@@ -15,7 +15,7 @@ const OUTPUTS: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
 /// Most records of one look.
 const LOOK_RECORDS: usize = 10_000;
 
-/// See the module.
+/// Reads the outputs of a `run` that count.
 pub(super) struct Answers {
     codec: Codec,
     listing: Listing,
@@ -59,7 +59,7 @@ impl Answers {
         Ok(())
     }
 
-    /// What is new; waits for it so long at most.
+    /// New outputs; waits for them so long at most.
     pub fn take(&mut self, log: &mut AnyLog, wait: Duration) -> Result<Vec<Output>, LogError> {
         self.batch.clear();
         log.take(&mut self.batch, LOOK_RECORDS, wait)?;
@@ -80,7 +80,7 @@ impl Answers {
         Ok(news.into_iter().map(|listed| listed.output).collect())
     }
 
-    /// What was passed over, for people.
+    /// Notices on records that were passed over, for people.
     pub fn take_notices(&mut self) -> Vec<String> {
         self.listing.take_notices()
     }

@@ -8,7 +8,7 @@ use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 use yardmaster_sim::grid::Summary;
 use yardmaster_wire::topology::Topology;
 
-/// What a demo counts of commands.
+/// Counts of commands in a demo.
 #[derive(Default)]
 pub(super) struct Totals {
     /// By rule: to be carried out, repeats of these, for people to see.

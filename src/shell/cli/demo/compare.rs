@@ -1,8 +1,8 @@
 //! `demo --compare`: the same simulated days, decided on events and by polling, side by side.
 //!
-//! What happens to the grid depends on the seed alone (bad days of queues, links, storage, what
-//! becomes of each job of a task), so runs of one seed are compared with each other, and the
-//! interval is that of the differences.
+//! Events of the grid depend on the seed alone (bad days of queues, links, storage, the course of
+//! each job of a task), so runs of one seed are compared with each other, and the interval is that
+//! of the differences.
 
 use super::live::Live;
 use super::played::Atlas;
@@ -59,7 +59,7 @@ const fn figure(
     Figure { name, more, of, text }
 }
 
-/// What the runs have in common.
+/// Settings and facts that all runs have in common.
 struct Comparison<'a> {
     demo: &'a Demo,
     read: &'a Read,

@@ -1,5 +1,5 @@
-//! What an earlier demo left on a Kafka when it stopped: jobs, requests and transfers that nobody
-//! would ever hear of again. They are ended.
+//! Ends the jobs, requests and transfers that an earlier demo left open on a Kafka when it stopped:
+//! no record would ever come of them again.
 
 use super::publish::{DEMO, ours};
 use crate::cli::log_args::LogArgs;
@@ -23,7 +23,7 @@ const FRAMING_BYTES: usize = 10;
 /// Records that end what earlier demos left, as of a moment. The topics are read once, all of them.
 ///
 /// # Errors
-/// What kept the topics from being read.
+/// The topics cannot be read; the text names the cause.
 pub(super) fn left(
     log_args: &LogArgs,
     topology: &Topology,
@@ -46,7 +46,7 @@ pub(super) fn left(
     Ok(ends)
 }
 
-/// What is open of a topic.
+/// Open jobs, requests or transfers of a topic.
 struct Left {
     topic: Topic,
     plain: Plain,
@@ -73,7 +73,7 @@ impl Left {
     }
 }
 
-/// What a record is about, and whether that is over.
+/// Name of a record's subject, and whether the subject is over.
 fn about(codec: &Codec, topic: Topic, value: &[u8]) -> Option<(String, bool)> {
     let mut arena = Arena::default();
     match codec.read(topic, None, Some(value), &mut arena) {
@@ -114,7 +114,7 @@ fn end(codec: &Codec, topic: Topic, value: &[u8], now: Millis) -> Option<Record>
 
 /// Records of a topic in the framing in which they are made, whatever framing the topic has.
 struct Plain {
-    /// What a record of ours begins with, as it is made and as it is on the topic.
+    /// First bytes of a record of ours, as it is made and as it is on the topic.
     made: Vec<u8>,
     framed: Vec<u8>,
 }

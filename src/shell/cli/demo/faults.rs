@@ -7,7 +7,7 @@ use yardmaster_core::unit::Millis;
 use yardmaster_sim::detour::{BLOCKED, Detour, week};
 use yardmaster_sim::grid::{Facts, Grid, Record};
 
-/// What goes wrong in a demo.
+/// Faults in a demo: records on detours, and a site whose links are blocked.
 pub(super) struct Faults {
     detour: Detour,
     /// The site whose links are blocked, and from when until when.
@@ -32,7 +32,7 @@ impl Faults {
         }
     }
 
-    /// What arrives of these records at a moment.
+    /// The records that arrive at a moment, of these and of those held up before.
     pub fn pass(&mut self, grid: &mut Grid, mut records: Vec<Record>, now: Millis) -> Vec<Record> {
         let (site, from, until) = &self.blocked;
         let is_blocked = *from <= now && now < *until;

@@ -5,7 +5,7 @@ use yardmaster_core::output::decision::Decision;
 /// Most limits that do not hold and are shown.
 const SHOWN: usize = 10;
 
-/// See the module.
+/// Counts of limits that decisions state, and those that were exceeded.
 #[derive(Default)]
 pub(super) struct Limits {
     stated: u64,

@@ -7,7 +7,7 @@ use yardmaster_core::output::decision::Decision;
 use yardmaster_core::unit::Millis;
 use yardmaster_sim::grid::{Grid, Record};
 
-/// See the module.
+/// A simulated grid that a demo drives.
 pub(super) trait Played {
     /// When it began.
     fn start(&self) -> Millis;
@@ -34,7 +34,7 @@ pub(super) trait Played {
 pub(super) struct Atlas {
     /// The grid.
     pub grid: Grid,
-    /// What goes wrong, if much does.
+    /// Faults of the grid, if it has any.
     pub faults: Option<Faults>,
 }
 

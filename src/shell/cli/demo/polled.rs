@@ -21,7 +21,8 @@ pub(super) struct Polled {
 }
 
 impl Polled {
-    /// What is known at a moment: requests at once, all else a minute after it happened.
+    /// The records that are known at a moment: requests at once, all else a minute after it
+    /// happened.
     pub fn pass(&mut self, records: Vec<Record>, now: Millis) -> Vec<Record> {
         let (mut known, late): (Vec<Record>, Vec<Record>) =
             records.into_iter().partition(|record| record.topic == Topic::Task);

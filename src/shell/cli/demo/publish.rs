@@ -31,7 +31,7 @@ pub(super) const TOPICS: [Topic; 13] = [
     Topic::Parameter,
 ];
 
-/// See the module.
+/// Publishes records under the names of a topology, with the header of a demo.
 pub(super) struct Publisher {
     writer: KafkaWriter,
     ours: Ours,

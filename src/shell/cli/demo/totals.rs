@@ -1,4 +1,4 @@
-//! What a demo counts for its summary, and the summary.
+//! Counts of a demo for its summary, and the summary.
 
 use super::commands::{self, span};
 use super::limits::Limits;
@@ -7,7 +7,7 @@ use yardmaster_core::output::decision::Decision;
 use yardmaster_core::output::throttle::Throttle;
 use yardmaster_sim::grid::Summary;
 
-/// What the demo counts for its summary.
+/// Counts of the demo for its summary.
 #[derive(Default)]
 pub(super) struct Totals {
     pub events: u64,

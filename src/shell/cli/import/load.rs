@@ -10,7 +10,7 @@ use yardmaster_core::unit::Millis;
 use yardmaster_wire::import::{self, Imported, Sites};
 use yardmaster_wire::record;
 
-/// What the JSON is.
+/// Kind of the JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// CRIC's queues.
@@ -76,19 +76,19 @@ pub struct Row {
     pub key: String,
     /// Its bytes, in single-object encoding.
     pub value: Vec<u8>,
-    /// What it states, as a hash: the same in two imports if nothing changed between them. The time
-    /// of an import is no part of it, times that the source states are.
+    /// Hash of its facts: the same in two imports if nothing changed between them. The time of an
+    /// import is no part of it, times that the source states are.
     pub content: String,
 }
 
-/// What a source held.
+/// Content of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
     /// Records, one for a key.
     pub rows: Vec<Row>,
-    /// What was missing or wrong, each with the thing and the field.
+    /// Missing and wrong values, each with the thing and the field.
     pub complaints: Vec<String>,
-    /// What the operator should know.
+    /// Notes for the operator.
     pub notes: Vec<String>,
     /// As of when they hold: the newest time that the source states, `now` if it states none.
     pub as_of: Millis,
@@ -106,7 +106,7 @@ impl Loaded {
 pub struct Text {
     /// File or address.
     pub name: String,
-    /// What was in it.
+    /// Its content.
     pub text: String,
 }
 

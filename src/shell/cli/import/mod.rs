@@ -25,7 +25,7 @@ use yardmaster_core::cut::Topic;
 use yardmaster_wire::import;
 
 /// Turns other systems' JSON into records on the config topics of a Kafka, or into a directory log.
-/// What is missing or wrong is named with its queue and field; it does not stop the rest.
+/// A missing or wrong value is named with its queue and field; it does not stop the rest.
 ///
 /// With --every it goes on: the sources are read again and again, what changed is published, what
 /// is gone is removed, and while a source cannot be read the facts stay as they are.
@@ -233,7 +233,7 @@ impl Facts {
         !self.dry_run || self.prune
     }
 
-    /// What the sources have now.
+    /// Reads the present content of the sources.
     fn load(&self, kind: Kind, fetch: &Fetch) -> anyhow::Result<Loaded> {
         let headers = self.headers()?;
         let read = |source: &String| {

@@ -35,7 +35,7 @@ pub struct Entry {
     pub headers: Vec<(String, Vec<u8>)>,
 }
 
-/// What an import changed.
+/// Counts of records that an import changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     /// Records that were new or different.
@@ -88,17 +88,17 @@ impl Target {
     /// Publishes rows, whatever the log holds.
     ///
     /// # Errors
-    /// What kept them from being published.
+    /// The rows cannot be published; the text names the cause.
     pub fn publish(&self, loaded: &Loaded) -> anyhow::Result<()> {
         let entries = loaded.rows.iter().map(|row| self.entry(row)).collect();
         append(&self.log_args, &self.read, entries)
     }
 
-    /// What would change if the log is to hold these rows and no others of this import.
+    /// The changes that are needed for the log to hold these rows and no others of this import.
     ///
     /// # Errors
-    /// What kept the log from being read, or rows that are fewer than half of what this import
-    /// published before, unless `may_shrink`.
+    /// The log cannot be read, or the rows are fewer than half of those that this import published
+    /// before, unless `may_shrink`.
     pub fn compare(&mut self, loaded: &Loaded, may_shrink: bool) -> anyhow::Result<Changes> {
         self.read_back()?;
         let (before, now) = (self.published().count(), loaded.rows.len());
@@ -122,7 +122,7 @@ impl Target {
     /// Publishes what [`Target::compare`] found to be different, and that all holds as of now.
     ///
     /// # Errors
-    /// What kept it from being published; what was published before that stands.
+    /// The rows cannot be published; those that were published before that stand.
     pub fn change(&mut self, loaded: &Loaded) -> anyhow::Result<()> {
         let is_new = |row: &&Row| !self.is_published(row);
         let mut entries: Vec<Entry> =
@@ -241,7 +241,7 @@ impl Target {
 /// Appends records, in their topics' framing; they are durable when it returns.
 ///
 /// # Errors
-/// What kept them from being appended.
+/// The records cannot be appended; the text names the cause.
 pub fn append(log_args: &LogArgs, read: &Read, entries: Vec<Entry>) -> anyhow::Result<()> {
     log_args.check()?;
     let topology = &read.topology;

@@ -84,7 +84,7 @@ impl Reader<'_> {
         Reader { read, codec, registry: None, known: BTreeSet::new() }
     }
 
-    /// What it makes of a record of a home: nothing, and why not.
+    /// Reads a record of a home; `Err`: why it still cannot be read.
     pub fn reads(&mut self, home: &Home, key: &[u8], value: Option<&[u8]>) -> Result<(), String> {
         let (read, topic) = (self.read, home.lane.topic);
         let most = read.topology.limits.max_record_bytes;

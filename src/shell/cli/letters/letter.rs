@@ -49,7 +49,7 @@ pub struct Letter {
     pub length: u64,
     /// The key as it was read; a null key is an empty one.
     pub key: Vec<u8>,
-    /// What was kept of the value.
+    /// The part of the value that was kept.
     pub value: Vec<u8>,
     /// All headers.
     pub headers: Vec<(String, Vec<u8>)>,

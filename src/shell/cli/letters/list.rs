@@ -17,7 +17,7 @@ use yardmaster_core::explain::iso;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::LogError;
 
-/// What is listed, and how.
+/// Flags of the list: which letters, and how they are printed.
 #[derive(Args)]
 pub struct List {
     #[command(flatten)]

@@ -26,7 +26,7 @@ use yardmaster_drive::port::{LaneSpan, LogError};
 /// Header of a record that was published again: where it was, as TOPIC/PARTITION/OFFSET.
 const REDRIVEN_FROM: &str = "yardmaster-redriven-from";
 
-/// What is published again.
+/// Publishes chosen letters again.
 #[derive(Args)]
 pub struct Redrive {
     #[command(flatten)]
@@ -57,7 +57,7 @@ enum Pen {
     Dry,
 }
 
-/// What became of the chosen letters.
+/// Counts of the chosen letters by what was done with them.
 #[derive(Default)]
 struct Redriven {
     written: BTreeMap<Home, BTreeSet<String>>,
@@ -271,7 +271,7 @@ struct Cut {
     home: Home,
     origin: Origin,
     length: u64,
-    /// What the letter kept: how much, and its hash.
+    /// Length and hash of the part that the letter kept.
     kept: (usize, u64),
 }
 

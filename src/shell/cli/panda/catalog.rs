@@ -1,5 +1,5 @@
-//! What PostgreSQL's catalogs have of the publication, its tables, the slot and the role. Rows are
-//! read as JSON objects, whose columns may differ between versions.
+//! Reads PostgreSQL's catalogs: the publication, its tables, the slot and the role. Rows are read
+//! as JSON objects, whose columns may differ between versions.
 
 use crate::cli::panda::wanted::WANTED;
 use anyhow::Context;
@@ -7,7 +7,7 @@ use postgres::{Client, Transaction};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What is looked for.
+/// Names of the objects that are looked for.
 #[derive(Clone, Debug, Default)]
 pub struct Asked {
     pub schema: String,
@@ -18,7 +18,7 @@ pub struct Asked {
     pub is_before_start: bool,
 }
 
-/// What was found.
+/// Objects and settings that were found.
 #[derive(Clone, Debug, Default)]
 pub struct Database {
     pub name: String,

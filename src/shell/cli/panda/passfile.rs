@@ -1,7 +1,7 @@
 //! PostgreSQL's password file: lines of `host:port:database:user:password`, `*` for any, `\` before
 //! a colon or a backslash that is part of a field. The first line that fits counts.
 
-/// What the password is for.
+/// The server and user that the password is for.
 #[derive(Clone, Copy, Debug)]
 pub struct For<'a> {
     pub host: &'a str,

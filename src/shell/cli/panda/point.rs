@@ -16,9 +16,9 @@ pub enum Verdict {
 pub struct Point {
     pub name: &'static str,
     pub verdict: Verdict,
-    /// What was found.
+    /// Setting that was found.
     pub found: String,
-    /// What to do; of a note, what to know.
+    /// Remedy; of a note, its meaning.
     pub remedy: Option<String>,
 }
 

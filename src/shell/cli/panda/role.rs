@@ -37,7 +37,7 @@ fn attributes(database: &Database, asked: &Asked, role: &Role) -> Point {
     Point::ok(name, format!("{who} may log in and replicate, and is no superuser"))
 }
 
-/// What it may read: the columns that are published, and no more.
+/// Checks the columns that it may read: those that are published, and no more.
 fn grants(database: &Database, asked: &Asked, role: &Role) -> Point {
     let (name, who) = ("grants", &asked.role);
     if role.is_superuser {

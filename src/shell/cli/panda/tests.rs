@@ -202,7 +202,8 @@ fn a_point_is_a_line_and_what_to_do() {
     assert_eq!(Point::ok("keys", "all").text(), "ok     keys: all");
 }
 
-/// What the operator's file publishes and grants is what is read: one list, compared.
+/// The tables and columns that the operator's file publishes and grants are those that are read:
+/// one list, compared.
 #[test]
 fn publication_sql_has_the_tables_and_columns_that_are_read() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/panda-cdc/publication.sql");

@@ -184,7 +184,7 @@ fn comparable(new: &Read, read: &Read) -> Result<(), Usage> {
     }
 }
 
-/// What a policy's candidates are: nuclei, targets, jobs for offers; else queues.
+/// Kind of a policy's candidates: nuclei, targets, jobs for offers; else queues.
 fn class(spec: &PolicySpec) -> [bool; 3] {
     let Some(kind) = kind(&spec.kind) else { return [false; 3] };
     [kind.judges_nuclei(), kind.judges_targets(), kind.judges_offers()]

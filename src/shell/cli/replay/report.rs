@@ -1,4 +1,4 @@
-//! What `replay --with-topology` found, as text and as JSON.
+//! Report of `replay --with-topology`, as text and as JSON.
 
 use crate::cli::table::{Column, TableArgs, terminal_width};
 use crate::cli::units::moment;
@@ -12,11 +12,11 @@ use yardmaster_wire::json::record_json;
 /// Queues, and filters, that a line about one answer names.
 const NAMED: usize = 5;
 
-/// What was found, and by which measure.
+/// Differences that were found, and the limit on them.
 pub(super) struct Report<'a> {
     /// The other rules: as they were named.
     pub(super) rules: String,
-    /// What was found.
+    /// Differences that were found.
     pub(super) found: &'a Alternative,
     /// Records on own topics that are no output of a cycle.
     pub(super) strays: u64,

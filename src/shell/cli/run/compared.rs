@@ -25,7 +25,7 @@ const PENDING_MAX: usize = 1_000;
 /// How long the end of the thread is waited for; it may be asking a broker that is away.
 const END_MAX: Duration = Duration::from_secs(2);
 
-/// What was read and not counted yet.
+/// Comparisons that were read and not counted yet.
 #[derive(Default)]
 struct Pending {
     comparisons: Vec<Counted>,
@@ -86,7 +86,7 @@ impl Drop for Compared {
     }
 }
 
-/// What the thread has.
+/// Data of the reading thread.
 struct Reader {
     log_args: LogArgs,
     topology: Topology,

@@ -22,7 +22,7 @@ use yardmaster_drive::{Config, Drive, Halt};
 use yardmaster_wire::record::write_counter;
 use yardmaster_wire::topology::{REMOVALS, TopicSettings, Topology, removals_kept};
 
-/// See the module.
+/// Topology, log and store of one domain.
 pub(super) struct Domain {
     /// Where its log is.
     pub log_args: LogArgs,
@@ -32,7 +32,7 @@ pub(super) struct Domain {
     pub store: PathBuf,
 }
 
-/// What works beside the loop.
+/// Threads that work beside the loop.
 struct Aside {
     intake: Option<Beside>,
     compared: Option<Compared>,
@@ -67,7 +67,7 @@ impl Domain {
     /// Works until it is to stop. `address` is where the process can be asked about the domain.
     ///
     /// # Errors
-    /// What a person has to mend.
+    /// The process cannot go on without a person; the text names the remedy.
     pub fn run(&self, address: &str, show: &mut Show, stop: &AtomicBool) -> anyhow::Result<()> {
         let limits = &self.read.topology.limits;
         let aside = Aside {
@@ -221,7 +221,7 @@ fn instance() -> String {
     format!("{host}:{}:{}", std::process::id(), clock::now())
 }
 
-/// What has to happen before another life can go better than the one that ended.
+/// Condition for another life to go better than the one that ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Remedy {
     /// The broker comes back.
@@ -253,7 +253,8 @@ fn remedy(error: &anyhow::Error) -> Remedy {
     }
 }
 
-/// What can be mended by beginning again is begun again; the rest ends the process.
+/// Begins again after an error that a new life can mend; any other error is returned, and ends the
+/// process.
 fn again(error: anyhow::Error, show: &Show) -> anyhow::Result<End> {
     let why = error.to_string();
     match remedy(&error) {

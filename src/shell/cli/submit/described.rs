@@ -11,7 +11,7 @@ use yardmaster_core::xrsl::{Alternative, Description, Dialect, ErrorCode, read};
 pub struct Described {
     /// Its text.
     pub text: String,
-    /// What each of its jobs uploads.
+    /// Files that each of its jobs uploads.
     pub jobs: Vec<Vec<Upload>>,
 }
 
@@ -57,7 +57,7 @@ fn unknown_attributes(described: &Description) -> Vec<&str> {
     names.filter(|name| seen.insert(*name)).collect()
 }
 
-/// What a job uploads, whichever of its alternatives is taken.
+/// Files that a job uploads, whichever of its alternatives is taken.
 fn uploads(file: &str, beside: &Path, job: &[Alternative]) -> Result<Vec<Upload>, Usage> {
     let mut found = BTreeMap::new();
     let inputs = job.iter().flat_map(|alternative| &alternative.input_files);

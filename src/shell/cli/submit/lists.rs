@@ -5,7 +5,7 @@ use crate::cli::Usage;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-/// See the module.
+/// Flags that name clusters and index servers.
 #[derive(Args)]
 pub struct Lists {
     /// A cluster that may be chosen; no index server is read then. With a leading minus: one that

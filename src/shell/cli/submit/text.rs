@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::Path;
 use yardmaster_core::xrsl::TEXT_BYTES_MAX;
 
-/// What some editors put before a text in UTF-8.
+/// Mark that some editors put before a text in UTF-8.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// Why a file is no text.

@@ -27,7 +27,7 @@ fn rows() -> Vec<Vec<String>> {
     ]
 }
 
-/// What is printed at a width, and which columns are left out.
+/// Text that is printed at a width, and the columns that are left out.
 fn printed(columns: &[&str], width: Option<usize>) -> (String, Vec<String>) {
     let asked = columns.iter().map(|name| (*name).to_owned()).collect();
     let args = TableArgs { columns: asked, json: false };

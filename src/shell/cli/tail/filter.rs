@@ -7,7 +7,7 @@ use yardmaster_core::output::Output;
 use yardmaster_core::output::command::CommandKind;
 use yardmaster_core::output::throttle::{SubjectKind, Throttle};
 
-/// What each output has to be to be shown; of several flags all must hold.
+/// Conditions on the outputs that are shown; of several flags all must hold.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct Filter {
     /// Only these kinds; several separated by commas.
@@ -54,7 +54,7 @@ enum Kind {
     Decision,
     /// Users, groups, tasks and queues that are throttled, or no longer.
     Throttle,
-    /// What is to be done to jobs.
+    /// Orders about jobs.
     Command,
 }
 
@@ -68,7 +68,7 @@ impl Kind {
     }
 }
 
-/// What an output may be, by its topic.
+/// Effects that an output of a topic may have.
 fn whats_of(topic: Topic) -> Vec<&'static str> {
     match topic {
         Topic::Decision => vec!["assign", "defer", "reject"],

@@ -105,7 +105,7 @@ fn assigned(ranked: &[Ranked], nucleus: &str) -> String {
     text
 }
 
-/// What keeps a request waiting, and until when.
+/// The reasons why a request waits, and until when.
 fn deferred(it: &Decision, until: Millis) -> String {
     let whole = it.notes.iter().find_map(|note| match Note::read(note)? {
         Note::Wait(reason) => Some(format!("waits as a whole: {}", reason.name())),

@@ -30,7 +30,7 @@ const WINDOW_FILTERED: u64 = 4_096;
 /// By how much more is read if there were too few.
 const FURTHER: u64 = 16;
 
-/// What `--help` has below the flags.
+/// Text of `--help` below the flags.
 const HELP: &str = "\
 Prints the last outputs, then those that are published, a line each: when, what kind, what, about
 what, share, user, and where to or why. With --json a line is the record, with the field names of

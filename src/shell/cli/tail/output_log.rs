@@ -24,15 +24,15 @@ const FIRST_RECORDS: usize = 16;
 /// Whether an output that the log stamped at a moment is shown.
 pub(super) type Wants<'a> = &'a dyn Fn(&Output, Millis) -> bool;
 
-/// What is shown of the log.
+/// Selection and layout of the outputs that are shown.
 pub(super) struct Show<'a> {
-    /// What is shown.
+    /// The outputs that are shown.
     pub wants: Wants<'a>,
     /// Its line.
     pub line: &'a dyn Fn(&Listed) -> String,
 }
 
-/// See the module.
+/// Reads the outputs of a log that count, and gives their lines in order.
 pub(super) struct OutputLog {
     log: AnyLog,
     codec: Codec,
@@ -237,7 +237,7 @@ impl OutputLog {
         self.listing.passed_over()
     }
 
-    /// What was passed over, for people.
+    /// Notices on records that were passed over, for people.
     pub fn take_notices(&mut self) -> Vec<String> {
         self.listing.take_notices()
     }

@@ -14,7 +14,7 @@ const HOLD_MAX: Duration = Duration::from_secs(1);
 /// Cycle, topic, number in it, partition, offset.
 type Order = (u64, Topic, u32, u32, u64);
 
-/// See the module.
+/// Lines that are held until none that comes before them can arrive.
 #[derive(Default)]
 pub(super) struct Sorter {
     held: BTreeMap<Order, String>,

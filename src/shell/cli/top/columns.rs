@@ -47,7 +47,7 @@ impl Column {
         Column::Site,
     ];
 
-    /// What stands over it.
+    /// Its heading.
     pub const fn head(self) -> &'static str {
         match self {
             Column::Queue => "queue",
@@ -68,7 +68,7 @@ impl Column {
         }
     }
 
-    /// What it shows, for the help.
+    /// Its meaning, for the help.
     pub const fn help(self) -> &'static str {
         match self {
             Column::Queue => "name of the queue",
@@ -137,7 +137,7 @@ impl Column {
         (String::new(), figure)
     }
 
-    /// What it shows of a queue at a moment.
+    /// Its text for a queue at a moment.
     pub fn cell(self, it: &Queue, now: Millis) -> String {
         let ago = |at: Option<Millis>| at.map_or("-".to_owned(), |at| span(now - at));
         match self {

@@ -1,5 +1,5 @@
-//! What a process answers, as far as it is shown; see the description of the HTTP API. What an
-//! older or newer process does not state is blank.
+//! Answers of a process, as far as they are shown; see the description of the HTTP API. A field
+//! that an older or newer process does not state is blank.
 
 use serde::Deserialize;
 use yardmaster_core::unit::Millis;
@@ -21,7 +21,7 @@ pub(super) struct Status {
     pub state: State,
 }
 
-/// What the process is doing.
+/// State of the process.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(super) struct State {
@@ -98,7 +98,7 @@ pub(super) struct Explained {
     pub queue: Option<Rejecting>,
 }
 
-/// What filters have against a queue.
+/// Filters that reject a queue.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub(super) struct Rejecting {

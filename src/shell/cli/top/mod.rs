@@ -36,7 +36,7 @@ const PLAIN_WIDTH: u16 = 180;
 /// Lines of outputs in it.
 const PLAIN_EVENTS: u16 = 22;
 
-/// What `--help` has below the flags.
+/// Text of `--help` below the flags.
 const HELP: &str = "\
 Shows what a running process knows, on a terminal: whether it leads and is ready; queues, sorted by
 any column; use of shares against their targets; the last decisions, throttles and commands. Enter

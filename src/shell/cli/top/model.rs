@@ -1,4 +1,5 @@
-//! What is shown and what is chosen in it; a key changes it, and so does news of the process.
+//! State of the display: what is shown and what is chosen in it; a key changes it, and so does news
+//! of the process.
 
 use super::columns::{Column, cells_of};
 use super::data::{Event, Explained, Queue, Share, Status};
@@ -15,15 +16,15 @@ const FILTER_MAX: usize = 64;
 /// News of the process.
 #[derive(Debug)]
 pub(super) enum News {
-    /// What it does, its queues and shares, and outputs that are new, oldest first.
+    /// Its state, its queues and shares, and outputs that are new, oldest first.
     Answered(Box<Answered>),
     /// It does not answer, or not as it should.
     Failed(String),
-    /// What is known of a subject, or why not.
+    /// The explanation of a subject, or the reason why there is none.
     Explained(Subject, Result<Explained, String>),
 }
 
-/// What a process answered.
+/// Answers of a process.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answered {
     /// Its address.
@@ -37,12 +38,12 @@ pub(super) struct Answered {
     pub is_fresh: bool,
 }
 
-/// What a question is about.
+/// Subject of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Subject {
     /// Its name.
     pub name: String,
-    /// What it is, where that is known.
+    /// Its kind, where that is known.
     pub kind: Option<&'static str>,
 }
 
@@ -55,7 +56,7 @@ pub(super) enum Pane {
     Events,
 }
 
-/// What is to be done for a key.
+/// Effect of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// Nothing more.
@@ -76,10 +77,10 @@ pub(super) struct Why {
     pub scroll: usize,
 }
 
-/// See the module.
+/// The newest answers, and the choice and place in each list.
 #[derive(Debug)]
 pub(super) struct Model {
-    /// What was answered last; blank before.
+    /// The newest answers; blank before the first.
     pub answered: Answered,
     /// Whether anything was answered yet.
     pub is_known: bool,

@@ -22,7 +22,7 @@ pub(super) enum Place {
     Store(PathBuf),
 }
 
-/// See the module.
+/// Address and access of the watched process, and the last output that was read.
 pub(super) struct Process {
     place: Place,
     /// The domain that is shown; `None`: the one that the place names, or the first.
@@ -77,7 +77,7 @@ impl Process {
         Ok(Answered { address, status, queues, shares, events: items, is_fresh })
     }
 
-    /// What is known of a subject.
+    /// Asks for the explanation of a subject.
     fn explain(&self, subject: Subject) -> News {
         let kind = subject.kind.map_or(String::new(), |kind| format!("&kind={kind}"));
         let path = format!("/api/v1/explain?name={}{kind}", in_query(&subject.name));
@@ -160,7 +160,7 @@ fn get<T: DeserializeOwned>(ask: &Ask, path: &str) -> Result<T, String> {
     read.map_err(|error| format!("{} answered {path} with something else: {error}", ask.url()))
 }
 
-/// What an answer that is none states.
+/// Error text of an answer that is a refusal.
 fn refused(ask: &Ask, path: &str, reply: &Reply) -> String {
     let stated: Option<serde_json::Value> = serde_json::from_slice(&reply.body).ok();
     let of = |name: &str| stated.as_ref()?.get(name)?.as_str().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! What is known, drawn on a terminal of any size: nothing here is chosen or asked.
+//! Draws the model on a terminal of any size: nothing here is chosen or asked.
 
 mod plan;
 

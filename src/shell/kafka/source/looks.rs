@@ -1,5 +1,5 @@
-//! What intake looks at now and then: whether its sources are as they were, and whether they can be
-//! read on.
+//! Looks of intake at its sources now and then: whether they are as they were, and whether they can
+//! be read on.
 
 use super::{KafkaIntake, Source, missing};
 use crate::kafka::extent;
