@@ -1,10 +1,10 @@
-//! What will happen, in order of time; what happens at one moment, in the order it was planned.
+//! Planned events in order of time; those of one moment in the order in which they were planned.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use yardmaster_core::unit::Millis;
 
-/// See the module.
+/// Planned events, the earliest first.
 #[derive(Clone, Debug)]
 pub struct Agenda<P: Ord> {
     heap: BinaryHeap<Reverse<(Millis, u64, P)>>,

@@ -1,5 +1,5 @@
-//! What goes wrong with records between a grid and its log: pipelines die and come back, sites fall
-//! silent, topics run late, clocks are wrong. What is on its way is kept here; nothing is lost.
+//! Faults of records between a grid and its log: pipelines die and come back, sites fall silent,
+//! topics run late, clocks are wrong. Records on their way are kept here; none is lost.
 
 use crate::dice::Dice;
 use crate::grid::Record;
@@ -21,7 +21,7 @@ pub struct Fault {
     pub what: Trouble,
 }
 
-/// What goes wrong.
+/// Kind of a fault.
 #[derive(Clone, Debug)]
 pub enum Trouble {
     /// Nothing of a topic arrives; at the end all of it at once, in any order.
@@ -59,7 +59,7 @@ pub fn week(start: Millis, queues: &BTreeSet<String>) -> Vec<Fault> {
 /// When the links out of a site are blocked in that week: from and until, after its start.
 pub const BLOCKED: (Millis, Millis) = (3 * DAY + 6 * HOUR, 3 * DAY + 18 * HOUR);
 
-/// See the module.
+/// Faults between a grid and its log, and the records that they keep back.
 pub struct Detour {
     faults: Vec<Fault>,
     /// Records that a fault keeps back, by its number.
@@ -85,8 +85,8 @@ impl Detour {
         }
     }
 
-    /// What arrives at a moment, of these records and of those that were on their way; stamped with
-    /// when it arrives.
+    /// Records that arrive at a moment, of these and of those that were on their way; stamped with
+    /// the time of their arrival.
     pub fn pass(&mut self, records: Vec<Record>, now: Millis) -> Vec<Record> {
         let mut arrived = Vec::new();
         for at in 0..self.faults.len() {
@@ -107,7 +107,7 @@ impl Detour {
         arrived
     }
 
-    /// What a fault keeps no longer.
+    /// Adds the records that a fault keeps no longer to those that arrived.
     fn release(&mut self, at: usize, now: Millis, arrived: &mut Vec<Record>) {
         let Some(kept) = self.kept.get_mut(&at) else { return };
         let Fault { until, what, .. } = &self.faults[at];

@@ -23,7 +23,7 @@ pub struct Paper {
     sheet: Arc<Mutex<Sheet>>,
 }
 
-/// What lies on the broker.
+/// Content of the broker.
 #[derive(Default)]
 struct Sheet {
     lanes: BTreeMap<Lane, PaperLane>,

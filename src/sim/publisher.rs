@@ -1,4 +1,4 @@
-//! What a simulated grid or pool publishes: records as they go on the bus, some of them as wrong as
+//! Records that a simulated grid or pool publishes, as they go on the bus, some of them as wrong as
 //! in life.
 
 use crate::dice::Dice;
@@ -40,10 +40,10 @@ pub enum Mistakes {
     Clocks,
 }
 
-/// See the module.
+/// Makes records and collects them, with the mistakes of real publishers.
 #[derive(Clone, Debug)]
 pub struct Publisher {
-    /// What was published and not yet taken.
+    /// Records that were published and not yet taken.
     pub out: Vec<Record>,
     /// How many records were published so far.
     pub published: u64,
@@ -151,7 +151,7 @@ impl Publisher {
         self.publish(self.made(Topic::Task, &task.task, write));
     }
 
-    /// What became of a decision or command.
+    /// Publishes the outcome of a decision or command.
     pub fn outcome(&mut self, outcome: &Outcome) {
         let write = |value: &mut Vec<u8>| record::write(value, outcome);
         self.publish(self.made(Topic::Outcome, &outcome.subject, write));

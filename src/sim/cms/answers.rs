@@ -63,7 +63,7 @@ impl Cms {
         job.is_some_and(|job| job.stage == Stage::Waiting && job.attempt == attempt)
     }
 
-    /// What a job holds by its match.
+    /// Resources that a job holds by its match.
     fn holding(
         &self,
         node: u32,

@@ -65,7 +65,7 @@ impl Cms {
     }
 }
 
-/// What a job wants that is to be rejected by a code.
+/// Requirements of a job that is to be rejected by a code.
 fn spoilt(code: &str, good: &Wanted) -> Wanted {
     let good = good.clone();
     let cores_min = good.cores_min;

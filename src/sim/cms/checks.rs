@@ -1,4 +1,4 @@
-//! What must hold for every match, checked by what the simulation knows itself.
+//! Conditions that hold for every match, checked against the simulation's own data.
 
 use super::Cms;
 use super::jobs::{LiveJob, Stage};
@@ -28,7 +28,7 @@ struct Case<'a> {
 }
 
 impl Cms {
-    /// What is wrong with a match.
+    /// Conditions that a match breaks.
     pub(super) fn complaints(
         &self,
         node: u32,

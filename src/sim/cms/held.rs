@@ -1,11 +1,12 @@
-//! What jobs hold: slots of nodes, weight at sites, places at storages, and the use of users.
+//! Resources that jobs hold: slots of nodes, weight at sites, places at storages, and the use of
+//! users.
 
 use super::Cms;
 use crate::grid::Handle;
 use yardmaster_core::event::{Band, Class};
 use yardmaster_core::unit::Millis;
 
-/// What a job holds.
+/// Resources that a job holds.
 #[derive(Clone, Debug)]
 pub struct Holding {
     /// Node, by number.

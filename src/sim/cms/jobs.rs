@@ -26,7 +26,7 @@ const NOT_TAKEN_UP: f64 = 0.01;
 /// See `NOT_TAKEN_UP`.
 const GIVES_BACK: (Millis, Millis) = (MINUTE, 3 * MINUTE);
 
-/// What a job is at.
+/// Stage of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// It waits for slots.
@@ -48,7 +48,7 @@ pub struct LiveJob {
     pub workflow: Option<Handle>,
     /// Place in the workflow.
     pub seq: i64,
-    /// What it wants.
+    /// Its requirements.
     pub wanted: Arc<Wanted>,
     /// How long it runs at the cores that this is stated for; s.
     pub runs_s: i64,
@@ -56,9 +56,9 @@ pub struct LiveJob {
     pub attempt: u32,
     /// When it was submitted first.
     pub created_at: Millis,
-    /// What it is at.
+    /// Its stage.
     pub stage: Stage,
-    /// What it holds, while it holds something.
+    /// Resources that it holds; `None` while it holds none.
     pub holding: Option<Holding>,
     /// When it started in this attempt; 0: it did not.
     pub started_at: Millis,
@@ -66,7 +66,7 @@ pub struct LiveJob {
     pub fails: Option<FailureClass>,
     /// How the attempt before failed.
     pub last_failure: Option<FailureClass>,
-    /// What is wrong with it, if it cannot be.
+    /// The defect of a job that cannot be.
     pub bad: Option<Bad>,
 }
 

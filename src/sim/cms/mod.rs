@@ -46,7 +46,7 @@ use yardmaster_core::event::Class;
 use yardmaster_core::output::decision::Decision;
 use yardmaster_core::unit::{HOUR, MINUTE, Millis};
 
-/// What is to be simulated.
+/// Parameters of a simulation.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Decides everything that is drawn.
@@ -65,7 +65,7 @@ pub struct Plan {
     pub speed: u32,
 }
 
-/// See the module.
+/// The simulated pool: sites, nodes, users, workflows and jobs.
 pub struct Cms {
     now: Millis,
     start: Millis,
@@ -175,7 +175,7 @@ impl Cms {
         self.start
     }
 
-    /// What it counts now: without what is found at the end.
+    /// Its counts so far: without those that are found at the end.
     pub fn now(&self) -> &Summary {
         &self.count
     }

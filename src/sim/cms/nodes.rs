@@ -56,11 +56,11 @@ pub struct Node {
     pub cores_free: i64,
     /// Memory that no job has, MB.
     pub memory_free_mb: i64,
-    /// What is left of the newest announcement: cores, memory in MB.
+    /// The rest of the newest announcement: cores, memory in MB.
     pub left: (i64, i64),
     /// Whether an announcement is planned.
     pub is_due: bool,
-    /// What it is drained for.
+    /// The drain under way.
     pub drain: Option<Drain>,
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use yardmaster_core::event::Class;
 use yardmaster_core::unit::Millis;
 
-/// See the module.
+/// Times of the last start, and longest waits without one, by user or workflow.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     last_start: BTreeMap<String, Millis>,

@@ -43,7 +43,7 @@ pub struct Site {
     pub name: String,
     /// Tier.
     pub tier: Tier,
-    /// What it gives, as in force.
+    /// Its quota in force.
     pub quota: SlotQuota,
     /// The newest revision that was published.
     pub revision: i64,
@@ -57,11 +57,11 @@ pub struct Site {
     pub backfills: bool,
     /// Until when jobs fail there.
     pub failing_until: Millis,
-    /// What jobs hold there.
+    /// Resources of it that jobs hold.
     pub held: Held,
 }
 
-/// What jobs hold at a site.
+/// Weight and jobs that are held at a site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Held {
     /// Weight of all jobs.
@@ -139,7 +139,7 @@ impl Site {
         matches!(self.tier, Tier::T1 | Tier::T2)
     }
 
-    /// What it publishes of a quota.
+    /// Its record with a quota.
     pub fn record(&self, quota: &SlotQuota, now: Millis) -> SiteRecord {
         SiteRecord {
             name: self.name.clone(),
@@ -210,7 +210,7 @@ fn site(dice: &mut Dice, shape: &Shape, (number, is_last): (u32, bool), root: f6
     }
 }
 
-/// What operations set for central jobs; nothing for the last of the clouds (C-26).
+/// Slots that operations set for central jobs; `None` for the last of the clouds (C-26).
 fn central_slots(tier: Tier, slots: i64, is_last: bool) -> Option<i64> {
     match tier {
         Tier::T1 | Tier::T2 => None,

@@ -96,7 +96,7 @@ pub struct Summary {
     pub sites_out: u64,
     /// See `sites_out`.
     pub sites_failing: u64,
-    /// What did not hold, by what it is: none of it is to happen.
+    /// Counts of broken conditions, by name: none of them is to occur.
     pub violations: BTreeMap<&'static str, u64>,
 }
 

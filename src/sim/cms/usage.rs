@@ -6,7 +6,7 @@ use yardmaster_core::unit::{Millis, SECOND};
 /// The time in which past usage counts half; s (CD-05).
 const HALF_LIFE_S: i64 = 86_400;
 
-/// See the module.
+/// Decayed usage of each user.
 #[derive(Clone, Debug)]
 pub struct Usage {
     decay: Decay,

@@ -12,7 +12,7 @@ pub const BOOSTED: &str = "higgs";
 /// Level of a boosted group, of a regional one, of a user for a while (C-18, C-19).
 const LEVELS: (i64, i64, i64) = (10, 5, 20);
 
-/// What a user submits.
+/// Pattern in which a user submits work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demand {
     /// Central work.
@@ -40,7 +40,7 @@ pub struct User {
     pub name: String,
     /// Groups.
     pub groups: Vec<String>,
-    /// What it submits.
+    /// Pattern in which it submits work.
     pub demand: Demand,
     /// Core time of its jobs that wait and that most sites could run; s.
     pub waiting_s: i64,
@@ -94,8 +94,8 @@ impl User {
         }
     }
 
-    /// What is published of it. Users with bursts were busy before; operations may flag jobs that
-    /// free resources (C-05).
+    /// Its record. Users with bursts were busy before; operations may flag jobs that free resources
+    /// (C-05).
     pub fn record(&self, dice: &mut Dice, now: Millis) -> UserRecord {
         let past_usage_milli = match self.demand {
             Demand::Bursts => dice.between(0, 40_000),

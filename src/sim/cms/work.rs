@@ -1,4 +1,4 @@
-//! What jobs want: kinds of work, and how a workflow of each is drawn.
+//! Requirements of jobs: kinds of work, and how a workflow of each is drawn.
 
 use super::sites::Site;
 use crate::dice::{Dice, Quantiles};
@@ -81,7 +81,7 @@ impl Kind {
     }
 }
 
-/// What the jobs of a workflow want, all of them alike.
+/// Requirements of the jobs of a workflow, all of them alike.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wanted {
     /// Sites with their input, by number; `None`: they may run anywhere.

@@ -45,11 +45,11 @@ pub struct Workflow {
     pub user: usize,
     /// Group it is for; empty: none.
     pub group: String,
-    /// What is published of it.
+    /// Its facts, as published.
     pub facts: WorkflowFacts,
     /// When it was injected.
     pub injected_at: Millis,
-    /// What its jobs want.
+    /// Requirements of its jobs.
     pub wanted: Arc<Wanted>,
     /// Whether its record was published.
     pub is_known: bool,

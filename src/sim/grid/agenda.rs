@@ -1,4 +1,4 @@
-//! What can be planned.
+//! Events that can be planned.
 
 use super::pool::Handle;
 

@@ -29,7 +29,7 @@ pub struct LiveTask {
 #[derive(Clone)]
 pub struct Chunk {
     pub task: Handle,
-    /// What it asks, as last published.
+    /// Its request, as last published.
     pub request: Task,
     /// Name of that request: what its jobs carry.
     pub request_name: String,
@@ -58,7 +58,7 @@ enum Stage {
 const REFUSED: f64 = 0.01;
 /// An assignment is carried out after so long.
 const CARRYING_OUT: (Millis, Millis) = (5 * SECOND, 90 * SECOND);
-/// What was refused asks again after so long.
+/// Time after which a chunk whose assignment was refused asks again.
 const AGAIN: (Millis, Millis) = (2 * MINUTE, 10 * MINUTE);
 /// Chunks of a task follow each other by up to this.
 const APART: Millis = 3 * MINUTE;

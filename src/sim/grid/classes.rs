@@ -21,7 +21,7 @@ pub struct Class {
     pub weight: f64,
     /// Who answers its requests.
     pub policy: &'static str,
-    /// What all its requests have.
+    /// Production source label of all its requests.
     pub label: &'static str,
     /// See `label`.
     pub processing_type: &'static str,

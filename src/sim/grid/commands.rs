@@ -47,7 +47,7 @@ const SILENT_MAX: usize = 1_000_000;
 /// A command is carried out so long after it was given at the latest.
 const ON_ITS_WAY: Millis = MINUTE;
 
-/// What becomes of one job of a command.
+/// Result of carrying out a command on one job.
 enum Done {
     /// It ended as the command asks.
     Ended,

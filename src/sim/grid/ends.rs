@@ -5,7 +5,7 @@ use super::jobs::{LiveJob, output_bytes, publish};
 use super::pool::Handle;
 use yardmaster_core::event::Status;
 
-/// What follows a failure: below the first another job in its place, below the second its next
+/// Odds after a failure: below the first another job in its place, below the second its next
 /// attempt, else nothing; and the most tries.
 const REPLACED: f64 = 0.7;
 const REPEATED: f64 = 0.9;

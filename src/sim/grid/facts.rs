@@ -1,4 +1,4 @@
-//! What a simulated grid is made of: configuration records, imported or built in.
+//! Facts of a simulated grid: configuration records, imported or built in.
 
 use crate::dice::Dice;
 use std::fmt;

@@ -39,7 +39,7 @@ pub struct LiveJob {
     pub activated_at: Millis,
     pub started_at: Millis,
     pub ended_at: Millis,
-    /// What becomes of its payload, and how long it takes.
+    /// The end of its payload, and how long it takes.
     fate: Fate,
     wall: Millis,
 }
@@ -137,7 +137,7 @@ impl Grid {
         }
     }
 
-    /// What follows a job's state.
+    /// Takes the step that follows a job's state.
     pub(super) fn job_step(&mut self, handle: Handle) {
         let Some(job) = self.jobs.get(handle) else { return };
         match job.status {
@@ -349,7 +349,7 @@ impl Grid {
     }
 }
 
-/// What a job of a chunk writes.
+/// Size of the output of a chunk's job; bytes.
 pub fn output_bytes(chunk: &Chunk) -> u64 {
     let events = chunk.request.atom_events as f64;
     (chunk.request.output_per_event.unwrap_or(0.0) * events) as u64

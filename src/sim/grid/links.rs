@@ -43,14 +43,14 @@ pub struct LiveLink {
     published: bool,
     /// Its throughputs in the facts, those known; MB/s.
     usual: Vec<f64>,
-    /// What is left of its throughput, and until when.
+    /// The part of its throughput that is left during a jam, and the end of the jam.
     jam: (f64, Millis),
     /// Throughput as last measured; MB/s.
     mbps: f64,
     /// Transfers at once.
     streams: u32,
     active: u32,
-    /// What its closeness was before it was blocked.
+    /// Its closeness before it was blocked; `None`: it is not blocked.
     blocked: Option<Option<i32>>,
     waiting: VecDeque<Handle>,
     /// Of each of our activities: files and bytes queued, submitted ones included.
@@ -61,7 +61,7 @@ pub struct LiveLink {
     dice: Dice,
 }
 
-/// What a job needs brought.
+/// Input or output files of a job that are to be transferred.
 pub struct Shipment {
     pub job: Handle,
     pub activity: &'static str,

@@ -49,7 +49,7 @@ use yardmaster_core::event::{Hardware, Parameter, Release, confirmed};
 use yardmaster_core::output::decision::Decision;
 use yardmaster_core::unit::{HOUR, MINUTE, Millis};
 
-/// What is to be simulated.
+/// Parameters of a simulation.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Decides everything that is drawn.
@@ -62,7 +62,7 @@ pub struct Plan {
     pub hours: u32,
     /// Domain that the requests are for.
     pub domain: String,
-    /// What the grid is made of.
+    /// Configuration of the grid.
     pub facts: Facts,
     /// How many times shorter all steps of a job are than in ATLAS, with as much less to read and
     /// write; as many times more of them arrive. 1: as they are.
@@ -72,7 +72,7 @@ pub struct Plan {
     pub series: u64,
 }
 
-/// See the module.
+/// The simulated grid: tasks, chunks, jobs, queues, links and storage.
 pub struct Grid {
     now: Millis,
     seed: u64,
@@ -368,7 +368,7 @@ fn threshold(gshare: &str, scale: f64, now: Millis) -> Parameter {
     }
 }
 
-/// What every queue has: all of CVMFS, any container, common processors.
+/// Software and hardware of every queue: all of CVMFS, any container, common processors.
 fn software(queue: &str, now: Millis) -> Release {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     let cpu = Hardware {

@@ -7,7 +7,7 @@ pub struct Handle {
     generation: u32,
 }
 
-/// See the module.
+/// Numbered slots that are used again.
 #[derive(Clone, Debug)]
 pub struct Pool<T> {
     items: Vec<(u32, Option<T>)>,
@@ -36,7 +36,7 @@ impl<T> Pool<T> {
         }
     }
 
-    /// What stands there, if it is still the same.
+    /// The item of a handle; `None` if its slot was emptied since.
     pub fn get(&self, handle: Handle) -> Option<&T> {
         let (generation, item) = self.items.get(handle.at as usize)?;
         item.as_ref().filter(|_| *generation == handle.generation)

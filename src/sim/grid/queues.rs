@@ -18,7 +18,7 @@ pub struct Queues {
     pub idle: Vec<Queue>,
     /// Records of sites.
     pub sites: Vec<Site>,
-    /// What all cores can do; HS06.
+    /// Power of all cores; HS06.
     pub power_hs06: f64,
     by_name: BTreeMap<String, (u32, u16)>,
 }
@@ -362,7 +362,7 @@ impl Grid {
         }
     }
 
-    /// What waits at a queue that stays out of service is closed, and its tasks ask again.
+    /// Closes the jobs that wait at a queue that stays out of service; their tasks ask again.
     pub(super) fn cleared(&mut self, at: u32) {
         let queue = &mut self.queues.all[at as usize];
         if queue.status != QueueStatus::Offline {

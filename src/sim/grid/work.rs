@@ -1,6 +1,6 @@
-//! What is asked of the grid: tasks as production and users make them, drawn from measured
-//! distributions.
-//! Their dice are their own, so that the same seed asks the same whatever becomes of it.
+//! Work that the grid is asked for: tasks as production and users make them, drawn from measured
+//! distributions. Their dice are their own, so that the same seed asks the same whatever becomes of
+//! it.
 
 use super::classes::{CLASSES, Class, URGENT};
 use super::facts::{Facts, takes_production};
@@ -53,7 +53,7 @@ pub struct InputReplica {
 /// A task as it arrives.
 #[derive(Clone, Debug)]
 pub struct Arrival {
-    /// What is the same in the requests of all its chunks.
+    /// The common part of the requests of all its chunks.
     pub request: Task,
     /// Kind and jobs of its chunks, first first. Scouts must end before the rest asks.
     pub chunks: Vec<(ChunkKind, u32)>,
@@ -63,7 +63,7 @@ pub struct Arrival {
     pub input_replicas: Vec<InputReplica>,
     /// Files a job writes.
     pub output_files: u32,
-    /// What all its jobs take of the grid's cores; HS06 s.
+    /// Work of all its jobs; HS06 s.
     pub work_hs06s: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What can be planned.
+//! Events that can be planned.
 
 use crate::grid::Handle;
 
@@ -13,7 +13,7 @@ pub enum Planned {
     ClusterRegisters(u32),
     /// A cluster is asked what it has.
     Asked(u32),
-    /// What it answered arrives.
+    /// The answer of a cluster arrives.
     Arrives(u32),
     /// Jobs of local users begin or end at a queue.
     LocalLoad(u32),

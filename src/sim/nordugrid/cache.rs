@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster_core::unit::Millis;
 
-/// See the module.
+/// Files in a cluster's cache, with their last use and the jobs that hold them.
 #[derive(Clone, Debug, Default)]
 pub struct Cache {
     /// Its size; bytes.
@@ -31,7 +31,7 @@ impl Cache {
         self.files.contains_key(&file)
     }
 
-    /// What can be used by further jobs: files that no job holds make room; bytes.
+    /// Bytes that further jobs can use: files that no job holds make room.
     pub fn free(&self) -> u64 {
         self.capacity.saturating_sub(self.held_bytes)
     }

@@ -13,7 +13,7 @@ pub const FILES: usize = 10;
 /// Sizes of files; MB.
 const SIZES: Quantiles = [20.0, 150.0, 600.0, 1_500.0, 3_000.0, 4_000.0, 8_000.0];
 
-/// See the module.
+/// All files, and the storage elements where they lie.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     files: Vec<File>,

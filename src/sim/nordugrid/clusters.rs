@@ -38,7 +38,7 @@ pub struct Cluster {
     pub country: usize,
     /// Its queues, by their numbers.
     pub queues: std::ops::Range<u32>,
-    /// What it has.
+    /// Its hardware, software and policy, as published.
     pub facts: ClusterFacts,
     /// Versions of each environment: the position of its version; `None`: it has none.
     pub versions: Vec<Option<usize>>,
@@ -58,7 +58,7 @@ pub struct Cluster {
     pub period: Millis,
     /// Disk for session directories, and what is taken of it; bytes.
     pub disk: (u64, u64),
-    /// What was answered and has not arrived.
+    /// Records of its last answer that have not arrived.
     pub answered: Vec<Record>,
     /// States of jobs that nobody could ask for.
     pub held: Vec<Record>,
@@ -219,7 +219,7 @@ impl BatchQueue {
         self.cpus.saturating_sub(self.busy + self.local)
     }
 
-    /// What it publishes.
+    /// Its record.
     pub fn record(&self, standing: Standing, now: Millis) -> Queue {
         let status = match standing {
             Standing::Active => "active",
@@ -256,7 +256,7 @@ impl BatchQueue {
 }
 
 impl Cluster {
-    /// What it publishes of itself.
+    /// Its own record.
     pub fn record(&self, now: Millis) -> Site {
         let answered = self.standing != Standing::Silent;
         let cache_free_bytes = self.cache.as_ref().map(Cache::free);
@@ -269,7 +269,7 @@ impl Cluster {
         }
     }
 
-    /// What a queue of it publishes for a user.
+    /// The record that a queue of it publishes for a user.
     pub fn share(&self, queue: &BatchQueue, user: &str, now: Millis) -> UserShare {
         UserShare {
             queue: queue.name.clone(),

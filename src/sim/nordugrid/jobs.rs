@@ -19,7 +19,7 @@ const GIVEN_UP: Millis = 6 * HOUR;
 /// How far behind in its queue a job may stand and start before others that do not fit.
 const BACKFILL: usize = 40;
 
-/// What a job is at.
+/// Stage of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// It waits for a decision.
@@ -47,11 +47,11 @@ pub struct LiveJob {
     pub name: String,
     /// User, by position.
     pub user: usize,
-    /// What is wanted.
+    /// Its requirements.
     pub wanted: Wanted,
     /// When it was submitted.
     pub submitted_at: Millis,
-    /// What it is at.
+    /// Its stage.
     pub stage: Stage,
     /// Queue that it is at, by number.
     pub queue: u32,

@@ -34,7 +34,7 @@ use users::User;
 use yardmaster_core::output::decision::Decision;
 use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
-/// What is to be simulated.
+/// Parameters of a simulation.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Decides everything that is drawn.
@@ -54,7 +54,7 @@ pub struct Plan {
     pub speed: u32,
 }
 
-/// See the module.
+/// The simulated NorduGrid: index servers, clusters, files, users and jobs.
 pub struct NorduGrid {
     now: Millis,
     start: Millis,

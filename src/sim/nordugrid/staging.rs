@@ -29,7 +29,7 @@ impl NorduGrid {
         overhead + Millis::try_from(seconds).unwrap_or(Millis::MAX / 2_000) * SECOND
     }
 
-    /// What a job brought is in the cache.
+    /// Puts the files that a job brought into the cache.
     pub(super) fn fill_cache(&mut self, handle: Handle) {
         let Some(job) = self.jobs.get(handle).filter(|job| !job.wanted.no_cache) else { return };
         let cluster = self.queues[job.queue as usize].cluster;
@@ -79,7 +79,7 @@ fn sources(catalogue: &Catalogue, cluster: &Cluster, job: &LiveJob) -> [(u64, u6
     sums
 }
 
-/// What a job takes of the disk for session directories.
+/// Disk that a job's session directory takes; bytes.
 fn session_bytes(catalogue: &Catalogue, has_cache: bool, job: &LiveJob) -> u64 {
     let wanted = &job.wanted;
     let files: u64 = match has_cache && !wanted.no_cache {

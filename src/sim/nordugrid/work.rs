@@ -1,4 +1,4 @@
-//! What users want: jobs of several kinds, each described in xRSL.
+//! Jobs that users submit: of several kinds, each described in xRSL.
 
 use super::catalogue::Catalogue;
 use super::words::{ATLAS, BLAST, ENVIRONMENTS, MPI, PYTHON, ROOT};
@@ -60,7 +60,7 @@ const MISTAKES: [&str; 4] = ["", "(memory=much))", "(count=0))", ")(memory"];
 /// A job as its user wants it.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// What the user wrote.
+    /// The description as the user wrote it.
     pub text: String,
     /// CPUs.
     pub count: u64,
@@ -172,7 +172,7 @@ impl Wanted {
         text
     }
 
-    /// What is published of it.
+    /// Its description, as published.
     pub fn description(&self, index_server: &str) -> JobDescription {
         let upload = |bytes| Upload { name: "settings.tar".to_owned(), bytes: Some(bytes) };
         JobDescription {

@@ -8,7 +8,7 @@ use yardmaster_drive::port::{
     Batch, Checkpoint, Kept, LaneSpan, Log, LogError, OutputRecord, Store, StoreError,
 };
 
-/// What happens to a call.
+/// Effect of a fault on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It does nothing and objects. A `settle` so spoilt: what was published is not in the log.
@@ -55,7 +55,7 @@ struct Plan {
     dead: bool,
 }
 
-/// What a schedule has for one call.
+/// Effect of the schedule on one call.
 enum Fate {
     Good,
     Slow(u32),
@@ -127,8 +127,8 @@ fn dead() -> LogError {
 
 /// A log whose calls fail by schedule.
 ///
-/// What is published reaches the log behind it only when it is settled, or when the schedule lets a
-/// dying process's words get through; so a reader elsewhere sees it no sooner.
+/// An output reaches the log behind it only when it is settled, or when the schedule lets the last
+/// call of a dying process be carried out; so a reader elsewhere sees it no sooner.
 pub struct Faulty<L: Log> {
     log: L,
     schedule: Schedule,

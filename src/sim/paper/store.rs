@@ -6,8 +6,8 @@ use yardmaster_drive::port::{Checkpoint, Kept, Store, StoreError};
 
 /// A store in memory. Clones are the same store.
 ///
-/// What was kept is there at once: a late or lost write is what
-/// [`super::faulty::FaultyStore`] and [`PaperStore::older`] are for.
+/// A checkpoint is there at once: a late or lost write is made by [`super::faulty::FaultyStore`]
+/// and [`PaperStore::older`].
 #[derive(Clone, Default)]
 pub struct PaperStore {
     history: Arc<Mutex<Vec<Checkpoint>>>,
