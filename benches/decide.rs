@@ -20,7 +20,7 @@ use yardmaster::wire::topology::Topology;
 
 type Measured = (&'static str, usize, usize, fn(usize) -> Task);
 
-/// What is measured: name of the figure, queues, nuclei, and who asks.
+/// Measured cases: name of the figure, queues, nuclei, and the request.
 const LINES: [Measured; 5] = [
     ("decision_300_queues_us", 300, 0, production),
     ("decision_1000_queues_us", 1_000, 0, production),

@@ -163,7 +163,7 @@ fn transcoded(bencher: Bencher<'_, '_>, word: &str, reverse: bool) {
         .bench_local(|| decode(&codec, topic, black_box(&records), &mut arena));
 }
 
-/// What apache-avro makes of a record of our schema.
+/// A record of our schema as apache-avro reads it.
 fn reference(schema: &Schema, record: &[u8]) -> Value {
     let reader = GenericDatumReader::builder(schema).build().expect("a reader");
     reader.read_value(&mut &record[HEADER_BYTES..]).expect("a value")

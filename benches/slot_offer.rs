@@ -1,4 +1,4 @@
-//! What one slot offer costs before many pending jobs: `cargo bench --bench slot_offer`.
+//! Cost of one slot offer before many pending jobs: `cargo bench --bench slot_offer`.
 
 use divan::{Bencher, black_box};
 use yardmaster::core::policy::cms::cut::next;

@@ -120,7 +120,7 @@ fn memory_mb() -> f64 {
     kb.unwrap_or(f64::NAN) / 1e3
 }
 
-/// What this process used so far, all its threads together; in ticks of 10 ms.
+/// CPU time that this process used so far, all its threads together; s, in steps of 10 ms.
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or("").split(' ').collect();

@@ -1,4 +1,4 @@
-//! What benchmarks measure with and how they report it.
+//! Measuring and reporting of the benchmarks.
 
 use std::fs;
 

@@ -26,7 +26,7 @@ pub fn free_ports<const N: usize>() -> [u16; N] {
     std::array::from_fn(|index| held[index].local_addr().unwrap().port())
 }
 
-/// What a broker is started with.
+/// Ports and properties that a broker is started with.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// Where it listens.

@@ -56,7 +56,7 @@ fn is_update() -> bool {
     std::env::var("UPDATE").is_ok_and(|it| it == "1")
 }
 
-/// What differs between what a case expects and what it comes to.
+/// Differences between the answer that a case expects and the one that was found.
 fn differences(case: &Case, found: &Outcome) -> String {
     let none = (String::new(), String::new());
     let count = case.expected.len().max(found.texts.len());

@@ -100,7 +100,7 @@ impl Service {
             && self.yaml["healthcheck"]["disable"].as_bool() != Some(true)
     }
 
-    /// What is wrong with it for something that listens on a machine of people who only look.
+    /// Defects of it, for a service that listens on a machine of people who only look.
     fn complaints(&self) -> Vec<String> {
         let mut found = Vec::new();
         let mut must = |is_so: bool, what: &str| {

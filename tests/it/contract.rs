@@ -1,4 +1,4 @@
-//! What every log must do, whichever it is: the loop relies on this and on nothing else.
+//! The contract of a log, whichever it is: the loop relies on this and on nothing else.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -64,7 +64,7 @@ fn labels_of(series: &str) -> Option<Vec<&'static str>> {
     Some([metric.labels(), &EVERYWHERE].concat().into_iter().chain(extra).collect())
 }
 
-/// What is wrong with a query: metrics that there are not, labels that a metric does not have.
+/// Mistakes in a query: metrics that there are not, labels that a metric does not have.
 fn complaints(query: &str) -> Vec<String> {
     let mut found = Vec::new();
     let all = selectors(query);

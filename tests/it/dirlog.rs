@@ -185,7 +185,7 @@ fn files_of_another_schema_are_read(schema: &str, append: &str) {
     assert!(refused.contains("not an Avro"), "{refused}");
 }
 
-/// What a process leaves behind that dies between its outputs and the commit mark.
+/// A process that dies between its outputs and the commit mark leaves records that are cut back.
 #[test]
 fn outputs_without_a_commit_mark_are_cut_back() {
     let dir = TempDir::new().unwrap();

@@ -56,7 +56,7 @@ impl Follower {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// What it printed: each command by its subject.
+    /// The commands that it printed, by their subjects.
     pub fn printed(&self) -> BTreeMap<String, Value> {
         let out = std::fs::read_to_string(&self.out).unwrap();
         let lines = out.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
@@ -105,7 +105,7 @@ echo "done with $1" >&2
     script
 }
 
-/// What the script noted: id, kind, when in ms, pid, and the command.
+/// Lines that the script noted: id, kind, when in ms, pid, and the command.
 fn ran(bus: &Bus) -> Vec<(String, String, i64, String, Value)> {
     let noted = std::fs::read_to_string(bus.path("ran")).unwrap_or_default();
     let one = |line: &str| {

@@ -1,4 +1,4 @@
-//! What a person sees of a pool of slots: by `explain` and `tail` from a directory log, by the
+//! Explanations of a pool of slots for people: by `explain` and `tail` from a directory log, by the
 //! API of the process that leads it.
 
 use crate::http::ask;

@@ -1,5 +1,5 @@
-//! What can go wrong with a real Kafka and with the disk, done to the built program: nothing is
-//! lost, nothing is published twice, and a message names the remedy.
+//! Faults of a real Kafka and of the disk, done to the built program: nothing is lost, nothing is
+//! published twice, and a message names the remedy.
 //!
 //! Leaders that are killed or paused are in `kill`; what compaction leaves is in `retention`.
 

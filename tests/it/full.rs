@@ -76,7 +76,7 @@ fn lead(dir: &Path, store: &Path, more: &[&str]) {
     assert!(run.0.wait().unwrap().success(), "{}", reported());
 }
 
-/// What a verb prints that must succeed.
+/// Output of a verb that must succeed.
 fn printed(args: &[&str]) -> String {
     let output = yardmaster(args);
     let (report, error) = (output.stdout, output.stderr);

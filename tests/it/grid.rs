@@ -44,7 +44,7 @@ impl Grid {
         Grid::start(&[&bus.place()[..], &small].concat(), &bus.path(name))
     }
 
-    /// What it printed so far.
+    /// Text that it printed so far.
     pub fn printed(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }

@@ -59,7 +59,7 @@ fn start_with(door: Door, views: Views, past: Past) -> (Server, Receiver<Questio
     (server, asks, status)
 }
 
-/// What a server shows of the domain.
+/// The parts of the domain that a server shows.
 fn served(metrics: &Metrics, status: &Arc<Status>) -> ServedDomain {
     let (name, status) = ("atlas".to_owned(), Arc::clone(status));
     ServedDomain { name, scrape: metrics.scrape(Arc::clone(&status)), status }
@@ -83,7 +83,7 @@ pub fn ask(address: SocketAddr, path: &str) -> (String, String) {
     (head.to_string(), body.to_string())
 }
 
-/// What an answer in JSON says went wrong; a remedy comes with it.
+/// The error in an answer in JSON; a remedy comes with it.
 pub fn problem(body: &str) -> String {
     let reported: serde_json::Value = serde_json::from_str(body).unwrap();
     assert!(reported["remedy"].as_str().is_some_and(|remedy| !remedy.is_empty()), "{body}");
@@ -267,7 +267,7 @@ fn an_address_in_use_is_named_with_the_remedy() {
     assert!(ADDRESS.parse::<SocketAddr>().unwrap().ip().is_loopback());
 }
 
-/// What a demo has nothing of.
+/// Metrics that a demo does not have.
 const NOT_IN_A_DEMO: [Metric; 23] = [
     // It imports nothing and takes nothing in.
     Metric::ImportAge,

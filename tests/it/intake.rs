@@ -23,7 +23,7 @@ pub fn fresh(limits: &Limits) -> Intake {
     intake
 }
 
-/// What it says to one message: topic, key, and the event as text.
+/// Records that it publishes of one message: topic, key, and the event as text.
 pub fn says(intake: &mut Intake, dialect: Dialect, json: &str) -> Vec<(Topic, String, String)> {
     let mut words = Records::default();
     intake.meet(dialect, ORIGIN, Some(b"key"), Some(json.as_bytes()), &mut words);

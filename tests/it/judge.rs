@@ -67,7 +67,7 @@ fn is_judged(log: &Log) {
     assert_eq!(log.decisions(REQUEST, &[])[0], *decision, "the same again");
 }
 
-/// What if: other fields, another moment, other rules.
+/// The answer changes with other fields, another moment, other rules.
 fn is_judged_otherwise(log: &Log) {
     let first = |more: &[&str]| log.decisions(REQUEST, more).remove(0);
     let queues = |decision: &Value| -> Vec<String> {

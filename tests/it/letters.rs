@@ -34,7 +34,7 @@ fn site(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// What a leader would say of a record of [`SITES`].
+/// Headers that a leader would give a record of [`SITES`].
 fn headers(offset: u64, reason: &str, length: usize, kept: usize) -> Vec<(String, Vec<u8>)> {
     let pair = |name: &str, value: String| (name.to_owned(), value.into_bytes());
     let mut headers = vec![
@@ -102,7 +102,7 @@ fn framed_sites(dir: &Path, registry: &Registry) -> PathBuf {
     file
 }
 
-/// What `dead-letters` says, and how it ended.
+/// Exit code, stdout and stderr of `dead-letters`.
 fn letters(dir: &Path, args: &[&str]) -> (i32, String, String) {
     let mut all = vec!["dead-letters"];
     let verb = args.first().is_some_and(|first| !first.starts_with('-'));

@@ -1,5 +1,5 @@
-//! What `topology check` finds in a file that is read without a mistake. Each case changes the
-//! shipped file; what is found is in `tests/fixtures/findings.txt`, which `UPDATE=1` rewrites and a
+//! Findings of `topology check` in a file that is read without a mistake. Each case changes the
+//! shipped file; the findings are in `tests/fixtures/findings.txt`, which `UPDATE=1` rewrites and a
 //! review reads.
 
 use crate::verbs::{printed, yardmaster};

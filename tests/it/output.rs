@@ -1,4 +1,4 @@
-//! What verbs print for people: tables on a terminal and elsewhere, progress, help, completions, man
+//! Output of verbs for people: tables on a terminal and elsewhere, progress, help, completions, man
 //! pages. A terminal is a pseudo-terminal, made by util-linux's `script`.
 
 mod past;
@@ -22,7 +22,7 @@ fn yardmaster(args: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// What a verb prints on stdout; it must succeed.
+/// Output of a verb on stdout; it must succeed.
 #[track_caller]
 fn printed(args: &[&str]) -> String {
     let output = yardmaster(args);
@@ -30,7 +30,7 @@ fn printed(args: &[&str]) -> String {
     text(&output.stdout)
 }
 
-/// What a verb complains of; it must be wrong use.
+/// Complaint of a verb; it must be wrong use.
 #[track_caller]
 fn refused(args: &[&str]) -> String {
     let output = yardmaster(args);
@@ -38,7 +38,7 @@ fn refused(args: &[&str]) -> String {
     text(&output.stderr)
 }
 
-/// What a terminal of so many columns gets, stdout and stderr. `more` is put before the program:
+/// Output on a terminal of so many columns, stdout and stderr. `more` is put before the program:
 /// redirections, variables.
 fn on_terminal(columns: usize, more: &str, args: &[&str]) -> String {
     let quoted: Vec<String> = args.iter().map(|arg| format!("'{arg}'")).collect();

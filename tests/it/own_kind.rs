@@ -29,7 +29,7 @@ fn program() -> PathBuf {
     program
 }
 
-/// What ATLAS has, but production jobs go by the kind of `examples/own-policy`.
+/// The topology of ATLAS, but production jobs go by the kind of `examples/own-policy`.
 fn topology() -> String {
     let begin = ATLAS.find("[[policy]]").unwrap();
     let end = begin + ATLAS[begin + 1..].find("[[policy]]").unwrap();

@@ -39,7 +39,7 @@ fn tool(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// What a program prints; it must exit with 0.
+/// Output of a program; it must exit with 0.
 #[track_caller]
 fn output(command: &mut Command) -> String {
     let output = command.output().expect("the program");

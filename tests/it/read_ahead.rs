@@ -34,7 +34,7 @@ fn the_contract_holds_for_a_log_that_is_read_ahead() {
     contract(&mut Ahead(InDirectory::new(false)));
 }
 
-/// What a follower may rely on, checked take by take.
+/// A follower that checks, take by take, what it may rely on.
 struct Follower {
     /// Per lane, the next offset that has to come.
     next: BTreeMap<Lane, u64>,
@@ -127,7 +127,7 @@ fn nothing_comes_twice_or_is_left_out_with_lanes_paused_at_any_time() {
     }
 }
 
-/// What was appended before a take is in it, though a look was made ahead before that.
+/// A take has all records that were appended before it, though a look was made ahead before that.
 #[test]
 fn an_empty_look_of_before_is_no_answer() {
     let mut world = InDirectory::new(false);

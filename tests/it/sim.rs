@@ -177,7 +177,7 @@ fn what_happens_to_the_grid_depends_on_the_seed_alone() {
     assert!(busy == idle);
 }
 
-/// What was published of one try of a job.
+/// Records published of one try of a job.
 #[derive(Default)]
 struct Try {
     ends: BTreeSet<Status>,

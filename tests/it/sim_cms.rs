@@ -239,7 +239,7 @@ const CODES: [&str; 8] = [
     "bad_resource_request",
 ];
 
-/// What holds after a demo of some hours, as it prints it.
+/// Asserts the lines of a demo of some hours, as it prints them.
 fn holds(text: &str) {
     assert!(text.contains("stated in decisions, all hold"), "{text}");
     assert!(text.contains("the pool's own checks: every match holds"), "{text}");

@@ -179,7 +179,7 @@ impl Grid {
         of_job.max_by_key(|decision| decision.attempt).expect("a decision")
     }
 
-    /// What became of the submission of a decision.
+    /// Publishes the outcome of the submission of a decision.
     fn outcome(&mut self, decision: &Decision, kind: OutcomeKind) {
         let outcome = Became {
             subject: decision.subject.clone(),
@@ -443,8 +443,8 @@ fn descriptions_that_cannot_be_used_are_rejected_with_the_place() {
     grid.check();
 }
 
-/// What is kept bit by bit is what is made again from the log: a process that begins from a store, or with nothing,
-/// decides the same next.
+/// Facts that are kept bit by bit are made again from the log: a process that begins from a store,
+/// or with nothing, decides the same next.
 #[test]
 fn a_process_that_begins_again_decides_the_same_next() {
     let mut decided = Vec::new();

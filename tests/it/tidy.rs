@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The floors, from the lowest: each a folder below `src` and a crate.
 const FLOORS: [&str; 5] = ["core", "wire", "drive", "sim", "shell"];
 
-/// What each floor below the shell stands on beside lower floors: crates that read no clock, no
+/// Crates that each floor below the shell needs beside lower floors: crates that read no clock, no
 /// environment and no file.
 const PURE: [(&str, &[&str]); 4] = [
     ("core", &["hex", "jiff", "sha2"]),
@@ -21,7 +21,7 @@ const PURE: [(&str, &[&str]); 4] = [
     ("sim", &["hex", "serde", "serde_json"]),
 ];
 
-/// What only the shell may touch: clock, environment, files, network, threads, dice, output.
+/// Names that only the shell may use: clock, environment, files, network, threads, dice, output.
 const WORLD: [&str; 16] = [
     "std::time::Instant",
     "std::time::SystemTime",
@@ -260,7 +260,7 @@ fn no_world(file: &File, code: &str) -> Vec<String> {
     found.map(|(line, path)| file.complaint(line, format!("`{path}` outside the shell"))).collect()
 }
 
-/// What the core goes through, it goes through in order.
+/// Hash maps in the core: their order differs from run to run.
 fn no_hash_maps(file: &File, code: &str) -> Vec<String> {
     if file.floor() != Some("core") || HASH_MAPS.contains(&file.path.as_str()) {
         return Vec::new();
@@ -270,7 +270,7 @@ fn no_hash_maps(file: &File, code: &str) -> Vec<String> {
     found.map(|(line, _)| file.complaint(line, "a hash map in `core`: its order differs")).collect()
 }
 
-/// What can fail is an error; what cannot says why.
+/// Calls of `unwrap` and `expect` without a comment that states why they cannot fail.
 fn no_unwrap(file: &File, code: &str) -> Vec<String> {
     let raw: Vec<&str> = file.text.lines().collect();
     let mut found = Vec::new();

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::thread::JoinHandle;
 use tempfile::TempDir;
 
-/// What is answered to which path.
+/// Status and answer by path.
 type Answers = BTreeMap<&'static str, (u16, Value)>;
 
 /// Answers so many requests.

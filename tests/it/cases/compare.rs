@@ -1,4 +1,4 @@
-//! What differs between two texts, line by line.
+//! Differences between two texts, line by line.
 
 /// Lines of both texts: those of the first alone behind `-`, of the second alone behind `+`, and
 /// some of those they share around them; empty where they are equal.

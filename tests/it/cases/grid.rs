@@ -66,7 +66,7 @@ pub struct Made {
     pub jobs: Vec<String>,
 }
 
-/// What holds where a case says nothing: `tests/cases/base.facts`.
+/// Values that hold where a case states none: `tests/cases/base.facts`.
 #[derive(Clone, Debug, Default)]
 pub struct Base {
     values: BTreeMap<String, Fields>,
@@ -105,7 +105,7 @@ impl Base {
     }
 }
 
-/// What a case has stated so far.
+/// Facts that a case has stated so far.
 #[derive(Clone)]
 pub struct Grid<'a> {
     base: &'a Base,
@@ -291,10 +291,10 @@ fn of_word(word: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.word == word)
 }
 
-/// What a line is about: its kind and names.
+/// Subject of a line: its kind and names.
 pub type Subject = (String, String);
 
-/// What a line is about, if later lines may be about the same thing.
+/// Subject of a line, if later lines may have the same one.
 pub fn subject(line: &Line) -> Option<Subject> {
     let kind = of_word(line.words.first()?)?;
     kind.is_named().then(|| key(line))

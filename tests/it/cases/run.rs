@@ -24,7 +24,7 @@ use yardmaster::wire::record;
 /// The now of a case's first cycle: 2025-10-15T12:00:00Z.
 const NOW: Millis = 1_760_529_600_000;
 
-/// What a case comes to.
+/// Result of a case.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// The expected part, by rules.

@@ -12,7 +12,7 @@ use yardmaster::core::cut::Topic;
 use yardmaster::core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 use yardmaster::wire::avro::schema;
 
-/// What the values of a record may refer to.
+/// The cycle's now and an id, to which values of a record may refer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
     /// The cycle's now, from which times are counted.

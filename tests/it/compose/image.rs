@@ -24,7 +24,7 @@ fn included() -> BTreeSet<PathBuf> {
     found
 }
 
-/// What a source includes, up to where a macro goes on with a variable.
+/// Paths of files that a source includes, up to where a macro goes on with a variable.
 fn paths(text: &str) -> Vec<String> {
     let mut paths = Vec::new();
     for call in ["include_str!(", "include_bytes!("] {
@@ -48,7 +48,7 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// What the Dockerfile copies from the repository.
+/// Paths that the Dockerfile copies from the repository.
 fn copied(dockerfile: &str) -> Vec<PathBuf> {
     let lines = dockerfile.lines().filter_map(|line| line.strip_prefix("COPY "));
     let own = lines.filter(|line| !line.starts_with("--from="));

@@ -1,4 +1,4 @@
-//! What the containers run, run by hand: the commands, health checks and configuration of
+//! Runs the contents of the containers by hand: the commands, health checks and configuration of
 //! `docker-compose.yml`, with nothing replaced but addresses and paths, against a real Kafka.
 
 use super::{PROGRAM, Service, root, token_file, words};

@@ -1,4 +1,4 @@
-//! What must hold of a log when all is published, however often a process died.
+//! Conditions on a log when all is published, however often a process died.
 
 use super::play::{REQUESTS, Reached, config};
 use crate::drive::yard::Yard;

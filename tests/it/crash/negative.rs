@@ -1,5 +1,5 @@
-//! What must be found: an altered decision, a lost record, a lost decision, a flipped counter, a
-//! damaged record.
+//! Defects that must be found: an altered decision, a lost record, a lost decision, a flipped
+//! counter, a damaged record.
 
 use super::check::*;
 use super::play::*;
@@ -20,7 +20,7 @@ fn played() -> (Yard, Reached) {
     (play.yard, reached)
 }
 
-/// What making every decision again finds in a log: same, different, not verifiable; and where it
+/// Result of making every decision of a log again: same, different, not verifiable; and where it
 /// ends.
 fn verify(yard: &Yard) -> Result<([u64; 3], Vec<String>, Reached), Halt> {
     let mut config = config("a reader");

@@ -53,7 +53,7 @@ fn wait(step: usize) -> i64 {
 /// The requests of the play: every one of them is to be answered, once.
 pub const REQUESTS: [&str; 7] = ["1/1", "2/1", "3/1", "4/1", "5/1", "6/1", "7/1"];
 
-/// What the world does at a step. What it does about decisions follows from those in the log.
+/// Acts of the world at a step. Its acts on decisions follow from those in the log.
 fn act(yard: &Yard, step: usize) {
     let now = yard.now;
     match step {
@@ -130,7 +130,7 @@ fn pending(yard: &Yard, name: &str) {
     yard.job(&JobState { task: "8", created_at: yard.now, ..job });
 }
 
-/// What became of commands: the first is tried in vain, then all are carried out.
+/// Publishes outcomes of commands: the first is tried in vain, then all are carried out.
 fn obey(yard: &Yard, in_vain: bool) {
     let all = yard.commands().into_iter().filter(|it| it.is_order());
     for command in all.take(if in_vain { 1 } else { usize::MAX }) {
@@ -246,12 +246,12 @@ fn outcome(yard: &Yard, subject: &str, kind: OutcomeKind) {
     }
 }
 
-/// What a new process finds in its store.
+/// Content of the store that a new process begins with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Left {
     /// All of it.
     All,
-    /// What was there after so many checkpoints.
+    /// The content after so many checkpoints.
     Older(usize),
 }
 
@@ -263,7 +263,7 @@ pub struct Play {
     pub schedules: Vec<Schedule>,
     pub left: Left,
     pub late: bool,
-    /// What else happens after each step.
+    /// A further act after each step.
     pub beside: fn(&Yard),
     /// Processes started so far.
     pub started: usize,

@@ -111,7 +111,7 @@ fn no_decision_of_an_earlier_engine_counts_as_wrong() {
 const GRID: u64 = 41;
 const FLAVOURS: u64 = 23;
 
-/// What the play lacks: tasks that want a nucleus, quotas, shares, links.
+/// Adds the records that the play lacks: tasks that want a nucleus, quotas, shares, links.
 fn beside(yard: &Yard) {
     let now = yard.now;
     let site = |name: &str| {

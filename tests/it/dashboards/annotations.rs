@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use tempfile::TempDir;
 
-/// What happens in a domain, by minutes: a policy gets another hash after ten; parameters of a
-/// component change then, and those of another come in after fifteen; after twenty nothing is scraped
-/// for five minutes, and the same comes back. In another domain all stays as it is.
+/// Series of a domain, by minutes: a policy gets another hash after ten; parameters of a component
+/// change then, and those of another come in after fifteen; after twenty nothing is scraped for
+/// five minutes, and the same comes back. In another domain all stays as it is.
 const SERIES: [(&str, &str); 7] = [
     (r#"yardmaster_ready{domain="atlas",instance="a"}"#, "1x20 _x5 1x20"),
     (r#"yardmaster_policy_info{domain="atlas",instance="a",policy="p",hash="old"}"#, "1x10"),

@@ -49,7 +49,7 @@ fn body(address: SocketAddr, path: &str) -> Result<String, String> {
     if is_success { Ok(body.to_owned()) } else { Err(text) }
 }
 
-/// What stands at a place of an answer, of names with dots between.
+/// The value at a place of an answer; the place is of names with dots between.
 fn at<'a>(json: &'a Value, place: &str) -> Option<&'a Value> {
     place.split('.').try_fold(json, |json, name| json.get(name))
 }
@@ -77,7 +77,7 @@ fn listed(address: SocketAddr, request: &Request) -> Result<Vec<Value>, String> 
     }
 }
 
-/// What a panel would not show.
+/// Fields that a panel would not show.
 fn complaints(address: SocketAddr, panel: &Panel, request: &Request) -> Vec<String> {
     let list = match listed(address, request) {
         Err(why) => return vec![format!("{}: {why}", panel.title)],

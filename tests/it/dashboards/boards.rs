@@ -134,7 +134,7 @@ impl Board {
         &self.annotations
     }
 
-    /// What Grafana or a reader would miss.
+    /// Defects that Grafana or a reader would meet.
     pub fn complaints(&self) -> Vec<String> {
         let mut found: Vec<String> = self.panels.iter().flat_map(Panel::complaints).collect();
         let ids: BTreeSet<u64> = self.panels.iter().map(|panel| panel.id).collect();
@@ -198,7 +198,7 @@ impl Panel {
         x < ox + ow && ox < x + w && y < oy + oh && oy < y + h
     }
 
-    /// What Grafana or a reader would miss.
+    /// Defects that Grafana or a reader would meet.
     pub fn complaints(&self) -> Vec<String> {
         let mut found = Vec::new();
         let (x, y, w, h) = self.place;

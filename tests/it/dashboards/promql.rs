@@ -10,7 +10,7 @@ pub struct Selector {
 /// Labels that a query groups or matches by.
 pub struct Grouping {
     pub labels: Vec<String>,
-    /// What is grouped; `None` where two sides are matched.
+    /// The grouped selectors; `None` where two sides are matched.
     pub of: Option<Vec<Selector>>,
 }
 
@@ -48,8 +48,8 @@ fn string_end(query: &str, at: usize) -> usize {
     (end + 1).min(bytes.len())
 }
 
-/// What stands in the brackets that open at or after a place, behind nothing but spaces, and the
-/// place after them.
+/// The text in the brackets that open at or after a place, behind nothing but spaces, and the place
+/// after them.
 fn enclosed(query: &str, at: usize, open: char, close: char) -> Option<(&str, usize)> {
     let from = at + query[at..].find(|it: char| !it.is_whitespace())?;
     if !query[from..].starts_with(open) {
@@ -90,7 +90,7 @@ pub fn selectors(query: &str) -> Vec<Selector> {
         .collect()
 }
 
-/// What a query groups and matches by.
+/// Labels by which a query groups and matches.
 pub fn groupings(query: &str) -> Vec<Grouping> {
     let mut found = Vec::new();
     for (word, end) in words(query) {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The data source, as Grafana names its kind.
 pub const INFINITY: &str = "yesoreyeram-infinity-datasource";
 
-/// What a panel asks the JSON API, and what it reads in the answer.
+/// Request of a panel to the JSON API, and the columns that it reads in the answer.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub path: String,
@@ -25,7 +25,7 @@ fn pairs(list: &Value, [first, second]: [&str; 2]) -> Vec<(String, String)> {
 }
 
 impl Request {
-    /// What a target of a panel asks; `None` for one of another data source.
+    /// Request of a panel's target; `None` for one of another data source.
     pub fn of(target: &Value, panel: &Value) -> Option<Request> {
         let shown = |selector: &str| {
             let renamed = &panel["transformations"][0]["options"]["renameByName"][selector];
@@ -40,10 +40,10 @@ impl Request {
         })
     }
 
-    /// What a reader would miss: a path that the data source does not join to its address, nothing
-    /// to read, columns without a place, a column that is sorted or coloured and that there is not.
-    /// The data source sorts columns by their names, and versions of it differ in how they rename
-    /// them: a transformation does both.
+    /// Defects that a reader would meet: a path that the data source does not join to its address,
+    /// nothing to read, columns without a place, a column that is sorted or coloured and that there
+    /// is not. The data source sorts columns by their names, and versions of it differ in how they
+    /// rename them: a transformation does both.
     pub fn complaints(&self, panel: &Value) -> Vec<String> {
         let mut found = Vec::new();
         if !self.path.starts_with("/api/v1/") || self.path.contains(['?', '$']) {

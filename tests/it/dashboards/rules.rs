@@ -32,7 +32,7 @@ impl Rule {
         parts.map(|part| &part[..name(part).unwrap_or(part.len())]).collect()
     }
 
-    /// What an operator would miss.
+    /// Parts that an operator would miss.
     pub fn complaints(&self) -> Vec<String> {
         let mut found = Vec::new();
         for key in ["expr", "severity", "summary", "description", "runbook"] {

@@ -24,7 +24,7 @@ fn sections(page: &str) -> BTreeMap<&str, &str> {
         .collect()
 }
 
-/// What an operator would miss.
+/// Parts that an operator would miss.
 fn complaints(rules: &[Rule], page: &str) -> Vec<String> {
     let sections = sections(page);
     let mut found = Vec::new();

@@ -78,7 +78,7 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// What is wrong with the links of some pages. `exists` states whether there is a file or folder.
+/// Broken links of some pages. `exists` states whether there is a file or folder.
 fn broken(pages: &[Page], exists: impl Fn(&Path) -> bool) -> Vec<String> {
     let anchors: BTreeMap<&str, BTreeSet<String>> =
         pages.iter().map(|page| (page.path.as_str(), anchors(page))).collect();

@@ -20,7 +20,7 @@ A field without a default must be in every record that is written. A field with 
 writer's schema; it is then read as its default. Times are in milliseconds since 1970.
 ";
 
-/// What is to be shown of one schema.
+/// Text about one schema.
 struct Section<'a> {
     /// The schema's name, with which anchors begin.
     name: &'a str,

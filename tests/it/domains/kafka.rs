@@ -22,7 +22,7 @@ fn kills() -> usize {
 /// Two domains that read requests from one topic, as two that share what is safe to share.
 struct Pair {
     buses: [Bus; 2],
-    /// What each has asked.
+    /// Subjects of the requests of each.
     subjects: [BTreeSet<String>; 2],
 }
 

@@ -1,4 +1,4 @@
-//! What cannot be led side by side, and verbs that work for one domain: exit code 2.
+//! Domains that cannot be led side by side, and verbs that work for one domain: exit code 2.
 
 use super::{set, topology};
 use crate::verbs::{printed, yardmaster};

@@ -32,7 +32,7 @@ fn began(yard: &mut Yard, queues: u32) -> OnPaper {
     drive
 }
 
-/// What other rules answer over the log, and the digest that was reached beside them.
+/// Answers of other rules over the log, and the digest that was reached beside them.
 fn compared(yard: &Yard, changes: &[(&str, &str)], during: [i64; 2]) -> (Alternative, String) {
     let log_before = yard.paper.spans();
     let mut drive = Drive::start(yard.log(), PaperStore::default(), config("two")).unwrap();

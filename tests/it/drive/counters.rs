@@ -49,7 +49,7 @@ fn config_with_counters(number: usize) -> Config {
     Config { counters: Some(TELL), epoch_config, ..config(&format!("life {number}")) }
 }
 
-/// What a reader of the topic knows; counters of 0 are left out.
+/// Counters as a reader of the topic knows them; counters of 0 are left out.
 fn known(yard: &Yard) -> BTreeMap<String, String> {
     let mut known = BTreeMap::new();
     for partition in 0..2 {
@@ -62,7 +62,7 @@ fn known(yard: &Yard) -> BTreeMap<String, String> {
     known
 }
 
-/// What a state has, all of it.
+/// All counters of a state.
 fn counted(state: &State) -> BTreeMap<String, String> {
     let mut ledger = state.ledger.clone();
     ledger.watch();

@@ -21,7 +21,8 @@ fn ready(yard: &Yard) -> Engine {
     engine
 }
 
-/// What does not depend on the cycle: outcome, queues with their weights, fates.
+/// The parts of a decision that do not depend on the cycle: outcome, queues with their weights,
+/// fates.
 fn essence(decision: &Decision) -> impl PartialEq + std::fmt::Debug + use<> {
     let mut queues: Vec<(String, f64)> = match &decision.outcome {
         Outcome::Assign(ranked) => ranked.iter().map(|it| (it.queue.clone(), it.weight)).collect(),

@@ -47,7 +47,7 @@ fn letters(yard: &Yard) -> usize {
     (0..2).map(|at| yard.paper.records(Lane::new(Topic::DeadLetter, at)).len()).sum()
 }
 
-/// What was published is what another process makes again.
+/// Another process makes the published outputs again.
 fn check(yard: &Yard, drive: &Slow) {
     assert_eq!(letters(yard), 1);
     let garbled: usize = yard.progress().iter().map(|cycle| cycle.garbled.len()).sum();

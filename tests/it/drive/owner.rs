@@ -114,7 +114,7 @@ fn a_user_over_the_cap_waits_until_enough_of_her_jobs_end() {
     }
 }
 
-/// What is published of the owner counts before what holds for all.
+/// An owner's own parameter counts before the general one.
 #[test]
 fn an_owners_own_cap_and_quota_count() {
     let mut yard = Yard::new();

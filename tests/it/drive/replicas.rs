@@ -49,7 +49,7 @@ fn reading(subject: &str, at: i64) -> Task {
     }
 }
 
-/// What an endpoint has of the dataset; nothing for 0 files.
+/// A copy of the dataset at an endpoint; none for 0 files.
 fn copy(endpoint: &str, files: u64, at: i64) -> Replica {
     let location = Location {
         endpoint: endpoint.into(),

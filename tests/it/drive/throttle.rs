@@ -287,7 +287,7 @@ fn a_quota_throttles_its_user_until_enough_is_deleted() {
     check_again(&mut yard, drive);
 }
 
-/// What the caps are in the random stories.
+/// Values of the caps in the random stories.
 const CAPS: [(&str, u32); 2] = [("CAP_RUNNING_USER_JOBS", 10), ("CAP_RUNNING_USER_CORES", 40)];
 
 /// A dumb twin: by user, cores of each job that runs.

@@ -83,8 +83,8 @@ fn what_changes_elsewhere_wakes_nobody_and_what_falls_here_does() {
     assert_eq!(sent(&decisions[1]), [("QUEUE_00".to_owned(), 5)]);
 }
 
-/// What is asked of a queue may hang on all jobs of the share: a task that waits because its queue
-/// is overloaded is not asked again before it is less so.
+/// A filter that looks at a queue may depend on all jobs of the share: a task that waits because
+/// its queue is overloaded is not judged again before it is less so.
 #[test]
 fn an_overloaded_queue_wakes_nobody_by_what_goes_on_there() {
     let mut yard = Yard::new();

@@ -126,7 +126,7 @@ impl Twins {
     }
 }
 
-/// What there is at the beginning.
+/// Publishes the queues, sites and links that there are at the beginning.
 fn begin(twins: &mut Twins, theme: &Theme, chance: &mut Chance) {
     let now = twins.now;
     for number in 0..QUEUES {

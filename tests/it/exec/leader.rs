@@ -22,7 +22,7 @@ pub fn command(bus: &Bus, subject: &str) -> Command {
     }
 }
 
-/// See the module.
+/// Publishes cycles with given commands, as a leader does.
 pub struct Leader<'a> {
     bus: &'a Bus,
     /// The number of its next cycle.

@@ -23,7 +23,7 @@ def reassignJobs(ids, forPending=False, firstSubmission=None):
     return note('reassignJobs', ids), True
 ";
 
-/// What it was asked for, how it ended, and the last line on stderr.
+/// Calls of the client, exit code, and the last line on stderr.
 fn obey(dir: &Path, command: &Value, status: &str, args: &[&str]) -> (Vec<Value>, i32, String) {
     let calls = dir.join("calls");
     let _ = std::fs::remove_file(&calls);

@@ -1,4 +1,4 @@
-//! What others do to the topics: a transaction that nobody ends, partitions added, a topic deleted,
+//! Acts of others on the topics: a transaction that nobody ends, partitions added, a topic deleted,
 //! records deleted that were not read.
 
 use super::{admin, answered, bus, must_stop, says, wait_for_just};
@@ -286,7 +286,8 @@ fn records_deleted_before_they_were_read_stop_it_and_the_remedy_works() {
     println!("{replayed}");
 }
 
-/// What intake published before behind it is read back once it has ended, and not published again.
+/// Records that intake published before behind it are read back once it has ended, and not
+/// published again.
 #[test]
 fn behind_somebodys_open_transaction_intake_waits_for_its_own_records() {
     let change = |limits: &mut Table| drop(limits.insert("takeover_s".into(), 1.into()));

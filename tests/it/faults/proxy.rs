@@ -23,7 +23,7 @@ pub enum Step {
     End = 26,
 }
 
-/// What is kept back.
+/// The request or answer that is kept back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// The request: the broker never sees it.
@@ -103,7 +103,7 @@ impl Proxy {
         }
     }
 
-    /// What was kept back is gone for good, and so is its connection.
+    /// Drops the bytes that were kept back for good, and their connection.
     pub fn let_go(&self) {
         // It goes on when a test that waited has failed, too.
         let state = self.shared.state.lock();

@@ -90,7 +90,7 @@ fn one_that_did_not_run_meanwhile_stops_at_its_start() {
     must_stop(site.start(), &SAYS);
 }
 
-/// What was answered in a cycle that is lost was read by others: it is not answered otherwise.
+/// Answers of a cycle that is lost were read by others: they are not given otherwise.
 #[test]
 fn one_whose_last_cycles_are_lost_stops_at_its_start_also_when_others_followed() {
     let Some(site) = Site::new() else { return };
@@ -110,7 +110,8 @@ fn one_whose_last_cycles_are_lost_stops_at_its_start_also_when_others_followed()
     must_stop(site.start(), &says);
 }
 
-/// What nobody had read may go: the others are counted, and a process is compared with a recount.
+/// Records that nobody had read may go: the others are counted, and a process is compared with a
+/// recount.
 #[test]
 fn what_was_cut_off_before_it_was_read_is_not_missed() {
     let Some(site) = Site::new() else { return };

@@ -38,7 +38,7 @@ const PANDA_CDC: [&str; 5] = [
         "source": {"table": "jedi_tasks", "snapshot": "false", "ts_ms": 1760000000500, "lsn": 46435676, "txId": 70613}}"#,
 ];
 
-/// What somebody might put where a value is expected.
+/// Values that somebody might put where another is expected.
 pub(super) const WORST: [&str; 22] = [
     "null",
     "true",

@@ -3,8 +3,8 @@
 
 use crate::world::Chance;
 
-/// What means most harm where a number is expected: the longest and the most negative counts, sizes
-/// just beyond a bound, marks of other framings.
+/// Bytes that do most harm where a number is expected: the longest and the most negative counts,
+/// sizes just beyond a bound, marks of other framings.
 const HARM: [&[u8]; 9] = [
     &[0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],
     &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01],

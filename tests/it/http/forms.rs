@@ -1,5 +1,5 @@
-//! What is no good request is answered in JSON, with the remedy, and every answer carries the
-//! headers that keep strangers' pages away.
+//! A bad request is answered in JSON, with the remedy, and every answer carries the headers that
+//! keep strangers' pages away.
 
 use super::{ask, counters_of, problem, send, start};
 use std::io::{Read, Write};

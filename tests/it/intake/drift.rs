@@ -1,5 +1,5 @@
-//! What it costs that a job's request is inferred: the simulated grid, once with the requests that
-//! its jobs state, and once with those that intake infers of PanDA's messages, which state none.
+//! Cost of inferring a job's request: the simulated grid, once with the requests that its jobs
+//! state, and once with those that intake infers of PanDA's messages, which state none.
 
 use crate::world::lane;
 use std::collections::{BTreeMap, HashMap};
@@ -31,7 +31,7 @@ struct Case {
     lag: Millis,
 }
 
-/// What differs at the end of a run.
+/// Differences at the end of a run.
 #[derive(Debug, Default)]
 struct Drift {
     /// Jobs of which a request is true: all, with another one inferred, with none.
@@ -105,7 +105,8 @@ impl Run {
         self.drift
     }
 
-    /// What the grid published. PanDA states no outcome of an assignment that is carried out.
+    /// Reads the records that the grid published. PanDA states no outcome of an assignment that is
+    /// carried out.
     fn read(&mut self, records: &[Record]) {
         let (codec, mut arena) = (Codec::default(), Arena::default());
         for it in records {
@@ -148,7 +149,7 @@ impl Run {
         self.keep(&records, at);
     }
 
-    /// What intake publishes is read by the state with the inferred requests.
+    /// Reads the records that intake publishes into the state with the inferred requests.
     fn keep(&mut self, records: &Records, at: Millis) {
         let (codec, mut arena) = (Codec::default(), Arena::default());
         for it in records.iter() {

@@ -256,7 +256,7 @@ fn answers_that_reserve_nothing_have_no_places() {
     stage.check(&[(1, "")]);
 }
 
-/// What is reserved of two chunks at one queue, with and without the requests of the jobs of one.
+/// Reservations of two chunks at one queue, with and without the requests of the jobs of one.
 #[test]
 fn reservations_end_place_by_place() {
     let mut stage = Stage::new();

@@ -192,7 +192,7 @@ impl Bus {
         place
     }
 
-    /// What a verb says; it must exit with `code`.
+    /// Output of a verb; it must exit with `code`.
     #[track_caller]
     pub fn verb(&self, verb: &str, code: i32, more: &[&str]) -> String {
         // A verb of a verb comes before every flag.

@@ -69,7 +69,7 @@ impl Stage {
         reported.matches("jobs read back").count()
     }
 
-    /// What it answers when it is asked for a page; `None` while it does not.
+    /// Its answer when it is asked for a page; `None` while it gives none.
     pub fn page(&self, path: &str) -> Option<String> {
         let reported = std::fs::read_to_string(&self.log).unwrap_or_default();
         let address = reported.rsplit_once("serving metrics on http://")?.1.lines().next()?;
@@ -162,7 +162,7 @@ impl Place {
     }
 }
 
-/// What is wrong with the records published of one job.
+/// Mistake in the records published of one job.
 fn complaint(job: &str, published: &[JobState<'_>]) -> Option<String> {
     let is_known = |it: &&JobState<'_>| !it.user.is_empty();
     let known: BTreeSet<Status> = published.iter().filter(is_known).map(|it| it.status).collect();

@@ -22,7 +22,7 @@ pub struct Process {
     log: PathBuf,
 }
 
-/// What `/readyz` says, as far as the tests ask.
+/// State in `/readyz`, as far as the tests ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ready {
     pub leading: bool,
@@ -126,12 +126,12 @@ impl Process {
         address_in(&self.store.join(domain))
     }
 
-    /// What it answers when it is asked for a page; `None` while it does not.
+    /// Its answer when it is asked for a page; `None` while it gives none.
     pub fn page(&self, path: &str) -> Option<String> {
         get(self.address()?, path)
     }
 
-    /// What a process of several domains answers about one of them; `path` has no query.
+    /// Answer of a process of several domains about one of them; `path` has no query.
     pub fn page_of(&self, domain: &str, path: &str) -> Option<String> {
         get(self.address_for(domain)?, &format!("{path}?domain={domain}"))
     }
@@ -143,7 +143,7 @@ impl Process {
         body["state"]["leading"] == true && body["ready"] == true
     }
 
-    /// What it says of itself; `None` while it does not answer.
+    /// Its state by its own answer; `None` while it gives none.
     pub fn ready(&self) -> Option<Ready> {
         let body: serde_json::Value = serde_json::from_str(&self.page("/readyz")?).ok()?;
         Some(Ready {

@@ -1,5 +1,5 @@
-//! What somebody else sees: the decision topic as read by programs that are not ours, committed
-//! records only, and whether every request got what it was reserved.
+//! View of an outsider: the decision topic as read by programs that are not ours, committed records
+//! only, and whether every request got what it was reserved.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -162,9 +162,9 @@ pub fn decisions(records: &[Record]) -> Vec<Decision> {
     records.iter().map(read).collect()
 }
 
-/// What is wrong with the answers that were given to these subjects: nothing, if each has exactly
-/// one final answer, its last, and its answers are numbered from 1 without gap, each under the name
-/// that follows from its number.
+/// Mistakes in the answers that were given to these subjects: none, if each has exactly one final
+/// answer, its last, and its answers are numbered from 1 without gap, each under the name that
+/// follows from its number.
 pub fn complaints(
     domain: &str,
     subjects: &BTreeSet<String>,
@@ -209,8 +209,8 @@ pub fn commands(records: &[Record]) -> Vec<Published> {
     records.iter().map(|(_, value)| codec.read_command(value).expect("a command")).collect()
 }
 
-/// What is wrong with the commands that were given about these jobs by a rule: nothing, if each was
-/// given once, under the id that follows from it, and its repeats are numbered without gap.
+/// Mistakes in the commands that were given about these jobs by a rule: none, if each was given
+/// once, under the id that follows from it, and its repeats are numbered without gap.
 pub fn command_complaints(
     domain: &str,
     rule: &str,

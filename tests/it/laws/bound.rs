@@ -28,7 +28,7 @@ fn endpoint(state: &mut State, name: &str, site: &str, write_wan: bool, at: i64)
     fold(state, &published(lane(Topic::Storage, 0), Event::from(storage)));
 }
 
-/// What the first queue is counted to have stuck.
+/// Stuck jobs that are counted of the first queue.
 fn stuck(state: &mut State, grid: &mut Grid) -> u32 {
     close(state, state.now.max(DAWN) + 1);
     grid.update(state, grid.world().queues.is_empty());

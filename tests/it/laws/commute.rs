@@ -196,7 +196,7 @@ fn signs_of_life_before_and_after_the_job_are_one() {
     );
 }
 
-/// What ended so long ago that it may have been forgotten, met together with what did not.
+/// Jobs that ended so long ago that they may have been forgotten, met together with others.
 #[test]
 fn the_long_ended_and_the_living_commute() {
     let at = DAWN + DAY;

@@ -1,4 +1,4 @@
-//! What the records of a store have is all there is.
+//! The records of a store are all that a state needs.
 
 use super::random::{Story, feed_story};
 use crate::world::*;

@@ -1,5 +1,5 @@
-//! What the audit and the digest are for: each counter flipped is found, each field changed is
-//! seen, a record dropped is missed.
+//! The audit and the digest at work: each counter flipped is found, each field changed is seen, a
+//! record dropped is missed.
 
 use super::counters::assert_audit_clean;
 use crate::world::*;

@@ -1,4 +1,4 @@
-//! What is published of a task's owner, and of its user at each queue, is the sum over jobs.
+//! The figures of a task's owner, and of its user at each queue, are the sum over jobs.
 
 use super::random::{Moment, Story, feed_story};
 use crate::world::*;
@@ -119,7 +119,7 @@ fn user_at(state: &State, task: &Task, queue: &str) -> UserView {
     view
 }
 
-/// What live jobs count for in windows: starts an hour, and the task's outcomes of six hours.
+/// Contributions of live jobs to windows: starts an hour, and the task's outcomes of six hours.
 fn windows(state: &State, task: &Task, queue: &str) -> (f64, [u32; 3]) {
     let (mut starts, mut ended) = (0.0, [0; 3]);
     let last = state.times.of(Topic::JobState).time.div_euclid(5 * MINUTE);

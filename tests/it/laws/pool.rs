@@ -69,8 +69,8 @@ fn records_of(state: &State) -> Vec<String> {
     jobs.chain(workflows).chain(offers).chain(users).chain(nodes).collect()
 }
 
-/// What the store has is all there is: a process that restarts after any cycle goes on as one that
-/// did not.
+/// The store has all that a state needs: a process that restarts after any cycle goes on as one
+/// that did not.
 #[test]
 fn a_restart_changes_nothing() {
     for seed in 0..SEEDS {
@@ -172,8 +172,8 @@ fn a_pool_that_nobody_uses_is_forgotten() {
     }
 }
 
-/// What ended long ago, and an offer that is over, have no effect when they are read again after
-/// they were forgotten.
+/// A job that ended long ago, and an offer that is over, have no effect when they are read again
+/// after they were forgotten.
 #[test]
 fn what_is_read_again_after_it_was_forgotten_counts_nowhere() {
     let mut again = 0;

@@ -19,7 +19,7 @@ pub struct Story {
     pub cycles: Vec<Cycle>,
 }
 
-/// What a seed prefers.
+/// Weights of a seed's choices.
 struct Taste {
     kinds: [usize; 8],
     statuses: Vec<usize>,

@@ -77,7 +77,7 @@ fn merge(
     }
 }
 
-/// What was reported: queue, since when it waited, when it started; 0: not yet.
+/// A report of a job: queue, since when it waited, when it started; 0: not yet.
 type Reported = (&'static str, Millis, Millis);
 
 /// The same by the letter of the specification, sample by sample.

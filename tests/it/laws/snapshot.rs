@@ -38,14 +38,14 @@ fn assert_same(copy: &State, whole: &State, when: &str) {
     assert_eq!(copy.names.len(), whole.names.len(), "{when}");
 }
 
-/// What was copied so far, and what it has to be.
+/// A copy under way: the state that it must equal, the cycle it began in, and its purpose.
 struct Begun {
     expected: State,
     cycle: usize,
     copy_for: CopyFor,
 }
 
-/// What became of the copies of a story.
+/// Counts of the copies of a story.
 #[derive(Debug, Default)]
 struct Seen {
     copies: usize,

@@ -50,7 +50,8 @@ pub struct Twin {
     /// Newest answer by subject, and all outcomes.
     answered: BTreeMap<String, (u64, u32)>,
     settled: BTreeSet<DecisionId>,
-    /// What forgotten records left in windows: by the counter's name and its bucket's end of life.
+    /// Amounts that forgotten records left in windows: by the counter's name and its bucket's end
+    /// of life.
     left: Vec<(Millis, String, i128)>,
     met: BTreeSet<&'static str>,
     met_moves: BTreeSet<&'static str>,
@@ -472,7 +473,7 @@ fn sample(job: &Job) -> u8 {
     }
 }
 
-/// What a sample job that started counts for: how many, their waits, and the squares of those.
+/// Contributions of a sample job that started: how many, their waits, and the squares of those.
 fn waited(job: &Job) -> Vec<(Millis, String, i128)> {
     let waited = job.started_at - job.activated_at;
     if !matches!(sample(job), 1 | 2) || job.activated_at <= 0 || job.started_at <= 0 || waited < 0 {

@@ -59,7 +59,7 @@ pub fn submit(dir: &Path, file: &Path, more: &[&str]) -> (Option<i32>, String, S
     printed(&yardmaster(&[&args, more].concat()))
 }
 
-/// What `tail` shows of all decisions.
+/// All decisions, as `tail` shows them.
 pub fn decisions(dir: &Path) -> Vec<serde_json::Value> {
     let dir = dir.to_str().unwrap();
     let args = ["tail", "--json", "--no-follow", "--from", "1000000000000", "--dir", dir];

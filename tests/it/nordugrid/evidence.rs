@@ -1,4 +1,4 @@
-//! What decisions state of targets that were not chosen, and of what is not known.
+//! Statements of decisions on targets that were not chosen, and on missing facts.
 
 use super::small::*;
 use sha2::{Digest, Sha256};

@@ -1,4 +1,4 @@
-//! What `submit` refuses or warns of, as a user calls it.
+//! Errors and warnings of `submit`, as a user calls it.
 
 use super::door::{decisions, grid, run_until, submit};
 use crate::verbs::{printed, yardmaster};

@@ -50,7 +50,7 @@ pub fn queue(target: &str, status: &str, now: i64) -> Queue {
     Queue { name: target.into(), changed_at: now, batch: Some(batch), ..Queue::default() }
 }
 
-/// What is free at a queue for the user ann, with disk in MB.
+/// Free slots at a queue for the user ann, with disk in MB.
 pub fn share(target: &str, free: &str, disk: u64, now: i64) -> UserShare {
     UserShare {
         queue: target.into(),

@@ -67,7 +67,7 @@ fn counters_as_of_a_moment_are_those_that_were_kept_then() {
     explained_as_of_a_moment(short, long);
 }
 
-/// What was decided by then, and how a job stood then.
+/// Explanations show the decisions by then, and the state of a job then.
 fn explained_as_of_a_moment(short: &str, long: &str) {
     let when = (START + HOUR).to_string();
     let tasks = printed(&["counters", "--dir", short, "--by", "task", "--columns", "task"]);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-/// What every unit has, so that a process can do no more than it needs.
+/// Lines of every unit, so that a process can do no more than it needs.
 const HARDENING: [&str; 16] = [
     "User=yardmaster",
     "NoNewPrivileges=yes",

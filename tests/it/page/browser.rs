@@ -94,12 +94,12 @@ impl Browser {
         self.post("/url", &json!({ "url": url }));
     }
 
-    /// What the body of a function returns.
+    /// Value that the body of a function returns.
     pub fn run(&self, script: &str) -> Value {
         self.post("/execute/sync", &json!({ "script": script, "args": [] }))
     }
 
-    /// What an expression is.
+    /// Value of an expression.
     pub fn get(&self, expression: &str) -> Value {
         self.run(&format!("return {expression}"))
     }

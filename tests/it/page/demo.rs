@@ -11,7 +11,7 @@ use ureq::Agent;
 /// A queue whose name would be markup were it not shown as text.
 const HOSTILE: &str = "<img src=x onerror=alert(1)>";
 
-/// What the demo wants to be shown before it answers.
+/// Token that the demo wants before it answers.
 const TOKEN: &str = "a-token-that-is-long-enough";
 
 /// A running demo, and the browser that looks at it.
@@ -71,7 +71,7 @@ impl Stage {
         assert!(errors.iter().all(|it| it.contains("401")), "{errors:?}");
     }
 
-    /// What the API answers.
+    /// Answer of the API.
     fn ask(&self, path: &str) -> Value {
         let url = format!("{}/api/v1/{path}", self.base);
         let request = self.agent.get(&url).header("Authorization", format!("Bearer {TOKEN}"));

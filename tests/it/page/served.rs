@@ -11,7 +11,7 @@ use yardmaster::shell::page::ASSETS;
 /// A token that the server wants.
 const TOKEN: &str = "a-token-of-some-length";
 
-/// What a server does.
+/// Behaviour of a server.
 #[derive(Default)]
 struct Manner {
     wants_token: AtomicBool,
@@ -19,7 +19,7 @@ struct Manner {
     is_silent: AtomicBool,
     /// Questions to the API that it got.
     asked: AtomicUsize,
-    /// What it answers when it is asked for queues.
+    /// Its answer when it is asked for queues.
     queues: Mutex<String>,
 }
 

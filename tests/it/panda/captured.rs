@@ -1,5 +1,5 @@
-//! What the operator's files capture: the changes of a job's life as Debezium has them, those columns
-//! and no other, in one topic in their order; and a new snapshot when the slot is gone.
+//! Changes that the operator's files capture: those of a job's life as Debezium has them, those
+//! columns and no other, in one topic in their order; and a new snapshot when the slot is gone.
 
 use super::servers::{Connect, Postgres};
 use super::writer::{NewJob, Writer};

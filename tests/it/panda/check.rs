@@ -33,8 +33,8 @@ fn wrong(points: &[(String, String)]) -> Vec<&str> {
     wrong.map(|(point, _)| point.as_str()).collect()
 }
 
-/// What the operator's files make is right, asked as the role that they make; each thing that breaks
-/// PanDA's writes, or lets more out than is read, is found.
+/// Objects that the operator's files make are right, asked as the role that they make; each fault
+/// that breaks PanDA's writes, or lets more out than is read, is found.
 #[test]
 fn what_the_operators_files_make_is_right_and_what_breaks_panda_is_found() {
     let Some(postgres) = Postgres::panda(&[]) else { return };

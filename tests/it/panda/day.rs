@@ -41,7 +41,7 @@ const BEFORE: i64 = 180_000;
 const LIFETIME_MIN: i64 = 120;
 const OUTPUTS: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
 
-/// What the `run` publishes, read as it counts.
+/// Outputs of the `run` that count.
 struct Answers {
     log: KafkaLog,
     codec: Codec,

@@ -43,7 +43,7 @@ const SETTLED: Duration = Duration::from_secs(150);
 pub const LIVE: usize = 9;
 const QUEUES: [&str; 3] = ["SYNTH_ALPHA", "SYNTH_BETA", "SYNTH_GAMMA"];
 
-/// What PanDA's tables have.
+/// Counts in PanDA's tables.
 pub fn of_tables(client: &mut Client, states: &[&str]) -> Counts {
     let rows = "SELECT computingsite, gshare, resource_type, jobstatus, count(*),
             sum(COALESCE(NULLIF(actualcorecount, 0), corecount))::bigint
@@ -58,7 +58,7 @@ pub fn of_tables(client: &mut Client, states: &[&str]) -> Counts {
     rows.iter().map(count).collect()
 }
 
-/// What the process counts.
+/// Counts of the process.
 pub fn of_process(process: &Process, states: &[&str]) -> Option<Counts> {
     let page: Value = serde_json::from_str(&process.page("/api/v1/counters?by=load")?).ok()?;
     let mut counts = Counts::new();

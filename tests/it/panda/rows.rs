@@ -144,7 +144,7 @@ fn ended(place: &Place, subject: &str) -> bool {
     })
 }
 
-/// What the imports make of the same facts.
+/// Records that the imports make of the same facts.
 fn wanted(without: &str) -> [(Topic, BTreeMap<String, Configuration>); 5] {
     let mut known = Sites::new();
     [&network().0, ENDPOINTS].into_iter().for_each(|text| known.learn(text).unwrap());

@@ -12,7 +12,7 @@ fn world() -> World {
     world
 }
 
-/// What is answered to a job that wants something.
+/// Answer to a job with some requirements.
 fn answer(workflow: &str, change: impl FnOnce(&mut Requirements<&str>)) -> Option<String> {
     let mut world = world();
     world.job("j", workflow, Status::Activated, |_, wants| change(wants));

@@ -1,5 +1,5 @@
-//! What a cycle of a pool does is bounded by numbers: what does not fit is done in the next ones, in
-//! the same order, by the process that leads then.
+//! The work of a pool's cycle is bounded by numbers: the rest is done in the next cycles, in the
+//! same order, by the process that leads then.
 
 use super::restarts::Story;
 use super::*;

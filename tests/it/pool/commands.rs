@@ -1,5 +1,4 @@
-//! What a pool asks others to do: ends of workflows, profiles, boosts, drains (C-16, C-49, C-50,
-//! C-55).
+//! Commands of a pool: ends of workflows, profiles, boosts, drains (C-16, C-49, C-50, C-55).
 
 use super::*;
 use yardmaster::core::output::command::{Command, CommandKind};

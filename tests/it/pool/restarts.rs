@@ -1,5 +1,5 @@
-//! What is derived of a pool while it runs is what a restart derives of the state: random stories in
-//! which the leader is restarted, each verified by a process that never was.
+//! Data derived of a pool while it runs equals the data that a restart derives of the state: random
+//! stories in which the leader is restarted, each verified by a process that never was.
 
 use super::*;
 use crate::kill::Dice;

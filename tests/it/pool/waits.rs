@@ -18,7 +18,7 @@ fn wait_of(world: &World, job: &str) -> PoolWait {
     found
 }
 
-/// What is found of a job at each site, by name.
+/// Objections to a job at each site, by name.
 fn sites(world: &World, job: &str) -> Vec<SiteAt> {
     match wait_of(world, job) {
         PoolWait::Sites { sites, .. } => sites,

@@ -6,14 +6,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What the registry holds and how it behaves. Schemas are numbered from 1.
+/// Content of the registry, and its behaviour. Schemas are numbered from 1.
 #[derive(Default)]
 pub struct Books {
     pub schemas: Vec<Value>,
     pub subjects: BTreeMap<String, Vec<u32>>,
     /// Ends every connection without an answer.
     pub is_down: bool,
-    /// What the header `Authorization` must be.
+    /// Required value of the header `Authorization`.
     pub authorization: Option<String>,
     /// Answers 404 with code 0 for a schema that is absent.
     pub has_no_codes: bool,

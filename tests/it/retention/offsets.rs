@@ -126,7 +126,7 @@ fn intake_stops_when_the_broker_has_forgotten_its_offsets_and_reads_nothing_twic
     assert_eq!(published(&place), (2, 2));
 }
 
-/// What did not move is committed at the start, and again when it is time to.
+/// Offsets that did not move are committed at the start, and again when it is time to.
 #[test]
 fn intake_commits_the_offsets_of_all_partitions_at_its_start_and_after_each_interval() {
     let Some(bus) = Bus::real(|_, _| {}) else { return };

@@ -7,7 +7,7 @@ use rdkafka_sys as rdsys;
 use std::ffi::CString;
 use std::ptr::{null, null_mut};
 
-/// What a right is on.
+/// Kind of object that a right is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Topic,
@@ -20,7 +20,7 @@ pub enum Kind {
 pub struct Right {
     /// `Read` or `Write`.
     pub operation: String,
-    /// What it is on.
+    /// Kind of the object.
     pub kind: Kind,
     /// The name of that.
     pub name: String,

@@ -7,7 +7,7 @@ use yardmaster::core::event::{Configuration, Event, Status, TaskPhase, TransferS
 use yardmaster::core::unit::MINUTE;
 use yardmaster::sim::grid::{Grid, Plan, Record};
 
-/// What lives by records.
+/// Jobs and transfers that live, by records.
 #[derive(Debug, Default, PartialEq)]
 struct Living {
     jobs: BTreeSet<(String, u32)>,

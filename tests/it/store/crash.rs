@@ -1,4 +1,4 @@
-//! What a kill or a full disk does to a store: all of the last confirmed checkpoint is there.
+//! A kill or a full disk leaves all of the last confirmed checkpoint in a store.
 
 use super::*;
 use std::io::{BufRead, BufReader, Write};

@@ -1,4 +1,4 @@
-//! What bent, cut or lost bytes do to a store: it is mended, or reported to be gone; never wrong.
+//! A store with bent, cut or lost bytes is mended, or reported to be gone; never wrong.
 
 use super::*;
 

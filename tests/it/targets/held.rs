@@ -1,4 +1,5 @@
-//! What decisions hold at targets is what this file adds up by itself from their records.
+//! Reservations of decisions at targets equal the sums that this file makes by itself from their
+//! records.
 
 use super::{Decision, Grid, Outcome, OutcomeKind, Status, active, cluster, target};
 use std::collections::BTreeMap;

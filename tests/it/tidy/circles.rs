@@ -82,7 +82,7 @@ fn spelled(code: &str) -> impl Iterator<Item = String> {
     words.map(|word| word.trim_end_matches(':').to_owned()).collect::<Vec<_>>().into_iter()
 }
 
-/// What each module re-exports, and from where.
+/// Re-exports of each module, and where they come from.
 fn exports(module: &Module, code: &str) -> Vec<(String, Module)> {
     let mut found = Vec::new();
     let public = |line: &str| line.trim_start().starts_with("pub");

@@ -46,7 +46,8 @@ fn room(path: &str) -> Option<&str> {
     path.strip_prefix("src/core/")?.split(['/', '.']).next()
 }
 
-/// What of the core names a room above its own, or is in a room that the list does not have.
+/// Imports of the core from a room above their own, and files in a room that the list does not
+/// have.
 pub(super) fn arrows_up(files: &[File]) -> Vec<String> {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !is_test_file(&file.path, files)) {

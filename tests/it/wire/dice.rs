@@ -68,7 +68,7 @@ impl<'a> Dice<'a> {
         }
     }
 
-    /// What fits an Avro long, or what the vocabulary has.
+    /// A number that fits an Avro long, or one that the vocabulary has.
     pub fn amount(&mut self) -> u64 {
         match self.vocabulary {
             None => self.bits() >> 1,
@@ -88,7 +88,7 @@ impl<'a> Dice<'a> {
         if value.is_finite() { value } else { 0.5 }
     }
 
-    /// What cannot be below 0, unless the vocabulary has such numbers.
+    /// A number that is not below 0, unless the vocabulary has such numbers.
     pub fn quantity(&mut self) -> f64 {
         match self.vocabulary {
             None => self.float().abs(),

@@ -22,13 +22,13 @@ use std::sync::LazyLock;
 use yardmaster::core::cut::Topic;
 use yardmaster::wire::avro::{Codec, MARKER, fingerprint};
 
-/// What apache-avro makes of a value.
+/// A value as apache-avro encodes it.
 pub fn encode(schema: &Schema, value: &Value) -> Vec<u8> {
     let writer = GenericDatumWriter::builder(schema).build().expect("a writer");
     writer.write_value_to_vec(value.clone()).expect("a datum")
 }
 
-/// What apache-avro makes of a datum, all of it.
+/// A datum as apache-avro decodes it, all of it.
 pub fn decode(schema: &Schema, mut datum: &[u8]) -> Value {
     let reader = GenericDatumReader::builder(schema).build().expect("a reader");
     let value = reader.read_value(&mut datum).expect("a value");

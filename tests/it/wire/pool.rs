@@ -1,4 +1,4 @@
-//! What is published to a pool of slots, and what it answers, drawn by [`Dice`].
+//! Records of a pool of slots and its answers, drawn by [`Dice`].
 
 use super::dice::Dice;
 use yardmaster::core::event::{
@@ -48,7 +48,7 @@ pub fn workflow(dice: &mut Dice<'_>) -> WorkflowFacts {
     }
 }
 
-/// What a job wants; its whitelist is `sites`, if it has one.
+/// Requirements of a job; its whitelist is `sites`, if it has one.
 pub fn requirements<'a>(dice: &mut Dice<'_>, sites: &'a str) -> Requirements<&'a str> {
     Requirements {
         seq: dice.long(),

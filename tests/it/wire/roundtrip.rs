@@ -1,4 +1,4 @@
-//! What we write we read back, whole; and apache-avro reads the same.
+//! A record that we write is read back, whole; and apache-avro reads the same.
 
 use super::dice::Dice;
 use super::{CODEC, decode, encode, framed, kinds, records};
@@ -204,7 +204,7 @@ const CALLED: [(&str, &str); 5] = [
     ("rtype", "resource_type"),
 ];
 
-/// What the debug text of a struct says of each number and text in a value, by field name.
+/// Numbers and texts in a value as the debug text of a struct shows them, by field name.
 fn expected(value: &Value, into: &mut Vec<String>) {
     let Value::Record(fields) = value else { return };
     let is_answer = fields.iter().any(|(name, _)| name == "outcome");

@@ -1,4 +1,4 @@
-//! What clusters of NorduGrid publish, what users describe, and where jobs were placed, drawn by
+//! Records of NorduGrid's clusters, descriptions of users, and placements of jobs, drawn by
 //! [`Dice`].
 
 use super::dice::Dice;

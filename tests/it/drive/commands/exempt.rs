@@ -1,4 +1,4 @@
-//! What exempts from the timeout rules: a queue that is paused, or that has disableReassign in its
+//! Exemptions from the timeout rules: a queue that is paused, or that has disableReassign in its
 //! catchall. Each rule with each exemption.
 
 use super::stage::*;

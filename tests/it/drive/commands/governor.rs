@@ -1,4 +1,5 @@
-//! What the governor holds back, what is repeated, and what is published for people to see.
+//! Commands that the governor holds back, that are repeated, or that are published for people to
+//! see.
 
 use super::stage::*;
 use yardmaster::core::cut::Topic;

@@ -163,7 +163,7 @@ impl Stage {
         of.filter(|it| it.repeat == 0).map(|it| it.rule).collect()
     }
 
-    /// What was held back at the queue by a rule: how many jobs, and why; in order.
+    /// Jobs that a rule held back at the queue: how many, and why; in order.
     pub fn held(&self, rule: &str) -> Vec<(u64, String)> {
         let all = self.yard.commands().into_iter().filter(|it| it.rule == rule);
         all.filter_map(|it| Some((it.amount, it.held_back()?.to_owned()))).collect()

@@ -9,7 +9,7 @@ type Change = fn(&mut JobState<'_>);
 
 /// One line of a table: a job, and what becomes of it.
 pub struct Story {
-    /// What it is about; for people.
+    /// Description; for people.
     pub what: &'static str,
     status: Status,
     change: Change,

@@ -207,7 +207,7 @@ impl Twins {
         self.read(Topic::Task, Event::Task(Box::new(task)));
     }
 
-    /// What became of a command is published, or nothing ever is.
+    /// Publishes the outcome of a command; some commands never get one.
     fn answer(&mut self) {
         if self.open.is_empty() {
             return;

@@ -25,7 +25,7 @@ const STEP: i64 = 2 * MINUTE;
 const PARTITIONS: u64 = 2;
 const WEEK: i64 = 7 * DAY;
 
-/// What is stated of the governor and of staleness as the topology ships, and what turns them off.
+/// Lines on the governor and on staleness as the topology ships them, and those that turn both off.
 const UNGUARDED: &[(&str, &str)] = &[
     ("silence_limit_s = 600", "silence_limit_s = 86_400"),
     ("silence_limit_s = 1800", "silence_limit_s = 86_400"),
@@ -52,7 +52,7 @@ struct Week {
     seen: Seen,
 }
 
-/// What is counted for the checks.
+/// Counts for the checks.
 #[derive(Default)]
 struct Seen {
     /// Orders as they were first published, with what the budget of their queue was.

@@ -18,7 +18,7 @@ fn job(stage: &Stage, status: Status, ago: i64, priority: i32) -> JobState<'stat
     JobState { changed_at: at, created_at: at, priority, ..stage.job("7", status) }
 }
 
-/// What is commanded of a job that is published now: kind and rule.
+/// Asserts the commands about a job that is published now: kind and rule.
 #[track_caller]
 fn commanded(stage: &mut Stage, job: &JobState<'_>, wanted: &[(&str, &str)]) {
     stage.publish(job);

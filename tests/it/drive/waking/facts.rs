@@ -1,4 +1,4 @@
-//! What the stories of the twins are made of.
+//! Facts and tasks of the twins' stories.
 
 use super::super::yard::*;
 use super::{NUCLEI, QUEUES};
@@ -30,8 +30,8 @@ pub enum Change {
     Job,
 }
 
-/// What happens in a story, each as often as it is listed. Where little else changes, what does
-/// change decides who wakes.
+/// Events of a story, each as often as it is listed. Where little else changes, the change that
+/// there is decides which requests wake.
 pub struct Theme {
     pub name: &'static str,
     pub changes: &'static [Change],
@@ -109,7 +109,7 @@ pub fn pilot_of(chance: &mut Chance, now: Millis) -> Pilot<'static> {
     Pilot::Slots { queue, gshare, resource_type, slots, expires_at, at: now }
 }
 
-/// What a task is of a full chain, and the task it was made of: one that asked before.
+/// Full-chain setting of a task, and the task it was made of: one that asked before.
 pub fn chain_of(number: u32, chance: &mut Chance) -> (FullChain, String) {
     if chance.below(2) == 0 {
         return (FullChain::No, String::new());

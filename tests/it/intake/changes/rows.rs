@@ -1,4 +1,4 @@
-//! What rows become.
+//! The records that are made of rows.
 
 use super::Run;
 use super::source::{Message, Panda, T0};

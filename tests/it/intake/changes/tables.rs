@@ -48,8 +48,8 @@ impl Stage {
         self.put(at, "config", key, row)
     }
 
-    /// What is published, by key: whether it is a record (else a removal). Confirmations are left
-    /// out.
+    /// Records that are published, by key: whether it is a record (else a removal). Confirmations
+    /// are left out.
     fn settle(&mut self, is_at_end: [bool; 2]) -> BTreeMap<String, bool> {
         let reach = [0, 1].map(|number| Reach {
             topic: TOPIC,

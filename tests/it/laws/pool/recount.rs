@@ -1,4 +1,4 @@
-//! What the ends of jobs add up to, counted again in the plainest way.
+//! Sums over the ends of jobs, counted again in the plainest way.
 
 use super::story::PoolCycle;
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,7 +86,7 @@ impl Recount {
         }
     }
 
-    /// What the state has is what was counted.
+    /// Asserts that the state has the sums that were counted.
     pub fn compare(&mut self, state: &State, seed: u64) {
         for (name, workflow) in state.pool.workflows.iter() {
             let counted = self.tallies.get(name).copied().unwrap_or_default();

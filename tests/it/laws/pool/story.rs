@@ -24,7 +24,7 @@ const WORKFLOWS: [&str; 5] = ["w0", "w1", "w2", "w3", "w4"];
 const OFFERS: [&str; 8] = ["o0", "o1", "o2", "o3", "o4", "o5", "o6", "o7"];
 const NODES: [&str; 4] = ["n0", "n1", "n2", ""];
 
-/// What was published in a cycle, and our outputs at its end.
+/// Records published in a cycle, and our outputs at its end.
 #[derive(Clone)]
 pub struct PoolCycle {
     pub records: Cycle,
@@ -37,7 +37,7 @@ pub struct PoolStory {
     pub cycles: Vec<PoolCycle>,
 }
 
-/// What is true of a job.
+/// State of a job in the story.
 #[derive(Clone, Copy, Default)]
 struct Life {
     attempt: u32,
@@ -122,7 +122,7 @@ impl Teller {
         }
     }
 
-    /// What comes next in a job's life.
+    /// The next state in a job's life.
     fn live(&mut self, number: usize) -> JobState<'static> {
         let at = self.moment();
         let name = job_name(number);

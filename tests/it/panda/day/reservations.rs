@@ -15,7 +15,7 @@ struct Reservation {
     jobs: BTreeMap<String, usize>,
 }
 
-/// What is reserved.
+/// Jobs that decisions reserve and that are still to come.
 #[derive(Clone, Debug, Default)]
 pub struct Open {
     /// By queue, jobs that are still to come; queues without any are left out.
@@ -26,7 +26,7 @@ pub struct Open {
     pub carried_out_since: Option<i64>,
 }
 
-/// See the module.
+/// Open reservations by request, and the jobs that were seen of each.
 #[derive(Default)]
 pub struct Reservations {
     /// By request.
@@ -53,7 +53,7 @@ impl Reservations {
         self.reservations.insert(request, reservation);
     }
 
-    /// What became of one.
+    /// Takes in the outcome of a decision.
     pub fn outcome(&mut self, outcome: &Became) {
         let Some(request) = self.by_decision.get(&outcome.decision) else { return };
         match (outcome.kind, self.reservations.get_mut(request)) {
@@ -82,7 +82,7 @@ impl Reservations {
         [self.jobs.values().map(BTreeSet::len).sum(), without]
     }
 
-    /// What is reserved now.
+    /// The jobs that are reserved now.
     pub fn open(&self) -> Open {
         let mut open = Open::default();
         for (request, reservation) in &self.reservations {

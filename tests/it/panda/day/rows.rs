@@ -42,7 +42,7 @@ struct Row {
 /// Workers by resource type: submitted, running.
 type Workers = BTreeMap<String, [i64; 2]>;
 
-/// See the module.
+/// Writes the grid's records to PanDA's tables.
 pub struct Rows {
     writer: Writer,
     codec: Codec,
