@@ -39,7 +39,7 @@ def reassign(client, ids):
 
 
 def action(command, without_jedi):
-    """What is to be called for a command; None if its kind is not known here."""
+    """The function to call for a command; None if its kind is not known here."""
     kind = command["kind"]
     if kind == "reassign" and without_jedi:
         return reassign

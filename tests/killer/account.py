@@ -1,4 +1,4 @@
-"""What is wrong with a log: every function returns complaints, none where all is as it must be."""
+"""Checks of a log: every function returns complaints, none where all is as it must be."""
 
 import hashlib
 from collections import Counter, defaultdict
@@ -90,7 +90,7 @@ def check_answers(
     asked: Mapping[str, int],
     expected: Mapping[str, Expected],
 ) -> list[str]:
-    """What is wrong with the decisions.
+    """Complaints about the decisions.
 
     `asked` has the newest attempt of each subject, `expected` how many final answers it must have.
     An older attempt that was deferred must have one, too.

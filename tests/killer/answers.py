@@ -1,4 +1,4 @@
-"""What of each domain must have been answered, and how often."""
+"""Subjects of each domain that must have an answer, and how many."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ class Requests:
         return self.asked
 
     def open(self, decisions: list[Output]) -> list[str]:
-        """What has no final answer and must have one."""
+        """Subjects that have no final answer and must have one."""
         answers: dict[tuple[str, int], list[Record]] = defaultdict(list)
         for output in decisions:
             answers[(output.record["subject"], output.record["attempt"])].append(output.record)
@@ -48,7 +48,7 @@ class Requests:
         return [f"{it[:80]} ({self.kinds.get(it, 'of no kind')})" for it in found]
 
     def complaints(self, decisions: list[Output]) -> list[str]:
-        """What is wrong with all answers."""
+        """Complaints about all answers."""
         due = self.due(decisions)
         return account.check_answers(self.domain, decisions, due, self.expected)
 
@@ -131,7 +131,7 @@ class Matches:
         ]
 
     def complaints(self, decisions: list[Output]) -> list[str]:
-        """What is wrong with all answers."""
+        """Complaints about all answers."""
         of_jobs = [it for it in decisions if self._is_of_job(it.record)]
         of_offers = [it for it in decisions if not self._is_of_job(it.record)]
         found = account.check_ids(CMS.name, of_jobs)

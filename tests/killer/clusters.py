@@ -35,7 +35,7 @@ LIFE = ["activated", "running", "finished"]
 
 @dataclass
 class Clusters(Telling):
-    """What happens in NorduGrid."""
+    """Publishes the records of a NorduGrid."""
 
     jobs_a_second: float = 1.5
     # The newest request of each subject, its kind, and how many final answers it must have.
@@ -65,7 +65,7 @@ class Clusters(Telling):
         self.writer.flush()
 
     def _facts(self) -> None:
-        """What the clusters have, as of now."""
+        """Publishes the present facts of the clusters."""
         at = now()
         for name in CLUSTERS:
             queue = f"{name}/q"

@@ -82,7 +82,7 @@ class Process:
 
     @property
     def log(self) -> Path:
-        """What it logs in its present life."""
+        """Log file of its present life."""
         return self.dir / f"{self.name}-{self.lives}.log"
 
     def start(self) -> None:
@@ -130,7 +130,7 @@ class Process:
             ) from error
 
     def page(self, path: str, limit_s: float = 2) -> str | None:
-        """What it answers to GET; `None` while it does not."""
+        """Its answer to GET; `None` while it gives none."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=limit_s)
         try:
             connection.request("GET", path)
@@ -141,7 +141,7 @@ class Process:
             connection.close()
 
     def state(self, domain: str = "") -> dict[str, Any]:
-        """What /readyz says of all domains, or of one; empty while it says nothing."""
+        """State of all domains, or of one, in /readyz; empty while there is no answer."""
         try:
             found = json.loads(self.page("/readyz") or "{}")
         except ValueError:
@@ -163,7 +163,7 @@ class Process:
         self.ended_why = why
 
     def text(self) -> str:
-        """What it has logged in its present life."""
+        """Text that it has logged in its present life."""
         return self.log.read_text(errors="replace") if self.log.exists() else ""
 
     def tail(self, lines: int = 15) -> str:

@@ -1,4 +1,4 @@
-"""What reads a topic to its end, and what every other part of the killer stands on."""
+"""Reading of a topic to its end, and helpers that every other part of the killer uses."""
 
 import functools
 import random

@@ -43,7 +43,7 @@ MINUTE_S = 60.0
 
 
 def arguments() -> argparse.Namespace:
-    """What is asked for."""
+    """Arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--binary", type=Path, default=ROOT / "target/debug/yardmaster")
     parser.add_argument("--jars", type=Path, default=ROOT / "target/kafka/jars")

@@ -34,7 +34,7 @@ Attempt = tuple[str, int]
 
 @dataclass
 class Pool(Telling):
-    """What happens in CMS."""
+    """Publishes the records of a CMS pool."""
 
     jobs_a_second: float = 2.5
     # The newest record of each job.

@@ -1,4 +1,4 @@
-"""What assignments promise and nobody has seen yet, by the rules of ARCHITECTURE's promises."""
+"""Jobs that assignments reserve and that were not seen yet, by ARCHITECTURE's rules."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What faults act on."""
+"""Processes, brokers and topics that faults act on."""
 
 import random
 import time

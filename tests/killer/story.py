@@ -36,7 +36,7 @@ class Rates:
 
 @dataclass
 class Story(Telling):
-    """What happens in ATLAS."""
+    """Publishes the records of an ATLAS grid."""
 
     scale: float = 1.0
     jobs: list[Record] = field(default_factory=list)

@@ -43,7 +43,7 @@ class Answers:
         self.consumer.assign([TopicPartition(topic, it, OFFSET_BEGINNING) for it in partitions])
 
     def read(self) -> Iterator[Record]:
-        """What came since; copies of decisions among them, as any reader may meet them."""
+        """Decisions that came since; copies among them, as any reader may meet them."""
         for message in self.consumer.consume(DECISIONS_A_STEP, 0):
             if message.error() is not None:
                 continue
@@ -65,7 +65,7 @@ class Late:
 
 @dataclass
 class Act:
-    """What is done so many times a second."""
+    """An action that is done so many times a second."""
 
     rate: float
     do: Callable[[], None]
@@ -87,7 +87,7 @@ class Telling:
         self.dice = random.Random(f"story of {self.writer.domain.name} {self.seed}")
 
     def clock(self) -> int:
-        """What the clock says of whatever writes about jobs and pilots; ms since 1970."""
+        """Time by the clock of the programs that write about jobs and pilots; ms since 1970."""
         return now() + self.wrong_by_ms
 
     def begin(self, acts: list[Act], step: Callable[[], None]) -> None:

@@ -257,7 +257,7 @@ def pool() -> list[Output]:
 
 
 class OtherDomains(unittest.TestCase):
-    """What must be answered in a pool and in NorduGrid."""
+    """Checks of the answers in a pool and in NorduGrid."""
 
     def matches(self) -> Matches:
         """Three jobs that waited, and an offer of four cores."""

@@ -126,7 +126,7 @@ class Verdict:
             self.answers.note_large(record)
 
     def open(self) -> list[str]:
-        """What has no final answer and must have one."""
+        """Subjects that have no final answer and must have one."""
         return self.answers.open(self._outputs("decision"))
 
     def lag(self) -> int:

@@ -40,7 +40,7 @@ rest_s = {rest_s}
 
 @dataclass
 class Place:
-    """See the module."""
+    """A folder with a configuration, and the stand-ins that a test's broker talks to."""
 
     folder: Path
     bootstrap: str

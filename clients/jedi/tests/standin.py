@@ -131,7 +131,7 @@ def make_topics(bootstrap: str, names: Iterable[str]) -> None:
 
 
 def wait_for(condition: Callable[[], Any], seconds: float = 15) -> Any:
-    """What the condition gives when it holds."""
+    """Value of the condition when it holds."""
     until = time.monotonic() + seconds
     while not (found := condition()):
         if time.monotonic() > until:

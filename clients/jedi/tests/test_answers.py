@@ -1,4 +1,4 @@
-"""What a process remembers of requests and decisions."""
+"""Requests and decisions that a process remembers."""
 
 import threading
 import time

@@ -128,7 +128,7 @@ def test_panda_decides_and_what_was_deferred_is_given_up(
 def test_the_breaker_opens_though_deferred_chunks_come_by(
     place: Place, deferred: dict[str, Any]
 ) -> None:
-    """What is known from before says nothing of whether Yardmaster lives."""
+    """A deferral known from before does not show whether Yardmaster lives."""
     place.configure(answer_s=0.2)
     place.standin.answer = lambda _: []
     assert place.run(chunk_of(411)) == Interaction.SC_SUCCEEDED

@@ -17,7 +17,7 @@ from yardmaster_jedi.connection import Connection
 from yardmaster_jedi.process import COMPARISONS_MAX
 
 ALL = ["SYNTH_ALPHA", "SYNTH_BETA", "SYNTH_GAMMA"]
-"""What PanDA's own broker for production chooses."""
+"""Queues that PanDA's own broker for production chooses."""
 
 
 @pytest.mark.parametrize("label", ["managed", "user"])

@@ -18,7 +18,7 @@ WORK_QUEUE = SimpleNamespace(queue_name="share", queue_id=1)
 
 
 def inputs(*tasks: int, **more: Any) -> Any:
-    """What JEDI passes for tasks without a nucleus."""
+    """Arguments that JEDI passes for tasks without a nucleus."""
     found = []
     for task in tasks:
         chunk = chunk_of(task, nucleus=None, status="assigning", **more)

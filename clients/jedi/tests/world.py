@@ -121,7 +121,7 @@ def site_mapper() -> SiteMapper:
 
 
 class TaskBuffer:
-    """What PanDA's brokers ask the database. `calls` counts the calls by name."""
+    """PanDA's interface to its database. `calls` counts the calls by name."""
 
     def __init__(self) -> None:
         self.mapper = site_mapper()

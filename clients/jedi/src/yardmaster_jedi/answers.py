@@ -1,4 +1,4 @@
-"""What a process knows of requests and decisions: those it waits for, and the newest of each
+"""Requests and decisions that a process remembers: those it waits for, and the newest of each
 subject, whichever JEDI process asked.
 
 No Kafka here: `Connection` puts in what it reads. Everything is bounded; the oldest is forgotten.
@@ -50,7 +50,7 @@ KEPT = (
     "dry_run",
     "arrived",
 )
-"""What is kept of the decision on a subject: enough to carry it out or to wait for a later one."""
+"""Kept fields of the decision on a subject: enough to carry it out or to wait for a later one."""
 
 KEPT_OF_RANKED = ["queue", "unified", "weight", "jobs", "platform"]
 
@@ -96,7 +96,7 @@ class NotDeliveredError(Exception):
 
 
 class Answers:
-    """See the module."""
+    """Answers that are awaited, and the newest request and decision of each subject."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -181,7 +181,7 @@ class Answers:
             standing.taken = taken or standing.taken
 
     def standing(self, subject: str) -> Standing | None:
-        """What is known of a subject; a copy."""
+        """The newest request and decision of a subject; a copy."""
         with self._changed:
             found = self._subjects.get(subject)
             return None if found is None else Standing(**vars(found))

@@ -133,8 +133,8 @@ def next_attempt(standing: Standing | None) -> int:
 
 
 def resume(connection: Connection, request: Record, age_max_s: float) -> Question | None:
-    """What an earlier asking about the subject with the same facts came to, if it was deferred
-    and is open, or was assigned since: then no new attempt is made. Its decision is the
+    """The question that an earlier asking about the subject with the same facts left, if it was
+    deferred and is open, or was assigned since: then no new attempt is made. Its decision is the
     assignment, taken for this process alone, or the deferral."""
     subject, policy, facts = request["subject"], request["policy"], facts_of(request)
     age_max_ms = age_max_s * 1000

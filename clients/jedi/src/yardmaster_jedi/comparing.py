@@ -20,7 +20,8 @@ Pair = tuple[Question, Record]
 
 @dataclass(frozen=True)
 class Comparing:
-    """See the module. `reason` is why Yardmaster's answers are not carried out."""
+    """Publishes the comparisons of one brokerage. `reason`: why Yardmaster's answers are not
+    carried out."""
 
     process: Process
     config: Config

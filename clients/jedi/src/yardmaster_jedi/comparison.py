@@ -75,7 +75,7 @@ def _why(fate: Record) -> str:
 
 
 def _figures(ranked: Record, names: list[str]) -> Record:
-    """What a decision shows of a queue that it chose: figures of its weight, by their names."""
+    """Figures of the weight of a queue that a decision chose, by their names."""
     shown = dict(zip(names, ranked["factors"], strict=False))
 
     def figure(*among: str) -> int | None:

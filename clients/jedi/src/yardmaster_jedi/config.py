@@ -74,7 +74,7 @@ class Config:
     rules: tuple[Rule, ...] = ()
 
     def connection_key(self) -> tuple[Any, ...]:
-        """What a connection depends on; another connection is made when it changes."""
+        """Settings that a connection depends on; another connection is made when one changes."""
         client = tuple(sorted(self.client.items()))
         return self.bootstrap_servers, self.domain, client, self.topics, self.timeouts.connect_s
 

@@ -141,7 +141,7 @@ class Connection:
         return self._producer.list_topics(topic, timeout_s)
 
     def _bounded(self, until: float, call: Callable[[float], Any]) -> Any:
-        """What Kafka answers. It is asked again until time is up: a partition may just change its
+        """Answer of Kafka. It is asked again until time is up: a partition may just change its
         leader."""
         servers, why = self.config.bootstrap_servers, "it did not answer"
         while (left := until - time.monotonic()) > 0:

@@ -20,7 +20,7 @@ MERGE = "/m"
 
 @dataclass(frozen=True)
 class Situation:
-    """What a request is made in: domain, policy, and the interfaces of this brokerage."""
+    """Domain and policy of a request, and the interfaces of PanDA that its facts are read from."""
 
     domain: str
     policy: str
@@ -102,7 +102,7 @@ def jobs_of(task: Any, chunk: Any) -> int:
 
 
 def task_facts(task: Any) -> Record:
-    """What a request says of its task's jobs, whatever it asks for."""
+    """Fields of a request about its task's jobs, the same for every kind of request."""
     return {
         "task": str(task.jediTaskID),
         "priority": int(task.currentPriority or 0),

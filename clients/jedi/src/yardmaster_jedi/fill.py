@@ -18,8 +18,8 @@ from yardmaster_jedi.codec import Record
 from yardmaster_jedi.inputs import Looking
 
 SPARE_WEIGHT = 1e-6
-"""What the weight of a queue without jobs is multiplied by. It gets some only when all others
-are refused while jobs are made."""
+"""Factor on the weight of a queue without jobs. It gets some only when all others are refused
+while jobs are made."""
 
 
 class FillError(Exception):
@@ -28,7 +28,7 @@ class FillError(Exception):
 
 @dataclass(frozen=True)
 class Chunk:
-    """What is filled, and for which task."""
+    """The input chunk that is filled, its task, and the interfaces of PanDA."""
 
     task: Any
     chunk: Any

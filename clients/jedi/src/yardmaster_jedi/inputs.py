@@ -113,7 +113,7 @@ class Tapes:
 
 
 def _copies(dataset: Any, ddm: Any, looking: Looking) -> dict[str, Record]:
-    """What each endpoint has of a dataset, virtual placements among them."""
+    """Copies of a dataset by endpoint, virtual placements among them."""
     # PanDA's two brokers pass different words for "all constituents".
     elements: list[str] | None = None if looking.brokerage == "analysis" else []
     found = ddm.listDatasetReplicas(

@@ -24,12 +24,13 @@ from yardmaster_jedi.process import Process
 logger = logging.getLogger("yardmaster_jedi")
 
 Result = tuple[Any, Any]
-"""What JEDI is given: a status code, and the input chunk."""
+"""Result for JEDI: a status code, and the input chunk."""
 
 
 @dataclass
 class JobSession:
-    """See the module. `own` runs PanDA's own broker, whose module is `own_module`."""
+    """One input chunk on its way through Yardmaster. `own` runs PanDA's own broker, whose module
+    is `own_module`."""
 
     process: Process
     config: Config

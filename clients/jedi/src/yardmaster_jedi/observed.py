@@ -1,4 +1,4 @@
-"""What PanDA's own broker did: its answer, and why it skipped which queues, for comparison."""
+"""Observes PanDA's own broker: its answer, and why it skipped which queues, for comparison."""
 
 import logging
 import re

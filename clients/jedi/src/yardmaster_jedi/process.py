@@ -1,4 +1,4 @@
-"""What belongs to a process: configuration, breaker and connection.
+"""Data that belong to a process: configuration, breaker and connection.
 
 JEDI makes a broker object for every input chunk, in threads of forked processes. What is dear is
 made when a process first needs it, and shared by all of its threads. A forked process begins with
@@ -23,7 +23,7 @@ COMPARISONS_MAX = 64
 
 
 class Process:
-    """See the module."""
+    """Configuration, breaker and connection of a process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

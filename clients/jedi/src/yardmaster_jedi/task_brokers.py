@@ -20,7 +20,7 @@ InputList = list[tuple[int, list[tuple[Any, Any, Any]]]]
 
 
 class _OneDdm:
-    """What PanDA's own broker takes its interface to Rucio from."""
+    """Gives PanDA's own broker its interface to Rucio."""
 
     def __init__(self, ddm: RememberingDdm) -> None:
         self._ddm = ddm

@@ -58,7 +58,8 @@ class NucleusTask:
 
 @dataclass
 class TaskSession:
-    """See the module. `own` runs PanDA's own broker for the tasks that are left to it."""
+    """The tasks of one call that want a nucleus. `own` runs PanDA's own broker for those that are
+    left to it."""
 
     process: Process
     config: Config
