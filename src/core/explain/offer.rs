@@ -121,7 +121,8 @@ fn assignment(
     counts_of(text, "other jobs that did not fit, by the first filter", &decision.counts, context)
 }
 
-/// Writes the usage, quota and limits that the match is charged to.
+/// Writes the weight of the match, and the overflow, restricted pool and storage that it is charged
+/// to.
 fn booked(text: &mut String, decision: &Decision, matched: &Matched) -> Written {
     let (weight, usage) = (milli(matched.weight_milli), milli(matched.usage_milli));
     let share = match matched.usage_milli == matched.weight_milli {

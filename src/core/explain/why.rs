@@ -25,7 +25,7 @@ pub struct Why {
     pub rejected: Vec<Rejected>,
     /// Wake-up conditions and deadline of a deferral; `None` for other outcomes.
     pub waits: Option<Waits>,
-    /// Advice against a final rejection; empty for other outcomes.
+    /// Remedy of a final rejection; empty for other outcomes.
     pub remedy: &'static str,
 }
 

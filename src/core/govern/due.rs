@@ -11,7 +11,7 @@ use crate::state::crowded::{QUEUED, is_queued};
 use crate::unit::{MINUTE, Millis};
 use std::collections::BTreeMap;
 
-/// Jobs that are due, or will be, by rule and queue.
+/// Jobs that were found due, by rule and queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Due {
     /// By rule and queue.

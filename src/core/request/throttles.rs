@@ -24,7 +24,7 @@ use crate::turns::has_turn;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// The throttles of a cycle, found from the subjects whose facts changed.
+/// Subjects whose throttles are evaluated in a cycle, with the owner of each request.
 #[derive(Default)]
 pub(crate) struct ThrottleEvaluation {
     /// Owners that are evaluated in this cycle.

@@ -120,7 +120,7 @@ const REMEDIES: [(&str, &str); 16] = [
     ),
 ];
 
-/// Advice against a rejection, by its reason; `None` for a reason that is not of this file.
+/// Remedy of a rejection, by its reason; `None` for a reason that is not of this file.
 pub fn remedy(reason: &str) -> Option<&'static str> {
     let name = reason.split('(').next().unwrap_or(reason);
     REMEDIES.iter().find(|(known, _)| *known == name).map(|(_, remedy)| *remedy)

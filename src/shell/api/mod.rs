@@ -70,7 +70,8 @@ impl Past {
     }
 }
 
-/// Texts and figures that decisions are explained by: the topology that this process runs.
+/// Limits, policies and pseudonyms of the topology that this process runs, by which decisions are
+/// explained.
 #[derive(Debug)]
 pub struct Reasons {
     /// Its domain.

@@ -8,7 +8,7 @@ use crate::state::State;
 use crate::state::ledger::{USER, USER_FOR_GROUP};
 use std::collections::BTreeMap;
 
-/// Running slots per user by class of site, and queued and running jobs per share.
+/// Running cores of each user by class of site, and queued and running jobs of each share.
 pub(crate) struct Census {
     /// By number of a name: the index in `people`, or [`NOBODY`].
     index: Vec<u32>,

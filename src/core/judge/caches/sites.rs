@@ -40,7 +40,7 @@ impl SiteClasses {
         self.classes.get(queue as usize).copied().unwrap_or(0)
     }
 
-    /// Running slots of each user on the whole grid by the classes of their sites, and jobs per
+    /// Running cores of each user on the whole grid by the classes of their sites, and jobs of each
     /// share. Sites off the grid do not count, and one that is not known is mid.
     pub(crate) fn census(&self, state: &State, world: &World) -> &Census {
         self.census.get_or_init(|| {

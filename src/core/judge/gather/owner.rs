@@ -22,7 +22,7 @@ pub(super) struct UserJobs {
     running: u32,
 }
 
-/// Jobs and slots of an owner on the whole grid.
+/// Jobs and cores of an owner on the whole grid.
 fn totals(state: &State, (kind, name): (SubjectKind, &str)) -> Totals {
     let kind = if kind == SubjectKind::Group { GROUP } else { USER };
     state.ledger.totals(state.known_name(name), kind)

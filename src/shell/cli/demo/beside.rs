@@ -32,8 +32,8 @@ const SAYING: Duration = Duration::from_secs(10);
 /// 2025-01-01: series of numbers are seconds since then; ms since 1970.
 const SERIES_FROM: Millis = 1_735_689_600_000;
 
-/// A simulated grid, its records to be published, and the outputs of the `run` that it has not
-/// obeyed yet.
+/// Plays a simulated grid beside a `run`: publishes its records, and keeps the outputs that the
+/// grid has not obeyed yet.
 pub(super) struct Beside {
     log_args: LogArgs,
     read: Read,
