@@ -58,7 +58,7 @@ pub struct Progress {
     pub now_repairs: Vec<NowRepair>,
     /// Identifier of each topic in the log beside its name (Kafka: the topic's id), so that another
     /// topic of the same name is noticed; in records that are `full`. Empty where the log has no
-    /// such.
+    /// identifiers.
     pub topic_ids: Vec<(Topic, String)>,
     /// Of `lanes`, the last record that was read of each, where one is known.
     pub last_read: Vec<(Lane, LastRead)>,
