@@ -1,5 +1,5 @@
 //! Yardmaster: event-sourced brokerage for grid computing over Kafka. See ARCHITECTURE.md for the
-//! map of the rooms and the laws that hold in them.
+//! map of the rooms, and docs/design/laws.md for the laws that hold in them.
 
 pub use yardmaster_core as core;
 pub use yardmaster_drive as drive;

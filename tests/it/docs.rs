@@ -39,12 +39,20 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// `README.md`, `ARCHITECTURE.md`, and all of `docs/`, in the order of their names.
+/// `README.md`, `ARCHITECTURE.md`, and all of `docs/` with the folders in it, in the order of their
+/// names.
 fn pages() -> Vec<Page> {
-    let entries = fs::read_dir(root().join("docs")).expect("docs").flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|it| it == "md"));
-    paths.extend(["README.md", "ARCHITECTURE.md"].map(|name| root().join(name)));
+    let mut paths = ["README.md", "ARCHITECTURE.md"].map(|name| root().join(name)).to_vec();
+    let mut folders = vec![root().join("docs")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "md") {
+                paths.push(path);
+            }
+        }
+    }
     paths.sort();
     let read = |path: &PathBuf| {
         let name = path.strip_prefix(root()).expect("below the root").to_string_lossy();

@@ -1,5 +1,5 @@
-//! The laws of knowing (ARCHITECTURE.md): that the state is a function of what was published and of the
-//! cycles, and that every counter is what a recount would give. Each was seen to fail once.
+//! The laws of knowing (docs/design/laws.md): that the state is a function of what was published and
+//! of the cycles, and that every counter is what a recount would give. Each was seen to fail once.
 
 mod bound;
 mod commute;

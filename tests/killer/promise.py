@@ -1,4 +1,4 @@
-"""Jobs that assignments reserve and that were not seen yet, by ARCHITECTURE's rules."""
+"""Reservations: what assignments will bring and nobody has seen yet, see docs/design/laws.md."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable

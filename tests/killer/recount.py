@@ -1,4 +1,4 @@
-"""The counters as the records of the inputs give them, by the rules of ARCHITECTURE's joins."""
+"""The counters as the records of the inputs give them, by the laws of docs/design/laws.md."""
 
 from collections import defaultdict
 from typing import Any

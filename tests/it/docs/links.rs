@@ -114,20 +114,27 @@ fn every_link_leads_to_a_file_and_a_heading() {
     assert!(found.is_empty(), "{} broken links:\n{}", found.len(), found.join("\n"));
 }
 
+/// The targets of the links of the page at a path.
+fn linked(pages: &[Page], path: &str) -> BTreeSet<String> {
+    let page = pages.iter().find(|page| page.path == path).expect("the page");
+    targets(page).into_iter().map(|(_, target)| target).collect()
+}
+
+/// Pages of the design are linked from the map of the source, all others from the README.
 #[test]
-fn every_page_of_docs_is_linked_from_the_readme() {
+fn every_page_of_docs_is_linked_from_the_readme_or_from_the_map() {
     let pages = pages();
-    let readme = pages.iter().find(|page| page.path == "README.md").expect("a README");
-    let linked: BTreeSet<String> = targets(readme).into_iter().map(|(_, target)| target).collect();
-    let missing: Vec<&str> = pages
-        .iter()
-        .map(|page| page.path.as_str())
-        .filter(|path| !linked.contains(*path))
-        .collect();
+    let (readme, map) = (linked(&pages, "README.md"), linked(&pages, "ARCHITECTURE.md"));
+    let is_linked = |path: &str| match path.starts_with("docs/design/") {
+        true => map.contains(path),
+        false => readme.contains(path),
+    };
+    let paths = pages.iter().map(|page| page.path.as_str());
+    let missing: Vec<&str> = paths.filter(|path| !is_linked(path)).collect();
     assert_eq!(missing, ["README.md"]);
 }
 
-/// Messages of the program and the tests name pages: `docs/security.md`.
+/// Messages of the program, its comments and the tests name pages: `docs/security.md`.
 #[test]
 fn every_page_that_the_source_names_exists() {
     let mut left =
@@ -143,7 +150,7 @@ fn every_page_that_the_source_names_exists() {
         }
         let Ok(text) = fs::read_to_string(&path) else { continue };
         for part in text.split("docs/").skip(1) {
-            let is_name = |c: char| c.is_ascii_lowercase() || c == '-';
+            let is_name = |c: char| c.is_ascii_lowercase() || "-/".contains(c);
             let name = part.split(|c| !is_name(c)).next().unwrap_or_default();
             if !name.is_empty() && part[name.len()..].starts_with(".md") {
                 named += 1;
