@@ -3,6 +3,7 @@
 //! what the schemas say.
 
 mod links;
+mod names;
 #[cfg(feature = "shell")]
 mod plug_in;
 mod records;
