@@ -1,4 +1,4 @@
-//! How a fact changes what is known. The only hand on records and counters.
+//! How a fact changes what is known: records, and with them the counters.
 //!
 //! Total: every event has its effect, if only to be called odd. Reads no `now` and drops nothing;
 //! forgetting happens once a cycle, in `close`. Within a cycle the order in which lanes were
