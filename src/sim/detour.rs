@@ -17,7 +17,7 @@ pub struct Fault {
     pub from: Millis,
     /// Until when.
     pub until: Millis,
-    /// What.
+    /// The fault.
     pub what: Trouble,
 }
 

@@ -1,11 +1,11 @@
-//! What a NorduGrid grid publishes: clusters, their queues, what is free for each user, and what is
+//! Records of a NorduGrid grid: clusters, their queues, what is free for each user, and what is
 //! registered at index servers (spec cms-nordugrid B.11).
 
 use super::configured::{Configured, Touches, longest};
 use crate::record::{record, symbols};
 use crate::unit::{Bytes, Millis};
 
-/// What a cluster publishes of itself.
+/// A cluster as it publishes itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterFacts {
     /// Whether it answered within the time limit when it was last asked (N-06).
@@ -36,7 +36,7 @@ pub struct ClusterFacts {
     pub cache_free_bytes: Option<Bytes>,
 }
 
-/// What a queue of a cluster publishes (GLUE2 `ComputingShare`), as of the record's `changed_at`.
+/// A queue of a cluster as it publishes itself (GLUE2 `ComputingShare`), as of `changed_at`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchFacts {
     /// Status as published; empty: not published.
@@ -109,12 +109,12 @@ impl RegistrationStatus {
         [RegistrationStatus::Valid, RegistrationStatus::Invalid, RegistrationStatus::Purged];
 }
 
-/// What is registered at an index server (N-04).
+/// A registration at an index server (N-04).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Registration {
     /// Index server.
     pub registry: String,
-    /// What is registered there.
+    /// The thing that is registered.
     pub child: String,
     /// When it was last refreshed.
     pub changed_at: Millis,
@@ -133,7 +133,7 @@ pub struct Registration {
     pub announced_refresh_s: u64,
 }
 
-/// What a queue publishes for one user. A user without one may not submit there (N-11).
+/// The figures that a queue publishes for one user. A user without one may not submit there (N-11).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserShare {
     /// Queue, as `cluster/queue`.

@@ -1,4 +1,4 @@
-//! What all configuration records have in common.
+//! The common part of all configuration records.
 
 use crate::content::content_of;
 use crate::output::throttle::SubjectKind;
@@ -19,7 +19,7 @@ pub trait Configured: Clone + PartialEq + Published {
     /// When it was last changed.
     fn changed_at(&self) -> Millis;
 
-    /// What is above its time in its order: of two, the higher one is newer. Below 0: it cannot be
+    /// Rank above its time in its order: of two, the higher one is newer. Below 0: it cannot be
     /// in force, and what was in force before stays.
     fn revision(&self) -> i64 {
         0
@@ -36,7 +36,7 @@ pub trait Configured: Clone + PartialEq + Published {
     /// Length of the longest name by which it refers to things; bytes.
     fn longest_name(&self) -> usize;
 
-    /// What is to be evaluated again when it changed.
+    /// The things to evaluate again when it changed.
     fn touches(&self) -> Touches;
 
     /// The same when the record of a name was removed.
@@ -50,12 +50,12 @@ pub fn is_newer<T: Configured>(one: &T, other: &T) -> bool {
         == Ordering::Greater
 }
 
-/// What a changed configuration record is part of.
+/// The thing that a changed configuration record is part of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Touches {
     /// The queues.
     Queues,
-    /// What parameters, lists and targets are made of.
+    /// Parameters, lists and targets are made of it.
     Settings,
     /// The storage endpoint of its name.
     Storage,

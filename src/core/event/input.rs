@@ -1,4 +1,4 @@
-//! What a task reads and writes: datasets, where they lie, where they are to go.
+//! Datasets that a task reads and writes: where they lie, where they are to go.
 
 use crate::record::record;
 use crate::unit::{Bytes, Millis};

@@ -130,7 +130,7 @@ pub struct JobState<'a> {
     pub cpu_time_s: u32,
     /// Wall time that it asked for; s; 0: not known.
     pub wall_time_s: u32,
-    /// What it wants of a pool of slots; `None`: it is in none, or this report does not repeat it.
+    /// Its wishes to a pool of slots; `None`: it is in none, or this report does not repeat it.
     /// In a box: most jobs are in no pool, and events are moved about.
     pub requirements: Option<Box<Requirements<&'a str>>>,
 }

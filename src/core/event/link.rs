@@ -35,7 +35,7 @@ pub struct Link {
     pub mbps_1d: Option<f64>,
     /// Throughput over the last week; MB/s.
     pub mbps_1w: Option<f64>,
-    /// What waits on it, per activity; empty when the service does not publish it.
+    /// Files that wait on it, per activity; empty when the service does not publish it.
     pub queued: Vec<LinkQueued>,
     /// Whether `queued` is published at all (an empty list then means nothing waits).
     pub queued_known: bool,

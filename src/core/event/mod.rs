@@ -173,7 +173,7 @@ pub enum Event<'a> {
     Pilot(Pilot<'a>),
     /// A task, or a chunk of it, asks for brokerage, changes, or ends.
     Task(Box<Task>),
-    /// What became of a decision.
+    /// The end of a decision.
     Outcome(Outcome),
     /// A configuration record.
     Configuration(Box<Configuration>),

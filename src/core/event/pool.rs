@@ -1,4 +1,4 @@
-//! What is published to a pool of slots (spec cms-nordugrid A.2): its workflows, what waiting jobs
+//! Records of a pool of slots (spec cms-nordugrid A.2): its workflows, what waiting jobs
 //! want, free places that pilots offer.
 
 use crate::record::{Attempt, record, symbols};
@@ -141,7 +141,7 @@ pub struct WorkflowFacts {
     pub site_test: bool,
 }
 
-/// What a job of a pool wants (A.2); `Text` is borrowed in a report, and owned where it is kept.
+/// The wishes of a job of a pool (A.2); `Text` is borrowed in a report, and owned where it is kept.
 /// The job's workflow is its task, its site its queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Requirements<Text> {

@@ -128,9 +128,9 @@ pub struct Queue {
     pub endpoints: Endpoints,
     /// Storage endpoints of scope analysis; empty where the queue has no such scope.
     pub analysis_endpoints: Endpoints,
-    /// What kind of resource it is on (GRID, hpc, cloud ...); empty when not known.
+    /// Kind of resource that it is on (GRID, hpc, cloud ...); empty when not known.
     pub facility: String,
-    /// What a queue of a NorduGrid cluster publishes; `None`: it is none. Its name is
+    /// The figures that a queue of a NorduGrid cluster publishes; `None`: it is none. Its name is
     /// `cluster/queue`.
     pub batch: Option<BatchFacts>,
 }

@@ -4,7 +4,7 @@ use super::configured::{Configured, Touches};
 use crate::record::{record, symbols};
 use crate::unit::Millis;
 
-/// What a queue can run.
+/// The software and hardware of a queue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Release {
     /// Queue, by its unified name; `ALL` for the union of tags.

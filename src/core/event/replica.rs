@@ -4,7 +4,7 @@ use super::configured::{Configured, Touches, longest};
 use crate::record::{record, symbols};
 use crate::unit::{Bytes, Millis};
 
-/// What is located. The numbers are persisted.
+/// The kind of thing that is located. The numbers are persisted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum DataKind {
@@ -54,7 +54,7 @@ pub struct Replica {
     pub name: String,
     /// When this was last changed.
     pub changed_at: Millis,
-    /// What is located.
+    /// The kind of thing that is located.
     pub kind: DataKind,
     /// Dataset a file belongs to; empty for a dataset, or when not known.
     pub dataset: String,

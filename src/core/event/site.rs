@@ -21,9 +21,9 @@ pub struct Site {
     pub tier: u32,
     /// Default output endpoint of a nucleus.
     pub output_endpoint: String,
-    /// What a NorduGrid cluster of this name publishes; `None`: it is none.
+    /// The figures that a NorduGrid cluster of this name publishes; `None`: it is none.
     pub cluster: Option<ClusterFacts>,
-    /// What it gives to a pool of slots; `None`: nothing.
+    /// The slots that it gives to a pool; `None`: none.
     pub slot_quota: Option<SlotQuota>,
 }
 

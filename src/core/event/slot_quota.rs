@@ -1,4 +1,4 @@
-//! What a site gives to a pool of slots, and how many of its slots each class has (spec
+//! The slots that a site gives to a pool, and how many of its slots each class has (spec
 //! cms-nordugrid C-24 to C-26).
 
 use super::pool::{Class, SiteStatus, Tier};
@@ -24,7 +24,7 @@ pub struct ExtraBlock {
     pub class_only: Option<Class>,
 }
 
-/// What a site gives to a pool of slots: the quota set that operations publish (C-24).
+/// The slots that a site gives to a pool: the quota set that operations publish (C-24).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlotQuota {
     /// The highest valid revision is in force.
@@ -74,7 +74,7 @@ impl BadQuota {
     }
 }
 
-/// What a site's quotas are made of.
+/// The parts of a site's quotas.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotParts<'a> {
     /// Tier; `None`: a name that is none.
@@ -107,7 +107,7 @@ pub struct SlotsOfSite {
 }
 
 impl SlotQuota {
-    /// What its quotas are made of.
+    /// The parts of its quotas.
     pub fn parts(&self) -> SlotParts<'_> {
         SlotParts {
             tier: Tier::from_name(&self.tier),

@@ -1,4 +1,4 @@
-//! What is asked of us, and what became of the answers.
+//! Requests, and the ends of the answers to them.
 
 use super::description::JobDescription;
 use super::input::{Input, OutputDataset};
@@ -19,7 +19,7 @@ pub enum TaskPhase {
     Ended = 1,
 }
 
-/// What kind of jobs a chunk makes. The numbers are persisted.
+/// Kind of the jobs that a chunk makes. The numbers are persisted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum ChunkKind {
@@ -43,7 +43,7 @@ pub enum RamUnit {
     MbPerCore = 1,
 }
 
-/// What of a chunk's input lies at one storage endpoint, as of the asking.
+/// The part of a chunk's input that lies at one storage endpoint, as of the asking.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplicaSummary {
     /// Storage endpoint.
@@ -61,7 +61,7 @@ pub struct ReplicaSummary {
 /// empty (spec atlas 12.2).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Task {
-    /// What asks: a task id, or task id and chunk id with a slash between.
+    /// Name of what asks: a task id, or task id and chunk id with a slash between.
     pub subject: String,
     /// Which asking of that subject this is, from 0.
     pub attempt: u64,
@@ -115,7 +115,7 @@ pub struct Task {
     pub max_core_count: Option<Cores>,
     /// Memory; see `ram_unit`.
     pub ram_count_mb: Option<u32>,
-    /// What `ram_count_mb` is for.
+    /// The thing that `ram_count_mb` is for.
     pub ram_unit: RamUnit,
     /// Memory that does not grow with cores; MB.
     pub base_ram_mb: Option<u32>,
@@ -186,7 +186,7 @@ impl Task {
     }
 }
 
-/// What an outcome is about. The numbers are persisted.
+/// The thing that an outcome is about. The numbers are persisted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum OutcomeAbout {
@@ -202,7 +202,7 @@ impl OutcomeAbout {
     pub const ALL: [OutcomeAbout; 2] = [OutcomeAbout::Decision, OutcomeAbout::Command];
 }
 
-/// What became of a decision or command. The numbers are persisted.
+/// The end of a decision or command. The numbers are persisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum OutcomeKind {
@@ -216,7 +216,7 @@ pub enum OutcomeKind {
     Expired = 3,
 }
 
-/// What became of a decision.
+/// The end of a decision.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// Subject the decision was about.
@@ -225,7 +225,7 @@ pub struct Outcome {
     pub decision: DecisionId,
     /// Which of both it is about.
     pub about: OutcomeAbout,
-    /// What became of it.
+    /// Its end.
     pub kind: OutcomeKind,
     /// When, by its own clock.
     pub at: Millis,

@@ -54,7 +54,7 @@ pub struct Transfer<'a> {
     pub changed_at: Millis,
     /// Raised when the same state is published again with more known.
     pub revision: u32,
-    /// What it is for (`Production Output`, `Express`, `Analysis Input` ...).
+    /// Its activity (`Production Output`, `Express`, `Analysis Input` ...).
     pub activity: &'a str,
     /// Source site; empty until one is chosen.
     pub source: &'a str,

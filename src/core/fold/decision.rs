@@ -78,8 +78,8 @@ impl State {
 /// More cores than this no job has; a larger figure counts as this.
 const CORES_MAX: u32 = 1 << 20;
 
-/// What later judgements need of an answer. A deferral that carries only what changed is added to
-/// the one before.
+/// The part of an answer that later judgements need. A deferral that carries only what changed is
+/// added to the one before.
 fn answer(decision: &Decision, before: Option<Answer>, table: &mut BlockerTable) -> Answer {
     let first = before.as_ref().map_or(decision.now, |before| before.first_answered_at);
     let (until, blockers) = match decision.outcome {

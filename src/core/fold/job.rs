@@ -270,8 +270,8 @@ impl State {
         }
     }
 
-    /// What decides between two states that agree in attempt, time, revision and rank: any order
-    /// will do that is total and reads nothing but what was published.
+    /// The figure that decides between two states that agree in attempt, time, revision and rank:
+    /// any order will do that is total and reads nothing but what was published.
     fn content<'a>(&'a self, job: &Job) -> impl Ord + 'a {
         let text = |name: Name| self.names.text(name);
         let [queue, gshare, resource_type, user, group, nucleus] = job.names.map(text);

@@ -26,7 +26,7 @@ use crate::unit::Millis;
 
 impl State {
     /// Counts one event read at `offset` of `lane`, appended at `appended_at` by the log's clock.
-    /// What is below the cut was counted before and has no effect.
+    /// A record below the cut was counted before and has no effect.
     pub fn fold(&mut self, lane: Lane, offset: u64, appended_at: Millis, event: &Event<'_>) {
         self.fold_sought(lane, offset, appended_at, event, Sought::of(event));
     }

@@ -1,5 +1,5 @@
-//! What a pool of slots is made of: jobs with what they want, workflows, offers, and our own
-//! answers and commands about them.
+//! Effects of the records of a pool of slots: jobs with what they want, workflows, offers, and our
+//! own answers and commands about them.
 
 use crate::cut::Topic;
 use crate::event::{
@@ -209,7 +209,7 @@ impl State {
         }
     }
 
-    /// What the clock of the job-state lanes stood at when a decision was made: as long ago as the
+    /// The time on the clock of the job-state lanes when a decision was made: as long ago as the
     /// decision is.
     fn pool_clock(&self, then: Millis) -> Millis {
         let age = self.now.saturating_sub(then);

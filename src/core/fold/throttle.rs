@@ -22,7 +22,7 @@ impl State {
         self.settle_throttle(throttle);
     }
 
-    /// What follows from a throttle: when it is to be evaluated, and whether its subject is free.
+    /// The consequences of a throttle: when it is to be evaluated, and whether its subject is free.
     pub fn settle_throttle(&mut self, throttle: &Throttle) {
         if throttle.action == Action::Lift {
             self.lifted_in = self.lifted_in.max(throttle.cycle);

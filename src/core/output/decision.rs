@@ -248,7 +248,7 @@ record!(Ranked { queue, unified, weight, jobs, cores, factors, platform });
 record!(FilterCount { filter, rejected });
 record!(Fate { queue, filter, reason, measured, limit });
 
-/// What became of rejected candidates, which is most of a decision: read over where only the answer
+/// Fates of rejected candidates, which are most of a decision: skipped where only the answer
 /// is wanted.
 struct Fates;
 

@@ -26,7 +26,7 @@ pub struct CommandState {
 pub struct CommandAnswer {
     /// When.
     pub at: Millis,
-    /// What.
+    /// The end that it tells.
     pub kind: OutcomeKind,
     /// Why, for a reader.
     pub reason: String,

@@ -24,7 +24,7 @@ impl World {
     /// A domain of a topology, which has read nothing.
     ///
     /// # Errors
-    /// What of the topology cannot be.
+    /// The mistake in the topology.
     pub(super) fn new(name: &str, topology: &str) -> Result<World, String> {
         let config = EpochConfig::of(name, topology).map_err(|all| all.join("; "))?;
         let engine = Engine::new(State::new(config.setting), config.policies);

@@ -29,7 +29,7 @@ pub struct Cursor<'a> {
     rest: &'a [u8],
     /// A figure that cannot be was read as the nearest that can.
     is_corrected: bool,
-    /// What only a reader of the whole wants is read over.
+    /// Fields that only a reader of the whole wants are skipped.
     is_brief: bool,
 }
 

@@ -24,7 +24,7 @@ impl Encoder for Sink<'_> {
         Sink::long(self, word as i64);
     }
 
-    /// What is not finite is written as 0, so that the bytes are the same for all readers.
+    /// A number that is not finite is written as 0, so that the bytes are the same for all readers.
     fn number(&mut self, number: f64) {
         self.double(finite(number).unwrap_or(0.0));
     }

@@ -84,7 +84,7 @@ fn ranked(result: &Value) -> Value {
     each.collect()
 }
 
-/// What is left of each offer, how many jobs were eligible, and which the cap moved.
+/// The rest of each offer, how many jobs were eligible, and which the cap moved.
 fn eligible(result: &Value) -> Value {
     let each = items(&result["offers"]).map(|it| {
         Value::Array(vec![

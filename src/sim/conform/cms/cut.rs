@@ -24,13 +24,13 @@ pub(super) struct Given {
     pub look: Explained,
 }
 
-/// What became of an offer in a cut.
+/// Fate of an offer in a cut.
 pub(super) struct Served {
     /// Its name.
     pub offer: String,
     /// Its site.
     pub site: String,
-    /// What is left of it.
+    /// The part of it that is left.
     pub cores_left: i64,
     /// Every job before it at first.
     pub first_look: Explained,
@@ -67,7 +67,7 @@ pub(super) fn settings(world: &World) -> Settings {
     policy.map_or_else(Settings::default, |policy| policy.pool_settings(&policy.unchanged()))
 }
 
-/// What is known of the pool.
+/// The pool as it is known.
 ///
 /// # Errors
 /// That no cycle was judged.

@@ -29,7 +29,7 @@ use yardmaster_core::policy::cms::why::{Blocked, PoolWait};
 /// Judges a case.
 ///
 /// # Errors
-/// What of the case cannot be read.
+/// The part of the case that cannot be read.
 pub(super) fn judge(recorded: &Recorded) -> Result<Judged, String> {
     let scenario = &recorded.whole["scenario"];
     let subject = &scenario["subject"];
@@ -199,7 +199,7 @@ fn in_force(world: &World, site: &str) -> Result<Option<Value>, String> {
     Ok(terms.map(show::in_force))
 }
 
-/// What is known of a job: attempt, state, whether a slot is reserved for it.
+/// State of a job: attempt, state, whether a slot is reserved for it.
 fn standing(world: &World) -> Option<(u32, Status, bool)> {
     let known = world.engine.state.pool.jobs.of("j")?;
     let state = known.state.as_ref()?;

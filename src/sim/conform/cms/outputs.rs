@@ -35,7 +35,7 @@ fn powers(scenario: &Value) -> BTreeMap<String, i64> {
 /// Reads back what was decided of workflows, nodes and jobs before a moment.
 ///
 /// # Errors
-/// What of the case cannot be read.
+/// The part of the case that cannot be read.
 pub(super) fn read_back(world: &mut World, scenario: &Value, now_s: Seconds) -> Result<(), String> {
     for value in items(&scenario["workflows"]) {
         of_workflow(world, value, now_s - 1)?;

@@ -24,7 +24,7 @@ pub(super) fn list(value: &Value) -> Option<Vec<String>> {
     known(value).map(texts)
 }
 
-/// What a text stands for.
+/// The value that a text stands for.
 ///
 /// # Errors
 /// That it stands for nothing, and what is wanted.

@@ -28,7 +28,7 @@ pub(super) fn millis(at_s: Seconds) -> Millis {
 /// Publishes all configuration and all workflows of a case at its moment.
 ///
 /// # Errors
-/// What of the case cannot be read.
+/// The part of the case that cannot be read.
 pub(super) fn publish_facts(
     world: &mut World,
     scenario: &Value,
@@ -53,7 +53,7 @@ pub(super) fn publish_facts(
 /// Publishes a revision of a site's configuration.
 ///
 /// # Errors
-/// What of it cannot be read.
+/// The part of it that cannot be read.
 pub(super) fn publish_site(world: &mut World, value: &Value, now_s: Seconds) -> Result<(), String> {
     let site = Site {
         name: text(&value["site"]),
@@ -65,10 +65,10 @@ pub(super) fn publish_site(world: &mut World, value: &Value, now_s: Seconds) -> 
     world.read(Topic::Site, millis(now_s), |out| record::write(out, &site))
 }
 
-/// What a site gives.
+/// The quota of a site.
 ///
 /// # Errors
-/// What of it cannot be read.
+/// The part of it that cannot be read.
 pub(super) fn quota(value: &Value) -> Result<SlotQuota, String> {
     let surplus = &value["accept_surplus"];
     let status = known(&value["status"]).map(|status| {
@@ -174,7 +174,7 @@ fn grant(value: &Value, number_of: usize, now_s: Seconds) -> Result<Grant, Strin
 /// Publishes a workflow: a record for each change of its priority, and its own.
 ///
 /// # Errors
-/// What of it cannot be read.
+/// The part of it that cannot be read.
 pub(super) fn publish_workflow(
     world: &mut World,
     value: &Value,
@@ -228,10 +228,10 @@ pub(super) fn whitelist(value: &Value) -> Option<String> {
     list(&value["site_whitelist"]).map(|sites| sites.join(","))
 }
 
-/// What a job wants; `sites`: its whitelist as a record has it.
+/// The wishes of a job; `sites`: its whitelist as a record has it.
 ///
 /// # Errors
-/// What of it cannot be read.
+/// The part of it that cannot be read.
 pub(super) fn requirements<'a>(
     value: &Value,
     sites: Option<&'a str>,
@@ -266,7 +266,7 @@ pub(super) fn attempt(value: &Value) -> u32 {
 /// Publishes a job as it waits; `first_s`: since when its record lies there.
 ///
 /// # Errors
-/// What of it cannot be read.
+/// The part of it that cannot be read.
 pub(super) fn publish_pending(
     world: &mut World,
     value: &Value,
@@ -293,7 +293,7 @@ pub(super) fn publish_pending(
 /// Publishes a job as it runs, since this moment.
 ///
 /// # Errors
-/// What of it cannot be read.
+/// The part of it that cannot be read.
 pub(super) fn publish_running(
     world: &mut World,
     value: &Value,
@@ -320,7 +320,7 @@ pub(super) fn publish_running(
 /// Publishes a test job that ended.
 ///
 /// # Errors
-/// What of it cannot be read.
+/// The part of it that cannot be read.
 pub(super) fn publish_ended(
     world: &mut World,
     value: &Value,

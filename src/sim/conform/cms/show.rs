@@ -1,4 +1,4 @@
-//! What was published of a case, in the shape of what was recorded.
+//! The outputs of a case, in the shape of what was recorded.
 
 use super::cut::{Cut, Given};
 use serde_json::{Map, Value, json};
@@ -186,7 +186,7 @@ pub(super) fn accepted(job: &PendingJob, admitted: &Admitted) -> Value {
     result
 }
 
-/// What holds at a site.
+/// The limits that hold at a site.
 pub(super) fn in_force(terms: &SiteTerms) -> Value {
     let restricted: Map<String, Value> =
         terms.restricted.iter().map(|pool| (pool.group.clone(), json!(pool.milli))).collect();

@@ -21,7 +21,7 @@ use yardmaster_wire::topology::NORDUGRID;
 /// Judges a case.
 ///
 /// # Errors
-/// What of the case cannot be read.
+/// The part of the case that cannot be read.
 pub(super) fn judge(recorded: &Recorded) -> Result<Judged, String> {
     let scenario = &recorded.whole["scenario"];
     let result = match scenario["question"].as_str() {

@@ -132,7 +132,7 @@ fn cluster(it: &Value) -> ClusterFacts {
     }
 }
 
-/// What a cluster's cache is known to hold: a list without a time, and newer reports.
+/// Known content of a cluster's cache: a list without a time, and newer reports.
 fn caches(world: &mut World, cluster: &str, it: &Value, now: Millis) -> Result<(), String> {
     let listed = texts(&it["cached_files"]).into_iter().map(|source| (source, true, LONG_AGO));
     let reports = entries(&it["cache_content"])
