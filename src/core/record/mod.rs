@@ -280,6 +280,15 @@ macro_rules! symbols {
             const ALL: &'static [$kind] = &$all;
         }
 
+        // It is written as its number, and read as its place.
+        const _: () = {
+            let mut place = 0;
+            while place < <$kind as $crate::record::Symbol>::ALL.len() {
+                assert!(<$kind as $crate::record::Symbol>::ALL[place] as usize == place);
+                place += 1;
+            }
+        };
+
         impl $crate::record::Encode for $kind {
             fn encode<E: $crate::record::Encoder>(&self, to: &mut E) {
                 to.symbol(*self as usize);
