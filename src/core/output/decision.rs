@@ -266,7 +266,10 @@ impl<'a> Coded<'a, Vec<Fate>> for Fates {
                 0 => return Ok(Vec::new()),
                 count => {
                     for _ in 0..count {
-                        from.texts::<3>()?;
+                        let mut texts = from.run(3)?;
+                        for _ in 0..3 {
+                            D::next(&mut texts)?;
+                        }
                         from.number()?;
                         from.number()?;
                     }
@@ -294,6 +297,10 @@ impl Encode for Outcome {
 impl<'a> Decode<'a> for Outcome {
     fn decode<D: Decoder<'a>>(from: &mut D) -> Result<Outcome, D::Fault> {
         let answer = from.symbol(3)?;
+        if answer == 1 {
+            // The fates of one that waits say what is to change.
+            from.read_whole();
+        }
         let (ranked, until, reason) = Decode::decode(from)?;
         Ok(match answer {
             0 => Outcome::Assign(ranked),

@@ -48,10 +48,14 @@ pub trait Encoder {
 pub trait Decoder<'a> {
     /// Why something cannot be read.
     type Fault;
+    /// Texts in turn.
+    type Run;
     /// A text, where it lies.
     fn text(&mut self) -> Result<&'a str, Self::Fault>;
-    /// So many texts in turn, where they lie.
-    fn texts<const N: usize>(&mut self) -> Result<[&'a str; N], Self::Fault>;
+    /// So many texts in turn, which are cheaper together.
+    fn run(&mut self, count: usize) -> Result<Self::Run, Self::Fault>;
+    /// The next text of a run, where it lies. There are as many as were asked for.
+    fn next(run: &mut Self::Run) -> Result<&'a str, Self::Fault>;
     /// A number.
     fn long(&mut self) -> Result<i64, Self::Fault>;
     /// A number of 32 bits; refused where it is larger.
@@ -84,6 +88,8 @@ pub trait Decoder<'a> {
     fn is_brief(&self) -> bool {
         false
     }
+    /// All that follows is wanted.
+    fn read_whole(&mut self) {}
     /// Something that was read cannot be.
     fn refuse(&self) -> Self::Fault;
 }
@@ -223,7 +229,8 @@ macro_rules! decode {
             fn decode<D: $crate::record::Decoder<$life>>(from: &mut D) -> Result<Self, D::Fault> {
                 $(let $field = $crate::record::field!(read from $(, $how)?);)*
                 $(
-                    let [$($run),*] = from.texts()?;
+                    let mut run = from.run([$(stringify!($run)),*].len())?;
+                    $(let $run = D::next(&mut run)?;)*
                     $(let $more = $crate::record::field!(read from $(, $other)?);)*
                 )?
                 Ok($kind { $($field,)* $($($run,)* $($more,)*)? })

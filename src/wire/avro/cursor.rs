@@ -50,6 +50,11 @@ impl<'a> Cursor<'a> {
         self.is_brief
     }
 
+    /// All that follows is wanted.
+    pub fn read_whole(&mut self) {
+        self.is_brief = false;
+    }
+
     /// Notes that a figure was read as `used` instead of as `stated`.
     #[inline(always)]
     pub fn compare<T: PartialEq>(&mut self, stated: &T, used: &T) {

@@ -4,6 +4,7 @@
 //! number that is not finite, or a quantity below 0, is absent or 0; the caller learns that one was
 //! corrected. What is no symbol of an enum is malformed.
 
+use super::cursor::Run;
 use super::{Cursor, Fault, Sink};
 use yardmaster_core::record::{Decoder, Encoder};
 
@@ -60,6 +61,7 @@ impl Encoder for Sink<'_> {
 
 impl<'a> Decoder<'a> for Cursor<'a> {
     type Fault = Fault;
+    type Run = Run<'a>;
 
     #[inline(always)]
     fn text(&mut self) -> Result<&'a str, Fault> {
@@ -67,8 +69,13 @@ impl<'a> Decoder<'a> for Cursor<'a> {
     }
 
     #[inline(always)]
-    fn texts<const N: usize>(&mut self) -> Result<[&'a str; N], Fault> {
-        self.strings()
+    fn run(&mut self, count: usize) -> Result<Run<'a>, Fault> {
+        Cursor::run(self, count)
+    }
+
+    #[inline(always)]
+    fn next(run: &mut Run<'a>) -> Result<&'a str, Fault> {
+        run.next()
     }
 
     #[inline(always)]
@@ -156,6 +163,10 @@ impl<'a> Decoder<'a> for Cursor<'a> {
 
     fn is_brief(&self) -> bool {
         Cursor::is_brief(self)
+    }
+
+    fn read_whole(&mut self) {
+        Cursor::read_whole(self);
     }
 
     fn refuse(&self) -> Fault {

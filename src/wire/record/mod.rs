@@ -139,7 +139,7 @@ pub(crate) fn read_answer(datum: &[u8]) -> Result<Decision, Fault> {
     let mut at = Cursor::brief(datum);
     let decision = Decision::decode(&mut at)?;
     at.end()?;
-    if decision.outcome.is_final() { Ok(decision) } else { read(datum) }
+    Ok(decision)
 }
 
 /// Reads a record that is all of a datum.

@@ -1,6 +1,7 @@
 //! Choices drawn from bytes, so that proptest shrinks them to fewer and simpler ones.
 
 /// A run of choices. When it runs out, every choice is the first.
+#[derive(Clone)]
 pub struct Dice<'a> {
     bytes: &'a [u8],
     vocabulary: Option<&'a Vocabulary<'a>>,
