@@ -58,7 +58,7 @@ pub(super) fn decision_json(decision: &Decision, reasons: &Reasons) -> Value {
         "headline": it.headline,
         "candidates": it.candidates,
         "steps": steps.collect::<Vec<_>>(),
-        "matched": record_json(decision)["matched"].take(),
+        "matched": decision.matched.as_ref().map(|_| record_json(decision)["matched"].take()),
         "queues": ranked.iter().map(|it| ranked_json(decision, it)).collect::<Vec<_>>(),
         "rejected": rejected_json(&it),
         "rejected_complete": decision.full && decision.fates_cut == 0,
