@@ -50,12 +50,22 @@ struct Sum {
 impl Sum {
     /// Adds the work of a task.
     fn add(&mut self, view: CutView<'_>, task: &Task) {
-        let cpu = task.cpu_hs06s_per_event.filter(|cpu| cpu.is_finite() && *cpu >= 0.0);
-        let work = remaining_events(view.state, task) as f64 * cpu.unwrap_or(CPU_UNKNOWN);
-        self.all += work;
+        self.all += work_of(view.state, task);
+        self.add_ahead(view, task);
+    }
+
+    /// Adds it where tasks of the share are reckoned with, by priority.
+    fn add_ahead(&mut self, view: CutView<'_>, task: &Task) {
+        let work = work_of(view.state, task);
         let share = self.shares.entry(view.share_of(task).into_owned()).or_default();
         *share.entry(task.priority).or_default() += work;
     }
+}
+
+/// What remains of a task; HS06 s.
+fn work_of(state: &State, task: &Task) -> f64 {
+    let cpu = task.cpu_hs06s_per_event.filter(|cpu| cpu.is_finite() && *cpu >= 0.0);
+    remaining_events(state, task) as f64 * cpu.unwrap_or(CPU_UNKNOWN)
 }
 
 /// Events of a task that are not processed by what is known now.
@@ -96,9 +106,10 @@ impl WorkTable {
         nuclei.iter().for_each(|nucleus| sums.touch(nucleus));
     }
 
-    /// A task was assigned to a nucleus in this cycle.
+    /// A task was assigned to a nucleus in this cycle: until the next one its work counts for the
+    /// tasks of its share alone, and takes no space (spec atlas 1.2).
     pub(crate) fn add(&self, view: CutView<'_>, task: &Task, nucleus: &str) {
-        self.0.borrow_mut().sums.entry(nucleus.into()).or_default().add(view, task);
+        self.0.borrow_mut().sums.entry(nucleus.into()).or_default().add_ahead(view, task);
     }
 
     /// Work that remains at a nucleus, as a task sees it.
@@ -221,5 +232,32 @@ pub(crate) fn nucleus_of<'a>(task: &'a Task, answer: Option<&'a Answer>) -> &'a 
         answer.map_or("", |answer| &answer.nucleus)
     } else {
         &task.nucleus
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::view::Grid;
+    use crate::state::Setting;
+
+    /// What was placed in this cycle is in the way of tasks that are no more urgent, and of nothing
+    /// that is written.
+    #[test]
+    fn work_of_this_cycle_counts_for_its_share_alone() {
+        let (state, grid, table) =
+            (State::new(Setting::default()), Grid::default(), WorkTable::default());
+        let task = |gshare: &str, priority: i32| {
+            let mut task = Task { gshare: gshare.into(), priority, ..Task::default() };
+            (task.options.remaining_events, task.cpu_hs06s_per_event) = (10, Some(5.0));
+            task
+        };
+        let view = grid.view(&state);
+        table.add(view, &task("MC", 500), "NORTH");
+        let ahead = |gshare: &str, priority: i32| table.at(view, "NORTH", &task(gshare, priority));
+        assert_eq!(ahead("MC", 500), Work { all: 0.0, ahead: 50.0 });
+        assert_eq!(ahead("MC", 400), Work { all: 0.0, ahead: 50.0 });
+        assert_eq!(ahead("MC", 501), Work::default());
+        assert_eq!(ahead("Data", 400), Work::default());
     }
 }
