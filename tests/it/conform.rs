@@ -23,6 +23,9 @@ fn recorded_cases_agree() {
                 continue;
             }
             let Some(agreement) = case.compare(&judged, rules) else { continue };
+            if agreement.excuse(&judged).is_some() {
+                continue;
+            }
             summary.add(&agreement);
             if !agreement.is_whole() {
                 println!("{} {}", case.id, case.rule());
@@ -337,4 +340,94 @@ fn a_draw_and_a_bad_description_are_answered() {
     assert_eq!(rejected["error"]["code"], "missing_parenthesis");
     let error = answer(json!({"question": "why"})).expect_err("no such question");
     assert!(error.contains("wants decide, draw, cut_id"), "{error}");
+}
+
+/// Two queues for analysis at which a user's task is judged. At SOUTH 200 jobs are queued.
+fn analysis_case() -> Value {
+    let mut case = case();
+    case["kind"] = json!("anal_job");
+    case["gdpconfig"] = json!({"jedi.anal_jobbroker.OVERLOAD_RATIO_OFFSET": 100});
+    let scenario = &mut case["scenario"];
+    for queue in ["NORTH_MCORE", "SOUTH_MCORE"] {
+        scenario["queues"][queue]["type"] = json!("analysis");
+        scenario["queues"][queue]["status"] = json!("online");
+        scenario["queues"][queue]["core_count"] = json!(1);
+    }
+    scenario["task"] = json!({
+        "task_id": 1, "prod_source_label": "user", "gshare": "User Analysis", "user_name": "Jane",
+        "resource_type": "SCORE", "current_priority": 1000, "task_priority": 1000, "core_count": 1,
+        "ram_count_mb": 1500, "ram_unit": "MBPerCore", "options": {"nFilesPerJob": 1}
+    });
+    scenario["stats"]["jobs"] = json!({
+        "NORTH_MCORE": {"User Analysis": {"running": 100}},
+        "SOUTH_MCORE": {"User Analysis": {"running": 100, "activated": 200}}
+    });
+    scenario["analysis"] = json!({
+        "owner_totals": {
+            "running_jobs": 100, "queued_jobs": 100, "running_cores": 100, "queued_cores": 100
+        },
+        "gshare_usage": {"User Analysis": {"usage_fraction": 0.5}},
+        "task_class": 1, "user_eval": {"remaining_slots_class_a": 500},
+        "queue_class": {"NORTH_MCORE": 1, "SOUTH_MCORE": -1}
+    });
+    case
+}
+
+/// What a case states of users, shares and quotas reaches the engine as records.
+#[test]
+fn figures_of_an_analysis_case_are_counted_from_records() {
+    let cap = json!({"pandaserver.prio_mgr.CAP_RUNNING_USER_JOBS": 99});
+    let quota = json!({"global": [
+        {"rse_expression": "type=SCRATCHDISK", "used_bytes": 11, "limit_bytes": 10}
+    ]});
+    let users = json!({"SOUTH_MCORE": {"User Analysis": {
+        "_total": {"running": 100}, "Jane": {"queued": 190, "running": 1},
+        "John": {"queued": 1, "running": 99}
+    }}});
+    let closed = json!({"SOUTH_MCORE": {"closed": 1}});
+    let unwanted = [
+        ("/gdpconfig", cap, "throttled", "running_jobs_cap"),
+        ("/scenario/quota", quota, "throttled", "over_global_quota"),
+        (
+            "/scenario/analysis/gshare_usage/User Analysis/usage_fraction",
+            json!(2.01),
+            "throttled",
+            "gshare_class_a",
+        ),
+        ("/scenario/analysis/user_jobs", users, "assigned", "badsite"),
+        ("/scenario/analysis/task_job_outcomes", closed, "assigned", "closed"),
+    ];
+    let judged = read(&analysis_case()).judge(Rules::Panda).expect("a judgement");
+    assert_eq!((judged.verdict, judged.candidates.len()), ("assigned", 2), "{judged:?}");
+    let weight = |queue: &str| judged.candidates.iter().find(|it| it.0 == queue).map(|it| it.2);
+    assert!(weight("NORTH_MCORE") > weight("SOUTH_MCORE"), "of class A and a hi-site: {judged:?}");
+    for (path, value, verdict, word) in unwanted {
+        let mut changed = analysis_case();
+        let (parent, name) = path.rsplit_once('/').expect("a path");
+        *match changed.pointer_mut(parent) {
+            Some(parent) => &mut parent[name],
+            None => &mut changed[name],
+        } = value;
+        let judged = read(&changed).judge(Rules::Panda).expect("a judgement");
+        let reason = judged.skipped.get("SOUTH_MCORE").unwrap_or(&judged.reason);
+        assert_eq!((judged.verdict, reason.as_str()), (verdict, word), "{path}");
+    }
+}
+
+/// A figure that no records give excuses a case whose answer shows it, and no other.
+#[test]
+fn what_no_record_gives_excuses_what_comes_of_it() {
+    let excuse = |skipped: Value, locked: Value| {
+        let mut case = case();
+        case["scenario"]["stats"]["locked_queues"] = locked;
+        case["expected"]["skipped"] = skipped;
+        let case = read(&case);
+        let judged = case.judge(Rules::Panda).expect("a judgement");
+        let agreement = case.compare(&judged, Rules::Panda).expect("something to compare with");
+        assert!(!agreement.is_whole());
+        agreement.excuse(&judged).is_some()
+    };
+    assert!(excuse(json!({"NORTH_MCORE": "lock"}), json!(["NORTH_MCORE"])));
+    assert!(!excuse(json!({"NORTH_MCORE": "disk"}), json!(["NORTH_MCORE"])), "another reason");
+    assert!(!excuse(json!({"NORTH_MCORE": "lock"}), json!([])), "not stated");
 }

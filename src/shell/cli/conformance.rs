@@ -63,8 +63,9 @@ impl Conformance {
                     |error: String| Usage(format!("{}:{number}: {error}", path.display()));
                 let case = Recorded::read(&line).map_err(located)?;
                 let judged = case.judge(rules).map_err(located)?;
-                let why_not = case.out_of_scope();
                 let found = case.compare(&judged, rules);
+                let excuse = found.as_ref().and_then(|found| found.excuse(&judged));
+                let why_not = case.out_of_scope().or(excuse);
                 let agreement = found.as_ref().filter(|_| why_not.is_none());
                 if let Some(agreement) = agreement {
                     summary.add(agreement);
@@ -81,9 +82,11 @@ impl Conformance {
                         json!({"id": case.id, "agreed": agreed, "result": judged.to_json()})
                     );
                 }
-                if let Some(agreement) = agreement.filter(|it| self.verbose && !it.is_whole()) {
+                if let Some(agreement) = found.filter(|it| self.verbose && !it.is_whole()) {
                     progress::give_way();
-                    println!("{} {}", case.id, case.rule());
+                    let beyond =
+                        why_not.map_or(String::new(), |why| format!(" (out of scope: {why})"));
+                    println!("{} {}{beyond}", case.id, case.rule());
                     agreement.differences.iter().for_each(|line| println!("    {line}"));
                 }
             }

@@ -1,15 +1,11 @@
-//! What our judgement of a recorded case comes to, and what all kinds of cases need for it.
+//! What our judgement of a recorded case comes to.
 
-use super::grid::Facts;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use yardmaster_core::cut::{Lane, Topic};
-use yardmaster_core::event::{Event, Task};
-use yardmaster_core::policy::{Policy, PolicySpec};
-use yardmaster_core::state::{Setting, State};
-use yardmaster_core::unit::Millis;
-use yardmaster_wire::avro::{Arena, Codec};
-use yardmaster_wire::record;
+
+/// Figures of a case that no records give: why, and words of which one stands in a difference that
+/// comes of it.
+pub type Unstated = BTreeMap<&'static str, &'static [&'static str]>;
 
 /// Our judgement of a case, in the shape of what was recorded.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +27,11 @@ pub struct Judged {
     /// The whole result in the shape of `expected`, of a kind of case that is compared field by
     /// field; nothing else of this is shown then.
     pub result: Option<Value>,
+    /// How near weights can come, relatively, where records state a figure less exactly than the
+    /// case; 0: to the last bits.
+    pub tolerance: f64,
+    /// Figures of the case that no records give.
+    pub unstated: Unstated,
 }
 
 impl Judged {
@@ -67,36 +68,4 @@ impl Judged {
         }
         shown
     }
-}
-
-/// A state in which a case's records are folded.
-pub(super) fn state_of(facts: &Facts, now: Millis) -> Result<State, String> {
-    let setting = Setting { domain: "atlas".to_owned(), ..Setting::default() };
-    let mut state = State::new(setting);
-    let (codec, mut arena) = (Codec::default(), Arena::default());
-    for (offset, (topic, bytes)) in (0u64..).zip(&facts.records) {
-        let event = codec.read(*topic, None, Some(bytes), &mut arena);
-        if let Event::Garbled(why) = event {
-            return Err(format!("a record of {} is {}", topic.name(), why.name()));
-        }
-        state.fold(Lane::new(*topic, 0), offset, now, &event);
-    }
-    state.now = now;
-    Ok(state)
-}
-
-/// A request as its record has it.
-pub(super) fn read_back(task: &Task) -> Result<Task, String> {
-    let (codec, mut arena, mut bytes) = (Codec::default(), Arena::default(), Vec::new());
-    record::write(&mut bytes, task);
-    match codec.read(Topic::Task, None, Some(&bytes), &mut arena) {
-        Event::Task(task) => Ok(*task),
-        _ => Err("the task's record cannot be read".to_owned()),
-    }
-}
-
-/// A policy that judges, or what is wrong with it.
-pub(super) fn compiled(spec: &PolicySpec) -> Result<Policy, String> {
-    Policy::compile(spec)
-        .map_err(|mistakes| mistakes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }

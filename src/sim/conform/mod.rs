@@ -1,23 +1,18 @@
 //! Recorded cases of PanDA's brokers, judged by our policies and compared with what was recorded.
 //!
-//! A case of CMS or NorduGrid becomes records and earlier outputs of ours, which the engine reads
-//! and judges at a cut. A case of ATLAS is a whole grid with one task. Its configuration becomes
-//! records, which are read and folded; figures that PanDA computes in SQL (jobs by state, pilots,
-//! rates) are laid over the candidates as the facts they are.
+//! A case becomes records and earlier outputs of ours, which the engine reads and judges at a cut;
+//! what it publishes is compared. A case of ATLAS is a whole grid with one task: figures that PanDA
+//! computes in SQL (jobs by state, users, pilots, rates) become the jobs and reports that come to
+//! them. A figure that no records give is named, and puts a case out of scope where its answer
+//! depends on it.
 
-mod analysis;
+mod atlas;
 mod cms;
 mod compare;
 mod depth;
-mod figures;
-mod grid;
 mod json;
-mod judge;
 mod judged;
 mod nordugrid;
-mod nucleus;
-mod parts;
-mod request;
 mod result;
 mod ties;
 mod world;
@@ -107,7 +102,17 @@ impl Recorded {
     /// # Errors
     /// What of the case cannot be read, or that there is no policy for its kind.
     pub fn judge(&self, rules: Rules) -> Result<Judged, String> {
-        judge::judge(self, rules).map_err(|error| format!("case {}: {error}", self.id))
+        let judged = match self.kind.as_str() {
+            "prod_job" | "anal_job" | "prod_task" => atlas::judge(self, rules),
+            "xrsl" => xrsl::judge(self),
+            "nordugrid" => nordugrid::judge(self),
+            "cms" => cms::judge(self),
+            other => Err(format!(
+                "field `kind`: found {other:?}, wants prod_job, anal_job, prod_task, cms, nordugrid, \
+                 xrsl"
+            )),
+        };
+        judged.map_err(|error| format!("case {}: {error}", self.id))
     }
 
     /// Compares a judgement with what was recorded, by the same reading of the rules. `None`: there

@@ -1,7 +1,9 @@
-//! The configuration of a case as events: queues, storage, sites, links, software, parameters.
+//! The configuration of a case as records: queues, storage, sites, links, software, parameters.
 
-use super::json::{count, entries, flag, items, number, show, text, texts, whole};
+use super::super::json::{amount, count, entries, flag, items, number, show, text, texts, whole};
+use super::super::world::World;
 use serde_json::Value;
+use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{
     Endpoints, Gpu, Hardware, HardwareKind, Link, LinkQueued, Parameter, Pilot, Queue, QueueStatus,
     Release, Site, SoftwareTag, Storage,
@@ -10,32 +12,36 @@ use yardmaster_core::unit::{Bytes, GIB, Millis};
 use yardmaster_wire::import::{ResourceType, expand};
 use yardmaster_wire::record;
 
-/// Records of a case, each with its topic's layout.
-pub struct Facts {
-    /// Bytes of records, in the order they are folded.
-    pub records: Vec<(yardmaster_core::cut::Topic, Vec<u8>)>,
-    /// Unified queues: never candidates, always among those skipped; and whether they are for
-    /// analysis.
-    pub parents: Vec<(String, bool)>,
-}
-
-impl Facts {
-    fn push(&mut self, topic: yardmaster_core::cut::Topic, write: impl FnOnce(&mut Vec<u8>)) {
-        let mut bytes = Vec::new();
-        write(&mut bytes);
-        self.records.push((topic, bytes));
-    }
-}
-
-/// The configuration of a case.
-pub fn facts(whole_case: &Value, now: Millis) -> Result<Facts, String> {
-    use yardmaster_core::cut::Topic;
+/// Publishes the configuration of a case.
+///
+/// # Errors
+/// What of it cannot be read.
+pub(super) fn publish(world: &mut World, whole_case: &Value, now: Millis) -> Result<(), String> {
     let scenario = &whole_case["scenario"];
-    let mut facts = Facts { records: Vec::new(), parents: Vec::new() };
     for (name, value) in entries(&scenario["storage_endpoints"]) {
         let storage = storage(name, value, now);
-        facts.push(Topic::Storage, |out| record::write(out, &storage));
+        world.read(Topic::Storage, now, |out| record::write(out, &storage))?;
     }
+    queues(world, scenario, now)?;
+    let nucleus = text(&scenario["task"]["nucleus"]);
+    for (source, value) in entries(&scenario["network"]) {
+        let link = link(source, &nucleus, value, now);
+        world.read(Topic::Link, now, |out| record::write(out, &link))?;
+    }
+    for (name, value) in entries(&scenario["software"]["sw_map"]) {
+        let gpus = &scenario["software"]["gpus"][name];
+        let release = release(name, value, gpus, now);
+        world.read(Topic::Release, now, |out| record::write(out, &release))?;
+    }
+    for (name, value) in entries(&whole_case["gdpconfig"]) {
+        let parameter = parameter(name, value, now)?;
+        world.read(Topic::Parameter, now, |out| record::write(out, &parameter))?;
+    }
+    Ok(())
+}
+
+/// Queues, those that they are expanded to, their slots and their sites.
+fn queues(world: &mut World, scenario: &Value, now: Millis) -> Result<(), String> {
     let kinds: Vec<ResourceType<'_>> =
         items(&scenario["resource_types"]).filter_map(resource_type).collect();
     let mut sites: Vec<Site> = Vec::new();
@@ -47,8 +53,7 @@ pub fn facts(whole_case: &Value, now: Millis) -> Result<Facts, String> {
             sites.push(site);
         }
         if queue.ucore {
-            facts.parents.push((name.clone(), queue.analysis));
-            facts.push(Topic::Queue, |out| record::write(out, &queue));
+            world.read(Topic::Queue, now, |out| record::write(out, &queue))?;
         }
         for slots in items(&value["num_slots"]) {
             let (gshare, kind) = (text(&slots["gshare"]), text(&slots["resource_type"]));
@@ -60,30 +65,16 @@ pub fn facts(whole_case: &Value, now: Millis) -> Result<Facts, String> {
                 expires_at: 0,
                 at: now,
             };
-            facts.push(Topic::Pilot, |out| record::write(out, &pilot));
+            world.read(Topic::Pilot, now, |out| record::write(out, &pilot))?;
         }
         for queue in expand(queue, &kinds) {
-            facts.push(Topic::Queue, |out| record::write(out, &queue));
+            world.read(Topic::Queue, now, |out| record::write(out, &queue))?;
         }
     }
     for site in &sites {
-        facts.push(Topic::Site, |out| record::write(out, site));
+        world.read(Topic::Site, now, |out| record::write(out, site))?;
     }
-    let nucleus = text(&scenario["task"]["nucleus"]);
-    for (source, value) in entries(&scenario["network"]) {
-        let link = link(source, &nucleus, value, now);
-        facts.push(Topic::Link, |out| record::write(out, &link));
-    }
-    for (name, value) in entries(&scenario["software"]["sw_map"]) {
-        let gpus = &scenario["software"]["gpus"][name];
-        let release = release(name, value, gpus, now);
-        facts.push(Topic::Release, |out| record::write(out, &release));
-    }
-    for (name, value) in entries(&whole_case["gdpconfig"]) {
-        let parameter = parameter(name, value, now)?;
-        facts.push(Topic::Parameter, |out| record::write(out, &parameter));
-    }
-    Ok(facts)
+    Ok(())
 }
 
 fn resource_type(value: &Value) -> Option<ResourceType<'_>> {
@@ -178,8 +169,7 @@ fn queue(name: &str, value: &Value, scenario: &Value, now: Millis) -> Result<Que
         site,
         storage_site,
         cores: number(&value["core_count"]).map_or(1, |cores| cores.max(0.0) as u32),
-        core_power_mhs06: (number(&value["core_power_hs06"]).unwrap_or(10.0) * 1000.0).round()
-            as u32,
+        core_power_mhs06: power(value),
         max_rss_mb: count(&value["max_rss_mb"]),
         min_rss_mb: count(&value["min_rss_mb"]),
         max_time_s: count(&value["max_time_s"]),
@@ -207,6 +197,15 @@ fn queue(name: &str, value: &Value, scenario: &Value, now: Millis) -> Result<Que
     })
 }
 
+/// Power of a core of each queue; mHS06.
+pub(super) fn powers(scenario: &Value) -> impl Iterator<Item = (String, u32)> {
+    entries(&scenario["queues"]).map(|(name, queue)| (name.clone(), power(queue)))
+}
+
+fn power(queue: &Value) -> u32 {
+    (number(&queue["core_power_hs06"]).unwrap_or(10.0) * 1000.0).round() as u32
+}
+
 /// The site of a production queue, when the queue is stated as a nucleus.
 fn site(queue: &Queue, value: &Value, scenario: &Value, now: Millis) -> Option<Site> {
     (queue.production && value["role"].as_str() == Some("nucleus")).then(|| Site {
@@ -221,11 +220,7 @@ fn site(queue: &Queue, value: &Value, scenario: &Value, now: Millis) -> Option<S
 fn link(source: &str, destination: &str, value: &Value, now: Millis) -> Link {
     let queued = entries(value).filter_map(|(name, files)| {
         let activity = name.strip_suffix("_queued")?;
-        Some(LinkQueued {
-            activity: activity.to_owned(),
-            files: super::json::amount(files),
-            bytes: 0,
-        })
+        Some(LinkQueued { activity: activity.to_owned(), files: amount(files), bytes: 0 })
     });
     Link {
         source: source.to_owned(),
@@ -263,7 +258,7 @@ fn release(name: &str, value: &Value, gpus: &Value, now: Millis) -> Release {
     let gpus = items(gpus).map(|it| Gpu {
         vendor: text(&it["vendor"]),
         model: text(&it["model"]),
-        vram_mb: super::json::amount(&it["vram"]),
+        vram_mb: amount(&it["vram"]),
         microarchitecture: text(&it["architecture"]),
         framework_version: text(&it["framework_version"]),
         driver_version: text(&it["driver_version"]),

@@ -1,6 +1,6 @@
 //! How the files of a case's chunk are split into jobs.
 
-use super::json::{amount, flag, in_bytes, items, known, number, text};
+use super::super::json::{amount, flag, in_bytes, items, known, number, text};
 use serde_json::Value;
 use yardmaster_core::unit::{Bytes, KIB, MIB};
 

@@ -1,6 +1,6 @@
 //! The task of a case as a request.
 
-use super::json::{
+use super::super::json::{
     amount, count, flag, in_bytes, items, known, moment, number, text, texts, whole,
 };
 use super::parts::{Parts, longest_run};
@@ -119,6 +119,7 @@ fn settings(whole_case: &Value, has_cpu_unit: bool, cpu: Option<f64>) -> Options
     };
     let masters = items(&scenario["input"]["datasets"]).filter(|it| flag(&it["is_master"]));
     let wall_unit = text(&task["walltime_unit"]);
+    let [finished_files, remaining_files, remaining_jobs] = progress(scenario);
     let no_cpu = cpu.is_none_or(|cpu| cpu == 0.0);
     let no_wall = number(&task["walltime"]).is_none_or(|wall| wall == 0.0) && wall_unit.is_empty();
     Options {
@@ -164,10 +165,18 @@ fn settings(whole_case: &Value, has_cpu_unit: bool, cpu: Option<f64>) -> Options
         remaining_events: 0,
         events_per_job: None,
         disable_reassign: false,
-        finished_files: 0,
-        remaining_files: 0,
-        remaining_jobs: 0,
+        finished_files,
+        remaining_files,
+        remaining_jobs,
     }
+}
+
+/// How far a task is: files that are finished, files and jobs that remain. One of class S is nearly
+/// done, and one without a class is treated alike.
+fn progress(scenario: &Value) -> [u64; 3] {
+    let analysis = &scenario["analysis"];
+    let class = number(&analysis["task_class"]).map_or(2, |class| class as i8);
+    if analysis.is_object() && class > 1 { [99, 1, 1] } else { [0; 3] }
 }
 
 fn outputs(scenario: &Value) -> Vec<OutputDataset> {
