@@ -54,21 +54,9 @@ impl<'a> CutView<'a> {
         resolved: &Resolved,
         task: &'t Task,
     ) -> (Case<'t>, Survey) {
-        self.case_of(policy, resolved, task, |owner| owner)
-    }
-
-    /// The same; `owner` may put other figures in place of those counted of the task's owner.
-    pub fn case_of<'t>(
-        self,
-        policy: &Policy,
-        resolved: &Resolved,
-        task: &'t Task,
-        owner: impl FnOnce(Owner) -> Owner,
-    ) -> (Case<'t>, Survey) {
         let asked = policy.asked(task, resolved);
         let survey = self.survey(task, &asked);
         let known = self.known(task, &asked, &survey);
-        let known = Known { owner: owner(known.owner), ..known };
         (policy.case(task, self.state.now, asked, known, resolved), survey)
     }
 
@@ -133,7 +121,7 @@ impl<'a> CutView<'a> {
     }
 
     /// The queues on a list (indices into `queues`) as candidates.
-    pub fn gather(
+    pub(crate) fn gather(
         self,
         case: &'a Case<'a>,
         survey: &'a Survey,

@@ -13,7 +13,7 @@ mod input_availability;
 pub(crate) mod inputs;
 pub(crate) mod judging;
 pub(crate) mod notes;
-pub mod nuclei;
+pub(crate) mod nuclei;
 mod partial_copies;
 pub(crate) mod place;
 pub(crate) mod policies;

@@ -2,6 +2,7 @@
 //! for all of them.
 
 use crate::event::{Dataset, FullChain, Task};
+use crate::judge::gather::Gathered;
 use crate::judge::gather::link::PRODUCTION;
 use crate::judge::world::{NucleusView, World};
 use crate::policy::task::{
@@ -13,7 +14,7 @@ use crate::unit::Millis;
 
 /// Work that remains at a nucleus (spec atlas 1.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Work {
+pub(crate) struct Work {
     /// Of all tasks; HS06 s.
     pub all: f64,
     /// Of those of the share that are at least as urgent; HS06 s.
@@ -23,7 +24,7 @@ pub struct Work {
 impl World {
     /// The case of a task that wants a nucleus; `runs` is whether one of some queues could run
     /// its jobs.
-    pub fn task_case<'a>(
+    pub(crate) fn task_case<'a>(
         &self,
         task: &'a Task,
         now: Millis,
@@ -66,7 +67,7 @@ impl World {
     }
 
     /// The nuclei a task may go to; `work` is how much remains at one.
-    pub fn nuclei_of(
+    pub(crate) fn nuclei_of(
         &self,
         state: &State,
         task: &Task,
@@ -121,7 +122,7 @@ impl World {
 
     /// Where each output of a task goes at a site: its name and its endpoint, the site's default
     /// one where its token stands for none there (spec atlas 1.1).
-    pub fn destinations(&self, site: &str, task: &Task) -> Vec<(String, String)> {
+    pub(crate) fn destinations(&self, site: &str, task: &Task) -> Vec<(String, String)> {
         let known = self.nuclei_and(true).find(|view| view.name == site);
         let made = known.is_none().then(|| self.site_of(site));
         let Some(view) = known.or(made.as_ref()) else { return Vec::new() };
@@ -135,13 +136,13 @@ impl World {
     }
 
     /// Whether a task may be bound to a site: a nucleus, or one that has queues for production.
-    pub fn is_site(&self, name: &str) -> bool {
+    pub(crate) fn is_site(&self, name: &str) -> bool {
         !name.is_empty() && self.nucleus(name).known
     }
 }
 
 /// The dry run of job brokerage over the queues of nuclei (spec atlas N7).
-pub struct JobCheck<'a, C: Candidates + ?Sized> {
+pub(crate) struct JobCheck<'a> {
     /// The policy of jobs with the filters of the dry run
     /// ([`crate::policy::Flavour::dry_run_of`]).
     policy: &'a Policy,
@@ -152,23 +153,23 @@ pub struct JobCheck<'a, C: Candidates + ?Sized> {
     /// The task as its jobs would ask, without a nucleus.
     case: &'a Case<'a>,
     /// All queues, each at its index.
-    candidates: &'a C,
+    candidates: &'a Gathered<'a>,
 }
 
-impl<'a, C: Candidates + ?Sized> JobCheck<'a, C> {
+impl<'a> JobCheck<'a> {
     /// The dry run of a case.
-    pub fn new(
+    pub(crate) fn new(
         policy: &'a Policy,
         resolved: &'a Resolved,
         case: &'a Case<'a>,
-        candidates: &'a C,
-    ) -> JobCheck<'a, C> {
+        candidates: &'a Gathered<'a>,
+    ) -> JobCheck<'a> {
         let applicable = policy.applicable(case, resolved);
         JobCheck { policy, applicable, resolved, case, candidates }
     }
 
     /// Whether one of some queues could run the jobs: each counts as the nucleus's own.
-    pub fn runs(&self, queues: &[u32]) -> bool {
+    pub(crate) fn runs(&self, queues: &[u32]) -> bool {
         queues.iter().any(|at| {
             let queue = self.candidates.queue(*at);
             self.policy.lists(queue, self.resolved) && {
@@ -181,7 +182,7 @@ impl<'a, C: Candidates + ?Sized> JobCheck<'a, C> {
 }
 
 /// A task as its jobs would ask while its nucleus is not known.
-pub fn as_jobs(task: &Task) -> Task {
+pub(crate) fn as_jobs(task: &Task) -> Task {
     let mut jobs = Task { nucleus: String::new(), site: String::new(), ..task.clone() };
     jobs.options.chunk_site.clear();
     jobs

@@ -250,13 +250,18 @@ impl World {
     }
 
     /// The indices of the queues that `admits` lets through.
-    pub fn queue_indices(&self, admits: impl Fn(&Queue) -> bool) -> Vec<u32> {
+    pub(crate) fn queue_indices(&self, admits: impl Fn(&Queue) -> bool) -> Vec<u32> {
         let views = (0..).zip(&self.queues);
         views.filter(|(_, view)| admits(&view.queue)).map(|(at, _)| at).collect()
     }
 
     /// The indices of the queues on the candidate list of a task that names some.
-    pub fn admitted(&self, policy: &Policy, case: &Case<'_>, resolved: &Resolved) -> Vec<u32> {
+    pub(crate) fn admitted(
+        &self,
+        policy: &Policy,
+        case: &Case<'_>,
+        resolved: &Resolved,
+    ) -> Vec<u32> {
         let bound = self.find(&case.task.options.chunk_site);
         let home = bound.map(|at| &self.queues[at as usize].queue);
         self.queue_indices(|queue| policy.admits(case, home, queue, resolved))
