@@ -249,6 +249,8 @@ panda() {
 
 # --- The tests ------------------------------------------------------------------------------------
 
+# What is counted. Each adds whole lines: a run that wrote while it went on would put its dots before the line
+# of another, which is then not seen.
 log=$work/tests.log
 : > "$log"
 
@@ -296,7 +298,8 @@ first='test(/^faults::restarts::a_broker_that_restarts/)'
 laws='binary(it) & test(/^(cases|crash|dirlog|drive|fuzz|laws|pool|read_ahead|sim|store|wire)::/) | not binary(it)'
 laws_and_core() {
     local failed=0
-    core_tests --quiet 2>&1 | tee -a "$log" || failed=1
+    core_tests --quiet > "$work/core.log" 2>&1 || failed=1
+    tee -a "$log" < "$work/core.log"
     nextest laws "$laws" --test-threads "$cores" || failed=1
     return $failed
 }
@@ -349,8 +352,9 @@ check() {
     step() {
         local began=$SECONDS
         heading "$*"
-        "$@" || failed=1
-        echo "== $((SECONDS - began)) s: $*"
+        local said=
+        "$@" || { failed=1; said=' FAILED'; }
+        echo "== $((SECONDS - began)) s: $*$said"
     }
     step cargo fmt --all --check
     step cargo shear
@@ -377,10 +381,11 @@ killer() {
     fi
     local seed=${YARDMASTER_KILLER_SEED:-2} failed=0
     export PYTHONDONTWRITEBYTECODE=1
-    (cd tests/killer && "$python" -m unittest -q test_account) || return 1
+    (cd tests/killer && "$python" -m unittest -q test_account) || failed=1
     kill_for() { # BROKERS WORDS...
         "$python" -u tests/killer/killer.py --binary "$target/debug/yardmaster" --jars "$work/jars" \
-            --seed "$seed" --brokers "$@" 2>&1 | tee -a "$log" || failed=1
+            --seed "$seed" --brokers "$@" > "$work/killer.log" 2>&1 || failed=1
+        tee -a "$log" < "$work/killer.log"
     }
     if $long; then
         kill_for 3 --long
@@ -409,12 +414,12 @@ jedi() {
         [ -z "${YARDMASTER_NEED_KAFKA:-}" ]
         return
     fi
-    echo "test result: jedi. $(pytests passed) passed; $(pytests failed) failed;" \
+    echo "test result: jedi. $(pytests passed) passed; $(($(pytests failed) + $(pytests 'errors*'))) failed;" \
         "$(pytests skipped) ignored" | tee -a "$log"
     return $code
 }
 
-# How many tests of clients/jedi ended so, of pytest's last line: "1 failed, 140 passed in 45.02s".
+# How many tests of clients/jedi ended so, of pytest's last line: "1 failed, 140 passed, 2 errors in 45.02s".
 pytests() {
     sed -n "s/.*\b\([0-9][0-9]*\) $1.* in [0-9.]*s.*/\1/p" "$work/jedi.log" | tail -1 | grep . ||
         echo 0
@@ -430,7 +435,7 @@ behind() { # NICENESS NAME
         [ "$1" = 0 ] || renice -n "$1" -p $BASHPID > /dev/null || true
         began=$SECONDS code=0
         "$2" > "$work/behind-$2.log" 2>&1 || code=$?
-        echo "== $((SECONDS - began)) s: $2" >> "$work/behind-$2.log"
+        echo "== $((SECONDS - began)) s: $2$([ $code = 0 ] || echo ' FAILED')" >> "$work/behind-$2.log"
         exit $code
     ) &
     set +m
