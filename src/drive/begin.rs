@@ -81,6 +81,7 @@ impl<L: Log, S: Store> Drive<L, S> {
             topic_ids,
             wanting: None,
             is_half_folded: false,
+            is_held: false,
             lacking: None,
             called_at: 0,
             is_unread: false,

@@ -168,6 +168,8 @@ pub struct Drive<L: Log, S: Store> {
     wanting: Option<follow::Wanting>,
     /// A standby has folded part of a cycle, and not all of it.
     is_half_folded: bool,
+    /// Taking the lead did not end the transaction that holds an own lane.
+    is_held: bool,
     /// A lane that does not bring what the next cycle was made of.
     lacking: Option<follow::Lacking>,
     /// The configuration of the epoch the state is in cannot be read by this version: ours stands

@@ -227,6 +227,9 @@ pub trait Log {
     /// election.
     fn lead(&mut self) -> Result<(), LogError>;
 
+    /// Lets the lead go before anything was published: it reads like a follower again.
+    fn let_go(&mut self);
+
     /// Begins to append `outputs` and then `progress`, all or nothing, and returns without waiting
     /// for it to be durable. Needs `lead` first, and the one before to be settled.
     fn publish(

@@ -1,7 +1,7 @@
 //! Taking the lead: when it is free, and what is read before the first cycle is published.
 
 use crate::lead::Lead;
-use crate::port::{Log, Store};
+use crate::port::{Log, REMAKE, Store};
 use crate::read_back::ReadOutput;
 use crate::{Drive, Halt, Role};
 use std::time::Duration;
@@ -12,6 +12,8 @@ use yardmaster_core::unit::Millis;
 const LOOK: Duration = Duration::from_millis(50);
 /// How many looks in a row may bring nothing new before taking the lead is given up.
 const LOOKS_MAX: u32 = 1_200;
+/// The same where an open transaction alone is in the way: the fence has ended those of leaders.
+const HELD_LOOKS_MAX: u32 = 60;
 
 /// The process that published a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,10 @@ impl<L: Log, S: Store> Drive<L, S> {
         if self.leads() || self.behind() > 0 {
             return false;
         }
+        let is_silent = self.is_silent(clock, heard_at, jitter);
+        if self.is_held && (self.is_own_lane_blocked() || !is_silent) {
+            return false;
+        }
         let at_end = self
             .feed
             .lanes()
@@ -38,10 +44,15 @@ impl<L: Log, S: Store> Drive<L, S> {
             .all(|lane| self.feed.flags(lane).at_end);
         match &self.own.newest {
             _ if !at_end => false,
-            None => self.engine.state.number == 0 || self.is_silent(clock, heard_at, jitter),
+            None => self.engine.state.number == 0 || is_silent,
             Some(newest) if newest.farewell || newest.instance == self.config.instance => true,
-            Some(_) => self.is_silent(clock, heard_at, jitter),
+            Some(_) => is_silent,
         }
+    }
+
+    fn is_own_lane_blocked(&self) -> bool {
+        let mut stuck = self.stuck_lanes();
+        stuck.any(|(lane, flags)| lane.topic.is_read_back() && flags.blocked_at.is_some())
     }
 
     fn is_silent(&self, clock: Millis, heard_at: Millis, jitter: Millis) -> bool {
@@ -75,7 +86,8 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// Takes the lead: fences the leader before, folds all it published, opens an epoch. If our
     /// topology asks for a rebuilt state, that is made first; if cycles came meanwhile, another
-    /// process leads, and nothing is done.
+    /// process leads, and nothing is done. Nor does it lead while a transaction that the fence did
+    /// not end holds an own lane: a foreign one, or one that the brokers left open.
     pub fn take_lead(&mut self, clock: Millis) -> Result<(), Halt> {
         self.note_call();
         let number = self.engine.state.number;
@@ -88,7 +100,11 @@ impl<L: Log, S: Store> Drive<L, S> {
             }
         }
         self.log.lead()?;
-        self.read_own_to_the_end()?;
+        self.is_held = !self.read_own_to_the_end()?;
+        if self.is_held {
+            self.log.let_go();
+            return Ok(());
+        }
         // What was known before is let go last: of a million jobs that takes its time.
         let is_same = self.engine.state.number == number && !self.is_half_folded;
         if let Some(rebuilt) = rebuilt.as_mut().filter(|_| is_same) {
@@ -155,30 +171,34 @@ impl<L: Log, S: Store> Drive<L, S> {
     }
 
     /// Reads own lanes until every output that `progress` counts is seen, and counts all cycles.
-    fn read_own_to_the_end(&mut self) -> Result<(), Halt> {
-        let (mut looks, mut seen) = (0, 0);
+    /// False if an open transaction holds one of them.
+    fn read_own_to_the_end(&mut self) -> Result<bool, Halt> {
+        let (mut looks, mut seen, mut held_looks) = (0, 0, 0);
         loop {
             let spans = self.log.lanes()?;
             self.reads_all(&spans)?;
             let own = spans.iter().filter(|span| span.lane.topic.is_read_back());
-            let open = own.clone().find(|span| span.stable_end < span.end).copied();
+            let is_open = own.clone().any(|span| span.stable_end < span.end);
             let missing =
                 own.filter(|span| !self.feed.has(span.lane, span.stable_end)).map(|span| span.lane);
             let missing: Vec<Lane> = missing.collect();
-            if missing.is_empty() && open.is_none() && self.behind() == 0 {
-                return Ok(());
+            if missing.is_empty() && !is_open && self.behind() == 0 {
+                return Ok(true);
             }
             self.pump(LOOK)?;
-            self.follow()?;
+            let is_still = self.follow()? == 0;
+            let is_held = is_still && is_open && missing.is_empty();
+            held_looks = if is_held { held_looks + 1 } else { 0 };
+            if held_looks > HELD_LOOKS_MAX {
+                return Ok(false);
+            }
             let known = self.engine.state.number + self.feed.waiting() as u64;
             looks = if known == seen { looks + 1 } else { 0 };
             seen = known;
             if looks > LOOKS_MAX {
-                let lane = open.map(|span| span.lane).or(missing.first().copied());
+                let lane = missing.first().map_or("progress".to_owned(), ToString::to_string);
                 return Err(Halt::Lost(format!(
-                    "our own lane {} cannot be read to its end: an open transaction holds it, or \
-                     records are missing; see kafka-transactions.sh find-hanging",
-                    lane.map_or_else(|| "progress".to_owned(), |lane| lane.to_string())
+                    "our own lane {lane} cannot be read to its end: records are missing; {REMAKE}"
                 )));
             }
         }

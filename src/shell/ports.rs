@@ -104,6 +104,10 @@ impl Log for AnyLog {
         either!(self, log => log.lead())
     }
 
+    fn let_go(&mut self) {
+        either!(self, log => log.let_go());
+    }
+
     fn publish(
         &mut self,
         outputs: Vec<OutputRecord>,

@@ -199,6 +199,7 @@ impl Log for Objecting {
     fn lead(&mut self) -> Result<(), LogError> {
         Ok(())
     }
+    fn let_go(&mut self) {}
     fn publish(&mut self, _: Vec<OutputRecord>, _: OutputRecord) -> Result<(), LogError> {
         Ok(())
     }

@@ -242,6 +242,11 @@ impl Log for DirLog {
         Ok(())
     }
 
+    fn let_go(&mut self) {
+        self.commits = None;
+        self.leads = false;
+    }
+
     fn publish(
         &mut self,
         outputs: Vec<OutputRecord>,

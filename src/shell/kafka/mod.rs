@@ -200,6 +200,10 @@ impl Log for KafkaLog {
         Ok(())
     }
 
+    fn let_go(&mut self) {
+        self.silence();
+    }
+
     fn publish(
         &mut self,
         outputs: Vec<OutputRecord>,

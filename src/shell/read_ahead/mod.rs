@@ -198,6 +198,12 @@ impl<L: Log + Send + 'static> Log for ReadAhead<L> {
         self.home()?.lead()
     }
 
+    fn let_go(&mut self) {
+        if let Ok(log) = self.home() {
+            log.let_go();
+        }
+    }
+
     fn publish(
         &mut self,
         outputs: Vec<OutputRecord>,

@@ -410,6 +410,10 @@ impl<L: Log> Log for FramedLog<L> {
         self.log.lead()
     }
 
+    fn let_go(&mut self) {
+        self.log.let_go();
+    }
+
     fn publish(
         &mut self,
         outputs: Vec<OutputRecord>,

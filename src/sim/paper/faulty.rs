@@ -212,6 +212,10 @@ impl<L: Log> Log for Faulty<L> {
         })
     }
 
+    fn let_go(&mut self) {
+        self.log.let_go();
+    }
+
     fn publish(
         &mut self,
         outputs: Vec<OutputRecord>,

@@ -102,6 +102,10 @@ impl Log for PaperLog {
         Ok(())
     }
 
+    fn let_go(&mut self) {
+        self.term = None;
+    }
+
     fn publish(
         &mut self,
         mut outputs: Vec<OutputRecord>,

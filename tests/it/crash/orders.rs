@@ -120,6 +120,9 @@ impl Log for Shuffled {
     fn lead(&mut self) -> Result<(), LogError> {
         self.log.lead()
     }
+    fn let_go(&mut self) {
+        self.log.let_go();
+    }
     fn publish(
         &mut self,
         outputs: Vec<OutputRecord>,

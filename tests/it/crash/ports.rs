@@ -93,6 +93,9 @@ impl<L: Log> Log for Late<L> {
     fn lead(&mut self) -> Result<(), LogError> {
         self.log.lead()
     }
+    fn let_go(&mut self) {
+        self.log.let_go();
+    }
     fn publish(
         &mut self,
         outputs: Vec<OutputRecord>,

@@ -22,7 +22,7 @@ pub(crate) mod yard;
 
 use std::time::Duration;
 use yard::*;
-use yardmaster::core::cut::Topic;
+use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::Status;
 use yardmaster::core::output::decision::Outcome;
 use yardmaster::core::state::audit::audit;
@@ -160,6 +160,31 @@ fn a_leader_that_was_fenced_stops() {
     lead(&mut yard, &mut two, 5).unwrap();
     assert_eq!(yard.decisions().len(), 1);
     assert_eq!(yard.decisions()[0].epoch, 2);
+}
+
+/// The fence ends transactions of leaders; one of another program, or one that the brokers left open,
+/// stays.
+#[test]
+fn nobody_leads_while_a_transaction_that_the_fence_does_not_end_holds_an_own_lane() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut one = start(&yard, "one");
+    lead(&mut yard, &mut one, 5).unwrap();
+    drop(one);
+    let held = Lane::new(Topic::Decision, 0);
+    yard.paper.open(held, b"of another");
+    let mut two = start(&yard, "two");
+    // Longer than a leader's silence.
+    lead(&mut yard, &mut two, 600).unwrap();
+    assert!(!two.leads());
+    assert_eq!(two.stuck_lanes().map(|(lane, _)| lane).collect::<Vec<_>>(), [held]);
+    assert!(!two.may_lead(yard.now + 600_000, 0, 0), "it waits for the lane");
+    let led = |yard: &Yard| yard.progress().iter().map(|progress| progress.epoch).max();
+    assert_eq!(led(&yard), Some(1));
+    yard.paper.close(held, false);
+    lead(&mut yard, &mut two, 600).unwrap();
+    assert!(two.leads());
+    assert_eq!(led(&yard), Some(2));
 }
 
 /// A leader that is behind does not wait for its clock: as long as a full batch waits, cycle follows

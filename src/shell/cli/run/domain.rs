@@ -334,6 +334,8 @@ fn serve(
                 && rivals.may_lead(drive.newest_leader(), clock::uptime())
             {
                 drive.take_lead(clock::now())?;
+                // An own lane may be held: then it is tried again after a silence.
+                heard_at = clock::uptime();
             }
         }
         let newest_leader = drive.newest_leader();
