@@ -236,9 +236,9 @@ fn offsets(
 }
 
 /// The same of partitions by any key: each with the name of its topic and its number.
-pub(super) fn partition_offsets<K: Ord>(
+pub(super) fn partition_offsets<'n, K: Ord>(
     client: &Client,
-    partitions: Vec<(K, &str, i32)>,
+    partitions: Vec<(K, &'n str, i32)>,
     offset: Offset,
     wait: Duration,
 ) -> Result<BTreeMap<K, Result<u64, RDKafkaErrorCode>>, KafkaError> {
@@ -250,16 +250,24 @@ pub(super) fn partition_offsets<K: Ord>(
         asked.add_partition_offset(name, *number, offset)?;
     }
     let answered = client.offsets_for_times(asked, wait)?;
-    let answer = |(key, name, number): (K, &str, i32)| {
+    let answer = |(key, name, number): (K, &'n str, i32)| {
         let element = answered.find_partition(name, number)?;
         let answer = match (element.error(), element.offset()) {
             (Ok(()), Offset::Offset(offset)) => Ok(u64::try_from(offset).unwrap_or(0)),
             (Ok(()), _) => Err(RDKafkaErrorCode::LeaderNotAvailable),
             (Err(error), _) => Err(error.rdkafka_error_code().unwrap_or(RDKafkaErrorCode::Unknown)),
         };
-        Some((key, answer))
+        Some((key, name, answer))
     };
-    Ok(partitions.into_iter().filter_map(answer).collect())
+    let answers: Vec<_> = partitions.into_iter().filter_map(answer).collect();
+    // The client's list of partitions may be older than the last one, and stays so for minutes: it
+    // is asked for anew, for the next question.
+    let is_unknown = |answer: &Result<u64, _>| *answer == Err(RDKafkaErrorCode::UnknownPartition);
+    let unknown = answers.iter().filter(|(_, _, answer)| is_unknown(answer));
+    for name in unknown.map(|(_, name, _)| *name).collect::<BTreeSet<&str>>() {
+        client.fetch_metadata(Some(name), wait)?;
+    }
+    Ok(answers.into_iter().map(|(key, _, answer)| (key, answer)).collect())
 }
 
 /// How far a lane reaches, from what was answered.
