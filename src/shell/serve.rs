@@ -302,7 +302,7 @@ impl Show {
         let stopped = stopped.collect();
         let report = stuck.look(&stopped, Instant::now());
         report.log();
-        self.is_held = report.all.iter().any(|(it, _)| it.topic == Topic::Progress.name());
+        self.is_held = report.all.iter().any(|(it, _)| it.waits == Waits::Lead);
         self.stuck[0] = report.all;
         self.show_stuck();
     }

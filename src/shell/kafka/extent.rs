@@ -261,7 +261,7 @@ pub(super) fn partition_offsets<'n, K: Ord>(
     };
     let answers: Vec<_> = partitions.into_iter().filter_map(answer).collect();
     // The client's list of partitions may be older than the last one, and stays so for minutes: it
-    // is asked for anew, for the next question.
+    // is asked for again, for the next question.
     let is_unknown = |answer: &Result<u64, _>| *answer == Err(RDKafkaErrorCode::UnknownPartition);
     let unknown = answers.iter().filter(|(_, _, answer)| is_unknown(answer));
     for name in unknown.map(|(_, name, _)| *name).collect::<BTreeSet<&str>>() {
