@@ -148,7 +148,6 @@ fn candidate<'a>(
         stuck_transferring: 0,
         locked: false,
         preferred_cpu_percent: 0.0,
-        load_task: count,
         user: Default::default(),
     }
 }

@@ -243,7 +243,6 @@ impl<'a> Look<'a> {
             stuck_transferring: 0,
             locked: false,
             preferred_cpu_percent: 0.0,
-            load_task: &NOTHING.1,
             user: UserView::default(),
         }
     }
@@ -268,7 +267,7 @@ impl<'a> Look<'a> {
             find(&ledger.load, hints.map(|it| &it.load), [unified, gshare.0, kind.0, 0])
         });
         if let Some(load) = of_type {
-            (candidate.load_type, candidate.load_task) = (&load.count, &load.count);
+            candidate.load_type = &load.count;
         }
         if let Some(share) = self.share(at, view.unified) {
             (candidate.load, candidate.reserved) = (&share.jobs, share.reserved);

@@ -62,8 +62,6 @@ pub struct Candidate<'a> {
     pub locked: bool,
     /// Its part of cores with the CPU level the task prefers; % (spec atlas 2.5.6).
     pub preferred_cpu_percent: f64,
-    /// Jobs by state, of the share and of the resource types that this task's jobs have here.
-    pub load_task: &'a Count,
     /// Jobs of the user here.
     pub user: UserView,
 }
@@ -149,12 +147,6 @@ impl Candidate<'_> {
     #[inline]
     pub fn jobs_of_type(&self, status: Status) -> f64 {
         f64::from(self.load_type.by[status.index()].jobs)
-    }
-
-    /// Jobs of the share and of the resource types that the task's jobs have here, in a state.
-    #[inline]
-    pub fn jobs_of_task(&self, status: Status) -> f64 {
-        f64::from(self.load_task.by[status.index()].jobs)
     }
 
     /// Cores of a slot; 1 when not set.

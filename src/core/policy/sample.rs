@@ -98,7 +98,6 @@ pub fn candidate(queue: &Queue) -> Candidate<'_> {
         stuck_transferring: 0,
         locked: false,
         preferred_cpu_percent: 0.0,
-        load_task: &Count::NONE,
         user: UserView::default(),
     }
 }

@@ -22,7 +22,7 @@ params! {
             .gdp("jobbroker/NQUEUELIMITSITE_<gshare>")
             .help("floor of the limit; 0 gives the seed's letter (DIFF-22)"),
         scope: Scope = Scope::param("scope", Scope::Share, Scope::ResourceType).help(
-            "what is counted: the share, or the resource types of the task in the share, then against \
+            "what is counted: the share, or the task's resource type in the share, then against \
              the larger of their running jobs and the running figure",
         ),
         express: bool = Param::flag("express", true, false)
@@ -51,7 +51,7 @@ fn applies(case: &Case<'_>, params: &CapRt) -> bool {
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, weighed: &Weighed, params: &CapRt) -> Verdict {
     let of_type = params.scope == Scope::ResourceType;
     let jobs =
-        |status| if of_type { candidate.jobs_of_task(status) } else { candidate.jobs(status) };
+        |status| if of_type { candidate.jobs_of_type(status) } else { candidate.jobs(status) };
     let running =
         if of_type { weighed.running.max(jobs(Status::Running)) } else { weighed.running };
     let mut queued = jobs(Status::Defined)

@@ -151,7 +151,6 @@ fn odd_candidate<'a>(
         load: jobs,
         load_type: counted(jobs),
         load_all: counted(load(&Status::ALL.map(|status| (status, odd.count())))),
-        load_task: counted(jobs),
         reserved: odd.count(),
         at_nucleus: odd.flag(),
         link: LinkView {
