@@ -160,13 +160,10 @@ const CASES: &[(&str, &[Edit])] = &[
     ("topics without a replica", &[("replication = -1", "replication = 0")]),
     (
         "no filter, no weight",
-        &[
-            (
-                "throttle_lapse_s = 3_600\nfilters = \"all\"\nweights = \"all\"",
-                "throttle_lapse_s = 3_600\nfilters = []\nweights = []",
-            ),
-            ("room_per_running = 0.5\n# Owners", "# Owners"),
-        ],
+        &[(
+            "throttle_lapse_s = 3_600\nfilters = \"all\"\nweights = \"all\"",
+            "throttle_lapse_s = 3_600\nfilters = []\nweights = []",
+        )],
     ),
     ("no filter status", &[("    \"status\", \"nucleus_queue\"", "    \"nucleus_queue\"")]),
     (
@@ -211,14 +208,26 @@ const CASES: &[(&str, &[Edit])] = &[
         "rests until the deadline",
         &[("name = \"production-task\"", "name = \"production-task\"\ndwell_s = 1_800")],
     ),
-    ("room that no filter looks at", &[("\"nopilot\", \"room\",", "\"nopilot\",")]),
+    (
+        "room that no filter looks at",
+        &[
+            ("name = \"production-job\"", "name = \"production-job\"\nroom_per_running = 0.5"),
+            ("\"nopilot\", \"room\",", "\"nopilot\","),
+        ],
+    ),
     (
         "room with timers",
-        &[("name = \"analysis-job\"", "name = \"analysis-job\"\nwake = \"timer\"")],
+        &[(
+            "name = \"analysis-job\"",
+            "name = \"analysis-job\"\nwake = \"timer\"\nroom_per_running = 0.5",
+        )],
     ),
     (
         "no room where nothing runs",
-        &[("name = \"analysis-job\"", "name = \"analysis-job\"\nroom_least = 0")],
+        &[(
+            "name = \"analysis-job\"",
+            "name = \"analysis-job\"\nroom_least = 0\nroom_per_running = 0.5",
+        )],
     ),
     (
         "throttles that lapse before they may be lifted",
@@ -309,7 +318,10 @@ const CASES: &[(&str, &[Edit])] = &[
         "parameters that nothing reads",
         &[
             ("name = \"production-job\"", "name = \"production-job\"\nMIN_INPUT_COMPLETENESS = 80"),
-            ("room_per_running = 0.5\n# Owners", "room_least = 50\n# Owners"),
+            (
+                "rules = \"documented\"\n# Owners",
+                "rules = \"documented\"\nroom_least = 50\n# Owners",
+            ),
             (
                 "\"cap_rt\", \"bootstrap\",",
                 "\"cap_rt\", { name = \"bootstrap\", MAX_PRIO_TO_BOOTSTRAP = 150 },",

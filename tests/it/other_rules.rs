@@ -69,7 +69,11 @@ fn changed_rules_are_reported_and_decide_the_exit_code() {
     let dir = TempDir::new().unwrap();
     let log = simulated(dir.path(), "atlas", "1", "0.02");
     let new = dir.path().join("new.toml").to_str().unwrap().to_owned();
-    let text = ATLAS.replace("room_per_running = 0.5", "room_per_running = 0.1");
+    let text = ATLAS.replacen(
+        "rules = \"documented\"",
+        "rules = \"documented\"\nroom_per_running = 0.1",
+        1,
+    );
     assert_ne!(text, ATLAS);
     std::fs::write(&new, text.replace("\nbatch_records = 10_000", "\nbatch_records = 900"))
         .unwrap();

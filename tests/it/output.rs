@@ -188,10 +188,10 @@ fn measuring_comparing_and_importing_show_how_far_they_are() {
     let compare = ["demo", "--compare", "--hours", "1", "--seeds", "1", "--scale", "0.01", "--dir"];
     let compare = [&compare[..], &[other.to_str().unwrap()]].concat();
     let shown = on_terminal(200, "", &compare);
-    assert!(shown.contains("comparing [") && shown.contains(" of 3 hours, "), "{shown:?}");
+    assert!(shown.contains("comparing [") && shown.contains(" of 4 hours, "), "{shown:?}");
     // Each run has a line of its own beside the bar.
     let runs = shown.lines().filter(|line| line.ends_with(" jobs finished"));
-    assert_eq!(runs.filter(|line| line.contains("seed 1, ")).count(), 3, "{shown:?}");
+    assert_eq!(runs.filter(|line| line.contains("seed 1, ")).count(), 4, "{shown:?}");
     // More lines than are read before a bar is shown.
     let jobs = dir.path().join("jobs.json");
     let line = |id: u32| {

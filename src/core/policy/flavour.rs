@@ -277,12 +277,13 @@ fn with_defaults(text: &str, params: &[Param]) -> String {
 
 fn describe_params(text: &mut String, params: &[Param]) {
     for param in params {
-        let documented = param.show(param.default_under(Rules::Documented));
-        let panda = param.show(param.default_under(Rules::Panda));
-        let default = match documented == panda {
-            true => documented,
-            false => format!("{documented}, panda {panda}"),
-        };
+        let under = |rules| param.show(param.default_under(rules));
+        let mut default = under(Rules::Documented);
+        for rules in [Rules::Panda, Rules::Tuned] {
+            if under(rules) != under(Rules::Documented) {
+                default += &format!(", {} {}", rules.name(), under(rules));
+            }
+        }
         let gdp = param.gdp.map(|key| format!("; gdpconfig {key}")).unwrap_or_default();
         let unit = match param.unit.symbol() {
             "" => String::new(),

@@ -1,12 +1,16 @@
 //! Parameters: named, typed, with a default for each reading of the rules.
 
-/// Which of two readings decides where the documents and PanDA's code differ (spec atlas 0.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A set of defaults: the two readings where the documents and PanDA's code differ (spec atlas
+/// 0.2), and ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rules {
     /// The seed's letter.
+    #[default]
     Documented,
     /// The rules as PanDA's code has them.
     Panda,
+    /// The seed's letter, but for what is better than both.
+    Tuned,
 }
 
 /// A value of a parameter, as given in a topology file or by a `parameter` event.
@@ -119,6 +123,8 @@ pub struct Param {
     pub documented: Default,
     /// Default under [`Rules::Panda`].
     pub panda: Default,
+    /// Default under [`Rules::Tuned`]; `None`: the documented one.
+    pub tuned: Option<Default>,
     /// In what it is given.
     pub unit: Unit,
     /// gdpconfig key (`jobbroker/NQUEUED_SAT_CAP`) that overrides it at run time; a trailing
@@ -158,6 +164,7 @@ impl Param {
         kind: Kind::Bool,
         documented: Default::Bool(false),
         panda: Default::Bool(false),
+        tuned: None,
         unit: Unit::None,
         gdp: None,
         help: "",
@@ -195,6 +202,12 @@ impl Param {
     ) -> Param {
         let (documented, panda) = (Default::Word(documented), Default::Word(panda));
         Param { name, kind: Kind::Word(words), documented, panda, ..Param::NONE }
+    }
+
+    /// With a default of its own under [`Rules::Tuned`].
+    pub const fn tuned(mut self, default: Default) -> Param {
+        self.tuned = Some(default);
+        self
     }
 
     /// With a smallest value; whole numbers only.
@@ -247,6 +260,7 @@ impl Param {
         let default = match rules {
             Rules::Documented => self.documented,
             Rules::Panda => self.panda,
+            Rules::Tuned => self.tuned.unwrap_or(self.documented),
         };
         match default {
             Default::Int(value) => value as f64,
@@ -337,17 +351,21 @@ impl std::fmt::Display for Arg {
 }
 
 impl Rules {
+    /// All there are.
+    pub const ALL: [Rules; 3] = [Rules::Documented, Rules::Panda, Rules::Tuned];
+
     /// Its name in a topology file.
     pub const fn name(self) -> &'static str {
         match self {
             Rules::Documented => "documented",
             Rules::Panda => "panda",
+            Rules::Tuned => "tuned",
         }
     }
 
     /// The reading of a word.
     pub fn from_name(name: &str) -> Option<Rules> {
-        [Rules::Documented, Rules::Panda].into_iter().find(|rules| rules.name() == name)
+        Rules::ALL.into_iter().find(|rules| rules.name() == name)
     }
 }
 

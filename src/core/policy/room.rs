@@ -3,16 +3,18 @@
 //! that comes back to a deferred request after an hour has to leave each queue enough for an hour.
 
 use super::candidate::Candidate;
-use super::param::{Param, Unit};
+use super::param::{Default, Param, Unit};
 use super::typed::params;
 use crate::event::Status;
 
 params! {
-    /// Parameters of [`Room`]: ours, the same under every reading.
+    /// Parameters of [`Room`]: ours, without a limit under the two readings.
     RoomParams {
-        per_running: f64 = Param::float("room_per_running", (0.0, 1_000.0), 0.0, 0.0).help(
-            "jobs that may wait at a queue for each that runs there, of all shares; 0: no limit",
-        ),
+        per_running: f64 = Param::float("room_per_running", (0.0, 1_000.0), 0.0, 0.0)
+            .tuned(Default::Float(0.5))
+            .help(
+                "jobs that may wait at a queue for each that runs there, of all shares; 0: no limit",
+            ),
         least: f64 = Param::int("room_least", 100, 100)
             .unit(Unit::Jobs)
             .help("so many may wait at any queue"),

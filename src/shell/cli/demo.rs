@@ -108,13 +108,13 @@ pub struct Demo {
     /// Nuclei; without it tier-1 and the largest tier-2 sites of the CRIC dump.
     #[arg(long, value_name = "FILE", requires = "cric", help_heading = "Grid")]
     nuclei: Option<PathBuf>,
-    /// Decides as a broker that polls a database does, for comparison: once a simulated minute, on
-    /// counts of a minute ago, with deferrals that wait for their timer alone.
+    /// Decides as a broker that polls a database does, for comparison: by PanDA's rules once a
+    /// simulated minute, on counts of a minute ago, with deferrals that wait for their timer alone.
     #[arg(long, conflicts_with = "bootstrap_server")]
     polled: bool,
-    /// Runs every seed on events, as `--polled`, and as `--polled` but six times a minute on the
-    /// counts of the moment; prints how jobs, cores, shares and waits compare. Nothing is left in
-    /// the directory.
+    /// Runs every seed on events under each set of rules (`documented`, `panda`, `tuned`), and as
+    /// `--polled`; prints how jobs, cores, shares and waits compare. Nothing is left in the
+    /// directory.
     #[arg(long, conflicts_with_all = ["polled", "bootstrap_server"])]
     compare: bool,
     /// How many seeds are compared: `--seed` and those after it.

@@ -162,7 +162,7 @@ fn read_key(reader: &mut Reader, placed: &mut Placed, key: &str, value: &Value<'
             policy.dry_run = reader.word(value, &at, &words).unwrap_or(policy.dry_run);
         }
         "rules" => {
-            let words = [Rules::Documented, Rules::Panda].map(|rules| (rules.name(), rules));
+            let words = Rules::ALL.map(|rules| (rules.name(), rules));
             policy.rules = reader.word(value, &at, &words).unwrap_or(policy.rules);
         }
         "wake" => {

@@ -173,7 +173,7 @@ fn the_registry_is_consistent() {
             assert_eq!(names.len(), params.len());
             for param in params {
                 assert!(!param.help.is_empty(), "{} has no help", param.name);
-                for rules in [Rules::Documented, Rules::Panda] {
+                for rules in Rules::ALL {
                     let shown = param.show(param.default_under(rules));
                     let read = param.read_text(shown.trim_matches('"'));
                     assert_eq!(read, Some(param.default_under(rules)), "{}", param.name);

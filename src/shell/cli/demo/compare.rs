@@ -1,4 +1,5 @@
-//! `demo --compare`: the same simulated days, decided on events and by polling, side by side.
+//! `demo --compare`: the same simulated days, decided on events by each set of rules, and by
+//! polling, side by side.
 //!
 //! Events of the grid depend on the seed alone (bad days of queues, links, storage, the course of
 //! each job of a task), so runs of one seed are compared with each other, and the interval is that
@@ -6,7 +7,7 @@
 
 use super::live::Live;
 use super::played::Atlas;
-use super::polled::{self, Polled};
+use super::polled::{self, Polled, with_rules};
 use super::{Demo, START, clear};
 use crate::cli::log_args::Read;
 use crate::cli::progress::{self, Bar};
@@ -17,15 +18,14 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use yardmaster_core::math::student::point975;
+use yardmaster_core::policy::Rules;
 use yardmaster_core::state::audit::audit;
 use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 use yardmaster_sim::grid::{Facts, Grid, Plan, Summary};
 
-/// The ways to decide: on events as the topology says; as `--polled`; and as `--polled`, but six
-/// times a minute and on the counts of the moment.
-const WAYS: [&str; 3] = ["events", "polled", "timers"];
-const EVENTS: usize = 0;
-const POLLED: usize = 1;
+/// The ways to decide: on events by each set of rules, and as `--polled`.
+const WAYS: [&str; 4] = ["documented", "panda", "tuned", "polled"];
+const POLLED: usize = 3;
 
 /// A figure that is compared.
 struct Figure {
@@ -62,8 +62,8 @@ const fn figure(
 /// Settings and facts that all runs have in common.
 struct Comparison<'a> {
     demo: &'a Demo,
-    read: &'a Read,
-    by_timer: Read,
+    /// The topology of each way.
+    topologies: [Read; WAYS.len()],
     facts: Facts,
     /// Simulated hours of all runs, and how many are done.
     bar: Mutex<(Bar, u64)>,
@@ -73,10 +73,12 @@ impl Demo {
     /// Runs every seed in every way, and prints the table.
     pub(super) fn compare(&self, read: &Read) -> Ended {
         clear(&self.dir())?;
-        let by_timer = polled::by_timer(read)?;
+        let under = |rules| with_rules(read, rules);
+        let [documented, panda, tuned] = Rules::ALL.map(under);
+        let topologies = [documented?, panda?, tuned?, polled::by_timer(read)?];
         let hours = u64::from(self.seeds) * WAYS.len() as u64 * u64::from(self.hours());
         let bar = Mutex::new((Bar::new("comparing", "hours", hours), 0));
-        let comparison = Comparison { demo: self, read, by_timer, facts: self.facts()?, bar };
+        let comparison = Comparison { demo: self, topologies, facts: self.facts()?, bar };
         comparison.done(0);
         let summaries = comparison.run_all()?;
         drop(comparison);
@@ -126,7 +128,7 @@ impl Comparison<'_> {
     }
 
     fn run(&self, seed: u64, way: usize) -> anyhow::Result<Summary> {
-        let read = if way == EVENTS { self.read } else { &self.by_timer };
+        let read = &self.topologies[way];
         let (hours, scale, speed) = (self.demo.hours(), self.demo.scale, self.demo.speed);
         let dir = self.demo.dir().join(format!("{}-{seed}", WAYS[way]));
         std::fs::create_dir_all(&dir)?;
@@ -154,15 +156,17 @@ impl Comparison<'_> {
 
 /// The lines of the table.
 fn table(summaries: &[[Summary; WAYS.len()]]) -> Vec<String> {
-    let differences = ["events - polled", "events - timers"].map(|name| format!("{name:>30}"));
+    let others: [usize; POLLED] = std::array::from_fn(|way| way);
+    let differences = others.map(|way| format!("{:>29}", format!("{} - polled", WAYS[way])));
     let ways = WAYS.map(|name| format!("{name:>11}"));
     let mut lines = vec![format!("{:32}{}{}", "", ways.concat(), differences.concat())];
     for figure in &FIGURES {
         let of = |way: usize| summaries.iter().map(move |runs| (figure.of)(&runs[way]));
-        let means = [0, 1, 2].map(|way| format!("{:>11}", (figure.text)(mean(of(way)))));
-        let differences = [1, 2].map(|other| {
-            let all: Vec<f64> = of(EVENTS).zip(of(other)).map(|(ours, its)| ours - its).collect();
-            format!("{:>30}", difference(figure, &all))
+        let means: Vec<String> =
+            (0..WAYS.len()).map(|way| format!("{:>11}", (figure.text)(mean(of(way))))).collect();
+        let differences = others.map(|way| {
+            let all: Vec<f64> = of(way).zip(of(POLLED)).map(|(ours, its)| ours - its).collect();
+            format!("{:>29}", difference(figure, &all))
         });
         let line = format!("{:32}{}{}", figure.name, means.concat(), differences.concat());
         lines.push(line.trim_end().to_owned());
@@ -217,8 +221,8 @@ fn span(millis: f64) -> String {
 mod tests {
     use super::*;
 
-    fn runs(finished: [u64; 3], wait: [Millis; 3]) -> [Summary; 3] {
-        [0, 1, 2].map(|way| Summary {
+    fn runs(finished: [u64; 4], wait: [Millis; 4]) -> [Summary; 4] {
+        [0, 1, 2, 3].map(|way| Summary {
             finished: finished[way],
             wait_median: wait[way],
             ..Summary::default()
@@ -228,19 +232,20 @@ mod tests {
     #[test]
     fn differences_are_those_of_a_seed_with_the_interval_of_their_mean() {
         let seeds = [
-            runs([110, 100, 100], [60_000, 90_000, 60_000]),
-            runs([224, 210, 230], [61_000, 70_000, 61_000]),
-            runs([318, 306, 310], [59_000, 95_000, 59_000]),
+            runs([110, 100, 90, 100], [60_000, 90_000, 90_000, 90_000]),
+            runs([224, 230, 200, 210], [61_000, 70_000, 70_000, 70_000]),
+            runs([318, 310, 310, 306], [59_000, 95_000, 95_000, 95_000]),
         ];
         let lines = table(&seeds);
         // 10, 14, 12: mean 12, standard error 2 / sqrt(3), times 4.30 for two degrees of freedom.
         assert!(lines[1].contains("+12 +- 5 better"), "{}", lines[1]);
-        // 10, -6, 8.
-        assert!(lines[1].contains("+4 +- 22 ?"), "{}", lines[1]);
+        // 0, 20, 4.
+        assert!(lines[1].contains("+8 +- 26 ?"), "{}", lines[1]);
         let waits = lines.iter().find(|line| line.starts_with("generation to start, median"));
         assert!(waits.is_some_and(|line| line.contains("-25 s +- 35 s ?")), "{waits:?}");
         let alone = table(&seeds[..1]);
         let words: Vec<&str> = alone[1].split_whitespace().collect();
-        assert_eq!(words, ["jobs", "finished", "110", "100", "100", "+10", "+10"]);
+        let wanted = ["jobs", "finished", "110", "100", "90", "100", "+10", "+0", "-10"];
+        assert_eq!(words, wanted);
     }
 }

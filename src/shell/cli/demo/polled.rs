@@ -7,6 +7,7 @@ use super::commands::changed;
 use crate::cli::log_args::Read;
 use std::collections::VecDeque;
 use yardmaster_core::cut::Topic;
+use yardmaster_core::policy::Rules;
 use yardmaster_core::unit::{MINUTE, Millis};
 use yardmaster_sim::grid::Record;
 
@@ -43,13 +44,24 @@ impl Polled {
     }
 }
 
-/// The topology with every policy's deferrals waiting for their timer alone, and queues filled
-/// without a limit of their room.
+/// The topology with PanDA's rules, and every policy's deferrals waiting for their timer alone.
 pub(super) fn by_timer(read: &Read) -> anyhow::Result<Read> {
-    changed(read, "polled", |file| {
+    with_policies(read, "polled", &[("rules", Rules::Panda.name()), ("wake", "timer")])
+}
+
+/// The topology with every policy under a set of rules.
+pub(super) fn with_rules(read: &Read, rules: Rules) -> anyhow::Result<Read> {
+    with_policies(read, rules.name(), &[("rules", rules.name())])
+}
+
+/// The topology with some keys of every policy set. How far queues are filled is left to the rules.
+fn with_policies(read: &Read, what: &str, keys: &[(&str, &str)]) -> anyhow::Result<Read> {
+    changed(read, what, |file| {
         let policies = file.get_mut("policy").and_then(toml::Value::as_array_mut);
         for policy in policies.into_iter().flatten().filter_map(toml::Value::as_table_mut) {
-            policy.insert("wake".to_owned(), "timer".into());
+            for (key, word) in keys {
+                policy.insert((*key).to_owned(), (*word).into());
+            }
             policy.remove("room_per_running");
         }
     })
