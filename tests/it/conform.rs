@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use yardmaster::core::policy::Rules;
-use yardmaster::sim::conform::{Recorded, Summary};
+use yardmaster::sim::conform::{Judged, Recorded, Summary};
 
 /// By hand, for files of recorded cases: `YARDMASTER_CASES=FILE[:FILE...]` (unpacked) and
 /// `YARDMASTER_RULES=panda|documented`, with `--ignored --nocapture`.
@@ -22,7 +22,7 @@ fn recorded_cases_agree() {
             if case.out_of_scope().is_some() {
                 continue;
             }
-            let Some(agreement) = case.compare(&judged, rules) else { continue };
+            let Some(agreement) = case.compare(&judged) else { continue };
             if agreement.excuse(&judged).is_some() {
                 continue;
             }
@@ -99,11 +99,12 @@ fn both_readings_of_a_difference_are_distinguished() {
     let case = read(&case());
     for rules in [Rules::Documented, Rules::Panda] {
         let judged = case.judge(rules).expect("a judgement");
-        let agreement = case.compare(&judged, rules).expect("something to compare with");
+        let agreement = case.compare(&judged).expect("something to compare with");
         assert!(agreement.is_whole(), "{rules:?}: {:?}", agreement.differences);
     }
     let documented = case.judge(Rules::Documented).expect("a judgement");
-    let crossed = case.compare(&documented, Rules::Panda).expect("something to compare with");
+    let documented = Judged { rules: Rules::Panda, ..documented };
+    let crossed = case.compare(&documented).expect("something to compare with");
     assert!(crossed.verdict && !crossed.candidates && !crossed.skipped);
 }
 
@@ -119,7 +120,7 @@ fn a_changed_record_is_found() {
         *changed.pointer_mut(path).expect("a place") = value;
         let case = read(&changed);
         let judged = case.judge(Rules::Panda).expect("a judgement");
-        let agreement = case.compare(&judged, Rules::Panda).expect("something to compare with");
+        let agreement = case.compare(&judged).expect("something to compare with");
         assert!(!agreement.is_whole(), "{path}");
         assert!(!agreement.differences.is_empty(), "{path}");
     }
@@ -132,7 +133,7 @@ fn a_case_without_a_record_is_judged_all_the_same() {
     let case = read(&alone);
     let judged = case.judge(Rules::Panda).expect("a judgement");
     assert_eq!(judged.verdict, "assigned");
-    assert_eq!(case.compare(&judged, Rules::Panda), None);
+    assert_eq!(case.compare(&judged), None);
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn any_choice_among_equal_weights_at_the_cut_is_right() {
         });
         let case = read(&alike);
         let judged = case.judge(Rules::Panda).expect("a judgement");
-        case.compare(&judged, Rules::Panda).expect("something to compare with")
+        case.compare(&judged).expect("something to compare with")
     };
     let ours = 10.1;
     let (first, last) = (&names[..10], &names[2..]);
@@ -212,7 +213,7 @@ fn a_description_is_compared_field_by_field() {
         let case = description("&(executable=a)(count=4)", expected);
         assert_eq!(case.rule(), "B.9");
         let judged = case.judge(Rules::Documented).expect("a judgement");
-        let agreement = case.compare(&judged, Rules::Documented).expect("something to compare");
+        let agreement = case.compare(&judged).expect("something to compare");
         (agreement.is_whole(), agreement.differences.join("; "), judged.to_json())
     };
     let (agrees, differences, result) = judge(&json!({"ok": true, "tree": tree}));
@@ -235,7 +236,7 @@ fn an_error_in_a_description_is_compared_with_its_place() {
         let error = json!({"kind": "meaning", "code": "not_integer", "line": 2, "column": column});
         let case = description("&(executable=a)\n(count=x)", &json!({"ok": false, "error": error}));
         let judged = case.judge(Rules::Documented).expect("a judgement");
-        case.compare(&judged, Rules::Documented).expect("something to compare").is_whole()
+        case.compare(&judged).expect("something to compare").is_whole()
     };
     assert!(error(2));
     assert!(!error(3));
@@ -249,7 +250,7 @@ fn a_description_of_many_levels_is_read() {
     let text = format!("{}a={}", "&(".repeat(200), ")".repeat(200));
     let case = description(&text, &json!({"ok": true, "tree": tree}));
     let judged = case.judge(Rules::Documented).expect("a judgement");
-    let agreement = case.compare(&judged, Rules::Documented).expect("something to compare");
+    let agreement = case.compare(&judged).expect("something to compare");
     assert!(agreement.is_whole(), "{:?}", agreement.differences);
     let deep = format!("{}{}", "[".repeat(2_000), "]".repeat(2_000));
     let error = Recorded::read(&deep).expect_err("too deep");
@@ -312,7 +313,7 @@ fn a_case_of_nordugrid_is_compared_whole() {
         let queues = &judged.to_json()["alternatives"][0]["queues"];
         assert_eq!(queues["ce-a/full"], json!({"rejected": "queue_full"}));
         assert_eq!(queues["ce-a/open"]["classes"], json!({"a": "REMOTE"}));
-        case.compare(&judged, Rules::Documented).expect("something to compare with")
+        case.compare(&judged).expect("something to compare with")
     };
     let mut whole = nordugrid_case();
     assert_eq!(agreement(&whole).differences, Vec::<String>::new());
@@ -423,7 +424,7 @@ fn what_no_record_gives_excuses_what_comes_of_it() {
         case["expected"]["skipped"] = skipped;
         let case = read(&case);
         let judged = case.judge(Rules::Panda).expect("a judgement");
-        let agreement = case.compare(&judged, Rules::Panda).expect("something to compare with");
+        let agreement = case.compare(&judged).expect("something to compare with");
         assert!(!agreement.is_whole());
         agreement.excuse(&judged).is_some()
     };

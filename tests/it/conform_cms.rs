@@ -11,7 +11,7 @@ fn differences(scenario: Value, expected: Value) -> Vec<String> {
     });
     let case = Recorded::read(&case.to_string()).expect("a case");
     let judged = case.judge(Rules::Documented).expect("a judgement");
-    let agreement = case.compare(&judged, Rules::Documented).expect("something to compare with");
+    let agreement = case.compare(&judged).expect("something to compare with");
     assert_eq!(agreement.is_whole(), agreement.differences.is_empty());
     agreement.differences
 }

@@ -18,7 +18,7 @@ const PURE: [(&str, &[&str]); 4] = [
     ("core", &["hex", "jiff", "sha2"]),
     ("wire", &["apache-avro", "hex", "jiff", "serde", "serde_json", "sha2", "thiserror", "toml"]),
     ("drive", &["hex", "sha2", "thiserror", "toml"]),
-    ("sim", &["hex", "serde", "serde_json"]),
+    ("sim", &["hex", "serde", "serde_json", "toml"]),
 ];
 
 /// Names that only the shell may use: clock, environment, files, network, threads, dice, output.

@@ -62,7 +62,7 @@ impl Sum {
     }
 }
 
-/// What remains of a task; HS06 s.
+/// Work that remains of a task; HS06 s.
 fn work_of(state: &State, task: &Task) -> f64 {
     let cpu = task.cpu_hs06s_per_event.filter(|cpu| cpu.is_finite() && *cpu >= 0.0);
     remaining_events(state, task) as f64 * cpu.unwrap_or(CPU_UNKNOWN)
@@ -241,8 +241,8 @@ mod tests {
     use crate::judge::view::Grid;
     use crate::state::Setting;
 
-    /// What was placed in this cycle is in the way of tasks that are no more urgent, and of nothing
-    /// that is written.
+    /// Work that was placed in this cycle is in the way of tasks that are no more urgent, and is
+    /// not written.
     #[test]
     fn work_of_this_cycle_counts_for_its_share_alone() {
         let (state, grid, table) =

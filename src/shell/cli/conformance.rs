@@ -1,19 +1,20 @@
 //! `conformance`: recorded cases judged and compared.
 
+use super::log_args::Read;
 use super::progress::{self, Bar};
 use super::{Ended, Usage};
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use flate2::read::MultiGzDecoder;
 use serde_json::json;
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::rc::Rc;
 use yardmaster_core::policy::Rules;
-use yardmaster_sim::conform::{Recorded, Summary};
+use yardmaster_sim::conform::{Configuration, Recorded, Summary};
 
 /// Judges recorded cases and shows in what our answers agree with what was recorded.
 #[derive(Args)]
@@ -21,10 +22,13 @@ pub(super) struct Conformance {
     /// Files of cases, one JSON object a line; `.gz` is unpacked.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Which reading of the rules: `panda` is compared with what PanDA did, `documented` with what
-    /// in the documentation.
-    #[arg(long, value_enum, default_value = "documented")]
-    rules: Reading,
+    /// Set of defaults of the shipped topology: what `panda` gives is compared with what PanDA did,
+    /// that of the others with the documentation.
+    #[arg(long, default_value = "documented", value_parser = ["documented", "panda", "tuned"])]
+    rules: String,
+    /// Judges by the policies of a topology file; a case's own parameters count before its.
+    #[arg(long, value_name = "FILE", conflicts_with = "rules")]
+    topology: Option<PathBuf>,
     /// One JSON object a case: id, agreed, and our answer.
     #[arg(long)]
     json: bool,
@@ -33,19 +37,12 @@ pub(super) struct Conformance {
     verbose: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Reading {
-    /// The documentation's letter.
-    Documented,
-    /// The rules as PanDA's code has them.
-    Panda,
-}
-
 impl Conformance {
     pub(super) fn run(self) -> Ended {
-        let rules = match self.rules {
-            Reading::Documented => Rules::Documented,
-            Reading::Panda => Rules::Panda,
+        let given = self.topology.as_deref().map(|path| Read::open(Some(path))).transpose()?;
+        let by = match &given {
+            Some(Read { name, text, .. }) => Configuration::File { name, text },
+            None => Configuration::Shipped(Rules::from_name(&self.rules).unwrap_or_default()),
         };
         let mut summary = Summary::default();
         let (mut beyond, mut alone) = (Vec::new(), 0);
@@ -62,8 +59,8 @@ impl Conformance {
                 let located =
                     |error: String| Usage(format!("{}:{number}: {error}", path.display()));
                 let case = Recorded::read(&line).map_err(located)?;
-                let judged = case.judge(rules).map_err(located)?;
-                let found = case.compare(&judged, rules);
+                let judged = case.judge(by).map_err(located)?;
+                let found = case.compare(&judged);
                 let excuse = found.as_ref().and_then(|found| found.excuse(&judged));
                 let why_not = case.out_of_scope().or(excuse);
                 let agreement = found.as_ref().filter(|_| why_not.is_none());
@@ -109,8 +106,8 @@ struct Counted {
     done: Rc<Cell<u64>>,
 }
 
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+impl io::Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
         self.done.set(self.done.get() + read as u64);
         Ok(read)
@@ -122,13 +119,13 @@ impl Read for Counted {
 fn lines(
     path: &Path,
     done: &Rc<Cell<u64>>,
-) -> anyhow::Result<impl Iterator<Item = std::io::Result<String>> + use<>> {
+) -> anyhow::Result<impl Iterator<Item = io::Result<String>> + use<>> {
     let file = File::open(path).map_err(|error| {
         Usage(format!("{}: {error}; give a file of recorded cases", path.display()))
     })?;
     let file = Counted { file, done: Rc::clone(done) };
     let is_packed = path.extension().is_some_and(|extension| extension == "gz");
-    let bytes: Box<dyn Read> =
+    let bytes: Box<dyn io::Read> =
         if is_packed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     Ok(BufReader::new(bytes).lines())
 }

@@ -24,7 +24,7 @@ pub struct Agreement {
     pub skipped: bool,
     /// Why each was skipped.
     pub reasons: bool,
-    /// What differs, each in a line.
+    /// Differences, a line each.
     pub differences: Vec<String>,
 }
 

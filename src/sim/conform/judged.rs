@@ -1,7 +1,8 @@
-//! What our judgement of a recorded case comes to.
+//! Our judgement of a recorded case.
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use yardmaster_core::policy::Rules;
 
 /// Figures of a case that no records give: why, and words of which one stands in a difference that
 /// comes of it.
@@ -32,6 +33,8 @@ pub struct Judged {
     pub tolerance: f64,
     /// Figures of the case that no records give.
     pub unstated: Unstated,
+    /// The set of defaults that it was judged by; what it is compared with depends on it.
+    pub rules: Rules,
 }
 
 impl Judged {

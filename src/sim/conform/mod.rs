@@ -14,12 +14,14 @@ mod json;
 mod judged;
 mod nordugrid;
 mod result;
+mod rulebook;
 mod ties;
 mod world;
 mod xrsl;
 
 pub use compare::{Agreement, Summary};
 pub use judged::Judged;
+pub use rulebook::Configuration;
 
 use serde_json::Value;
 use yardmaster_core::policy::Rules;
@@ -40,7 +42,7 @@ impl Recorded {
     /// Reads a line of a file of cases.
     ///
     /// # Errors
-    /// What is wrong with it, and what it should be.
+    /// The fault, and what is right.
     pub fn read(line: &str) -> Result<Recorded, String> {
         let whole = depth::parse(line)
             .map_err(|error| format!("no JSON: {error}; a case is one object a line"))?;
@@ -97,16 +99,17 @@ impl Recorded {
         }
     }
 
-    /// Judges the case by a reading of the rules.
+    /// Judges the case by a topology.
     ///
     /// # Errors
-    /// What of the case cannot be read, or that there is no policy for its kind.
-    pub fn judge(&self, rules: Rules) -> Result<Judged, String> {
+    /// The first thing of the case that cannot be read, or that there is no policy for its kind.
+    pub fn judge<'a>(&self, by: impl Into<Configuration<'a>>) -> Result<Judged, String> {
+        let by = by.into();
         let judged = match self.kind.as_str() {
-            "prod_job" | "anal_job" | "prod_task" => atlas::judge(self, rules),
+            "prod_job" | "anal_job" | "prod_task" => atlas::judge(self, by),
             "xrsl" => xrsl::judge(self),
-            "nordugrid" => nordugrid::judge(self),
-            "cms" => cms::judge(self),
+            "nordugrid" => nordugrid::judge(self, by),
+            "cms" => cms::judge(self, by),
             other => Err(format!(
                 "field `kind`: found {other:?}, wants prod_job, anal_job, prod_task, cms, nordugrid, \
                  xrsl"
@@ -115,18 +118,18 @@ impl Recorded {
         judged.map_err(|error| format!("case {}: {error}", self.id))
     }
 
-    /// Compares a judgement with what was recorded, by the same reading of the rules. `None`: there
-    /// is nothing to compare with.
-    pub fn compare(&self, judged: &Judged, rules: Rules) -> Option<Agreement> {
+    /// Compares a judgement with what was recorded by the reading that it was made by. `None`:
+    /// there is nothing to compare with.
+    pub fn compare(&self, judged: &Judged) -> Option<Agreement> {
         if self.kind == "cms" {
             return cms::compare(&self.whole, judged.result.as_ref()?);
         }
         if let Some(result) = &judged.result {
             return result::with_result(&self.whole["expected"], result);
         }
-        match rules {
+        match judged.rules {
             Rules::Panda => compare::with_panda(&self.whole, judged),
-            Rules::Documented => compare::with_document(&self.whole, judged),
+            Rules::Documented | Rules::Tuned => compare::with_document(&self.whole, judged),
         }
     }
 }

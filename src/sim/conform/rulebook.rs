@@ -68,12 +68,16 @@ impl Rulebook {
         let word = |table: &Table, key: &str| table.get(key)?.as_str().map(str::to_owned);
         let domain = word(&file, "domain").unwrap_or_default();
         let policies = file.get_mut("policy").and_then(Value::as_array_mut);
-        let mut policies = policies.into_iter().flatten().filter_map(Value::as_table_mut);
-        let policy = policies.find(|it| word(it, "kind").as_deref() == Some(kind));
-        let policy = policy.ok_or_else(|| format!("{name}: it has no policy of kind {kind}"))?;
+        let mut policies: Vec<&mut Table> =
+            policies.into_iter().flatten().filter_map(Value::as_table_mut).collect();
         if let Configuration::Shipped(rules) = by {
-            policy.insert("rules".to_owned(), rules.name().into());
+            for policy in &mut policies {
+                policy.insert("rules".to_owned(), rules.name().into());
+            }
         }
+        let mut meant = policies.into_iter();
+        let policy = meant.find(|it| word(it, "kind").as_deref() == Some(kind));
+        let policy = policy.ok_or_else(|| format!("{name}: it has no policy of kind {kind}"))?;
         policy.extend(parameters);
         let rules = word(policy, "rules").and_then(|rules| Rules::from_name(&rules));
         let policy = word(policy, "name").unwrap_or_default();

@@ -1,5 +1,6 @@
 //! A domain that is fed with a case's records, cycle by cycle, as a process is that leads.
 
+use super::rulebook::Rulebook;
 use crate::scenario::feed;
 use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::engine::Engine;
@@ -16,6 +17,10 @@ use yardmaster_wire::record;
 pub(super) struct World {
     /// The engine.
     pub engine: Engine,
+    /// Its domain.
+    pub domain: String,
+    /// The policy that answers.
+    pub policy: String,
     codec: Codec,
     arena: Arena,
 }
@@ -25,10 +30,12 @@ impl World {
     ///
     /// # Errors
     /// The mistake in the topology.
-    pub(super) fn new(name: &str, topology: &str) -> Result<World, String> {
-        let config = EpochConfig::of(name, topology).map_err(|all| all.join("; "))?;
+    pub(super) fn new(rulebook: &Rulebook) -> Result<World, String> {
+        let Rulebook { name, text, domain, policy, .. } = rulebook;
+        let config = EpochConfig::of(name, text).map_err(|all| all.join("; "))?;
         let engine = Engine::new(State::new(config.setting), config.policies);
-        Ok(World { engine, codec: Codec::default(), arena: Arena::default() })
+        let (domain, policy) = (domain.clone(), policy.clone());
+        Ok(World { engine, domain, policy, codec: Codec::default(), arena: Arena::default() })
     }
 
     /// Reads a record that lies on a topic since a moment.

@@ -1,7 +1,7 @@
 //! A published decision in the shape of what was recorded.
 
 use super::super::Judged;
-use yardmaster_core::engine::Engine;
+use super::super::world::World;
 use yardmaster_core::event::{Queue, Task, is_newer};
 use yardmaster_core::output::decision::{Decision, Outcome};
 use yardmaster_core::policy::WaitReason;
@@ -21,8 +21,10 @@ pub(super) struct Listed {
 }
 
 /// The queues that a task which names none is judged at, and those that stand for some of them.
-pub(super) fn listed(engine: &Engine) -> Vec<Listed> {
-    let Some(policy) = engine.policies().first() else { return Vec::new() };
+pub(super) fn listed(world: &World) -> Vec<Listed> {
+    let engine = &world.engine;
+    let policy = engine.policies().iter().find(|policy| policy.spec.name == world.policy);
+    let Some(policy) = policy else { return Vec::new() };
     let is_analysis = policy.flavour.name == "atlas-analysis-job";
     let resolved = policy.unchanged();
     let queues = engine.state.facts.queues.iter();

@@ -1,4 +1,4 @@
-//! What a case states of pilots and workers, and what was decided before it.
+//! Pilots and workers of a case, and decisions made before it.
 
 use super::super::json::{count, entries, items, text};
 use super::publisher::Publisher;
@@ -7,9 +7,6 @@ use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Pilot;
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
 use yardmaster_wire::record;
-
-/// The domain, as the shipped topology has it.
-pub(super) const DOMAIN: &str = "atlas";
 
 impl Publisher<'_> {
     /// Publishes what pilots, and workers, are at the queues.
@@ -73,9 +70,9 @@ impl Publisher<'_> {
             let decision = Decision {
                 task: "earlier".to_owned(),
                 now: self.now - 1,
-                policy: "production-job".to_owned(),
+                policy: self.world.policy.clone(),
                 gshare: gshare.clone(),
-                ..Decision::new(DOMAIN, &subject, 0, 1, outcome)
+                ..Decision::new(&self.world.domain, &subject, 0, 1, outcome)
             };
             self.world.read_back(&decision.into())?;
         }

@@ -15,7 +15,7 @@ use yardmaster_wire::record;
 /// Publishes the configuration of a case.
 ///
 /// # Errors
-/// What of it cannot be read.
+/// The first thing of it that cannot be read.
 pub(super) fn publish(world: &mut World, whole_case: &Value, now: Millis) -> Result<(), String> {
     let scenario = &whole_case["scenario"];
     for (name, value) in entries(&scenario["storage_endpoints"]) {

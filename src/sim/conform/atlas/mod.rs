@@ -11,19 +11,19 @@ mod publisher;
 mod request;
 mod users;
 
+use super::rulebook::{Configuration, Rulebook};
 use super::{Judged, Recorded};
 use publisher::Publisher;
+use toml::Table;
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::Decision;
-use yardmaster_core::policy::Rules;
-use yardmaster_wire::topology::ATLAS;
 
-/// The policy that answers a kind of case, and its kind.
-fn policy_of(kind: &str) -> (&'static str, &'static str) {
-    match kind {
-        "prod_job" => ("production-job", "atlas-production-job"),
-        "anal_job" => ("analysis-job", "atlas-analysis-job"),
-        _ => ("production-task", "atlas-production-task"),
+/// The kind of the policy that answers a kind of case.
+fn kind_of(case: &str) -> &'static str {
+    match case {
+        "prod_job" => "atlas-production-job",
+        "anal_job" => "atlas-analysis-job",
+        _ => "atlas-production-task",
     }
 }
 
@@ -31,24 +31,26 @@ fn policy_of(kind: &str) -> (&'static str, &'static str) {
 /// that the engine publishes.
 ///
 /// # Errors
-/// What of the case cannot be read.
-pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String> {
+/// The first thing of the case that cannot be read.
+pub(super) fn judge(recorded: &Recorded, by: Configuration<'_>) -> Result<Judged, String> {
+    let rulebook = Rulebook::new(by, kind_of(&recorded.kind), Table::new())?;
     if recorded.kind == "prod_task" {
-        return nuclei::judge(recorded, rules);
+        return nuclei::judge(recorded, &rulebook);
     }
     let whole = &recorded.whole;
-    let mut publisher = Publisher::new(whole, &topology(&recorded.kind, rules)?)?;
+    let mut publisher = Publisher::new(whole, &rulebook)?;
     publisher.earlier_jobs()?;
     publisher.publish(whole)?;
-    let task = request::request(whole, policy_of(&recorded.kind).0, publisher.now);
+    let task = request::request(whole, &rulebook, publisher.now);
     publisher.ask(&task)?;
     let unstated = std::mem::take(&mut publisher.unstated);
     let tolerance = publisher.tolerance;
-    let queues = answer::listed(&publisher.world.engine);
+    let queues = answer::listed(&publisher.world);
     let answers = decisions(publisher);
     let answer = answers.iter().find(|answer| answer.subject == task.subject);
     let answer = answer.ok_or("the engine gives no answer")?;
-    Ok(Judged { unstated, tolerance, ..answer::of_queues(answer, &task, &queues) })
+    let rules = rulebook.rules;
+    Ok(Judged { unstated, tolerance, rules, ..answer::of_queues(answer, &task, &queues) })
 }
 
 /// The decisions of the cycle that ends at a case's moment.
@@ -62,18 +64,4 @@ fn decisions(publisher: Publisher<'_>) -> Vec<Decision> {
         }
     });
     answers
-}
-
-/// The shipped topology with the policy that answers, all of its filters and weights, by a reading.
-fn topology(kind: &str, rules: Rules) -> Result<String, String> {
-    let policy = "[[policy]]\n";
-    let (shared, _) = ATLAS
-        .split_once(policy)
-        .ok_or_else(|| format!("topology/atlas.toml has no line {policy:?}"))?;
-    let (name, kind) = policy_of(kind);
-    let rules = rules.name();
-    Ok(format!(
-        "{shared}{policy}name = \"{name}\"\nkind = \"{kind}\"\nrules = \"{rules}\"\n\
-         filters = \"all\"\nweights = \"all\"\n"
-    ))
 }

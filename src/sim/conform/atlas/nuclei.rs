@@ -2,11 +2,11 @@
 
 use super::super::json::{entries, items, moment, number, text, texts};
 use super::super::judged::Unstated;
+use super::super::rulebook::Rulebook;
 use super::super::{Judged, Recorded};
 use super::answer::wait_of;
-use super::capacity::DOMAIN;
 use super::publisher::Publisher;
-use super::{decisions, policy_of, request, topology};
+use super::{decisions, request};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
@@ -27,20 +27,21 @@ const DRAW: &str = "draw";
 /// drawn with the case's own number from the weights that are published.
 ///
 /// # Errors
-/// What of the case cannot be read.
-pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String> {
+/// The first thing of the case that cannot be read.
+pub(super) fn judge(recorded: &Recorded, rulebook: &Rulebook) -> Result<Judged, String> {
     let scenario = &recorded.whole["scenario"];
     let units: Vec<f64> = match &scenario["random_u"] {
         Value::Array(units) => units.iter().filter_map(number).collect(),
         unit => number(unit).into_iter().collect(),
     };
     let order = order(scenario);
-    let mut tasks = tasks(&recorded.whole);
+    let rules = rulebook.rules;
+    let mut tasks = tasks(&recorded.whole, rulebook);
     let mut all: Vec<Judged> = Vec::new();
     for at in 0..tasks.len() {
-        let (answer, unstated) = answer(recorded, rules, &mut tasks[..=at], &all)?;
+        let (answer, unstated) = answer(recorded, rulebook, &mut tasks[..=at], &all)?;
         let unit = units.get(at).copied().unwrap_or(0.5);
-        all.push(Judged { unstated, ..of_nuclei(&answer, &tasks[at], &order, unit, rules) });
+        all.push(Judged { unstated, rules, ..of_nuclei(&answer, &tasks[at], &order, unit, rules) });
     }
     let mut all = all.into_iter();
     let first = all.next().unwrap_or_default();
@@ -52,15 +53,15 @@ pub(super) fn judge(recorded: &Recorded, rules: Rules) -> Result<Judged, String>
 /// case: attempts of the requests are tried until they do.
 fn answer(
     recorded: &Recorded,
-    rules: Rules,
+    rulebook: &Rulebook,
     tasks: &mut [Task],
     before: &[Judged],
 ) -> Result<(Decision, Unstated), String> {
     let urgency = tasks.last().map_or(0, |task| task.priority);
     for _ in 0..CYCLES_MAX {
-        let mut publisher = Publisher::new(&recorded.whole, &topology(&recorded.kind, rules)?)?;
+        let mut publisher = Publisher::new(&recorded.whole, rulebook)?;
         publisher.publish(&recorded.whole)?;
-        publisher.earlier_tasks()?;
+        publisher.earlier_tasks(rulebook)?;
         publisher.backlogs()?;
         tasks.iter().try_for_each(|task| publisher.ask(task))?;
         let unstated = std::mem::take(&mut publisher.unstated);
@@ -81,10 +82,10 @@ fn answer(
 }
 
 /// The tasks of a case, in the order in which they ask.
-fn tasks(whole_case: &Value) -> Vec<Task> {
+fn tasks(whole_case: &Value, rulebook: &Rulebook) -> Vec<Task> {
     let scenario = &whole_case["scenario"];
     let all = std::iter::once(&scenario["task"]).chain(items(&scenario["more_tasks"]));
-    let tasks = all.map(|stated| task(whole_case, stated));
+    let tasks = all.map(|stated| task(whole_case, stated, rulebook));
     let mut tasks: Vec<Task> = tasks.collect();
     let count = tasks.len() as i64;
     for (at, task) in (0..).zip(&mut tasks) {
@@ -94,12 +95,12 @@ fn tasks(whole_case: &Value) -> Vec<Task> {
 }
 
 /// The request that a task makes, with the work that remains of it.
-fn task(whole_case: &Value, stated: &Value) -> Task {
+fn task(whole_case: &Value, stated: &Value, rulebook: &Rulebook) -> Task {
     let mut whole = whole_case.clone();
     whole["scenario"]["task"] = stated.clone();
     let scenario = &whole["scenario"];
     let now = moment(&scenario["now"]);
-    let mut task = request::request(&whole, policy_of("prod_task").0, now);
+    let mut task = request::request(&whole, rulebook, now);
     let work = number(&scenario["task_brokerage"]["task_remaining_work"][&task.task]);
     if let (Some(work), Some(cpu)) = (work, task.cpu_hs06s_per_event.filter(|cpu| *cpu > 0.0)) {
         task.options.remaining_events = (work / cpu) as u64;
@@ -125,7 +126,7 @@ fn order(scenario: &Value) -> Vec<String> {
 impl Publisher<'_> {
     /// Reads back tasks that got their nuclei before, so that as much work remains there as stated:
     /// in all, and of the share by least priority. And the task that the case's is made of.
-    fn earlier_tasks(&mut self) -> Result<(), String> {
+    fn earlier_tasks(&mut self, rulebook: &Rulebook) -> Result<(), String> {
         let brokerage = &self.scenario["task_brokerage"];
         let by_priority = entries(&brokerage["remaining_work_by_priority"]);
         let mut levels: Vec<(i32, &Value)> =
@@ -152,7 +153,7 @@ impl Publisher<'_> {
             let whole = serde_json::json!({"scenario": {
                 "task": parent, "input": self.scenario["input"], "now": self.scenario["now"],
             }});
-            let parent = task(&whole, parent);
+            let parent = task(&whole, parent, rulebook);
             self.ask(&Task { phase: TaskPhase::Ended, ..parent })?;
         }
         Ok(())
@@ -177,21 +178,21 @@ impl Publisher<'_> {
             factors: Vec::new(),
             platform: String::new(),
         };
-        let (policy, _) = policy_of("prod_task");
+        let (domain, policy) = (self.world.domain.clone(), self.world.policy.clone());
         let decision = Decision {
             task: subject.clone(),
             now: self.now - 1,
-            policy: policy.to_owned(),
+            policy: policy.clone(),
             gshare: gshare.to_owned(),
             nucleus: nucleus.to_owned(),
-            ..Decision::new(DOMAIN, &subject, 0, 1, Outcome::Assign(vec![ranked]))
+            ..Decision::new(&domain, &subject, 0, 1, Outcome::Assign(vec![ranked]))
         };
         self.world.read_back(&decision.into())?;
         let mut task = Task {
             subject: subject.clone(),
             task: subject,
-            domain: DOMAIN.to_owned(),
-            policy: policy.to_owned(),
+            domain,
+            policy,
             asked_at: self.now - 1,
             changed_at: self.now - 1,
             gshare: gshare.to_owned(),

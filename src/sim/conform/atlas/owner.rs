@@ -1,4 +1,4 @@
-//! What an analysis case states of the owner of the task and of its share: jobs and cores on the
+//! The owner of a task, and its share, as an analysis case states them: jobs and cores on the
 //! whole grid, the class of the task, quotas, what the share uses. Queues beyond the case's take
 //! the jobs that are on none of them.
 
@@ -144,7 +144,7 @@ impl Publisher<'_> {
         Ok(())
     }
 
-    /// What the owner may store, and stores.
+    /// The owner's quota, and use of it.
     fn quotas(&mut self) -> Result<(), String> {
         let (kind, subject) = self.subject();
         let quota = &self.scenario["quota"];

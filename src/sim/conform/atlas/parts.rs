@@ -4,7 +4,7 @@ use super::super::json::{amount, flag, in_bytes, items, known, number, text};
 use serde_json::Value;
 use yardmaster_core::unit::{Bytes, KIB, MIB};
 
-/// What the chunk's split into jobs comes to (spec atlas 0.4).
+/// The chunk's split into jobs (spec atlas 0.4).
 pub(super) struct Parts {
     pub jobs: u32,
     pub files: u32,
@@ -105,7 +105,7 @@ impl Secondary {
         found
     }
 
-    /// What goes with the primary file at an index.
+    /// Secondary files of the primary file at an index.
     fn with(&self, at: usize) -> Bytes {
         self.paired.get(at).copied().unwrap_or(0)
     }

@@ -1,7 +1,8 @@
-//! What publishes a case: a domain that reads its records, and what of it no record states.
+//! Publisher of a case's records to a domain that reads them; notes what no record states.
 
 use super::super::json::moment;
 use super::super::judged::Unstated;
+use super::super::rulebook::Rulebook;
 use super::super::world::World;
 use super::grid;
 use serde_json::Value;
@@ -15,7 +16,7 @@ use yardmaster_wire::record;
 pub(super) struct Publisher<'c> {
     /// The domain.
     pub world: World,
-    /// What the case states.
+    /// The case.
     pub scenario: &'c Value,
     /// Parameters that the case sets.
     pub gdpconfig: &'c Value,
@@ -36,14 +37,14 @@ pub(super) struct Publisher<'c> {
 }
 
 impl<'c> Publisher<'c> {
-    /// A domain of a topology, which has read nothing, at the moment before the case's.
+    /// The domain of a topology, which has read nothing, at the moment before the case's.
     ///
     /// # Errors
-    /// What of the topology cannot be.
-    pub(super) fn new(whole_case: &'c Value, topology: &str) -> Result<Publisher<'c>, String> {
+    /// The fault of the topology.
+    pub(super) fn new(whole_case: &'c Value, rulebook: &Rulebook) -> Result<Publisher<'c>, String> {
         let scenario = &whole_case["scenario"];
         let now = moment(&scenario["now"]);
-        let mut world = World::new("topology/atlas.toml", topology)?;
+        let mut world = World::new(rulebook)?;
         world.pass(now - 1);
         Ok(Publisher {
             world,
@@ -68,7 +69,7 @@ impl<'c> Publisher<'c> {
     /// Publishes all that cases of all kinds state, but what is asked.
     ///
     /// # Errors
-    /// What of the case cannot be read.
+    /// The first thing of the case that cannot be read.
     pub(super) fn publish(&mut self, whole_case: &Value) -> Result<(), String> {
         grid::publish(&mut self.world, whole_case, self.now)?;
         self.jobs()?;

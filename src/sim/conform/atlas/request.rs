@@ -3,6 +3,7 @@
 use super::super::json::{
     amount, count, flag, in_bytes, items, known, moment, number, text, texts, whole,
 };
+use super::super::rulebook::Rulebook;
 use super::parts::{Parts, longest_run};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -12,8 +13,8 @@ use yardmaster_core::event::{
 };
 use yardmaster_core::unit::{Bytes, Millis};
 
-/// The request that a case makes of a policy.
-pub fn request(whole_case: &Value, policy: &str, now: Millis) -> Task {
+/// The request that a case makes of the policy that answers it.
+pub fn request(whole_case: &Value, rulebook: &Rulebook, now: Millis) -> Task {
     let scenario = &whole_case["scenario"];
     let (task, input) = (&scenario["task"], &scenario["input"]);
     let options = &task["options"];
@@ -28,8 +29,8 @@ pub fn request(whole_case: &Value, policy: &str, now: Millis) -> Task {
     Task {
         subject: format!("{id}/1"),
         task: id,
-        domain: "atlas".to_owned(),
-        policy: policy.to_owned(),
+        domain: rulebook.domain.clone(),
+        policy: rulebook.policy.clone(),
         phase: TaskPhase::Asking,
         asked_at: now,
         changed_at: now,

@@ -1,5 +1,5 @@
-//! What an analysis case states of queues: whose jobs are there, how many start, how those of the
-//! task ended, which class their sites have.
+//! Jobs that an analysis case states of queues: whose they are, how many start, how those of the
+//! task ended, and the class of their sites.
 
 use super::super::json::{count, entries, number, text, whole};
 use super::publisher::Publisher;

@@ -1,9 +1,11 @@
 //! A cut of a pool: what it publishes, with the looks by which it was decided.
 
 use super::super::json::entries;
+use super::super::rulebook::{Configuration, Rulebook};
 use super::super::world::World;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use toml::Table;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
@@ -14,7 +16,6 @@ use yardmaster_core::policy::cms::pool::Pool;
 use yardmaster_core::policy::cms::settings::Settings;
 use yardmaster_core::state::pool::PoolJob;
 use yardmaster_core::unit::SECOND;
-use yardmaster_wire::topology::CMS;
 
 /// A job that got a place of an offer.
 pub(super) struct Given {
@@ -57,8 +58,8 @@ pub(super) struct Cut {
 ///
 /// # Errors
 /// Which parameter cannot be.
-pub(super) fn world(params: &Value) -> Result<World, String> {
-    World::new("topology/cms.toml", &topology(params)?)
+pub(super) fn world(by: Configuration<'_>, params: &Value) -> Result<World, String> {
+    World::new(&Rulebook::new(by, "cms", parameters(params)?)?)
 }
 
 /// The parameters in force.
@@ -139,32 +140,22 @@ fn look_again(engine: &Engine, offer: &str, cut: &mut Cut) {
     };
 }
 
-/// The shipped topology with the parameters of a case, and with budgets that hold no command back.
-fn topology(params: &Value) -> Result<String, String> {
-    let mut own = String::new();
-    for (key, value) in entries(params) {
+/// The parameters of a case; none is a limit that there is not.
+fn parameters(stated: &Value) -> Result<Table, String> {
+    let mut own = Table::new();
+    let mut set = |name: String, value: &Value| {
+        let shown = if value.is_null() { Ok((-1).into()) } else { toml::Value::try_from(value) };
+        let shown = shown.map_err(|error| format!("parameter `{name}`: {error}"))?;
+        own.insert(name, shown);
+        Ok::<(), String>(())
+    };
+    for (key, value) in entries(stated) {
         match value {
-            Value::Object(classes) => {
-                for (class, value) in classes {
-                    own.push_str(&line(&format!("{key}_{class}"), value));
-                }
-            }
-            _ => own.push_str(&line(key, value)),
+            Value::Object(classes) => classes
+                .iter()
+                .try_for_each(|(class, value)| set(format!("{key}_{class}"), value))?,
+            _ => set(key.to_owned(), value)?,
         }
     }
-    let kind = "kind = \"cms\"\n";
-    if !CMS.contains(kind) {
-        return Err(format!("topology/cms.toml has no line {kind:?}"));
-    }
-    let text = CMS.replacen(kind, &format!("{kind}{own}"), 1);
-    let budgets =
-        "\n[governor]\njobs_per_queue = 100_000\njobs_per_rule = 100_000\njobs = 100_000\n";
-    let named = "\n[[rule]]\nname = \"kill_workflow\"\nbatch_jobs = 1_000\n";
-    Ok(text + named + budgets)
-}
-
-/// A parameter as a topology file has it; none is a limit that there is not.
-fn line(key: &str, value: &Value) -> String {
-    let value = if value.is_null() { "-1".to_owned() } else { value.to_string() };
-    format!("{key} = {value}\n")
+    Ok(own)
 }

@@ -13,6 +13,7 @@ pub(super) use compare::compare;
 use super::Recorded;
 use super::json::{entries, items, show, text, whole};
 use super::judged::Judged;
+use super::rulebook::Configuration;
 use super::world::World;
 use outputs::Slots;
 use read::{number, one_of};
@@ -30,11 +31,11 @@ use yardmaster_core::policy::cms::why::{Blocked, PoolWait};
 ///
 /// # Errors
 /// The part of the case that cannot be read.
-pub(super) fn judge(recorded: &Recorded) -> Result<Judged, String> {
+pub(super) fn judge(recorded: &Recorded, by: Configuration<'_>) -> Result<Judged, String> {
     let scenario = &recorded.whole["scenario"];
     let subject = &scenario["subject"];
     let now_s = whole(&scenario["now_s"]);
-    let mut world = cut::world(&scenario["params"])?;
+    let mut world = cut::world(by, &scenario["params"])?;
     let result = match subject["kind"].as_str() {
         Some("offers" | "tick") => offers(&mut world, scenario, now_s)?,
         Some("job_admission") => job(&mut world, scenario, now_s)?,

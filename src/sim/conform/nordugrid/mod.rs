@@ -4,11 +4,13 @@ mod answer;
 mod records;
 
 use super::json::{entries, items, moment, show, text, whole};
+use super::rulebook::{Configuration, Rulebook};
 use super::world::World;
 use super::xrsl::{dialect, error};
 use super::{Judged, Recorded};
 use answer::{answer, drawn};
 use serde_json::{Value, json};
+use toml::Table;
 use yardmaster_core::draw::{Seed, cut_id};
 use yardmaster_core::engine::Engine;
 use yardmaster_core::output::Output;
@@ -16,16 +18,15 @@ use yardmaster_core::output::decision::{Decision, Outcome};
 use yardmaster_core::policy::nordugrid::choice::DRAW;
 use yardmaster_core::policy::nordugrid::decide::JobSubmission;
 use yardmaster_core::xrsl::{Alternative, XrslError, read};
-use yardmaster_wire::topology::NORDUGRID;
 
 /// Judges a case.
 ///
 /// # Errors
 /// The part of the case that cannot be read.
-pub(super) fn judge(recorded: &Recorded) -> Result<Judged, String> {
+pub(super) fn judge(recorded: &Recorded, by: Configuration<'_>) -> Result<Judged, String> {
     let scenario = &recorded.whole["scenario"];
     let result = match scenario["question"].as_str() {
-        None | Some("decide") => decide(scenario)?,
+        None | Some("decide") => decide(scenario, by)?,
         Some("draw") => draw(scenario),
         Some("cut_id") => cut(scenario),
         Some(other) => {
@@ -54,10 +55,11 @@ pub(super) fn contradiction(scenario: &Value) -> Option<&'static str> {
 
 /// Decides on the job of a case on the way that runs: its records are published, and the answer is
 /// the one that the engine publishes. The draw alone is made with the case's own name of the cut.
-fn decide(scenario: &Value) -> Result<Value, String> {
+fn decide(scenario: &Value, by: Configuration<'_>) -> Result<Value, String> {
     let found = alternatives(scenario)?;
     let now = moment(&scenario["now"]);
-    let mut world = World::new("topology/nordugrid.toml", &topology(&scenario["parameters"])?)?;
+    let own = parameters(&scenario["parameters"])?;
+    let mut world = World::new(&Rulebook::new(by, "nordugrid", own)?)?;
     records::publish(&mut world, scenario, now)?;
     world.close(now);
     let job = text(&scenario["job_id"]);
@@ -134,20 +136,13 @@ fn alternatives(scenario: &Value) -> Result<Result<Vec<Alternative>, XrslError>,
     })
 }
 
-/// The shipped topology with the parameters of a case.
-fn topology(parameters: &Value) -> Result<String, String> {
-    let mut own = String::new();
-    for (name, value) in entries(parameters) {
-        if !value.is_number() && !value.is_string() {
-            return Err(format!("parameter `{name}`: found {}, wants a value", show(value)));
-        }
-        own.push_str(&format!("{name} = {value}\n"));
-    }
-    let kind = "kind = \"nordugrid\"\n";
-    match NORDUGRID.contains(kind) {
-        true => Ok(NORDUGRID.replacen(kind, &format!("{kind}{own}"), 1)),
-        false => Err(format!("topology/nordugrid.toml has no line {kind:?}")),
-    }
+/// The parameters of a case.
+fn parameters(stated: &Value) -> Result<Table, String> {
+    let own = entries(stated).map(|(name, value)| match toml::Value::try_from(value) {
+        Ok(own) if value.is_number() || value.is_string() => Ok((name.to_owned(), own)),
+        _ => Err(format!("parameter `{name}`: found {}, wants a value", show(value))),
+    });
+    own.collect()
 }
 
 fn bad_description(error: &Value) -> Value {

@@ -15,9 +15,6 @@ use yardmaster_core::output::placed::Placed;
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::record;
 
-/// The domain and its policy, as the shipped topology has them.
-const DOMAIN: &str = "nordugrid";
-const POLICY: &str = "nordugrid-job";
 /// The user of all cases.
 const USER: &str = "user";
 /// The index server of a case that names none.
@@ -239,7 +236,7 @@ fn read_back(world: &mut World, scenario: &Value) -> Result<(), String> {
         };
         let (job, target) = (text(&it["job_id"]), text(&it["target"]));
         let at = optional_moment(&it["decided_at"]).unwrap_or(now - 1);
-        let decision = placed_at(&job, (0, ordinal), &target, placed, at);
+        let decision = placed_at(world, &job, (0, ordinal), &target, placed, at);
         let outcome = match it["outcome"].as_str() {
             Some("accepted") => Some(OutcomeKind::Accepted),
             Some("failed") => Some(OutcomeKind::Refused),
@@ -251,13 +248,14 @@ fn read_back(world: &mut World, scenario: &Value) -> Result<(), String> {
         // At a queue that nobody can choose, where it holds nothing but its tag.
         let (job, target) = (text(&it["job_id"]), format!("{}/tags", text(&it["cluster"])));
         let placed = Placed { tags: vec![text(&it["file"])], ..Placed::default() };
-        let decision = placed_at(&job, (0, ordinal), &target, placed, moment(&it["tagged_at"]));
+        let decision =
+            placed_at(world, &job, (0, ordinal), &target, placed, moment(&it["tagged_at"]));
         carried_out(world, decision, Some(OutcomeKind::Accepted))?;
     }
     let job = text(&scenario["job_id"]);
     let first = first_attempt(scenario);
     for (attempt, target) in (first..).zip(texts(&scenario["excluded_targets"])) {
-        let decision = placed_at(&job, (attempt, 1), &target, Placed::default(), now - 1);
+        let decision = placed_at(world, &job, (attempt, 1), &target, Placed::default(), now - 1);
         carried_out(world, decision, Some(OutcomeKind::Refused))?;
     }
     Ok(())
@@ -270,6 +268,7 @@ fn first_attempt(scenario: &Value) -> u64 {
 }
 
 fn placed_at(
+    world: &World,
     job: &str,
     (attempt, ordinal): (u64, u32),
     target: &str,
@@ -287,9 +286,9 @@ fn placed_at(
     };
     Decision {
         now,
-        policy: POLICY.to_owned(),
+        policy: world.policy.clone(),
         placed: Some(placed),
-        ..Decision::new(DOMAIN, job, attempt, ordinal, Outcome::Assign(vec![ranked]))
+        ..Decision::new(&world.domain, job, attempt, ordinal, Outcome::Assign(vec![ranked]))
     }
 }
 
@@ -344,8 +343,8 @@ fn publish_request(world: &mut World, scenario: &Value, now: Millis) -> Result<(
         subject: job.clone(),
         attempt: first_attempt(scenario),
         task: job,
-        domain: DOMAIN.to_owned(),
-        policy: POLICY.to_owned(),
+        domain: world.domain.clone(),
+        policy: world.policy.clone(),
         asked_at: now,
         changed_at: now,
         jobs: 1,
