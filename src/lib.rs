@@ -5,5 +5,6 @@ pub use yardmaster_core as core;
 pub use yardmaster_drive as drive;
 #[cfg(feature = "shell")]
 pub use yardmaster_shell as shell;
+#[cfg(feature = "simulation")]
 pub use yardmaster_sim as sim;
 pub use yardmaster_wire as wire;

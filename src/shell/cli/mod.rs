@@ -2,12 +2,15 @@
 
 mod archive;
 mod audit;
+#[cfg(feature = "simulation")]
 mod bench;
 mod commands;
 mod compare;
 mod complaints;
+#[cfg(feature = "simulation")]
 mod conformance;
 mod counters;
+#[cfg(feature = "simulation")]
 mod demo;
 mod explain;
 mod health;
@@ -72,6 +75,7 @@ enum Verb {
     Run(run::Run),
     #[command(about = "Ask for a cluster's queue for a job that xRSL describes")]
     Submit(submit::Submit),
+    #[cfg(feature = "simulation")]
     #[command(about = "A simulated grid in a closed loop; needs nothing else")]
     Demo(demo::Demo),
     #[command(about = "Rebuild the state from the log; prints its digest")]
@@ -106,10 +110,12 @@ enum Verb {
     Topology(topology::Topology),
     #[command(about = "Check what PanDA's database needs so that its changes come")]
     Panda(panda::Panda),
+    #[cfg(feature = "simulation")]
     #[command(about = "Recorded cases of PanDA's brokers, judged by our policies")]
     Conformance(conformance::Conformance),
     #[command(about = "Is a running process ready: exit code 0 or 1, for health checks")]
     Health(health::Health),
+    #[cfg(feature = "simulation")]
     #[command(about = "Measure this machine")]
     Bench(bench::Bench),
     #[command(about = "What a shell completes verbs and flags by")]
@@ -161,6 +167,7 @@ pub fn main() -> ExitCode {
     let ended = match cli.verb {
         Verb::Run(verb) => verb.run(),
         Verb::Submit(verb) => verb.run(),
+        #[cfg(feature = "simulation")]
         Verb::Demo(verb) => verb.run(),
         Verb::Replay(verb) => verb.run(),
         Verb::Explain(verb) => verb.run(),
@@ -178,8 +185,10 @@ pub fn main() -> ExitCode {
         Verb::Repair(verb) => verb.run(),
         Verb::Topology(verb) => verb.run(),
         Verb::Panda(verb) => verb.run(),
+        #[cfg(feature = "simulation")]
         Verb::Conformance(verb) => verb.run(),
         Verb::Health(verb) => verb.run(),
+        #[cfg(feature = "simulation")]
         Verb::Bench(verb) => verb.run(),
         Verb::Completions(verb) => verb.run(program()),
         Verb::Man(verb) => verb.run(program()),

@@ -79,6 +79,7 @@ pub fn note(line: &str) {
 }
 
 /// A line on stdout while work is under way.
+#[cfg(feature = "simulation")]
 pub fn print(line: &str) {
     match is_drawn() {
         true => BARS.suspend(|| println!("{line}")),

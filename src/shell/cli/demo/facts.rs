@@ -1,11 +1,14 @@
 //! The grid that a demo simulates: built in, or from files; what no file has is made up.
 
 use super::{Demo, START};
+use crate::cli::Usage;
 use crate::cli::complaints;
-use crate::cli::import::{Kind, load_file};
+use crate::cli::import::{Kind, Text, imported};
 use std::path::{Path, PathBuf};
 use yardmaster_core::event::Configuration;
+use yardmaster_core::unit::Millis;
 use yardmaster_sim::grid::Facts;
+use yardmaster_wire::import::Imported;
 
 impl Demo {
     /// Reads the files that were given, and prints what was made up for want of others.
@@ -50,4 +53,20 @@ impl Demo {
         }
         Ok(facts)
     }
+}
+
+/// The records of a JSON file.
+///
+/// # Errors
+/// A file that cannot be read, or is of another kind.
+fn load_file(kind: Kind, path: &Path, sites: &[&Path], now: Millis) -> anyhow::Result<Imported> {
+    let text = |path: &Path| {
+        let name = path.display().to_string();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok(Text { name, text }),
+            Err(error) => Err(Usage(format!("{name}: {error}; name a readable file"))),
+        }
+    };
+    let sites: Vec<Text> = sites.iter().map(|path| text(path)).collect::<Result<_, _>>()?;
+    imported(kind, &[text(path)?], &sites, now).map_err(|why| Usage(why).into())
 }

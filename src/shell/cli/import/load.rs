@@ -1,9 +1,7 @@
 //! From other systems' JSON to rows that can be published.
 
-use crate::cli::Usage;
 use crate::cli::progress::Bar;
 use sha2::{Digest, Sha256};
-use std::path::Path;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Configuration;
 use yardmaster_core::unit::Millis;
@@ -177,7 +175,16 @@ pub fn encode(it: &Configuration) -> (Topic, String, Vec<u8>) {
     (it.topic(), it.name(), bytes)
 }
 
-fn imported(kind: Kind, texts: &[Text], sites: &[Text], now: Millis) -> Result<Imported, String> {
+/// The records of texts of one kind; `sites`: see [`load`].
+///
+/// # Errors
+/// The text that is of another kind.
+pub fn imported(
+    kind: Kind,
+    texts: &[Text],
+    sites: &[Text],
+    now: Millis,
+) -> Result<Imported, String> {
     let mut known = Sites::new();
     for Text { name, text } in sites {
         known.learn(text).map_err(|why| format!("{name}: {why}"))?;
@@ -210,25 +217,4 @@ fn imported(kind: Kind, texts: &[Text], sites: &[Text], now: Millis) -> Result<I
         all.notes.extend(one.notes);
     }
     Ok(all)
-}
-
-/// The records of a JSON file, as the demo takes them.
-///
-/// # Errors
-/// A file that cannot be read, or is of another kind.
-pub fn load_file(
-    kind: Kind,
-    path: &Path,
-    sites: &[&Path],
-    now: Millis,
-) -> anyhow::Result<Imported> {
-    let text = |path: &Path| {
-        let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Ok(Text { name, text }),
-            Err(error) => Err(Usage(format!("{name}: {error}; name a readable file"))),
-        }
-    };
-    let sites: Vec<Text> = sites.iter().map(|path| text(path)).collect::<Result<_, _>>()?;
-    imported(kind, &[text(path)?], &sites, now).map_err(|why| Usage(why).into())
 }

@@ -4,8 +4,12 @@ mod load;
 mod standing;
 mod target;
 
-pub use load::{Kind, encode, load_file};
-pub use target::{Entry, append, lane};
+pub use load::{Kind, Text};
+#[cfg(feature = "simulation")]
+pub use load::{encode, imported};
+#[cfg(feature = "simulation")]
+pub use target::lane;
+pub use target::{Entry, append};
 
 use crate::cli::http_args::ServeArgs;
 use crate::cli::log_args::LogArgs;
@@ -16,7 +20,7 @@ use crate::fetch::{Fetch, Source};
 use crate::http::Door;
 use clap::{Args, Subcommand};
 use jiff::SignedDuration;
-use load::{Loaded, Text};
+use load::Loaded;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
