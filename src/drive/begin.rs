@@ -5,7 +5,7 @@ use crate::epoch_config::{EpochConfig, hash_of};
 use crate::feed::Feed;
 use crate::last::Lasts;
 use crate::own::Own;
-use crate::port::{LOST_END, LaneSpan, Log, REMAKE, Store, recreated};
+use crate::port::{LOST_END, LaneSpan, Log, LogError, REMAKE, Store, recreated};
 use crate::repair::{known_repairs, notice_of};
 use crate::report::Report;
 use crate::scan::read_lane;
@@ -30,23 +30,22 @@ impl<L: Log, S: Store> Drive<L, S> {
         let mut spans = log.lanes()?;
         let topic_ids = log.topic_ids()?;
         spans.retain(|span| span.lane.topic.is_read());
-        let (mut keeper, mut loaded) =
+        let (mut keeper, loaded) =
             Checkpointer::load(&mut store, &config.epoch_config, config.stopwatch, config.keeps)?;
         log.know(&keeper.writers);
         let (repairs, newest_now) =
             known_repairs(&mut log, &spans, &config.epoch_config.setting.domain)?;
-        if let Some((state, head)) = &loaded
-            && let Some(why) = disagreement(&mut log, &spans, &topic_ids, state, head)?
+        let why_not = match &loaded {
+            Some((state, head)) => disagreement(&mut log, &spans, &topic_ids, state, head)?
                 .or_else(|| repaired_since(state, &repairs))
-                .or_else(|| old(state, &config))
-        {
-            keeper.refuse(&why);
-            // Of another log, so perhaps of another registry.
-            keeper.writers.clear();
-            keeper.notes.clear();
+                .or_else(|| old(state, &config)),
+            None => None,
+        };
+        if let Some(why) = &why_not {
+            keeper.forget(why);
             log.know(&[]);
-            loaded = None;
         }
+        let loaded = loaded.filter(|_| why_not.is_none());
         let fresh = loaded.is_none();
         let (state, head) = loaded.unwrap_or_else(|| {
             (State::new(config.epoch_config.setting.clone()), Default::default())
@@ -93,15 +92,21 @@ impl<L: Log, S: Store> Drive<L, S> {
             alternative: None,
             config,
         };
-        drive.report.notices.append(&mut drive.keeper.notices);
-        drive.report.notices.extend(drive.repairs.list().iter().map(notice_of));
-        drive.note_many_names();
-        drive.take_epoch_config(&head.policies)?;
-        if drive.config.counters.is_some() {
-            let notes = drive.keeper.notes.clone();
-            drive.engine.state.take_notes(&notes);
-        }
+        drive.take_up(&head)?;
         Ok(drive)
+    }
+
+    /// Takes up the notices of the start, and what the store's head has beside the state.
+    fn take_up(&mut self, head: &Head) -> Result<(), Halt> {
+        self.report.notices.append(&mut self.keeper.notices);
+        self.report.notices.extend(self.repairs.list().iter().map(notice_of));
+        self.note_many_names();
+        self.take_epoch_config(&head.policies)?;
+        if self.config.counters.is_some() {
+            let notes = self.keeper.notes.clone();
+            self.engine.state.take_notes(&notes);
+        }
+        Ok(())
     }
 
     /// Goes by a topology's text from now on; an empty one is ours. A text of another version that
@@ -273,27 +278,8 @@ fn disagreement<L: Log>(
         let mut known = head.topic_ids.iter();
         known.any(|(it, id)| *it == topic && topic_ids.get(it) == Some(id))
     };
-    for span in spans {
-        let known = match span.lane.topic.is_own() {
-            true => bound(&head.bounds, span.lane),
-            false => state.times.lanes.get(span.lane).map(|lane| lane.next),
-        };
-        if let Some(next) = known.filter(|next| *next > span.end) {
-            let (lane, end) = (span.lane, span.end);
-            if is_same(lane.topic) {
-                span.admits(next)?;
-            }
-            return Ok(Some(format!(
-                "the store has read {lane} to offset {next}, but the lane ends at {end}: it is of \
-                 another log"
-            )));
-        }
-    }
-    let is_there = |lane: Lane| spans.iter().any(|span| span.lane == lane);
-    if let Some((lane, _)) = state.times.lanes.iter().find(|it| !is_there(it.0)) {
-        return Ok(Some(format!(
-            "the store has read {lane}, which the log does not have: it is of another log"
-        )));
+    if let Some(why) = reaches_beyond(spans, &is_same, state, head)? {
+        return Ok(Some(why));
     }
     let (epoch, number) = (state.epoch, state.number);
     let Some(span) = spans.iter().find(|span| span.lane.topic == Topic::Progress) else {
@@ -328,6 +314,39 @@ fn disagreement<L: Log>(
     }
     Ok((!is_found).then(|| {
         format!("the store is of cycle {number} of epoch {epoch}, which is not in progress")
+    }))
+}
+
+/// Why a store is not of this log, if its lanes reach beyond those that there are.
+///
+/// # Errors
+/// See [`disagreement`].
+fn reaches_beyond(
+    spans: &[LaneSpan],
+    is_same: &dyn Fn(Topic) -> bool,
+    state: &State,
+    head: &Head,
+) -> Result<Option<String>, LogError> {
+    for span in spans {
+        let known = match span.lane.topic.is_own() {
+            true => bound(&head.bounds, span.lane),
+            false => state.times.lanes.get(span.lane).map(|lane| lane.next),
+        };
+        if let Some(next) = known.filter(|next| *next > span.end) {
+            let (lane, end) = (span.lane, span.end);
+            if is_same(lane.topic) {
+                span.admits(next)?;
+            }
+            return Ok(Some(format!(
+                "the store has read {lane} to offset {next}, but the lane ends at {end}: it is of \
+                 another log"
+            )));
+        }
+    }
+    let is_there = |lane: Lane| spans.iter().any(|span| span.lane == lane);
+    let gone = state.times.lanes.iter().find(|it| !is_there(it.0));
+    Ok(gone.map(|(lane, _)| {
+        format!("the store has read {lane}, which the log does not have: it is of another log")
     }))
 }
 

@@ -122,6 +122,13 @@ impl Checkpointer {
         self.notices.push(format!("{why}; it is rebuilt from the log"));
     }
 
+    /// The store is of another log, and so perhaps of another registry: nothing of it is of use.
+    pub fn forget(&mut self, why: &str) {
+        self.refuse(why);
+        self.writers.clear();
+        self.notes.clear();
+    }
+
     /// Checkpoints made so far, in the store's counting.
     pub fn made(&self) -> u64 {
         self.sequence

@@ -3,7 +3,7 @@
 mod framed;
 
 use crate::clock;
-use crate::kafka::{KafkaConf, KafkaIntake, KafkaLog};
+use crate::kafka::{ForeignRecord, KafkaConf, KafkaIntake, KafkaLog};
 use crate::stuck::{Partition, Stuck, Waits};
 use framed::{Decoded, Framed};
 use std::collections::BTreeMap;
@@ -83,17 +83,7 @@ pub fn live(
     }
     let names: Vec<(&str, Dialect)> =
         topology.intake.sources.iter().map(|(name, dialect)| (name.as_str(), *dialect)).collect();
-    let topics: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
-    let begun = producer.read(&topics, skip_lost, intake.has_published())?;
-    for note in &begun.notes {
-        tracing::warn!("intake: {note}; decisions note partial_history until a window is past it");
-    }
-    let (jobs, waiting) = (intake.jobs(), intake.waiting());
-    tracing::info!("intake: {jobs} jobs read back, {waiting} wait for their task's facts");
-    intake.caught_up();
-    if begun.is_all_gone {
-        intake.note_history(clock::now(), &mut records);
-    }
+    begin(&mut producer, &names, skip_lost, &mut intake, &mut records)?;
     let mut framed = Framed::of(topology)?;
     // The lanes that are read on are met again.
     let mut stopped = Stopped::new(conf);
@@ -104,23 +94,7 @@ pub fn live(
             if it.is_first_left {
                 intake.note_history(it.appended_at, &mut records);
             }
-            let (topic, dialect) = names[it.source];
-            let (partition, offset, appended_at) = (it.partition, it.offset, it.appended_at);
-            let origin = Origin { topic, partition, offset, appended_at };
-            match framed.decode(&it) {
-                Decoded::Plain => intake.meet(dialect, origin, it.key, it.value, &mut records),
-                Decoded::Json => {
-                    let (key, value) = (&framed.key, &framed.value);
-                    let key = it.key.map(|_| key.as_slice());
-                    let (decoded, raw) = ((key, Some(value.as_slice())), (it.key, it.value));
-                    intake.meet_decoded(dialect, origin, decoded, raw, &mut records);
-                }
-                Decoded::Wrong(why) => {
-                    let (key, value) = (it.key.unwrap_or(b""), it.value.unwrap_or(b""));
-                    intake.refuse(dialect, origin, key, value, why, &mut records);
-                }
-                Decoded::Waits => {}
-            }
+            meet(&mut intake, &mut framed, names[it.source], &it, &mut records);
         })?;
         framed.settle(&mut producer)?;
         batch.clear();
@@ -147,6 +121,54 @@ pub fn live(
         });
     }
     Ok(())
+}
+
+/// Begins to read the sources where they were left.
+fn begin(
+    producer: &mut KafkaIntake,
+    names: &[(&str, Dialect)],
+    skip_lost: bool,
+    intake: &mut Intake,
+    records: &mut Records,
+) -> Result<(), LogError> {
+    let topics: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+    let begun = producer.read(&topics, skip_lost, intake.has_published())?;
+    for note in &begun.notes {
+        tracing::warn!("intake: {note}; decisions note partial_history until a window is past it");
+    }
+    let (jobs, waiting) = (intake.jobs(), intake.waiting());
+    tracing::info!("intake: {jobs} jobs read back, {waiting} wait for their task's facts");
+    intake.caught_up();
+    if begun.is_all_gone {
+        intake.note_history(clock::now(), records);
+    }
+    Ok(())
+}
+
+/// Takes a message of a source in, or refuses it.
+fn meet(
+    intake: &mut Intake,
+    framed: &mut Framed,
+    (topic, dialect): (&str, Dialect),
+    it: &ForeignRecord<'_>,
+    records: &mut Records,
+) {
+    let (partition, offset, appended_at) = (it.partition, it.offset, it.appended_at);
+    let origin = Origin { topic, partition, offset, appended_at };
+    match framed.decode(it) {
+        Decoded::Plain => intake.meet(dialect, origin, it.key, it.value, records),
+        Decoded::Json => {
+            let (key, value) = (&framed.key, &framed.value);
+            let key = it.key.map(|_| key.as_slice());
+            let (decoded, raw) = ((key, Some(value.as_slice())), (it.key, it.value));
+            intake.meet_decoded(dialect, origin, decoded, raw, records);
+        }
+        Decoded::Wrong(why) => {
+            let (key, value) = (it.key.unwrap_or(b""), it.value.unwrap_or(b""));
+            intake.refuse(dialect, origin, key, value, why, records);
+        }
+        Decoded::Waits => {}
+    }
 }
 
 /// Whether intake publishes to a topic, and so waits until all of it was read back.

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use yardmaster::core::policy::Rules;
-use yardmaster::sim::conform::{Judged, Recorded, Summary};
+use yardmaster::sim::conform::{Configuration, Judged, Recorded, Summary};
+use yardmaster::wire::topology::{ATLAS, CMS};
 
 /// By hand, for files of recorded cases: `YARDMASTER_CASES=FILE[:FILE...]` (unpacked) and
 /// `YARDMASTER_RULES=panda|documented`, with `--ignored --nocapture`.
@@ -106,6 +107,21 @@ fn both_readings_of_a_difference_are_distinguished() {
     let documented = Judged { rules: Rules::Panda, ..documented };
     let crossed = case.compare(&documented).expect("something to compare with");
     assert!(crossed.verdict && !crossed.candidates && !crossed.skipped);
+}
+
+#[test]
+fn a_topology_file_judges_by_its_own_policies() {
+    let case = read(&case());
+    let by = |text| case.judge(Configuration::File { name: "my.toml", text });
+    let shipped = case.judge(Rules::Documented).expect("a judgement");
+    assert_eq!(by(ATLAS).expect("a judgement").to_json(), shipped.to_json());
+    let panda = ATLAS.replace("rules = \"documented\"", "rules = \"panda\"");
+    let judged = by(&panda).expect("a judgement");
+    assert_eq!(judged.rules, Rules::Panda);
+    let agreement = case.compare(&judged).expect("something to compare with");
+    assert!(agreement.is_whole(), "{:?}", agreement.differences);
+    let error = by(CMS).expect_err("a pool");
+    assert!(error.contains("my.toml: it has no policy of kind atlas-production-job"), "{error}");
 }
 
 #[test]

@@ -46,6 +46,7 @@ const HASH_MAPS: [&str; 0] = [];
 
 const CODE_LINES: usize = 450;
 const COLUMNS: usize = 100;
+const FUNCTION_LINES: usize = 70;
 
 /// A source file: its path below the repository, and its text.
 struct File {
@@ -307,6 +308,38 @@ fn not_too_long(file: &File, code: &str) -> Vec<String> {
     too_long.then(complaint).into_iter().collect()
 }
 
+/// A function fits a screen.
+fn no_long_function(file: &File, code: &str) -> Vec<String> {
+    let is_own_word = |at: usize| !is_word(at.checked_sub(1).map(|at| code.as_bytes()[at]));
+    let functions = code.match_indices("fn ").filter(|(at, _)| is_own_word(*at));
+    let mut found = Vec::new();
+    for (at, _) in functions {
+        let name = code[at + 3..].split(['(', '<']).next().unwrap_or_default();
+        let lines = code[at..function_end(code, at)].lines().count();
+        if lines > FUNCTION_LINES {
+            let line = code[..at].matches('\n').count();
+            let text = format!("fn {name}: {lines} lines, more than {FUNCTION_LINES}");
+            found.push(file.complaint(line, text));
+        }
+    }
+    found
+}
+
+/// The end of the function that begins at a place: its closing brace, or that of its signature.
+fn function_end(code: &str, start: usize) -> usize {
+    let mut brackets = 0;
+    for (at, c) in code[start..].char_indices() {
+        match c {
+            '(' | '[' => brackets += 1,
+            ')' | ']' => brackets -= 1,
+            ';' if brackets == 0 => return start + at,
+            '{' => return item_end(code, start + at),
+            _ => {}
+        }
+    }
+    code.len()
+}
+
 /// Lines can be read without turning the head; a literal alone on its line cannot be broken.
 fn not_too_wide(file: &File) -> Vec<String> {
     let literal = |line: &str| ["\"", "r\"", "r#\""].iter().any(|q| line.trim().starts_with(q));
@@ -331,6 +364,7 @@ fn tidy(files: &[File]) -> Vec<String> {
         found.extend(no_hash_maps(file, &code));
         found.extend(no_unwrap(file, &code));
         found.extend(not_too_long(file, &code));
+        found.extend(no_long_function(file, &code));
     }
     found
 }
@@ -508,6 +542,10 @@ fn places_of_one_machine_are_seen() {
 #[test]
 fn long_files_and_wide_lines_are_seen() {
     red("src/core/a.rs", &"x;\n".repeat(451), "451 lines of code");
+    let function =
+        |lines: usize| format!("fn long(a: [u8; 3]) -> u8 {{\n{}}}", "x;\n".repeat(lines));
+    red("src/core/a.rs", &function(69), "fn long: 71 lines");
+    green("src/core/a.rs", &format!("trait A {{\nfn a();\n{}}}", function(68)));
     green("src/core/a.rs", &"x;\n\n// y\n".repeat(450));
     red("src/core/a.rs", &format!("//{}", "x".repeat(99)), "wider than 100 columns");
     green("src/core/a.rs", &format!("//{}", "\u{e9}".repeat(98)));

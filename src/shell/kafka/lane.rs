@@ -85,13 +85,13 @@ impl KafkaLane {
             return None;
         }
         match event {
+            Event::Record { timestamp, .. } if offset < self.next => {
+                // What is known of the last record read is enough to know the lane again.
+                let last = self.last.filter(|(last, _)| offset >= *last);
+                let is_other = last.is_some_and(|last| last != (offset, timestamp));
+                return is_other.then(|| self.rewritten(name));
+            }
             Event::Record { timestamp, key, value, .. } => {
-                if offset < self.next {
-                    // What is known of the last record read is enough to know the lane again.
-                    let last = self.last.filter(|(last, _)| offset >= *last);
-                    let is_other = last.is_some_and(|last| last != (offset, timestamp));
-                    return is_other.then(|| self.rewritten(name));
-                }
                 match (turn, value) {
                     (Some(turn), Some(value)) => {
                         let turn = |bytes: &mut Vec<u8>| turn(self.lane.topic, value, bytes);
@@ -118,19 +118,7 @@ impl KafkaLane {
                 return Some(Lost::Range { lane, name, wanted, from });
             }
             Event::Trouble(code @ (BadCompression | NotImplemented | BadMessage)) => {
-                let (partition, next) = (self.lane.partition, self.next);
-                let text = format!(
-                    "{name}[{partition}] cannot be read at offset {next} ({code}): it is damaged, \
-                     or compressed by a codec that this build does not know"
-                );
-                if self.lane.topic.is_own() {
-                    let why = format!("{text}, and nothing can be decided without it; {REMAKE}");
-                    return Some(Lost::Refused(LogError::Stop(why)));
-                }
-                if self.trouble.is_none() {
-                    tracing::warn!("{text}; the other lanes are read on without it");
-                }
-                self.trouble.get_or_insert(now);
+                return self.damaged(name, code, now);
             }
             Event::Trouble(code) => {
                 if let Some(error) = refusal(code, &format!("Read of topic {name}")) {
@@ -139,6 +127,24 @@ impl KafkaLane {
                 self.trouble.get_or_insert(now);
             }
         }
+        None
+    }
+
+    /// A record that cannot be read: without an own lane nothing can go on, any other is left.
+    fn damaged(&mut self, name: &str, code: RDKafkaErrorCode, now: Instant) -> Option<Lost> {
+        let (partition, next) = (self.lane.partition, self.next);
+        let text = format!(
+            "{name}[{partition}] cannot be read at offset {next} ({code}): it is damaged, or \
+             compressed by a codec that this build does not know"
+        );
+        if self.lane.topic.is_own() {
+            let why = format!("{text}, and nothing can be decided without it; {REMAKE}");
+            return Some(Lost::Refused(LogError::Stop(why)));
+        }
+        if self.trouble.is_none() {
+            tracing::warn!("{text}; the other lanes are read on without it");
+        }
+        self.trouble.get_or_insert(now);
         None
     }
 

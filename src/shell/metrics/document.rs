@@ -61,6 +61,49 @@ pub fn document() -> String {
 
 /// Which values a label of a metric can have, and how many; `None` for one that is not known here.
 fn bound(metric: Metric, label: &str) -> Option<String> {
+    words(metric, label).or_else(|| names(metric, label))
+}
+
+/// Values of a label that has a few words; `None` for any other.
+fn words(metric: Metric, label: &str) -> Option<String> {
+    Some(match (label, metric) {
+        ("outcome", Metric::Events) => list(EventOutcome::ALL.iter().map(|it| it.name())),
+        ("outcome", Metric::Decisions) => list(["assign", "defer", "reject"]),
+        ("outcome", Metric::WithoutHeartbeat) => list(["no_heartbeat"]),
+        ("outcome", Metric::ImportReads) => list(["succeeded", "failed"]),
+        ("outcome", Metric::ImportRecords) => list(["written", "removed", "unchanged"]),
+        ("outcome", Metric::IntakeRecords) => list(Taken::ALL.iter().map(|it| it.name())),
+        ("outcome", Metric::ComparedAnswers) => list(AnswerOutcome::ALL.map(AnswerOutcome::name)),
+        ("outcome", Metric::IntakeChanges) => list(Noted::ALL.iter().map(|it| it.name())),
+        ("outcome", Metric::ClassedDecisions) => list(["assign", "defer"]),
+        ("loop", _) => list(CycleLoop::ALL.iter().map(|it| it.name())),
+        ("result", _) => list(Agreement::ALL.map(Agreement::name)),
+        ("side", _) => list(Side::ALL.map(Side::name)),
+        ("choice", _) => list(CHOICES),
+        ("figures", _) => list(FiguresSeen::ALL.map(FiguresSeen::name)),
+        ("queue_type", _) => {
+            format!("{}, `{UNKNOWN}`, the rest as `{OTHER}`", list(QUEUE_TYPES))
+        }
+        ("dialect", _) => list(Dialect::ALL.map(Dialect::name)),
+        ("reason", Metric::Strays) => list(Stray::ALL.map(Stray::name)),
+        ("factor", _) => list(factors()),
+        ("class", _) => list(TASK_CLASSES),
+        ("rule", Metric::UserCaps) => list(Rule::OF_OWNERS.map(Rule::name)),
+        ("rule", Metric::Throttles | Metric::Standing) => {
+            format!("{}; of another version `{OTHER}`", list(Rule::ALL.map(Rule::name)))
+        }
+        ("action", _) => list(Action::ALL.map(Action::name)),
+        ("record", _) => list(["first", "repeat", "dry_run", "held_back"]),
+        ("status", _) => list(Status::ALL.map(Status::name)),
+        ("state", Metric::QueueWorkers) => list(WORKERS),
+        ("state", Metric::UserJobs) => list(["running", "queued"]),
+        ("state", Metric::Links) => list(["open", "blocked"]),
+        (_, _) => return None,
+    })
+}
+
+/// Values of a label that has names, and how many there are; `None` for any other.
+fn names(metric: Metric, label: &str) -> Option<String> {
     let pairs = |of: &str| format!("{of}; at most {PAIRS_MAX} pairs, the rest as `{OTHER}`");
     let named =
         |which: &str| format!("at most `metric_labels_max`, {which}, the rest as `{OTHER}`");
@@ -69,21 +112,6 @@ fn bound(metric: Metric, label: &str) -> Option<String> {
             format!("the {} topics, and sources of intake", Topic::ALL.len())
         }
         ("topic", _) => format!("the {} topics", Topic::ALL.len()),
-        ("outcome", Metric::Events) => list(EventOutcome::ALL.iter().map(|it| it.name())),
-        ("outcome", Metric::Decisions) => list(["assign", "defer", "reject"]),
-        ("loop", _) => list(CycleLoop::ALL.iter().map(|it| it.name())),
-        ("outcome", Metric::WithoutHeartbeat) => list(["no_heartbeat"]),
-        ("outcome", Metric::ImportReads) => list(["succeeded", "failed"]),
-        ("outcome", Metric::ImportRecords) => list(["written", "removed", "unchanged"]),
-        ("outcome", Metric::IntakeRecords) => list(Taken::ALL.iter().map(|it| it.name())),
-        ("outcome", Metric::ComparedAnswers) => list(AnswerOutcome::ALL.map(AnswerOutcome::name)),
-        ("result", _) => list(Agreement::ALL.map(Agreement::name)),
-        ("side", _) => list(Side::ALL.map(Side::name)),
-        ("choice", _) => list(CHOICES),
-        ("figures", _) => list(FiguresSeen::ALL.map(FiguresSeen::name)),
-        ("queue_type", _) => {
-            format!("{}, `{UNKNOWN}`, the rest as `{OTHER}`", list(QUEUE_TYPES))
-        }
         ("gshare", Metric::Comparisons) => {
             format!("the first {NAMES_MAX} that come, `{UNKNOWN}`, the rest as `{OTHER}`")
         }
@@ -93,11 +121,8 @@ fn bound(metric: Metric, label: &str) -> Option<String> {
                  `{OTHER}`"
             )
         }
-        ("outcome", Metric::IntakeChanges) => list(Noted::ALL.iter().map(|it| it.name())),
-        ("dialect", _) => list(Dialect::ALL.map(Dialect::name)),
         ("import", _) => "the one of the process".to_owned(),
         ("kind", Metric::Oddities) => format!("the {} kinds of oddity", Oddity::ALL.len()),
-        ("reason", Metric::Strays) => list(Stray::ALL.map(Stray::name)),
         ("reason", Metric::HeldBackJobs) => "the reasons of the governor, about 10".to_owned(),
         ("reason", Metric::WaitingRequests) => {
             pairs(&format!("filters of the policies, and {} for each policy", list(FIXED)))
@@ -109,30 +134,17 @@ fn bound(metric: Metric, label: &str) -> Option<String> {
         }
         ("policy", Metric::PolicyInfo) => "policies of the topology file".to_owned(),
         ("hash", _) => "one for each policy".to_owned(),
-        ("factor", _) => list(factors()),
-        ("class", _) => list(TASK_CLASSES),
-        ("outcome", Metric::ClassedDecisions) => list(["assign", "defer"]),
         ("component", _) => {
             format!("the first {COMPONENTS_MAX} by name, the rest as `{OTHER}`")
         }
-        ("rule", Metric::UserCaps) => list(Rule::OF_OWNERS.map(Rule::name)),
         ("policy", _) => format!("policies of the topology file, and `{OTHER}`"),
         ("filter", _) => pairs("filters of the policies"),
-        ("rule", Metric::Throttles | Metric::Standing) => {
-            format!("{}; of another version `{OTHER}`", list(Rule::ALL.map(Rule::name)))
-        }
         ("rule", _) => {
             format!("the {} rules that give commands, and `{OTHER}`", CommandRule::ALL.len())
         }
-        ("action", _) => list(Action::ALL.map(Action::name)),
-        ("record", _) => list(["first", "repeat", "dry_run", "held_back"]),
         ("queue", Metric::AssignedJobs) => named("the first that come"),
         ("queue", _) => named("those with the most jobs"),
         ("nucleus", _) => named("the first that come"),
-        ("status", _) => list(Status::ALL.map(Status::name)),
-        ("state", Metric::QueueWorkers) => list(WORKERS),
-        ("state", Metric::UserJobs) => list(["running", "queued"]),
-        ("state", Metric::Links) => list(["open", "blocked"]),
         ("user", _) => format!("the {USERS_MAX} with the most running jobs"),
         ("gshare", _) => {
             format!("the {SHARES_MAX} leaves with the largest targets, the rest as `{OTHER}`")

@@ -6,7 +6,7 @@
 
 use super::{Cursor, Fault, lenient};
 use apache_avro::Schema;
-use apache_avro::schema::{InnerDecimalSchema, Name, UuidSchema};
+use apache_avro::schema::{DecimalSchema, InnerDecimalSchema, Name, RecordSchema, UuidSchema};
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::io::Write;
@@ -127,18 +127,7 @@ impl Writer<'_, '_> {
                 let bytes = self.at.take(it.size).map_err(wrong)?;
                 self.base64(bytes);
             }
-            Schema::Decimal(it) => {
-                let bytes = match &it.inner {
-                    InnerDecimalSchema::Bytes => self.at.bytes(),
-                    InnerDecimalSchema::Fixed(fixed) => self.at.take(fixed.size),
-                };
-                let bytes = bytes.map_err(wrong)?;
-                self.out.extend_from_slice(b"{\"scale\":");
-                self.display(it.scale);
-                self.out.extend_from_slice(b",\"value\":");
-                self.base64(bytes);
-                self.out.push(b'}');
-            }
+            Schema::Decimal(it) => self.decimal(it)?,
             Schema::Enum(it) => {
                 let index = self.at.index().map_err(wrong)?;
                 let symbol = it.symbols.get(index).ok_or("a symbol that the enum does not have")?;
@@ -150,14 +139,7 @@ impl Writer<'_, '_> {
                     it.variants().get(index).ok_or("a branch that the union does not have")?;
                 self.value(branch, depth)?;
             }
-            Schema::Record(it) => {
-                self.out.push(b'{');
-                for (index, field) in it.fields.iter().enumerate() {
-                    self.name(index, &field.name);
-                    self.value(&field.schema, depth)?;
-                }
-                self.out.push(b'}');
-            }
+            Schema::Record(it) => self.record(it, depth)?,
             Schema::Array(it) => self.array(&it.items, depth)?,
             Schema::Map(it) => self.map(&it.types, depth)?,
             Schema::Ref { name } => {
@@ -165,6 +147,30 @@ impl Writer<'_, '_> {
                 self.value(named, depth)?;
             }
         }
+        Ok(())
+    }
+
+    fn decimal(&mut self, it: &DecimalSchema) -> Result<(), String> {
+        let bytes = match &it.inner {
+            InnerDecimalSchema::Bytes => self.at.bytes(),
+            InnerDecimalSchema::Fixed(fixed) => self.at.take(fixed.size),
+        };
+        let bytes = bytes.map_err(wrong)?;
+        self.out.extend_from_slice(b"{\"scale\":");
+        self.display(it.scale);
+        self.out.extend_from_slice(b",\"value\":");
+        self.base64(bytes);
+        self.out.push(b'}');
+        Ok(())
+    }
+
+    fn record(&mut self, it: &RecordSchema, depth: usize) -> Result<(), String> {
+        self.out.push(b'{');
+        for (index, field) in it.fields.iter().enumerate() {
+            self.name(index, &field.name);
+            self.value(&field.schema, depth)?;
+        }
+        self.out.push(b'}');
         Ok(())
     }
 

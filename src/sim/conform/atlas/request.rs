@@ -100,16 +100,6 @@ fn settings(whole_case: &Value, has_cpu_unit: bool, cpu: Option<f64>) -> Options
     let scenario = &whole_case["scenario"];
     let (task, options) = (&scenario["task"], &scenario["task"]["options"]);
     let params = &scenario["task_params"];
-    let net = match whole(&options["ipConnectivity"]) {
-        1 => "full",
-        2 => "http",
-        _ => "",
-    };
-    let ip = match whole(&options["ipStack"]) {
-        4 => "#IPv4",
-        6 => "#IPv6",
-        _ => "",
-    };
     let known = |name: &str| number(&options[name]).map(|number| number.max(0.0) as u64);
     let few = |name: &str| known(name).map(|count| count as u32);
     let list = |name: &str| match &params[name] {
@@ -131,7 +121,7 @@ fn settings(whole_case: &Value, has_cpu_unit: bool, cpu: Option<f64>) -> Options
         trans_uses: text(&task["trans_uses"]),
         container_name: text(&task["container_name"]),
         only_tags: flag(&options["onlyTagsForFC"]),
-        ip_connectivity: format!("{net}{ip}"),
+        ip_connectivity: connectivity(options),
         input_lan_only: whole(&options["allowInputLAN"]) == 2,
         input_wan: flag(&options["allowInputWAN"]),
         full_chain: match whole(&options["fullChain"]) {
@@ -170,6 +160,21 @@ fn settings(whole_case: &Value, has_cpu_unit: bool, cpu: Option<f64>) -> Options
         remaining_files,
         remaining_jobs,
     }
+}
+
+/// The connectivity of worker nodes that a task wants.
+fn connectivity(options: &Value) -> String {
+    let net = match whole(&options["ipConnectivity"]) {
+        1 => "full",
+        2 => "http",
+        _ => "",
+    };
+    let ip = match whole(&options["ipStack"]) {
+        4 => "#IPv4",
+        6 => "#IPv6",
+        _ => "",
+    };
+    format!("{net}{ip}")
 }
 
 /// How far a task is: files that are finished, files and jobs that remain. One of class S is nearly
