@@ -3,14 +3,18 @@
 //! `cargo bench --bench nordugrid`.
 
 use divan::{Bencher, black_box};
-use yardmaster::core::policy::nordugrid::changes::Assigned;
+use yardmaster::core::event::{BatchFacts, ChildKind, ClusterFacts, Location, OutcomeKind};
+use yardmaster::core::event::{Registration, Replica, UserShare};
+use yardmaster::core::output::id::DecisionId;
+use yardmaster::core::output::placed::Placed;
+use yardmaster::core::policy::nordugrid::KnownJob;
 use yardmaster::core::policy::nordugrid::decide::JobSubmission;
 use yardmaster::core::policy::nordugrid::discovery::Start;
-use yardmaster::core::policy::nordugrid::facts::*;
 use yardmaster::core::policy::nordugrid::grid_facts::GridFacts;
-use yardmaster::core::policy::nordugrid::job_state::JobState;
+use yardmaster::core::policy::nordugrid::job_state::{JobRecord, JobState};
 use yardmaster::core::policy::{Policy, PolicySpec, Resolved, Rules, kind};
-use yardmaster::core::unit::MIB;
+use yardmaster::core::state::record::{Placement, RequestState};
+use yardmaster::core::unit::{DAY, MIB};
 use yardmaster::core::xrsl::{Dialect, read};
 
 fn main() {
@@ -43,12 +47,29 @@ fn fold(bencher: Bencher<'_, '_>) {
     let mut grid = Grid::new(300, 300);
     let decision = grid.policy.decide_target(&grid.facts, &grid.submission, &grid.resolved);
     let changes = decision.changes.expect("a target");
-    let assigned = Assigned { job_id: "gsid-1", attempt: 0, decided_at: 0, is_expired: false };
+    let placed = Placed {
+        count: changes.count,
+        time_s: changes.time_s,
+        disk_bytes: changes.disk_bytes,
+        cache_bytes: changes.cache_bytes,
+        tags: changes.tags.into_iter().collect(),
+        ..Placed::default()
+    };
+    let (decision, target) = (DecisionId::derive("nordugrid", "gsid-1", 0, 1), changes.target);
+    let placement = Placement { decision, attempt: 0, target, now: 0, placed };
+    let mut request = RequestState { placements: vec![placement], ..RequestState::default() };
     bencher.bench_local(|| {
-        grid.facts.fold_assignment(assigned, &changes);
-        grid.facts.put_outcome("gsid-1", &changes.target, 0, Submission::Failed);
-        grid.facts.forget_job("gsid-1");
+        request.outcomes.clear();
+        grid.facts.put_job(&KnownJob { request: Some(&request), ..job("gsid-1") });
+        request.outcomes.insert(decision, OutcomeKind::Refused);
+        grid.facts.put_job(&KnownJob { request: Some(&request), ..job("gsid-1") });
+        grid.facts.put_job(&job("gsid-1"));
     });
+}
+
+/// A job that nothing is known of.
+fn job(name: &str) -> KnownJob<'_> {
+    KnownJob { name, record: None, request: None, time: 0, lifetime: DAY }
 }
 
 struct Grid {
@@ -63,31 +84,24 @@ impl Grid {
         let mut facts = GridFacts::default();
         for number in 0..clusters {
             facts.put_registration(&Registration {
-                registry_id: "index-1".to_owned(),
-                child_id: cluster(number),
-                child_kind: Some(ChildKind::Computing),
-                has_address: true,
-                refreshed_at: Some(0),
+                registry: "index-1".to_owned(),
+                child: cluster(number),
+                kind: ChildKind::Computing,
+                addressed: true,
+                expires: true,
                 ttl_s: Some(600),
                 ..Registration::default()
             });
-            facts.put_cluster(cluster_facts(number));
+            facts.put_cluster(&cluster(number), &cluster_facts(number));
         }
         (0..queues).for_each(|number| put_queue(&mut facts, number, clusters));
         for number in 0..FILES {
-            facts.put_file(&FileRecord {
-                source: source(number),
-                size_bytes: Some(MIB),
-                replicas: vec![format!("se{}.example.org", number % 100)],
-            });
-        }
-        for number in 0..clusters * 10 {
-            facts.put_cache_report(&CacheReport {
-                cluster: cluster(number / 10),
-                source: source(number * 7 % 1_000),
-                is_present: true,
-                as_of: Some(0),
-            });
+            let listed = replica(format!("se{}.example.org", number % 100), false);
+            // Of every 1000 files so many are in caches.
+            let caches = (0..clusters * 10).filter(|at| at * 7 % 1_000 == number);
+            let caches = caches.map(|at| replica(cluster(at / 10), true));
+            let records: Vec<Replica> = std::iter::once(listed).chain(caches).collect();
+            facts.put_file(&source(number), &records.iter().collect::<Vec<_>>());
         }
         let flavour = kind("nordugrid").expect("built in");
         let spec = PolicySpec::full("nordugrid", flavour, Rules::Documented);
@@ -105,56 +119,60 @@ fn source(number: usize) -> String {
     format!("rls://rc.example.org/data/production/run-{number:08}")
 }
 
-fn cluster_facts(number: usize) -> Cluster {
+/// A record of a copy: the only one of a file, or one in a cache.
+fn replica(endpoint: String, cache: bool) -> Replica {
+    let about = if cache { endpoint.clone() } else { String::new() };
+    let location = Location { endpoint, complete: true, cache, ..Location::default() };
+    Replica { bytes: MIB, locations: vec![location], endpoint: about, ..Replica::default() }
+}
+
+fn cluster_facts(number: usize) -> ClusterFacts {
     let environments = (0..30).map(|at| format!("APPS/HEP/TOOL{at}-{}.{}", number % 3, at % 5));
-    Cluster {
-        name: cluster(number),
+    ClusterFacts {
         answered: true,
         total_slots: Some(1_000),
         clock_mhz: Some(2_500),
-        architecture: Some("x86_64".to_owned()),
+        architecture: "x86_64".to_owned(),
         middleware: vec!["nordugrid-arc-6.14".to_owned()],
         runtime_environments: environments.chain(["ROOT-6.22".to_owned()]).collect(),
         operating_systems: vec!["almalinux-9.4".to_owned()],
         local_storage: vec![format!("se{}.example.org", number % 100)],
         cache_free_bytes: Some(1_000_000 * MIB),
-        ..Cluster::default()
+        ..ClusterFacts::default()
     }
 }
 
 fn put_queue(facts: &mut GridFacts, number: usize, clusters: usize) {
     let (cluster, queue) = (cluster(number % clusters), format!("q{}", number / clusters));
-    facts.put_share(Share {
-        cluster: cluster.clone(),
-        queue: queue.clone(),
-        status: Some("active".to_owned()),
+    let target = format!("{cluster}/{queue}");
+    let share = BatchFacts {
+        status: "active".to_owned(),
         total_slots: Some(500),
         max_queuable_jobs: Some(1_000),
         max_cpu_time_s: Some(360_000),
         max_memory_mb: Some(4_000),
-        ..Share::default()
-    });
+        ..BatchFacts::default()
+    };
+    facts.put_share(&target, 0, &share);
     facts.put_user_share(&UserShare {
-        cluster: cluster.clone(),
-        queue: queue.clone(),
+        queue: target.clone(),
         user: "anna".to_owned(),
-        is_authorised: true,
+        changed_at: 0,
+        authorised: true,
         free_slots: "60:600 100:60 10".to_owned(),
         disk_free_bytes: Some(1_000_000 * MIB),
-        as_of: Some(0),
     });
-    for job in 0..AHEAD {
-        facts.put_job(JobRecord {
-            job_id: format!("job-{number}-{job}"),
-            target: format!("{cluster}/{queue}"),
+    for at in 0..AHEAD {
+        let record = JobRecord {
             state: JobState::PreBatch,
             count: 1,
-            cpu_time_s: Some(600 * job as u64),
-            wall_time_s: None,
+            time_s: Some(600 * at as u64),
             changed_at: None,
             reached_batch_at: None,
             is_staged: false,
-        });
+        };
+        let name = format!("job-{number}-{at}");
+        facts.put_job(&KnownJob { record: Some((&target, record)), ..job(&name) });
     }
 }
 

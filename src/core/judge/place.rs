@@ -7,7 +7,7 @@ use crate::judge::judging::Judging;
 use crate::judge::notes::time_notes;
 use crate::judge::size::{bytes_of, limit};
 use crate::output::decision::{Decision, Fate, FilterCount, Outcome};
-use crate::output::placed::{Draw, DrawWeight, LimitUse, Placed};
+use crate::output::placed::{Draw, DrawWeight, Placed};
 use crate::policy::nordugrid::case::JobCase;
 use crate::policy::nordugrid::changes::TargetChanges;
 use crate::policy::nordugrid::choice::Choice;
@@ -121,18 +121,7 @@ fn assign(
     };
     decision.factor_names = policy.factor_names().to_vec();
     note_assignment(decision, case, choice, &changes, submission);
-    let amount = |bytes: u128| u64::try_from(bytes).unwrap_or(u64::MAX);
-    decision.limits = changes
-        .limits
-        .iter()
-        .map(|limit| LimitUse {
-            name: limit.name.to_owned(),
-            of: limit.of.clone(),
-            before: amount(limit.before),
-            after: amount(limit.after),
-            max: limit.max,
-        })
-        .collect();
+    decision.limits = changes.limits;
     decision.placed = Some(Placed {
         alternative: u32::try_from(alternative).unwrap_or(u32::MAX),
         count: changes.count,

@@ -1,15 +1,12 @@
 //! Targets, indexed for judging: facts, jobs in front, tags of files. Derived from the state,
 //! brought up to date by what it notes as touched.
 
-mod copies;
-mod records;
-
 use crate::draw::cut_id;
-use crate::event::Configured;
-use crate::event::is_newer;
+use crate::event::{Configured, Replica, is_newer};
 use crate::id::Key;
-use crate::policy::nordugrid::changes::Assigned;
-use crate::policy::nordugrid::grid_facts::{GridFacts, split_target};
+use crate::policy::nordugrid::KnownJob;
+use crate::policy::nordugrid::grid_facts::GridFacts;
+use crate::policy::nordugrid::job_state::JobRecord;
 use crate::state::State;
 use crate::state::record::Fact;
 use crate::topic::Topic;
@@ -97,81 +94,55 @@ impl Targets {
                     self.facts.remove_registration(registry, child);
                 }
                 if let Some(record) = current(facts.registrations.of(name)) {
-                    self.facts.put_registration(&records::registration(record));
+                    self.facts.put_registration(record);
                 }
             }
             Topic::Site => {
                 let site = current(facts.sites.of(name));
                 match site.and_then(|site| site.cluster.as_ref()) {
-                    Some(cluster) => self.facts.put_cluster(records::cluster_of(name, cluster)),
+                    Some(cluster) => self.facts.put_cluster(name, cluster),
                     None => self.facts.remove_cluster(name),
                 }
             }
             Topic::Queue => {
-                let (cluster, share) = split_target(name);
-                self.facts.remove_share(cluster, share);
+                self.facts.remove_share(name);
                 if let Some(queue) = current(facts.queues.of(name))
                     && let Some(batch) = &queue.batch
                 {
-                    self.facts.put_share(records::share(name, queue.changed_at, batch));
+                    self.facts.put_share(name, queue.changed_at, batch);
                 }
             }
             Topic::UserShare => {
                 splits(name, ' ').for_each(|(at, user)| self.facts.remove_user_share(at, user));
                 if let Some(record) = current(facts.user_shares.of(name)) {
-                    self.facts.put_user_share(&records::user_share(record));
+                    self.facts.put_user_share(record);
                 }
             }
             Topic::Replica => {
-                self.put_file(state, name);
-                splits(name, '|').for_each(|(source, _)| self.put_file(state, source));
+                let sources = splits(name, '|').map(|(source, _)| source);
+                for source in std::iter::once(name).chain(sources) {
+                    self.facts.put_file(source, &replicas(state, source));
+                }
             }
             _ => {}
         }
     }
 
-    /// A file, by all records about it.
-    fn put_file(&mut self, state: &State, source: &str) {
-        let records = copies::records(state, source);
-        if records.is_empty() && self.facts.files.find(source).is_none() {
-            return;
-        }
-        self.facts.put_file(&copies::file(source, &records));
-        self.facts.remove_cache_reports(source);
-        for replica in records {
-            for report in copies::cache_reports(source, replica) {
-                self.facts.put_cache_report(&report);
-            }
-        }
-    }
-
     /// All that is known of one job: its record, and where decisions placed it.
     pub(crate) fn put_job(&mut self, state: &State, name: &str) {
-        self.facts.forget_job(name);
-        let job = state.jobs.of(Key::of(name.as_bytes())).filter(|job| job.status.is_some());
-        if let Some(record) = job.and_then(|job| records::record(state, job, name)) {
-            self.facts.put_job(record);
+        let job = state.jobs.of(Key::of(name.as_bytes()));
+        let known = KnownJob {
+            name,
+            record: job.and_then(|job| JobRecord::of(state, job)),
+            request: state.requests.of(name),
+            time: state.times.of(Topic::JobState).time,
+            lifetime: state.setting.limits.reservation_lifetime_ms,
+        };
+        let ends = known.placements().iter().map(|placement| known.expires_at(placement));
+        for at in ends.filter(|at| *at > known.time) {
+            self.expiring.insert((at, name.to_owned()));
         }
-        let Some(request) = state.requests.of(name) else { return };
-        let time = state.times.of(Topic::JobState).time;
-        for placement in &request.placements {
-            let lifetime = state.setting.limits.reservation_lifetime_ms;
-            let expires_at = placement.now.saturating_add(lifetime);
-            let assigned = Assigned {
-                job_id: name,
-                attempt: placement.attempt,
-                decided_at: placement.now,
-                is_expired: expires_at <= time,
-            };
-            if !assigned.is_expired {
-                self.expiring.insert((expires_at, name.to_owned()));
-            }
-            self.facts.fold_assignment(assigned, &records::changes(placement));
-            if let Some(outcome) = request.outcomes.get(&placement.decision) {
-                let outcome = records::submission(*outcome);
-                self.facts.put_outcome(name, &placement.target, placement.attempt, outcome);
-            }
-        }
+        self.facts.put_job(&known);
     }
 
     /// Jobs with an assignment that expired by a time.
@@ -183,6 +154,17 @@ impl Targets {
         }
         expired
     }
+}
+
+/// The records about a file that hold: the one that lists every copy, then those about one endpoint.
+fn replicas<'s>(state: &'s State, source: &'s str) -> Vec<&'s Replica> {
+    let replicas = &state.facts.replicas;
+    let (first, last) = (format!("{source}|"), format!("{source}}}"));
+    // The name of another file may begin with this one's and a bar.
+    let of_endpoints = replicas.by_name.range(first..last).map(|(name, _)| name.as_str());
+    let names = std::iter::once(source).chain(of_endpoints);
+    let held = names.filter_map(|name| current(replicas.of(name)));
+    held.filter(|replica| replica.name == source).collect()
 }
 
 /// The two parts of a name at each place where a sign stands.

@@ -296,6 +296,8 @@ fn what_is_kept_is_what_is_made_from_the_state() {
         for round in 0..40 {
             (0..6).for_each(|_| grid.step());
             grid.close();
+            let ahead = &grid.kept.facts.ahead;
+            assert!(ahead.has_sums_of(&ahead.recount()), "seed {seed}, round {round}");
             let mut made = Targets::default();
             made.make(&grid.state);
             let (kept, made) = (grid.shown(&grid.kept), grid.shown(&made));

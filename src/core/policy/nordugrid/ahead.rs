@@ -1,11 +1,13 @@
 //! Jobs in front: what was sent to a target and is not yet in its published facts (N-08, N-09).
 //!
 //! Every figure is the sum of what each job contributes, and what a job contributes follows from
-//! its record and its reservations alone. Nothing is counted by hand.
+//! its state and its placements alone. Nothing is counted by hand.
 
-use super::facts::{JobRecord, Share, Submission, TargetReservation};
+use super::job_state::JobRecord;
 use super::job_state::JobState;
 use super::windows::{Needed, UNLIMITED_S};
+use crate::event::{BatchFacts, OutcomeKind};
+use crate::state::record::{Placement, RequestState};
 use crate::unit::{Bytes, Millis};
 use std::collections::BTreeMap;
 
@@ -53,15 +55,32 @@ pub struct Amount {
     pub cache_bytes: u128,
 }
 
-/// All that is known of one job.
-#[derive(Clone, Debug, Default)]
-struct KnownJob {
-    record: Option<(u32, JobRecord)>,
-    /// By attempt, ascending.
-    reservations: Vec<(u32, TargetReservation)>,
-    /// Results of submissions, by the number of the target and the attempt: known before the
-    /// reservation if the two records come in that order.
-    outcomes: BTreeMap<(u32, u64), Submission>,
+/// All that the state holds of one job.
+#[derive(Clone, Copy)]
+pub struct KnownJob<'a> {
+    /// Name.
+    pub name: &'a str,
+    /// The target it is at, `cluster/queue`, and its state there; `None`: it is at none.
+    pub record: Option<(&'a str, JobRecord)>,
+    /// Its request, with the placements and what became of them.
+    pub request: Option<&'a RequestState>,
+    /// When it is looked at.
+    pub time: Millis,
+    /// How long a placement holds what it takes while nothing is heard of the job; ms.
+    pub lifetime: Millis,
+}
+
+/// A placement of a job, with what follows from its age and its outcome.
+#[derive(Clone, Copy, Debug)]
+pub struct Held<'a> {
+    /// Number of the target.
+    pub target: u32,
+    /// The placement.
+    pub placement: &'a Placement,
+    /// Whether the target did not take the job: nothing is held there (N-25).
+    pub is_refused: bool,
+    /// Whether it is so old that it holds nothing without a record of the job.
+    pub is_expired: bool,
 }
 
 /// Sums at one target by until when they count and how long the CPUs are needed, ascending.
@@ -70,90 +89,101 @@ type Sums = Vec<((Until, TimeNeeded), Amount)>;
 /// Jobs with their contributions, and the sums of these for each target.
 #[derive(Clone, Debug, Default)]
 pub struct Ahead {
-    jobs: BTreeMap<String, KnownJob>,
+    jobs: BTreeMap<String, Vec<Contribution>>,
     /// By the number of the target.
     sums: Vec<Sums>,
 }
 
-/// Contributions of a job: at the target of its record, and at those where it has a reservation
-/// that was not refused. Once at each target; a reservation's figures count before the record's,
-/// those of a later attempt before those of an earlier one. Reservations are in the order of their
-/// attempts.
-pub fn contributions(
-    record: Option<&(u32, JobRecord)>,
-    reservations: &[(u32, TargetReservation)],
-) -> Vec<Contribution> {
-    let mut found: Vec<Contribution> = Vec::new();
-    for (target, reservation) in reservations {
-        let Some(until) = reserved_until(record, reservations, *target, reservation) else {
-            continue;
-        };
-        if reservation.outcome != Some(Submission::Failed) {
-            found.retain(|earlier| earlier.target != *target);
-            found.push(Contribution {
-                target: *target,
-                until,
-                time: TimeNeeded::Stated(reservation.time_s.unwrap_or(UNLIMITED_S)),
-                amount: Amount {
-                    jobs: 1,
-                    slots: reservation.count.into(),
-                    disk_bytes: reservation.disk_bytes.into(),
-                    cache_bytes: reservation.cache_bytes.into(),
-                },
-            });
+impl<'a> KnownJob<'a> {
+    /// Its placements, in the order of their attempts.
+    pub fn placements(&self) -> &'a [Placement] {
+        self.request.map_or(&[], |request| &request.placements)
+    }
+
+    /// When a placement holds nothing any more if nothing is heard of the job.
+    pub fn expires_at(&self, placement: &Placement) -> Millis {
+        placement.now.saturating_add(self.lifetime)
+    }
+
+    /// A placement at the target of a number.
+    pub fn held(&self, target: u32, placement: &'a Placement) -> Held<'a> {
+        let outcome = self.request.and_then(|it| it.outcomes.get(&placement.decision));
+        Held {
+            target,
+            placement,
+            is_refused: outcome.is_some_and(|outcome| *outcome != OutcomeKind::Accepted),
+            is_expired: self.expires_at(placement) <= self.time,
         }
     }
+}
+
+/// Contributions of a job: at the target where it is, and at those where a placement was not
+/// refused. Once at each target; a placement's figures count before the record's, those of a later
+/// attempt before those of an earlier one. Placements are in the order of their attempts.
+pub fn contributions(record: Option<(u32, JobRecord)>, held: &[Held<'_>]) -> Vec<Contribution> {
+    let mut found: Vec<Contribution> = Vec::new();
+    for it in held.iter().filter(|it| !it.is_refused) {
+        let Some(until) = held_until(record, held, it) else { continue };
+        let placed = &it.placement.placed;
+        found.retain(|earlier| earlier.target != it.target);
+        found.push(Contribution {
+            target: it.target,
+            until,
+            time: TimeNeeded::Stated(placed.time_s.unwrap_or(UNLIMITED_S)),
+            amount: Amount {
+                jobs: 1,
+                slots: placed.count.into(),
+                disk_bytes: placed.disk_bytes.into(),
+                cache_bytes: placed.cache_bytes.into(),
+            },
+        });
+    }
     let Some((target, record)) = record else { return found };
-    let is_counted = found.iter().any(|earlier| earlier.target == *target);
-    if let Some(until) = until(record, None).filter(|_| !is_counted) {
-        let time = record.cpu_time_s.or(record.wall_time_s);
-        let time = time.map_or(TimeNeeded::Default, TimeNeeded::Stated);
+    let is_counted = found.iter().any(|earlier| earlier.target == target);
+    if let Some(until) = until(&record, None).filter(|_| !is_counted) {
+        let time = record.time_s.map_or(TimeNeeded::Default, TimeNeeded::Stated);
         let amount = Amount { jobs: 1, slots: record.count.into(), ..Amount::default() };
-        found.push(Contribution { target: *target, until, time, amount });
+        found.push(Contribution { target, until, time, amount });
     }
     found
 }
 
-/// Until when a job counts as being in front because of a reservation; `None`: it does not. What
-/// the job's record says counts if it is about this attempt. Without it the reservation holds until
-/// it expires, or until something is heard of a later attempt.
-fn reserved_until(
-    record: Option<&(u32, JobRecord)>,
-    reservations: &[(u32, TargetReservation)],
-    target: u32,
-    reservation: &TargetReservation,
+/// Until when a job counts as being in front because of a placement; `None`: it does not. What the
+/// job's record says counts if it is about this attempt. Without it the placement holds until it
+/// expires, or until something is heard of a later attempt.
+fn held_until(
+    record: Option<(u32, JobRecord)>,
+    held: &[Held<'_>],
+    this: &Held<'_>,
 ) -> Option<Until> {
-    let decided_at = reservation.decided_at;
-    let of_job = |at: u32| reservations.iter().filter(move |it| it.0 == at).map(|it| &it.1);
+    let Placement { attempt, now: decided_at, .. } = *this.placement;
+    let of_job = |at: u32| held.iter().filter(move |it| it.target == at);
     if let Some((at, record)) = record {
         let since = record.changed_at.unwrap_or(Millis::MIN);
-        let is_later =
-            |it: &TargetReservation| it.attempt > reservation.attempt && it.decided_at <= since;
-        if *at == target {
-            let has_earlier = of_job(target).any(|it| {
-                it.attempt < reservation.attempt && it.outcome != Some(Submission::Failed)
-            });
-            if is_about(record, reservation, has_earlier) {
-                return until(record, Some(decided_at));
+        let is_later = |it: &Held<'_>| it.placement.attempt > attempt && it.placement.now <= since;
+        if at == this.target {
+            let has_earlier = of_job(at).any(|it| it.placement.attempt < attempt && !it.is_refused);
+            if is_about(&record, this.placement, has_earlier) {
+                return until(&record, Some(decided_at));
             }
-        } else if of_job(*at).any(is_later) {
+        } else if of_job(at).any(is_later) {
             return None;
         }
     }
-    Some(Until::News).filter(|_| !reservation.is_expired)
+    Some(Until::News).filter(|_| !this.is_expired)
 }
 
 /// Whether a record of a job at a target is about this attempt, not about an earlier one: that
 /// ended before this was decided, or was in the batch system before. `has_earlier`: an earlier
 /// attempt was sent there. Clocks of clusters differ, so that a time before the decision says
 /// nothing where there is no earlier attempt.
-fn is_about(record: &JobRecord, reservation: &TargetReservation, has_earlier: bool) -> bool {
-    let is_before = |at: Option<Millis>| at.is_some_and(|at| at < reservation.decided_at);
+fn is_about(record: &JobRecord, placement: &Placement, has_earlier: bool) -> bool {
+    let is_before = |at: Option<Millis>| at.is_some_and(|at| at < placement.now);
     match record.state {
         JobState::PreBatch => true,
         JobState::InBatch => !has_earlier || !is_before(record.reached_batch_at),
         JobState::Leaving | JobState::Ended => {
-            reservation.attempt == 0 || !is_before(record.changed_at)
+            placement.attempt == 0 || !is_before(record.changed_at)
         }
     }
 }
@@ -170,53 +200,15 @@ fn until(record: &JobRecord, decided_at: Option<Millis>) -> Option<Until> {
 }
 
 impl Ahead {
-    /// Takes the newest record of a job.
-    pub fn put_record(&mut self, target: u32, record: JobRecord) {
-        self.change(record.job_id.clone(), |job| job.record = Some((target, record)));
-    }
-
-    /// Takes a reservation. Of several of one attempt at one target the latest counts.
-    pub fn put_reservation(&mut self, target: u32, mut reservation: TargetReservation) {
-        self.change(reservation.job_id.clone(), |job| {
-            let (decided_at, attempt) = (reservation.decided_at, reservation.attempt);
-            let is_same =
-                |(at, it): &(u32, TargetReservation)| (*at, it.attempt) == (target, attempt);
-            if job.reservations.iter().any(|it| is_same(it) && it.1.decided_at > decided_at) {
-                return;
-            }
-            let outcome = job.outcomes.get(&(target, attempt)).copied();
-            reservation.outcome = reservation.outcome.or(outcome);
-            job.reservations.retain(|it| !is_same(it));
-            let at = job.reservations.partition_point(|(_, it)| it.attempt <= attempt);
-            job.reservations.insert(at, (target, reservation));
-        });
-    }
-
-    /// Takes what became of the submission of an attempt.
-    pub fn put_outcome(&mut self, job_id: &str, target: u32, attempt: u64, outcome: Submission) {
-        self.change(job_id.to_owned(), |job| {
-            job.outcomes.insert((target, attempt), outcome);
-            for (at, reservation) in &mut job.reservations {
-                if (*at, reservation.attempt) == (target, attempt) {
-                    reservation.outcome = Some(outcome);
-                }
-            }
-        });
-    }
-
-    /// Forgets a job.
-    pub fn remove(&mut self, job_id: &str) {
-        self.change(job_id.to_owned(), |job| *job = KnownJob::default());
-    }
-
-    /// The newest record of a job.
-    pub fn record(&self, job_id: &str) -> Option<&JobRecord> {
-        self.jobs.get(job_id)?.record.as_ref().map(|(_, record)| record)
-    }
-
-    /// Result of submitting an attempt of a job to a target.
-    pub fn outcome(&self, job_id: &str, target: u32, attempt: u64) -> Option<Submission> {
-        self.jobs.get(job_id)?.outcomes.get(&(target, attempt)).copied()
+    /// Takes what a job contributes in the place of what it contributed before.
+    pub fn put(&mut self, job: &str, contributions: Vec<Contribution>) {
+        if let Some(before) = self.jobs.remove(job) {
+            self.take_away(&before);
+        }
+        self.add(&contributions);
+        if !contributions.is_empty() {
+            self.jobs.insert(job.to_owned(), contributions);
+        }
     }
 
     /// Amounts at a target, added up, of the jobs that facts of a moment do not contain.
@@ -226,7 +218,7 @@ impl Ahead {
     }
 
     /// CPUs that jobs in front need at a target, by the time needed.
-    pub fn needed(&self, target: u32, as_of: Millis, share: &Share, needed: &mut Vec<Needed>) {
+    pub fn needed(&self, target: u32, as_of: Millis, share: &BatchFacts, needed: &mut Vec<Needed>) {
         needed.clear();
         let default = share.default_cpu_time_s.or(share.default_wall_time_s);
         for ((_, time), amount) in self.since(target, as_of) {
@@ -242,9 +234,7 @@ impl Ahead {
     /// The sums as they would be if every contribution were added up again: equal to the sums kept.
     pub fn recount(&self) -> Ahead {
         let mut again = Ahead { jobs: self.jobs.clone(), sums: Vec::new() };
-        for job in self.jobs.values() {
-            again.add(&contributions(job.record.as_ref(), &job.reservations));
-        }
+        self.jobs.values().for_each(|contributions| again.add(contributions));
         again
     }
 
@@ -266,18 +256,6 @@ impl Ahead {
                 &sums[sums.partition_point(|((until, _), _)| is_contained(*until))..]
             }
             Some(_) | None => sums,
-        }
-    }
-
-    /// Changes what is known of a job: what it contributed is taken away, what it contributes now
-    /// is added.
-    fn change(&mut self, job_id: String, change: impl FnOnce(&mut KnownJob)) {
-        let mut job = self.jobs.remove(&job_id).unwrap_or_default();
-        self.take_away(&contributions(job.record.as_ref(), &job.reservations));
-        change(&mut job);
-        self.add(&contributions(job.record.as_ref(), &job.reservations));
-        if job.record.is_some() || !job.reservations.is_empty() || !job.outcomes.is_empty() {
-            self.jobs.insert(job_id, job);
         }
     }
 

@@ -4,12 +4,14 @@
 
 use super::case::JobCase;
 use super::declared::target_filter;
+use super::grid_facts::split_target;
 use super::limits::{cpu_time, grid_time, wall_time};
 use super::software::Wanted;
 use super::target::TargetCandidate;
+use crate::event::ClusterFacts;
 use crate::policy::verdict::object;
 use crate::policy::{Applies, Filter, Judge, Reason, Verdict};
-use crate::xrsl::{NameCondition, Relation};
+use crate::xrsl::{NameCondition, NodeAccess, Relation};
 
 const MATCH_CLUSTER: Reason =
     Reason::new("match:cluster", "the cluster is not one that the job may go to");
@@ -131,7 +133,7 @@ fn cluster(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
 }
 
 fn queue(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
-    let published = &candidate.share.facts.queue;
+    let (_, published) = split_target(candidate.id(case));
     pass_if(case.job.queue.iter().all(|it| is_named(it, published)), &MATCH_QUEUE)
 }
 
@@ -157,17 +159,20 @@ fn memory(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
 }
 
 fn architecture(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
-    let published = candidate.cluster.facts.architecture.as_ref();
-    let holds = published.is_some_and(|published| {
-        case.job.architecture.iter().all(|condition| is_named(condition, published))
-    });
+    let published = &candidate.cluster.facts.architecture;
+    let is_met = |condition: &NameCondition| is_named(condition, published);
+    let holds = !published.is_empty() && case.job.architecture.iter().all(is_met);
     pass_if(holds, &MATCH_ARCHITECTURE)
 }
 
 fn node_access(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
-    let published = &candidate.cluster.facts.node_access;
-    let wanted = case.job.node_access.as_ref();
-    pass_if(wanted.is_none_or(|wanted| wanted.is_subset(published)), &MATCH_NODE_ACCESS)
+    let ClusterFacts { inbound, outbound, .. } = candidate.cluster.facts;
+    let is_given = |access: &NodeAccess| match access {
+        NodeAccess::Inbound => inbound,
+        NodeAccess::Outbound => outbound,
+    };
+    let mut wanted = case.job.node_access.iter().flatten();
+    pass_if(wanted.all(is_given), &MATCH_NODE_ACCESS)
 }
 
 fn software(wanted: &[Wanted], published: &[u32], reason: &'static Reason) -> Verdict {

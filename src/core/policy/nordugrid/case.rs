@@ -1,11 +1,11 @@
 //! One job under decision, prepared: what does not depend on the target is found once.
 
-use super::facts::Share;
 use super::grid_facts::{ClusterRow, GridFacts, UserRow};
 use super::names::Numbers;
 use super::params::{Own, SizeUnknown};
 use super::software::Wanted;
 use super::windows::UNLIMITED_S;
+use crate::event::BatchFacts;
 use crate::policy::Values;
 use crate::policy::typed::read;
 use crate::unit::{Bytes, Millis};
@@ -146,7 +146,7 @@ impl<'a> JobCase<'a> {
     /// How long the job needs its CPUs at a queue, rounded up (N-07): its CPU time, `gridtime`
     /// scaled in its place, else its wall time, else the queue's default of either, else without
     /// limit; s. A window lasts whole seconds, so that rounding up changes no comparison.
-    pub fn needed_time_s(&self, cluster: &ClusterRow, share: &Share) -> u64 {
+    pub fn needed_time_s(&self, cluster: &ClusterRow, share: &BatchFacts) -> u64 {
         let scaled = || {
             let scaled = self.scaled_grid_time()?.div_ceil(self.clock_mhz(cluster).into());
             Some(u64::try_from(scaled).unwrap_or(UNLIMITED_S - 1))

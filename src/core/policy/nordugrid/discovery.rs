@@ -1,7 +1,7 @@
 //! Which clusters a job may go to (N-01 to N-06).
 
-use super::facts::{ChildKind, Registration};
 use super::names::{Names, Numbers};
+use crate::event::{ChildKind, Registration, RegistrationStatus};
 use crate::unit::{Millis, SECOND};
 use std::collections::BTreeSet;
 
@@ -15,11 +15,7 @@ pub struct Registry {
 #[derive(Clone, Debug)]
 struct Child {
     number: u32,
-    kind: ChildKind,
-    is_purged: bool,
-    refreshed_at: Option<Millis>,
-    ttl_s: Option<u64>,
-    announced_refresh_s: u64,
+    registration: Registration,
 }
 
 /// Clusters that the user asked for beside the job, and where to look for them.
@@ -77,26 +73,26 @@ impl Registry {
     /// Takes a registration in the place of an earlier one of the same child. One that lacks its
     /// kind or its address is skipped, and so are storage elements (N-04).
     pub fn put(&mut self, names: &mut Names, registration: &Registration) {
-        let registry = names.number(&registration.registry_id) as usize;
-        let number = names.number(&registration.child_id);
+        let registry = names.number(&registration.registry) as usize;
+        let number = names.number(&registration.child);
         if self.children.len() <= registry {
             self.children.resize_with(registry + 1, Vec::new);
         }
         let children = &mut self.children[registry];
-        let Some(kind) = registration.child_kind else {
-            children.retain(|child| child.number != number);
-            return;
-        };
-        children.retain(|child| (child.number, child.kind) != (number, kind));
-        if registration.has_address && kind != ChildKind::Storage {
-            children.push(Child {
-                number,
-                kind,
-                is_purged: registration.is_purged,
-                refreshed_at: registration.refreshed_at,
-                ttl_s: registration.ttl_s,
-                announced_refresh_s: registration.announced_refresh_s,
-            });
+        children.retain(|child| child.number != number);
+        let is_used = matches!(registration.kind, ChildKind::Registry | ChildKind::Computing);
+        if is_used && registration.addressed {
+            children.push(Child { number, registration: registration.clone() });
+        }
+    }
+
+    /// Forgets a child of an index server.
+    pub fn remove(&mut self, names: &Names, registry: &str, child: &str) {
+        let numbers = names.find(registry).zip(names.find(child));
+        if let Some((registry, child)) = numbers
+            && let Some(children) = self.children.get_mut(registry as usize)
+        {
+            children.retain(|it| it.number != child);
         }
     }
 
@@ -152,16 +148,15 @@ impl Registry {
         while let Some(registry) = unread.get(at).copied() {
             at += 1;
             let children = self.children.get(registry as usize).into_iter().flatten();
-            let is_held = |child: &&Child| !child.is_purged && child.is_live(now, ttl_min_s);
             let mut is_empty = true;
-            for child in children.filter(is_held) {
+            for child in children.filter(|child| child.is_live(now, ttl_min_s)) {
                 is_empty = false;
-                match child.kind {
+                match child.registration.kind {
                     ChildKind::Registry if seen.insert_new(child.number) => {
                         unread.push(child.number)
                     }
                     ChildKind::Computing => found.clusters.insert(child.number),
-                    ChildKind::Registry | ChildKind::Storage => {}
+                    ChildKind::Registry | ChildKind::Storage | ChildKind::Unknown => {}
                 }
             }
             found.index_servers.push(names.name(registry).to_owned());
@@ -189,14 +184,15 @@ impl Discovery {
 }
 
 impl Child {
-    /// Whether it was refreshed within its time to live: the stated one, else twice the announced
-    /// time between refreshes and no less than `ttl_min_s` (ND-02).
+    /// Whether it was not withdrawn and was refreshed within its time to live: the stated one, else
+    /// twice the announced time between refreshes and no less than `ttl_min_s` (ND-02).
     fn is_live(&self, now: Millis, ttl_min_s: u64) -> bool {
-        let Some(refreshed_at) = self.refreshed_at else { return true };
-        let default = || self.announced_refresh_s.saturating_mul(2).max(ttl_min_s);
-        let ttl_s = self.ttl_s.unwrap_or_else(default);
+        let it = &self.registration;
+        let default = || it.announced_refresh_s.saturating_mul(2).max(ttl_min_s);
+        let ttl_s = it.ttl_s.unwrap_or_else(default);
         let ttl = Millis::try_from(ttl_s).unwrap_or(Millis::MAX).saturating_mul(SECOND);
-        now.saturating_sub(refreshed_at) <= ttl
+        let is_fresh = !it.expires || now.saturating_sub(it.changed_at) <= ttl;
+        it.status != RegistrationStatus::Purged && is_fresh
     }
 }
 

@@ -1,8 +1,12 @@
 //! Files: their sizes, their replicas, and the caches that have them (N-15, N-16, N-27).
+//!
+//! Of the record that lists every copy and those about one endpoint the newest counts, endpoint by
+//! endpoint (S-03).
 
-use super::facts::{CacheReport, CacheTag};
 use super::names::Names;
+use crate::event::{Location, Replica, ReplicaState};
 use crate::unit::{Bytes, Millis, SECOND};
+use std::collections::BTreeMap;
 
 /// Sizes, replicas and cached copies of files.
 #[derive(Clone, Debug, Default)]
@@ -33,16 +37,12 @@ pub struct CacheRow {
     tags: Vec<TagRow>,
 }
 
-/// A job that brings a file into a cache.
+/// An attempt of a job that brings a file into a cache.
 #[derive(Clone, Debug)]
-pub struct TagRow {
-    job_id: String,
-    /// Where one of its attempts was sent; `None`: not stated.
-    pub target: Option<u32>,
-    /// Which attempt.
-    pub attempt: u64,
-    /// When.
-    pub tagged_at: Millis,
+struct TagRow {
+    job: String,
+    /// When it was decided.
+    tagged_at: Millis,
 }
 
 impl Files {
@@ -51,56 +51,31 @@ impl Files {
         self.rows.get(self.sources.find(source)? as usize)
     }
 
-    /// Takes the size and the replicas of a file.
-    pub fn put(&mut self, source: &str, size_bytes: Option<Bytes>, replicas: Vec<u32>) {
+    /// Takes the records about a file that hold, in the place of earlier ones.
+    pub fn put(&mut self, names: &mut Names, source: &str, records: &[&Replica]) {
         let row = self.row(source);
-        (row.size_bytes, row.replicas) = (size_bytes, replicas);
-    }
-
-    /// Takes a report of a cluster's cache, unless a newer one is known. It ends the tags that are
-    /// not newer.
-    pub fn put_report(&mut self, cluster: u32, report: &CacheReport) {
-        let as_of = report.as_of.unwrap_or(Millis::MIN);
-        let row = self.row(&report.source).cache(cluster);
-        if row.report.is_none_or(|(newest, _)| newest <= as_of) {
-            row.report = Some((as_of, report.is_present));
-        }
-    }
-
-    /// Forgets what caches reported of a file.
-    pub fn remove_reports(&mut self, source: &str) {
-        if let Some(number) = self.sources.find(source)
-            && let Some(row) = self.rows.get_mut(number as usize)
-        {
-            row.caches.iter_mut().for_each(|cache| cache.report = None);
-        }
-    }
-
-    /// Takes a tag. Of several of one attempt of a job at a target the latest counts.
-    pub fn put_tag(&mut self, cluster: u32, target: Option<u32>, tag: &CacheTag) {
-        let row = self.row(&tag.source).cache(cluster);
-        let is_same = |it: &&mut TagRow| {
-            it.job_id == tag.job_id && (it.target, it.attempt) == (target, tag.attempt)
-        };
-        match row.tags.iter_mut().find(is_same) {
-            Some(known) => known.tagged_at = tag.tagged_at.max(known.tagged_at),
-            None => {
-                let CacheTag { attempt, tagged_at, .. } = *tag;
-                row.tags.push(TagRow { job_id: tag.job_id.clone(), target, attempt, tagged_at });
+        row.size_bytes = size_of(records);
+        row.replicas = endpoints(records).into_iter().map(|name| names.number(name)).collect();
+        row.caches.iter_mut().for_each(|cache| cache.report = None);
+        for record in records {
+            for (cluster, is_present) in reports(record) {
+                let cache = row.cache(names.number(cluster));
+                if cache.report.is_none_or(|(newest, _)| newest <= record.changed_at) {
+                    cache.report = Some((record.changed_at, is_present));
+                }
             }
         }
     }
 
-    /// Ends those tags of a job that have ended.
-    pub fn remove_tags(
-        &mut self,
-        cluster: u32,
-        source: &str,
-        job_id: &str,
-        has_ended: impl Fn(&TagRow) -> bool,
-    ) {
+    /// Takes an attempt of a job that brings a file into the cache of a cluster.
+    pub fn tag(&mut self, cluster: u32, source: &str, job: &str, tagged_at: Millis) {
         let tags = &mut self.row(source).cache(cluster).tags;
-        tags.retain(|tag| tag.job_id != job_id || !has_ended(tag));
+        tags.push(TagRow { job: job.to_owned(), tagged_at });
+    }
+
+    /// Takes away the tags of a job.
+    pub fn remove_tags(&mut self, cluster: u32, source: &str, job: &str) {
+        self.row(source).cache(cluster).tags.retain(|tag| tag.job != job);
     }
 
     fn row(&mut self, source: &str) -> &mut FileRow {
@@ -136,4 +111,49 @@ impl CacheRow {
         };
         self.report.is_some_and(|(_, is_present)| is_present) || self.tags.iter().any(counts)
     }
+}
+
+/// The size of a file by the newest record that states one; `None`: not known.
+fn size_of(records: &[&Replica]) -> Option<Bytes> {
+    let stated = records.iter().filter(|record| record.bytes > 0);
+    stated.max_by_key(|record| record.changed_at).map(|record| record.bytes)
+}
+
+/// Endpoints with a copy of a file outside caches. Two records of one time: the one about the
+/// endpoint counts.
+fn endpoints<'r>(records: &[&'r Replica]) -> Vec<&'r str> {
+    let lists = records.iter().filter(|record| record.endpoint.is_empty());
+    let listed_at = lists.map(|record| record.changed_at).max().unwrap_or(Millis::MIN);
+    let mut copies: BTreeMap<&str, (Millis, bool)> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.changed_at >= listed_at) {
+        let at = record.changed_at;
+        let mut put = |endpoint: &'r str, is_there| {
+            let known = copies.entry(endpoint).or_insert((at, is_there));
+            if known.0 <= at {
+                *known = (at, is_there);
+            }
+        };
+        if !record.endpoint.is_empty() {
+            put(&record.endpoint, false);
+        }
+        for location in record.locations.iter().filter(|it| !it.cache && is_readable(it)) {
+            put(&location.endpoint, true);
+        }
+    }
+    let there = copies.into_iter().filter(|(_, (_, is_there))| *is_there);
+    there.map(|(endpoint, _)| endpoint).collect()
+}
+
+/// Presence of a file in the caches of clusters, by one record. A list of copies says nothing of
+/// caches that it does not name: who publishes copies need not know what is in caches.
+fn reports(record: &Replica) -> Vec<(&str, bool)> {
+    if record.locations.is_empty() && !record.endpoint.is_empty() {
+        return vec![(&record.endpoint, false)];
+    }
+    let in_caches = record.locations.iter().filter(|location| location.cache);
+    in_caches.map(|location| (location.endpoint.as_str(), is_readable(location))).collect()
+}
+
+fn is_readable(location: &Location) -> bool {
+    location.complete && location.state == ReplicaState::Available
 }

@@ -3,17 +3,13 @@
 //! The order in which facts come changes no choice: figures are sums, and of facts about one thing
 //! the newest counts.
 
-use super::ahead::Ahead;
+use super::ahead::{Ahead, Held, KnownJob, contributions};
 use super::discovery::Registry;
-use super::facts::{
-    CacheReport, CacheTag, Cluster, FileRecord, JobRecord, Registration, Share, Submission,
-    TargetReservation, UserShare,
-};
-use super::files::{Files, TagRow};
-use super::job_state::JobState;
+use super::files::Files;
 use super::names::Names;
 use super::software::Catalogue;
 use super::windows::Windows;
+use crate::event::{BatchFacts, ClusterFacts, Registration, Replica, UserShare};
 use crate::unit::{Bytes, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,8 +39,8 @@ pub struct GridFacts {
     pub ahead: Ahead,
     /// Files.
     pub files: Files,
-    /// Files that a job brings into caches: (job, cluster, source).
-    tags: BTreeSet<(String, u32, String)>,
+    /// Files that a job brings into the caches of clusters.
+    tags: BTreeMap<String, BTreeSet<(u32, String)>>,
 }
 
 /// A cluster's facts, prepared to be compared.
@@ -53,7 +49,7 @@ pub struct ClusterRow {
     /// Its number.
     pub number: u32,
     /// As published.
-    pub facts: Cluster,
+    pub facts: ClusterFacts,
     /// Name and second name in lower case.
     pub lower_names: Vec<String>,
     /// Middleware, by numbers of the catalogue, ascending; the same for the two below.
@@ -71,11 +67,13 @@ pub struct ShareRow {
     pub target: u32,
     /// Number of the cluster.
     pub cluster: u32,
+    /// When the facts were true.
+    pub as_of: Millis,
     /// As published.
-    pub facts: Share,
+    pub facts: BatchFacts,
 }
 
-/// A user's facts at a queue, prepared.
+/// A user's facts at a queue, prepared. There is one for each user at each queue: it has no names.
 #[derive(Clone, Debug)]
 pub struct UserRow {
     /// Whether the user may submit there.
@@ -84,8 +82,8 @@ pub struct UserRow {
     pub windows: Windows,
     /// Free space of session directories; `None`: not known.
     pub disk_free_bytes: Option<Bytes>,
-    /// When the facts were true; `None`: when those of the queue were.
-    pub as_of: Option<Millis>,
+    /// When the facts were true.
+    pub as_of: Millis,
 }
 
 impl GridFacts {
@@ -96,16 +94,12 @@ impl GridFacts {
 
     /// Forgets what is registered of a child at an index server.
     pub fn remove_registration(&mut self, registry: &str, child: &str) {
-        if self.names.find(registry).and(self.names.find(child)).is_some() {
-            let (registry_id, child_id) = (registry.to_owned(), child.to_owned());
-            let gone = Registration { registry_id, child_id, ..Registration::default() };
-            self.registry.put(&mut self.names, &gone);
-        }
+        self.registry.remove(&self.names, registry, child);
     }
 
     /// Takes a cluster's facts in the place of earlier ones.
-    pub fn put_cluster(&mut self, facts: Cluster) {
-        let number = self.names.number(&facts.name);
+    pub fn put_cluster(&mut self, name: &str, facts: &ClusterFacts) {
+        let number = self.names.number(name);
         self.remove_local_storage(number);
         for element in &facts.local_storage {
             let element = self.names.number(element) as usize;
@@ -114,14 +108,15 @@ impl GridFacts {
             }
             self.listed_at[element].insert(number);
         }
-        let names = [Some(&facts.name), facts.alias.as_ref()];
+        let alias = Some(facts.alias.as_str()).filter(|alias| !alias.is_empty());
+        let names = std::iter::once(name).chain(alias);
         let row = ClusterRow {
             number,
-            lower_names: names.into_iter().flatten().map(|name| name.to_lowercase()).collect(),
+            lower_names: names.map(str::to_lowercase).collect(),
             middleware: self.software.numbers(&facts.middleware),
             runtime_environments: self.software.numbers(&facts.runtime_environments),
             operating_systems: self.software.numbers(&facts.operating_systems),
-            facts,
+            facts: facts.clone(),
         };
         *slot(&mut self.clusters, number) = Some(row);
     }
@@ -142,33 +137,33 @@ impl GridFacts {
     }
 
     /// Takes a queue's facts, unless newer ones are known.
-    pub fn put_share(&mut self, facts: Share) {
-        let cluster = self.names.number(&facts.cluster);
-        let target = self.target(&target_id(&facts.cluster, &facts.queue));
+    pub fn put_share(&mut self, name: &str, as_of: Millis, facts: &BatchFacts) {
+        let target = self.target(&target_id(name));
+        let cluster = self.names.number(split_target(name).0);
         let row = slot(&mut self.shares, target);
-        if row.as_ref().is_none_or(|known| known.facts.as_of <= facts.as_of) {
-            *row = Some(ShareRow { target, cluster, facts });
+        if row.as_ref().is_none_or(|known| known.as_of <= as_of) {
+            *row = Some(ShareRow { target, cluster, as_of, facts: facts.clone() });
         }
     }
 
     /// Forgets a queue.
-    pub fn remove_share(&mut self, cluster: &str, queue: &str) {
-        if let Some(target) = self.targets.find(&target_id(cluster, queue)) {
+    pub fn remove_share(&mut self, name: &str) {
+        if let Some(target) = self.targets.find(&target_id(name)) {
             *slot(&mut self.shares, target) = None;
         }
     }
 
     /// Takes a user's facts at a queue, unless newer ones are known.
     pub fn put_user_share(&mut self, facts: &UserShare) {
-        let target = self.target(&target_id(&facts.cluster, &facts.queue));
+        let target = self.target(&target_id(&facts.queue));
         let rows = self.users.entry(facts.user.clone()).or_default();
         let row = slot(rows, target);
-        if row.as_ref().is_none_or(|known| known.as_of <= facts.as_of) {
+        if row.as_ref().is_none_or(|known| known.as_of <= facts.changed_at) {
             *row = Some(UserRow {
-                is_authorised: facts.is_authorised,
+                is_authorised: facts.authorised,
                 windows: Windows::parse(&facts.free_slots),
                 disk_free_bytes: facts.disk_free_bytes,
-                as_of: facts.as_of,
+                as_of: facts.changed_at,
             });
         }
     }
@@ -181,99 +176,43 @@ impl GridFacts {
         }
     }
 
-    /// Takes the newest record of a job. One that ended before its inputs were staged ends the tags
-    /// that it had made (N-27).
-    pub fn put_job(&mut self, record: JobRecord) {
-        let target = self.target(&record.target);
-        if record.state == JobState::Ended && !record.is_staged {
-            self.remove_tags(&record.job_id, |tag| {
-                tag.attempt == 0 || ended_after(&record, tag.tagged_at)
-            });
+    /// Takes all that is known of a job in the place of what was known before. An attempt that was
+    /// refused brings no files into a cache (N-25), nor does one that ended before its inputs were
+    /// staged (N-27).
+    pub fn put_job(&mut self, job: &KnownJob<'_>) {
+        for (cluster, source) in self.tags.remove(job.name).unwrap_or_default() {
+            self.files.remove_tags(cluster, &source, job.name);
         }
-        self.ahead.put_record(target, record);
-    }
-
-    /// Forgets a job: its record, its reservations, its tags.
-    pub fn forget_job(&mut self, job_id: &str) {
-        self.ahead.remove(job_id);
-        for tag in self.remove_tags(job_id, |_| true) {
-            self.tags.remove(&tag);
-        }
-    }
-
-    /// Takes a reservation.
-    pub fn put_reservation(&mut self, reservation: TargetReservation) {
-        let target = self.target(&reservation.target);
-        self.ahead.put_reservation(target, reservation);
-    }
-
-    /// Takes what became of the submission of an attempt: a refusal releases its reservation and
-    /// ends the tags that it made (N-25).
-    pub fn put_outcome(&mut self, job_id: &str, target: &str, attempt: u64, outcome: Submission) {
-        let number = self.target(target);
-        self.ahead.put_outcome(job_id, number, attempt, outcome);
-        if outcome == Submission::Failed {
-            self.remove_tags(job_id, |tag| (tag.target, tag.attempt) == (Some(number), attempt));
-        }
-    }
-
-    /// Takes the size and the replicas of a file.
-    pub fn put_file(&mut self, record: &FileRecord) {
-        let replicas = record.replicas.iter().map(|name| self.names.number(name)).collect();
-        self.files.put(&record.source, record.size_bytes, replicas);
-    }
-
-    /// Takes a report of a cluster's cache.
-    pub fn put_cache_report(&mut self, report: &CacheReport) {
-        let cluster = self.names.number(&report.cluster);
-        self.files.put_report(cluster, report);
-    }
-
-    /// Forgets what caches of clusters reported of a file.
-    pub fn remove_cache_reports(&mut self, source: &str) {
-        self.files.remove_reports(source);
-    }
-
-    /// Takes a tag, unless its job is known to have ended before its inputs were staged, or its
-    /// target to have refused the job.
-    pub fn put_tag(&mut self, tag: &CacheTag) {
-        let is_over = |job: &JobRecord| {
-            let is_of_this = tag.attempt == 0 || ended_after(job, tag.tagged_at);
-            job.state == JobState::Ended && !job.is_staged && is_of_this
+        let placements = job.placements().iter();
+        let held: Vec<Held<'_>> =
+            placements.map(|it| job.held(self.target(&it.target), it)).collect();
+        let is_over = |held: &Held<'_>| {
+            let (attempt, decided_at) = (held.placement.attempt, held.placement.now);
+            job.record.is_some_and(|(_, record)| record.ended_unstaged(attempt, decided_at))
         };
-        let is_refused = |target: &String| self.is_refused(&tag.job_id, target, tag.attempt);
-        if self.ahead.record(&tag.job_id).is_some_and(is_over)
-            || tag.target.as_ref().is_some_and(is_refused)
-        {
-            return;
+        for it in held.iter().filter(|it| !it.is_refused && !is_over(it)) {
+            self.put_tags(job.name, it);
         }
-        let cluster = self.names.number(&tag.cluster);
-        let target = tag.target.as_ref().map(|target| self.target(target));
-        let key = (tag.job_id.clone(), cluster, tag.source.clone());
-        self.tags.insert(key);
-        self.files.put_tag(cluster, target, tag);
+        let record = job.record.map(|(target, record)| (self.target(target), record));
+        self.ahead.put(job.name, contributions(record, &held));
     }
 
-    /// Ends those tags of a job that have ended. Gives where it made any.
-    fn remove_tags(
-        &mut self,
-        job_id: &str,
-        has_ended: impl Fn(&TagRow) -> bool,
-    ) -> Vec<(String, u32, String)> {
-        let first = (job_id.to_owned(), 0, String::new());
-        let of_job = self.tags.range(first..).take_while(|(job, _, _)| job == job_id);
-        let of_job: Vec<(String, u32, String)> = of_job.cloned().collect();
-        for (_, cluster, source) in &of_job {
-            self.files.remove_tags(*cluster, source, job_id, &has_ended);
+    /// Takes the files that a placement brings into the cache of its cluster.
+    fn put_tags(&mut self, job: &str, held: &Held<'_>) {
+        let cluster = self.names.number(split_target(&held.placement.target).0);
+        for source in &held.placement.placed.tags {
+            let tags = self.tags.entry(job.to_owned()).or_default();
+            tags.insert((cluster, source.clone()));
+            self.files.tag(cluster, source, job, held.placement.now);
         }
-        of_job
     }
 
-    /// Whether a target refused an attempt of a job.
-    fn is_refused(&self, job_id: &str, target: &str, attempt: u64) -> bool {
-        let target = self.targets.find(target);
-        let outcome = target.and_then(|at| self.ahead.outcome(job_id, at, attempt));
-        outcome == Some(Submission::Failed)
+    /// Takes the records about a file that hold, in the place of earlier ones. A file that no
+    /// record was ever about gets no entry.
+    pub fn put_file(&mut self, source: &str, records: &[&Replica]) {
+        if !records.is_empty() || self.files.find(source).is_some() {
+            self.files.put(&mut self.names, source, records);
+        }
     }
 
     /// The number of a target, which takes its place in the order of names when it is first seen.
@@ -331,13 +270,9 @@ impl GridFacts {
     }
 }
 
-/// Whether a job that ended did so no earlier than at a moment; so it did if nobody stated when.
-fn ended_after(record: &JobRecord, moment: Millis) -> bool {
-    record.changed_at.is_none_or(|at| at >= moment)
-}
-
-/// The name of a target.
-pub fn target_id(cluster: &str, queue: &str) -> String {
+/// The target of a queue's name: one without a slash is that of a cluster.
+fn target_id(name: &str) -> String {
+    let (cluster, queue) = split_target(name);
     format!("{cluster}/{queue}")
 }
 

@@ -1,6 +1,11 @@
 //! The states of a job at a cluster (spec cms-nordugrid B.3), under the names that ARC's services
 //! use and those that the information system shows to users.
 
+use crate::event::Status;
+use crate::state::State;
+use crate::state::record::Job;
+use crate::unit::Millis;
+
 /// The state of a job at a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum JobState {
@@ -30,6 +35,75 @@ impl JobState {
             "FINISHED" | "FAILED" | "KILLED" | "DELETED" => Some(JobState::Ended),
             _ => None,
         }
+    }
+
+    /// The state at a cluster that a job's status stands for.
+    fn of(status: Option<Status>) -> JobState {
+        match status {
+            None
+            | Some(Status::Pending | Status::Defined | Status::Assigned | Status::Throttled) => {
+                JobState::PreBatch
+            }
+            Some(
+                Status::Activated
+                | Status::Sent
+                | Status::Starting
+                | Status::Running
+                | Status::Holding,
+            ) => JobState::InBatch,
+            Some(Status::Merging | Status::Transferring) => JobState::Leaving,
+            Some(Status::Finished | Status::Failed | Status::Cancelled | Status::Closed) => {
+                JobState::Ended
+            }
+        }
+    }
+}
+
+/// The state of a job at a cluster, with its times there, of whatever user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobRecord {
+    /// State.
+    pub state: JobState,
+    /// CPUs.
+    pub count: u64,
+    /// CPU time asked for, of the whole job, else wall time; s.
+    pub time_s: Option<u64>,
+    /// When its state last changed: when it ended, once it did. `None`: not stated.
+    pub changed_at: Option<Millis>,
+    /// When it reached the batch system, once it did.
+    pub reached_batch_at: Option<Millis>,
+    /// Whether its inputs were staged before it ended.
+    pub is_staged: bool,
+}
+
+impl JobRecord {
+    /// The target that a job is at and its state there; `None`: it is at none. ARC's word in the
+    /// sub-state counts before the state it was mapped to.
+    pub fn of<'s>(state: &'s State, job: &Job) -> Option<(&'s str, JobRecord)> {
+        let target = state.names.text(job.names[0]);
+        if job.status.is_none() || !target.contains('/') {
+            return None;
+        }
+        let word = state.names.text(job.sub_status);
+        let (cpu_s, wall_s) = state.asked_times.get(&job.key).copied().unwrap_or_default();
+        let time_s = if cpu_s > 0 { cpu_s } else { wall_s };
+        let when = |at: Millis| Some(at).filter(|at| *at > 0);
+        let record = JobRecord {
+            state: JobState::parse(word).unwrap_or_else(|| JobState::of(job.status)),
+            count: job.cores.into(),
+            time_s: Some(time_s.into()).filter(|time_s| *time_s > 0),
+            changed_at: when(job.over_at()),
+            reached_batch_at: when(job.activated_at),
+            is_staged: job.activated_at > 0 || job.started_at > 0,
+        };
+        Some((target, record))
+    }
+
+    /// Whether it ended before the inputs of an attempt that was decided at a moment were staged:
+    /// nothing of them came into the cache (N-27). So it did if nobody stated when it ended.
+    pub fn ended_unstaged(&self, attempt: u64, decided_at: Millis) -> bool {
+        let is_of_this = attempt == 0 || self.changed_at.is_none_or(|at| at >= decided_at);
+        self.state == JobState::Ended && !self.is_staged && is_of_this
     }
 }
 

@@ -3,8 +3,8 @@
 
 use super::case::JobCase;
 use super::declared::target_filter;
-use super::facts::Share;
 use super::target::TargetCandidate;
+use crate::event::BatchFacts;
 use crate::policy::verdict::object;
 use crate::policy::{Applies, Filter, Judge, Reason, Values, Verdict};
 
@@ -63,14 +63,14 @@ pub(super) const fn wall_time() -> Filter {
 
 fn wall_time_of(case: &JobCase<'_>, candidate: &TargetCandidate<'_>, _: &Values) -> Verdict {
     let time = case.job.wall_time_s.map_or(0, u128::from);
-    let Share { min_wall_time_s, max_wall_time_s, .. } = candidate.share.facts;
+    let BatchFacts { min_wall_time_s, max_wall_time_s, .. } = candidate.share.facts;
     missed((time, 1), min_wall_time_s, max_wall_time_s, &MATCH_WALL_TIME)
 }
 
 /// Compares CPU time, a ratio, with the limits of a queue: per slot, and as a whole.
 fn within_cpu_limits(
     case: &JobCase<'_>,
-    share: &Share,
+    share: &BatchFacts,
     (time, by): (u128, u128),
     reason: &'static Reason,
 ) -> Verdict {

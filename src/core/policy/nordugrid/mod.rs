@@ -1,11 +1,11 @@
 //! NorduGrid brokering (spec cms-nordugrid, Part B): for one job description, the best queue of a
 //! cluster.
 //!
-//! From below: facts as records state them (`facts`) and what they come to (`names`, `discovery`,
-//! `windows`, `ahead`, `software`, `files`, `grid_facts`); one job and one target under judgement
-//! (`case`, `target`, `staging`, `figures`); filters (`prechecks`, `attributes`, `limits`, `space`)
-//! and keys of the rank (`ranking`); the choice (`choice`), the whole decision (`decide`) and what
-//! it changes (`changes`).
+//! From below: the records of `event` and `state` indexed for the rules (`names`, `discovery`,
+//! `windows`, `job_state`, `ahead`, `software`, `files`, `grid_facts`); one job and one target under
+//! judgement (`case`, `target`, `staging`, `figures`); filters (`prechecks`, `attributes`, `limits`,
+//! `space`) and keys of the rank (`ranking`); the choice (`choice`), the whole decision (`decide`)
+//! and what it changes (`changes`).
 
 mod ahead;
 mod attributes;
@@ -15,7 +15,6 @@ pub mod choice;
 pub mod decide;
 mod declared;
 pub mod discovery;
-pub mod facts;
 pub mod figures;
 mod files;
 pub mod grid_facts;
@@ -35,5 +34,5 @@ pub mod windows;
 #[cfg(test)]
 mod tests;
 
-pub use ahead::{Ahead, Amount, Contribution, TimeNeeded, Until, contributions};
+pub use ahead::{Ahead, Amount, Contribution, Held, KnownJob, TimeNeeded, Until, contributions};
 pub(super) use kind::NORDUGRID;

@@ -74,7 +74,7 @@ pub(super) static NOT_EXCLUDED: Filter = target_filter(
 );
 
 fn information(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
-    let age = case.now.saturating_sub(candidate.share.facts.as_of);
+    let age = case.now.saturating_sub(candidate.share.as_of);
     let ttl = Millis::try_from(case.info_ttl_s).unwrap_or(Millis::MAX).saturating_mul(SECOND);
     if age <= ttl {
         return Verdict::Pass;
@@ -83,8 +83,7 @@ fn information(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
 }
 
 fn status(candidate: &TargetCandidate<'_>) -> Verdict {
-    let status = candidate.share.facts.status.as_deref().unwrap_or_default();
-    match status.split(',').next() {
+    match candidate.share.facts.status.split(',').next() {
         Some("active") => Verdict::Pass,
         Some(_) | None => object(&QUEUE_STATUS, 0.0, 0.0),
     }

@@ -24,8 +24,8 @@ pub struct TargetCandidate<'a> {
 /// When the facts were true by which it is known which jobs a target's figures contain: those of
 /// the user, else those of the queue. If there are none, they contain no job.
 fn facts_as_of(user: Option<&UserRow>, share: Option<&ShareRow>) -> Millis {
-    let of_user = user.and_then(|user| user.as_of);
-    of_user.or(share.map(|share| share.facts.as_of)).unwrap_or(Millis::MIN)
+    let of_user = user.map(|user| user.as_of);
+    of_user.or(share.map(|share| share.as_of)).unwrap_or(Millis::MIN)
 }
 
 /// Amounts of the jobs in front at a target, whether anything is known of its queue or not.

@@ -24,7 +24,7 @@ fn worked_example() -> World {
             it.cache_free_bytes = cache;
         });
     }
-    world.queue("ce-e/q", |it| it.status = Some("inactive, gridftpd is down".to_owned()));
+    world.queue("ce-e/q", |it| it.status = "inactive, gridftpd is down".to_owned());
     for (source, size, element) in [("f1", 2000, "se1"), ("f2", 300, "se2"), ("f4", 150, "se9")] {
         world.file(&format!("rls://rc/{source}"), mb(size), &[element]);
     }

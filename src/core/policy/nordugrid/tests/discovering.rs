@@ -1,7 +1,8 @@
 //! TN-01 to TN-06: which clusters a job may go to.
 
 use super::world::{World, at};
-use crate::policy::nordugrid::facts::ChildKind::{Computing, Registry, Storage};
+use crate::event::ChildKind::{Computing, Registry, Storage, Unknown};
+use crate::event::RegistrationStatus;
 
 const JOB: &str = "&(executable=run)";
 
@@ -47,10 +48,10 @@ fn tn_02_a_cluster_registered_twice_is_one() {
 fn tn_03_what_is_purged_or_expired_is_absent() {
     let mut world = world();
     world.register("G1", "ce-a", Computing, |_| ());
-    world.register("G1", "ce-b", Computing, |it| it.is_purged = true);
+    world.register("G1", "ce-b", Computing, |it| it.status = RegistrationStatus::Purged);
     assert_eq!(world.decide("gsid-0001", JOB).clusters(&world), ["ce-a"]);
     world.register("G1", "ce-b", Computing, |it| {
-        (it.refreshed_at, it.ttl_s) = (Some(at(-10)), Some(600));
+        (it.expires, it.changed_at, it.ttl_s) = (true, at(-10), Some(600));
     });
     assert_eq!(world.decide("gsid-0001", JOB).clusters(&world), ["ce-a", "ce-b"]);
     world.now += 1;
@@ -62,7 +63,7 @@ fn the_time_to_live_is_twice_the_announced_refresh_and_no_less_than_600_s() {
     for (announced, lives_s) in [(400, 800), (100, 600), (0, 600)] {
         let mut world = world();
         world.register("G1", "ce-a", Computing, |it| {
-            (it.refreshed_at, it.announced_refresh_s) = (Some(at(0)), announced);
+            (it.expires, it.changed_at, it.announced_refresh_s) = (true, at(0), announced);
         });
         world.now = at(0) + lives_s * 1000;
         assert_eq!(world.decide("gsid-0001", JOB).clusters(&world), ["ce-a"], "{announced}");
@@ -74,11 +75,11 @@ fn the_time_to_live_is_twice_the_announced_refresh_and_no_less_than_600_s() {
 #[test]
 fn registrations_that_lack_something_and_storage_elements_are_skipped() {
     let mut world = world();
-    world.register("G1", "ce-a", Computing, |it| it.has_address = false);
+    world.register("G1", "ce-a", Computing, |it| it.addressed = false);
     world.register("G1", "ce-b", Storage, |_| ());
     assert!(world.decide("gsid-0001", JOB).clusters(&world).is_empty());
     world.register("G1", "ce-b", Computing, |_| ());
-    world.register("G1", "ce-b", Computing, |it| it.child_kind = None);
+    world.register("G1", "ce-b", Unknown, |_| ());
     assert!(world.decide("gsid-0001", JOB).clusters(&world).is_empty());
 }
 

@@ -51,7 +51,7 @@ fn tn_15_a_job_in_the_batch_system_counts_until_newer_facts() {
     world.job_in_batch("other-1", "ce-a/q", 2, at(5));
     world.now = at(6);
     assert_eq!(world.free_for("ce-a/q", 60), 8);
-    world.user("ce-a/q", "10", |it| it.as_of = Some(at(10)));
+    world.user("ce-a/q", "10", |it| it.changed_at = at(10));
     world.now = at(11);
     assert_eq!(world.free_for("ce-a/q", 60), 10);
     world.job_in_batch("other-2", "ce-a/q", 3, at(10));

@@ -1,9 +1,8 @@
 //! TN-21 to TN-25, TN-36 and TN-37: classes of input files, sums, caches.
 
-use super::world::{World, at, mb};
+use super::world::{World, at, mb, record};
 use crate::policy::Arg;
-use crate::policy::nordugrid::facts::{JobRecord, Submission};
-use crate::policy::nordugrid::job_state::JobState;
+use crate::policy::nordugrid::job_state::{JobRecord, JobState};
 use crate::unit::{DAY, MIB};
 
 /// ce-a lists `se1` as local; `near` is there, `far` is at another element.
@@ -156,26 +155,16 @@ fn tn_36_the_next_job_finds_the_file_of_the_first_in_the_cache() {
 
 #[test]
 fn tn_37_a_job_that_ends_before_staging_takes_its_tag_with_it() {
-    let ended = |is_staged: bool| JobRecord {
-        job_id: "gsid-0001".to_owned(),
-        target: "ce-a/q".to_owned(),
-        state: JobState::Ended,
-        count: 1,
-        cpu_time_s: None,
-        wall_time_s: None,
-        changed_at: None,
-        reached_batch_at: None,
-        is_staged,
-    };
+    let ended = |is_staged| JobRecord { is_staged, ..record(JobState::Ended) };
     for (is_staged, expected) in [(false, "REMOTE"), (true, "CACHED")] {
         let mut world = world();
         world.submit("gsid-0001", &job(r#"("f" "u:far")"#));
-        world.facts.put_job(ended(is_staged));
+        world.record("gsid-0001", "ce-a/q", ended(is_staged));
         assert_eq!(class(&world, r#"("f" "u:far")"#), expected);
     }
     // The other order: the job is known to be over before the decision is folded.
     let mut world = world();
-    world.facts.put_job(ended(false));
+    world.record("gsid-0001", "ce-a/q", ended(false));
     world.submit("gsid-0001", &job(r#"("f" "u:far")"#));
     assert_eq!(class(&world, r#"("f" "u:far")"#), "REMOTE");
 }
@@ -185,9 +174,9 @@ fn a_refused_submission_takes_its_tag_with_it() {
     let mut world = world();
     world.submit("gsid-0001", &job(r#"("f" "u:far")"#));
     world.submit("gsid-0002", &job(r#"("f" "u:far" "cache=renew")"#));
-    world.facts.put_outcome("gsid-0001", "ce-a/q", 0, Submission::Failed);
+    world.refuse("gsid-0001", 0);
     assert_eq!(class(&world, r#"("f" "u:far")"#), "CACHED", "the other job brings it, too");
-    world.facts.put_outcome("gsid-0002", "ce-a/q", 0, Submission::Failed);
+    world.refuse("gsid-0002", 0);
     assert_eq!(class(&world, r#"("f" "u:far")"#), "REMOTE");
 }
 

@@ -3,42 +3,47 @@
 
 use super::world::{World, at, mb};
 use crate::dice::Dice;
+use crate::event::{BatchFacts, ChildKind, ClusterFacts, Location, Replica, UserShare};
+use crate::output::placed::Placed;
 use crate::policy::nordugrid::changes::TargetChanges;
-use crate::policy::nordugrid::facts::*;
-use crate::policy::nordugrid::grid_facts::GridFacts;
-use crate::policy::nordugrid::job_state::JobState;
+use crate::policy::nordugrid::job_state::{JobRecord, JobState};
 use crate::policy::{Filter, kind};
-use crate::unit::MIB;
+use crate::unit::{DAY, MIB, Millis};
 use std::collections::BTreeSet;
 
 /// A fact of any kind.
 #[derive(Clone)]
 enum Fact {
-    Registration(Registration),
-    Cluster(Cluster),
-    Share(Share),
+    Registration(String),
+    Cluster(String, ClusterFacts),
+    Share(String, Millis, BatchFacts),
     UserShare(UserShare),
-    Job(JobRecord),
-    Reservation(TargetReservation),
-    File(FileRecord),
-    Report(CacheReport),
-    Tag(CacheTag),
-    Outcome(String, String, u64, Submission),
+    Record(String, String, JobRecord),
+    Placement(String, String, u64, Millis, Placed),
+    Refusal(String, u64),
+    Replica(String, Replica),
 }
 
-fn fold(facts: &mut GridFacts, fact: &Fact) {
+fn fold(world: &mut World, fact: &Fact) {
     match fact.clone() {
-        Fact::Registration(it) => facts.put_registration(&it),
-        Fact::Cluster(it) => facts.put_cluster(it),
-        Fact::Share(it) => facts.put_share(it),
-        Fact::UserShare(it) => facts.put_user_share(&it),
-        Fact::Job(it) => facts.put_job(it),
-        Fact::Reservation(it) => facts.put_reservation(it),
-        Fact::File(it) => facts.put_file(&it),
-        Fact::Report(it) => facts.put_cache_report(&it),
-        Fact::Tag(it) => facts.put_tag(&it),
-        Fact::Outcome(job, target, at, it) => facts.put_outcome(&job, &target, at, it),
+        Fact::Registration(it) => world.register("index-1", &it, ChildKind::Computing, |_| ()),
+        Fact::Cluster(name, it) => world.facts.put_cluster(&name, &it),
+        Fact::Share(name, as_of, it) => world.facts.put_share(&name, as_of, &it),
+        Fact::UserShare(it) => world.facts.put_user_share(&it),
+        Fact::Record(job, target, it) => world.record(&job, &target, it),
+        Fact::Placement(job, target, attempt, at, it) => {
+            world.place(&job, &target, attempt, at, it);
+        }
+        Fact::Refusal(job, attempt) => world.refuse(&job, attempt),
+        Fact::Replica(source, it) => world.replica(&source, it),
     }
+}
+
+/// A world of some facts.
+fn world_of(facts: &[Fact]) -> World {
+    let mut world = World::new();
+    facts.iter().for_each(|fact| fold(&mut world, fact));
+    world
 }
 
 /// A number below a bound.
@@ -53,101 +58,93 @@ fn random_facts(dice: &mut Dice) -> Vec<Fact> {
         |dice: &mut Dice| format!("ce-{}/{}", below(dice, 6), ["q", "r"][below(dice, 2) as usize]);
     for cluster in 0..6 {
         let name = format!("ce-{cluster}");
-        facts.push(Fact::Registration(Registration {
-            registry_id: "index-1".to_owned(),
-            child_id: name.clone(),
-            child_kind: Some(ChildKind::Computing),
-            has_address: true,
-            ..Registration::default()
-        }));
-        facts.push(Fact::Cluster(Cluster {
-            name: name.clone(),
+        facts.push(Fact::Registration(name.clone()));
+        let cluster = ClusterFacts {
             answered: below(dice, 8) > 0,
             total_slots: Some(50),
             runtime_environments: vec![format!("ROOT-6.{}", below(dice, 3) * 10)],
             local_storage: vec![format!("se-{}", below(dice, 3))],
             cache_free_bytes: mb(40).filter(|_| below(dice, 4) > 0),
-            ..Cluster::default()
-        }));
+            ..ClusterFacts::default()
+        };
+        facts.push(Fact::Cluster(name.clone(), cluster));
         for queue in ["q", "r"] {
-            facts.push(Fact::Share(Share {
-                cluster: name.clone(),
-                queue: queue.to_owned(),
-                status: Some("active".to_owned()),
-                as_of: at(-(below(dice, 20) as i64)),
+            let queue = format!("{name}/{queue}");
+            let share = BatchFacts {
+                status: "active".to_owned(),
                 grid_queued_jobs: below(dice, 4),
                 max_queuable_jobs: Some(6),
-                ..Share::default()
-            }));
+                ..BatchFacts::default()
+            };
+            facts.push(Fact::Share(queue.clone(), at(-(below(dice, 20) as i64)), share));
             facts.push(Fact::UserShare(UserShare {
-                cluster: name.clone(),
-                queue: queue.to_owned(),
+                queue,
                 user: "anna".to_owned(),
-                is_authorised: below(dice, 8) > 0,
+                changed_at: at(-(below(dice, 20) as i64)),
+                authorised: below(dice, 8) > 0,
                 free_slots: ["4:60 8", "2", "6:30 3:90", ""][below(dice, 4) as usize].to_owned(),
                 disk_free_bytes: mb(60),
-                as_of: Some(at(-(below(dice, 20) as i64))),
             }));
         }
     }
     for job in 0..12 {
-        let (job_id, target) = (format!("job-{job}"), target(dice));
-        let state = [JobState::PreBatch, JobState::InBatch, JobState::Ended];
-        facts.push(Fact::Job(JobRecord {
-            job_id: job_id.clone(),
-            target: target.clone(),
-            state: state[below(dice, 3) as usize],
-            count: 1 + below(dice, 2),
-            cpu_time_s: Some(below(dice, 5000)).filter(|time| time % 2 == 0),
-            wall_time_s: None,
-            changed_at: Some(at(-(below(dice, 40) as i64))),
-            reached_batch_at: Some(at(-(below(dice, 20) as i64))),
-            is_staged: below(dice, 2) == 0,
-        }));
-        // Up to two attempts at one target, before and after what the record says.
-        for attempt in 0..1 + below(dice, 2) {
-            let decided_at = at(-30 + 15 * attempt as i64);
-            facts.push(Fact::Reservation(TargetReservation {
-                job_id: job_id.clone(),
-                attempt,
-                target: target.clone(),
-                count: 1,
-                time_s: Some(1800),
-                disk_bytes: below(dice, 20) * MIB,
-                cache_bytes: below(dice, 20) * MIB,
-                decided_at,
-                is_expired: below(dice, 8) == 0,
-                outcome: None,
-            }));
-            facts.push(Fact::Tag(CacheTag {
-                cluster: target[..4].to_owned(),
-                source: format!("u:{}", below(dice, 3)),
-                job_id: job_id.clone(),
-                attempt,
-                target: Some(target.clone()),
-                tagged_at: decided_at,
-            }));
-            if below(dice, 4) == 0 {
-                let (job_id, target) = (job_id.clone(), target.clone());
-                facts.push(Fact::Outcome(job_id, target, attempt, Submission::Failed));
-            }
-        }
+        let (job, target) = (format!("job-{job}"), target(dice));
+        random_job(dice, &mut facts, &job, &target);
     }
     for file in 0..3 {
         let source = format!("u:{file}");
-        facts.push(Fact::File(FileRecord {
-            source: source.clone(),
-            size_bytes: mb(1 + below(dice, 9)),
-            replicas: vec![format!("se-{}", below(dice, 4))],
-        }));
-        facts.push(Fact::Report(CacheReport {
-            cluster: format!("ce-{}", below(dice, 6)),
-            source,
-            is_present: below(dice, 2) == 0,
-            as_of: Some(at(-(below(dice, 60) as i64))),
-        }));
+        let location = |endpoint, complete, cache| {
+            vec![Location { endpoint, complete, cache, ..Location::default() }]
+        };
+        let listed = Replica {
+            changed_at: at(0),
+            bytes: (1 + below(dice, 9)) * MIB,
+            locations: location(format!("se-{}", below(dice, 4)), true, false),
+            ..Replica::default()
+        };
+        facts.push(Fact::Replica(source.clone(), listed));
+        let cluster = format!("ce-{}", below(dice, 6));
+        let reported = Replica {
+            changed_at: at(-(below(dice, 60) as i64)),
+            locations: location(cluster.clone(), below(dice, 2) == 0, true),
+            endpoint: cluster,
+            ..Replica::default()
+        };
+        facts.push(Fact::Replica(source, reported));
     }
     facts
+}
+
+/// The record of a job, and up to two attempts at its target, before and after what that says.
+fn random_job(dice: &mut Dice, facts: &mut Vec<Fact>, job: &str, target: &str) {
+    let (job, target) = (job.to_owned(), target.to_owned());
+    let state = [JobState::PreBatch, JobState::InBatch, JobState::Ended];
+    let record = JobRecord {
+        state: state[below(dice, 3) as usize],
+        count: 1 + below(dice, 2),
+        time_s: Some(below(dice, 5000)).filter(|time| time % 2 == 0),
+        changed_at: Some(at(-(below(dice, 40) as i64))),
+        reached_batch_at: Some(at(-(below(dice, 20) as i64))),
+        is_staged: below(dice, 2) == 0,
+    };
+    facts.push(Fact::Record(job.clone(), target.clone(), record));
+    for attempt in 0..1 + below(dice, 2) {
+        let is_expired = below(dice, 8) == 0;
+        let decided_at = at(-30 + 15 * attempt as i64) - if is_expired { 2 * DAY } else { 0 };
+        let placed = Placed {
+            count: 1,
+            time_s: Some(1800),
+            disk_bytes: below(dice, 20) * MIB,
+            cache_bytes: below(dice, 20) * MIB,
+            tags: vec![format!("u:{}", below(dice, 3))],
+            ..Placed::default()
+        };
+        let (job, target) = (job.clone(), target.clone());
+        facts.push(Fact::Placement(job.clone(), target, attempt, decided_at, placed));
+        if below(dice, 4) == 0 {
+            facts.push(Fact::Refusal(job, attempt));
+        }
+    }
 }
 
 fn shuffle(dice: &mut Dice, facts: &mut [Fact]) {
@@ -188,8 +185,7 @@ fn tn_39_facts_in_any_order_give_the_same_decision() {
         let mut first = None;
         for _ in 0..5 {
             shuffle(&mut dice, &mut facts);
-            let mut world = World::new();
-            facts.iter().for_each(|fact| fold(&mut world.facts, fact));
+            let world = world_of(&facts);
             let (text, recount) = (text(&world), world.facts.ahead.recount());
             assert!(world.facts.ahead.has_sums_of(&recount), "seed {seed}");
             assert_eq!(first.get_or_insert_with(|| text.clone()), &text, "seed {seed}");
@@ -205,12 +201,11 @@ fn tn_39_facts_in_any_order_give_the_same_decision() {
 fn a_reservation_released_leaves_every_sum_as_it_was() {
     for seed in 0..20 {
         let mut dice = Dice::of("nordugrid", "release", 0, 0, seed);
-        let mut world = World::new();
-        random_facts(&mut dice).iter().for_each(|fact| fold(&mut world.facts, fact));
+        let mut world = world_of(&random_facts(&mut dice));
         let before = (text(&world), world.facts.ahead.clone());
         let answer = world.submit("gsid-0002", JOB);
         if answer.changes.is_some() {
-            world.facts.put_outcome("gsid-0002", &answer.verdict, 0, Submission::Failed);
+            world.refuse("gsid-0002", 0);
         }
         assert!(world.facts.ahead.has_sums_of(&before.1), "seed {seed}");
         assert_eq!(text(&world), before.0, "seed {seed}");
@@ -222,28 +217,24 @@ fn a_reservation_released_leaves_every_sum_as_it_was() {
 fn tn_44_decisions_folded_again_give_the_same_state_and_the_same_decisions() {
     let mut dice = Dice::of("nordugrid", "rebuild", 0, 0, 0);
     let facts = random_facts(&mut dice);
-    let mut live = World::new();
-    facts.iter().for_each(|fact| fold(&mut live.facts, fact));
+    let mut live = world_of(&facts);
     let mut log: Vec<(String, Option<TargetChanges>)> = Vec::new();
     for job in 0..60 {
         let id = format!("gsid-{job:04}");
         let changes = live.submit(&id, JOB).changes;
-        if job % 7 == 0
-            && let Some(changes) = &changes
-        {
-            live.facts.put_outcome(&id, &changes.target, 0, Submission::Failed);
+        if job % 7 == 0 && changes.is_some() {
+            live.refuse(&id, 0);
         }
         log.push((id, changes));
     }
     assert!(log.iter().filter(|(_, changes)| changes.is_some()).count() > 10);
-    let mut rebuilt = World::new();
-    facts.iter().for_each(|fact| fold(&mut rebuilt.facts, fact));
+    let mut rebuilt = world_of(&facts);
     for (job, (id, changes)) in log.iter().enumerate() {
         assert_eq!(rebuilt.decide(id, JOB).changes, *changes, "audit of {id}");
         let Some(changes) = changes else { continue };
         rebuilt.fold(id, changes);
         if job % 7 == 0 {
-            rebuilt.facts.put_outcome(id, &changes.target, 0, Submission::Failed);
+            rebuilt.refuse(id, 0);
         }
     }
     assert!(rebuilt.facts.ahead.has_sums_of(&live.facts.ahead));
@@ -255,8 +246,7 @@ fn tn_44_decisions_folded_again_give_the_same_state_and_the_same_decisions() {
 fn disk_and_cache_are_never_overdrawn() {
     let mut dice = Dice::of("nordugrid", "limits", 0, 0, 0);
     for _ in 0..20 {
-        let mut world = World::new();
-        random_facts(&mut dice).iter().for_each(|fact| fold(&mut world.facts, fact));
+        let mut world = world_of(&random_facts(&mut dice));
         for job in 0..30 {
             let xrsl = JOB.replacen("40", &(10 * (job % 9)).to_string(), 1) + "(disk=3)";
             let before = world.decide(&format!("gsid-{job:04}"), &xrsl);
@@ -264,7 +254,7 @@ fn disk_and_cache_are_never_overdrawn() {
             let disk = world.look(&changes.target, &xrsl, |it, _, _| it.disk_free());
             let cache = world.look(&changes.target, &xrsl, |_, staging, _| staging.cache_free);
             assert_eq!(changes.limits.len(), 1 + usize::from(changes.cache_bytes > 0));
-            assert!(changes.limits.iter().all(|it| it.after <= u128::from(it.max)), "{job}");
+            assert!(changes.limits.iter().all(|it| it.after <= it.max), "{job}");
             assert!(disk.is_none_or(|free| changes.disk_bytes <= free));
             assert!(cache.map_or(changes.cache_bytes == 0, |free| changes.cache_bytes <= free));
             world.fold(&format!("gsid-{job:04}"), &changes);
@@ -314,8 +304,8 @@ fn every_reason_is_given() {
         world.decide("gsid-0001", "&(executable=run)").refused.into_values().next()
     };
     given.extend(reason(&|it| it.now = at(31)));
-    given.extend(reason(&|it| it.queue("ce-a/q", |it| it.status = None)));
-    given.extend(reason(&|it| it.user("ce-a/q", "", |it| it.is_authorised = false)));
+    given.extend(reason(&|it| it.queue("ce-a/q", |it| it.status.clear())));
+    given.extend(reason(&|it| it.user("ce-a/q", "", |it| it.authorised = false)));
     given.extend(reason(&|it| it.queue("ce-a/q", |it| it.max_queuable_jobs = Some(0))));
     given.extend(reason(&|it| it.queue("ce-a/q", |it| it.total_slots = None)));
     given.extend(reason(&|it| it.excluded.push("ce-a/q".to_owned())));

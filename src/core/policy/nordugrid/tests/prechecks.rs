@@ -1,11 +1,11 @@
 //! TN-07 to TN-10 and TN-45: queues before the job is looked at.
 
 use super::world::{NOON, World};
-use crate::policy::nordugrid::facts::Share;
+use crate::event::BatchFacts;
 use crate::unit::SECOND;
 
 /// The reason for which a queue is refused; empty if it is not.
-fn reason(change: impl FnOnce(&mut Share)) -> &'static str {
+fn reason(change: impl FnOnce(&mut BatchFacts)) -> &'static str {
     let mut world = World::new();
     world.open("ce-a/q", "10");
     world.queue("ce-a/q", change);
@@ -15,11 +15,11 @@ fn reason(change: impl FnOnce(&mut Share)) -> &'static str {
 
 #[test]
 fn tn_07_a_queue_must_be_active() {
-    let with = |status: &str| reason(|it| it.status = Some(status.to_owned()));
+    let with = |status: &str| reason(|it| it.status = status.to_owned());
     assert_eq!(with("degraded, one grid-manager down"), "queue_status");
     assert_eq!(with("inactive, gridftpd is down"), "queue_status");
     assert_eq!(with("Active"), "queue_status");
-    assert_eq!(reason(|it| it.status = None), "queue_status");
+    assert_eq!(reason(|it| it.status.clear()), "queue_status");
     assert_eq!((with("active"), with("active, with a remark")), ("", ""));
 }
 
@@ -52,9 +52,9 @@ fn tn_09_a_user_must_be_in_the_list() {
     world.queue("ce-a/q", |_| ());
     let refused = |world: &World| world.decide("gsid-0001", "&(executable=run)").refused;
     assert_eq!(refused(&world)["ce-a/q"], "not_authorised");
-    world.user("ce-a/q", "10", |it| it.is_authorised = false);
+    world.user("ce-a/q", "10", |it| it.authorised = false);
     assert_eq!(refused(&world)["ce-a/q"], "not_authorised");
-    world.user("ce-a/q", "10", |it| it.is_authorised = true);
+    world.user("ce-a/q", "10", |it| it.authorised = true);
     assert!(refused(&world).is_empty());
 }
 

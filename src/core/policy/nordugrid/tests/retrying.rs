@@ -1,7 +1,6 @@
 //! TN-34, TN-35 and TN-40: targets that refuse, and alternatives.
 
 use super::world::World;
-use crate::policy::nordugrid::facts::Submission;
 
 const JOB: &str = "&(executable=run)";
 
@@ -15,8 +14,7 @@ fn world() -> World {
 
 /// The target refuses the job: its outcome is folded, the next attempt excludes it.
 fn refuse(world: &mut World, target: &str) {
-    let attempt = world.attempt;
-    world.facts.put_outcome("gsid-0001", target, attempt, Submission::Failed);
+    world.refuse("gsid-0001", world.attempt);
     world.excluded.push(target.to_owned());
     world.attempt += 1;
 }
@@ -76,7 +74,7 @@ fn an_outcome_known_before_its_reservation_releases_it_as_well() {
     let mut world = world();
     let answer = world.decide("gsid-0001", JOB);
     let changes = answer.changes.expect("changes");
-    world.facts.put_outcome("gsid-0001", &changes.target, 0, Submission::Failed);
+    world.refuse("gsid-0001", 0);
     world.fold("gsid-0001", &changes);
     assert!(world.facts.ahead.has_sums_of(&World::new().facts.ahead));
 }
@@ -93,6 +91,6 @@ fn facts_that_contain_an_earlier_attempt_need_not_contain_this_one() {
     (world.attempt, world.now) = (1, world.now + 1);
     world.fold("gsid-0001", &changes);
     assert_eq!(world.free_for("ce-a/r", 1), 3, "they do not contain the second attempt");
-    world.facts.put_outcome("gsid-0001", "ce-a/r", 1, Submission::Failed);
+    world.refuse("gsid-0001", 1);
     assert_eq!(world.free_for("ce-a/r", 1), 4);
 }

@@ -1,16 +1,22 @@
 //! Short words for building a grid and asking for a target.
 
-use crate::policy::nordugrid::changes::{Assigned, TargetChanges};
+use crate::event::{
+    BatchFacts, ChildKind, ClusterFacts, Location, OutcomeKind, Registration, Replica, UserShare,
+};
+use crate::output::id::DecisionId;
+use crate::output::placed::Placed;
+use crate::policy::nordugrid::KnownJob;
+use crate::policy::nordugrid::changes::TargetChanges;
 use crate::policy::nordugrid::choice::{Choice, ChosenTarget};
 use crate::policy::nordugrid::decide::{JobSubmission, Rejection, TargetDecision};
 use crate::policy::nordugrid::discovery::Start;
-use crate::policy::nordugrid::facts::*;
 use crate::policy::nordugrid::grid_facts::{GridFacts, split_target};
-use crate::policy::nordugrid::job_state::JobState;
+use crate::policy::nordugrid::job_state::{JobRecord, JobState};
 use crate::policy::nordugrid::staging::{FileClass, Staging};
 use crate::policy::nordugrid::target::TargetCandidate;
 use crate::policy::{Arg, Policy, PolicySpec, Resolved, Rules, kind};
-use crate::unit::{MIB, MINUTE, Millis, SECOND};
+use crate::state::record::{Placement, RequestState};
+use crate::unit::{DAY, MIB, MINUTE, Millis, SECOND};
 use crate::xrsl::{Dialect, read};
 use std::collections::BTreeMap;
 
@@ -28,9 +34,13 @@ pub(super) struct World {
     pub excluded: Vec<String>,
     pub uploads: BTreeMap<String, u64>,
     policy: Policy,
-    shares: BTreeMap<String, Share>,
+    shares: BTreeMap<String, BatchFacts>,
     users: BTreeMap<String, UserShare>,
-    clusters: BTreeMap<String, Cluster>,
+    clusters: BTreeMap<String, ClusterFacts>,
+    /// Records about files, by the name of the file.
+    replicas: BTreeMap<String, Vec<Replica>>,
+    records: BTreeMap<String, (String, JobRecord)>,
+    requests: BTreeMap<String, RequestState>,
 }
 
 /// A draw: the number drawn, the sum of the weights, and each target with its weight.
@@ -72,57 +82,52 @@ impl World {
             shares: BTreeMap::new(),
             users: BTreeMap::new(),
             clusters: BTreeMap::new(),
+            replicas: BTreeMap::new(),
+            records: BTreeMap::new(),
+            requests: BTreeMap::new(),
         }
     }
 
     /// A cluster with a large cache, registered; `change` makes it differ.
-    pub fn cluster(&mut self, name: &str, change: impl FnOnce(&mut Cluster)) {
-        let mut facts = self.clusters.get(name).cloned().unwrap_or_else(|| Cluster {
-            name: name.to_owned(),
+    pub fn cluster(&mut self, name: &str, change: impl FnOnce(&mut ClusterFacts)) {
+        let facts = self.clusters.entry(name.to_owned()).or_insert_with(|| ClusterFacts {
             answered: true,
             cache_free_bytes: Some(100_000 * MIB),
-            ..Cluster::default()
+            ..ClusterFacts::default()
         });
-        change(&mut facts);
-        self.clusters.insert(name.to_owned(), facts.clone());
-        self.facts.put_cluster(facts);
+        change(facts);
+        self.facts.put_cluster(name, facts);
         self.register("index-1", name, ChildKind::Computing, |_| ());
     }
 
     /// An active queue of 100 CPUs; `change` makes it differ. Its cluster is made if it is new.
-    pub fn queue(&mut self, target: &str, change: impl FnOnce(&mut Share)) {
-        let (cluster, queue) = split_target(target);
+    pub fn queue(&mut self, target: &str, change: impl FnOnce(&mut BatchFacts)) {
+        let (cluster, _) = split_target(target);
         if !self.clusters.contains_key(cluster) {
             self.cluster(cluster, |_| ());
         }
-        let mut facts = self.shares.get(target).cloned().unwrap_or_else(|| Share {
-            cluster: cluster.to_owned(),
-            queue: queue.to_owned(),
-            status: Some("active".to_owned()),
-            as_of: NOON,
+        let facts = self.shares.entry(target.to_owned()).or_insert_with(|| BatchFacts {
+            status: "active".to_owned(),
             total_slots: Some(100),
-            ..Share::default()
+            ..BatchFacts::default()
         });
-        change(&mut facts);
-        self.shares.insert(target.to_owned(), facts.clone());
-        self.facts.put_share(facts);
+        change(facts);
+        self.facts.put_share(target, NOON, facts);
     }
 
     /// The user's facts at a queue: free CPUs as published, plenty of disk.
     pub fn user(&mut self, target: &str, free_slots: &str, change: impl FnOnce(&mut UserShare)) {
-        let (cluster, queue) = split_target(target);
-        let mut facts = self.users.get(target).cloned().unwrap_or_else(|| UserShare {
-            cluster: cluster.to_owned(),
-            queue: queue.to_owned(),
+        let facts = self.users.entry(target.to_owned()).or_insert_with(|| UserShare {
+            queue: target.to_owned(),
             user: "anna".to_owned(),
-            is_authorised: true,
+            changed_at: NOON,
+            authorised: true,
             disk_free_bytes: Some(100_000 * MIB),
             ..UserShare::default()
         });
         facts.free_slots = free_slots.to_owned();
-        change(&mut facts);
-        self.users.insert(target.to_owned(), facts.clone());
-        self.facts.put_user_share(&facts);
+        change(facts);
+        self.facts.put_user_share(facts);
     }
 
     /// An active queue at which the user finds so many free CPUs.
@@ -139,10 +144,10 @@ impl World {
         change: impl FnOnce(&mut Registration),
     ) {
         let mut registration = Registration {
-            registry_id: registry.to_owned(),
-            child_id: child.to_owned(),
-            child_kind: Some(kind),
-            has_address: true,
+            registry: registry.to_owned(),
+            child: child.to_owned(),
+            kind,
+            addressed: true,
             ..Registration::default()
         };
         change(&mut registration);
@@ -150,53 +155,89 @@ impl World {
     }
 
     /// A file of so many bytes at some storage elements.
-    pub fn file(&mut self, source: &str, size_bytes: Option<u64>, replicas: &[&str]) {
-        let replicas = replicas.iter().map(|it| (*it).to_owned()).collect();
-        self.facts.put_file(&FileRecord { source: source.to_owned(), size_bytes, replicas });
+    pub fn file(&mut self, source: &str, size_bytes: Option<u64>, endpoints: &[&str]) {
+        let locations = endpoints.iter().map(|endpoint| Location {
+            endpoint: (*endpoint).to_owned(),
+            complete: true,
+            ..Location::default()
+        });
+        let bytes = size_bytes.unwrap_or(0);
+        self.replica(source, Replica { bytes, locations: locations.collect(), ..listed() });
     }
 
     /// A cluster reports that its cache has a file, or has it no more.
-    pub fn cache(&mut self, cluster: &str, source: &str, is_present: bool, as_of: Option<Millis>) {
-        let (cluster, source) = (cluster.to_owned(), source.to_owned());
-        self.facts.put_cache_report(&CacheReport { cluster, source, is_present, as_of });
+    pub fn cache(&mut self, cluster: &str, source: &str, complete: bool, as_of: Option<Millis>) {
+        let endpoint = cluster.to_owned();
+        let location = Location { endpoint, complete, cache: true, ..Location::default() };
+        let changed_at = as_of.unwrap_or(NOON - DAY);
+        let endpoint = cluster.to_owned();
+        let locations = vec![location];
+        self.replica(source, Replica { changed_at, endpoint, locations, ..Replica::default() });
+    }
+
+    /// A record about a file. Of those that list every copy there is one.
+    pub fn replica(&mut self, source: &str, replica: Replica) {
+        let records = self.replicas.entry(source.to_owned()).or_default();
+        records.retain(|it| !(it.endpoint.is_empty() && replica.endpoint.is_empty()));
+        records.push(replica);
+        self.facts.put_file(source, &records.iter().collect::<Vec<_>>());
     }
 
     /// A job of somebody at a target.
     pub fn job(&mut self, id: &str, target: &str, state: &str, count: u64, minutes: u64) {
         let state = JobState::parse(state).expect("a state");
-        self.facts.put_job(JobRecord {
-            job_id: id.to_owned(),
-            target: target.to_owned(),
-            state,
-            count,
-            cpu_time_s: Some(minutes * 60),
-            wall_time_s: None,
-            changed_at: None,
-            reached_batch_at: None,
-            is_staged: false,
-        });
+        let time_s = Some(minutes * 60);
+        self.record(id, target, JobRecord { count, time_s, ..record(state) });
     }
 
     /// A job that reached the batch system of a target.
     pub fn job_in_batch(&mut self, id: &str, target: &str, count: u64, reached_at: Millis) {
-        self.facts.put_job(JobRecord {
-            job_id: id.to_owned(),
-            target: target.to_owned(),
-            state: JobState::InBatch,
-            count,
-            cpu_time_s: None,
-            wall_time_s: None,
-            changed_at: None,
-            reached_batch_at: Some(reached_at),
-            is_staged: true,
-        });
+        let reached_batch_at = Some(reached_at);
+        let record = record(JobState::InBatch);
+        self.record(id, target, JobRecord { count, reached_batch_at, is_staged: true, ..record });
+    }
+
+    /// The newest record of a job.
+    pub fn record(&mut self, id: &str, target: &str, record: JobRecord) {
+        self.records.insert(id.to_owned(), (target.to_owned(), record));
+        self.put_job(id);
     }
 
     /// An assignment of the current attempt is folded.
-    pub fn fold(&mut self, job_id: &str, changes: &TargetChanges) {
-        let (attempt, decided_at) = (self.attempt, self.now);
-        let assigned = Assigned { job_id, attempt, decided_at, is_expired: false };
-        self.facts.fold_assignment(assigned, changes);
+    pub fn fold(&mut self, id: &str, changes: &TargetChanges) {
+        let placed = Placed {
+            count: changes.count,
+            time_s: changes.time_s,
+            disk_bytes: changes.disk_bytes,
+            cache_bytes: changes.cache_bytes,
+            tags: changes.tags.iter().cloned().collect(),
+            ..Placed::default()
+        };
+        self.place(id, &changes.target, self.attempt, self.now, placed);
+    }
+
+    /// An attempt of a job is placed at a target.
+    pub fn place(&mut self, id: &str, target: &str, attempt: u64, now: Millis, placed: Placed) {
+        let (decision, target) = (decision(id, attempt), target.to_owned());
+        let request = self.requests.entry(id.to_owned()).or_default();
+        request.placements.push(Placement { decision, attempt, target, now, placed });
+        request.placements.sort_by_key(|placement| placement.attempt);
+        self.put_job(id);
+    }
+
+    /// The target of an attempt refuses the job.
+    pub fn refuse(&mut self, id: &str, attempt: u64) {
+        let request = self.requests.entry(id.to_owned()).or_default();
+        request.outcomes.insert(decision(id, attempt), OutcomeKind::Refused);
+        self.put_job(id);
+    }
+
+    fn put_job(&mut self, name: &str) {
+        let record = self.records.get(name);
+        let record = record.map(|(target, record)| (target.as_str(), *record));
+        let request = self.requests.get(name);
+        let (time, lifetime) = (NOON, DAY);
+        self.facts.put_job(&KnownJob { name, record, request, time, lifetime });
     }
 
     pub fn submission(&self, job_id: &str, xrsl: &str) -> JobSubmission {
@@ -303,6 +344,21 @@ impl Answer {
         names.sort();
         names
     }
+}
+
+/// A record that lists every copy of a file.
+fn listed() -> Replica {
+    Replica { changed_at: NOON, ..Replica::default() }
+}
+
+/// A job of one CPU of which no time is known.
+pub(super) fn record(state: JobState) -> JobRecord {
+    let (time_s, changed_at, reached_batch_at) = (None, None, None);
+    JobRecord { state, count: 1, time_s, changed_at, reached_batch_at, is_staged: false }
+}
+
+fn decision(id: &str, attempt: u64) -> DecisionId {
+    DecisionId::derive("nordugrid", id, attempt, 1)
 }
 
 /// A moment so many minutes after noon.
