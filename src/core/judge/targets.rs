@@ -156,7 +156,8 @@ impl Targets {
     }
 }
 
-/// The records about a file that hold: the one that lists every copy, then those about one endpoint.
+/// The records about a file that hold: the one that lists every copy, then those about one
+/// endpoint.
 fn replicas<'s>(state: &'s State, source: &'s str) -> Vec<&'s Replica> {
     let replicas = &state.facts.replicas;
     let (first, last) = (format!("{source}|"), format!("{source}}}"));

@@ -3,8 +3,7 @@
 //! Every figure is the sum of what each job contributes, and what a job contributes follows from
 //! its state and its placements alone. Nothing is counted by hand.
 
-use super::job_state::JobRecord;
-use super::job_state::JobState;
+use super::job_state::{JobRecord, JobState};
 use super::windows::{Needed, UNLIMITED_S};
 use crate::event::{BatchFacts, OutcomeKind};
 use crate::state::record::{Placement, RequestState};

@@ -1,11 +1,11 @@
 //! NorduGrid brokering (spec cms-nordugrid, Part B): for one job description, the best queue of a
 //! cluster.
 //!
-//! From below: the records of `event` and `state` indexed for the rules (`names`, `discovery`,
-//! `windows`, `job_state`, `ahead`, `software`, `files`, `grid_facts`); one job and one target under
-//! judgement (`case`, `target`, `staging`, `figures`); filters (`prechecks`, `attributes`, `limits`,
-//! `space`) and keys of the rank (`ranking`); the choice (`choice`), the whole decision (`decide`)
-//! and what it changes (`changes`).
+//! From below: records of `event` and `state`, indexed for the rules (`names`, `discovery`,
+//! `windows`, `job_state`, `ahead`, `software`, `files`, `grid_facts`); one job and one target
+//! under judgement (`case`, `target`, `staging`, `figures`); filters (`prechecks`, `attributes`,
+//! `limits`, `space`) and keys of the rank (`ranking`); the choice (`choice`), the whole decision
+//! (`decide`) and what it changes (`changes`).
 
 mod ahead;
 mod attributes;
