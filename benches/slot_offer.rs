@@ -1,12 +1,13 @@
 //! Cost of one slot offer before many pending jobs: `cargo bench --bench slot_offer`.
 
 use divan::{Bencher, black_box};
+use yardmaster::core::event::{Grant, GrantScopeKind, PrincipalKind};
 use yardmaster::core::policy::cms::cut::next;
 use yardmaster::core::policy::cms::decision::Assignment;
 use yardmaster::core::policy::cms::entry::Standing;
 use yardmaster::core::policy::cms::facts::{
-    Band, Class, CoresMax, ExtraBlock, Grant, GrantScope, HeldJob, PendingJob, Principal,
-    SiteConfig, SlotOffer, Tier, UserRecord, Workflow,
+    Band, Class, CoresMax, ExtraBlock, HeldJob, PendingJob, SiteConfig, SlotOffer, Tier,
+    UserRecord, Workflow,
 };
 use yardmaster::core::policy::cms::judge::Judges;
 use yardmaster::core::policy::cms::look::OpenOffer;
@@ -62,23 +63,25 @@ fn users(pool: &mut Pool, numbers: &mut Numbers) {
             decayed_usage: Some((numbers.below(900_000) as i64, NOW_S - 3_600)),
         });
         if at.is_multiple_of(20) {
-            grants.push((Principal::User(user), GrantScope::Site(site_name(at % SITES)), None));
+            grants.push(Grant {
+                principal: user,
+                scope_kind: GrantScopeKind::Site,
+                scope: site_name(at % SITES),
+                level: 10,
+                ..Grant::default()
+            });
         }
     }
     for at in 0..20 {
-        let principal = Principal::Group(format!("g{at}"));
-        grants.push((principal, GrantScope::Global, Some(16_000_000)));
+        grants.push(Grant {
+            principal_kind: PrincipalKind::Group,
+            principal: format!("g{at}"),
+            level: 10,
+            cap_weight_milli: Some(16_000_000),
+            ..Grant::default()
+        });
     }
-    let grant = |(principal, scope, cap_weight_milli)| Grant {
-        principal,
-        only_with_group: None,
-        scope,
-        level: 10,
-        cap_weight_milli,
-        valid_from_s: None,
-        valid_to_s: None,
-    };
-    pool.set_grants(grants.into_iter().map(grant).collect());
+    pool.set_grants(grants);
 }
 
 fn workflows(pool: &mut Pool, numbers: &mut Numbers, count: u64) {

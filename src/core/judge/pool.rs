@@ -17,7 +17,7 @@ use crate::policy::cms::admission::{Admission, Rejection, admit};
 use crate::policy::cms::cut::Step;
 use crate::policy::cms::decision::{Action, fold_action};
 use crate::policy::cms::drain::Budget;
-use crate::policy::cms::facts::{Grant, Seconds};
+use crate::policy::cms::facts::Seconds;
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
 use crate::policy::cms::usage::Decay;
@@ -172,8 +172,7 @@ impl PoolView {
     fn put_grants(&mut self, state: &State) {
         let Some(pool) = &mut self.pool else { return };
         let grants = state.facts.grants.iter().filter_map(|(_, fact)| fact.current(is_newer));
-        let grants: Vec<Grant> = grants.map(facts::grant).collect();
-        pool.set_grants(grants);
+        pool.set_grants(grants.cloned());
         self.changes += 1;
     }
 

@@ -1,10 +1,9 @@
 //! Records of a pool as the rules have them: milliseconds become seconds, empty text is nothing.
 
-use crate::event::{self, GrantScopeKind, PrincipalKind, Requirements, Site, User};
+use crate::event::{Requirements, Site, User};
 use crate::policy::cms::facts::{
-    Band, Class, CoresMax, Drain, DrainStart, EndedJob, Grant, GrantScope, HeldJob, NodeRecord,
-    PendingJob, PerClass, Principal, Priority, Profile, Seconds, SiteConfig, SlotOffer, Tier,
-    UserRecord, Workflow, WorkflowStatus,
+    Band, Class, CoresMax, Drain, DrainStart, EndedJob, HeldJob, NodeRecord, PendingJob, PerClass,
+    Priority, Profile, SiteConfig, SlotOffer, Tier, UserRecord, Workflow, WorkflowStatus, seconds,
 };
 use crate::policy::cms::look::OpenOffer;
 use crate::policy::cms::pool::Pool;
@@ -13,11 +12,7 @@ use crate::policy::cms::settings::Settings;
 use crate::state::pool::{
     PoolDrain, PoolEnded, PoolJob, PoolJobState, PoolMatch, PoolNode, PoolOffer, PoolWorkflow,
 };
-use crate::unit::{Millis, SECOND};
-
-fn seconds(at: Millis) -> Seconds {
-    at.div_euclid(SECOND)
-}
+use crate::unit::Millis;
 
 fn stated(text: &str) -> Option<String> {
     Some(text).filter(|text| !text.is_empty()).map(str::to_owned)
@@ -54,28 +49,6 @@ pub(super) fn user(user: &User) -> UserRecord {
         groups: user.groups.clone(),
         roles: user.roles.clone(),
         decayed_usage: Some(usage).filter(|(milli, at_s)| *milli > 0 && *at_s > 0),
-    }
-}
-
-/// A grant.
-pub(super) fn grant(grant: &event::Grant) -> Grant {
-    let name = grant.principal.clone();
-    let moment = |at: Millis| Some(at).filter(|at| *at > 0).map(seconds);
-    Grant {
-        principal: match grant.principal_kind {
-            PrincipalKind::User => Principal::User(name),
-            PrincipalKind::Group => Principal::Group(name),
-        },
-        only_with_group: stated(&grant.only_with_group),
-        scope: match grant.scope_kind {
-            GrantScopeKind::Global => GrantScope::Global,
-            GrantScopeKind::Region => GrantScope::Region(grant.scope.clone()),
-            GrantScopeKind::Site => GrantScope::Site(grant.scope.clone()),
-        },
-        level: grant.level,
-        cap_weight_milli: grant.cap_weight_milli,
-        valid_from_s: moment(grant.valid_from),
-        valid_to_s: moment(grant.valid_to),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Records as the pool keeps them, with what follows from them.
 
-use super::facts::{EndedJob, Grant, HeldJob, PendingJob, UserRecord, Workflow};
+use super::facts::{EndedJob, HeldJob, PendingJob, UserRecord, Workflow};
+use crate::event::Grant;
 use crate::id::Name;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 //! The level of a user's jobs at a site (C-18, C-19, C-31).
 
 use super::entry::GrantEntry;
-use super::facts::{GrantScope, MilliWeight, Principal};
+use super::facts::{MilliWeight, seconds};
 use super::look::{Look, Pending};
+use crate::event::{GrantScopeKind, PrincipalKind};
 use crate::id::Name;
 
 /// The highest level of the grants that match, and of the implicit ones of the site's blocks; 0 if
@@ -22,37 +23,37 @@ pub fn level(look: &Look<'_>, pending: &Pending<'_>) -> i64 {
 
 fn holds(look: &Look<'_>, entry: &GrantEntry, group: Option<Name>) -> bool {
     let grant = &entry.grant;
-    let covers = match &grant.scope {
-        GrantScope::Global => true,
-        GrantScope::Site(_) => entry.site == Some(look.site),
-        GrantScope::Region(region) => {
-            look.terms.is_some_and(|terms| terms.region.as_ref() == Some(region))
-        }
+    let covers = match grant.scope_kind {
+        GrantScopeKind::Global => true,
+        GrantScopeKind::Site => entry.site == Some(look.site),
+        GrantScopeKind::Region => look.terms.is_some_and(|terms| terms.is_in(&grant.scope)),
     };
     covers
         && entry.only_with_group.is_none_or(|only| group == Some(only))
-        && grant.valid_from_s.is_none_or(|from| from <= look.now_s)
-        && grant.valid_to_s.is_none_or(|to| look.now_s < to)
+        && (grant.valid_from <= 0 || seconds(grant.valid_from) <= look.now_s)
+        && (grant.valid_to <= 0 || look.now_s < seconds(grant.valid_to))
         && grant.cap_weight_milli.is_none_or(|cap| held(look, entry) < cap)
 }
 
 /// Weight that the principal of a grant holds inside its scope.
 fn held(look: &Look<'_>, entry: &GrantEntry) -> MilliWeight {
-    let pool = look.pool;
+    let (pool, grant) = (look.pool, &entry.grant);
     let at_site = |site: Name| {
         let site = pool.counters().site(site);
-        let sums = match entry.grant.principal {
-            Principal::User(_) => &site.users,
-            Principal::Group(_) => &site.groups,
+        let sums = match grant.principal_kind {
+            PrincipalKind::User => &site.users,
+            PrincipalKind::Group => &site.groups,
         };
         sums.get(&entry.principal).copied().unwrap_or(0)
     };
-    match (&entry.grant.scope, &entry.grant.principal) {
-        (GrantScope::Site(_), _) => at_site(look.site),
-        (GrantScope::Global, Principal::User(_)) => pool.counters().user(entry.principal).weight,
-        (GrantScope::Global, Principal::Group(_)) => pool.counters().group(entry.principal),
-        (GrantScope::Region(region), _) => {
-            let inside = pool.sites().filter(|(_, terms)| terms.region.as_ref() == Some(region));
+    match (grant.scope_kind, grant.principal_kind) {
+        (GrantScopeKind::Site, _) => at_site(look.site),
+        (GrantScopeKind::Global, PrincipalKind::User) => {
+            pool.counters().user(entry.principal).weight
+        }
+        (GrantScopeKind::Global, PrincipalKind::Group) => pool.counters().group(entry.principal),
+        (GrantScopeKind::Region, _) => {
+            let inside = pool.sites().filter(|(_, terms)| terms.is_in(&grant.scope));
             inside.fold(0, |sum: MilliWeight, (site, _)| sum.saturating_add(at_site(site)))
         }
     }

@@ -95,6 +95,13 @@ pub struct SiteTerms {
     pub accept_surplus: PerClass<bool>,
 }
 
+impl SiteTerms {
+    /// Whether the site is in a region.
+    pub fn is_in(&self, region: &str) -> bool {
+        self.region.as_deref() == Some(region)
+    }
+}
+
 /// The terms of a configuration.
 ///
 /// # Errors

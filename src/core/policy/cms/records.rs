@@ -4,12 +4,13 @@ use super::counters::{Contribution, at as slot, grown};
 use super::effective::effective_test_jobs;
 use super::entry::{GrantEntry, Standing};
 use super::facts::{
-    Class, Drain, DrainStart, EndedJob, Grant, GrantScope, HeldJob, MilliWeight, NodeRecord,
-    PendingJob, Principal, Seconds, SiteConfig, UserRecord, Workflow,
+    Class, Drain, DrainStart, EndedJob, HeldJob, MilliWeight, NodeRecord, PendingJob, Seconds,
+    SiteConfig, UserRecord, Workflow,
 };
 use super::pool::Pool;
 use super::quota::{BadConfig, terms};
 use super::usage::Usage;
+use crate::event::{Grant, GrantScopeKind, PrincipalKind};
 use crate::id::Name;
 use std::sync::Arc;
 
@@ -124,29 +125,21 @@ impl Pool {
     }
 
     /// The grants in force, all of them (C-19).
-    pub fn set_grants(&mut self, grants: Vec<Grant>) {
+    pub fn set_grants(&mut self, grants: impl IntoIterator<Item = Grant>) {
         self.users.iter_mut().for_each(|user| user.grants.clear());
         self.group_grants.clear();
         self.grants.clear();
         for (at, grant) in grants.into_iter().enumerate() {
-            let principal = match &grant.principal {
-                Principal::User(user) => {
-                    let user = self.names.intern(user);
-                    slot(&mut self.users, user).grants.push(at);
-                    user
-                }
-                Principal::Group(group) => {
-                    let group = self.names.intern(group);
-                    self.group_grants.entry(group).or_default().push(at);
-                    group
-                }
+            let principal = self.names.intern(&grant.principal);
+            let of_principal = match grant.principal_kind {
+                PrincipalKind::User => &mut slot(&mut self.users, principal).grants,
+                PrincipalKind::Group => self.group_grants.entry(principal).or_default(),
             };
-            let group = grant.only_with_group.as_ref();
+            of_principal.push(at);
+            let group = Some(&grant.only_with_group).filter(|group| !group.is_empty());
             let only_with_group = group.map(|group| self.names.intern(group));
-            let site = match &grant.scope {
-                GrantScope::Site(site) => Some(self.names.intern(site)),
-                GrantScope::Global | GrantScope::Region(_) => None,
-            };
+            let is_of_site = grant.scope_kind == GrantScopeKind::Site;
+            let site = is_of_site.then(|| self.names.intern(&grant.scope));
             self.grants.push(GrantEntry { grant, principal, only_with_group, site });
         }
     }

@@ -1,10 +1,17 @@
 //! Classes of jobs, and the units of the facts.
 
+use crate::unit::{Millis, SECOND};
+
 /// A moment or a span, in seconds.
 pub type Seconds = i64;
 
 /// Weight in thousandths: one core of the reference power is 1000 (spec cms-nordugrid A.1).
 pub type MilliWeight = i64;
+
+/// The second in which a moment lies.
+pub const fn seconds(at: Millis) -> Seconds {
+    at.div_euclid(SECOND)
+}
 
 pub use crate::event::Class;
 

@@ -8,9 +8,9 @@ mod principal;
 mod site;
 mod workflow;
 
-pub use class::{Class, MilliWeight, PerClass, Seconds};
+pub use class::{Class, MilliWeight, PerClass, Seconds, seconds};
 pub use job::{Band, CoresMax, EndedJob, FailureClass, HeldJob, PendingJob};
 pub use node::{Drain, DrainStart, NodeRecord, SlotOffer};
-pub use principal::{Grant, GrantScope, Principal, UserRecord};
+pub use principal::UserRecord;
 pub use site::{ExtraBlock, SiteConfig, SiteStatus, Tier};
 pub use workflow::{Priority, Profile, Workflow, WorkflowStatus};

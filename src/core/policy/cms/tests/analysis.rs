@@ -1,9 +1,8 @@
 //! Jobs of analysis: levels, fair share, grants (C-18..C-21, C-31; F-2..F-4).
 
 use super::world::{World, analysis, job, listed};
-use crate::policy::cms::facts::{
-    ExtraBlock, Grant, GrantScope, PendingJob, Principal, SiteConfig, Tier,
-};
+use crate::event::{Grant, GrantScopeKind, PrincipalKind};
+use crate::policy::cms::facts::{ExtraBlock, PendingJob, SiteConfig, Tier};
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::usage::{Decay, Usage};
 
@@ -20,22 +19,14 @@ fn world() -> World {
 }
 
 fn to_user(user: &str, level: i64) -> Grant {
-    Grant {
-        principal: Principal::User(user.to_owned()),
-        only_with_group: None,
-        scope: GrantScope::Global,
-        level,
-        cap_weight_milli: None,
-        valid_from_s: None,
-        valid_to_s: None,
-    }
+    Grant { principal: user.to_owned(), level, ..Grant::default() }
 }
 
 fn to_group(group: &str, level: i64, cap_weight_milli: i64) -> Grant {
     Grant {
-        principal: Principal::Group(group.to_owned()),
+        principal_kind: PrincipalKind::Group,
         cap_weight_milli: Some(cap_weight_milli),
-        ..to_user("", level)
+        ..to_user(group, level)
     }
 }
 
@@ -126,7 +117,7 @@ fn tc_24_a_capped_grant_of_a_group() {
     world.user("h1", "G", 30_000);
     world.user("h2", "G", 20_000);
     world.user("n", "", 0);
-    let only_with_group = Some("G".to_owned());
+    let only_with_group = "G".to_owned();
     let own = Grant { only_with_group, ..to_user("h1", 20) };
     world.pool.set_grants(vec![to_group("G", 10, 4_000), own]);
     world.many("h1", 2);
@@ -147,7 +138,7 @@ fn tc_25_priority_inside_a_group_alone() {
     world.analysis("n", "n");
     world.user("h1", "G", 30_000);
     world.user("n", "", 0);
-    let only_with_group = Some("G".to_owned());
+    let only_with_group = "G".to_owned();
     world.pool.set_grants(vec![Grant { only_with_group, ..to_user("h1", 5) }]);
     world.many("of_group", 1);
     world.many("own", 1);
@@ -163,8 +154,8 @@ fn tc_26_a_grant_holds_inside_its_scope() {
         world.many(user, 4);
     }
     world.user("g", "", 50_000);
-    let scope = GrantScope::Site("Z".to_owned());
-    world.pool.set_grants(vec![Grant { scope, ..to_user("g", 5) }]);
+    let (scope_kind, scope) = (GrantScopeKind::Site, "Z".to_owned());
+    world.pool.set_grants(vec![Grant { scope_kind, scope, ..to_user("g", 5) }]);
     assert_eq!(world.one_by_one("Y", 1), ["n1"]);
     assert_eq!(world.one_by_one("Z", 1), ["g1"]);
 }

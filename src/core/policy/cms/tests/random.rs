@@ -1,9 +1,10 @@
 //! Random records: small worlds in which most rules apply.
 
 use super::world::NOW_S;
+use crate::event::{Grant, GrantScopeKind, PrincipalKind};
 use crate::policy::cms::facts::{
-    Band, Class, CoresMax, ExtraBlock, FailureClass, Grant, GrantScope, HeldJob, PendingJob,
-    PerClass, Principal, SiteConfig, SiteStatus, SlotOffer, Tier, UserRecord, Workflow,
+    Band, Class, CoresMax, ExtraBlock, FailureClass, HeldJob, PendingJob, PerClass, SiteConfig,
+    SiteStatus, SlotOffer, Tier, UserRecord, Workflow,
 };
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
@@ -212,23 +213,26 @@ fn held(numbers: &mut Numbers, job: PendingJob, workflow: &Workflow) -> HeldJob 
 }
 
 fn grant(numbers: &mut Numbers) -> Grant {
-    let principal = match numbers.one_in(2) {
-        true => Principal::User(numbers.name("u", USERS)),
-        false => Principal::Group(numbers.name("g", 2)),
+    let (principal_kind, principal) = match numbers.one_in(2) {
+        true => (PrincipalKind::User, numbers.name("u", USERS)),
+        false => (PrincipalKind::Group, numbers.name("g", 2)),
     };
-    let scope = match numbers.below(3) {
-        0 => GrantScope::Global,
-        1 => GrantScope::Region(numbers.name("r", 2)),
-        _ => GrantScope::Site(numbers.name("s", SITES)),
+    let (scope_kind, scope) = match numbers.below(3) {
+        0 => (GrantScopeKind::Global, String::new()),
+        1 => (GrantScopeKind::Region, numbers.name("r", 2)),
+        _ => (GrantScopeKind::Site, numbers.name("s", SITES)),
     };
+    let only_with_group = numbers.one_in(4).then(|| numbers.name("g", 2));
     Grant {
+        principal_kind,
         principal,
-        only_with_group: numbers.one_in(4).then(|| numbers.name("g", 2)),
+        only_with_group: only_with_group.unwrap_or_default(),
+        scope_kind,
         scope,
         level: 1 + numbers.below(20),
         cap_weight_milli: numbers.one_in(2).then(|| numbers.below(20) * 1_000),
-        valid_from_s: None,
-        valid_to_s: numbers.one_in(4).then_some(NOW_S - 1),
+        valid_to: if numbers.one_in(4) { (NOW_S - 1) * 1_000 } else { 0 },
+        ..Grant::default()
     }
 }
 

@@ -3,9 +3,10 @@
 
 use super::random::{Put, Records};
 use super::world::NOW_S;
+use crate::event::{GrantScopeKind, PrincipalKind};
 use crate::policy::cms::facts::{
-    Class, CoresMax, FailureClass, GrantScope, HeldJob, PendingJob, Principal, SiteConfig,
-    SiteStatus, UserRecord, Workflow,
+    Class, CoresMax, FailureClass, HeldJob, PendingJob, SiteConfig, SiteStatus, UserRecord,
+    Workflow,
 };
 use crate::policy::cms::look::OpenOffer;
 use crate::policy::cms::quota::{SiteTerms, terms};
@@ -333,23 +334,23 @@ impl Twin {
         let own = self.groups_of(&workflow.user);
         let mut level = 0;
         for grant in &self.records.grants {
-            let is_principal = |user: &str| match &grant.principal {
-                Principal::User(name) => name == user,
-                Principal::Group(group) => self.groups_of(user).contains(group),
+            let is_principal = |user: &str| match grant.principal_kind {
+                PrincipalKind::User => grant.principal == user,
+                PrincipalKind::Group => self.groups_of(user).contains(&grant.principal),
             };
-            let covers = |site: &str| match &grant.scope {
-                GrantScope::Global => true,
-                GrantScope::Site(name) => name == site,
-                GrantScope::Region(region) => {
-                    self.terms(site).is_some_and(|terms| terms.region.as_ref() == Some(region))
-                }
+            let covers = |site: &str| match grant.scope_kind {
+                GrantScopeKind::Global => true,
+                GrantScopeKind::Site => grant.scope == site,
+                GrantScopeKind::Region => self
+                    .terms(site)
+                    .is_some_and(|terms| terms.region.as_ref() == Some(&grant.scope)),
             };
             let held = self.weight(|it| covers(&it.run_site) && is_principal(&it.user));
-            let only = grant.only_with_group.as_ref();
+            let only = Some(&grant.only_with_group).filter(|only| !only.is_empty());
             let holds = is_principal(&workflow.user)
                 && covers(site)
                 && only.is_none_or(|only| workflow.working_group.as_ref() == Some(only))
-                && grant.valid_to_s.is_none_or(|to| NOW_S < to)
+                && (grant.valid_to == 0 || NOW_S < grant.valid_to / 1_000)
                 && grant.cap_weight_milli.is_none_or(|cap| held < cap);
             level = level.max(if holds { grant.level } else { 0 });
         }
