@@ -60,7 +60,7 @@ fn rule_of(action: &Action) -> CommandRule {
 /// The site of the node that an action is about; empty if it is about none.
 fn site_of<'a>(state: &'a State, action: &'a Action) -> &'a str {
     match action {
-        Action::DrainNode { drain, .. } => &drain.site,
+        Action::DrainNode { site, .. } => site,
         Action::DrainCancelled { node, .. } => {
             state.pool.nodes.of(node).map_or("", |node| node.site.as_str())
         }
@@ -140,14 +140,14 @@ fn order<'a>(state: &'a State, rule: &RuleSetting, action: &'a Action) -> Order<
             unit: "s",
             ..of_workflow(state, rule, workflow)
         },
-        Action::DrainNode { drain, need_cores, idle_core_s, .. } => Order {
+        Action::DrainNode { node, site, drain, need_cores, idle_core_s } => Order {
             clock_at: Some(state.now),
             // Against the cycle's now, so that when it is ready follows from the record.
             measured: (drain.until_s - state.now.div_euclid(SECOND)) as f64,
             limit: *need_cores as f64,
             unit: "s",
             notes: vec![format!("idle_core_s({idle_core_s})")],
-            ..of_node(state, rule, (&drain.node, &drain.site), &drain.job)
+            ..of_node(state, rule, (node, site), &drain.job)
         },
         Action::DrainCancelled { node, job } => Order {
             clock_at: begun_at(state, node),

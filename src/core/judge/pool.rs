@@ -84,7 +84,6 @@ impl PoolView {
             }
         }
         self.renewed = renewed;
-        // Drains of long ago are forgotten.
         if let Some(pool) = &mut self.pool {
             pool.pass_time(now_s);
         }
@@ -185,12 +184,7 @@ impl PoolView {
     fn put_node(&mut self, state: &State, node: &str) {
         let Some(pool) = &mut self.pool else { return };
         let Some(known) = state.pool.nodes.of(node) else { return };
-        pool.put_node(facts::node(known));
-        match &known.drain {
-            Some(drain) => pool.put_drain(facts::drain(known, drain)),
-            None => pool.remove_drain(node),
-        }
-        facts::drain_starts(known).into_iter().for_each(|start| pool.put_drain_start(start));
+        pool.put_node(known.clone());
     }
 
     /// A workflow as the state has it now; returns whether its jobs are to be judged again.

@@ -7,7 +7,7 @@ use crate::govern::CommandEvaluation;
 use crate::output::command::{Command, CommandKind};
 use crate::policy::cms::cut::Step;
 use crate::policy::cms::decision::Action;
-use crate::policy::cms::facts::{Drain, Profile};
+use crate::policy::cms::facts::Profile;
 use crate::state::commands::CommandAnswer;
 use crate::state::{Setting, State};
 
@@ -114,10 +114,9 @@ fn profile(workflow: &str) -> Action {
 }
 
 fn drain(node: &str, job: &str, now: Millis) -> Action {
-    let decided_at_s = now / SECOND;
-    let (site, until_s) = ("T2_X".into(), decided_at_s + 1_800);
-    let drain = Drain { node: node.into(), site, job: job.into(), until_s };
-    Action::DrainNode { drain, need_cores: 16, idle_core_s: 7_200, decided_at_s }
+    let drain = PoolDrain { job: job.into(), until_s: now / SECOND + 1_800, since: now };
+    let (node, site) = (node.into(), "T2_X".into());
+    Action::DrainNode { node, site, drain, need_cores: 16, idle_core_s: 7_200 }
 }
 
 fn undrain(node: &str, job: &str) -> Action {

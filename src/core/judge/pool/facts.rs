@@ -2,16 +2,14 @@
 
 use crate::event::{Requirements, Site, User};
 use crate::policy::cms::facts::{
-    Band, Class, CoresMax, Drain, DrainStart, EndedJob, HeldJob, NodeRecord, PendingJob, PerClass,
-    Priority, Profile, SiteConfig, SlotOffer, Tier, UserRecord, Workflow, WorkflowStatus, seconds,
+    Band, Class, CoresMax, EndedJob, HeldJob, PendingJob, PerClass, Priority, Profile, SiteConfig,
+    SlotOffer, Tier, UserRecord, Workflow, WorkflowStatus, seconds,
 };
 use crate::policy::cms::look::OpenOffer;
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::scaling::Needs;
 use crate::policy::cms::settings::Settings;
-use crate::state::pool::{
-    PoolDrain, PoolEnded, PoolJob, PoolJobState, PoolMatch, PoolNode, PoolOffer, PoolWorkflow,
-};
+use crate::state::pool::{PoolEnded, PoolJob, PoolJobState, PoolMatch, PoolOffer, PoolWorkflow};
 use crate::unit::Millis;
 
 fn stated(text: &str) -> Option<String> {
@@ -203,31 +201,6 @@ fn running_job(job: PendingJob, state: &PoolJobState, pool: &Pool) -> HeldJob {
         expected_end_s: None,
         job,
     }
-}
-
-/// A node.
-pub(super) fn node(known: &PoolNode) -> NodeRecord {
-    NodeRecord {
-        node: known.node.clone(),
-        site: known.site.clone(),
-        cores_total: known.cores_total,
-    }
-}
-
-/// The drain of a node.
-pub(super) fn drain(node: &PoolNode, drain: &PoolDrain) -> Drain {
-    Drain {
-        node: node.node.clone(),
-        site: node.site.clone(),
-        job: drain.job.as_str().into(),
-        until_s: drain.until_s,
-    }
-}
-
-/// The drains of a node that count for its site's rate.
-pub(super) fn drain_starts(node: &PoolNode) -> Vec<DrainStart> {
-    let start = |at: &Millis| DrainStart { site: node.site.clone(), started_at_s: seconds(*at) };
-    node.drain_starts.iter().map(start).collect()
 }
 
 /// An offer with what is left of it now: its pilot's time passes.

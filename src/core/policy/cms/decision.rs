@@ -2,10 +2,11 @@
 //! are facts: folding them changes the pool, making them does not.
 
 use super::entry::Standing;
-use super::facts::{Band, Class, Drain, DrainStart, MilliWeight, Profile, Seconds, WorkflowStatus};
+use super::facts::{Band, Class, MilliWeight, Profile, Seconds, WorkflowStatus};
 use super::judge::RankValue;
 use super::look::Comparison;
 use super::pool::Pool;
+use crate::state::pool::PoolDrain;
 use std::sync::Arc;
 
 /// A hard limit that applied to an assignment (TS-07): used after is never above the maximum.
@@ -101,21 +102,23 @@ pub enum Action {
     },
     /// A node is kept free for a job (C-55).
     DrainNode {
-        /// Node, site, job and when it is expected to be ready.
-        drain: Drain,
+        /// Node.
+        node: String,
+        /// Its site.
+        site: String,
+        /// Job, and when the node is expected to be ready.
+        drain: PoolDrain,
         /// Cores the job waits for.
         need_cores: i64,
         /// Core-seconds that idle until then (F-7).
         idle_core_s: i64,
-        /// The moment of the cut.
-        decided_at_s: Seconds,
     },
     /// A node is not drained any longer (C-55).
     DrainCancelled {
         /// Node.
         node: String,
         /// The job it was drained for.
-        job: Arc<str>,
+        job: String,
     },
 }
 
@@ -135,12 +138,17 @@ pub fn fold_action(pool: &mut Pool, action: &Action) {
         Action::ProfileUpdated { workflow, profile } => {
             change(pool, workflow, |it| it.profile = Some(*profile));
         }
-        Action::DrainNode { drain, decided_at_s, .. } => {
-            let (site, started_at_s) = (drain.site.clone(), *decided_at_s);
-            pool.put_drain_start(DrainStart { site, started_at_s });
-            pool.put_drain(drain.clone());
+        Action::DrainNode { node, drain, .. } => {
+            if let Some(node) = pool.nodes.get_mut(node) {
+                node.drain_starts.push(drain.since);
+                node.drain = Some(drain.clone());
+            }
         }
-        Action::DrainCancelled { node, .. } => pool.remove_drain(node),
+        Action::DrainCancelled { node, .. } => {
+            if let Some(node) = pool.nodes.get_mut(node) {
+                node.drain = None;
+            }
+        }
     }
 }
 

@@ -5,9 +5,11 @@ use super::decision::Action;
 use super::drain_plan::{Plan, plans};
 use super::effective::effective_priority;
 use super::entry::Standing;
-use super::facts::{Drain, NodeRecord, PendingJob, Seconds, SiteStatus};
+use super::facts::{PendingJob, Seconds, SiteStatus, seconds};
 use super::pool::Pool;
+use crate::state::pool::{PoolDrain, PoolNode};
 use crate::turns::{has_turn, parts};
+use crate::unit::SECOND;
 use std::cmp::Reverse;
 use std::collections::btree_set::Iter;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -17,14 +19,17 @@ pub const HOUR_S: Seconds = 3600;
 
 /// Drains whose job started elsewhere or is gone.
 pub fn cancelled(pool: &Pool) -> Vec<Action> {
-    let waits_or_is_there = |drain: &&Drain| match pool.job(&drain.job) {
+    let is_elsewhere = |(node, drain): &(&PoolNode, &PoolDrain)| match pool.job(&drain.job) {
         Some(Standing::Pending(_)) => false,
-        Some(Standing::Held(held)) => held.node.as_ref() != Some(&drain.node),
+        Some(Standing::Held(held)) => held.node.as_ref() != Some(&node.node),
         None => true,
     };
-    let cancelled = pool.drains().filter(waits_or_is_there);
+    let cancelled = pool.drains().filter(is_elsewhere);
     cancelled
-        .map(|drain| Action::DrainCancelled { node: drain.node.clone(), job: drain.job.clone() })
+        .map(|(node, drain)| Action::DrainCancelled {
+            node: node.node.clone(),
+            job: drain.job.clone(),
+        })
         .collect()
 }
 
@@ -51,10 +56,11 @@ pub fn drains(pool: &Pool, budget: Budget, now_s: Seconds) -> (Vec<Action>, bool
         return (Vec::new(), false);
     }
     let mut sites = SiteRates::of(pool, now_s);
-    let mut taken: BTreeSet<&str> = pool.open_drains().map(|drain| drain.node.as_str()).collect();
-    let is_free = |node: &&NodeRecord| !taken.contains(node.node.as_str());
+    let mut taken: BTreeSet<&str> =
+        pool.open_drains().map(|(node, _)| node.node.as_str()).collect();
+    let is_free = |node: &&PoolNode| !taken.contains(node.node.as_str());
     let free = pool.nodes().filter(|node| sites.has_room(&node.site)).filter(is_free);
-    let free: Vec<&NodeRecord> = free.filter(|node| is_online(pool, node)).collect();
+    let free: Vec<&PoolNode> = free.filter(|node| is_online(pool, node)).collect();
     let (mut waiting, takes_turns) = Waiting::of(pool, &free, budget, now_s);
     let mut actions = Vec::new();
     while room > 0
@@ -70,21 +76,21 @@ pub fn drains(pool: &Pool, budget: Budget, now_s: Seconds) -> (Vec<Action>, bool
         taken.insert(best.node);
         room -= 1;
         actions.push(Action::DrainNode {
-            drain: Drain {
-                node: best.node.to_owned(),
-                site: best.site.to_owned(),
-                job: job.job.clone(),
+            node: best.node.to_owned(),
+            site: best.site.to_owned(),
+            drain: PoolDrain {
+                job: job.job.to_string(),
                 until_s: now_s.saturating_add(best.ready_in_s),
+                since: now_s.saturating_mul(SECOND),
             },
             need_cores: best.need,
             idle_core_s: best.idle_core_s,
-            decided_at_s: now_s,
         });
     }
     (actions, takes_turns)
 }
 
-fn is_online(pool: &Pool, node: &NodeRecord) -> bool {
+fn is_online(pool: &Pool, node: &PoolNode) -> bool {
     let terms = pool.name(&node.site).and_then(|site| pool.site(site));
     terms.is_some_and(|terms| terms.status == SiteStatus::Online)
 }
@@ -99,9 +105,13 @@ impl<'a> SiteRates<'a> {
     fn of(pool: &'a Pool, now_s: Seconds) -> SiteRates<'a> {
         let most = pool.settings().drain_rate_per_hour;
         let mut rates = SiteRates { begun: BTreeMap::new(), most };
-        let is_late = |at_s: Seconds| now_s.saturating_sub(at_s) < HOUR_S;
-        let lately = pool.drain_starts().filter(|start| is_late(start.started_at_s));
-        lately.for_each(|start| rates.note_begun(&start.site));
+        let starts = |node: &'a PoolNode| {
+            node.drain_starts.iter().map(|at| (node.site.as_str(), seconds(*at)))
+        };
+        // Those that one cut began at a site count once.
+        let begun: BTreeSet<(&str, Seconds)> = pool.nodes().flat_map(starts).collect();
+        let lately = begun.iter().filter(|(_, at_s)| now_s.saturating_sub(*at_s) < HOUR_S);
+        lately.for_each(|(site, _)| rates.note_begun(site));
         rates
     }
 
@@ -122,7 +132,7 @@ type First<'a> = (Seconds, &'a str, i64, &'a str, usize);
 /// plans, which are made once.
 struct Waiting<'a> {
     pool: &'a Pool,
-    free: &'a [&'a NodeRecord],
+    free: &'a [&'a PoolNode],
     now_s: Seconds,
     /// Jobs that a node is drained for already.
     drained_for: BTreeSet<&'a str>,
@@ -145,7 +155,7 @@ impl<'a> Waiting<'a> {
     /// Those that have their turn in a cut, and whether they take turns.
     fn of(
         pool: &'a Pool,
-        free: &'a [&'a NodeRecord],
+        free: &'a [&'a PoolNode],
         budget: Budget,
         now_s: Seconds,
     ) -> (Waiting<'a>, bool) {
@@ -159,7 +169,7 @@ impl<'a> Waiting<'a> {
             kinds.into_iter().map(|cluster| Alike { cluster, left: cluster.places(), plans: None });
         let alike: Vec<Alike<'_>> = if free.is_empty() { Vec::new() } else { alike.collect() };
         let first = BinaryHeap::new();
-        let drained_for = pool.open_drains().map(|drain| &*drain.job).collect();
+        let drained_for = pool.open_drains().map(|(_, drain)| drain.job.as_str()).collect();
         let mut waiting = Waiting { pool, free, now_s, drained_for, alike, first, last: None };
         (0..waiting.alike.len()).for_each(|kind| waiting.advance(kind));
         (waiting, parts > 1)

@@ -2,15 +2,16 @@
 
 use super::autocluster::Signature;
 use super::bounds::whole;
-use super::facts::{HeldJob, NodeRecord, Seconds};
+use super::facts::{HeldJob, Seconds};
 use super::pool::Pool;
+use crate::state::pool::PoolNode;
 
 /// Where jobs that are alike may run of some nodes of sites that are online, the best first: what
 /// idles least, then what is ready first, then by name.
 pub(super) fn plans<'a>(
     pool: &Pool,
     signature: &Signature,
-    nodes: &[&'a NodeRecord],
+    nodes: &[&'a PoolNode],
     now_s: Seconds,
 ) -> Vec<Plan<'a>> {
     let fits = nodes.iter().filter(|node| may_run_on(pool, signature, node));
@@ -21,11 +22,11 @@ pub(super) fn plans<'a>(
 }
 
 /// Cores that a job waits for on a node.
-fn need(signature: &Signature, node: &NodeRecord) -> i64 {
+fn need(signature: &Signature, node: &PoolNode) -> i64 {
     if signature.whole_node { node.cores_total } else { signature.cores_min }
 }
 
-fn may_run_on(pool: &Pool, signature: &Signature, node: &NodeRecord) -> bool {
+fn may_run_on(pool: &Pool, signature: &Signature, node: &PoolNode) -> bool {
     node.cores_total >= need(signature, node).max(signature.cores_min)
         && (signature.whitelist.is_none()
             || pool.name(&node.site).is_some_and(|site| signature.is_local_to(site)))
@@ -46,7 +47,7 @@ pub(super) struct Plan<'a> {
 }
 
 /// When so many cores of a node are free, and what idles until then (F-7).
-fn plan<'a>(pool: &Pool, need: i64, node: &'a NodeRecord, now_s: Seconds) -> Plan<'a> {
+fn plan<'a>(pool: &Pool, need: i64, node: &'a PoolNode, now_s: Seconds) -> Plan<'a> {
     let mut running: Vec<(Seconds, i64)> =
         pool.held_on(&node.node).map(|held| (remaining_s(pool, held, now_s), held.cores)).collect();
     running.sort_unstable();

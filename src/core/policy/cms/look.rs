@@ -4,12 +4,13 @@ use super::autocluster::{Autocluster, Place};
 use super::counters::{SiteCounters, overflow_cost};
 use super::entry::WorkflowEntry;
 use super::facts::{
-    Band, Class, CoresMax, Drain, FailureClass, MilliWeight, PerClass, Seconds, SlotOffer, Workflow,
+    Band, Class, CoresMax, FailureClass, MilliWeight, PerClass, Seconds, SlotOffer, Workflow,
 };
 use super::pool::Pool;
 use super::quota::{RestrictedPool, SiteTerms};
 use super::scaling::Needs;
 use crate::id::Name;
+use crate::state::pool::PoolDrain;
 use std::cell::OnceCell;
 
 /// An offer while it is filled (A.5 2).
@@ -79,7 +80,7 @@ pub struct Look<'a> {
     /// Growth of decay now.
     pub growth: i128,
     /// The drain of its node, if it is kept free for a job that is not there yet (C-56).
-    pub drain: Option<&'a Drain>,
+    pub drain: Option<&'a PoolDrain>,
     /// The group that its block is restricted to, if it is (C-30).
     pub only_group: Option<Name>,
     /// Restricted pools of the site by their groups (C-30).
@@ -111,7 +112,8 @@ impl<'a> Look<'a> {
         let in_pools = in_pools.fold(0, MilliWeight::saturating_add);
         let labels = terms.map_or(&[][..], |terms| &terms.restricted_labels);
         let block = open.offer.block.as_ref();
-        let drain = open.offer.node.as_ref().and_then(|node| pool.drain(node));
+        let node = open.offer.node.as_ref();
+        let drain = node.and_then(|node| pool.open_drain(node));
         let labelled = labels.iter().find(|(label, _)| Some(label) == block);
         Look {
             pool,
@@ -123,7 +125,7 @@ impl<'a> Look<'a> {
             kappa_milli,
             comparison: compare(counters.used, quota),
             growth: pool.decay().growth(now_s),
-            drain: drain.filter(|drain| pool.keeps_free(drain)),
+            drain,
             only_group: labelled.map(|(_, group)| known(group)),
             pools,
             shared_used: counters.used.total().saturating_sub(in_pools),

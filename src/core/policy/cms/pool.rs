@@ -6,11 +6,12 @@
 use super::autocluster::{Autocluster, Signature};
 use super::counters::Counters;
 use super::entry::{GrantEntry, Standing, UserEntry, WorkflowEntry};
-use super::facts::{Drain, DrainStart, HeldJob, NodeRecord, Seconds, SiteConfig, Workflow};
+use super::facts::{HeldJob, Seconds, SiteConfig, Workflow};
 use super::quota::SiteTerms;
 use super::settings::Settings;
 use super::usage::Decay;
 use crate::id::{Name, Names};
+use crate::state::pool::{PoolDrain, PoolNode};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -29,10 +30,8 @@ pub struct Pool {
     pub(super) jobs: BTreeMap<Arc<str>, Standing>,
     pub(super) clusters: Vec<Autocluster>,
     pub(super) by_signature: BTreeMap<Signature, usize>,
-    pub(super) nodes: BTreeMap<String, NodeRecord>,
+    pub(super) nodes: BTreeMap<String, PoolNode>,
     pub(super) on_node: BTreeMap<String, BTreeSet<Arc<str>>>,
-    pub(super) drains: BTreeMap<String, Drain>,
-    pub(super) drain_starts: BTreeSet<DrainStart>,
     pub(super) counters: Counters,
 }
 
@@ -54,8 +53,6 @@ impl Pool {
             by_signature: BTreeMap::new(),
             nodes: BTreeMap::new(),
             on_node: BTreeMap::new(),
-            drains: BTreeMap::new(),
-            drain_starts: BTreeSet::new(),
             counters: Counters::default(),
         }
     }
@@ -152,7 +149,7 @@ impl Pool {
     }
 
     /// The nodes, by name.
-    pub fn nodes(&self) -> impl Iterator<Item = &NodeRecord> {
+    pub fn nodes(&self) -> impl Iterator<Item = &PoolNode> {
         self.nodes.values()
     }
 
@@ -165,32 +162,28 @@ impl Pool {
         })
     }
 
-    /// The drain of a node, if it is drained.
-    pub fn drain(&self, node: &str) -> Option<&Drain> {
-        self.drains.get(node)
+    /// The drain of a node that is still kept free, if it is.
+    pub fn open_drain(&self, node: &str) -> Option<&PoolDrain> {
+        let node = self.nodes.get(node)?;
+        node.drain.as_ref().filter(|drain| self.keeps_free(node, drain))
     }
 
     /// Whether a node is still kept free: the job it is drained for has not started there yet.
-    pub fn keeps_free(&self, drain: &Drain) -> bool {
-        match self.jobs.get(&drain.job) {
-            Some(Standing::Held(held)) => held.node.as_ref() != Some(&drain.node),
+    fn keeps_free(&self, node: &PoolNode, drain: &PoolDrain) -> bool {
+        match self.job(&drain.job) {
+            Some(Standing::Held(held)) => held.node.as_ref() != Some(&node.node),
             Some(Standing::Pending(_)) | None => true,
         }
     }
 
     /// The drains whose node is still kept free, by node.
-    pub fn open_drains(&self) -> impl Iterator<Item = &Drain> {
-        self.drains().filter(|drain| self.keeps_free(drain))
+    pub fn open_drains(&self) -> impl Iterator<Item = (&PoolNode, &PoolDrain)> {
+        self.drains().filter(|(node, drain)| self.keeps_free(node, drain))
     }
 
     /// The drains, by node.
-    pub fn drains(&self) -> impl Iterator<Item = &Drain> {
-        self.drains.values()
-    }
-
-    /// Drains begun lately.
-    pub fn drain_starts(&self) -> impl Iterator<Item = &DrainStart> {
-        self.drain_starts.iter()
+    pub fn drains(&self) -> impl Iterator<Item = (&PoolNode, &PoolDrain)> {
+        self.nodes().filter_map(|node| Some((node, node.drain.as_ref()?)))
     }
 
     /// Largest number of cores of a known node; 0 if none is known.

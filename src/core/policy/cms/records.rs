@@ -4,14 +4,14 @@ use super::counters::{Contribution, at as slot, grown};
 use super::effective::effective_test_jobs;
 use super::entry::{GrantEntry, Standing};
 use super::facts::{
-    Class, Drain, DrainStart, EndedJob, HeldJob, MilliWeight, NodeRecord, PendingJob, Seconds,
-    SiteConfig, UserRecord, Workflow,
+    Class, EndedJob, HeldJob, MilliWeight, PendingJob, Seconds, SiteConfig, UserRecord, Workflow,
 };
 use super::pool::Pool;
 use super::quota::{BadConfig, terms};
 use super::usage::Usage;
 use crate::event::{Grant, GrantScopeKind, PrincipalKind};
 use crate::id::Name;
+use crate::state::pool::PoolNode;
 use std::sync::Arc;
 
 /// Result of putting a site's configuration into the pool (C-24).
@@ -145,23 +145,8 @@ impl Pool {
     }
 
     /// A node.
-    pub fn put_node(&mut self, record: NodeRecord) {
-        self.nodes.insert(record.node.clone(), record);
-    }
-
-    /// That a node is drained.
-    pub fn put_drain(&mut self, drain: Drain) {
-        self.drains.insert(drain.node.clone(), drain);
-    }
-
-    /// That a node is drained no longer.
-    pub fn remove_drain(&mut self, node: &str) {
-        self.drains.remove(node);
-    }
-
-    /// That a drain was begun.
-    pub fn put_drain_start(&mut self, start: DrainStart) {
-        self.drain_starts.insert(start);
+    pub fn put_node(&mut self, node: PoolNode) {
+        self.nodes.insert(node.node.clone(), node);
     }
 
     /// A job that waits, in place of what was known of it. It has no effect where a newer attempt
@@ -210,15 +195,12 @@ impl Pool {
         Some(standing)
     }
 
-    /// Time passes: the landmark of decay follows (F-3), and drains begun more than an hour ago are
-    /// forgotten.
+    /// Time passes: the landmark of decay follows (F-3).
     pub fn pass_time(&mut self, now_s: Seconds) {
         let digits = self.decay.rebase(now_s);
         if digits > 0 {
             self.counters.shrink(digits);
             self.users.iter_mut().for_each(|user| user.past_x >>= digits);
         }
-        self.drain_starts
-            .retain(|start| now_s.saturating_sub(start.started_at_s) < super::drain::HOUR_S);
     }
 }

@@ -54,11 +54,11 @@ impl PoolJudging {
                 node_cores: cores,
             })
         };
-        let drain = pool.open_drains().find(|drain| *drain.job == *name);
+        let drain = pool.open_drains().find(|(_, drain)| drain.job == name);
         Some(PoolWait::Sites {
-            drained: drain.map(|drain| DrainedFor {
-                node: drain.node.clone(),
-                site: drain.site.clone(),
+            drained: drain.map(|(node, drain)| DrainedFor {
+                node: node.node.clone(),
+                site: node.site.clone(),
                 until: drain.until_s.saturating_mul(SECOND),
             }),
             sites: sites.iter().filter_map(|site| at(site)).collect(),

@@ -10,7 +10,7 @@ mod workflow;
 
 pub use class::{Class, MilliWeight, PerClass, Seconds, seconds};
 pub use job::{Band, CoresMax, EndedJob, FailureClass, HeldJob, PendingJob};
-pub use node::{Drain, DrainStart, NodeRecord, SlotOffer};
+pub use node::SlotOffer;
 pub use principal::UserRecord;
 pub use site::{ExtraBlock, SiteConfig, SiteStatus, Tier};
 pub use workflow::{Priority, Profile, Workflow, WorkflowStatus};

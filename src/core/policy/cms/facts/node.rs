@@ -1,40 +1,6 @@
-//! Nodes, their drains (C-55), and what pilots offer.
+//! Offers of pilots.
 
 use super::class::Seconds;
-use std::sync::Arc;
-
-/// A node (C-07, C-55).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodeRecord {
-    /// Name.
-    pub node: String,
-    /// Its site.
-    pub site: String,
-    /// Cores.
-    pub cores_total: i64,
-}
-
-/// A node that is kept free for a job (C-55).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Drain {
-    /// Node.
-    pub node: String,
-    /// Its site.
-    pub site: String,
-    /// The job it is drained for.
-    pub job: Arc<str>,
-    /// When it is expected to be ready.
-    pub until_s: Seconds,
-}
-
-/// That a drain was begun at a site, for the rate (C-55).
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DrainStart {
-    /// Site.
-    pub site: String,
-    /// When.
-    pub started_at_s: Seconds,
-}
 
 /// A free place that a pilot announced (A.2).
 #[derive(Clone, Debug, PartialEq, Eq)]

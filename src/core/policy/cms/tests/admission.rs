@@ -3,11 +3,12 @@
 use super::world::{World, central, job, jobs, listed, reason};
 use crate::policy::cms::admission::{Admission, Rejection, admit};
 use crate::policy::cms::facts::{
-    Class, CoresMax, ExtraBlock, NodeRecord, PendingJob, PerClass, SiteConfig, Tier, UserRecord,
+    Class, CoresMax, ExtraBlock, PendingJob, PerClass, SiteConfig, Tier, UserRecord,
 };
 use crate::policy::cms::quota::{BadConfig, SiteTerms, terms};
 use crate::policy::cms::records::Arrived;
 use crate::policy::cms::settings::Settings;
+use crate::state::pool::PoolNode;
 
 #[track_caller]
 fn rejects(world: &World, job: &PendingJob, code: &str) {
@@ -107,7 +108,7 @@ fn every_other_code_of_admission() {
         );
     }
     let (node, site) = ("n".to_owned(), "T2_Y".to_owned());
-    world.pool.put_node(NodeRecord { node, site, cores_total: 8 });
+    world.pool.put_node(PoolNode { node, site, cores_total: 8, ..PoolNode::default() });
     let whole = PendingJob { whole_node: true, cores_min: 9, ..job("j", "w", 1) };
     rejects(&world, &whole, "bad_core_request");
     let wall = PendingJob { max_wall_time_s: Some(0), ..job("j", "w", 1) };

@@ -2,8 +2,9 @@
 
 use super::world::{World, central, job, jobs, offer, reason};
 use crate::policy::cms::decision::Action;
-use crate::policy::cms::facts::{CoresMax, Drain, NodeRecord, PendingJob, SlotOffer};
+use crate::policy::cms::facts::{CoresMax, PendingJob, SlotOffer};
 use crate::policy::cms::settings::Settings;
+use crate::state::pool::{PoolDrain, PoolNode};
 
 const HOUR_S: i64 = 3_600;
 
@@ -58,6 +59,18 @@ fn tc_40_a_range_of_cores() {
     }
 }
 
+/// A node of so many cores.
+fn node_of(node: &str, cores_total: i64) -> PoolNode {
+    let (node, site) = (node.to_owned(), "T2_Y".to_owned());
+    PoolNode { node, site, cores_total, ..PoolNode::default() }
+}
+
+/// Node n, drained for a job until a moment.
+fn drained_for(job: &str, until_s: i64) -> PoolNode {
+    let drain = PoolDrain { job: job.to_owned(), until_s, since: 0 };
+    PoolNode { drain: Some(drain), ..node_of("n", 16) }
+}
+
 /// Nodes A, B and C of WE-8, and a job of so many cores that fits nowhere.
 fn drained(need: i64) -> World {
     drained_with(Settings::default(), need)
@@ -66,8 +79,7 @@ fn drained(need: i64) -> World {
 fn drained_with(settings: Settings, need: i64) -> World {
     let mut world = world_with(settings);
     for node in ["A", "B", "C"] {
-        let (node, site) = (node.to_owned(), "T2_Y".to_owned());
-        world.pool.put_node(NodeRecord { node, site, cores_total: 8 });
+        world.pool.put_node(node_of(node, 8));
     }
     let mut run = |node: &str, cores, half_hours: i64| {
         let name = format!("{node}{half_hours}");
@@ -88,8 +100,8 @@ fn drained_with(settings: Settings, need: i64) -> World {
 fn plan(world: &mut World) -> Option<(String, i64, i64)> {
     let now_s = world.now_s;
     world.cut().actions.iter().find_map(|action| match action {
-        Action::DrainNode { drain, idle_core_s, .. } => {
-            Some((drain.node.clone(), (drain.until_s - now_s) / HOUR_S, idle_core_s / HOUR_S))
+        Action::DrainNode { node, drain, idle_core_s, .. } => {
+            Some((node.clone(), (drain.until_s - now_s) / HOUR_S, idle_core_s / HOUR_S))
         }
         _ => None,
     })
@@ -123,7 +135,7 @@ fn c_55_a_drain_whose_job_is_gone_is_cancelled() {
     world.pool.remove_job("big");
     let (node, job) = ("C".to_owned(), "big".into());
     assert_eq!(world.cut().actions, [Action::DrainCancelled { node, job }]);
-    assert!(world.pool.drain("C").is_none());
+    assert_eq!(world.pool.drains().count(), 0);
 }
 
 #[test]
@@ -150,8 +162,8 @@ fn c_56_the_job_itself_starts_on_its_node() {
     let mut world = world();
     world.pending(PendingJob { cores_min: 8, ..job("big", "w", 1) });
     world.pending(PendingJob { cores_min: 8, ..job("other", "w", 2) });
-    let (node, site, until_s) = ("n".to_owned(), "T2_Y".to_owned(), world.now_s + 100);
-    world.pool.put_drain(Drain { node, site, job: "other".into(), until_s });
+    let drain_starts = vec![world.now_s * 1_000];
+    world.pool.put_node(PoolNode { drain_starts, ..drained_for("other", world.now_s + 100) });
     world.put_offer(SlotOffer { node: Some("n".to_owned()), ..offer("o", "T2_Y", 8) });
     let cut = world.cut();
     assert_eq!(jobs(&cut), ["other"]);
@@ -161,12 +173,9 @@ fn c_56_the_job_itself_starts_on_its_node() {
 
 /// A node whose job has started there, and its drain.
 fn reached(world: &mut World) {
-    let (node, site) = ("n".to_owned(), "T2_Y".to_owned());
-    world.pool.put_node(NodeRecord { node: node.clone(), site: site.clone(), cores_total: 16 });
-    let until_s = world.now_s + 100;
-    world.pool.put_drain(Drain { node: node.clone(), site, job: "other".into(), until_s });
+    world.pool.put_node(drained_for("other", world.now_s + 100));
     let mut held = world.held("other", "v", "T2_Y", 8);
-    held.node = Some(node);
+    held.node = Some("n".to_owned());
     world.pool.put_held(held);
 }
 

@@ -6,11 +6,12 @@ use super::world::{NOW_S, World, job, jobs, offer, reason};
 use crate::policy::cms::admission::Admission;
 use crate::policy::cms::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
 use crate::policy::cms::facts::{
-    CoresMax, EndedJob, ExtraBlock, NodeRecord, PendingJob, SiteConfig, SlotOffer, Tier,
+    CoresMax, EndedJob, ExtraBlock, PendingJob, SiteConfig, SlotOffer, Tier,
 };
 use crate::policy::cms::judge::Judges;
 use crate::policy::cms::quota::{BadConfig, terms};
 use crate::policy::cms::settings::Settings;
+use crate::state::pool::PoolNode;
 use proptest::prelude::{ProptestConfig, any, proptest};
 
 const WORST: [i64; 8] = [i64::MIN, i64::MIN + 1, -1, 0, 1, MAX_SLOTS + 1, i64::MAX / 2, i64::MAX];
@@ -143,7 +144,7 @@ proptest! {
         let mut pool = records.pool();
         let (node, site) = ("n".to_owned(), "s1".to_owned());
         let (many, rss_mb) = (i64::MAX, WORST[worst]);
-        pool.put_node(NodeRecord { node, site, cores_total: many });
+        pool.put_node(PoolNode { node, site, cores_total: many, ..PoolNode::default() });
         pool.put_ended(EndedJob {
             job: "e".into(),
             workflow: "w1".to_owned(),
