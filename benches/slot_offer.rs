@@ -1,13 +1,12 @@
 //! Cost of one slot offer before many pending jobs: `cargo bench --bench slot_offer`.
 
 use divan::{Bencher, black_box};
-use yardmaster::core::event::{Grant, GrantScopeKind, PrincipalKind};
+use yardmaster::core::event::{Grant, GrantScopeKind, PrincipalKind, User};
 use yardmaster::core::policy::cms::cut::next;
 use yardmaster::core::policy::cms::decision::Assignment;
 use yardmaster::core::policy::cms::entry::Standing;
 use yardmaster::core::policy::cms::facts::{
-    Band, Class, CoresMax, ExtraBlock, HeldJob, PendingJob, SiteConfig, SlotOffer, Tier,
-    UserRecord, Workflow,
+    Band, Class, CoresMax, ExtraBlock, HeldJob, PendingJob, SiteConfig, SlotOffer, Tier, Workflow,
 };
 use yardmaster::core::policy::cms::judge::Judges;
 use yardmaster::core::policy::cms::look::OpenOffer;
@@ -56,11 +55,12 @@ fn users(pool: &mut Pool, numbers: &mut Numbers) {
     let mut grants = Vec::new();
     for at in 0..USERS {
         let user = format!("u{at:04}");
-        pool.put_user(UserRecord {
-            user: user.clone(),
+        pool.put_user(User {
+            name: user.clone(),
             groups: vec![format!("g{}", numbers.below(20)), format!("g{}", numbers.below(20))],
-            roles: Vec::new(),
-            decayed_usage: Some((numbers.below(900_000) as i64, NOW_S - 3_600)),
+            past_usage_milli: numbers.below(900_000) as i64,
+            past_usage_at: (NOW_S - 3_600) * 1_000,
+            ..User::default()
         });
         if at.is_multiple_of(20) {
             grants.push(Grant {

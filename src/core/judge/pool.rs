@@ -133,7 +133,7 @@ impl PoolView {
         for (_, fact) in state.facts.users.iter() {
             let user = fact.current(is_newer).filter(|user| user.kind == UserKind::User);
             if let Some(user) = user {
-                pool.put_user(facts::user(user));
+                pool.put_user(user.clone());
             }
         }
         let changes = self.changes;

@@ -2,9 +2,8 @@
 //! as long as it has jobs.
 
 use super::{PoolView, facts};
-use crate::event::UserKind;
-use crate::event::is_newer;
-use crate::policy::cms::facts::{SiteConfig, UserRecord};
+use crate::event::{User, UserKind, is_newer};
+use crate::policy::cms::facts::SiteConfig;
 use crate::policy::cms::records::Arrived;
 use crate::state::State;
 use crate::state::pool::PoolJob;
@@ -73,24 +72,21 @@ impl PoolView {
     fn put_user<'a>(&mut self, state: &State, name: &'a str, effect: &mut Effect<'a>) -> bool {
         let Some(pool) = &mut self.pool else { return false };
         let user = state.facts.users.of(name).and_then(|fact| fact.current(is_newer));
-        let stated = user.filter(|user| user.kind == UserKind::User).map(facts::user);
+        let stated = user.filter(|user| user.kind == UserKind::User);
         let entry = pool.name(name).and_then(|it| pool.user(it));
-        let known: Option<UserRecord> = entry.and_then(|entry| entry.record.clone());
+        let known = entry.and_then(|entry| entry.record.as_ref());
         let roles = &pool.settings().system_roles;
-        let may_flag = |record: &Option<UserRecord>| {
-            record.iter().flat_map(|record| &record.roles).any(|role| roles.contains(role))
+        let may_flag = |record: Option<&User>| {
+            record.is_some_and(|record| record.roles.iter().any(|role| roles.contains(role)))
         };
-        if may_flag(&stated) != may_flag(&known) {
+        if may_flag(stated) != may_flag(known) {
             effect.users.insert(name);
         }
-        match stated {
-            stated if stated == known => true,
-            None => false,
-            Some(stated) => {
-                pool.put_user(stated);
-                true
-            }
+        if let Some(stated) = stated {
+            pool.put_user(stated.clone());
+            return true;
         }
+        known.is_none()
     }
 
     fn judge_again(&mut self, state: &State, effect: &Effect<'_>) {

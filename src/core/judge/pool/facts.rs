@@ -1,9 +1,9 @@
 //! Records of a pool as the rules have them: milliseconds become seconds, empty text is nothing.
 
-use crate::event::{Requirements, Site, User};
+use crate::event::{Requirements, Site};
 use crate::policy::cms::facts::{
     Band, Class, CoresMax, EndedJob, HeldJob, PendingJob, PerClass, Priority, Profile, SiteConfig,
-    SlotOffer, Tier, UserRecord, Workflow, WorkflowStatus, seconds,
+    SlotOffer, Tier, Workflow, WorkflowStatus, seconds,
 };
 use crate::policy::cms::look::OpenOffer;
 use crate::policy::cms::pool::Pool;
@@ -37,17 +37,6 @@ pub(super) fn site(site: &Site) -> Option<SiteConfig> {
             analysis: quota.surplus_analysis,
         },
     })
-}
-
-/// A user.
-pub(super) fn user(user: &User) -> UserRecord {
-    let usage = (user.past_usage_milli, seconds(user.past_usage_at));
-    UserRecord {
-        user: user.name.clone(),
-        groups: user.groups.clone(),
-        roles: user.roles.clone(),
-        decayed_usage: Some(usage).filter(|(milli, at_s)| *milli > 0 && *at_s > 0),
-    }
 }
 
 /// A workflow; `None`: its record was not seen yet.

@@ -1,7 +1,7 @@
 //! Records as the pool keeps them, with what follows from them.
 
-use super::facts::{EndedJob, HeldJob, PendingJob, UserRecord, Workflow};
-use crate::event::Grant;
+use super::facts::{EndedJob, HeldJob, PendingJob, Workflow};
+use crate::event::{Grant, User};
 use crate::id::Name;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl WorkflowEntry {
 #[derive(Clone, Debug, Default)]
 pub struct UserEntry {
     /// The record, once seen.
-    pub record: Option<UserRecord>,
+    pub record: Option<User>,
     /// Groups, VOMS and site-defined.
     pub groups: Vec<Name>,
     /// Own grants.

@@ -4,12 +4,12 @@ use super::counters::{Contribution, at as slot, grown};
 use super::effective::effective_test_jobs;
 use super::entry::{GrantEntry, Standing};
 use super::facts::{
-    Class, EndedJob, HeldJob, MilliWeight, PendingJob, Seconds, SiteConfig, UserRecord, Workflow,
+    Class, EndedJob, HeldJob, MilliWeight, PendingJob, Seconds, SiteConfig, Workflow, seconds,
 };
 use super::pool::Pool;
 use super::quota::{BadConfig, terms};
 use super::usage::Usage;
-use crate::event::{Grant, GrantScopeKind, PrincipalKind};
+use crate::event::{Grant, GrantScopeKind, PrincipalKind, User};
 use crate::id::Name;
 use crate::state::pool::PoolNode;
 use std::sync::Arc;
@@ -78,11 +78,11 @@ impl Pool {
 
     /// A user's record: groups, roles, decayed usage. What the user holds counts for the new groups
     /// from then on.
-    pub fn put_user(&mut self, record: UserRecord) {
-        let user = self.names.intern(&record.user);
-        let old = slot(&mut self.users, user).record.as_ref().and_then(|old| old.decayed_usage);
+    pub fn put_user(&mut self, record: User) {
+        let user = self.names.intern(&record.name);
+        let old = slot(&mut self.users, user).record.as_ref().and_then(past_usage);
         self.book_decayed(user, old, -1);
-        self.book_decayed(user, record.decayed_usage, 1);
+        self.book_decayed(user, past_usage(&record), 1);
         slot(&mut self.users, user).record = Some(record);
         self.regroup(user);
     }
@@ -203,4 +203,10 @@ impl Pool {
             self.users.iter_mut().for_each(|user| user.past_x >>= digits);
         }
     }
+}
+
+/// Decayed usage of a user as known from elsewhere, and when it was so much (F-2).
+pub(super) fn past_usage(user: &User) -> Option<(MilliWeight, Seconds)> {
+    let usage = (user.past_usage_milli, seconds(user.past_usage_at));
+    Some(usage).filter(|(milli, at_s)| *milli > 0 && *at_s > 0)
 }

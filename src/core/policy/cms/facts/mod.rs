@@ -4,13 +4,11 @@
 mod class;
 mod job;
 mod node;
-mod principal;
 mod site;
 mod workflow;
 
 pub use class::{Class, MilliWeight, PerClass, Seconds, seconds};
 pub use job::{Band, CoresMax, EndedJob, FailureClass, HeldJob, PendingJob};
 pub use node::SlotOffer;
-pub use principal::UserRecord;
 pub use site::{ExtraBlock, SiteConfig, SiteStatus, Tier};
 pub use workflow::{Priority, Profile, Workflow, WorkflowStatus};

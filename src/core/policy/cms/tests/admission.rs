@@ -1,9 +1,10 @@
 //! Jobs and configurations that come (C-01..C-09, C-24..C-26).
 
 use super::world::{World, central, job, jobs, listed, reason};
+use crate::event::User;
 use crate::policy::cms::admission::{Admission, Rejection, admit};
 use crate::policy::cms::facts::{
-    Class, CoresMax, ExtraBlock, PendingJob, PerClass, SiteConfig, Tier, UserRecord,
+    Class, CoresMax, ExtraBlock, PendingJob, PerClass, SiteConfig, Tier,
 };
 use crate::policy::cms::quota::{BadConfig, SiteTerms, terms};
 use crate::policy::cms::records::Arrived;
@@ -68,8 +69,8 @@ fn tc_04_system_jobs_are_for_the_production_role() {
     let mut world = world();
     let system = PendingJob { system_job: true, ..job("s", "a", 1) };
     rejects(&world, &system, "system_flag_unauthorised");
-    let (user, roles) = ("ann".to_owned(), vec!["production".to_owned()]);
-    world.pool.put_user(UserRecord { user, roles, ..UserRecord::default() });
+    let (name, roles) = ("ann".to_owned(), vec!["production".to_owned()]);
+    world.pool.put_user(User { name, roles, ..User::default() });
     assert!(matches!(world.admit(&system), Admission::Accept(_)));
 }
 

@@ -3,6 +3,7 @@
 use super::random::{Numbers, Put, Records};
 use super::whole::run;
 use super::world::{NOW_S, World, job, jobs, offer, reason};
+use crate::event::User;
 use crate::policy::cms::admission::Admission;
 use crate::policy::cms::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
 use crate::policy::cms::facts::{
@@ -70,10 +71,8 @@ fn spoil_put(numbers: &mut Numbers, put: &mut Put) {
             workflow.tail_permille = numbers.one_in(2).then_some(i64::MAX);
         }
         Put::User(user) => {
-            if let Some((milli, at_s)) = &mut user.decayed_usage {
-                spoil(numbers, milli);
-                spoil(numbers, at_s);
-            }
+            spoil(numbers, &mut user.past_usage_milli);
+            spoil(numbers, &mut user.past_usage_at);
         }
         Put::Pending(job) => spoil_job(numbers, job),
         Put::Held(held) => {
@@ -250,7 +249,7 @@ fn a_block_of_an_unknown_group_is_not_for_a_group_without_a_name() {
         world.site(SiteConfig { central_slots, extra_blocks: vec![block], ..config });
         world.analysis("a", "ann");
         let (user, groups) = ("ann".to_owned(), vec![String::new()]);
-        let record = crate::policy::cms::facts::UserRecord { user, groups, ..Default::default() };
+        let record = User { name: user, groups, ..User::default() };
         world.pool.put_user(record);
         world.many("a", 1);
         let block = labelled.then(|| "special".to_owned());

@@ -1,13 +1,14 @@
 //! Random records: small worlds in which most rules apply.
 
 use super::world::NOW_S;
-use crate::event::{Grant, GrantScopeKind, PrincipalKind};
+use crate::event::{Grant, GrantScopeKind, PrincipalKind, User};
 use crate::policy::cms::facts::{
     Band, Class, CoresMax, ExtraBlock, FailureClass, HeldJob, PendingJob, PerClass, SiteConfig,
-    SiteStatus, SlotOffer, Tier, UserRecord, Workflow,
+    SiteStatus, SlotOffer, Tier, Workflow,
 };
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
+use crate::unit::SECOND;
 
 /// Numbers that look random, made of a seed.
 pub struct Numbers(pub u64);
@@ -38,7 +39,7 @@ impl Numbers {
 pub enum Put {
     Site(SiteConfig),
     Workflow(Workflow),
-    User(UserRecord),
+    User(User),
     Pending(PendingJob),
     Held(HeldJob),
 }
@@ -157,12 +158,13 @@ fn workflow(numbers: &mut Numbers, at: i64) -> Workflow {
     workflow
 }
 
-fn user(numbers: &mut Numbers, at: i64) -> UserRecord {
-    UserRecord {
-        user: format!("u{at}"),
+fn user(numbers: &mut Numbers, at: i64) -> User {
+    User {
+        name: format!("u{at}"),
         groups: (0..numbers.below(3)).map(|_| numbers.name("g", 2)).collect(),
-        roles: Vec::new(),
-        decayed_usage: Some((numbers.below(4) * 2_000, NOW_S)),
+        past_usage_milli: numbers.below(4) * 2_000,
+        past_usage_at: NOW_S * SECOND,
+        ..User::default()
     }
 }
 
@@ -231,7 +233,7 @@ fn grant(numbers: &mut Numbers) -> Grant {
         scope,
         level: 1 + numbers.below(20),
         cap_weight_milli: numbers.one_in(2).then(|| numbers.below(20) * 1_000),
-        valid_to: if numbers.one_in(4) { (NOW_S - 1) * 1_000 } else { 0 },
+        valid_to: if numbers.one_in(4) { (NOW_S - 1) * SECOND } else { 0 },
         ..Grant::default()
     }
 }

@@ -3,13 +3,13 @@
 
 use super::random::{Put, Records};
 use super::world::NOW_S;
-use crate::event::{GrantScopeKind, PrincipalKind};
+use crate::event::{GrantScopeKind, PrincipalKind, User};
 use crate::policy::cms::facts::{
-    Class, CoresMax, FailureClass, HeldJob, PendingJob, SiteConfig, SiteStatus, UserRecord,
-    Workflow,
+    Class, CoresMax, FailureClass, HeldJob, PendingJob, SiteConfig, SiteStatus, Workflow,
 };
 use crate::policy::cms::look::OpenOffer;
 use crate::policy::cms::quota::{SiteTerms, terms};
+use crate::policy::cms::records::past_usage;
 use crate::policy::cms::settings::Settings;
 use crate::policy::cms::usage::Decay;
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ pub struct Twin {
     records: Records,
     sites: Vec<SiteConfig>,
     workflows: Vec<Workflow>,
-    users: Vec<UserRecord>,
+    users: Vec<User>,
     pub pending: Vec<PendingJob>,
     pub held: Vec<HeldJob>,
 }
@@ -68,7 +68,7 @@ impl Twin {
     }
 
     fn groups_of(&self, user: &str) -> BTreeSet<String> {
-        let own = self.users.iter().filter(|it| it.user == user);
+        let own = self.users.iter().filter(|it| it.name == user);
         own.flat_map(|it| it.groups.clone()).collect()
     }
 
@@ -368,7 +368,7 @@ impl Twin {
     fn fair_share(&self, user: &str) -> i128 {
         let decay = Decay::at(self.settings.half_life_s, NOW_S);
         let growth = decay.growth(NOW_S);
-        let stated = self.users.iter().find(|it| it.user == user).and_then(|it| it.decayed_usage);
+        let stated = self.users.iter().find(|it| it.name == user).and_then(past_usage);
         let mut share = stated.map_or(0, |(milli, at_s)| i128::from(milli) * decay.growth(at_s));
         for held in self.held.iter().filter(|held| held.user == user) {
             let weight =

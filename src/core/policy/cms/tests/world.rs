@@ -1,16 +1,18 @@
 //! Short words for building a pool and reading a cut.
 
 use super::whole::{Cut, run};
+use crate::event::User;
 use crate::policy::cms::admission::{Admission, admit};
 use crate::policy::cms::decision::Action;
 use crate::policy::cms::entry::Standing;
 use crate::policy::cms::facts::{
     Band, Class, EndedJob, FailureClass, HeldJob, MilliWeight, PendingJob, Seconds, SiteConfig,
-    SlotOffer, Tier, UserRecord, Workflow,
+    SlotOffer, Tier, Workflow,
 };
 use crate::policy::cms::judge::Judges;
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
+use crate::unit::SECOND;
 
 /// The moment of every cut, unless a test says otherwise.
 pub const NOW_S: Seconds = 1_000_000;
@@ -58,11 +60,12 @@ impl World {
 
     /// A user in a group or none, with a decayed usage.
     pub fn user(&mut self, name: &str, group: &str, decayed_milli: MilliWeight) {
-        self.pool.put_user(UserRecord {
-            user: name.to_owned(),
+        self.pool.put_user(User {
+            name: name.to_owned(),
             groups: group.split(' ').filter(|it| !it.is_empty()).map(str::to_owned).collect(),
-            roles: Vec::new(),
-            decayed_usage: Some((decayed_milli, self.now_s)),
+            past_usage_milli: decayed_milli,
+            past_usage_at: self.now_s * SECOND,
+            ..User::default()
         });
     }
 
