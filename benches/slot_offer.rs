@@ -6,7 +6,7 @@ use yardmaster::core::policy::cms::cut::next;
 use yardmaster::core::policy::cms::decision::Assignment;
 use yardmaster::core::policy::cms::entry::Standing;
 use yardmaster::core::policy::cms::facts::{
-    Band, Class, CoresMax, ExtraBlock, HeldJob, PendingJob, SiteConfig, SlotOffer, Tier, Workflow,
+    Band, Class, CoresMax, ExtraBlock, HeldJob, PendingJob, SlotOffer, SlotQuota, Tier, Workflow,
 };
 use yardmaster::core::policy::cms::judge::Judges;
 use yardmaster::core::policy::cms::look::OpenOffer;
@@ -40,14 +40,18 @@ fn sites(pool: &mut Pool, numbers: &mut Numbers) {
             priority_group: Some(format!("g{}", at % 20)),
             ..ExtraBlock::default()
         };
-        pool.put_site(SiteConfig {
+        let quota = SlotQuota {
+            tier: tier.name().to_owned(),
+            central_permille: 500,
+            high_io_slots: 25,
             pledged_slots: 2_000 + numbers.below(4_000) as i64,
             overflow_slots: numbers.below(300) as i64,
             corepower_mhs06: 8_000 + numbers.below(6_000) as i64,
             extra_blocks: vec![block],
             region: Some(format!("r{}", at % 8)),
-            ..SiteConfig::new(&site_name(at), tier)
-        });
+            ..SlotQuota::default()
+        };
+        pool.put_site(&site_name(at), &quota);
     }
 }
 

@@ -124,10 +124,10 @@ impl PoolView {
     /// Makes it of the whole state.
     fn make(&mut self, state: &State, settings: &Settings) {
         let mut pool = Pool::new(settings.clone(), now_s(state));
-        for (_, fact) in state.facts.sites.iter() {
+        for (name, fact) in state.facts.sites.iter() {
             let site = fact.current(is_newer);
-            if let Some(config) = site.and_then(facts::site) {
-                pool.put_site(config);
+            if let Some(quota) = site.and_then(|site| site.slot_quota.as_ref()) {
+                pool.put_site(name, quota);
             }
         }
         for (_, fact) in state.facts.users.iter() {

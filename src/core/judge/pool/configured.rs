@@ -3,7 +3,6 @@
 
 use super::{PoolView, facts};
 use crate::event::{User, UserKind, is_newer};
-use crate::policy::cms::facts::SiteConfig;
 use crate::policy::cms::records::Arrived;
 use crate::state::State;
 use crate::state::pool::PoolJob;
@@ -57,14 +56,15 @@ impl PoolView {
     fn put_site<'a>(&mut self, state: &State, name: &'a str, effect: &mut Effect<'a>) -> bool {
         let Some(pool) = &mut self.pool else { return false };
         let site = state.facts.sites.of(name).and_then(|fact| fact.current(is_newer));
-        let stated = site.and_then(facts::site);
-        let known: Option<SiteConfig> = pool.name(name).and_then(|it| pool.config(it)).cloned();
-        match (stated, known) {
-            (stated, known) if stated == known => true,
-            (None, _) => false,
-            (Some(stated), known) => match pool.put_site(stated) {
+        let stated = site.and_then(|site| site.slot_quota.as_ref());
+        let known = pool.name(name).and_then(|it| pool.quota(it));
+        let (is_same, is_known) = (stated == known, known.is_some());
+        match stated {
+            _ if is_same => true,
+            None => false,
+            Some(stated) => match pool.put_site(name, stated) {
                 Arrived::Accepted => effect.sites.insert(name),
-                Arrived::Ignored | Arrived::Rejected(_) => known.is_none(),
+                Arrived::Ignored | Arrived::Rejected(_) => !is_known,
             },
         }
     }

@@ -1,9 +1,9 @@
 //! Records of a pool as the rules have them: milliseconds become seconds, empty text is nothing.
 
-use crate::event::{Requirements, Site};
+use crate::event::Requirements;
 use crate::policy::cms::facts::{
-    Band, Class, CoresMax, EndedJob, HeldJob, PendingJob, PerClass, Priority, Profile, SiteConfig,
-    SlotOffer, Tier, Workflow, WorkflowStatus, seconds,
+    Band, Class, CoresMax, EndedJob, HeldJob, PendingJob, Priority, Profile, SlotOffer, Workflow,
+    WorkflowStatus, seconds,
 };
 use crate::policy::cms::look::OpenOffer;
 use crate::policy::cms::pool::Pool;
@@ -14,29 +14,6 @@ use crate::unit::Millis;
 
 fn stated(text: &str) -> Option<String> {
     Some(text).filter(|text| !text.is_empty()).map(str::to_owned)
-}
-
-/// Slots and limits that a site offers to the pool; `None`: the site has no slot quota.
-pub(super) fn site(site: &Site) -> Option<SiteConfig> {
-    let quota = site.slot_quota.as_ref()?;
-    Some(SiteConfig {
-        site: site.name.clone(),
-        revision: quota.revision,
-        tier: Tier::from_name(&quota.tier),
-        status: quota.status,
-        region: quota.region.clone(),
-        pledged_slots: quota.pledged_slots,
-        central_permille: quota.central_permille,
-        central_slots: quota.central_slots,
-        extra_blocks: quota.extra_blocks.clone(),
-        overflow_slots: quota.overflow_slots,
-        high_io_slots: quota.high_io_slots,
-        corepower_mhs06: quota.corepower_mhs06,
-        accept_surplus: PerClass {
-            central: quota.surplus_central,
-            analysis: quota.surplus_analysis,
-        },
-    })
 }
 
 /// A workflow; `None`: its record was not seen yet.

@@ -6,7 +6,7 @@
 use super::autocluster::{Autocluster, Signature};
 use super::counters::Counters;
 use super::entry::{GrantEntry, Standing, UserEntry, WorkflowEntry};
-use super::facts::{HeldJob, Seconds, SiteConfig, Workflow};
+use super::facts::{HeldJob, Seconds, SlotQuota, Workflow};
 use super::quota::SiteTerms;
 use super::settings::Settings;
 use super::usage::Decay;
@@ -21,7 +21,7 @@ pub struct Pool {
     pub(super) settings: Settings,
     pub(super) decay: Decay,
     pub(super) names: Names,
-    pub(super) configs: BTreeMap<Name, SiteConfig>,
+    pub(super) quotas: BTreeMap<Name, SlotQuota>,
     pub(super) terms: Vec<Option<SiteTerms>>,
     pub(super) workflows: Vec<WorkflowEntry>,
     pub(super) users: Vec<UserEntry>,
@@ -42,7 +42,7 @@ impl Pool {
             decay: Decay::at(settings.half_life_s, now_s),
             settings,
             names: Names::default(),
-            configs: BTreeMap::new(),
+            quotas: BTreeMap::new(),
             terms: Vec::new(),
             workflows: Vec::new(),
             users: Vec::new(),
@@ -87,14 +87,14 @@ impl Pool {
         self.terms.get(site.index()).and_then(Option::as_ref)
     }
 
-    /// A site's configuration that is in force.
-    pub fn config(&self, site: Name) -> Option<&SiteConfig> {
-        self.configs.get(&site)
+    /// The quota set of a site that is in force.
+    pub fn quota(&self, site: Name) -> Option<&SlotQuota> {
+        self.quotas.get(&site)
     }
 
     /// The known sites.
     pub fn sites(&self) -> impl Iterator<Item = (Name, &SiteTerms)> {
-        self.configs.keys().filter_map(|name| Some((*name, self.site(*name)?)))
+        self.quotas.keys().filter_map(|name| Some((*name, self.site(*name)?)))
     }
 
     /// Overflow slots left of each known site, by its name's number (C-38).

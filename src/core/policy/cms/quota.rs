@@ -1,6 +1,6 @@
-//! Values computed from a site's configuration: quotas, pools, limits (C-24..C-26, C-30..C-32).
+//! Values computed from a site's quota set: quotas, pools, limits (C-24..C-26, C-30..C-32).
 
-use super::facts::{Class, MilliWeight, PerClass, SiteConfig, SiteStatus, Tier};
+use super::facts::{Class, MilliWeight, PerClass, SiteStatus, SlotQuota, Tier};
 use super::settings::Settings;
 pub use crate::event::BadQuota as BadConfig;
 use crate::event::{SlotParts, SlotsOfSite};
@@ -59,7 +59,7 @@ pub struct RegionalPart {
 /// Quotas and limits of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteTerms {
-    /// The configuration it is made of.
+    /// Revision of the quota set it is made of.
     pub revision: i64,
     /// Tier.
     pub tier: Tier,
@@ -102,53 +102,53 @@ impl SiteTerms {
     }
 }
 
-/// The terms of a configuration.
+/// The terms of a quota set.
 ///
 /// # Errors
 /// Why it cannot be in force.
-pub fn terms(config: &SiteConfig, settings: &Settings) -> Result<SiteTerms, BadConfig> {
-    let parts = config.parts();
+pub fn terms(quota: &SlotQuota, settings: &Settings) -> Result<SiteTerms, BadConfig> {
+    let parts = quota.parts();
     let SlotsOfSite { tier, central, total } = parts.count()?;
-    let open = || config.extra_blocks.iter().filter(|block| block.restricted_group.is_none());
+    let open = || quota.extra_blocks.iter().filter(|block| block.restricted_group.is_none());
     let quota_missing =
-        matches!(tier, Tier::Opportunistic | Tier::Cloud) && config.central_slots.is_none();
+        matches!(tier, Tier::Opportunistic | Tier::Cloud) && quota.central_slots.is_none();
     let slots = match quota_missing {
         true => PerClass::default(),
         false => PerClass { central, analysis: total - central },
     };
-    let kappa = settings.kappa_milli(config.corepower_mhs06);
+    let kappa = settings.kappa_milli(quota.corepower_mhs06);
     let ceiling = |class: Class| {
         let others = open().filter(|block| block.class_only == Some(class.other()));
         let kept: i64 = others.map(|block| block.slots).sum();
         (kept > 0).then(|| (total - kept) * kappa)
     };
     Ok(SiteTerms {
-        revision: config.revision,
+        revision: quota.revision,
         tier,
-        status: config.status,
-        region: config.region.clone(),
+        status: quota.status,
+        region: quota.region.clone(),
         kappa_milli: kappa,
-        corepower_missing: config.corepower_mhs06 == 0,
+        corepower_missing: quota.corepower_mhs06 == 0,
         quota_missing,
         slots,
         quota: PerClass { central: slots.central * kappa, analysis: slots.analysis * kappa },
         shared_milli: total * kappa,
         ceiling: PerClass { central: ceiling(Class::Central), analysis: ceiling(Class::Analysis) },
-        restricted: restricted_pools(config, kappa),
-        restricted_labels: restricted_labels(config),
+        restricted: restricted_pools(quota, kappa),
+        restricted_labels: restricted_labels(quota),
         regional: regional_parts(&parts, tier, kappa),
-        overflow_slots: config.overflow_slots,
-        high_io_slots: config.high_io_slots,
+        overflow_slots: quota.overflow_slots,
+        high_io_slots: quota.high_io_slots,
         accept_surplus: PerClass {
-            central: config.accept_surplus.central.unwrap_or(true),
-            analysis: config.accept_surplus.analysis.unwrap_or(tier != Tier::T1),
+            central: quota.surplus_central.unwrap_or(true),
+            analysis: quota.surplus_analysis.unwrap_or(tier != Tier::T1),
         },
     })
 }
 
-fn restricted_pools(config: &SiteConfig, kappa: i64) -> Vec<RestrictedPool> {
+fn restricted_pools(quota: &SlotQuota, kappa: i64) -> Vec<RestrictedPool> {
     let mut pools: Vec<RestrictedPool> = Vec::new();
-    for block in &config.extra_blocks {
+    for block in &quota.extra_blocks {
         let Some(group) = &block.restricted_group else { continue };
         let milli = block.slots * kappa;
         let at = pools.iter().position(|pool| pool.group == *group).unwrap_or_else(|| {
@@ -165,8 +165,8 @@ fn restricted_pools(config: &SiteConfig, kappa: i64) -> Vec<RestrictedPool> {
     pools
 }
 
-fn restricted_labels(config: &SiteConfig) -> Vec<(String, String)> {
-    let labelled = config.extra_blocks.iter();
+fn restricted_labels(quota: &SlotQuota) -> Vec<(String, String)> {
+    let labelled = quota.extra_blocks.iter();
     labelled
         .filter_map(|block| Some((block.label.clone()?, block.restricted_group.clone()?)))
         .collect()

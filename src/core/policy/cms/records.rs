@@ -4,7 +4,7 @@ use super::counters::{Contribution, at as slot, grown};
 use super::effective::effective_test_jobs;
 use super::entry::{GrantEntry, Standing};
 use super::facts::{
-    Class, EndedJob, HeldJob, MilliWeight, PendingJob, Seconds, SiteConfig, Workflow, seconds,
+    Class, EndedJob, HeldJob, MilliWeight, PendingJob, Seconds, SlotQuota, Workflow, seconds,
 };
 use super::pool::Pool;
 use super::quota::{BadConfig, terms};
@@ -14,7 +14,7 @@ use crate::id::Name;
 use crate::state::pool::PoolNode;
 use std::sync::Arc;
 
-/// Result of putting a site's configuration into the pool (C-24).
+/// Result of putting a site's quota set into the pool (C-24).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrived {
     /// It is in force.
@@ -26,18 +26,18 @@ pub enum Arrived {
 }
 
 impl Pool {
-    /// A site's configuration: in force if it is valid and newer (C-24, C-26).
-    pub fn put_site(&mut self, config: SiteConfig) -> Arrived {
-        let name = self.names.intern(&config.site);
-        let terms = match terms(&config, &self.settings) {
+    /// The quota set of a site: in force if it is valid and newer (C-24, C-26).
+    pub fn put_site(&mut self, site: &str, quota: &SlotQuota) -> Arrived {
+        let name = self.names.intern(site);
+        let terms = match terms(quota, &self.settings) {
             Ok(terms) => terms,
             Err(bad) => return Arrived::Rejected(bad),
         };
-        if self.site(name).is_some_and(|old| old.revision >= config.revision) {
+        if self.site(name).is_some_and(|old| old.revision >= quota.revision) {
             return Arrived::Ignored;
         }
         *slot(&mut self.terms, name) = Some(terms);
-        self.configs.insert(name, config);
+        self.quotas.insert(name, quota.clone());
         Arrived::Accepted
     }
 

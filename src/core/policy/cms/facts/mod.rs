@@ -4,11 +4,11 @@
 mod class;
 mod job;
 mod node;
-mod site;
 mod workflow;
 
 pub use class::{Class, MilliWeight, PerClass, Seconds, seconds};
 pub use job::{Band, CoresMax, EndedJob, FailureClass, HeldJob, PendingJob};
 pub use node::SlotOffer;
-pub use site::{ExtraBlock, SiteConfig, SiteStatus, Tier};
 pub use workflow::{Priority, Profile, Workflow, WorkflowStatus};
+
+pub use crate::event::{ExtraBlock, SiteStatus, SlotQuota, Tier};

@@ -1,10 +1,10 @@
 //! Jobs and configurations that come (C-01..C-09, C-24..C-26).
 
-use super::world::{World, central, job, jobs, listed, reason};
+use super::world::{World, central, job, jobs, listed, quota, reason};
 use crate::event::User;
 use crate::policy::cms::admission::{Admission, Rejection, admit};
 use crate::policy::cms::facts::{
-    Class, CoresMax, ExtraBlock, PendingJob, PerClass, SiteConfig, Tier,
+    Class, CoresMax, ExtraBlock, PendingJob, PerClass, SlotQuota, Tier,
 };
 use crate::policy::cms::quota::{BadConfig, SiteTerms, terms};
 use crate::policy::cms::records::Arrived;
@@ -118,7 +118,7 @@ fn every_other_code_of_admission() {
     rejects(&world, &rss, "bad_resource_request");
 }
 
-fn of(config: SiteConfig) -> SiteTerms {
+fn of(config: SlotQuota) -> SiteTerms {
     terms(&config, &Settings::default()).expect("valid")
 }
 
@@ -129,7 +129,7 @@ fn slots(tier: Tier, pledged: i64, blocks: &[(i64, Option<i64>)]) -> (i64, i64) 
         ..ExtraBlock::default()
     };
     let extra_blocks = blocks.iter().map(block).collect();
-    let config = SiteConfig { pledged_slots: pledged, extra_blocks, ..SiteConfig::new("S", tier) };
+    let config = SlotQuota { pledged_slots: pledged, extra_blocks, ..quota(tier) };
     let slots = of(config).slots;
     (slots.central, slots.analysis)
 }
@@ -141,10 +141,10 @@ fn tc_48_and_we_2_quotas_by_tier() {
     assert_eq!(slots(Tier::T2, 101, &[]), (51, 50));
     assert_eq!(slots(Tier::T3, 0, &[(80, Some(0))]), (0, 80));
     let pledged_slots = 1_000;
-    let opportunistic = SiteConfig::new("O", Tier::Opportunistic);
-    let stated = of(SiteConfig { pledged_slots, central_slots: Some(400), ..opportunistic });
+    let opportunistic = quota(Tier::Opportunistic);
+    let stated = of(SlotQuota { pledged_slots, central_slots: Some(400), ..opportunistic });
     assert_eq!(stated.slots, PerClass { central: 400, analysis: 600 });
-    let unstated = of(SiteConfig { pledged_slots, ..SiteConfig::new("C", Tier::Cloud) });
+    let unstated = of(SlotQuota { pledged_slots, ..quota(Tier::Cloud) });
     assert!(unstated.quota_missing);
     assert_eq!(unstated.slots, PerClass { central: 0, analysis: 0 });
 }
@@ -152,7 +152,7 @@ fn tc_48_and_we_2_quotas_by_tier() {
 #[test]
 fn tc_49_a_cloud_without_a_number_is_used_as_surplus() {
     let mut world = World::new();
-    world.site(SiteConfig { pledged_slots: 10, ..SiteConfig::new("CLOUD_A", Tier::Cloud) });
+    world.site("CLOUD_A", SlotQuota { pledged_slots: 10, ..quota(Tier::Cloud) });
     world.central("c", 0);
     world.analysis("a", "ann");
     world.many("c", 1);
@@ -163,14 +163,15 @@ fn tc_49_a_cloud_without_a_number_is_used_as_surplus() {
 #[test]
 fn configurations_that_are_rejected_leave_the_one_before() {
     let mut world = World::new();
-    let good = SiteConfig { pledged_slots: 10, revision: 1, ..SiteConfig::new("S", Tier::T2) };
-    assert_eq!(world.pool.put_site(good.clone()), Arrived::Accepted);
-    let bad = SiteConfig { pledged_slots: -1, revision: 2, ..good.clone() };
-    assert_eq!(world.pool.put_site(bad), Arrived::Rejected(BadConfig::BadQuota));
-    let unknown = SiteConfig { tier: None, revision: 2, ..good.clone() };
-    assert_eq!(world.pool.put_site(unknown), Arrived::Rejected(BadConfig::UnknownTier));
-    let old = SiteConfig { pledged_slots: 30, revision: 0, ..good };
-    assert_eq!(world.pool.put_site(old), Arrived::Ignored);
+    let good = SlotQuota { pledged_slots: 10, revision: 1, ..quota(Tier::T2) };
+    assert_eq!(world.pool.put_site("S", &good), Arrived::Accepted);
+    let bad = SlotQuota { pledged_slots: -1, revision: 2, ..good.clone() };
+    assert_eq!(world.pool.put_site("S", &bad), Arrived::Rejected(BadConfig::BadQuota));
+    let tier = "T9".to_owned();
+    let unknown = SlotQuota { tier, revision: 2, ..good.clone() };
+    assert_eq!(world.pool.put_site("S", &unknown), Arrived::Rejected(BadConfig::UnknownTier));
+    let old = SlotQuota { pledged_slots: 30, revision: 0, ..good };
+    assert_eq!(world.pool.put_site("S", &old), Arrived::Ignored);
     let site = world.pool.name("S").and_then(|name| world.pool.site(name)).expect("in force");
     assert_eq!(site.slots, PerClass { central: 5, analysis: 5 });
 }

@@ -1,8 +1,8 @@
 //! Jobs of analysis: levels, fair share, grants (C-18..C-21, C-31; F-2..F-4).
 
-use super::world::{World, analysis, job, listed};
+use super::world::{World, analysis, job, listed, quota};
 use crate::event::{Grant, GrantScopeKind, PrincipalKind};
-use crate::policy::cms::facts::{ExtraBlock, PendingJob, SiteConfig, Tier};
+use crate::policy::cms::facts::{ExtraBlock, PendingJob, SlotQuota, Tier};
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::usage::{Decay, Usage};
 
@@ -13,7 +13,7 @@ const HALF_LIFE_S: i64 = 86_400;
 fn world() -> World {
     let mut world = World::new();
     for name in ["Y", "Z"] {
-        world.site(SiteConfig { pledged_slots: 100_000, ..SiteConfig::new(name, Tier::T3) });
+        world.site(name, SlotQuota { pledged_slots: 100_000, ..quota(Tier::T3) });
     }
     world
 }
@@ -185,8 +185,8 @@ fn c_31_a_regional_group_first_on_its_block() {
     let mut world = World::new();
     let block =
         ExtraBlock { slots: 2, priority_group: Some("de".to_owned()), ..ExtraBlock::default() };
-    let config = SiteConfig { pledged_slots: 10, ..SiteConfig::new("Y", Tier::T3) };
-    world.site(SiteConfig { extra_blocks: vec![block], ..config });
+    let config = SlotQuota { pledged_slots: 10, ..quota(Tier::T3) };
+    world.site("Y", SlotQuota { extra_blocks: vec![block], ..config });
     for user in ["d", "x"] {
         world.analysis(user, user);
         world.many(user, 4);
@@ -202,7 +202,7 @@ fn c_21_a_users_own_priority_then_local_jobs() {
         allow_overflow: true,
         ..analysis("w", "u")
     });
-    world.site(SiteConfig { overflow_slots: 9, ..SiteConfig::new("H", Tier::T2) });
+    world.site("H", SlotQuota { overflow_slots: 9, ..quota(Tier::T2) });
     world.pending(listed("remote", "w", 1, &["H"]));
     world.pending(listed("local", "w", 2, &["Y"]));
     world.pending(PendingJob { user_priority: 1, ..listed("first", "w", 3, &["Y"]) });

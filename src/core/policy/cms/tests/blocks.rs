@@ -1,17 +1,16 @@
 //! Blocks of resources for one group or one class, and what is reported of a site that is full
 //! (C-28, C-30, C-60; A.13 6).
 
-use super::world::{World, analysis, offer};
+use super::world::{World, analysis, offer, quota};
 use crate::policy::cms::entry::Standing;
-use crate::policy::cms::facts::{Class, ExtraBlock, PerClass, SiteConfig, SlotOffer, Tier};
+use crate::policy::cms::facts::{Class, ExtraBlock, SlotOffer, SlotQuota, Tier};
 use crate::policy::cms::judge::Judges;
 use crate::policy::cms::look::{Look, OpenOffer, Pending};
 use crate::policy::phrase::phrase;
 
 /// A T3 with so many slots, some for central jobs.
-fn t3(name: &str, slots: i64, central_slots: i64) -> SiteConfig {
-    let config = SiteConfig::new(name, Tier::T3);
-    SiteConfig { pledged_slots: slots, central_slots: Some(central_slots), ..config }
+fn t3(slots: i64, central_slots: i64) -> SlotQuota {
+    SlotQuota { pledged_slots: slots, central_slots: Some(central_slots), ..quota(Tier::T3) }
 }
 
 /// A site for both classes, with a block for one group and, of it, for one class alone.
@@ -24,7 +23,7 @@ fn kept_world(open_slots: i64, kept_slots: i64) -> World {
         ..ExtraBlock::default()
     };
     let extra_blocks = vec![block(open_slots, None), block(kept_slots, Some(Class::Analysis))];
-    world.site(SiteConfig { extra_blocks, ..t3("T3_D", 2, 2) });
+    world.site("T3_D", SlotQuota { extra_blocks, ..t3(2, 2) });
     world.central("c", 0);
     world.workflow(analysis("a", "ann"));
     world.user("production", "de", 0);
@@ -81,7 +80,7 @@ fn what_is_reported_of_a_full_site_is_true() {
         restricted_group: Some("de".to_owned()),
         ..ExtraBlock::default()
     };
-    world.site(SiteConfig { extra_blocks: vec![block], ..t3("T3_D", 2, 0) });
+    world.site("T3_D", SlotQuota { extra_blocks: vec![block], ..t3(2, 0) });
     for user in ["x", "d"] {
         world.workflow(analysis(user, user));
         world.many(user, 3);
@@ -114,11 +113,11 @@ fn what_is_reported_of_a_class_over_its_quota_is_what_was_measured() {
         )
     };
     let mut world = World::new();
-    let accept_surplus = PerClass { central: Some(false), analysis: None };
-    world.site(SiteConfig { accept_surplus, ..t3("S", 10, 5) });
+    let surplus_central = Some(false);
+    world.site("S", SlotQuota { surplus_central, ..t3(10, 5) });
     let class_only = Some(Class::Analysis);
     let block = ExtraBlock { slots: 2, class_only, ..ExtraBlock::default() };
-    world.site(SiteConfig { extra_blocks: vec![block], ..t3("B", 4, 4) });
+    world.site("B", SlotQuota { extra_blocks: vec![block], ..t3(4, 4) });
     world.central("c", 0);
     world.running("r", "c", "S", 5);
     world.running("s", "c", "B", 4);

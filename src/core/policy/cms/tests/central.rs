@@ -1,14 +1,14 @@
 //! Central jobs: priority, first come first served, tails, T1 first, closeness (C-13..C-17, C-22,
 //! C-23).
 
-use super::world::{World, boosted, central, job, jobs, matches};
-use crate::policy::cms::facts::{PendingJob, Priority, SiteConfig, SlotOffer, Tier};
+use super::world::{World, boosted, central, job, jobs, matches, quota};
+use crate::policy::cms::facts::{PendingJob, Priority, SlotOffer, SlotQuota, Tier};
 use crate::policy::cms::settings::Settings;
 
 /// A site for central jobs alone.
 fn world_of(settings: Settings) -> World {
     let mut world = World::with(settings);
-    world.site(SiteConfig { pledged_slots: 1_000, ..SiteConfig::new("T1_X", Tier::T1) });
+    world.site("T1_X", SlotQuota { pledged_slots: 1_000, ..quota(Tier::T1) });
     world
 }
 

@@ -1,14 +1,13 @@
 //! Bands, classes and quotas (C-10..C-12, C-24, C-27..C-30; A.13 6).
 
-use super::world::{World, analysis, central, job, jobs, listed, reason};
+use super::world::{World, analysis, central, job, jobs, listed, quota, reason};
 use crate::policy::cms::facts::{
-    Class, ExtraBlock, PendingJob, PerClass, SiteConfig, SlotOffer, Tier,
+    Class, ExtraBlock, PendingJob, PerClass, SlotOffer, SlotQuota, Tier,
 };
 
 /// A T3 with so many slots, some for central jobs.
-fn t3(name: &str, slots: i64, central_slots: i64) -> SiteConfig {
-    let config = SiteConfig::new(name, Tier::T3);
-    SiteConfig { pledged_slots: slots, central_slots: Some(central_slots), ..config }
+fn t3(slots: i64, central_slots: i64) -> SlotQuota {
+    SlotQuota { pledged_slots: slots, central_slots: Some(central_slots), ..quota(Tier::T3) }
 }
 
 fn system(name: &str, workflow: &str, queued_at_s: i64) -> PendingJob {
@@ -59,11 +58,10 @@ fn tc_11_a_merge_stays_first_when_its_priority_falls() {
 fn tc_16_the_class_further_below_its_quota() {
     let mut world = World::new();
     let block = ExtraBlock { slots: 200, central_slots: Some(50), ..ExtraBlock::default() };
-    world.site(SiteConfig {
-        pledged_slots: 1_000,
-        extra_blocks: vec![block],
-        ..SiteConfig::new("T2_Y", Tier::T2)
-    });
+    world.site(
+        "T2_Y",
+        SlotQuota { pledged_slots: 1_000, extra_blocks: vec![block], ..quota(Tier::T2) },
+    );
     world.central("c", 0);
     world.analysis("a", "ann");
     world.running("rc", "c", "T2_Y", 540);
@@ -79,7 +77,7 @@ fn tc_16_the_class_further_below_its_quota() {
 #[test]
 fn tc_17_the_sequence_from_empty() {
     let mut world = World::new();
-    world.site(t3("S", 120, 55));
+    world.site("S", t3(120, 55));
     world.central("c", 0);
     world.analysis("a", "ann");
     world.many("c", 24);
@@ -93,8 +91,8 @@ fn tc_17_the_sequence_from_empty() {
 fn tc_18_surplus_where_it_is_accepted() {
     for accepts in [true, false] {
         let mut world = World::new();
-        let accept_surplus = PerClass { central: Some(accepts), analysis: None };
-        world.site(SiteConfig { accept_surplus, ..t3("S", 10, 5) });
+        let surplus_central = Some(accepts);
+        world.site("S", SlotQuota { surplus_central, ..t3(10, 5) });
         world.central("c", 0);
         world.analysis("a", "ann");
         world.running("rc", "c", "S", 5);
@@ -111,7 +109,7 @@ fn tc_18_surplus_where_it_is_accepted() {
 #[test]
 fn tc_19_above_the_total_in_the_same_proportion() {
     let mut world = World::new();
-    world.site(t3("S", 100, 50));
+    world.site("S", t3(100, 50));
     world.central("c", 0);
     world.analysis("a", "ann");
     world.running("rc", "c", "S", 60);
@@ -127,12 +125,14 @@ fn tc_19_above_the_total_in_the_same_proportion() {
 fn tc_15_analysis_at_a_t1_only_where_it_is_switched_on() {
     for switched_on in [false, true] {
         let mut world = World::new();
-        let analysis = switched_on.then_some(true);
-        world.site(SiteConfig {
-            pledged_slots: 100,
-            accept_surplus: PerClass { central: None, analysis },
-            ..SiteConfig::new("T1_X", Tier::T1)
-        });
+        world.site(
+            "T1_X",
+            SlotQuota {
+                pledged_slots: 100,
+                surplus_analysis: switched_on.then_some(true),
+                ..quota(Tier::T1)
+            },
+        );
         world.analysis("a", "ann");
         world.many("a", 1);
         world.offer("o", "T1_X", 1);
@@ -147,7 +147,7 @@ fn tc_27_resources_for_one_group() {
     let mut world = World::new();
     let group = Some("de".to_owned());
     let block = ExtraBlock { slots: 2, restricted_group: group, ..ExtraBlock::default() };
-    world.site(SiteConfig { extra_blocks: vec![block], ..t3("T3_D", 3, 0) });
+    world.site("T3_D", SlotQuota { extra_blocks: vec![block], ..t3(3, 0) });
     world.analysis("x", "x");
     world.analysis("d", "d");
     world.user("x", "", 0);
@@ -169,7 +169,7 @@ fn a_labelled_offer_is_for_its_group_alone() {
         restricted_group: Some("de".to_owned()),
         ..ExtraBlock::default()
     };
-    world.site(SiteConfig { extra_blocks: vec![block], ..t3("T3_D", 3, 0) });
+    world.site("T3_D", SlotQuota { extra_blocks: vec![block], ..t3(3, 0) });
     world.analysis("x", "x");
     world.analysis("d", "d");
     world.user("d", "de", 50_000);
@@ -203,14 +203,14 @@ fn tc_43_and_c_10_nothing_is_stopped_to_make_room() {
 #[test]
 fn tc_51_a_pledge_that_is_cut_stops_new_jobs_alone() {
     let mut world = World::new();
-    let refuses = PerClass { central: Some(false), analysis: None };
-    let config = SiteConfig { accept_surplus: refuses, ..t3("S", 100, 100) };
-    world.site(config.clone());
+    let config = SlotQuota { surplus_central: Some(false), ..t3(100, 100) };
+    world.site("S", config.clone());
     world.central("c", 0);
     world.running("r", "c", "S", 80);
     world.many("c", 2);
     assert_eq!(world.one_by_one("S", 1), ["c1"]);
-    world.site(SiteConfig { pledged_slots: 50, central_slots: Some(50), revision: 1, ..config });
+    world
+        .site("S", SlotQuota { pledged_slots: 50, central_slots: Some(50), revision: 1, ..config });
     world.offer("o", "S", 1);
     let cut = world.cut();
     assert_eq!((jobs(&cut).len(), reason(&cut, "c2")), (0, Some("class_over_quota")));
@@ -225,11 +225,8 @@ fn a_13_6_blocks_for_one_class_alone() {
     let mut world = World::new();
     let only = Some(Class::Analysis);
     let block = ExtraBlock { slots: 2, class_only: only, ..ExtraBlock::default() };
-    world.site(SiteConfig {
-        pledged_slots: 4,
-        extra_blocks: vec![block],
-        ..SiteConfig::new("T2_Y", Tier::T2)
-    });
+    world
+        .site("T2_Y", SlotQuota { pledged_slots: 4, extra_blocks: vec![block], ..quota(Tier::T2) });
     world.central("c", 0);
     world.analysis("a", "ann");
     world.many("c", 9);
@@ -251,9 +248,9 @@ fn a_13_6_such_a_block_is_of_its_class_at_every_tier() {
     for tier in [Tier::T1, Tier::T2, Tier::T3] {
         let only = Some(Class::Analysis);
         let block = ExtraBlock { slots: 7, class_only: only, ..ExtraBlock::default() };
-        let config = SiteConfig { extra_blocks: vec![block], ..SiteConfig::new("S", tier) };
+        let config = SlotQuota { extra_blocks: vec![block], ..quota(tier) };
         let mut world = World::new();
-        world.site(config);
+        world.site("S", config);
         let terms = world.pool.name("S").and_then(|name| world.pool.site(name)).expect("it");
         assert_eq!(terms.slots, PerClass { central: 0, analysis: 7 }, "{tier:?}");
     }
@@ -263,8 +260,8 @@ fn a_13_6_such_a_block_is_of_its_class_at_every_tier() {
 fn we_10_a_whole_cut() {
     let mut world = World::new();
     world.now_s = 10_000;
-    let t1 = SiteConfig { pledged_slots: 1_000, ..SiteConfig::new("T1_X", Tier::T1) };
-    world.site(SiteConfig { overflow_slots: 5, ..t1 });
+    let t1 = SlotQuota { pledged_slots: 1_000, ..quota(Tier::T1) };
+    world.site("T1_X", SlotQuota { overflow_slots: 5, ..t1 });
     world.t2("T2_Y", 20);
     world.t2("T2_Z", 10);
     for (name, priority) in [("m", 0), ("a", 100_000), ("b", 200_000)] {

@@ -2,12 +2,12 @@
 
 use super::random::{Numbers, Put, Records};
 use super::whole::run;
-use super::world::{NOW_S, World, job, jobs, offer, reason};
+use super::world::{NOW_S, World, job, jobs, offer, quota, reason};
 use crate::event::User;
 use crate::policy::cms::admission::Admission;
 use crate::policy::cms::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
 use crate::policy::cms::facts::{
-    CoresMax, EndedJob, ExtraBlock, PendingJob, SiteConfig, SlotOffer, Tier,
+    CoresMax, EndedJob, ExtraBlock, PendingJob, SlotOffer, SlotQuota, Tier,
 };
 use crate::policy::cms::judge::Judges;
 use crate::policy::cms::quota::{BadConfig, terms};
@@ -45,7 +45,7 @@ fn spoil_job(numbers: &mut Numbers, job: &mut PendingJob) {
 fn spoil_put(numbers: &mut Numbers, put: &mut Put) {
     match put {
         // What the door of configurations lets through.
-        Put::Site(site) => {
+        Put::Site(_, site) => {
             for number in [
                 &mut site.overflow_slots,
                 &mut site.high_io_slots,
@@ -166,24 +166,24 @@ proptest! {
 
 #[test]
 fn configurations_beyond_all_bounds_are_rejected() {
-    let good = || SiteConfig { pledged_slots: 10, ..SiteConfig::new("S", Tier::T3) };
-    let verdict = |config: SiteConfig| terms(&config, &Settings::default()).map(|_| ());
+    let good = || SlotQuota { pledged_slots: 10, ..quota(Tier::T3) };
+    let verdict = |config: SlotQuota| terms(&config, &Settings::default()).map(|_| ());
     let block = |slots| ExtraBlock { slots, ..ExtraBlock::default() };
     let restricted = |slots| ExtraBlock { restricted_group: Some("g".to_owned()), ..block(slots) };
     let over = MAX_SLOTS + 1;
     for config in [
-        SiteConfig { pledged_slots: over, ..good() },
-        SiteConfig { overflow_slots: over, ..good() },
-        SiteConfig { high_io_slots: over, ..good() },
-        SiteConfig { corepower_mhs06: over, ..good() },
-        SiteConfig { extra_blocks: vec![block(MAX_SLOTS - 9)], ..good() },
-        SiteConfig { extra_blocks: vec![restricted(MAX_SLOTS), restricted(1)], ..good() },
-        SiteConfig { extra_blocks: vec![block(i64::MAX); 3], ..good() },
+        SlotQuota { pledged_slots: over, ..good() },
+        SlotQuota { overflow_slots: over, ..good() },
+        SlotQuota { high_io_slots: over, ..good() },
+        SlotQuota { corepower_mhs06: over, ..good() },
+        SlotQuota { extra_blocks: vec![block(MAX_SLOTS - 9)], ..good() },
+        SlotQuota { extra_blocks: vec![restricted(MAX_SLOTS), restricted(1)], ..good() },
+        SlotQuota { extra_blocks: vec![block(i64::MAX); 3], ..good() },
     ] {
         assert_eq!(verdict(config.clone()), Err(BadConfig::BadQuota), "{config:?}");
     }
     let extra_blocks = vec![block(MAX_SLOTS - 10)];
-    assert_eq!(verdict(SiteConfig { extra_blocks, ..good() }), Ok(()));
+    assert_eq!(verdict(SlotQuota { extra_blocks, ..good() }), Ok(()));
 }
 
 #[test]
@@ -244,9 +244,9 @@ fn a_block_of_an_unknown_group_is_not_for_a_group_without_a_name() {
             priority_group: None,
             ..ExtraBlock::default()
         };
-        let config = SiteConfig::new("T3_D", Tier::T3);
         let central_slots = Some(0);
-        world.site(SiteConfig { central_slots, extra_blocks: vec![block], ..config });
+        let quota = SlotQuota { central_slots, extra_blocks: vec![block], ..quota(Tier::T3) };
+        world.site("T3_D", quota);
         world.analysis("a", "ann");
         let (user, groups) = ("ann".to_owned(), vec![String::new()]);
         let record = User { name: user, groups, ..User::default() };

@@ -1,14 +1,14 @@
 //! Overflow, HighIO, reservations and whitelists (C-34..C-46, C-58).
 
 use super::whole::Cut;
-use super::world::{World, central, job, jobs, listed, matches, reason};
+use super::world::{World, central, job, jobs, listed, matches, quota, reason};
 use crate::policy::cms::decision::HardLimit;
-use crate::policy::cms::facts::{PendingJob, SiteConfig, SiteStatus, Tier, Workflow};
+use crate::policy::cms::facts::{PendingJob, SiteStatus, SlotQuota, Tier, Workflow};
 use crate::policy::cms::settings::Settings;
 
-fn host(name: &str, overflow_slots: i64) -> SiteConfig {
+fn host(name: &str, overflow_slots: i64) -> SlotQuota {
     let tier = if name.starts_with("T1") { Tier::T1 } else { Tier::T2 };
-    SiteConfig { overflow_slots, pledged_slots: 100, ..SiteConfig::new(name, tier) }
+    SlotQuota { overflow_slots, pledged_slots: 100, ..quota(tier) }
 }
 
 /// Hosts with overflow slots, sites without, and a central workflow that may overflow.
@@ -18,8 +18,8 @@ fn world(hosts: &[(&str, i64)], sites: &[&str]) -> World {
 
 fn world_with(settings: Settings, hosts: &[(&str, i64)], sites: &[&str]) -> World {
     let mut world = World::with(settings);
-    hosts.iter().for_each(|(name, slots)| world.site(host(name, *slots)));
-    sites.iter().for_each(|name| world.site(host(name, 0)));
+    hosts.iter().for_each(|(name, slots)| world.site(name, host(name, *slots)));
+    sites.iter().for_each(|name| world.site(name, host(name, 0)));
     world.workflow(Workflow { allow_overflow: true, ..central("w", 0) });
     world
 }
@@ -238,7 +238,7 @@ fn c_36_the_status_of_a_site() {
     ] {
         for (site_test, expected) in [(true, of_test), (false, of_others)] {
             let mut world = World::new();
-            world.site(SiteConfig { status, ..host("T2_Y", 0) });
+            world.site("T2_Y", SlotQuota { status, ..host("T2_Y", 0) });
             world.workflow(Workflow { site_test, ..central("w", 0) });
             world.many("w", 1);
             world.offer("o", "T2_Y", 1);
@@ -257,7 +257,7 @@ fn c_03_whitelists_of_unknown_sites() {
     world.offer("o", "C", 1);
     let cut = world.cut();
     assert_eq!((reason(&cut, "j"), reason(&cut, "k")), (Some("no_known_site"), Some("whitelist")));
-    world.site(host("NEW", 0));
+    world.site("NEW", host("NEW", 0));
     world.offer("n", "NEW", 1);
     assert_eq!(world.matched(), ["j"], "once it is defined");
 }

@@ -1,10 +1,10 @@
 //! Random records: small worlds in which most rules apply.
 
-use super::world::NOW_S;
+use super::world::{NOW_S, quota};
 use crate::event::{Grant, GrantScopeKind, PrincipalKind, User};
 use crate::policy::cms::facts::{
-    Band, Class, CoresMax, ExtraBlock, FailureClass, HeldJob, PendingJob, PerClass, SiteConfig,
-    SiteStatus, SlotOffer, Tier, Workflow,
+    Band, Class, CoresMax, ExtraBlock, FailureClass, HeldJob, PendingJob, SiteStatus, SlotOffer,
+    SlotQuota, Tier, Workflow,
 };
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
@@ -37,7 +37,7 @@ impl Numbers {
 /// A record of any kind.
 #[derive(Clone, Debug)]
 pub enum Put {
-    Site(SiteConfig),
+    Site(String, SlotQuota),
     Workflow(Workflow),
     User(User),
     Pending(PendingJob),
@@ -47,7 +47,7 @@ pub enum Put {
 impl Put {
     pub fn into(self, pool: &mut Pool) {
         match self {
-            Put::Site(site) => drop(pool.put_site(site)),
+            Put::Site(name, quota) => drop(pool.put_site(&name, &quota)),
             Put::Workflow(workflow) => pool.put_workflow(workflow),
             Put::User(user) => pool.put_user(user),
             Put::Pending(job) => pool.put_pending(job),
@@ -73,7 +73,8 @@ impl Records {
     pub fn of(seed: u64, jobs: i64) -> Records {
         let mut numbers = Numbers(seed);
         let settings = settings(&mut numbers);
-        let mut puts: Vec<Put> = (0..SITES).map(|at| Put::Site(site(&mut numbers, at))).collect();
+        let mut puts: Vec<Put> =
+            (0..SITES).map(|at| Put::Site(format!("s{at}"), site(&mut numbers, at))).collect();
         let workflows: Vec<Workflow> =
             (0..WORKFLOWS).map(|at| workflow(&mut numbers, at)).collect();
         puts.extend((0..USERS).map(|at| Put::User(user(&mut numbers, at))));
@@ -115,7 +116,7 @@ fn settings(numbers: &mut Numbers) -> Settings {
     }
 }
 
-fn site(numbers: &mut Numbers, at: i64) -> SiteConfig {
+fn site(numbers: &mut Numbers, at: i64) -> SlotQuota {
     let tier = [Tier::T1, Tier::T2, Tier::T2, Tier::T3, Tier::Cloud][at as usize];
     let block = |numbers: &mut Numbers| ExtraBlock {
         label: numbers.one_in(2).then(|| "block".to_owned()),
@@ -125,7 +126,7 @@ fn site(numbers: &mut Numbers, at: i64) -> SiteConfig {
         priority_group: numbers.one_in(2).then(|| numbers.name("g", 2)),
         class_only: numbers.one_in(3).then(|| Class::ALL[numbers.below(2) as usize]),
     };
-    SiteConfig {
+    SlotQuota {
         pledged_slots: numbers.below(12),
         central_slots: (tier == Tier::Cloud && numbers.one_in(2)).then_some(0),
         overflow_slots: numbers.below(5),
@@ -134,8 +135,8 @@ fn site(numbers: &mut Numbers, at: i64) -> SiteConfig {
         status: if numbers.one_in(9) { SiteStatus::Test } else { SiteStatus::Online },
         region: Some(numbers.name("r", 2)),
         extra_blocks: (0..numbers.below(3)).map(|_| block(numbers)).collect(),
-        accept_surplus: PerClass { central: None, analysis: numbers.one_in(2).then_some(false) },
-        ..SiteConfig::new(&format!("s{at}"), tier)
+        surplus_analysis: numbers.one_in(2).then_some(false),
+        ..quota(tier)
     }
 }
 

@@ -5,7 +5,7 @@ use super::random::{Put, Records};
 use super::world::NOW_S;
 use crate::event::{GrantScopeKind, PrincipalKind, User};
 use crate::policy::cms::facts::{
-    Class, CoresMax, FailureClass, HeldJob, PendingJob, SiteConfig, SiteStatus, Workflow,
+    Class, CoresMax, FailureClass, HeldJob, PendingJob, SiteStatus, SlotQuota, Workflow,
 };
 use crate::policy::cms::look::OpenOffer;
 use crate::policy::cms::quota::{SiteTerms, terms};
@@ -24,7 +24,7 @@ enum Key {
 pub struct Twin {
     settings: Settings,
     records: Records,
-    sites: Vec<SiteConfig>,
+    sites: Vec<(String, SlotQuota)>,
     workflows: Vec<Workflow>,
     users: Vec<User>,
     pub pending: Vec<PendingJob>,
@@ -52,7 +52,7 @@ impl Twin {
         };
         for put in records.puts.clone() {
             match put {
-                Put::Site(site) => twin.sites.push(site),
+                Put::Site(name, quota) => twin.sites.push((name, quota)),
                 Put::Workflow(workflow) => twin.workflows.push(workflow),
                 Put::User(user) => twin.users.push(user),
                 Put::Pending(job) => twin.pending.push(job),
@@ -63,8 +63,11 @@ impl Twin {
     }
 
     fn terms(&self, site: &str) -> Option<SiteTerms> {
-        let config = self.sites.iter().find(|config| config.site == site)?;
-        terms(config, &self.settings).ok()
+        terms(self.quota(site)?, &self.settings).ok()
+    }
+
+    fn quota(&self, site: &str) -> Option<&SlotQuota> {
+        Some(&self.sites.iter().find(|(name, _)| name == site)?.1)
     }
 
     fn groups_of(&self, user: &str) -> BTreeSet<String> {
@@ -311,9 +314,9 @@ impl Twin {
 
     /// Blocks for one group alone: group, the only class, weight.
     fn restricted_blocks(&self, site: &str) -> Vec<(String, Option<Class>, i64)> {
-        let Some(config) = self.sites.iter().find(|it| it.site == site) else { return Vec::new() };
-        let kappa = self.settings.kappa_milli(config.corepower_mhs06);
-        let blocks = config.extra_blocks.iter();
+        let Some(quota) = self.quota(site) else { return Vec::new() };
+        let kappa = self.settings.kappa_milli(quota.corepower_mhs06);
+        let blocks = quota.extra_blocks.iter();
         blocks
             .filter_map(|it| Some((it.restricted_group.clone()?, it.class_only, it.slots * kappa)))
             .collect()
@@ -322,12 +325,12 @@ impl Twin {
     /// Most weight of a class in the part that all share: without the blocks of the other class
     /// (A.13 6).
     fn ceiling(&self, site: &str, class: Class) -> Option<i64> {
-        let config = self.sites.iter().find(|it| it.site == site)?;
-        let open = || config.extra_blocks.iter().filter(|it| it.restricted_group.is_none());
+        let quota = self.quota(site)?;
+        let open = || quota.extra_blocks.iter().filter(|it| it.restricted_group.is_none());
         let may = open().filter(|it| it.class_only.is_none_or(|only| only == class));
-        let slots = config.pledged_slots + may.map(|it| it.slots).sum::<i64>();
-        let all = config.pledged_slots + open().map(|it| it.slots).sum::<i64>();
-        (slots < all).then(|| slots * self.settings.kappa_milli(config.corepower_mhs06))
+        let slots = quota.pledged_slots + may.map(|it| it.slots).sum::<i64>();
+        let all = quota.pledged_slots + open().map(|it| it.slots).sum::<i64>();
+        (slots < all).then(|| slots * self.settings.kappa_milli(quota.corepower_mhs06))
     }
 
     fn level(&self, workflow: &Workflow, terms: &SiteTerms, site: &str) -> i64 {

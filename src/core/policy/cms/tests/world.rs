@@ -6,8 +6,8 @@ use crate::policy::cms::admission::{Admission, admit};
 use crate::policy::cms::decision::Action;
 use crate::policy::cms::entry::Standing;
 use crate::policy::cms::facts::{
-    Band, Class, EndedJob, FailureClass, HeldJob, MilliWeight, PendingJob, Seconds, SiteConfig,
-    SlotOffer, Tier, Workflow,
+    Band, Class, EndedJob, FailureClass, HeldJob, MilliWeight, PendingJob, Seconds, SlotOffer,
+    SlotQuota, Tier, Workflow,
 };
 use crate::policy::cms::judge::Judges;
 use crate::policy::cms::pool::Pool;
@@ -37,11 +37,11 @@ impl World {
 
     /// A T2 with so many pledged slots, half for each class.
     pub fn t2(&mut self, name: &str, slots: i64) {
-        self.site(SiteConfig { pledged_slots: slots, ..SiteConfig::new(name, Tier::T2) });
+        self.site(name, SlotQuota { pledged_slots: slots, ..quota(Tier::T2) });
     }
 
-    pub fn site(&mut self, config: SiteConfig) {
-        self.pool.put_site(config);
+    pub fn site(&mut self, name: &str, quota: SlotQuota) {
+        self.pool.put_site(name, &quota);
     }
 
     /// A central workflow without test jobs.
@@ -176,6 +176,17 @@ impl World {
     /// HighIO jobs on a storage.
     pub fn high_io(&self, site: &str) -> i64 {
         self.pool.counters().site(self.pool.name(site).expect("a site")).high_io
+    }
+}
+
+/// A quota set of a tier, with every default (A.2).
+pub fn quota(tier: Tier) -> SlotQuota {
+    SlotQuota {
+        tier: tier.name().to_owned(),
+        central_permille: 500,
+        high_io_slots: 25,
+        corepower_mhs06: 10_000,
+        ..SlotQuota::default()
     }
 }
 
