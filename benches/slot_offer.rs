@@ -1,19 +1,20 @@
 //! Cost of one slot offer before many pending jobs: `cargo bench --bench slot_offer`.
 
 use divan::{Bencher, black_box};
-use yardmaster::core::event::{Grant, GrantScopeKind, PrincipalKind, User};
+use yardmaster::core::event::{Grant, GrantScopeKind, OwnSlotOffer, PrincipalKind, User};
 use yardmaster::core::policy::cms::cut::next;
 use yardmaster::core::policy::cms::decision::Assignment;
 use yardmaster::core::policy::cms::entry::Standing;
 use yardmaster::core::policy::cms::facts::{
-    Band, Class, CoresMax, ExtraBlock, HeldJob, PendingJob, SlotOffer, SlotQuota, Tier, Workflow,
+    Band, Class, CoresMax, ExtraBlock, HeldJob, PendingJob, SlotQuota, Tier, Workflow,
 };
 use yardmaster::core::policy::cms::judge::Judges;
-use yardmaster::core::policy::cms::look::OpenOffer;
 use yardmaster::core::policy::cms::pool::Pool;
 use yardmaster::core::policy::cms::settings::Settings;
+use yardmaster::core::state::pool::PoolOffer;
 
 const NOW_S: i64 = 1_700_000_000;
+const NOW: i64 = NOW_S * 1_000;
 const JOBS: u64 = 100_000;
 const USERS: u64 = 2_000;
 const SITES: u64 = 60;
@@ -157,17 +158,25 @@ fn full_pool(count: u64) -> Pool {
     pool
 }
 
-fn offer() -> OpenOffer {
-    OpenOffer::new(SlotOffer::new("o", &site_name(17), 8, 48 * 3_600, 16_000))
+fn offer(site: u64, cores: i64, mem_free_mb: i64) -> PoolOffer {
+    let offer = OwnSlotOffer {
+        offer: "o".to_owned(),
+        cores_free: cores,
+        cores_total: cores,
+        wall_left_s: 48 * 3_600,
+        mem_free_mb,
+        ..OwnSlotOffer::default()
+    };
+    PoolOffer { offer, site: site_name(site), changed_at: NOW, ..PoolOffer::default() }
 }
 
 /// One look: 100,000 pending jobs, 2,000 users.
 #[divan::bench(args = [500, 2_500])]
 fn one_offer(bencher: Bencher, workflows: u64) {
-    let (pool, judges, open) = (full_pool(workflows), Judges::full(), offer());
-    let (found, refusals) = next(&judges, &pool, &open, NOW_S);
+    let (pool, judges, open) = (full_pool(workflows), Judges::full(), offer(17, 8, 16_000));
+    let (found, refusals) = next(&judges, &pool, &open, NOW);
     assert!(found.is_some() && refusals.eligible > 1_000, "{refusals:?}");
-    bencher.bench(|| next(black_box(&judges), black_box(&pool), black_box(&open), NOW_S));
+    bencher.bench(|| next(black_box(&judges), black_box(&pool), black_box(&open), NOW));
 }
 
 /// A job holds the slots that it got.
@@ -200,9 +209,8 @@ fn thousand_offers(bencher: Bencher, workflows: u64) {
     bencher.with_inputs(|| pool.clone()).bench_values(|mut pool| {
         let mut matched = 0;
         for at in 0..1_000 {
-            let site = site_name(at % SITES);
-            let open = OpenOffer::new(SlotOffer::new("o", &site, 1, 48 * 3_600, 4_000));
-            if let (Some(assignment), _) = next(&judges, &pool, &open, NOW_S) {
+            let open = offer(at % SITES, 1, 4_000);
+            if let (Some(assignment), _) = next(&judges, &pool, &open, NOW) {
                 hold(&mut pool, &assignment);
                 matched += 1;
             }

@@ -2,7 +2,7 @@
 
 use super::answer::Answers;
 use super::judging::PoolJudging;
-use super::{facts, now_s};
+use super::now_s;
 use crate::judge::policies::Policies;
 use crate::output::decision::Decision;
 use crate::policy::cms::cut::next;
@@ -36,8 +36,7 @@ impl PoolJudging {
             }
             Asked::Offer(offer) => {
                 let known = state.pool.offers.of(offer)?;
-                let open = facts::offer(known, state.now);
-                let (found, refusals) = next(&self.judges, pool, &open, now_s(state));
+                let (found, refusals) = next(&self.judges, pool, known, state.now);
                 Some(match found {
                     Some(made) => answers.assignment(known, &made, &refusals, number),
                     None => answers.deferral(known, &refusals, number),

@@ -3,7 +3,7 @@
 
 use super::answer::Answers;
 use super::judging::OfferPolicy;
-use super::{PoolView, facts, now_s};
+use super::{PoolView, now_s};
 use crate::budget::{CycleLoop, Exceeded};
 use crate::judge::size::bytes_of;
 use crate::limits::Limits;
@@ -89,9 +89,8 @@ impl PoolCut {
         if is_quiet {
             return;
         }
-        let list: Vec<_> = list.iter().map(|it| facts::offer(it, state.now).offer).collect();
-        let ordered = in_order(pool, &list);
-        self.offers = ordered.into_iter().map(|offer| offer.offer).collect();
+        let ordered = in_order(pool, list, state.now);
+        self.offers = ordered.into_iter().map(|known| known.offer.offer.clone()).collect();
     }
 
     /// Whether an offer that is not to be answered again need not be looked at.
@@ -184,8 +183,7 @@ impl PoolCut {
                 self.offers.pop_front();
                 continue;
             }
-            let open = facts::offer(known, state.now);
-            let (found, refusals) = next(with.judges, pool, &open, now_s(state));
+            let (found, refusals) = next(with.judges, pool, known, state.now);
             if found.is_some() || is_due {
                 self.comparisons = self.comparisons.saturating_add(pool.clusters().len());
             }

@@ -2,15 +2,13 @@
 
 use crate::event::Requirements;
 use crate::policy::cms::facts::{
-    Band, Class, CoresMax, EndedJob, HeldJob, PendingJob, Priority, Profile, SlotOffer, Workflow,
+    Band, Class, CoresMax, EndedJob, HeldJob, PendingJob, Priority, Profile, Workflow,
     WorkflowStatus, seconds,
 };
-use crate::policy::cms::look::OpenOffer;
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::scaling::Needs;
 use crate::policy::cms::settings::Settings;
-use crate::state::pool::{PoolEnded, PoolJob, PoolJobState, PoolMatch, PoolOffer, PoolWorkflow};
-use crate::unit::Millis;
+use crate::state::pool::{PoolEnded, PoolJob, PoolJobState, PoolMatch, PoolWorkflow};
 
 fn stated(text: &str) -> Option<String> {
     Some(text).filter(|text| !text.is_empty()).map(str::to_owned)
@@ -166,26 +164,5 @@ fn running_job(job: PendingJob, state: &PoolJobState, pool: &Pool) -> HeldJob {
         started_at_s: Some(seconds(started_at)),
         expected_end_s: None,
         job,
-    }
-}
-
-/// An offer with what is left of it now: its pilot's time passes.
-pub(super) fn offer(known: &PoolOffer, now: Millis) -> OpenOffer {
-    let offer = &known.offer;
-    let passed_s = seconds(now.saturating_sub(known.changed_at)).max(0);
-    OpenOffer {
-        offer: SlotOffer {
-            offer: offer.offer.clone(),
-            site: known.site.clone(),
-            cores_free: offer.cores_free,
-            cores_total: offer.cores_total,
-            wall_left_s: offer.wall_left_s.saturating_sub(passed_s),
-            mem_free_mb: offer.mem_free_mb,
-            block: stated(&offer.block),
-            node: stated(&offer.node),
-            corepower_mhs06: offer.corepower_mhs06,
-        },
-        cores_left: known.cores_left(),
-        mem_left_mb: known.mem_left_mb(),
     }
 }

@@ -2,7 +2,7 @@
 
 mod why;
 
-use super::{PoolCut, PoolView, facts, now_s};
+use super::{PoolCut, PoolView};
 use crate::budget::Exceeded;
 use crate::judge::notes::time_notes;
 use crate::judge::policies::Policies;
@@ -117,8 +117,8 @@ impl PoolJudging {
 
     /// Every job before an offer; `None`: it is not known.
     pub(crate) fn explain(&self, state: &State, offer: &str) -> Option<Explained> {
-        let open = facts::offer(state.pool.offers.of(offer)?, state.now);
-        Some(self.judges.explain(&Look::new(self.view.pool()?, &open, now_s(state))))
+        let offer = state.pool.offers.of(offer)?;
+        Some(self.judges.explain(&Look::new(self.view.pool()?, offer, state.now)))
     }
 
     /// Actions that are wanted in a step of the cut; see [`PoolView::actions`].

@@ -3,46 +3,43 @@
 
 use super::decision::{Action, Assignment, HardLimit};
 use super::drain::Budget;
-use super::facts::{Band, Seconds, SlotOffer, Tier};
+use super::facts::{Band, Seconds};
 use super::judge::{Judges, Refusals};
-use super::look::{Bid, Comparison, Look, OpenOffer};
+use super::look::{Bid, Comparison, Look};
 use super::pool::Pool;
 use super::pools::{Charge, charge};
 use super::{drain, tail, verdict};
+use crate::state::pool::PoolOffer;
+use crate::unit::Millis;
 
 /// The next job for an offer, given what was folded already; changes nothing.
 pub fn next(
     judges: &Judges,
     pool: &Pool,
-    open: &OpenOffer,
-    now_s: Seconds,
+    offer: &PoolOffer,
+    now: Millis,
 ) -> (Option<Assignment>, Refusals) {
-    if open.cores_left <= 0 {
+    if offer.cores_left() <= 0 {
         return (None, Refusals::default());
     }
-    let look = Look::new(pool, open, now_s);
+    let look = Look::new(pool, offer, now);
     let (best, refusals) = judges.best(&look);
     (best.map(|bid| assignment(judges, &look, &bid)), refusals)
 }
 
 /// Offers in the order in which they are served (C-17).
-pub fn in_order(pool: &Pool, offers: &[SlotOffer]) -> Vec<SlotOffer> {
-    let tier =
-        |offer: &SlotOffer| -> Option<Tier> { Some(pool.site(pool.name(&offer.site)?)?.tier) };
-    let mut live: Vec<(bool, Option<Tier>, &SlotOffer)> =
-        offers.iter().map(|offer| (tier(offer).is_none(), tier(offer), offer)).collect();
-    live.sort_by(|a, b| {
-        let (x, y) = (a.2, b.2);
-        (a.0, a.1, &x.site, x.wall_left_s, x.mem_free_mb, &x.offer).cmp(&(
-            b.0,
-            b.1,
-            &y.site,
-            y.wall_left_s,
-            y.mem_free_mb,
-            &y.offer,
-        ))
+pub fn in_order<'a>(
+    pool: &Pool,
+    mut offers: Vec<&'a PoolOffer>,
+    now: Millis,
+) -> Vec<&'a PoolOffer> {
+    offers.sort_by_cached_key(|&known: &&'a PoolOffer| {
+        let site = pool.name(&known.site).and_then(|site| pool.site(site));
+        let (tier, offer) = (site.map(|terms| terms.tier), &known.offer);
+        let of_site = (&known.site, known.wall_left_s(now), offer.mem_free_mb, &offer.offer);
+        (tier.is_none(), tier, of_site)
     });
-    live.into_iter().map(|(_, _, offer)| offer.clone()).collect()
+    offers
 }
 
 /// A step of a cut beside its offers; its actions take effect before the next step (A.5).
@@ -83,13 +80,13 @@ fn assignment(judges: &Judges, look: &Look<'_>, bid: &Bid<'_>) -> Assignment {
     let comparison: Option<Comparison> =
         (pending.band(look) == Band::Normal).then_some(look.comparison);
     Assignment {
-        offer: look.open.offer.offer.clone(),
+        offer: look.offer.offer.offer.clone(),
         job: bid.place.job.clone(),
         workflow: text(pending.workflow_name),
         user: text(pending.user()),
         class: pending.class(),
-        site: look.open.offer.site.clone(),
-        node: look.open.offer.node.clone(),
+        site: look.offer.site.clone(),
+        node: look.node().map(str::to_owned),
         band: pending.band(look),
         cores: pending.allocation(look).cores,
         weight_milli: pending.weight_milli(look),

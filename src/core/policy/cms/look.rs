@@ -4,33 +4,15 @@ use super::autocluster::{Autocluster, Place};
 use super::counters::{SiteCounters, overflow_cost};
 use super::entry::WorkflowEntry;
 use super::facts::{
-    Band, Class, CoresMax, FailureClass, MilliWeight, PerClass, Seconds, SlotOffer, Workflow,
+    Band, Class, CoresMax, FailureClass, MilliWeight, PerClass, Seconds, Workflow, seconds,
 };
 use super::pool::Pool;
 use super::quota::{RestrictedPool, SiteTerms};
 use super::scaling::Needs;
 use crate::id::Name;
-use crate::state::pool::PoolDrain;
+use crate::state::pool::{PoolDrain, PoolOffer};
+use crate::unit::Millis;
 use std::cell::OnceCell;
-
-/// An offer while it is filled (A.5 2).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenOffer {
-    /// As the pilot announced it.
-    pub offer: SlotOffer,
-    /// Cores left.
-    pub cores_left: i64,
-    /// Memory left, MB.
-    pub mem_left_mb: i64,
-}
-
-impl OpenOffer {
-    /// An offer of which nothing was taken yet.
-    pub fn new(offer: SlotOffer) -> OpenOffer {
-        let (cores_left, mem_left_mb) = (offer.cores_free, offer.mem_free_mb);
-        OpenOffer { offer, cores_left, mem_left_mb }
-    }
-}
 
 /// Use and quota of both classes at a site, compared (C-27, F-5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +46,9 @@ pub struct Look<'a> {
     /// Records, pending jobs and counters at the cut.
     pub pool: &'a Pool,
     /// The offer.
-    pub open: &'a OpenOffer,
+    pub offer: &'a PoolOffer,
+    /// Time that its pilot has left.
+    pub wall_left_s: Seconds,
     /// The moment of the cut.
     pub now_s: Seconds,
     /// Its site's name.
@@ -95,12 +79,13 @@ pub struct Look<'a> {
 
 impl<'a> Look<'a> {
     /// A look at a moment.
-    pub fn new(pool: &'a Pool, open: &'a OpenOffer, now_s: Seconds) -> Look<'a> {
-        let site = pool.name(&open.offer.site).unwrap_or(UNKNOWN);
+    pub fn new(pool: &'a Pool, offer: &'a PoolOffer, now: Millis) -> Look<'a> {
+        let now_s = seconds(now);
+        let site = pool.name(&offer.site).unwrap_or(UNKNOWN);
         let terms = pool.site(site);
         let counters = pool.counters().site(site);
         let kappa_of_site = terms.map_or(1000, |terms| terms.kappa_milli);
-        let power = open.offer.corepower_mhs06;
+        let power = offer.offer.corepower_mhs06;
         let kappa_milli = power.map_or(kappa_of_site, |power| pool.settings().kappa_milli(power));
         let quota = terms.map(|terms| terms.quota).unwrap_or_default();
         let known = |group: &str| pool.name(group).unwrap_or(UNKNOWN);
@@ -111,13 +96,12 @@ impl<'a> Look<'a> {
         let in_pools = pools.iter().map(|(group, pool)| pool.inside(counters.group(*group)));
         let in_pools = in_pools.fold(0, MilliWeight::saturating_add);
         let labels = terms.map_or(&[][..], |terms| &terms.restricted_labels);
-        let block = open.offer.block.as_ref();
-        let node = open.offer.node.as_ref();
-        let drain = node.and_then(|node| pool.open_drain(node));
+        let block = Some(&offer.offer.block).filter(|block| !block.is_empty());
         let labelled = labels.iter().find(|(label, _)| Some(label) == block);
         Look {
             pool,
-            open,
+            offer,
+            wall_left_s: offer.wall_left_s(now),
             now_s,
             site,
             terms,
@@ -125,7 +109,7 @@ impl<'a> Look<'a> {
             kappa_milli,
             comparison: compare(counters.used, quota),
             growth: pool.decay().growth(now_s),
-            drain,
+            drain: node_of(offer).and_then(|node| pool.open_drain(node)),
             only_group: labelled.map(|(_, group)| known(group)),
             pools,
             shared_used: counters.used.total().saturating_sub(in_pools),
@@ -137,6 +121,11 @@ impl<'a> Look<'a> {
         }
     }
 
+    /// The node of the offer, if it states one.
+    pub fn node(&self) -> Option<&'a str> {
+        node_of(self.offer)
+    }
+
     /// Overflow slots that a site has left; `None`: it is not known.
     pub fn spare(&self, site: Name) -> Option<i64> {
         self.spare.get(site.index()).copied().flatten()
@@ -144,13 +133,17 @@ impl<'a> Look<'a> {
 
     /// The text of a site of its look: it may be known by its offer alone.
     pub fn site_text(&self, site: Name) -> &str {
-        if site == self.site { &self.open.offer.site } else { self.pool.text(site) }
+        if site == self.site { &self.offer.site } else { self.pool.text(site) }
     }
 
     /// Weight that a group's members hold at the site.
     pub fn held_by_group(&self, group: Name) -> MilliWeight {
         self.counters.groups.get(&group).copied().unwrap_or(0)
     }
+}
+
+fn node_of(offer: &PoolOffer) -> Option<&str> {
+    Some(offer.offer.node.as_str()).filter(|node| !node.is_empty())
 }
 
 /// Cores of an offer that a job gets, with run time and memory at so many (C-52..C-54, F-6).
@@ -279,7 +272,7 @@ fn band(look: &Look<'_>, cluster: &Autocluster, entry: Option<&WorkflowEntry>) -
 /// Allocation of a job from the rest of an offer: as many cores as it may use, run time and memory
 /// at so many (F-6); learnt needs stand for stated ones (C-50).
 fn allocate(look: &Look<'_>, cluster: &Autocluster, workflow: Option<&Workflow>) -> Allocation {
-    let (signature, left) = (&cluster.signature, look.open.cores_left);
+    let (signature, left) = (&cluster.signature, look.offer.cores_left());
     let cores = match signature.cores_max {
         _ if signature.whole_node => left,
         CoresMax::Node => left,

@@ -129,13 +129,13 @@ const BUCKET: Weight = job_key!(
 
 const WALL_GAP: Weight =
     job_key!("wall_gap_s", "cms-nordugrid C-22", "the least time left over", |look, bid| {
-        let gap = look.open.offer.wall_left_s.saturating_sub(bid.pending.allocation(look).wall_s);
+        let gap = look.wall_left_s.saturating_sub(bid.pending.allocation(look).wall_s);
         counts_closeness(look, bid).then_some(Key::Number(gap))
     },);
 
 const MEM_GAP: Weight =
     job_key!("mem_gap_mb", "cms-nordugrid C-22", "the least memory left over", |look, bid| {
-        let gap = look.open.mem_left_mb.saturating_sub(bid.pending.allocation(look).rss_mb);
+        let gap = look.offer.mem_left_mb().saturating_sub(bid.pending.allocation(look).rss_mb);
         counts_closeness(look, bid).then_some(Key::Number(gap))
     },);
 

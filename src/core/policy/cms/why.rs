@@ -3,11 +3,12 @@
 
 use super::autocluster::{Autocluster, Place};
 use super::entry::Standing;
-use super::facts::{Band, MilliWeight, PerClass, Seconds};
+use super::facts::{Band, MilliWeight, PerClass};
 use super::judge::{Judges, RankValue, bid, queued_by};
-use super::look::{Bid, Look, OpenOffer, Pending};
+use super::look::{Bid, Look, Pending};
 use super::pool::Pool;
 use crate::policy::Objection;
+use crate::state::pool::PoolOffer;
 use crate::unit::Millis;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -123,15 +124,15 @@ pub fn site_wait(
     judges: &Judges,
     pool: &Pool,
     job: &str,
-    offers: &[OpenOffer],
+    offers: &[&PoolOffer],
     is_imagined: bool,
-    now_s: Seconds,
+    now: Millis,
 ) -> Option<SiteWait> {
     let (cluster, place) = find(pool, job)?;
     let mut found: BTreeMap<usize, SiteObjection> = BTreeMap::new();
     let mut ahead_of_it = None;
-    for open in offers {
-        let look = Look::new(pool, open, now_s);
+    for offer in offers {
+        let look = Look::new(pool, offer, now);
         let mut pending = Pending::new(&look, cluster, place.queued_at_s);
         pending.is_drained_for = look.drain.is_some_and(|drain| *drain.job == *job);
         match judges.first_objection(&look, &pending) {
@@ -150,7 +151,7 @@ pub fn site_wait(
         }
     }
     Some(SiteWait {
-        site: offers.first().map_or(String::new(), |open| open.offer.site.clone()),
+        site: offers.first().map_or(String::new(), |offer| offer.site.clone()),
         offers: if is_imagined { 0 } else { offers.len() as u64 },
         objections: found.into_values().collect(),
         ahead: ahead_of_it,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::content::{Content, content_of};
 use crate::event::{OwnRequirements, OwnSlotOffer, Status};
-use crate::unit::Millis;
+use crate::unit::{Millis, SECOND};
 use std::cmp::Ordering;
 
 impl PoolRecords {
@@ -203,6 +203,12 @@ impl PoolOffer {
     /// Memory that nobody has of it, MB.
     pub fn mem_left_mb(&self) -> i64 {
         self.offer.mem_free_mb.saturating_sub(self.mem_taken_mb)
+    }
+
+    /// Time that its pilot has left at a moment, s.
+    pub fn wall_left_s(&self, now: Millis) -> i64 {
+        let passed_s = now.saturating_sub(self.changed_at).div_euclid(SECOND).max(0);
+        self.offer.wall_left_s.saturating_sub(passed_s)
     }
 
     /// Whether it holds at a moment.

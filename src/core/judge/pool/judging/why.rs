@@ -1,13 +1,13 @@
 //! Why a job of a pool waits, as the rules would judge it now (spec cms-nordugrid C-60).
 
 use super::PoolJudging;
+use crate::event::OwnSlotOffer;
 use crate::judge::policies::Policies;
 use crate::judge::pool::facts;
 use crate::judge::pool::{PoolView, now_s};
 use crate::policy::cms::admission::{Admission, admit};
 use crate::policy::cms::entry::Standing;
-use crate::policy::cms::facts::{Seconds, SlotOffer, WorkflowStatus};
-use crate::policy::cms::look::OpenOffer;
+use crate::policy::cms::facts::{Seconds, WorkflowStatus};
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::why::{Blocked, DrainedFor, PoolWait, SiteAt, site_wait};
 use crate::state::State;
@@ -43,12 +43,12 @@ impl PoolJudging {
         let at = |site: &str| {
             let of_site = offers.get(site).map_or(&[][..], Vec::as_slice);
             let cores = node_cores(&pool, site);
-            let imagined = [imagined(&pool, name, site, cores)?];
+            let imagined = imagined(&pool, name, site, cores, state.now)?;
+            let imagined = [&imagined];
             let (looked, is_imagined) =
                 if of_site.is_empty() { (&imagined[..], true) } else { (of_site, false) };
-            let now_s = now_s(state);
             Some(SiteAt {
-                wait: site_wait(&self.judges, &pool, name, looked, is_imagined, now_s)?,
+                wait: site_wait(&self.judges, &pool, name, looked, is_imagined, state.now)?,
                 is_known: pool.name(site).is_some_and(|site| pool.site(site).is_some()),
                 last_offer_at: seen.get(site).copied(),
                 node_cores: cores,
@@ -98,11 +98,11 @@ fn blocked(state: &State, pool: &Pool, job: &PoolJob) -> Option<Blocked> {
 }
 
 /// The live offers of each site, in the order of their names.
-fn live_offers(state: &State) -> BTreeMap<&str, Vec<OpenOffer>> {
-    let mut offers: BTreeMap<&str, Vec<OpenOffer>> = BTreeMap::new();
+fn live_offers(state: &State) -> BTreeMap<&str, Vec<&PoolOffer>> {
+    let mut offers: BTreeMap<&str, Vec<&PoolOffer>> = BTreeMap::new();
     let all = state.pool.offers.iter().map(|(_, known)| known);
     for known in all.filter(|known| known.is_live(state.now) && known.cores_left() > 0) {
-        offers.entry(&known.site).or_default().push(facts::offer(known, state.now));
+        offers.entry(&known.site).or_default().push(known);
     }
     for of_site in offers.values_mut() {
         of_site.sort_by(|a, b| a.offer.offer.cmp(&b.offer.offer));
@@ -127,7 +127,7 @@ fn last_offers(state: &State) -> BTreeMap<&str, Millis> {
 fn sites<'a>(
     pool: &'a Pool,
     job: &str,
-    offers: &BTreeMap<&'a str, Vec<OpenOffer>>,
+    offers: &BTreeMap<&'a str, Vec<&PoolOffer>>,
 ) -> BTreeSet<&'a str> {
     let known = pool.sites().map(|(name, _)| pool.text(name));
     let named = pool.job(job).into_iter().flat_map(|it| it.job().site_whitelist.iter().flatten());
@@ -141,7 +141,20 @@ fn node_cores(pool: &Pool, site: &str) -> Option<i64> {
 
 /// An offer of a whole free node of a site that no pilot made; where no node is known, one of as
 /// many cores as the job needs.
-fn imagined(pool: &Pool, job: &str, site: &str, cores: Option<i64>) -> Option<OpenOffer> {
+fn imagined(
+    pool: &Pool,
+    job: &str,
+    site: &str,
+    cores: Option<i64>,
+    now: Millis,
+) -> Option<PoolOffer> {
     let cores = cores.unwrap_or(pool.job(job)?.job().cores_min);
-    Some(OpenOffer::new(SlotOffer::new("", site, cores, AMPLE, AMPLE)))
+    let offer = OwnSlotOffer {
+        cores_free: cores,
+        cores_total: cores,
+        wall_left_s: AMPLE,
+        mem_free_mb: AMPLE,
+        ..OwnSlotOffer::default()
+    };
+    Some(PoolOffer { offer, site: site.to_owned(), changed_at: now, ..PoolOffer::default() })
 }

@@ -3,12 +3,10 @@
 
 mod class;
 mod job;
-mod node;
 mod workflow;
 
 pub use class::{Class, MilliWeight, PerClass, Seconds, seconds};
 pub use job::{Band, CoresMax, EndedJob, FailureClass, HeldJob, PendingJob};
-pub use node::SlotOffer;
 pub use workflow::{Priority, Profile, Workflow, WorkflowStatus};
 
 pub use crate::event::{ExtraBlock, SiteStatus, SlotQuota, Tier};

@@ -25,8 +25,8 @@ pub(super) const CORES: Filter = job_filter!(
 );
 
 fn cores(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
-    let (signature, left) = (&pending.cluster.signature, look.open.cores_left);
-    let total = look.open.offer.cores_total;
+    let (signature, left) = (&pending.cluster.signature, look.offer.cores_left());
+    let total = look.offer.offer.cores_total;
     let least = match signature.whole_node {
         true => signature.cores_min.max(total),
         false => signature.cores_min,
@@ -43,7 +43,7 @@ pub(super) const WALL: Filter = job_filter!(
 );
 
 fn wall(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
-    let (left, wanted) = (look.open.offer.wall_left_s, pending.allocation(look).wall_s);
+    let (left, wanted) = (look.wall_left_s, pending.allocation(look).wall_s);
     if wanted <= left { Verdict::Pass } else { object(&TOO_SHORT, left as f64, wanted as f64) }
 }
 
@@ -56,7 +56,7 @@ pub(super) const MEM: Filter = job_filter!(
 );
 
 fn mem(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
-    let (left, wanted) = (look.open.mem_left_mb, pending.allocation(look).rss_mb);
+    let (left, wanted) = (look.offer.mem_left_mb(), pending.allocation(look).rss_mb);
     if wanted <= left { Verdict::Pass } else { object(&TOO_SMALL, left as f64, wanted as f64) }
 }
 

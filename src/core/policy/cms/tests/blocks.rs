@@ -1,12 +1,14 @@
 //! Blocks of resources for one group or one class, and what is reported of a site that is full
 //! (C-28, C-30, C-60; A.13 6).
 
-use super::world::{World, analysis, offer, quota};
+use super::world::{World, analysis, changed, offer, quota};
 use crate::policy::cms::entry::Standing;
-use crate::policy::cms::facts::{Class, ExtraBlock, SlotOffer, SlotQuota, Tier};
+use crate::policy::cms::facts::{Class, ExtraBlock, SlotQuota, Tier};
 use crate::policy::cms::judge::Judges;
-use crate::policy::cms::look::{Look, OpenOffer, Pending};
+use crate::policy::cms::look::{Look, Pending};
 use crate::policy::phrase::phrase;
+use crate::state::pool::PoolOffer;
+use crate::unit::SECOND;
 
 /// A T3 with so many slots, some for central jobs.
 fn t3(slots: i64, central_slots: i64) -> SlotQuota {
@@ -57,9 +59,8 @@ fn a_13_6_a_pool_with_a_part_for_one_class() {
 }
 
 /// Why a job is refused before an offer, as people read it.
-fn reason_text(world: &World, offer: &SlotOffer, job: &str) -> String {
-    let open = OpenOffer::new(offer.clone());
-    let look = Look::new(&world.pool, &open, world.now_s);
+fn reason_text(world: &World, offer: &PoolOffer, job: &str) -> String {
+    let look = Look::new(&world.pool, offer, world.now_s * SECOND);
     let mut clusters = world.pool.clusters().iter();
     let cluster =
         clusters.find(|it| it.places().any(|place| &*place.job == job)).expect("it waits");
@@ -87,7 +88,7 @@ fn what_is_reported_of_a_full_site_is_true() {
     }
     world.user("d", "de", 50_000);
     let plain = offer("o", "T3_D", 1);
-    let labelled = SlotOffer { block: Some("special".to_owned()), ..plain.clone() };
+    let labelled = changed(plain.clone(), |it| it.block = "special".to_owned());
     let no_room = |used: i64| {
         format!(
             "the offer is for another group, or neither a pool of the user's groups nor what all \

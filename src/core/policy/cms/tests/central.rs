@@ -2,7 +2,7 @@
 //! C-23).
 
 use super::world::{World, boosted, central, job, jobs, matches, quota};
-use crate::policy::cms::facts::{PendingJob, Priority, SlotOffer, SlotQuota, Tier};
+use crate::policy::cms::facts::{PendingJob, Priority, SlotQuota, Tier};
 use crate::policy::cms::settings::Settings;
 
 /// A site for central jobs alone.
@@ -110,7 +110,7 @@ fn tc_14_central_jobs_fill_t1_first() {
     world.offer("b", "T1_X", 1);
     let cut = world.cut();
     assert_eq!(matches(&cut), ["b w1"]);
-    assert_eq!(cut.served[1].open.cores_left, 1);
+    assert_eq!(cut.served[1].open.cores_left(), 1);
 }
 
 /// The jobs of WE-9: run time in minutes, memory in MB.
@@ -131,7 +131,7 @@ fn closeness(bucket_s: i64) -> Vec<String> {
     }
     let each = (0..4).map(|at| {
         let offer = format!("o{at}");
-        world.put_offer(SlotOffer::new(&offer, "T1_X", 1, 2_880 * 60, 4_000));
+        world.offer(&offer, "T1_X", 1);
         world.matched().concat()
     });
     each.collect()

@@ -1,9 +1,7 @@
 //! Bands, classes and quotas (C-10..C-12, C-24, C-27..C-30; A.13 6).
 
 use super::world::{World, analysis, central, job, jobs, listed, quota, reason};
-use crate::policy::cms::facts::{
-    Class, ExtraBlock, PendingJob, PerClass, SlotOffer, SlotQuota, Tier,
-};
+use crate::policy::cms::facts::{Class, ExtraBlock, PendingJob, PerClass, SlotQuota, Tier};
 
 /// A T3 with so many slots, some for central jobs.
 fn t3(slots: i64, central_slots: i64) -> SlotQuota {
@@ -175,8 +173,8 @@ fn a_labelled_offer_is_for_its_group_alone() {
     world.user("d", "de", 50_000);
     world.many("x", 1);
     world.many("d", 1);
-    let block = Some("special".to_owned());
-    world.put_offer(SlotOffer { block, ..super::world::offer("o", "T3_D", 1) });
+    let plain = super::world::offer("o", "T3_D", 1);
+    world.put_offer(super::world::changed(plain, |it| it.block = "special".to_owned()));
     let cut = world.cut();
     assert_eq!(jobs(&cut), ["d1"]);
     assert_eq!(cut.assignments[0].charged_group.as_deref(), Some("de"));

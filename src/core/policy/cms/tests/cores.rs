@@ -1,10 +1,10 @@
 //! Jobs of many cores, and nodes that are drained for them (C-52..C-56, F-6, F-7).
 
-use super::world::{World, central, job, jobs, offer, reason};
+use super::world::{World, central, changed, job, jobs, offer, reason};
 use crate::policy::cms::decision::Action;
-use crate::policy::cms::facts::{CoresMax, PendingJob, SlotOffer};
+use crate::policy::cms::facts::{CoresMax, PendingJob};
 use crate::policy::cms::settings::Settings;
-use crate::state::pool::{PoolDrain, PoolNode};
+use crate::state::pool::{PoolDrain, PoolNode, PoolOffer};
 
 const HOUR_S: i64 = 3_600;
 
@@ -25,7 +25,7 @@ fn tc_39_a_whole_node() {
     let mut world = world();
     let whole = PendingJob { whole_node: true, cores_min: 8, ..job("whole", "w", 1) };
     world.pending(whole);
-    world.put_offer(SlotOffer { cores_total: 8, ..offer("o1", "T2_Y", 7) });
+    world.put_offer(changed(offer("o1", "T2_Y", 7), |it| it.cores_total = 8));
     world.put_offer(offer("o2", "T2_Y", 8));
     let cut = world.cut();
     let taken: Vec<_> =
@@ -63,6 +63,11 @@ fn tc_40_a_range_of_cores() {
 fn node_of(node: &str, cores_total: i64) -> PoolNode {
     let (node, site) = (node.to_owned(), "T2_Y".to_owned());
     PoolNode { node, site, cores_total, ..PoolNode::default() }
+}
+
+/// An offer on a node of so many cores.
+fn on_node(node: &str, cores_total: i64, offer: PoolOffer) -> PoolOffer {
+    changed(offer, |it| (it.node, it.cores_total) = (node.to_owned(), cores_total))
 }
 
 /// Node n, drained for a job until a moment.
@@ -118,8 +123,7 @@ fn tc_44_the_node_that_idles_least() {
     };
     world.pending(of_hours("two", 1, 2));
     world.pending(of_hours("three", 2, 3));
-    let node = Some("C".to_owned());
-    world.put_offer(SlotOffer { node, cores_total: 8, ..offer("o", "T2_Y", 2) });
+    world.put_offer(on_node("C", 8, offer("o", "T2_Y", 2)));
     let cut = world.cut();
     assert_eq!(
         (jobs(&cut), reason(&cut, "three")),
@@ -164,7 +168,7 @@ fn c_56_the_job_itself_starts_on_its_node() {
     world.pending(PendingJob { cores_min: 8, ..job("other", "w", 2) });
     let drain_starts = vec![world.now_s * 1_000];
     world.pool.put_node(PoolNode { drain_starts, ..drained_for("other", world.now_s + 100) });
-    world.put_offer(SlotOffer { node: Some("n".to_owned()), ..offer("o", "T2_Y", 8) });
+    world.put_offer(on_node("n", 8, offer("o", "T2_Y", 8)));
     let cut = world.cut();
     assert_eq!(jobs(&cut), ["other"]);
     assert!(cut.actions.is_empty(), "not cancelled: it is there");
@@ -184,8 +188,7 @@ fn c_56_a_node_is_filled_as_before_once_its_job_is_there() {
     let mut world = world();
     reached(&mut world);
     world.pending(job("long", "w", 1));
-    let node = Some("n".to_owned());
-    world.put_offer(SlotOffer { node, cores_total: 16, ..offer("o", "T2_Y", 8) });
+    world.put_offer(on_node("n", 16, offer("o", "T2_Y", 8)));
     let cut = world.cut();
     assert_eq!((jobs(&cut), reason(&cut, "long")), (vec!["long".to_owned()], None));
 }
@@ -209,9 +212,9 @@ fn f_6_memory_of_fewer_cores_is_not_below_nothing() {
         max_rss_mb: Some(1_000),
         ..job("j", "w", 1)
     });
-    world.put_offer(SlotOffer { mem_free_mb: 100, ..offer("o", "T2_Y", 1) });
+    world.put_offer(changed(offer("o", "T2_Y", 1), |it| it.mem_free_mb = 100));
     let cut = world.cut();
-    let left = cut.served[0].open.mem_left_mb;
+    let left = cut.served[0].open.mem_left_mb();
     assert_eq!((cut.assignments[0].rss_mb, left), (0, 100));
 }
 

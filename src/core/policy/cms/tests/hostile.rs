@@ -2,13 +2,11 @@
 
 use super::random::{Numbers, Put, Records};
 use super::whole::run;
-use super::world::{NOW_S, World, job, jobs, offer, quota, reason};
+use super::world::{NOW_S, World, changed, job, jobs, offer, quota, reason};
 use crate::event::User;
 use crate::policy::cms::admission::Admission;
 use crate::policy::cms::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
-use crate::policy::cms::facts::{
-    CoresMax, EndedJob, ExtraBlock, PendingJob, SlotOffer, SlotQuota, Tier,
-};
+use crate::policy::cms::facts::{CoresMax, EndedJob, ExtraBlock, PendingJob, SlotQuota, Tier};
 use crate::policy::cms::judge::Judges;
 use crate::policy::cms::quota::{BadConfig, terms};
 use crate::policy::cms::settings::Settings;
@@ -120,7 +118,8 @@ fn spoiled(seed: u64, jobs: i64) -> Records {
         spoil_some(numbers, &mut grant.cap_weight_milli);
     }
     for offer in &mut records.offers {
-        offer.node = numbers.one_in(2).then(|| "n".to_owned());
+        let offer = &mut offer.offer;
+        offer.node = if numbers.one_in(2) { "n".to_owned() } else { String::new() };
         spoil_some(numbers, &mut offer.corepower_mhs06);
         for number in [
             &mut offer.cores_free,
@@ -252,8 +251,8 @@ fn a_block_of_an_unknown_group_is_not_for_a_group_without_a_name() {
         let record = User { name: user, groups, ..User::default() };
         world.pool.put_user(record);
         world.many("a", 1);
-        let block = labelled.then(|| "special".to_owned());
-        world.put_offer(SlotOffer { block, ..offer("o", "T3_D", 1) });
+        let block = if labelled { "special" } else { "" };
+        world.put_offer(changed(offer("o", "T3_D", 1), |it| it.block = block.to_owned()));
         let cut = world.cut();
         assert_eq!((jobs(&cut).len(), reason(&cut, "a1")), (0, Some("restricted_pool")));
     }

@@ -9,8 +9,8 @@ use crate::policy::cms::decision::{Action, Assignment, fold_action};
 use crate::policy::cms::entry::Standing;
 use crate::policy::cms::facts::{Band, Class};
 use crate::policy::cms::judge::{Explained, Judges};
-use crate::policy::cms::look::OpenOffer;
 use crate::policy::cms::pool::Pool;
+use crate::unit::SECOND;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use proptest::{prop_assert, prop_assert_eq};
 use std::collections::BTreeMap;
@@ -132,9 +132,9 @@ proptest! {
         let (mut pool, mut twin) = (records.pool(), Twin::new(&records));
         let found = cut(&records, &mut pool);
         let mut expected = Vec::new();
-        for offer in in_order(&pool, &records.offers) {
-            let name = offer.offer.clone();
-            let taken = twin.fill(&mut OpenOffer::new(offer));
+        for offer in in_order(&pool, records.offers.iter().collect(), NOW_S * SECOND) {
+            let name = offer.offer.offer.clone();
+            let taken = twin.fill(&mut offer.clone());
             expected.extend(taken.into_iter().map(|job| (name.clone(), job)));
         }
         let found = found.assignments.iter().map(|it| (it.offer.clone(), it.job.to_string()));
@@ -236,9 +236,8 @@ proptest! {
         let pool = records.pool();
         let before = pool.counters().clone();
         for offer in &records.offers {
-            let open = OpenOffer::new(offer.clone());
-            let first = next(&Judges::full(), &pool, &open, NOW_S);
-            prop_assert_eq!(first, next(&Judges::full(), &pool, &open, NOW_S));
+            let first = next(&Judges::full(), &pool, offer, NOW_S * SECOND);
+            prop_assert_eq!(first, next(&Judges::full(), &pool, offer, NOW_S * SECOND));
         }
         prop_assert_eq!(pool.counters(), &before);
     }

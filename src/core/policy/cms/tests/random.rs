@@ -1,13 +1,14 @@
 //! Random records: small worlds in which most rules apply.
 
-use super::world::{NOW_S, quota};
+use super::world::{NOW_S, changed, quota};
 use crate::event::{Grant, GrantScopeKind, PrincipalKind, User};
 use crate::policy::cms::facts::{
-    Band, Class, CoresMax, ExtraBlock, FailureClass, HeldJob, PendingJob, SiteStatus, SlotOffer,
-    SlotQuota, Tier, Workflow,
+    Band, Class, CoresMax, ExtraBlock, FailureClass, HeldJob, PendingJob, SiteStatus, SlotQuota,
+    Tier, Workflow,
 };
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
+use crate::state::pool::PoolOffer;
 use crate::unit::SECOND;
 
 /// Numbers that look random, made of a seed.
@@ -62,7 +63,7 @@ pub struct Records {
     pub settings: Settings,
     pub puts: Vec<Put>,
     pub grants: Vec<Grant>,
-    pub offers: Vec<SlotOffer>,
+    pub offers: Vec<PoolOffer>,
 }
 
 const SITES: i64 = 5;
@@ -239,12 +240,12 @@ fn grant(numbers: &mut Numbers) -> Grant {
     }
 }
 
-fn offer(numbers: &mut Numbers, at: i64) -> SlotOffer {
+fn offer(numbers: &mut Numbers, at: i64) -> PoolOffer {
     let (site, cores) = (numbers.name("s", SITES), 1 + numbers.below(6));
-    SlotOffer {
-        block: numbers.one_in(4).then(|| "block".to_owned()),
-        cores_total: cores + numbers.below(2),
-        corepower_mhs06: numbers.one_in(4).then_some(12_000),
-        ..SlotOffer::new(&format!("o{at}"), &site, cores, 10_000, 2_500 * cores)
-    }
+    changed(super::world::offer(&format!("o{at}"), &site, cores), |it| {
+        it.block = if numbers.one_in(4) { "block".to_owned() } else { String::new() };
+        it.cores_total = cores + numbers.below(2);
+        it.corepower_mhs06 = numbers.one_in(4).then_some(12_000);
+        (it.wall_left_s, it.mem_free_mb) = (10_000, 2_500 * cores);
+    })
 }

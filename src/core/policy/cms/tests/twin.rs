@@ -7,11 +7,12 @@ use crate::event::{GrantScopeKind, PrincipalKind, User};
 use crate::policy::cms::facts::{
     Class, CoresMax, FailureClass, HeldJob, PendingJob, SiteStatus, SlotQuota, Workflow,
 };
-use crate::policy::cms::look::OpenOffer;
 use crate::policy::cms::quota::{SiteTerms, terms};
 use crate::policy::cms::records::past_usage;
 use crate::policy::cms::settings::Settings;
 use crate::policy::cms::usage::Decay;
+use crate::state::pool::PoolOffer;
+use crate::unit::SECOND;
 use std::collections::BTreeSet;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,21 +91,21 @@ impl Twin {
     }
 
     /// Fills an offer; the jobs in the order taken.
-    pub fn fill(&mut self, open: &mut OpenOffer) -> Vec<String> {
+    pub fn fill(&mut self, open: &mut PoolOffer) -> Vec<String> {
         let mut taken = Vec::new();
-        while open.cores_left > 0 {
+        while open.cores_left() > 0 {
             let all = (0..self.pending.len()).filter_map(|job| self.matching(job, open));
             let Some(best) = all.min_by(|a, b| a.keys.cmp(&b.keys)) else { break };
-            open.cores_left -= best.held.cores;
-            open.mem_left_mb -= best.rss_mb;
+            open.cores_taken += best.held.cores;
+            open.mem_taken_mb += best.rss_mb;
             taken.push(self.pending.remove(best.job).job.to_string());
             self.held.push(best.held);
         }
         taken
     }
 
-    fn matching(&self, at: usize, open: &OpenOffer) -> Option<Match> {
-        let (job, settings, site) = (&self.pending[at], &self.settings, &open.offer.site);
+    fn matching(&self, at: usize, open: &PoolOffer) -> Option<Match> {
+        let (job, settings, site) = (&self.pending[at], &self.settings, &open.site);
         let terms = self.terms(site)?;
         let workflow = self.workflows.iter().find(|it| it.workflow == job.workflow)?;
         let class = workflow.class;
@@ -114,14 +115,14 @@ impl Twin {
             SiteStatus::Test | SiteStatus::Drain | SiteStatus::Offline => return None,
         }
         let cores = match job.most_cores() {
-            _ if job.whole_node => open.cores_left,
-            CoresMax::Node => open.cores_left,
-            CoresMax::Cores(most) => most.min(open.cores_left),
+            _ if job.whole_node => open.cores_left(),
+            CoresMax::Node => open.cores_left(),
+            CoresMax::Cores(most) => most.min(open.cores_left()),
         };
         let is_local = job.site_whitelist.as_ref().is_none_or(|sites| sites.contains(site));
         let source = if is_local { None } else { Some(self.host(job, workflow, site, cores)?) };
-        if open.cores_left < job.cores_min
-            || job.whole_node && open.cores_left != open.offer.cores_total
+        if open.cores_left() < job.cores_min
+            || job.whole_node && open.cores_left() != open.offer.cores_total
         {
             return None;
         }
@@ -130,7 +131,7 @@ impl Twin {
             wall = (wall * job.base() + cores - 1) / cores + 900;
             rss = (rss + 500 * (cores - job.base())).max(0);
         }
-        if wall > open.offer.wall_left_s || rss > open.mem_left_mb {
+        if wall > open.wall_left_s(NOW_S * SECOND) || rss > open.mem_left_mb() {
             return None;
         }
         let high_io =
@@ -198,8 +199,8 @@ impl Twin {
                 keys.push(number(i64::from(!is_local)));
                 if settings.fifo_bucket_s > 0 {
                     keys.push(number(job.queued_at_s / settings.fifo_bucket_s));
-                    keys.push(number(open.offer.wall_left_s - wall));
-                    keys.push(number(open.mem_left_mb - rss));
+                    keys.push(number(open.wall_left_s(NOW_S * SECOND) - wall));
+                    keys.push(number(open.mem_left_mb() - rss));
                 }
                 keys.push(number(job.queued_at_s));
             }
@@ -271,16 +272,15 @@ impl Twin {
         &self,
         workflow: &Workflow,
         terms: &SiteTerms,
-        open: &OpenOffer,
+        open: &PoolOffer,
         weight: i64,
     ) -> Option<Option<String>> {
-        let blocks = self.restricted_blocks(&open.offer.site);
+        let blocks = self.restricted_blocks(&open.site);
         if blocks.is_empty() {
             return Some(None);
         }
-        let (own, site) = (self.groups_of(&workflow.user), &open.offer.site);
-        let label =
-            terms.restricted_labels.iter().find(|(it, _)| Some(it) == open.offer.block.as_ref());
+        let (own, site) = (self.groups_of(&workflow.user), &open.site);
+        let label = terms.restricted_labels.iter().find(|(it, _)| *it == open.offer.block);
         if label.is_some_and(|(_, group)| !own.contains(group)) {
             return None;
         }

@@ -5,10 +5,13 @@ use super::world::NOW_S;
 use crate::policy::cms::cut::next;
 use crate::policy::cms::entry::Standing;
 use crate::policy::cms::judge::Judges;
-use crate::policy::cms::look::{Look, OpenOffer};
+use crate::policy::cms::look::Look;
 use crate::policy::cms::why::site_wait;
+use crate::unit::{Millis, SECOND};
 use proptest::prelude::{ProptestConfig, any, proptest};
 use proptest::{prop_assert, prop_assert_eq};
+
+const NOW: Millis = NOW_S * SECOND;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
@@ -20,13 +23,12 @@ proptest! {
         let records = Records::of(seed, 40);
         let (pool, judges) = (records.pool(), Judges::full());
         for offer in &records.offers {
-            let open = [OpenOffer::new(offer.clone())];
-            let explained = judges.explain(&Look::new(&pool, &open[0], NOW_S));
-            let (chosen, _) = next(&judges, &pool, &open[0], NOW_S);
+            let explained = judges.explain(&Look::new(&pool, offer, NOW));
+            let (chosen, _) = next(&judges, &pool, offer, NOW);
             let mut before = Vec::new();
             for standing in pool.jobs() {
                 let Standing::Pending(job) = standing else { continue };
-                let found = site_wait(&judges, &pool, &job.job, &open, false, NOW_S).unwrap();
+                let found = site_wait(&judges, &pool, &job.job, &[offer], false, NOW).unwrap();
                 prop_assert_eq!(found.offers, 1);
                 let refused = explained.not_eligible.iter();
                 let mut refused = refused.filter(|(_, jobs)| jobs.contains(&job.job));

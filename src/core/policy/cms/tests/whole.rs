@@ -5,16 +5,18 @@ use crate::policy::cms::cut::{Step, in_order, next};
 use crate::policy::cms::decision::{Action, Assignment, fold_action};
 use crate::policy::cms::drain::Budget;
 use crate::policy::cms::entry::Standing;
-use crate::policy::cms::facts::{HeldJob, Seconds, SlotOffer};
+use crate::policy::cms::facts::{HeldJob, Seconds};
 use crate::policy::cms::judge::{Explained, Judges};
-use crate::policy::cms::look::{Look, OpenOffer};
+use crate::policy::cms::look::Look;
 use crate::policy::cms::pool::Pool;
+use crate::state::pool::PoolOffer;
+use crate::unit::{Millis, SECOND};
 
 /// An offer after a cut, with the looks at it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Served {
     /// The offer, with what is left of it.
-    pub open: OpenOffer,
+    pub open: PoolOffer,
     /// Every job before it at first.
     pub first_look: Explained,
     /// Every job before it at last, where a job was matched and cores are left.
@@ -33,12 +35,13 @@ pub struct Cut {
 }
 
 /// Decides a whole cut and lets it take effect.
-pub fn run(judges: &Judges, pool: &mut Pool, offers: &[SlotOffer], now_s: Seconds) -> Cut {
+pub fn run(judges: &Judges, pool: &mut Pool, offers: &[PoolOffer], now_s: Seconds) -> Cut {
     pool.pass_time(now_s);
     let mut cut = Cut::default();
     act(pool, &mut cut, Step::Boosts, now_s);
-    for offer in in_order(pool, offers) {
-        let served = serve(judges, pool, offer, now_s, &mut cut.assignments);
+    let now = now_s.saturating_mul(SECOND);
+    for offer in in_order(pool, offers.iter().collect(), now) {
+        let served = serve(judges, pool, offer.clone(), now, &mut cut.assignments);
         cut.served.push(served);
     }
     Step::AFTER.into_iter().for_each(|step| act(pool, &mut cut, step, now_s));
@@ -54,21 +57,20 @@ fn act(pool: &mut Pool, cut: &mut Cut, step: Step, now_s: Seconds) {
 fn serve(
     judges: &Judges,
     pool: &mut Pool,
-    offer: SlotOffer,
-    now_s: Seconds,
+    mut open: PoolOffer,
+    now: Millis,
     assignments: &mut Vec<Assignment>,
 ) -> Served {
-    let mut open = OpenOffer::new(offer);
-    let explain = |pool: &Pool, open: &OpenOffer| judges.explain(&Look::new(pool, open, now_s));
+    let explain = |pool: &Pool, open: &PoolOffer| judges.explain(&Look::new(pool, open, now));
     let first_look = explain(pool, &open);
     let mut matched = false;
-    while let (Some(assignment), _) = next(judges, pool, &open, now_s) {
+    while let (Some(assignment), _) = next(judges, pool, &open, now) {
         fold(pool, &assignment);
         take(&mut open, &assignment);
         assignments.push(assignment);
         matched = true;
     }
-    let last_look = (matched && open.cores_left > 0).then(|| explain(pool, &open));
+    let last_look = (matched && open.cores_left() > 0).then(|| explain(pool, &open));
     Served { open, first_look, last_look }
 }
 
@@ -96,7 +98,7 @@ pub fn fold(pool: &mut Pool, assignment: &Assignment) {
 }
 
 /// Takes an assignment out of what is left of its offer.
-fn take(open: &mut OpenOffer, assignment: &Assignment) {
-    open.cores_left = open.cores_left.saturating_sub(assignment.cores);
-    open.mem_left_mb = open.mem_left_mb.saturating_sub(assignment.rss_mb);
+fn take(open: &mut PoolOffer, assignment: &Assignment) {
+    open.cores_taken = open.cores_taken.saturating_add(assignment.cores);
+    open.mem_taken_mb = open.mem_taken_mb.saturating_add(assignment.rss_mb);
 }

@@ -1,17 +1,18 @@
 //! Short words for building a pool and reading a cut.
 
 use super::whole::{Cut, run};
-use crate::event::User;
+use crate::event::{OwnSlotOffer, User};
 use crate::policy::cms::admission::{Admission, admit};
 use crate::policy::cms::decision::Action;
 use crate::policy::cms::entry::Standing;
 use crate::policy::cms::facts::{
-    Band, Class, EndedJob, FailureClass, HeldJob, MilliWeight, PendingJob, Seconds, SlotOffer,
-    SlotQuota, Tier, Workflow,
+    Band, Class, EndedJob, FailureClass, HeldJob, MilliWeight, PendingJob, Seconds, SlotQuota,
+    Tier, Workflow,
 };
 use crate::policy::cms::judge::Judges;
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
+use crate::state::pool::PoolOffer;
 use crate::unit::SECOND;
 
 /// The moment of every cut, unless a test says otherwise.
@@ -23,7 +24,7 @@ pub const LONG_AGO_S: Seconds = 100_000;
 pub struct World {
     pub pool: Pool,
     pub now_s: Seconds,
-    offers: Vec<SlotOffer>,
+    offers: Vec<PoolOffer>,
 }
 
 impl World {
@@ -130,13 +131,14 @@ impl World {
         self.offers.push(offer(name, site, cores));
     }
 
-    pub fn put_offer(&mut self, offer: SlotOffer) {
+    pub fn put_offer(&mut self, offer: PoolOffer) {
         self.offers.push(offer);
     }
 
     /// One cut over the offers so far.
     pub fn cut(&mut self) -> Cut {
-        let offers = std::mem::take(&mut self.offers);
+        let mut offers = std::mem::take(&mut self.offers);
+        offers.iter_mut().for_each(|offer| offer.changed_at = self.now_s * SECOND);
         run(&Judges::full(), &mut self.pool, &offers, self.now_s)
     }
 
@@ -212,8 +214,24 @@ pub fn listed(name: &str, workflow: &str, seq: i64, sites: &[&str]) -> PendingJo
     PendingJob { site_whitelist: Some(sites), ..job(name, workflow, seq) }
 }
 
-pub fn offer(name: &str, site: &str, cores: i64) -> SlotOffer {
-    SlotOffer::new(name, site, cores, 172_800, 4_000 * cores)
+/// An offer of a whole pilot that was announced at the moment of most cuts.
+pub fn offer(name: &str, site: &str, cores: i64) -> PoolOffer {
+    let offer = OwnSlotOffer {
+        offer: name.to_owned(),
+        cores_free: cores,
+        cores_total: cores,
+        wall_left_s: 172_800,
+        mem_free_mb: 4_000 * cores,
+        ..OwnSlotOffer::default()
+    };
+    let (site, changed_at) = (site.to_owned(), NOW_S * SECOND);
+    PoolOffer { offer, site, changed_at, ..PoolOffer::default() }
+}
+
+/// An offer that states something else.
+pub fn changed(mut offer: PoolOffer, change: impl FnOnce(&mut OwnSlotOffer)) -> PoolOffer {
+    change(&mut offer.offer);
+    offer
 }
 
 /// The matched jobs of a cut, in order.
