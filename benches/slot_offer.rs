@@ -1,17 +1,19 @@
 //! Cost of one slot offer before many pending jobs: `cargo bench --bench slot_offer`.
 
 use divan::{Bencher, black_box};
-use yardmaster::core::event::{Grant, GrantScopeKind, OwnSlotOffer, PrincipalKind, User};
+use yardmaster::core::event::{
+    Grant, GrantScopeKind, OwnSlotOffer, PrincipalKind, User, WorkflowFacts,
+};
 use yardmaster::core::policy::cms::cut::next;
 use yardmaster::core::policy::cms::decision::Assignment;
 use yardmaster::core::policy::cms::entry::Standing;
 use yardmaster::core::policy::cms::facts::{
-    Band, Class, CoresMax, ExtraBlock, HeldJob, PendingJob, SlotQuota, Tier, Workflow,
+    Band, Class, CoresMax, ExtraBlock, HeldJob, PendingJob, SlotQuota, Tier,
 };
 use yardmaster::core::policy::cms::judge::Judges;
 use yardmaster::core::policy::cms::pool::Pool;
 use yardmaster::core::policy::cms::settings::Settings;
-use yardmaster::core::state::pool::PoolOffer;
+use yardmaster::core::state::pool::{PoolOffer, PoolWorkflow, PoolWorkflowRecord};
 
 const NOW_S: i64 = 1_700_000_000;
 const NOW: i64 = NOW_S * 1_000;
@@ -95,12 +97,13 @@ fn workflows(pool: &mut Pool, numbers: &mut Numbers, count: u64) {
             0 | 1 => (Class::Central, "production".to_owned()),
             _ => (Class::Analysis, format!("u{:04}", at * 7 % USERS)),
         };
-        let mut workflow = Workflow::new(&format!("w{at:05}"), class, &user);
-        workflow.priority.value = numbers.below(1_000) as i64 * 100;
-        workflow.total_jobs = Some(1_000);
-        workflow.allow_overflow = at.is_multiple_of(2);
-        workflow.injected_at_s = NOW_S - numbers.below(500_000) as i64;
-        pool.put_workflow(workflow);
+        let priority = Some((0, numbers.below(1_000) as i64 * 100, false));
+        let (total_jobs, allow_overflow) = (Some(1_000), at.is_multiple_of(2));
+        let injected_at = NOW - numbers.below(500_000) as i64 * 1_000;
+        let facts = WorkflowFacts { class, total_jobs, allow_overflow, ..WorkflowFacts::default() };
+        let record = PoolWorkflowRecord { user, injected_at, facts, ..Default::default() };
+        let (workflow, record) = (format!("w{at:05}"), Some(record));
+        pool.put_workflow(PoolWorkflow { workflow, record, priority, ..PoolWorkflow::default() });
     }
 }
 

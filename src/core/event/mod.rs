@@ -38,6 +38,7 @@ pub use names::longest_name;
 pub use options::{FullChain, Options};
 pub use parameter::{Parameter, confirmed, history_since, is_bookkeeping, kill_switch};
 pub use pilot::{Pilot, PilotKind};
+pub use pool::listed_sites;
 pub use pool::{Band, Class, FailureClass, GrantScopeKind, OwnRequirements, OwnSlotOffer};
 pub use pool::{PrincipalKind, Requirements, SiteStatus, SlotOffer, Tier, WorkflowFacts};
 pub use queue::{Endpoints, Queue, QueueStatus, Scope};

@@ -213,11 +213,16 @@ impl Requirements<&str> {
 }
 
 impl<Text: AsRef<str>> Requirements<Text> {
-    /// The sites of its whitelist; `None`: it has none. An empty text is an empty list.
+    /// The sites of its whitelist; `None`: it has none.
     pub fn whitelist(&self) -> Option<Vec<String>> {
-        let sites = self.site_whitelist.as_ref()?.as_ref().split(',');
-        Some(sites.map(str::trim).filter(|site| !site.is_empty()).map(str::to_owned).collect())
+        let sites = listed_sites(self.site_whitelist.as_ref()?.as_ref());
+        Some(sites.map(str::to_owned).collect())
     }
+}
+
+/// The sites of a whitelist. An empty text is an empty list.
+pub fn listed_sites(whitelist: &str) -> impl Iterator<Item = &str> {
+    whitelist.split(',').map(str::trim).filter(|site| !site.is_empty())
 }
 
 /// A free place that a pilot announced (A.2).

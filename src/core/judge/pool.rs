@@ -17,6 +17,7 @@ use crate::policy::cms::admission::{Admission, Rejection, admit};
 use crate::policy::cms::cut::Step;
 use crate::policy::cms::decision::{Action, fold_action};
 use crate::policy::cms::drain::Budget;
+use crate::policy::cms::entry::WorkflowEntry;
 use crate::policy::cms::facts::Seconds;
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
@@ -109,8 +110,8 @@ impl PoolView {
             && pool.clusters().iter().any(|cluster| {
                 let signature = &cluster.signature;
                 let entry = pool.workflow(signature.workflow);
-                let record = entry.and_then(|entry| entry.record.as_ref());
-                let allows = record.is_some_and(|record| record.allow_overflow);
+                let workflow = entry.and_then(WorkflowEntry::workflow);
+                let allows = workflow.is_some_and(|workflow| workflow.facts().allow_overflow);
                 signature.whitelist.is_some() && signature.allow_overflow.unwrap_or(allows)
             })
     }
@@ -191,14 +192,8 @@ impl PoolView {
     fn put_workflow(&mut self, state: &State, workflow: &str) -> bool {
         let Some(pool) = &mut self.pool else { return false };
         let Some(known) = state.pool.workflows.of(workflow) else { return false };
-        if let Some(record) = facts::workflow(known) {
-            pool.put_workflow(record);
-        }
-        for (at, ended) in &known.ended {
-            let ended = facts::ended(workflow, *at, ended, pool.settings());
-            pool.put_ended(ended);
-        }
         let Some(record) = &known.record else { return false };
+        pool.put_workflow(known.clone());
         let by = (record.clone(), known.killed);
         if self.judged_by.get(workflow) == Some(&by) {
             return false;
@@ -232,8 +227,8 @@ impl PoolView {
         let Some(pending) = facts::pending(known) else { return };
         // What waits of a workflow that ended, or was killed, waits no longer (C-49).
         let workflow = pool.name(&pending.workflow).and_then(|name| pool.workflow(name));
-        let record = workflow.and_then(|entry| entry.record.as_ref());
-        if record.is_some_and(|record| !record.status.is_live()) {
+        let workflow = workflow.and_then(WorkflowEntry::workflow);
+        if workflow.is_some_and(|workflow| !workflow.is_live()) {
             return;
         }
         let first_seen_s = known.seen_at.div_euclid(SECOND);

@@ -7,7 +7,7 @@ use crate::govern::CommandEvaluation;
 use crate::output::command::{Command, CommandKind};
 use crate::policy::cms::cut::Step;
 use crate::policy::cms::decision::Action;
-use crate::policy::cms::facts::Profile;
+use crate::policy::cms::scaling::Needs;
 use crate::state::commands::CommandAnswer;
 use crate::state::{Setting, State};
 
@@ -109,7 +109,7 @@ fn alert(workflow: &str) -> Action {
 }
 
 fn profile(workflow: &str) -> Action {
-    let profile = Profile { wall_s: 5_400, rss_mb: 2_200 };
+    let profile = Needs { wall_s: 5_400, rss_mb: 2_200 };
     Action::ProfileUpdated { workflow: workflow.into(), profile }
 }
 

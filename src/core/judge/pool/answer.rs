@@ -139,8 +139,8 @@ impl Answers<'_> {
     /// The tail of a central workflow of unknown size never goes first (C-16).
     fn total_unknown(&self, made: &Assignment) -> Option<String> {
         let workflow = self.pool.name(&made.workflow).and_then(|name| self.pool.workflow(name));
-        let record = workflow?.record.as_ref()?;
-        let is_unknown = made.class == Class::Central && record.total_jobs.is_none();
+        let facts = workflow?.workflow()?.facts();
+        let is_unknown = made.class == Class::Central && facts.total_jobs.is_none();
         is_unknown.then(|| format!("total_unknown({})", made.workflow))
     }
 

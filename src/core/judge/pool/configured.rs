@@ -1,8 +1,10 @@
 //! Takes up changes of a pool's configuration record by record: making all of the pool again takes
 //! as long as it has jobs.
 
-use super::{PoolView, facts};
+use super::PoolView;
 use crate::event::{User, UserKind, is_newer};
+use crate::policy::cms::entry::WorkflowEntry;
+use crate::policy::cms::facts::Workflow;
 use crate::policy::cms::records::Arrived;
 use crate::state::State;
 use crate::state::pool::PoolJob;
@@ -23,11 +25,10 @@ impl PoolView {
     pub(super) fn is_any_reopened(&self, state: &State, changed: &BTreeSet<String>) -> bool {
         let Some(pool) = &self.pool else { return false };
         changed.iter().any(|name| {
-            let stated = state.pool.workflows.of(name).and_then(facts::workflow);
+            let stated = state.pool.workflows.of(name).and_then(Workflow::of);
             let entry = pool.name(name).and_then(|it| pool.workflow(it));
-            let known = entry.and_then(|entry| entry.record.as_ref());
-            stated.is_some_and(|stated| stated.status.is_live())
-                && known.is_some_and(|known| !known.status.is_live())
+            let known = entry.and_then(WorkflowEntry::workflow);
+            stated.is_some_and(Workflow::is_live) && known.is_some_and(|known| !known.is_live())
         })
     }
 

@@ -1,75 +1,11 @@
 //! Records of a pool as the rules have them: milliseconds become seconds, empty text is nothing.
 
-use crate::event::Requirements;
-use crate::policy::cms::facts::{
-    Band, Class, CoresMax, EndedJob, HeldJob, PendingJob, Priority, Profile, Workflow,
-    WorkflowStatus, seconds,
-};
+use crate::policy::cms::facts::{Band, Class, CoresMax, HeldJob, PendingJob, seconds};
 use crate::policy::cms::pool::Pool;
-use crate::policy::cms::scaling::Needs;
-use crate::policy::cms::settings::Settings;
-use crate::state::pool::{PoolEnded, PoolJob, PoolJobState, PoolMatch, PoolWorkflow};
+use crate::state::pool::{PoolJob, PoolJobState, PoolMatch};
 
 fn stated(text: &str) -> Option<String> {
     Some(text).filter(|text| !text.is_empty()).map(str::to_owned)
-}
-
-/// A workflow; `None`: its record was not seen yet.
-pub(super) fn workflow(known: &PoolWorkflow) -> Option<Workflow> {
-    let record = known.record.as_ref()?;
-    let facts = &record.facts;
-    let (revision, priority, override_tail) = known.priority.unwrap_or_default();
-    let limit = |most: i64| Some(most).filter(|most| *most >= 0);
-    Some(Workflow {
-        working_group: stated(&record.working_group),
-        priority: Priority { revision, value: priority, override_tail },
-        injected_at_s: seconds(record.injected_at),
-        total_jobs: facts.total_jobs,
-        done_jobs: known.done,
-        failed_final_jobs: known.failed_final,
-        boosted: known.boosted,
-        tail_permille: facts.tail_permille,
-        test_jobs: facts.test_jobs,
-        max_overflow_sites: facts.max_overflow_sites.map(limit),
-        allow_overflow: facts.allow_overflow,
-        overflow_sites_list: facts.overflow_sites.clone(),
-        overflow_sites_used: known.overflow_sites.clone(),
-        profile: known.profile.map(|(wall_s, rss_mb)| Profile { wall_s, rss_mb }),
-        status: match (known.killed, record.closed) {
-            (true, _) => WorkflowStatus::Killed,
-            (false, true) => WorkflowStatus::Done,
-            (false, false) => WorkflowStatus::Open,
-        },
-        alerted: known.alerted,
-        site_test: facts.site_test,
-        ..Workflow::new(&known.workflow, facts.class, &record.user)
-    })
-}
-
-/// A test job that ended.
-pub(super) fn ended(
-    workflow: &str,
-    (seq, attempt): (i64, i64),
-    ended: &PoolEnded,
-    settings: &Settings,
-) -> EndedJob {
-    let measured = Needs { wall_s: ended.wall_s, rss_mb: ended.rss_mb };
-    let needs = measured.measured_at(ended.cores, ended.base_cores, settings);
-    EndedJob {
-        job: ended.job.as_str().into(),
-        workflow: workflow.to_owned(),
-        seq,
-        attempt,
-        failure: ended.failure,
-        run_site: ended.site.clone(),
-        wall_s: needs.wall_s,
-        rss_mb: needs.rss_mb,
-        site_whitelist: Requirements {
-            site_whitelist: ended.site_whitelist.as_deref(),
-            ..Requirements::default()
-        }
-        .whitelist(),
-    }
 }
 
 /// A job as it waits; `None`: no state of it was seen.
@@ -144,13 +80,13 @@ fn matched_job(job: PendingJob, state: &PoolJobState, made: &PoolMatch) -> HeldJ
 /// by what its site and workflow are now.
 fn running_job(job: PendingJob, state: &PoolJobState, pool: &Pool) -> HeldJob {
     let workflow = pool.name(&job.workflow).and_then(|name| pool.workflow(name));
-    let record = workflow.and_then(|entry| entry.record.as_ref());
+    let record = workflow.and_then(|entry| entry.known.record.as_ref());
     let site = pool.name(&state.site).and_then(|name| pool.site(name));
     let cores = i64::from(state.cores.max(1));
     let kappa_milli = site.map_or(1000, |terms| terms.kappa_milli);
     let started_at = if state.started_at > 0 { state.started_at } else { state.changed_at };
     HeldJob {
-        class: record.map_or(Class::Central, |record| record.class),
+        class: record.map_or(Class::Central, |record| record.facts.class),
         user: record.map_or_else(|| state.user.clone(), |record| record.user.clone()),
         run_site: state.site.clone(),
         cores,

@@ -3,9 +3,11 @@
 use super::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
 use super::counters::is_high_io;
 use super::effective::{effective_test_jobs, is_test_member};
+use super::entry::WorkflowEntry;
 use super::facts::{Class, CoresMax, PendingJob, Seconds, Workflow};
 use super::pool::Pool;
 use super::settings::Settings;
+use crate::event::WorkflowFacts;
 
 /// Why a job is rejected (A.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +87,7 @@ pub fn admit(pool: &Pool, job: &PendingJob, first_seen_s: Seconds, now_s: Second
         return Admission::Reject(Rejection::NoWorkflow);
     }
     let entry = pool.name(&job.workflow).and_then(|name| pool.workflow(name));
-    let Some(workflow) = entry.and_then(|entry| entry.record.as_ref()) else {
+    let Some(workflow) = entry.and_then(WorkflowEntry::workflow) else {
         let until_s = first_seen_s.saturating_add(settings.workflow_hold_s);
         return match now_s < until_s {
             true => Admission::Hold(until_s),
@@ -98,16 +100,16 @@ pub fn admit(pool: &Pool, job: &PendingJob, first_seen_s: Seconds, now_s: Second
     }
 }
 
-fn rejection(pool: &Pool, job: &PendingJob, workflow: &Workflow) -> Option<Rejection> {
+fn rejection(pool: &Pool, job: &PendingJob, workflow: Workflow<'_>) -> Option<Rejection> {
     let settings = pool.settings();
     let bare_high_io = job.high_io && job.site_whitelist.is_none();
-    if job.class.is_some_and(|class| class != workflow.class) {
+    if job.class.is_some_and(|class| class != workflow.facts().class) {
         Some(Rejection::ClassConflict)
     } else if job.site_whitelist.as_ref().is_some_and(Vec::is_empty) {
         Some(Rejection::EmptyWhitelist)
     } else if bare_high_io && !settings.ignores_bare_high_io {
         Some(Rejection::HighIoWithoutWhitelist)
-    } else if job.system_job && !may_flag_system_jobs(pool, &workflow.user) {
+    } else if job.system_job && !may_flag_system_jobs(pool, &workflow.record.user) {
         Some(Rejection::SystemFlagUnauthorised)
     } else if has_bad_cores(pool, job) {
         Some(Rejection::BadCoreRequest)
@@ -145,30 +147,33 @@ fn has_bad_cores(pool: &Pool, job: &PendingJob) -> bool {
     is_bad(job.cores_min) || is_bad(job.base()) || has_bad_most || is_above_nodes
 }
 
-fn admitted(pool: &Pool, job: &PendingJob, workflow: &Workflow) -> Admitted {
-    let settings = pool.settings();
+fn admitted(pool: &Pool, job: &PendingJob, workflow: Workflow<'_>) -> Admitted {
+    let (settings, facts) = (pool.settings(), workflow.facts());
     let is_known = |site: &str| pool.name(site).is_some_and(|name| pool.site(name).is_some());
     let (known, unknown_sites): (Vec<String>, Vec<String>) =
         job.site_whitelist.iter().flatten().cloned().partition(|site| is_known(site));
     let high_io = is_high_io(job, settings);
     let is_off = job.system_job && !settings.system_overflow;
-    let flag = job.allow_overflow.unwrap_or(workflow.allow_overflow);
+    let flag = job.allow_overflow.unwrap_or(facts.allow_overflow);
     let wall = job.max_wall_time_s.unwrap_or(settings.default_wall_time_s);
     let rss = job.max_rss_mb.unwrap_or_else(|| settings.default_rss_mb(job.base()));
     Admitted {
-        class: workflow.class,
+        class: facts.class,
         allow_overflow: flag && !is_off && job.site_whitelist.is_some(),
         high_io,
         cores_max: job.most_cores(),
         max_wall_time_s: wall,
         max_rss_mb: rss,
-        test_member: is_test_member(job.seq, effective_test_jobs(workflow, settings)),
+        test_member: is_test_member(job.seq, effective_test_jobs(facts, settings)),
         site_whitelist: job.site_whitelist.is_some().then_some(known),
         unknown_sites,
     }
 }
 
 /// The most sites a workflow overflows to; `None`: no limit (C-40).
-pub fn max_overflow_sites(workflow: &Workflow, settings: &Settings) -> Option<i64> {
-    workflow.max_overflow_sites.unwrap_or(settings.max_overflow_sites.of(workflow.class))
+pub fn max_overflow_sites(facts: &WorkflowFacts, settings: &Settings) -> Option<i64> {
+    match facts.max_overflow_sites {
+        Some(most) => Some(most).filter(|most| *most >= 0),
+        None => settings.max_overflow_sites.of(facts.class),
+    }
 }

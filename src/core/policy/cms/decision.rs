@@ -2,11 +2,12 @@
 //! are facts: folding them changes the pool, making them does not.
 
 use super::entry::Standing;
-use super::facts::{Band, Class, MilliWeight, Profile, Seconds, WorkflowStatus};
+use super::facts::{Band, Class, MilliWeight, Seconds};
 use super::judge::RankValue;
 use super::look::Comparison;
 use super::pool::Pool;
-use crate::state::pool::PoolDrain;
+use super::scaling::Needs;
+use crate::state::pool::{PoolDrain, PoolWorkflow};
 use std::sync::Arc;
 
 /// A hard limit that applied to an assignment (TS-07): used after is never above the maximum.
@@ -98,7 +99,7 @@ pub enum Action {
         /// Workflow.
         workflow: String,
         /// Run time and memory of its jobs.
-        profile: Profile,
+        profile: Needs,
     },
     /// A node is kept free for a job (C-55).
     DrainNode {
@@ -132,11 +133,11 @@ pub fn fold_action(pool: &mut Pool, action: &Action) {
                     pool.remove_job(job);
                 }
             }
-            change(pool, workflow, |it| it.status = WorkflowStatus::Killed);
+            change(pool, workflow, |it| it.killed = true);
         }
         Action::Alert { workflow, .. } => change(pool, workflow, |it| it.alerted = true),
         Action::ProfileUpdated { workflow, profile } => {
-            change(pool, workflow, |it| it.profile = Some(*profile));
+            change(pool, workflow, |it| it.profile = Some((profile.wall_s, profile.rss_mb)));
         }
         Action::DrainNode { node, drain, .. } => {
             if let Some(node) = pool.nodes.get_mut(node) {
@@ -152,9 +153,9 @@ pub fn fold_action(pool: &mut Pool, action: &Action) {
     }
 }
 
-fn change(pool: &mut Pool, workflow: &str, change: impl FnOnce(&mut super::facts::Workflow)) {
+fn change(pool: &mut Pool, workflow: &str, change: impl FnOnce(&mut PoolWorkflow)) {
     let entry = pool.name(workflow).and_then(|name| pool.workflow(name));
-    let Some(mut record) = entry.and_then(|entry| entry.record.clone()) else { return };
-    change(&mut record);
-    pool.put_workflow(record);
+    let Some(mut known) = entry.map(|entry| entry.known.clone()) else { return };
+    change(&mut known);
+    pool.put_workflow(known);
 }

@@ -4,7 +4,7 @@ use super::autocluster::{Autocluster, Place};
 use super::decision::Action;
 use super::drain_plan::{Plan, plans};
 use super::effective::effective_priority;
-use super::entry::Standing;
+use super::entry::{Standing, WorkflowEntry};
 use super::facts::{PendingJob, Seconds, SiteStatus, seconds};
 use super::pool::Pool;
 use crate::state::pool::{PoolDrain, PoolNode};
@@ -225,19 +225,20 @@ fn kinds(pool: &Pool, now_s: Seconds) -> Vec<&Autocluster> {
     let settings = pool.settings();
     let pending =
         pool.workflows().filter(|(name, _, _)| pool.counters().workflow(*name).pending > 0);
-    let Some(highest) = pending.map(|(_, _, record)| effective_priority(record, settings)).max()
+    let Some(highest) =
+        pending.map(|(_, _, workflow)| effective_priority(workflow, settings)).max()
     else {
         return Vec::new();
     };
     let is_kind = |cluster: &&Autocluster| {
         let signature = &cluster.signature;
-        let record = pool.workflow(signature.workflow).and_then(|entry| entry.record.as_ref());
+        let workflow = pool.workflow(signature.workflow).and_then(WorkflowEntry::workflow);
         let is_old = cluster
             .oldest()
             .is_some_and(|first| now_s.saturating_sub(first.queued_at_s) >= settings.drain_wait_s);
         is_old
             && (signature.cores_min > 1 || signature.whole_node)
-            && record.is_some_and(|it| effective_priority(it, settings) == highest)
+            && workflow.is_some_and(|it| effective_priority(it, settings) == highest)
     };
     pool.clusters().iter().filter(is_kind).collect()
 }

@@ -2,11 +2,12 @@
 
 use super::facts::{Class, Workflow};
 use super::settings::Settings;
+use crate::event::WorkflowFacts;
 
 /// How many of a workflow's jobs are test jobs (C-47).
-pub fn effective_test_jobs(record: &Workflow, settings: &Settings) -> i64 {
-    let own = record.test_jobs.unwrap_or(settings.test_jobs.of(record.class));
-    record.total_jobs.map_or(own, |total| own.min(total)).max(0)
+pub fn effective_test_jobs(facts: &WorkflowFacts, settings: &Settings) -> i64 {
+    let own = facts.test_jobs.unwrap_or(settings.test_jobs.of(facts.class));
+    facts.total_jobs.map_or(own, |total| own.min(total)).max(0)
 }
 
 /// Whether the job at a place in a workflow is one of its first so many, which test it (C-47);
@@ -17,14 +18,15 @@ pub fn is_test_member(seq: i64, test_jobs: i64) -> bool {
 
 /// The priority of a workflow as its jobs have it: a boosted tail has at least that of tails
 /// (C-14, C-16).
-pub fn effective_priority(record: &Workflow, settings: &Settings) -> i64 {
-    match is_boosted(record) {
-        true => record.priority.value.max(settings.tail_priority),
-        false => record.priority.value,
+pub fn effective_priority(workflow: Workflow<'_>, settings: &Settings) -> i64 {
+    match is_boosted(workflow) {
+        true => workflow.priority().max(settings.tail_priority),
+        false => workflow.priority(),
     }
 }
 
 /// Whether a boost is in force: operations may have ended it (C-16).
-pub fn is_boosted(record: &Workflow) -> bool {
-    record.boosted && record.class == Class::Central && !record.priority.override_tail
+pub fn is_boosted(workflow: Workflow<'_>) -> bool {
+    let is_central = workflow.facts().class == Class::Central;
+    workflow.known.boosted && is_central && !workflow.ends_boost()
 }

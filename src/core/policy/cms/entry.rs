@@ -1,9 +1,10 @@
 //! Records as the pool keeps them, with what follows from them.
 
-use super::facts::{EndedJob, HeldJob, PendingJob, Workflow};
+use super::facts::{HeldJob, PendingJob, Workflow};
 use crate::event::{Grant, User};
 use crate::id::Name;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::state::pool::PoolWorkflow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A job as the pool knows it.
@@ -28,8 +29,8 @@ impl Standing {
 /// A workflow with what follows from its record.
 #[derive(Clone, Debug, Default)]
 pub struct WorkflowEntry {
-    /// The record, once seen.
-    pub record: Option<Workflow>,
+    /// All that is known of it; without a record until that was seen.
+    pub known: PoolWorkflow,
     /// Its user.
     pub user: Name,
     /// Its working group.
@@ -38,20 +39,16 @@ pub struct WorkflowEntry {
     pub test_jobs: i64,
     /// Sites of the explicit overflow list.
     pub overflow_list: Option<Vec<Name>>,
-    /// Sites that ended jobs overflowed to, of the records and of jobs that ended in the pool.
+    /// Sites that ended jobs overflowed to: these stay for the workflow's life (C-40).
     pub overflow_used: Vec<Name>,
     /// Its jobs, waiting and held, by their place in it.
     pub jobs: BTreeSet<(i64, Arc<str>)>,
-    /// Its test jobs that ended, by place and attempt.
-    pub ended: BTreeMap<(i64, i64), EndedJob>,
 }
 
 impl WorkflowEntry {
-    /// Notes sites that ended jobs overflowed to: these stay for the workflow's life (C-40).
-    pub fn add_overflow_used(&mut self, sites: &[Name]) {
-        self.overflow_used.extend_from_slice(sites);
-        self.overflow_used.sort_unstable();
-        self.overflow_used.dedup();
+    /// The workflow, once its record was seen.
+    pub fn workflow(&self) -> Option<Workflow<'_>> {
+        Workflow::of(&self.known)
     }
 }
 

@@ -242,7 +242,8 @@ pub(super) fn bid<'a>(look: &Look<'a>, pending: Pending<'a>, place: &'a Place) -
         }
         super::facts::Class::Central => {
             let settings = look.pool.settings();
-            priority = pending.workflow.map_or(0, |record| effective_priority(record, settings));
+            priority =
+                pending.workflow.map_or(0, |workflow| effective_priority(workflow, settings));
         }
     }
     Bid { pending, place, level: own_level, share, priority, charged }

@@ -180,7 +180,7 @@ pub struct Pending<'a> {
     /// The workflow, if anything is known of it.
     pub entry: Option<&'a WorkflowEntry>,
     /// The workflow's record, if it was seen.
-    pub workflow: Option<&'a Workflow>,
+    pub workflow: Option<Workflow<'a>>,
     /// When the job was queued.
     pub queued_at_s: Seconds,
     /// Whether it is the job that the offer's node is drained for.
@@ -201,7 +201,7 @@ impl<'a> Pending<'a> {
             cluster,
             workflow_name: signature.workflow,
             entry,
-            workflow: entry.and_then(|entry| entry.record.as_ref()),
+            workflow: entry.and_then(WorkflowEntry::workflow),
             queued_at_s,
             is_drained_for: false,
             is_local: cluster.is_local_to(look.site),
@@ -233,12 +233,12 @@ impl<'a> Pending<'a> {
     /// Whether its own flag, or else its workflow's, allows overflow (C-06).
     pub fn flags_overflow(&self) -> bool {
         let own = self.cluster.signature.allow_overflow;
-        own.unwrap_or_else(|| self.workflow.is_some_and(|workflow| workflow.allow_overflow))
+        own.unwrap_or_else(|| self.workflow.is_some_and(|workflow| workflow.facts().allow_overflow))
     }
 
     /// Its class; of an unknown workflow, central.
     pub fn class(&self) -> Class {
-        self.workflow.map_or(Class::Central, |workflow| workflow.class)
+        self.workflow.map_or(Class::Central, |workflow| workflow.facts().class)
     }
 
     /// The user it is booked to.
@@ -271,7 +271,7 @@ fn band(look: &Look<'_>, cluster: &Autocluster, entry: Option<&WorkflowEntry>) -
 
 /// Allocation of a job from the rest of an offer: as many cores as it may use, run time and memory
 /// at so many (F-6); learnt needs stand for stated ones (C-50).
-fn allocate(look: &Look<'_>, cluster: &Autocluster, workflow: Option<&Workflow>) -> Allocation {
+fn allocate(look: &Look<'_>, cluster: &Autocluster, workflow: Option<Workflow<'_>>) -> Allocation {
     let (signature, left) = (&cluster.signature, look.offer.cores_left());
     let cores = match signature.cores_max {
         _ if signature.whole_node => left,
@@ -280,10 +280,10 @@ fn allocate(look: &Look<'_>, cluster: &Autocluster, workflow: Option<&Workflow>)
     };
     let (mut wall_s, mut rss_mb) = (signature.wall_s, signature.rss_mb);
     let settings = look.pool.settings();
-    if let Some(profile) = workflow.and_then(|workflow| workflow.profile) {
+    if let Some((learnt_s, learnt_mb)) = workflow.and_then(|workflow| workflow.known.profile) {
         let shrinks = settings.profile_shrink;
-        wall_s = if shrinks { profile.wall_s } else { wall_s.max(profile.wall_s) };
-        rss_mb = if shrinks { profile.rss_mb } else { rss_mb.max(profile.rss_mb) };
+        wall_s = if shrinks { learnt_s } else { wall_s.max(learnt_s) };
+        rss_mb = if shrinks { learnt_mb } else { rss_mb.max(learnt_mb) };
     }
     let needs = Needs { wall_s, rss_mb }.at(cores, signature.base_cores, settings);
     Allocation { cores, wall_s: needs.wall_s, rss_mb: needs.rss_mb.max(0) }

@@ -113,9 +113,9 @@ impl Pool {
     }
 
     /// The workflows whose records were seen.
-    pub fn workflows(&self) -> impl Iterator<Item = (Name, &WorkflowEntry, &Workflow)> {
+    pub fn workflows(&self) -> impl Iterator<Item = (Name, &WorkflowEntry, Workflow<'_>)> {
         let all = (0u32..).zip(&self.workflows);
-        all.filter_map(|(at, entry)| Some((Name(at), entry, entry.record.as_ref()?)))
+        all.filter_map(|(at, entry)| Some((Name(at), entry, entry.workflow()?)))
     }
 
     /// A user, if anything is known of it.

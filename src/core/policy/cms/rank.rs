@@ -2,7 +2,7 @@
 //! A key that does not apply to a job is absent; jobs that differ in this differ in a key before.
 
 use super::declare::job_key;
-use super::facts::{Band, Class};
+use super::facts::{Band, Class, seconds};
 use super::key::Key;
 use super::look::{Bid, Look};
 use crate::policy::Weight;
@@ -51,7 +51,8 @@ const INJECTED_AT: Weight = job_key!(
     "cms-nordugrid C-48",
     "test jobs: of the workflow that was injected first",
     |look, bid| {
-        let injected = bid.pending.workflow.map_or(0, |workflow| workflow.injected_at_s);
+        let injected =
+            bid.pending.workflow.map_or(0, |workflow| seconds(workflow.record.injected_at));
         (bid.pending.band(look) == Band::Test).then_some(Key::Number(injected))
     },
 );

@@ -4,14 +4,14 @@ use super::counters::{Contribution, at as slot, grown};
 use super::effective::effective_test_jobs;
 use super::entry::{GrantEntry, Standing};
 use super::facts::{
-    Class, EndedJob, HeldJob, MilliWeight, PendingJob, Seconds, SlotQuota, Workflow, seconds,
+    Class, HeldJob, MilliWeight, PendingJob, Seconds, SlotQuota, Workflow, seconds,
 };
 use super::pool::Pool;
 use super::quota::{BadConfig, terms};
 use super::usage::Usage;
 use crate::event::{Grant, GrantScopeKind, PrincipalKind, User};
 use crate::id::Name;
-use crate::state::pool::PoolNode;
+use crate::state::pool::{PoolNode, PoolWorkflow};
 use std::sync::Arc;
 
 /// Result of putting a site's quota set into the pool (C-24).
@@ -41,14 +41,13 @@ impl Pool {
         Arrived::Accepted
     }
 
-    /// A workflow's record. What decisions stated of the workflow stays: a record that says less is
-    /// an older one.
-    pub fn put_workflow(&mut self, mut record: Workflow) {
-        let name = self.names.intern(&record.workflow);
-        if let Some(known) = &slot(&mut self.workflows, name).record {
-            record.keep_decided(known);
-        }
-        let test_jobs = effective_test_jobs(&record, &self.settings);
+    /// A workflow whose record was read. What decisions stated of the workflow stays: a record that
+    /// says less is an older one.
+    pub fn put_workflow(&mut self, mut known: PoolWorkflow) {
+        let name = self.names.intern(&known.workflow);
+        keep_decided(&mut known, &slot(&mut self.workflows, name).known);
+        let Some(record) = &known.record else { return };
+        let test_jobs = effective_test_jobs(&record.facts, &self.settings);
         let changed = slot(&mut self.workflows, name).test_jobs != test_jobs;
         let jobs: Vec<Arc<str>> = match changed {
             true => {
@@ -59,20 +58,20 @@ impl Pool {
         };
         jobs.iter().for_each(|job| self.unlist(job));
         let user = self.names.intern(&record.user);
-        let group = record.working_group.as_ref().map(|group| self.names.intern(group));
+        let group = Some(&record.working_group).filter(|group| !group.is_empty());
+        let group = group.map(|group| self.names.intern(group));
         let mut named = |sites: &[String]| -> Vec<Name> {
             let mut sites: Vec<Name> = sites.iter().map(|site| self.names.intern(site)).collect();
             sites.sort_unstable();
             sites.dedup();
             sites
         };
-        let overflow_list = record.overflow_sites_list.as_deref().map(&mut named);
-        let overflow_used = named(&record.overflow_sites_used);
+        let overflow_list = record.facts.overflow_sites.as_deref().map(&mut named);
+        let overflow_used = named(&known.overflow_sites);
         let entry = slot(&mut self.workflows, name);
         (entry.user, entry.group, entry.test_jobs) = (user, group, test_jobs);
-        entry.overflow_list = overflow_list;
-        entry.add_overflow_used(&overflow_used);
-        entry.record = Some(record);
+        (entry.overflow_list, entry.overflow_used) = (overflow_list, overflow_used);
+        entry.known = known;
         jobs.iter().for_each(|job| self.list(job));
     }
 
@@ -178,12 +177,6 @@ impl Pool {
         self.put_job(name, Standing::Held(Box::new(held)));
     }
 
-    /// A test job that ended; what else is known of jobs of this name stays.
-    pub fn put_ended(&mut self, ended: EndedJob) {
-        let workflow = self.names.intern(&ended.workflow);
-        slot(&mut self.workflows, workflow).ended.insert((ended.seq, ended.attempt), ended);
-    }
-
     /// A job is gone: it was removed, or ended.
     pub fn remove_job(&mut self, job: &str) -> Option<Standing> {
         let (name, _) = self.jobs.get_key_value(job)?;
@@ -202,6 +195,18 @@ impl Pool {
             self.counters.shrink(digits);
             self.users.iter_mut().for_each(|user| user.past_x >>= digits);
         }
+    }
+}
+
+/// Takes over what decisions stated of a workflow before: that the tail is boosted (C-16), that
+/// operations were alerted (C-49), what jobs need (C-50), what became of it.
+fn keep_decided(known: &mut PoolWorkflow, before: &PoolWorkflow) {
+    known.boosted |= before.boosted;
+    known.alerted |= before.alerted;
+    known.profile = known.profile.or(before.profile);
+    let is_live = Workflow::of(known).is_some_and(Workflow::is_live);
+    if let (true, Some(record), Some(was)) = (is_live, &mut known.record, &before.record) {
+        (known.killed, record.closed) = (before.killed, was.closed);
     }
 }
 

@@ -12,16 +12,16 @@ pub fn boosts(pool: &Pool) -> Vec<Action> {
     let settings = pool.settings();
     let mut boosted = 0;
     let mut ready: Vec<(i64, &str, i64)> = Vec::new();
-    for (name, _, record) in pool.workflows() {
+    for (name, _, workflow) in pool.workflows() {
         let counters = pool.counters().workflow(name);
-        if !record.status.is_live() || record.class != Class::Central {
+        if !workflow.is_live() || workflow.facts().class != Class::Central {
             continue;
         }
-        if is_boosted(record) {
+        if is_boosted(workflow) {
             boosted += i64::from(counters.pending + counters.held > 0);
-        } else if counters.pending > 0 && is_tail(record, settings) {
-            let priority = record.priority.value.max(settings.tail_priority);
-            ready.push((counters.pending_cores, &record.workflow, priority));
+        } else if counters.pending > 0 && is_tail(workflow, settings) {
+            let priority = workflow.priority().max(settings.tail_priority);
+            ready.push((counters.pending_cores, &workflow.known.workflow, priority));
         }
     }
     ready.sort_unstable();
@@ -34,10 +34,11 @@ pub fn boosts(pool: &Pool) -> Vec<Action> {
 }
 
 /// Whether enough of a workflow is done, and operations did not end its boost.
-fn is_tail(record: &Workflow, settings: &Settings) -> bool {
-    let Some(total) = record.total_jobs else { return false };
-    let permille = record.tail_permille.unwrap_or(settings.tail_permille);
-    let done = i128::from(record.done_jobs) + i128::from(record.failed_final_jobs);
+fn is_tail(workflow: Workflow<'_>, settings: &Settings) -> bool {
+    let (known, facts) = (workflow.known, workflow.facts());
+    let Some(total) = facts.total_jobs else { return false };
+    let permille = facts.tail_permille.unwrap_or(settings.tail_permille);
+    let done = i128::from(known.done) + i128::from(known.failed_final);
     let is_there = done * 1000 >= i128::from(permille) * i128::from(total);
-    !record.boosted && !record.priority.override_tail && is_there
+    !known.boosted && !workflow.ends_boost() && is_there
 }

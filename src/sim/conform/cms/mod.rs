@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use yardmaster_core::event::{Class, JobState, Status};
 use yardmaster_core::policy::cms::admission::{Admission, admit, max_overflow_sites};
 use yardmaster_core::policy::cms::effective::effective_test_jobs;
-use yardmaster_core::policy::cms::entry::Standing;
+use yardmaster_core::policy::cms::entry::{Standing, WorkflowEntry};
 use yardmaster_core::policy::cms::facts::Seconds;
 use yardmaster_core::policy::cms::why::{Blocked, PoolWait};
 
@@ -156,20 +156,21 @@ fn workflow(world: &mut World, subject: &Value, now_s: Seconds) -> Result<Value,
     let pool = cut::pool(world)?;
     let entry =
         pool.name(&text(&subject["workflow"]["workflow"])).and_then(|name| pool.workflow(name));
-    let Some(record) = entry.and_then(|entry| entry.record.as_ref()) else {
+    let Some(workflow) = entry.and_then(WorkflowEntry::workflow) else {
         return Ok(json!({"verdict": "lost"}));
     };
-    let (priority, settings) = (record.priority, pool.settings());
+    let (facts, settings) = (workflow.facts(), pool.settings());
+    let (priority_rev, priority, _) = workflow.known.priority.unwrap_or_default();
     Ok(json!({
         "verdict": "accept",
         "workflow": {
-            "class": record.class.name(),
-            "priority": priority.value,
-            "priority_rev": priority.revision,
-            "allow_overflow": record.allow_overflow,
-            "max_overflow_sites": max_overflow_sites(record, settings),
-            "test_jobs_effective": effective_test_jobs(record, settings),
-            "tail_fraction_permille": record.tail_permille.unwrap_or(settings.tail_permille),
+            "class": facts.class.name(),
+            "priority": priority,
+            "priority_rev": priority_rev,
+            "allow_overflow": facts.allow_overflow,
+            "max_overflow_sites": max_overflow_sites(facts, settings),
+            "test_jobs_effective": effective_test_jobs(facts, settings),
+            "tail_fraction_permille": facts.tail_permille.unwrap_or(settings.tail_permille),
         },
     }))
 }

@@ -6,8 +6,8 @@ use crate::judge::policies::Policies;
 use crate::judge::pool::facts;
 use crate::judge::pool::{PoolView, now_s};
 use crate::policy::cms::admission::{Admission, admit};
-use crate::policy::cms::entry::Standing;
-use crate::policy::cms::facts::{Seconds, WorkflowStatus};
+use crate::policy::cms::entry::{Standing, WorkflowEntry};
+use crate::policy::cms::facts::Seconds;
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::why::{Blocked, DrainedFor, PoolWait, SiteAt, site_wait};
 use crate::state::State;
@@ -83,11 +83,12 @@ fn is_pending(pool: &Pool, job: &str) -> bool {
 fn blocked(state: &State, pool: &Pool, job: &PoolJob) -> Option<Blocked> {
     let pending = facts::pending(job)?;
     let workflow = pool.name(&pending.workflow).and_then(|name| pool.workflow(name));
-    let status = workflow.and_then(|it| it.record.as_ref()).map(|record| record.status);
-    match status {
-        Some(WorkflowStatus::Killed) => return Some(Blocked::Killed),
-        Some(WorkflowStatus::Done) => return Some(Blocked::Closed),
-        Some(WorkflowStatus::Open) | None => {}
+    let workflow = workflow.and_then(WorkflowEntry::workflow);
+    if workflow.is_some_and(|workflow| workflow.known.killed) {
+        return Some(Blocked::Killed);
+    }
+    if workflow.is_some_and(|workflow| workflow.record.closed) {
+        return Some(Blocked::Closed);
     }
     let seen_s: Seconds = job.seen_at.div_euclid(SECOND);
     match admit(pool, &pending, seen_s, now_s(state)) {

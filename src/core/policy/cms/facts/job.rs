@@ -1,4 +1,4 @@
-//! Jobs: waiting, holding a slot, ended.
+//! Jobs: waiting, holding a slot.
 
 use super::class::{Class, MilliWeight, Seconds};
 pub use crate::event::{Band, FailureClass};
@@ -125,27 +125,4 @@ pub struct HeldJob {
     pub started_at_s: Option<Seconds>,
     /// When it is expected to end, if known (F-7).
     pub expected_end_s: Option<Seconds>,
-}
-
-/// An attempt of a job that ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EndedJob {
-    /// Name.
-    pub job: Arc<str>,
-    /// Its workflow.
-    pub workflow: String,
-    /// Place in the workflow.
-    pub seq: i64,
-    /// Number of the attempt.
-    pub attempt: i64,
-    /// How it failed; `None`: it succeeded.
-    pub failure: Option<FailureClass>,
-    /// Where it ran.
-    pub run_site: String,
-    /// Run time as measured.
-    pub wall_s: Seconds,
-    /// Memory as measured, MB.
-    pub rss_mb: i64,
-    /// Sites with its input.
-    pub site_whitelist: Option<Vec<String>>,
 }

@@ -6,7 +6,7 @@ mod job;
 mod workflow;
 
 pub use class::{Class, MilliWeight, PerClass, Seconds, seconds};
-pub use job::{Band, CoresMax, EndedJob, FailureClass, HeldJob, PendingJob};
-pub use workflow::{Priority, Profile, Workflow, WorkflowStatus};
+pub use job::{Band, CoresMax, FailureClass, HeldJob, PendingJob};
+pub use workflow::Workflow;
 
 pub use crate::event::{ExtraBlock, SiteStatus, SlotQuota, Tier};

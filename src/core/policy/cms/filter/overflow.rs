@@ -77,7 +77,7 @@ fn max_sites(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
         };
     }
     let settings = look.pool.settings();
-    let most = pending.workflow.and_then(|workflow| max_overflow_sites(workflow, settings));
+    let most = pending.workflow.and_then(|workflow| max_overflow_sites(workflow.facts(), settings));
     let Some(most) = most else { return Verdict::Pass };
     let live = &look.pool.counters().workflow(pending.workflow_name).overflow_sites;
     let used = &entry.overflow_used;

@@ -24,7 +24,7 @@ pub(super) const SITE_STATUS: Filter = job_filter!(
 fn site_status(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     let takes = look.terms.is_some_and(|terms| match terms.status {
         SiteStatus::Online => true,
-        SiteStatus::Test => pending.workflow.is_some_and(|workflow| workflow.site_test),
+        SiteStatus::Test => pending.workflow.is_some_and(|workflow| workflow.facts().site_test),
         SiteStatus::Drain | SiteStatus::Offline => false,
     });
     if takes { Verdict::Pass } else { object(&STATUS, 0.0, 1.0) }

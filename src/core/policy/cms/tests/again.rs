@@ -1,9 +1,11 @@
 //! Records that come again, late or in part (C-09, C-16, C-49, C-50).
 
-use super::world::{World, boosted, central, job, killed};
+use super::world::{World, boosted, central, job, killed, stating};
 use crate::policy::cms::decision::{Action, fold_action};
 use crate::policy::cms::entry::Standing;
-use crate::policy::cms::facts::{FailureClass, PendingJob, Profile, Workflow, WorkflowStatus};
+use crate::policy::cms::facts::{FailureClass, PendingJob};
+use crate::policy::cms::scaling::Needs;
+use crate::state::pool::PoolWorkflow;
 
 fn world() -> World {
     let mut world = World::new();
@@ -43,21 +45,21 @@ fn c_09_an_older_attempt_never_overrides_a_newer() {
     assert_eq!(job.attempt, 2);
 }
 
-fn record(world: &World) -> Workflow {
+fn known(world: &World) -> PoolWorkflow {
     let entry = world.pool.name("w").and_then(|it| world.pool.workflow(it)).expect("it");
-    entry.record.clone().expect("a record")
+    entry.known.clone()
 }
 
 #[test]
 fn c_16_a_tail_stays_boosted() {
     let mut world = world();
-    let tail = Workflow { done_jobs: 990, ..central("w", 10) };
+    let tail = PoolWorkflow { done: 990, ..central("w", 10) };
     world.workflow(tail.clone());
     world.many("w", 3);
     assert_eq!(boosted(&world.cut()), ["w"]);
-    let grown = Workflow { total_jobs: Some(5_000), ..tail };
+    let grown = stating(tail, |it| it.total_jobs = Some(5_000));
     world.workflow(grown);
-    assert!(record(&world).boosted);
+    assert!(known(&world).boosted);
     assert!(boosted(&world.cut()).is_empty(), "once");
     world.central("other", 899_999);
     world.many("other", 1);
@@ -67,19 +69,19 @@ fn c_16_a_tail_stays_boosted() {
 #[test]
 fn c_49_a_workflow_that_was_killed_is_not_killed_again() {
     let mut world = world();
-    let probe = Workflow { test_jobs: Some(1), ..central("w", 0) };
+    let probe = stating(central("w", 0), |it| it.test_jobs = Some(1));
     world.workflow(probe.clone());
     world.failed("w", 1, "Y", FailureClass::Payload);
     assert_eq!(killed(&world.cut()), ["w"]);
     world.workflow(probe);
-    assert_eq!(record(&world).status, WorkflowStatus::Killed);
+    assert!(known(&world).killed);
     assert!(killed(&world.cut()).is_empty());
 }
 
 #[test]
 fn what_decisions_state_of_a_workflow_outlives_its_records() {
     let mut world = world();
-    let learnt = Profile { wall_s: 7, rss_mb: 8 };
+    let learnt = Needs { wall_s: 7, rss_mb: 8 };
     let workflow = || "w".to_owned();
     for action in [
         Action::Alert { workflow: workflow(), reason: "test_failed_100pct" },
@@ -88,12 +90,13 @@ fn what_decisions_state_of_a_workflow_outlives_its_records() {
         fold_action(&mut world.pool, &action);
     }
     world.central("w", 7);
-    let found = record(&world);
-    assert_eq!(found.priority.value, 7, "the record itself is the new one");
-    assert_eq!((found.alerted, found.profile), (true, Some(learnt)));
-    world.workflow(Workflow { status: WorkflowStatus::Done, ..central("w", 7) });
-    assert_eq!(record(&world).status, WorkflowStatus::Done, "a later state wins");
-    let other = Profile { wall_s: 70, rss_mb: 80 };
-    world.workflow(Workflow { profile: Some(other), ..central("w", 7) });
-    assert_eq!(record(&world).profile, Some(other), "and what a record states itself");
+    let found = known(&world);
+    assert_eq!(found.priority, Some((0, 7, false)), "the record itself is the new one");
+    assert_eq!((found.alerted, found.profile), (true, Some((7, 8))));
+    let mut closed = central("w", 7);
+    closed.record.as_mut().expect("a record").closed = true;
+    world.workflow(closed.clone());
+    assert_eq!(known(&world).record, closed.record, "a later state wins");
+    world.workflow(PoolWorkflow { profile: Some((70, 80)), ..central("w", 7) });
+    assert_eq!(known(&world).profile, Some((70, 80)), "and what a record states itself");
 }

@@ -1,10 +1,11 @@
 //! Jobs of analysis: levels, fair share, grants (C-18..C-21, C-31; F-2..F-4).
 
-use super::world::{World, analysis, job, listed, quota};
+use super::world::{World, analysis, job, listed, quota, stating};
 use crate::event::{Grant, GrantScopeKind, PrincipalKind};
 use crate::policy::cms::facts::{ExtraBlock, PendingJob, SlotQuota, Tier};
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::usage::{Decay, Usage};
+use crate::state::pool::PoolWorkflow;
 
 const HOUR_S: i64 = 3_600;
 const HALF_LIFE_S: i64 = 86_400;
@@ -16,6 +17,12 @@ fn world() -> World {
         world.site(name, SlotQuota { pledged_slots: 100_000, ..quota(Tier::T3) });
     }
     world
+}
+
+/// A workflow of a working group.
+fn of_group(group: &str, mut workflow: PoolWorkflow) -> PoolWorkflow {
+    workflow.record.as_mut().expect("a record").working_group = group.to_owned();
+    workflow
 }
 
 fn to_user(user: &str, level: i64) -> Grant {
@@ -109,10 +116,7 @@ fn f_3_moving_the_landmark_changes_no_usage() {
 fn tc_24_a_capped_grant_of_a_group() {
     let mut world = world();
     for user in ["h1", "h2", "n"] {
-        world.workflow(crate::policy::cms::facts::Workflow {
-            working_group: (user != "n").then(|| "G".to_owned()),
-            ..analysis(user, user)
-        });
+        world.workflow(of_group(if user == "n" { "" } else { "G" }, analysis(user, user)));
     }
     world.user("h1", "G", 30_000);
     world.user("h2", "G", 20_000);
@@ -130,10 +134,7 @@ fn tc_24_a_capped_grant_of_a_group() {
 #[test]
 fn tc_25_priority_inside_a_group_alone() {
     let mut world = world();
-    world.workflow(crate::policy::cms::facts::Workflow {
-        working_group: Some("G".to_owned()),
-        ..analysis("of_group", "h1")
-    });
+    world.workflow(of_group("G", analysis("of_group", "h1")));
     world.analysis("own", "h1");
     world.analysis("n", "n");
     world.user("h1", "G", 30_000);
@@ -198,10 +199,7 @@ fn c_31_a_regional_group_first_on_its_block() {
 #[test]
 fn c_21_a_users_own_priority_then_local_jobs() {
     let mut world = world();
-    world.workflow(crate::policy::cms::facts::Workflow {
-        allow_overflow: true,
-        ..analysis("w", "u")
-    });
+    world.workflow(stating(analysis("w", "u"), |it| it.allow_overflow = true));
     world.site("H", SlotQuota { overflow_slots: 9, ..quota(Tier::T2) });
     world.pending(listed("remote", "w", 1, &["H"]));
     world.pending(listed("local", "w", 2, &["Y"]));

@@ -1,8 +1,8 @@
 //! Central jobs: priority, first come first served, tails, T1 first, closeness (C-13..C-17, C-22,
 //! C-23).
 
-use super::world::{World, boosted, central, job, jobs, matches, quota};
-use crate::policy::cms::facts::{PendingJob, Priority, SlotQuota, Tier};
+use super::world::{World, boosted, central, job, jobs, matches, quota, stating};
+use crate::policy::cms::facts::{PendingJob, SlotQuota, Tier};
 use crate::policy::cms::settings::Settings;
 
 /// A site for central jobs alone.
@@ -48,12 +48,12 @@ fn c_15_an_urgent_workflow_takes_the_next_slots() {
 #[test]
 fn tc_12_a_tail_begins_at_its_fraction() {
     let mut world = world();
-    let mut workflow = central("w", 10);
-    (workflow.total_jobs, workflow.done_jobs) = (Some(200), 189);
+    let mut workflow = stating(central("w", 10), |it| it.total_jobs = Some(200));
+    workflow.done = 189;
     world.workflow(workflow.clone());
     world.many("w", 1);
     assert!(boosted(&world.cut()).is_empty());
-    workflow.done_jobs = 190;
+    workflow.done = 190;
     world.workflow(workflow);
     assert_eq!(boosted(&world.cut()), ["w"]);
     assert!(boosted(&world.cut()).is_empty(), "once");
@@ -66,21 +66,20 @@ fn tc_12_a_tail_begins_at_its_fraction() {
 fn c_16_operations_end_a_tail() {
     let mut world = world();
     let mut tail = central("w", 10);
-    tail.done_jobs = 990;
+    tail.done = 990;
     world.workflow(tail.clone());
     world.many("w", 2);
     world.central("other", 899_999);
     world.many("other", 2);
     assert_eq!(boosted(&world.cut()), ["w"]);
     assert_eq!(world.one_by_one("T1_X", 1), ["w1"]);
-    let change = |override_tail| Priority { revision: 1, value: 20, override_tail };
-    tail.priority = change(false);
+    tail.priority = Some((1, 20, false));
     world.workflow(tail.clone());
     world.offer("o", "T1_X", 1);
     assert_eq!(world.matched(), ["w2"], "a mere change of priority does not");
     world.pool.remove_job("w2");
     world.many("w", 2);
-    tail.priority = change(true);
+    tail.priority = Some((1, 20, true));
     world.workflow(tail);
     world.offer("o", "T1_X", 1);
     let cut = world.cut();
@@ -93,7 +92,7 @@ fn tc_13_the_five_tails_with_the_least_work() {
     for at in 1..=7 {
         let name = format!("w{at}");
         let mut workflow = central(&name, 10);
-        workflow.done_jobs = 990;
+        workflow.done = 990;
         world.workflow(workflow);
         world.many(&name, 8 - at);
     }

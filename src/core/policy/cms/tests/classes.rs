@@ -1,6 +1,6 @@
 //! Bands, classes and quotas (C-10..C-12, C-24, C-27..C-30; A.13 6).
 
-use super::world::{World, analysis, central, job, jobs, listed, quota, reason};
+use super::world::{World, analysis, central, job, jobs, listed, quota, reason, stating};
 use crate::policy::cms::facts::{Class, ExtraBlock, PendingJob, PerClass, SlotQuota, Tier};
 
 /// A T3 with so many slots, some for central jobs.
@@ -18,10 +18,7 @@ fn tc_05_a_system_job_before_all_others() {
     world.t2("T2_Y", 20);
     world.central("merge", 0);
     world.central("urgent", 999_999);
-    world.workflow(crate::policy::cms::facts::Workflow {
-        test_jobs: Some(5),
-        ..analysis("probe", "ann")
-    });
+    world.workflow(stating(analysis("probe", "ann"), |it| it.test_jobs = Some(5)));
     world.pending(system("s", "merge", 900_000));
     world.many("urgent", 1);
     world.many("probe", 1);
@@ -45,7 +42,7 @@ fn tc_11_a_merge_stays_first_when_its_priority_falls() {
     world.t2("T2_Y", 20);
     world.central("other", 10);
     let mut workflow = central("w", 500);
-    workflow.priority.value = 0;
+    workflow.priority = Some((1, 0, false));
     world.workflow(workflow);
     world.pending(system("merge", "w", 900_000));
     world.many("other", 1);
@@ -265,15 +262,13 @@ fn we_10_a_whole_cut() {
     for (name, priority) in [("m", 0), ("a", 100_000), ("b", 200_000)] {
         world.central(name, priority);
     }
-    let mut tail = central("c", 50_000);
-    (tail.total_jobs, tail.done_jobs, tail.boosted) = (Some(200), 190, false);
+    let mut tail = stating(central("c", 50_000), |it| it.total_jobs = Some(200));
+    tail.done = 190;
     world.workflow(tail);
     for user in ["ursula", "victor"] {
         world.analysis(user, user);
     }
-    let mut probe = analysis("xenia", "xenia");
-    probe.test_jobs = Some(5);
-    world.workflow(probe);
+    world.workflow(stating(analysis("xenia", "xenia"), |it| it.test_jobs = Some(5)));
     for (name, workflow, site, cores) in [
         ("r1", "m", "T1_X", 900),
         ("r2", "m", "T2_Y", 4),

@@ -2,15 +2,15 @@
 
 use super::random::{Numbers, Put, Records};
 use super::whole::run;
-use super::world::{NOW_S, World, changed, job, jobs, offer, quota, reason};
+use super::world::{NOW_S, World, changed, end_job, job, jobs, offer, quota, reason};
 use crate::event::User;
 use crate::policy::cms::admission::Admission;
 use crate::policy::cms::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
-use crate::policy::cms::facts::{CoresMax, EndedJob, ExtraBlock, PendingJob, SlotQuota, Tier};
+use crate::policy::cms::facts::{CoresMax, ExtraBlock, PendingJob, SlotQuota, Tier};
 use crate::policy::cms::judge::Judges;
 use crate::policy::cms::quota::{BadConfig, terms};
 use crate::policy::cms::settings::Settings;
-use crate::state::pool::PoolNode;
+use crate::state::pool::{PoolEnded, PoolNode};
 use proptest::prelude::{ProptestConfig, any, proptest};
 
 const WORST: [i64; 8] = [i64::MIN, i64::MIN + 1, -1, 0, 1, MAX_SLOTS + 1, i64::MAX / 2, i64::MAX];
@@ -55,18 +55,19 @@ fn spoil_put(numbers: &mut Numbers, put: &mut Put) {
             }
         }
         Put::Workflow(workflow) => {
+            let record = workflow.record.get_or_insert_default();
             for number in [
-                &mut workflow.priority.value,
-                &mut workflow.injected_at_s,
-                &mut workflow.done_jobs,
-                &mut workflow.failed_final_jobs,
+                &mut workflow.priority.get_or_insert_default().1,
+                &mut record.injected_at,
+                &mut workflow.done,
+                &mut workflow.failed_final,
             ] {
                 spoil(numbers, number);
             }
-            workflow.total_jobs = numbers.one_in(2).then_some(7);
-            spoil_some(numbers, &mut workflow.total_jobs);
-            spoil_some(numbers, &mut workflow.test_jobs);
-            workflow.tail_permille = numbers.one_in(2).then_some(i64::MAX);
+            record.facts.total_jobs = numbers.one_in(2).then_some(7);
+            spoil_some(numbers, &mut record.facts.total_jobs);
+            spoil_some(numbers, &mut record.facts.test_jobs);
+            record.facts.tail_permille = numbers.one_in(2).then_some(i64::MAX);
         }
         Put::User(user) => {
             spoil(numbers, &mut user.past_usage_milli);
@@ -143,17 +144,9 @@ proptest! {
         let (node, site) = ("n".to_owned(), "s1".to_owned());
         let (many, rss_mb) = (i64::MAX, WORST[worst]);
         pool.put_node(PoolNode { node, site, cores_total: many, ..PoolNode::default() });
-        pool.put_ended(EndedJob {
-            job: "e".into(),
-            workflow: "w1".to_owned(),
-            seq: 1,
-            attempt: 0,
-            failure: None,
-            run_site: "s1".to_owned(),
-            wall_s: WORST[worst],
-            rss_mb,
-            site_whitelist: None,
-        });
+        let (job, site, wall_s) = ("e".to_owned(), "s1".to_owned(), WORST[worst]);
+        let ended = PoolEnded { job, site, wall_s, rss_mb, ..PoolEnded::default() };
+        end_job(&mut pool, "w1", 1, ended);
         for at in [NOW_S, WORST[worst]] {
             run(&Judges::full(), &mut pool, &records.offers, at);
         }

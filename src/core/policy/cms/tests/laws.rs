@@ -38,20 +38,20 @@ fn counted(pool: &Pool) -> BTreeMap<String, i64> {
             all.insert(format!("user {text} {}", pool.text(*user)), *milli);
         }
     }
-    for (name, _, record) in pool.workflows() {
-        let (workflow, text) = (counters.workflow(name), &record.workflow);
+    for (name, _, of) in pool.workflows() {
+        let (workflow, text) = (counters.workflow(name), &of.known.workflow);
         all.insert(format!("pending {text}"), workflow.pending);
         all.insert(format!("pending_cores {text}"), workflow.pending_cores);
         all.insert(format!("held {text}"), workflow.held);
         for (site, jobs) in &workflow.overflow_sites {
             all.insert(format!("spread {text} {}", pool.text(*site)), *jobs);
         }
-        let user = pool.name(&record.user).map(|user| counters.user(user)).unwrap_or_default();
-        all.insert(format!("weight {}", record.user), user.weight);
-        all.insert(format!("test_jobs {}", record.user), user.test_jobs);
+        let user = pool.name(&of.record.user).map(|user| counters.user(user)).unwrap_or_default();
+        all.insert(format!("weight {}", of.record.user), user.weight);
+        all.insert(format!("test_jobs {}", of.record.user), user.test_jobs);
         let (running, reserved) = (user.usage.running, user.usage.reserved);
-        all.insert(format!("running {}", record.user), running);
-        all.insert(format!("reserved {}", record.user), reserved);
+        all.insert(format!("running {}", of.record.user), running);
+        all.insert(format!("reserved {}", of.record.user), reserved);
     }
     all.retain(|_, value| *value != 0);
     all
@@ -66,7 +66,7 @@ fn recounted(pool: &Pool) -> BTreeMap<String, i64> {
         let job = standing.job();
         let workflow = &job.workflow;
         let known = pool.name(workflow).and_then(|it| pool.workflow(it));
-        if known.is_none_or(|it| it.record.is_none()) {
+        if known.is_none_or(|it| it.known.record.is_none()) {
             continue;
         }
         let Standing::Held(held) = standing else {

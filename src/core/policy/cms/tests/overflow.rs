@@ -1,10 +1,11 @@
 //! Overflow, HighIO, reservations and whitelists (C-34..C-46, C-58).
 
 use super::whole::Cut;
-use super::world::{World, central, job, jobs, listed, matches, quota, reason};
+use super::world::{World, central, job, jobs, listed, matches, quota, reason, stating};
 use crate::policy::cms::decision::HardLimit;
-use crate::policy::cms::facts::{PendingJob, SiteStatus, SlotQuota, Tier, Workflow};
+use crate::policy::cms::facts::{PendingJob, SiteStatus, SlotQuota, Tier};
 use crate::policy::cms::settings::Settings;
+use crate::state::pool::PoolWorkflow;
 
 fn host(name: &str, overflow_slots: i64) -> SlotQuota {
     let tier = if name.starts_with("T1") { Tier::T1 } else { Tier::T2 };
@@ -20,7 +21,7 @@ fn world_with(settings: Settings, hosts: &[(&str, i64)], sites: &[&str]) -> Worl
     let mut world = World::with(settings);
     hosts.iter().for_each(|(name, slots)| world.site(name, host(name, *slots)));
     sites.iter().for_each(|name| world.site(name, host(name, 0)));
-    world.workflow(Workflow { allow_overflow: true, ..central("w", 0) });
+    world.workflow(stating(central("w", 0), |it| it.allow_overflow = true));
     world
 }
 
@@ -33,11 +34,17 @@ fn sources(cut: &Cut) -> Vec<String> {
     each.collect()
 }
 
+/// A workflow that overflows to two sites at most.
+fn to_two_sites() -> PoolWorkflow {
+    stating(central("w", 0), |it| {
+        (it.allow_overflow, it.max_overflow_sites) = (true, Some(2));
+    })
+}
+
 #[test]
 fn tc_28_limits_add_up_over_the_hosts() {
     let mut world = world(&[("T1_A", 2), ("T2_B", 3)], &["T2_C", "T2_D", "T2_E"]);
-    let workflow = Workflow { allow_overflow: true, ..central("w", 0) };
-    world.workflow(Workflow { max_overflow_sites: Some(Some(2)), ..workflow });
+    world.workflow(to_two_sites());
     for seq in 1..=8 {
         world.pending(listed(&format!("j{seq}"), "w", seq, &["T1_A", "T2_B"]));
     }
@@ -75,12 +82,8 @@ fn tc_29_overlapping_hosts_overload_none() {
 #[test]
 fn tc_30_a_workflow_spreads_to_so_many_sites() {
     let mut world = world(&[("H", 50)], &["C", "D", "E"]);
-    let workflow = Workflow { allow_overflow: true, ..central("w", 0) };
-    world.workflow(Workflow {
-        max_overflow_sites: Some(Some(2)),
-        overflow_sites_used: vec!["C".to_owned(), "D".to_owned()],
-        ..workflow
-    });
+    let overflow_sites = vec!["C".to_owned(), "D".to_owned()];
+    world.workflow(PoolWorkflow { overflow_sites, ..to_two_sites() });
     world.pending(listed("j", "w", 1, &["H"]));
     world.offer("e", "E", 1);
     assert_eq!(reason(&world.cut(), "j"), Some("overflow_max_sites"));
@@ -93,12 +96,10 @@ fn c_40_an_explicit_list_of_sites_decides_alone() {
     for (listed_sites, code) in [(vec!["C"], None), (vec!["D"], Some("overflow_max_sites"))] {
         let mut world = world(&[("H", 50)], &["C", "D"]);
         let list = listed_sites.iter().map(|site| (*site).to_owned()).collect();
-        world.workflow(Workflow {
-            allow_overflow: true,
-            overflow_sites_list: Some(list),
-            max_overflow_sites: Some(Some(0)),
-            ..central("w", 0)
-        });
+        world.workflow(stating(central("w", 0), |it| {
+            (it.allow_overflow, it.overflow_sites, it.max_overflow_sites) =
+                (true, Some(list), Some(0));
+        }));
         world.pending(listed("j", "w", 1, &["H"]));
         world.offer("c", "C", 1);
         let cut = world.cut();
@@ -140,7 +141,7 @@ fn tc_31_a_job_waits_before_it_overflows() {
 fn tc_32_the_jobs_own_flag_wins() {
     for (of_workflow, of_job, matched) in [(true, false, 0), (false, true, 1)] {
         let mut world = world(&[("H", 1)], &["C"]);
-        world.workflow(Workflow { allow_overflow: of_workflow, ..central("w", 0) });
+        world.workflow(stating(central("w", 0), |it| it.allow_overflow = of_workflow));
         let own = PendingJob { allow_overflow: Some(of_job), ..listed("j", "w", 1, &["H"]) };
         world.pending(own);
         world.offer("o", "C", 1);
@@ -239,7 +240,7 @@ fn c_36_the_status_of_a_site() {
         for (site_test, expected) in [(true, of_test), (false, of_others)] {
             let mut world = World::new();
             world.site("T2_Y", SlotQuota { status, ..host("T2_Y", 0) });
-            world.workflow(Workflow { site_test, ..central("w", 0) });
+            world.workflow(stating(central("w", 0), |it| it.site_test = site_test));
             world.many("w", 1);
             world.offer("o", "T2_Y", 1);
             let cut = world.cut();

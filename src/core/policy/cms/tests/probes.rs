@@ -1,12 +1,12 @@
 //! Test jobs of workflows (C-47..C-51).
 
-use super::world::{World, analysis, central, job, jobs, killed};
+use super::world::{World, analysis, central, end_job, job, jobs, killed, stating};
 use crate::policy::cms::admission::Admission;
 use crate::policy::cms::decision::Action;
-use crate::policy::cms::facts::{
-    Band, EndedJob, FailureClass, PerClass, Profile, Workflow, WorkflowStatus,
-};
+use crate::policy::cms::facts::{Band, FailureClass, PerClass};
+use crate::policy::cms::scaling::Needs;
 use crate::policy::cms::settings::Settings;
+use crate::state::pool::{PoolEnded, PoolWorkflow};
 use FailureClass::{Infrastructure, Payload};
 
 fn world() -> World {
@@ -17,14 +17,16 @@ fn world() -> World {
 }
 
 /// A workflow of analysis with so many test jobs.
-fn probe(name: &str, test_jobs: i64, total: i64) -> Workflow {
-    Workflow { test_jobs: Some(test_jobs), total_jobs: Some(total), ..analysis(name, "ann") }
+fn probe(name: &str, test_jobs: i64, total: i64) -> PoolWorkflow {
+    stating(analysis(name, "ann"), |it| {
+        (it.test_jobs, it.total_jobs) = (Some(test_jobs), Some(total));
+    })
 }
 
 #[test]
 fn tc_35_a_test_job_before_the_highest_priority() {
     let mut world = world();
-    world.workflow(Workflow { test_jobs: Some(1), ..central("new", 0) });
+    world.workflow(stating(central("new", 0), |it| it.test_jobs = Some(1)));
     world.central("urgent", 999_999);
     world.many("new", 2);
     world.many("urgent", 1);
@@ -85,7 +87,7 @@ fn tc_38_a_workflow_smaller_than_its_tests() {
     }
     assert_eq!(killed(&world.cut()), ["w"]);
     let entry = world.pool.name("w").and_then(|it| world.pool.workflow(it)).expect("it");
-    assert_eq!(entry.record.as_ref().expect("it").status, WorkflowStatus::Killed);
+    assert!(entry.known.killed);
 }
 
 #[test]
@@ -117,22 +119,15 @@ fn c_49_an_alert_where_nothing_is_killed() {
 fn c_50_needs_are_learnt() {
     let mut world = world();
     world.workflow(probe("w", 2, 8));
-    let ended = |seq, wall_s, rss_mb| EndedJob {
-        job: format!("w{seq}").into(),
-        workflow: "w".to_owned(),
-        seq,
-        attempt: 0,
-        failure: None,
-        run_site: "Y".to_owned(),
-        wall_s,
-        rss_mb,
-        site_whitelist: None,
+    let end = |seq: i64, wall_s, rss_mb| {
+        let (job, site) = (format!("w{seq}"), "Y".to_owned());
+        PoolEnded { job, site, wall_s, rss_mb, ..PoolEnded::default() }
     };
-    world.pool.put_ended(ended(1, 50_000, 1_000));
+    end_job(&mut world.pool, "w", 1, end(1, 50_000, 1_000));
     let workflow = || "w".to_owned();
     assert_eq!(world.cut().actions, [], "one of two is not all");
-    world.pool.put_ended(ended(2, 1_000, 3_000));
-    let profile = Profile { wall_s: 60_000, rss_mb: 3_300 };
+    end_job(&mut world.pool, "w", 2, end(2, 1_000, 3_000));
+    let profile = Needs { wall_s: 60_000, rss_mb: 3_300 };
     let expected = Action::ProfileUpdated { workflow: workflow(), profile };
     assert_eq!(world.cut().actions, [expected]);
     world.pending(job("w3", "w", 3));
@@ -174,7 +169,7 @@ fn c_47_the_first_test_job_has_place_1() {
 #[test]
 fn c_49_only_test_jobs_that_ended_are_looked_at() {
     let mut world = world();
-    world.workflow(Workflow { total_jobs: None, ..probe("w", i64::MAX, 0) });
+    world.workflow(stating(probe("w", i64::MAX, 0), |it| it.total_jobs = None));
     world.failed("w", 0, "Y", Payload);
     world.failed("w", 7, "Y", Payload);
     assert!(world.cut().actions.is_empty(), "in a moment, whatever number is stated");

@@ -1,14 +1,14 @@
 //! Random records: small worlds in which most rules apply.
 
 use super::world::{NOW_S, changed, quota};
-use crate::event::{Grant, GrantScopeKind, PrincipalKind, User};
+use crate::event::{Grant, GrantScopeKind, PrincipalKind, User, WorkflowFacts};
 use crate::policy::cms::facts::{
     Band, Class, CoresMax, ExtraBlock, FailureClass, HeldJob, PendingJob, SiteStatus, SlotQuota,
-    Tier, Workflow,
+    Tier,
 };
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
-use crate::state::pool::PoolOffer;
+use crate::state::pool::{PoolOffer, PoolWorkflow, PoolWorkflowRecord};
 use crate::unit::SECOND;
 
 /// Numbers that look random, made of a seed.
@@ -39,7 +39,7 @@ impl Numbers {
 #[derive(Clone, Debug)]
 pub enum Put {
     Site(String, SlotQuota),
-    Workflow(Workflow),
+    Workflow(PoolWorkflow),
     User(User),
     Pending(PendingJob),
     Held(HeldJob),
@@ -76,7 +76,7 @@ impl Records {
         let settings = settings(&mut numbers);
         let mut puts: Vec<Put> =
             (0..SITES).map(|at| Put::Site(format!("s{at}"), site(&mut numbers, at))).collect();
-        let workflows: Vec<Workflow> =
+        let workflows: Vec<PoolWorkflow> =
             (0..WORKFLOWS).map(|at| workflow(&mut numbers, at)).collect();
         puts.extend((0..USERS).map(|at| Put::User(user(&mut numbers, at))));
         for at in 0..jobs {
@@ -141,23 +141,42 @@ fn site(numbers: &mut Numbers, at: i64) -> SlotQuota {
     }
 }
 
-fn workflow(numbers: &mut Numbers, at: i64) -> Workflow {
+fn workflow(numbers: &mut Numbers, at: i64) -> PoolWorkflow {
     let class = if at % 2 == 0 { Class::Central } else { Class::Analysis };
     let user = match class {
         Class::Central => "production".to_owned(),
         Class::Analysis => numbers.name("u", USERS),
     };
-    let mut workflow = Workflow::new(&format!("w{at}"), class, &user);
-    workflow.priority.value = numbers.below(3) * 100;
-    workflow.working_group = numbers.one_in(2).then(|| numbers.name("g", 2));
-    workflow.injected_at_s = numbers.below(1_000);
-    workflow.test_jobs = Some(numbers.below(4) * 5);
-    workflow.max_overflow_sites = numbers.one_in(2).then(|| Some(numbers.below(3)));
-    workflow.allow_overflow = numbers.one_in(2);
-    workflow.overflow_sites_used =
-        (0..numbers.below(2)).map(|_| numbers.name("s", SITES)).collect();
-    workflow.site_test = numbers.one_in(4);
-    workflow
+    let priority = Some((0, numbers.below(3) * 100, false));
+    let working_group = numbers.one_in(2).then(|| numbers.name("g", 2)).unwrap_or_default();
+    let injected_at = numbers.below(1_000) * SECOND;
+    let test_jobs = Some(numbers.below(4) * 5);
+    let max_overflow_sites = numbers.one_in(2).then(|| numbers.below(3));
+    let allow_overflow = numbers.one_in(2);
+    let overflow_sites = (0..numbers.below(2)).map(|_| numbers.name("s", SITES)).collect();
+    let site_test = numbers.one_in(4);
+    let facts = WorkflowFacts {
+        class,
+        test_jobs,
+        max_overflow_sites,
+        allow_overflow,
+        site_test,
+        ..WorkflowFacts::default()
+    };
+    let record = PoolWorkflowRecord {
+        user,
+        working_group,
+        injected_at,
+        facts,
+        ..PoolWorkflowRecord::default()
+    };
+    PoolWorkflow {
+        workflow: format!("w{at}"),
+        record: Some(record),
+        priority,
+        overflow_sites,
+        ..PoolWorkflow::default()
+    }
 }
 
 fn user(numbers: &mut Numbers, at: i64) -> User {
@@ -194,17 +213,18 @@ fn job(numbers: &mut Numbers, name: &str, seq: i64) -> PendingJob {
     }
 }
 
-fn held(numbers: &mut Numbers, job: PendingJob, workflow: &Workflow) -> HeldJob {
+fn held(numbers: &mut Numbers, job: PendingJob, workflow: &PoolWorkflow) -> HeldJob {
     let cores = 1 + numbers.below(2);
     let is_reserved = numbers.one_in(3);
     let run_site = numbers.name("s", SITES);
+    let record = workflow.record.clone().unwrap_or_default();
     HeldJob {
         overflow_source: numbers.one_in(5).then(|| numbers.name("s", SITES)),
         charged_group: numbers.one_in(6).then(|| "g0".to_owned()),
         reserved_at_s: is_reserved.then_some(NOW_S - 600 - numbers.below(2) * 600),
         band: if numbers.one_in(4) { Band::Test } else { Band::Normal },
-        class: workflow.class,
-        user: workflow.user.clone(),
+        class: record.facts.class,
+        user: record.user,
         run_site,
         cores,
         weight_milli: cores * 1_000,

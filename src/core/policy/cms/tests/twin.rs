@@ -11,7 +11,7 @@ use crate::policy::cms::quota::{SiteTerms, terms};
 use crate::policy::cms::records::past_usage;
 use crate::policy::cms::settings::Settings;
 use crate::policy::cms::usage::Decay;
-use crate::state::pool::PoolOffer;
+use crate::state::pool::{PoolOffer, PoolWorkflow};
 use crate::unit::SECOND;
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ pub struct Twin {
     settings: Settings,
     records: Records,
     sites: Vec<(String, SlotQuota)>,
-    workflows: Vec<Workflow>,
+    workflows: Vec<PoolWorkflow>,
     users: Vec<User>,
     pub pending: Vec<PendingJob>,
     pub held: Vec<HeldJob>,
@@ -107,11 +107,12 @@ impl Twin {
     fn matching(&self, at: usize, open: &PoolOffer) -> Option<Match> {
         let (job, settings, site) = (&self.pending[at], &self.settings, &open.site);
         let terms = self.terms(site)?;
-        let workflow = self.workflows.iter().find(|it| it.workflow == job.workflow)?;
-        let class = workflow.class;
+        let known = self.workflows.iter().find(|it| it.workflow == job.workflow)?;
+        let workflow = Workflow::of(known)?;
+        let class = workflow.facts().class;
         match terms.status {
             SiteStatus::Online => {}
-            SiteStatus::Test if workflow.site_test => {}
+            SiteStatus::Test if workflow.facts().site_test => {}
             SiteStatus::Test | SiteStatus::Drain | SiteStatus::Offline => return None,
         }
         let cores = match job.most_cores() {
@@ -150,8 +151,8 @@ impl Twin {
             open.offer.corepower_mhs06.map_or(terms.kappa_milli, |it| settings.kappa_milli(it));
         let weight = cores * kappa;
         let charged = self.charged(workflow, &terms, open, weight)?;
-        let is_member = job.seq > 0 && job.seq <= workflow.test_jobs.unwrap_or(0);
-        let of_user = |held: &&HeldJob| held.user == workflow.user;
+        let is_member = job.seq > 0 && job.seq <= workflow.facts().test_jobs.unwrap_or(0);
+        let of_user = |held: &&HeldJob| held.user == workflow.record.user;
         let in_band = |held: &&HeldJob| held.band == crate::policy::cms::facts::Band::Test;
         let tests = self.held.iter().filter(of_user).filter(in_band).count() as i64;
         let band = match (job.system_job, is_member && tests < settings.test_band_user_cap) {
@@ -185,16 +186,16 @@ impl Twin {
         let mut keys = vec![number(band.number())];
         match band.number() {
             0 => keys.push(number(job.queued_at_s)),
-            1 => keys.push(number(workflow.injected_at_s)),
+            1 => keys.push(number(workflow.record.injected_at / SECOND)),
             _ => {
                 keys.push(number(i64::from(class != preferred)));
                 if class == Class::Analysis {
                     keys.push(number(-self.level(workflow, &terms, site)));
-                    keys.push(Key::Number(self.fair_share(&workflow.user)));
-                    keys.push(Key::Text(workflow.user.clone()));
+                    keys.push(Key::Number(self.fair_share(&workflow.record.user)));
+                    keys.push(Key::Text(workflow.record.user.clone()));
                     keys.push(number(-job.user_priority));
                 } else {
-                    keys.push(number(-workflow.priority.value));
+                    keys.push(number(-workflow.priority()));
                 }
                 keys.push(number(i64::from(!is_local)));
                 if settings.fifo_bucket_s > 0 {
@@ -211,7 +212,7 @@ impl Twin {
         let held = HeldJob {
             job: job.clone(),
             class,
-            user: workflow.user.clone(),
+            user: workflow.record.user.clone(),
             run_site: site.clone(),
             cores,
             weight_milli: weight,
@@ -231,12 +232,12 @@ impl Twin {
     fn host(
         &self,
         job: &PendingJob,
-        workflow: &Workflow,
+        workflow: Workflow<'_>,
         site: &str,
         cores: i64,
     ) -> Option<String> {
         let settings = &self.settings;
-        if !job.allow_overflow.unwrap_or(workflow.allow_overflow)
+        if !job.allow_overflow.unwrap_or(workflow.facts().allow_overflow)
             || job.system_job && !settings.system_overflow
             || job.high_io && !settings.high_io_overflow
             || job.last_failure == Some(FailureClass::RemoteOpen)
@@ -260,9 +261,9 @@ impl Twin {
             .iter()
             .filter(|held| held.job.workflow == job.workflow && held.overflow_source.is_some());
         let mut spread: BTreeSet<&str> = live.map(|held| held.run_site.as_str()).collect();
-        spread.extend(workflow.overflow_sites_used.iter().map(String::as_str));
-        let default = settings.max_overflow_sites.of(workflow.class);
-        let most = workflow.max_overflow_sites.unwrap_or(default);
+        spread.extend(workflow.known.overflow_sites.iter().map(String::as_str));
+        let default = settings.max_overflow_sites.of(workflow.facts().class);
+        let most = workflow.facts().max_overflow_sites.map_or(default, Some);
         let is_full = most.is_some_and(|most| spread.len() as i64 >= most);
         (spread.contains(site) || !is_full).then(|| best.clone())
     }
@@ -270,7 +271,7 @@ impl Twin {
     /// The pool a job is charged to; `None` where there is no room (C-30).
     fn charged(
         &self,
-        workflow: &Workflow,
+        workflow: Workflow<'_>,
         terms: &SiteTerms,
         open: &PoolOffer,
         weight: i64,
@@ -279,7 +280,7 @@ impl Twin {
         if blocks.is_empty() {
             return Some(None);
         }
-        let (own, site) = (self.groups_of(&workflow.user), &open.site);
+        let (own, site) = (self.groups_of(&workflow.record.user), &open.site);
         let label = terms.restricted_labels.iter().find(|(it, _)| *it == open.offer.block);
         if label.is_some_and(|(_, group)| !own.contains(group)) {
             return None;
@@ -292,7 +293,7 @@ impl Twin {
                 of_group.map(|(_, _, milli)| milli).sum()
             };
             let of = |class: Class| {
-                let extra = if class == workflow.class { extra } else { 0 };
+                let extra = if class == workflow.facts().class { extra } else { 0 };
                 let held = self.weight(|it| {
                     let of_group = self.groups_of(&it.user).contains(group);
                     it.run_site == *site && it.class == class && of_group
@@ -300,7 +301,7 @@ impl Twin {
                 let alone = slots(Some(class)).min(held + extra);
                 (alone, held + extra - alone)
             };
-            let (own, other) = (of(workflow.class), of(workflow.class.other()));
+            let (own, other) = (of(workflow.facts().class), of(workflow.facts().class.other()));
             let open = slots(None);
             (own.0 + other.0 + open.min(own.1 + other.1), own.1 + open.min(other.1) <= open)
         };
@@ -333,8 +334,8 @@ impl Twin {
         (slots < all).then(|| slots * self.settings.kappa_milli(quota.corepower_mhs06))
     }
 
-    fn level(&self, workflow: &Workflow, terms: &SiteTerms, site: &str) -> i64 {
-        let own = self.groups_of(&workflow.user);
+    fn level(&self, workflow: Workflow<'_>, terms: &SiteTerms, site: &str) -> i64 {
+        let own = self.groups_of(&workflow.record.user);
         let mut level = 0;
         for grant in &self.records.grants {
             let is_principal = |user: &str| match grant.principal_kind {
@@ -350,9 +351,9 @@ impl Twin {
             };
             let held = self.weight(|it| covers(&it.run_site) && is_principal(&it.user));
             let only = Some(&grant.only_with_group).filter(|only| !only.is_empty());
-            let holds = is_principal(&workflow.user)
+            let holds = is_principal(&workflow.record.user)
                 && covers(site)
-                && only.is_none_or(|only| workflow.working_group.as_ref() == Some(only))
+                && only.is_none_or(|only| workflow.record.working_group == *only)
                 && (grant.valid_to == 0 || NOW_S < grant.valid_to / 1_000)
                 && grant.cap_weight_milli.is_none_or(|cap| held < cap);
             level = level.max(if holds { grant.level } else { 0 });

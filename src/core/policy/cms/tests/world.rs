@@ -1,18 +1,17 @@
 //! Short words for building a pool and reading a cut.
 
 use super::whole::{Cut, run};
-use crate::event::{OwnSlotOffer, User};
+use crate::event::{OwnSlotOffer, User, WorkflowFacts};
 use crate::policy::cms::admission::{Admission, admit};
 use crate::policy::cms::decision::Action;
 use crate::policy::cms::entry::Standing;
 use crate::policy::cms::facts::{
-    Band, Class, EndedJob, FailureClass, HeldJob, MilliWeight, PendingJob, Seconds, SlotQuota,
-    Tier, Workflow,
+    Band, Class, FailureClass, HeldJob, MilliWeight, PendingJob, Seconds, SlotQuota, Tier,
 };
 use crate::policy::cms::judge::Judges;
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
-use crate::state::pool::PoolOffer;
+use crate::state::pool::{PoolEnded, PoolOffer, PoolWorkflow, PoolWorkflowRecord};
 use crate::unit::SECOND;
 
 /// The moment of every cut, unless a test says otherwise.
@@ -55,8 +54,11 @@ impl World {
         self.workflow(analysis(name, user));
     }
 
-    pub fn workflow(&mut self, workflow: Workflow) {
-        self.pool.put_workflow(workflow);
+    pub fn workflow(&mut self, workflow: PoolWorkflow) {
+        let name = self.pool.name(&workflow.workflow);
+        let known = name.and_then(|name| self.pool.workflow(name));
+        let ended = known.map(|entry| entry.known.ended.clone()).unwrap_or_default();
+        self.pool.put_workflow(PoolWorkflow { ended, ..workflow });
     }
 
     /// A user in a group or none, with a decayed usage.
@@ -90,12 +92,12 @@ impl World {
     /// A job that runs, to be changed by a test.
     pub fn held(&self, name: &str, workflow: &str, site: &str, cores: i64) -> HeldJob {
         let entry = self.pool.name(workflow).and_then(|it| self.pool.workflow(it));
-        let record = entry.and_then(|it| it.record.clone()).expect("a workflow");
+        let record = entry.and_then(|it| it.known.record.clone()).expect("a workflow");
         let site_name = self.pool.name(site).expect("a site");
         let kappa = self.pool.site(site_name).expect("a site").kappa_milli;
         HeldJob {
             job: job(name, workflow, 1_000),
-            class: record.class,
+            class: record.facts.class,
             user: record.user,
             run_site: site.to_owned(),
             cores,
@@ -113,17 +115,15 @@ impl World {
 
     /// A test job that failed.
     pub fn failed(&mut self, workflow: &str, seq: i64, site: &str, failure: FailureClass) {
-        self.pool.put_ended(EndedJob {
-            job: format!("{workflow}{seq}").into(),
-            workflow: workflow.to_owned(),
-            seq,
-            attempt: 0,
+        let ended = PoolEnded {
+            job: format!("{workflow}{seq}"),
             failure: Some(failure),
-            run_site: site.to_owned(),
+            site: site.to_owned(),
             wall_s: 100,
             rss_mb: 100,
-            site_whitelist: None,
-        });
+            ..PoolEnded::default()
+        };
+        end_job(&mut self.pool, workflow, seq, ended);
     }
 
     /// An offer of so many cores.
@@ -192,15 +192,40 @@ pub fn quota(tier: Tier) -> SlotQuota {
     }
 }
 
-pub fn central(name: &str, priority: i64) -> Workflow {
-    let mut workflow = Workflow::new(name, Class::Central, "production");
-    (workflow.test_jobs, workflow.total_jobs) = (Some(0), Some(1_000));
-    workflow.priority.value = priority;
-    workflow
+/// A job of a workflow that ended in its first attempt.
+pub fn end_job(pool: &mut Pool, workflow: &str, seq: i64, ended: PoolEnded) {
+    let entry = pool.name(workflow).and_then(|it| pool.workflow(it));
+    let mut known = entry.expect("a workflow").known.clone();
+    known.ended.insert((seq, 0), ended);
+    pool.put_workflow(known);
 }
 
-pub fn analysis(name: &str, user: &str) -> Workflow {
-    Workflow { test_jobs: Some(0), ..Workflow::new(name, Class::Analysis, user) }
+pub fn central(name: &str, priority: i64) -> PoolWorkflow {
+    let (test_jobs, total_jobs) = (Some(0), Some(1_000));
+    let facts = WorkflowFacts { test_jobs, total_jobs, ..WorkflowFacts::default() };
+    let priority = Some((0, priority, false));
+    PoolWorkflow { priority, ..workflow(name, "production", facts) }
+}
+
+pub fn analysis(name: &str, user: &str) -> PoolWorkflow {
+    let (class, test_jobs) = (Class::Analysis, Some(0));
+    workflow(name, user, WorkflowFacts { class, test_jobs, ..WorkflowFacts::default() })
+}
+
+/// A workflow whose record was read.
+pub fn workflow(name: &str, user: &str, facts: WorkflowFacts) -> PoolWorkflow {
+    let user = user.to_owned();
+    let record = Some(PoolWorkflowRecord { user, facts, ..PoolWorkflowRecord::default() });
+    PoolWorkflow { workflow: name.to_owned(), record, ..PoolWorkflow::default() }
+}
+
+/// A workflow whose record states something else.
+pub fn stating(
+    mut workflow: PoolWorkflow,
+    change: impl FnOnce(&mut WorkflowFacts),
+) -> PoolWorkflow {
+    change(&mut workflow.record.as_mut().expect("a record").facts);
+    workflow
 }
 
 /// A job of one core that may run anywhere.
