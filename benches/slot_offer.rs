@@ -184,22 +184,24 @@ fn one_offer(bencher: Bencher, workflows: u64) {
 
 /// A job holds the slots that it got.
 fn hold(pool: &mut Pool, made: &Assignment) {
-    let Some(Standing::Pending(job)) = pool.job(&made.job) else { return };
+    let matched = &made.matched;
+    let Some(Standing::Pending(job)) = pool.job(&matched.job) else { return };
+    let stated = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let held = HeldJob {
         job: job.clone(),
-        class: made.class,
+        class: matched.class,
         user: made.user.clone(),
         run_site: made.site.clone(),
-        cores: made.cores,
-        weight_milli: made.weight_milli,
-        band: made.band,
-        overflow_source: made.overflow_source.clone(),
-        charged_group: made.charged_group.clone(),
-        node: made.node.clone(),
-        reserved_at_s: Some(made.decided_at_s),
-        counts_from_s: made.decided_at_s,
+        cores: matched.cores,
+        weight_milli: matched.weight_milli,
+        band: matched.band,
+        overflow_source: stated(&matched.overflow_source),
+        charged_group: stated(&matched.charged_group),
+        node: stated(&matched.node),
+        reserved_at_s: Some(NOW_S),
+        counts_from_s: NOW_S,
         started_at_s: None,
-        expected_end_s: Some(made.decided_at_s + made.wall_time_s),
+        expected_end_s: Some(NOW_S + matched.wall_time_s),
     };
     pool.put_held(held);
 }

@@ -28,7 +28,7 @@ impl PoolJudging {
         number: u32,
     ) -> Option<Decision> {
         let (policy, pool) = (self.policy(policies), self.view.pool()?);
-        let answers = Answers { state, policy, settings: &self.settings, pool, notes: &[] };
+        let answers = Answers { state, policy, pool, notes: &[] };
         match asked {
             Asked::Refused(job) => {
                 let code = self.view.refusal(job, now_s(state))?;
@@ -38,7 +38,7 @@ impl PoolJudging {
                 let known = state.pool.offers.of(offer)?;
                 let (found, refusals) = next(&self.judges, pool, known, state.now);
                 Some(match found {
-                    Some(made) => answers.assignment(known, &made, &refusals, number),
+                    Some(made) => answers.assignment(known, made, &refusals, number),
                     None => answers.deferral(known, &refusals, number),
                 })
             }

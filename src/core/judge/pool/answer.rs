@@ -3,26 +3,18 @@
 use crate::judge::size::limit;
 use crate::output::decision::{Decision, DecisionId, FilterCount, Outcome, Ranked};
 use crate::output::matched::Matched;
-use crate::output::placed::LimitUse;
 use crate::policy::Policy;
-use crate::policy::cms::counters::overflow_cost;
-use crate::policy::cms::decision::{Assignment, HardLimit};
+use crate::policy::cms::decision::Assignment;
 use crate::policy::cms::facts::Class;
 use crate::policy::cms::judge::{RankValue, Refusals};
 use crate::policy::cms::pool::Pool;
-use crate::policy::cms::settings::Settings;
 use crate::state::State;
 use crate::state::pool::{PoolJob, PoolOffer};
-
-/// Rules that were relaxed for a match, as `Matched::relaxed` names them.
-const SURPLUS: &str = "surplus";
-const OVERFLOW: &str = "overflow";
 
 /// The inputs that all decisions of a cycle have in common.
 pub(super) struct Answers<'a> {
     pub(super) state: &'a State,
     pub(super) policy: &'a Policy,
-    pub(super) settings: &'a Settings,
     pub(super) pool: &'a Pool,
     pub(super) notes: &'a [String],
 }
@@ -82,11 +74,7 @@ impl Answers<'_> {
         let mut decision = self.of_offer(offer, number);
         let until = self.state.now.saturating_add(self.policy.spec.defer);
         decision.outcome = Outcome::Defer { until: until.min(offer.offer.expires_at) };
-        let count = |(filter, jobs): (&&'static str, &u64)| FilterCount {
-            filter: (*filter).to_owned(),
-            rejected: u32::try_from(*jobs).unwrap_or(u32::MAX),
-        };
-        decision.counts = refusals.refused.iter().map(count).collect();
+        decision.counts = counts(refusals);
         decision.full = false;
         self.bounded(decision)
     }
@@ -95,12 +83,12 @@ impl Answers<'_> {
     pub(super) fn assignment(
         &self,
         offer: &PoolOffer,
-        made: &Assignment,
+        made: Assignment,
         refusals: &Refusals,
         number: u32,
     ) -> Decision {
         let mut decision = self.of_offer(offer, number);
-        let job = self.state.pool.jobs.of(&made.job);
+        let job = self.state.pool.jobs.of(&made.matched.job);
         let job_attempt = job.and_then(|job| job.state.as_ref()).map_or(0, |it| it.attempt);
         let record = self.state.pool.workflows.of(&made.workflow);
         let record = record.and_then(|known| known.record.as_ref());
@@ -109,29 +97,24 @@ impl Answers<'_> {
             RankValue::Text(_) => None,
         });
         let (names, factors) = numeric.unzip();
-        decision.task = made.workflow.clone();
-        decision.user = made.user.clone();
         decision.working_group =
             record.map(|record| record.working_group.clone()).unwrap_or_default();
-        decision.gshare = made.class.name().to_owned();
-        decision.notes.extend(self.total_unknown(made));
+        decision.gshare = made.matched.class.name().to_owned();
+        decision.notes.extend(self.total_unknown(&made));
         decision.factor_names = names;
-        decision.limits = made.limits.iter().map(limit_use).collect();
+        decision.limits = made.limits;
         decision.outcome = Outcome::Assign(vec![Ranked {
             queue: made.site.clone(),
-            unified: made.site.clone(),
+            unified: made.site,
             weight: 1.0,
             jobs: 1,
-            cores: u32::try_from(made.cores).unwrap_or(u32::MAX),
+            cores: u32::try_from(made.matched.cores).unwrap_or(u32::MAX),
             factors,
             platform: String::new(),
         }]);
-        decision.matched = Some(self.matched(made, job_attempt));
-        let count = |(filter, jobs): (&&'static str, &u64)| FilterCount {
-            filter: (*filter).to_owned(),
-            rejected: u32::try_from(*jobs).unwrap_or(u32::MAX),
-        };
-        decision.counts = refusals.refused.iter().map(count).collect();
+        decision.matched = Some(Matched { job_attempt, ..made.matched });
+        (decision.task, decision.user) = (made.workflow, made.user);
+        decision.counts = counts(refusals);
         decision.full = false;
         self.bounded(decision)
     }
@@ -140,49 +123,16 @@ impl Answers<'_> {
     fn total_unknown(&self, made: &Assignment) -> Option<String> {
         let workflow = self.pool.name(&made.workflow).and_then(|name| self.pool.workflow(name));
         let facts = workflow?.workflow()?.facts();
-        let is_unknown = made.class == Class::Central && facts.total_jobs.is_none();
+        let is_unknown = made.matched.class == Class::Central && facts.total_jobs.is_none();
         is_unknown.then(|| format!("total_unknown({})", made.workflow))
-    }
-
-    fn matched(&self, made: &Assignment, job_attempt: u32) -> Matched {
-        let mut relaxed = Vec::new();
-        let is_surplus = made.comparison.is_some_and(|compared| compared.preferred != made.class);
-        if is_surplus {
-            relaxed.push(SURPLUS.to_owned());
-        }
-        let overflows = made.overflow_source.is_some();
-        if overflows {
-            relaxed.push(OVERFLOW.to_owned());
-        }
-        let is_restricted = made.charged_group.is_some();
-        let cost = if overflows { overflow_cost(made.cores, self.settings) } else { 0 };
-        Matched {
-            job: made.job.to_string(),
-            job_attempt,
-            class: made.class,
-            band: made.band,
-            node: made.node.clone().unwrap_or_default(),
-            cores: made.cores,
-            weight_milli: made.weight_milli,
-            usage_milli: self.settings.charge_milli(made.weight_milli, is_restricted),
-            wall_time_s: made.wall_time_s,
-            rss_mb: made.rss_mb,
-            overflow_source: made.overflow_source.clone().unwrap_or_default(),
-            overflow_cost: cost,
-            charged_group: made.charged_group.clone().unwrap_or_default(),
-            io_source: made.io_source_site.clone().unwrap_or_default(),
-            relaxed,
-        }
     }
 }
 
-fn limit_use(limit: &HardLimit) -> LimitUse {
-    let amount = |value: i64| u64::try_from(value).unwrap_or(0);
-    LimitUse {
-        name: limit.name.to_owned(),
-        of: limit.key.clone(),
-        before: amount(limit.before),
-        after: amount(limit.after),
-        max: amount(limit.max),
-    }
+/// How many jobs each filter refused.
+fn counts(refusals: &Refusals) -> Vec<FilterCount> {
+    let count = |(filter, jobs): (&&'static str, &u64)| FilterCount {
+        filter: (*filter).to_owned(),
+        rejected: u32::try_from(*jobs).unwrap_or(u32::MAX),
+    };
+    refusals.refused.iter().map(count).collect()
 }

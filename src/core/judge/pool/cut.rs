@@ -140,9 +140,9 @@ impl PoolCut {
             self.cut_off = is_left.then_some(bound);
             return None;
         }
-        let (policy, settings) = (with.policy, with.settings);
+        let policy = with.policy;
         let notes = std::mem::take(&mut self.notes);
-        let answers = Answers { state, policy, settings, pool, notes: &notes };
+        let answers = Answers { state, policy, pool, notes: &notes };
         let decision = self.refusal(&answers, number);
         let decision = decision.or_else(|| self.serve(&answers, view, pool, with, number));
         self.notes = notes;
@@ -188,7 +188,7 @@ impl PoolCut {
                 self.comparisons = self.comparisons.saturating_add(pool.clusters().len());
             }
             if let Some(made) = found {
-                return Some(answers.assignment(known, &made, &refusals, number));
+                return Some(answers.assignment(known, made, &refusals, number));
             }
             self.looked.insert(offer.clone(), view.changes);
             self.offers.pop_front();

@@ -1,4 +1,4 @@
-//! Records of a pool as the rules have them: milliseconds become seconds, empty text is nothing.
+//! Jobs of a pool as the rules have them: milliseconds become seconds, empty text is nothing.
 
 use crate::policy::cms::facts::{Band, Class, CoresMax, HeldJob, PendingJob, seconds};
 use crate::policy::cms::pool::Pool;

@@ -30,7 +30,6 @@ pub(crate) struct PoolJudging {
 /// The policy that answers offers, ready to judge.
 pub(super) struct OfferPolicy<'a> {
     pub(super) policy: &'a Policy,
-    pub(super) settings: &'a Settings,
     pub(super) judges: &'a Judges,
 }
 
@@ -90,9 +89,9 @@ impl PoolJudging {
         policies: &Policies,
         number: u32,
     ) -> Option<Decision> {
-        let PoolJudging { judges, settings, view, cut, exceeded, .. } = self;
+        let PoolJudging { judges, view, cut, exceeded, .. } = self;
         let policy = policies.at(self.at);
-        let with = OfferPolicy { policy, settings, judges };
+        let with = OfferPolicy { policy, judges };
         let decision = cut.next(state, view, &with, number);
         if decision.is_none() {
             cut.note_exceeded(exceeded);

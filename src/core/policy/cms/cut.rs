@@ -1,16 +1,23 @@
 //! The parts of a cut (A.5): tails, the order of offers and the next job of one, verdicts on test
 //! jobs, drains.
 
-use super::decision::{Action, Assignment, HardLimit};
+use super::counters::overflow_cost;
+use super::decision::{Action, Assignment};
 use super::drain::Budget;
 use super::facts::{Band, Seconds};
 use super::judge::{Judges, Refusals};
-use super::look::{Bid, Comparison, Look};
+use super::look::{Bid, Look};
 use super::pool::Pool;
 use super::pools::{Charge, charge};
 use super::{drain, tail, verdict};
+use crate::output::matched::Matched;
+use crate::output::placed::LimitUse;
 use crate::state::pool::PoolOffer;
 use crate::unit::Millis;
+
+/// Rules that were relaxed for a match, as `Matched::relaxed` names them.
+const SURPLUS: &str = "surplus";
+const OVERFLOW: &str = "overflow";
 
 /// The next job for an offer, given what was folded already; changes nothing.
 pub fn next(
@@ -73,78 +80,83 @@ impl Step {
 
 fn assignment(judges: &Judges, look: &Look<'_>, bid: &Bid<'_>) -> Assignment {
     let (pool, pending) = (look.pool, &bid.pending);
-    let signature = &pending.cluster.signature;
-    let source = pending.source(look);
     let text = |name| pool.text(name).to_owned();
-    let storage = source.map_or(look.site, |source| source.site);
-    let comparison: Option<Comparison> =
-        (pending.band(look) == Band::Normal).then_some(look.comparison);
     Assignment {
         offer: look.offer.offer.offer.clone(),
-        job: bid.place.job.clone(),
+        site: look.offer.site.clone(),
         workflow: text(pending.workflow_name),
         user: text(pending.user()),
-        class: pending.class(),
-        site: look.offer.site.clone(),
-        node: look.node().map(str::to_owned),
-        band: pending.band(look),
-        cores: pending.allocation(look).cores,
-        weight_milli: pending.weight_milli(look),
-        wall_time_s: pending.allocation(look).wall_s,
-        rss_mb: pending.allocation(look).rss_mb,
+        matched: matched(look, bid),
         rank: judges.rank(look, bid),
-        overflow_source: source.map(|source| text(source.site)),
-        charged_group: bid.charged.map(text),
-        io_source_site: signature.high_io.then(|| look.site_text(storage).to_owned()),
-        comparison,
         limits: limits(look, bid),
-        decided_at_s: look.now_s,
+    }
+}
+
+/// The job, and what it gets; its attempt is known to the state.
+fn matched(look: &Look<'_>, bid: &Bid<'_>) -> Matched {
+    let (pool, pending) = (look.pool, &bid.pending);
+    let (settings, text) = (pool.settings(), |name| pool.text(name).to_owned());
+    let (source, given) = (pending.source(look), pending.allocation(look));
+    let (class, band) = (pending.class(), pending.band(look));
+    let weight_milli = pending.weight_milli(look);
+    let storage = source.map_or(look.site, |source| source.site);
+    let reads_heavily = pending.cluster.signature.high_io;
+    let io_source = if reads_heavily { look.site_text(storage) } else { "" };
+    let is_surplus = band == Band::Normal && look.comparison.preferred != class;
+    let overflows = source.is_some();
+    let relaxed = [(is_surplus, SURPLUS), (overflows, OVERFLOW)];
+    let relaxed = relaxed.iter().filter(|(is_relaxed, _)| *is_relaxed);
+    Matched {
+        job: bid.place.job.to_string(),
+        job_attempt: 0,
+        class,
+        band,
+        node: look.offer.offer.node.clone(),
+        cores: given.cores,
+        weight_milli,
+        usage_milli: settings.charge_milli(weight_milli, bid.charged.is_some()),
+        wall_time_s: given.wall_s,
+        rss_mb: given.rss_mb,
+        overflow_source: source.map(|source| text(source.site)).unwrap_or_default(),
+        overflow_cost: if overflows { overflow_cost(given.cores, settings) } else { 0 },
+        charged_group: bid.charged.map(text).unwrap_or_default(),
+        io_source: io_source.to_owned(),
+        relaxed: relaxed.map(|(_, rule)| (*rule).to_owned()).collect(),
     }
 }
 
 /// The hard limits that apply to a job, before and after it (TS-07).
-fn limits(look: &Look<'_>, bid: &Bid<'_>) -> Vec<HardLimit> {
+fn limits(look: &Look<'_>, bid: &Bid<'_>) -> Vec<LimitUse> {
     let (pool, pending) = (look.pool, &bid.pending);
     let mut limits = Vec::new();
+    let mut note = |name: &str, of: &str, before: i64, more: i64, max: i64| {
+        let amount = |value: i64| u64::try_from(value).unwrap_or(0);
+        let after = amount(before.saturating_add(more));
+        let (name, of) = (name.to_owned(), of.to_owned());
+        limits.push(LimitUse { name, of, before: amount(before), after, max: amount(max) });
+    };
     let source = pending.source(look);
     if let Some(source) = source {
         let used = pool.counters().site(source.site).overflow;
-        limits.push(HardLimit {
-            name: "overflow",
-            key: pool.text(source.site).to_owned(),
-            before: used,
-            after: used.saturating_add(source.cost),
-            max: used.saturating_add(source.spare),
-        });
+        let max = used.saturating_add(source.spare);
+        note("overflow", pool.text(source.site), used, source.cost, max);
     }
     if pending.cluster.signature.high_io {
         let storage = source.map_or(look.site, |source| source.site);
         let used = pool.counters().site(storage).high_io;
-        limits.push(HardLimit {
-            name: "high_io",
-            key: look.site_text(storage).to_owned(),
-            before: used,
-            after: used.saturating_add(1),
-            max: pool.site(storage).map_or(0, |terms| terms.high_io_slots),
-        });
+        let max = pool.site(storage).map_or(0, |terms| terms.high_io_slots);
+        note("high_io", look.site_text(storage), used, 1, max);
     }
-    let weight = pending.weight_milli(look);
-    let site = look.site_text(look.site);
+    let (weight, site) = (pending.weight_milli(look), look.site_text(look.site));
     match charge(look, pending) {
-        Charge::Pool(group, used, size) => limits.push(HardLimit {
-            name: "restricted_pool",
-            key: format!("{site}/{}", pool.text(group)),
-            before: used,
-            after: used.saturating_add(weight),
-            max: size,
-        }),
-        Charge::Shared => limits.push(HardLimit {
-            name: "shared_capacity",
-            key: site.to_owned(),
-            before: look.shared_used,
-            after: look.shared_used.saturating_add(weight),
-            max: look.terms.map_or(0, |terms| terms.shared_milli),
-        }),
+        Charge::Pool(group, used, size) => {
+            let of = format!("{site}/{}", pool.text(group));
+            note("restricted_pool", &of, used, weight, size);
+        }
+        Charge::Shared => {
+            let max = look.terms.map_or(0, |terms| terms.shared_milli);
+            note("shared_capacity", site, look.shared_used, weight, max);
+        }
         Charge::Free | Charge::NoRoom => {}
     }
     limits

@@ -2,70 +2,31 @@
 //! are facts: folding them changes the pool, making them does not.
 
 use super::entry::Standing;
-use super::facts::{Band, Class, MilliWeight, Seconds};
 use super::judge::RankValue;
-use super::look::Comparison;
 use super::pool::Pool;
 use super::scaling::Needs;
+use crate::output::matched::Matched;
+use crate::output::placed::LimitUse;
 use crate::state::pool::{PoolDrain, PoolWorkflow};
 use std::sync::Arc;
-
-/// A hard limit that applied to an assignment (TS-07): used after is never above the maximum.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HardLimit {
-    /// Which: `overflow`, `high_io`, `restricted_pool`, `shared_capacity`.
-    pub name: &'static str,
-    /// Of what: a site, or a site and a group.
-    pub key: String,
-    /// Used before.
-    pub before: i64,
-    /// Used after.
-    pub after: i64,
-    /// Maximum.
-    pub max: i64,
-}
 
 /// A job gets a place of an offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     /// Offer.
     pub offer: String,
-    /// Job.
-    pub job: Arc<str>,
-    /// Its workflow.
+    /// Its site.
+    pub site: String,
+    /// Workflow of the job.
     pub workflow: String,
     /// Its user.
     pub user: String,
-    /// Its class.
-    pub class: Class,
-    /// Site.
-    pub site: String,
-    /// Node, if known.
-    pub node: Option<String>,
-    /// Band it was chosen in.
-    pub band: Band,
-    /// Cores.
-    pub cores: i64,
-    /// Weight (F-1).
-    pub weight_milli: MilliWeight,
-    /// Run time at so many cores.
-    pub wall_time_s: Seconds,
-    /// Memory at so many cores, MB.
-    pub rss_mb: i64,
+    /// The job, and what it gets.
+    pub matched: Matched,
     /// The rank vector: key and value, in order.
     pub rank: Vec<(&'static str, RankValue)>,
-    /// The host that serves its data, where it overflows (C-39).
-    pub overflow_source: Option<String>,
-    /// The restricted pool that is charged (C-30, CD-10).
-    pub charged_group: Option<String>,
-    /// The storage that a HighIO job reads (C-44).
-    pub io_source_site: Option<String>,
-    /// Use and quota before, and the class that was preferred; in the normal band.
-    pub comparison: Option<Comparison>,
-    /// The hard limits that applied.
-    pub limits: Vec<HardLimit>,
-    /// The moment of the cut.
-    pub decided_at_s: Seconds,
+    /// The hard limits that applied (TS-07).
+    pub limits: Vec<LimitUse>,
 }
 
 /// An action on a workflow or a node, beside the assignment of jobs.

@@ -96,7 +96,8 @@ impl<'a> Look<'a> {
         let in_pools = pools.iter().map(|(group, pool)| pool.inside(counters.group(*group)));
         let in_pools = in_pools.fold(0, MilliWeight::saturating_add);
         let labels = terms.map_or(&[][..], |terms| &terms.restricted_labels);
-        let block = Some(&offer.offer.block).filter(|block| !block.is_empty());
+        let stated = |text: &'a String| Some(text).filter(|text| !text.is_empty());
+        let (block, node) = (stated(&offer.offer.block), stated(&offer.offer.node));
         let labelled = labels.iter().find(|(label, _)| Some(label) == block);
         Look {
             pool,
@@ -109,7 +110,7 @@ impl<'a> Look<'a> {
             kappa_milli,
             comparison: compare(counters.used, quota),
             growth: pool.decay().growth(now_s),
-            drain: node_of(offer).and_then(|node| pool.open_drain(node)),
+            drain: node.and_then(|node| pool.open_drain(node)),
             only_group: labelled.map(|(_, group)| known(group)),
             pools,
             shared_used: counters.used.total().saturating_sub(in_pools),
@@ -119,11 +120,6 @@ impl<'a> Look<'a> {
             }),
             spare: pool.overflow_spare(),
         }
-    }
-
-    /// The node of the offer, if it states one.
-    pub fn node(&self) -> Option<&'a str> {
-        node_of(self.offer)
     }
 
     /// Overflow slots that a site has left; `None`: it is not known.
@@ -140,10 +136,6 @@ impl<'a> Look<'a> {
     pub fn held_by_group(&self, group: Name) -> MilliWeight {
         self.counters.groups.get(&group).copied().unwrap_or(0)
     }
-}
-
-fn node_of(offer: &PoolOffer) -> Option<&str> {
-    Some(offer.offer.node.as_str()).filter(|node| !node.is_empty())
 }
 
 /// Cores of an offer that a job gets, with run time and memory at so many (C-52..C-54, F-6).

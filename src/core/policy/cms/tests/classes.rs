@@ -174,10 +174,10 @@ fn a_labelled_offer_is_for_its_group_alone() {
     world.put_offer(super::world::changed(plain, |it| it.block = "special".to_owned()));
     let cut = world.cut();
     assert_eq!(jobs(&cut), ["d1"]);
-    assert_eq!(cut.assignments[0].charged_group.as_deref(), Some("de"));
+    assert_eq!(cut.assignments[0].matched.charged_group, "de");
     let limit = &cut.assignments[0].limits[0];
     assert_eq!(
-        (limit.name, limit.before, limit.after, limit.max),
+        (limit.name.as_str(), limit.before, limit.after, limit.max),
         ("restricted_pool", 0, 1_000, 2_000)
     );
 }

@@ -28,8 +28,11 @@ fn tc_39_a_whole_node() {
     world.put_offer(changed(offer("o1", "T2_Y", 7), |it| it.cores_total = 8));
     world.put_offer(offer("o2", "T2_Y", 8));
     let cut = world.cut();
-    let taken: Vec<_> =
-        cut.assignments.iter().map(|it| (&*it.offer, it.cores, it.weight_milli)).collect();
+    let taken: Vec<_> = cut
+        .assignments
+        .iter()
+        .map(|it| (&*it.offer, it.matched.cores, it.matched.weight_milli))
+        .collect();
     assert_eq!(taken, [("o2", 8, 8_000)]);
     assert_eq!(cut.served[0].first_look.not_eligible["cores"].len(), 1);
 }
@@ -54,7 +57,8 @@ fn tc_40_a_range_of_cores() {
         });
         world.offer("o", "T2_Y", cores);
         let cut = world.cut();
-        let taken = cut.assignments.first().map(|it| (it.cores, it.wall_time_s / 60, it.rss_mb));
+        let matched = cut.assignments.first().map(|it| &it.matched);
+        let taken = matched.map(|it| (it.cores, it.wall_time_s / 60, it.rss_mb));
         assert_eq!(taken, found, "{cores} cores");
     }
 }
@@ -215,7 +219,7 @@ fn f_6_memory_of_fewer_cores_is_not_below_nothing() {
     world.put_offer(changed(offer("o", "T2_Y", 1), |it| it.mem_free_mb = 100));
     let cut = world.cut();
     let left = cut.served[0].open.mem_left_mb();
-    assert_eq!((cut.assignments[0].rss_mb, left), (0, 100));
+    assert_eq!((cut.assignments[0].matched.rss_mb, left), (0, 100));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::random::{Numbers, Records};
 use super::twin::Twin;
 use super::whole::{Cut, fold, run};
 use super::world::NOW_S;
+use crate::output::matched::Matched;
 use crate::policy::cms::cut::{in_order, next};
 use crate::policy::cms::decision::{Action, Assignment, fold_action};
 use crate::policy::cms::entry::Standing;
@@ -106,21 +107,23 @@ fn recounted(pool: &Pool) -> BTreeMap<String, i64> {
 fn limits_of(pool: &Pool, assignment: &Assignment) -> Vec<&'static str> {
     let site = pool.name(&assignment.site).and_then(|site| pool.site(site));
     let mut limits = Vec::new();
-    limits.extend(assignment.overflow_source.is_some().then_some("overflow"));
-    limits.extend(assignment.io_source_site.is_some().then_some("high_io"));
+    let matched = &assignment.matched;
+    limits.extend((!matched.overflow_source.is_empty()).then_some("overflow"));
+    limits.extend((!matched.io_source.is_empty()).then_some("high_io"));
     if site.is_some_and(|terms| !terms.restricted.is_empty()) {
-        let is_pooled = assignment.charged_group.is_some();
+        let is_pooled = !matched.charged_group.is_empty();
         limits.push(if is_pooled { "restricted_pool" } else { "shared_capacity" });
     }
     limits
 }
 
 /// Counters of the storages that an assignment reads from: overflow, then HighIO.
-fn storages(pool: &Pool, assignment: &Assignment) -> Vec<i64> {
+fn storages(pool: &Pool, matched: &Matched) -> Vec<u64> {
     let of = |site: &String| pool.counters().site(pool.name(site).expect("a site"));
-    let overflow = assignment.overflow_source.iter().map(|site| of(site).overflow);
-    let high_io = assignment.io_source_site.iter().map(|site| of(site).high_io);
-    overflow.chain(high_io).collect()
+    let is_stated = |site: &&String| !site.is_empty();
+    let overflow = Some(&matched.overflow_source).filter(is_stated).map(|it| of(it).overflow);
+    let high_io = Some(&matched.io_source).filter(is_stated).map(|it| of(it).high_io);
+    overflow.into_iter().chain(high_io).map(|used| used as u64).collect()
 }
 
 proptest! {
@@ -137,7 +140,7 @@ proptest! {
             let taken = twin.fill(&mut offer.clone());
             expected.extend(taken.into_iter().map(|job| (name.clone(), job)));
         }
-        let found = found.assignments.iter().map(|it| (it.offer.clone(), it.job.to_string()));
+        let found = found.assignments.iter().map(|it| (it.offer.clone(), it.matched.job.clone()));
         prop_assert_eq!(found.collect::<Vec<_>>(), expected);
     }
 
@@ -184,14 +187,14 @@ proptest! {
         early.into_iter().for_each(|action| fold_action(&mut rebuilt, action));
         for assignment in &found.assignments {
             let (names, stated): (Vec<&str>, Vec<_>) =
-                assignment.limits.iter().map(|it| (it.name, (it.before, it.after))).unzip();
+                assignment.limits.iter().map(|it| (it.name.as_str(), (it.before, it.after))).unzip();
             prop_assert_eq!(names, limits_of(&rebuilt, assignment));
             for limit in &assignment.limits {
                 prop_assert!(limit.after <= limit.max, "{:?}", limit);
             }
-            let was = storages(&rebuilt, assignment);
-            fold(&mut rebuilt, assignment);
-            let counted: Vec<_> = was.into_iter().zip(storages(&rebuilt, assignment)).collect();
+            let was = storages(&rebuilt, &assignment.matched);
+            fold(&mut rebuilt, assignment, NOW_S);
+            let counted: Vec<_> = was.into_iter().zip(storages(&rebuilt, &assignment.matched)).collect();
             prop_assert_eq!(&stated[..counted.len()], &counted[..]);
         }
         late.into_iter().for_each(|action| fold_action(&mut rebuilt, action));

@@ -2,7 +2,7 @@
 
 use super::whole::Cut;
 use super::world::{World, central, job, jobs, listed, matches, quota, reason, stating};
-use crate::policy::cms::decision::HardLimit;
+use crate::output::placed::LimitUse;
 use crate::policy::cms::facts::{PendingJob, SiteStatus, SlotQuota, Tier};
 use crate::policy::cms::settings::Settings;
 use crate::state::pool::PoolWorkflow;
@@ -30,7 +30,7 @@ fn sources(cut: &Cut) -> Vec<String> {
     for assignment in &cut.assignments {
         assert!(assignment.limits.iter().all(|limit| limit.after <= limit.max), "{assignment:?}");
     }
-    let each = cut.assignments.iter().map(|it| it.overflow_source.clone().unwrap_or_default());
+    let each = cut.assignments.iter().map(|it| it.matched.overflow_source.clone());
     each.collect()
 }
 
@@ -119,8 +119,13 @@ fn ts_07_the_limits_that_applied_are_stated() {
     let cut = world.cut();
     assert_eq!(sources(&cut), ["H", "H"]);
     for (before, assignment) in (0..).zip(&cut.assignments) {
-        let limit =
-            |name, max| HardLimit { name, key: "H".to_owned(), before, after: before + 1, max };
+        let limit = |name: &str, max| LimitUse {
+            name: name.to_owned(),
+            of: "H".to_owned(),
+            before,
+            after: before + 1,
+            max,
+        };
         assert_eq!(assignment.limits, [limit("overflow", 3), limit("high_io", 25)]);
     }
 }

@@ -75,7 +75,7 @@ fn tc_37_failures_of_the_infrastructure_do_not_count() {
     world.offer("o", "Z", 3);
     let cut = world.cut();
     assert_eq!(jobs(&cut), ["w3", "w4", "w5"]);
-    assert!(cut.assignments.iter().all(|it| it.band == Band::Test), "still test jobs");
+    assert!(cut.assignments.iter().all(|it| it.matched.band == Band::Test), "still test jobs");
 }
 
 #[test]
@@ -133,7 +133,8 @@ fn c_50_needs_are_learnt() {
     world.pending(job("w3", "w", 3));
     world.offer("o", "Y", 1);
     let cut = world.cut();
-    assert_eq!((cut.assignments[0].wall_time_s, cut.assignments[0].rss_mb), (60_000, 3_300));
+    let matched = &cut.assignments[0].matched;
+    assert_eq!((matched.wall_time_s, matched.rss_mb), (60_000, 3_300));
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn tc_53_a_user_has_so_many_test_jobs_at_once() {
         world.offer(&format!("o{at}"), "Y", 1);
     }
     let cut = world.cut();
-    let of_band = |band| cut.assignments.iter().filter(|it| it.band == band).count();
+    let of_band = |band| cut.assignments.iter().filter(|it| it.matched.band == band).count();
     assert_eq!((of_band(Band::Test), of_band(Band::Normal)), (50, 10));
 }
 

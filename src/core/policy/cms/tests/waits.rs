@@ -39,10 +39,10 @@ proptest! {
                     (None, Some(ahead)) => {
                         prop_assert!(found.objections.is_empty());
                         prop_assert_eq!(ahead.jobs == 0, ahead.first.is_none());
-                        let is_chosen = chosen.as_ref().is_some_and(|it| it.job == job.job);
+                        let is_chosen = chosen.as_ref().is_some_and(|it| *it.matched.job == *job.job);
                         prop_assert_eq!(ahead.jobs == 0, is_chosen);
                         if let Some(first) = &ahead.first {
-                            prop_assert_eq!(Some(&first.job), chosen.as_ref().map(|it| &it.job));
+                            prop_assert_eq!(Some(&*first.job), chosen.as_ref().map(|it| &*it.matched.job));
                         }
                         before.push(ahead.jobs);
                     }

@@ -5,7 +5,7 @@ use crate::policy::cms::cut::{Step, in_order, next};
 use crate::policy::cms::decision::{Action, Assignment, fold_action};
 use crate::policy::cms::drain::Budget;
 use crate::policy::cms::entry::Standing;
-use crate::policy::cms::facts::{HeldJob, Seconds};
+use crate::policy::cms::facts::{HeldJob, Seconds, seconds};
 use crate::policy::cms::judge::{Explained, Judges};
 use crate::policy::cms::look::Look;
 use crate::policy::cms::pool::Pool;
@@ -65,7 +65,7 @@ fn serve(
     let first_look = explain(pool, &open);
     let mut matched = false;
     while let (Some(assignment), _) = next(judges, pool, &open, now) {
-        fold(pool, &assignment);
+        fold(pool, &assignment, seconds(now));
         take(&mut open, &assignment);
         assignments.push(assignment);
         matched = true;
@@ -76,29 +76,31 @@ fn serve(
 
 /// Lets an assignment take effect: the job holds a reservation, and the offer has less left. One of
 /// a job that does not wait changes no counter (C-09).
-pub fn fold(pool: &mut Pool, assignment: &Assignment) {
-    let Some(Standing::Pending(job)) = pool.job(&assignment.job) else { return };
+pub fn fold(pool: &mut Pool, assignment: &Assignment, now_s: Seconds) {
+    let matched = &assignment.matched;
+    let Some(Standing::Pending(job)) = pool.job(&matched.job) else { return };
+    let stated = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let held = HeldJob {
         job: job.clone(),
-        class: assignment.class,
+        class: matched.class,
         user: assignment.user.clone(),
         run_site: assignment.site.clone(),
-        cores: assignment.cores,
-        weight_milli: assignment.weight_milli,
-        band: assignment.band,
-        overflow_source: assignment.overflow_source.clone(),
-        charged_group: assignment.charged_group.clone(),
-        node: assignment.node.clone(),
-        reserved_at_s: Some(assignment.decided_at_s),
-        counts_from_s: assignment.decided_at_s,
+        cores: matched.cores,
+        weight_milli: matched.weight_milli,
+        band: matched.band,
+        overflow_source: stated(&matched.overflow_source),
+        charged_group: stated(&matched.charged_group),
+        node: stated(&matched.node),
+        reserved_at_s: Some(now_s),
+        counts_from_s: now_s,
         started_at_s: None,
-        expected_end_s: Some(assignment.decided_at_s.saturating_add(assignment.wall_time_s)),
+        expected_end_s: Some(now_s.saturating_add(matched.wall_time_s)),
     };
     pool.put_held(held);
 }
 
 /// Takes an assignment out of what is left of its offer.
 fn take(open: &mut PoolOffer, assignment: &Assignment) {
-    open.cores_taken = open.cores_taken.saturating_add(assignment.cores);
-    open.mem_taken_mb = open.mem_taken_mb.saturating_add(assignment.rss_mb);
+    open.cores_taken = open.cores_taken.saturating_add(assignment.matched.cores);
+    open.mem_taken_mb = open.mem_taken_mb.saturating_add(assignment.matched.rss_mb);
 }

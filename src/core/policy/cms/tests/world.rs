@@ -261,12 +261,12 @@ pub fn changed(mut offer: PoolOffer, change: impl FnOnce(&mut OwnSlotOffer)) -> 
 
 /// The matched jobs of a cut, in order.
 pub fn jobs(cut: &Cut) -> Vec<String> {
-    cut.assignments.iter().map(|it| it.job.to_string()).collect()
+    cut.assignments.iter().map(|it| it.matched.job.clone()).collect()
 }
 
 /// The matches of a cut, in order: `offer job`.
 pub fn matches(cut: &Cut) -> Vec<String> {
-    cut.assignments.iter().map(|it| format!("{} {}", it.offer, it.job)).collect()
+    cut.assignments.iter().map(|it| format!("{} {}", it.offer, it.matched.job)).collect()
 }
 
 /// The code of the reason for which a job was refused at the last look of a cut.
