@@ -1,6 +1,6 @@
 //! Decayed usage of users as the simulation has it (F-2, F-3), and how far it is from equal shares.
 
-use yardmaster_core::policy::cms::usage::{Decay, Usage as Of};
+use yardmaster_core::math::decay::{Decay, Usage as Of};
 use yardmaster_core::unit::{Millis, SECOND};
 
 /// The time in which past usage counts half; s (CD-05).

@@ -3,8 +3,8 @@
 
 use super::facts::{Band, Class, HeldJob, MilliWeight, PerClass};
 use super::settings::Settings;
-use super::usage::{Decay, Usage};
 use crate::id::Name;
+use crate::math::decay::{Decay, Usage};
 use std::collections::BTreeMap;
 
 /// Numbers by name; those that are 0 are left out, so that equal sums are equal values.

@@ -2,11 +2,11 @@
 //! cms-nordugrid, Part A). System jobs go first, then test jobs, then the class that is further
 //! below its quota.
 //!
-//! Facts come in (`facts`, `admission`), the pool keeps them indexed (`pool`, `autocluster`,
-//! `counters`, `quota`, `usage`, `past`), an offer is looked at (`look`, `level`, `pools`), filters
-//! and rank keys judge the jobs before it (`filter`, `rank`, `judge`), and a cut puts it together
-//! (`cut`, `tail`, `verdict`, `drain`). Decisions are facts (`decision`): folding them changes the
-//! pool, making them does not.
+//! Records of events and of the state come in (`records`, `admission`; jobs with what the rules
+//! derive of them: `facts`), the pool keeps them indexed (`pool`, `autocluster`, `counters`,
+//! `quota`), an offer is looked at (`look`, `level`, `pools`), filters and rank keys judge the jobs
+//! before it (`filter`, `rank`, `judge`), and a cut puts it together (`cut`, `tail`, `verdict`,
+//! `drain`). Decisions are facts (`decision`): folding them changes the pool, making them does not.
 
 pub mod admission;
 pub mod autocluster;
@@ -35,7 +35,6 @@ pub mod records;
 pub mod scaling;
 pub mod settings;
 mod tail;
-pub mod usage;
 mod verdict;
 pub mod why;
 

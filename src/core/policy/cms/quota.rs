@@ -2,8 +2,7 @@
 
 use super::facts::{Class, MilliWeight, PerClass, SiteStatus, SlotQuota, Tier};
 use super::settings::Settings;
-pub use crate::event::BadQuota as BadConfig;
-use crate::event::{SlotParts, SlotsOfSite};
+use crate::event::{BadQuota, SlotParts, SlotsOfSite};
 
 /// The part of a site that one group alone may use (C-30).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +105,7 @@ impl SiteTerms {
 ///
 /// # Errors
 /// Why it cannot be in force.
-pub fn terms(quota: &SlotQuota, settings: &Settings) -> Result<SiteTerms, BadConfig> {
+pub fn terms(quota: &SlotQuota, settings: &Settings) -> Result<SiteTerms, BadQuota> {
     let parts = quota.parts();
     let SlotsOfSite { tier, central, total } = parts.count()?;
     let open = || quota.extra_blocks.iter().filter(|block| block.restricted_group.is_none());

@@ -7,10 +7,10 @@ use super::facts::{
     Class, HeldJob, MilliWeight, PendingJob, Seconds, SlotQuota, Workflow, seconds,
 };
 use super::pool::Pool;
-use super::quota::{BadConfig, terms};
-use super::usage::Usage;
-use crate::event::{Grant, GrantScopeKind, PrincipalKind, User};
+use super::quota::terms;
+use crate::event::{BadQuota, Grant, GrantScopeKind, PrincipalKind, User};
 use crate::id::Name;
+use crate::math::decay::Usage;
 use crate::state::pool::{PoolNode, PoolWorkflow};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub enum Arrived {
     /// One as new or newer is in force.
     Ignored,
     /// It cannot be in force.
-    Rejected(BadConfig),
+    Rejected(BadQuota),
 }
 
 impl Pool {
@@ -155,13 +155,9 @@ impl Pool {
             Standing::Pending(known) => known.attempt > job.attempt,
             Standing::Held(held) => held.job.attempt >= job.attempt,
         });
-        if !is_old {
-            self.put_waiting(job);
+        if is_old {
+            return;
         }
-    }
-
-    /// A job that waits, whatever was known of it: what it held is free.
-    pub(super) fn put_waiting(&mut self, job: PendingJob) {
         let name = Arc::clone(&job.job);
         self.put_job(name, Standing::Pending(job));
     }

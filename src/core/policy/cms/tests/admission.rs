@@ -1,12 +1,12 @@
 //! Jobs and configurations that come (C-01..C-09, C-24..C-26).
 
 use super::world::{World, central, job, jobs, listed, quota, reason};
-use crate::event::User;
+use crate::event::{BadQuota, User};
 use crate::policy::cms::admission::{Admission, Rejection, admit};
 use crate::policy::cms::facts::{
     Class, CoresMax, ExtraBlock, PendingJob, PerClass, SlotQuota, Tier,
 };
-use crate::policy::cms::quota::{BadConfig, SiteTerms, terms};
+use crate::policy::cms::quota::{SiteTerms, terms};
 use crate::policy::cms::records::Arrived;
 use crate::policy::cms::settings::Settings;
 use crate::state::pool::PoolNode;
@@ -166,10 +166,10 @@ fn configurations_that_are_rejected_leave_the_one_before() {
     let good = SlotQuota { pledged_slots: 10, revision: 1, ..quota(Tier::T2) };
     assert_eq!(world.pool.put_site("S", &good), Arrived::Accepted);
     let bad = SlotQuota { pledged_slots: -1, revision: 2, ..good.clone() };
-    assert_eq!(world.pool.put_site("S", &bad), Arrived::Rejected(BadConfig::BadQuota));
+    assert_eq!(world.pool.put_site("S", &bad), Arrived::Rejected(BadQuota::BadQuota));
     let tier = "T9".to_owned();
     let unknown = SlotQuota { tier, revision: 2, ..good.clone() };
-    assert_eq!(world.pool.put_site("S", &unknown), Arrived::Rejected(BadConfig::UnknownTier));
+    assert_eq!(world.pool.put_site("S", &unknown), Arrived::Rejected(BadQuota::UnknownTier));
     let old = SlotQuota { pledged_slots: 30, revision: 0, ..good };
     assert_eq!(world.pool.put_site("S", &old), Arrived::Ignored);
     let site = world.pool.name("S").and_then(|name| world.pool.site(name)).expect("in force");

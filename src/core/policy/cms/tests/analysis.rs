@@ -2,9 +2,9 @@
 
 use super::world::{World, analysis, job, listed, quota, stating};
 use crate::event::{Grant, GrantScopeKind, PrincipalKind};
+use crate::math::decay::{Decay, Usage};
 use crate::policy::cms::facts::{ExtraBlock, PendingJob, SlotQuota, Tier};
 use crate::policy::cms::pool::Pool;
-use crate::policy::cms::usage::{Decay, Usage};
 use crate::state::pool::PoolWorkflow;
 
 const HOUR_S: i64 = 3_600;

@@ -3,12 +3,12 @@
 use super::random::{Numbers, Put, Records};
 use super::whole::run;
 use super::world::{NOW_S, World, changed, end_job, job, jobs, offer, quota, reason};
-use crate::event::User;
+use crate::event::{BadQuota, User};
 use crate::policy::cms::admission::Admission;
 use crate::policy::cms::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
 use crate::policy::cms::facts::{CoresMax, ExtraBlock, PendingJob, SlotQuota, Tier};
 use crate::policy::cms::judge::Judges;
-use crate::policy::cms::quota::{BadConfig, terms};
+use crate::policy::cms::quota::terms;
 use crate::policy::cms::settings::Settings;
 use crate::state::pool::{PoolEnded, PoolNode};
 use proptest::prelude::{ProptestConfig, any, proptest};
@@ -172,7 +172,7 @@ fn configurations_beyond_all_bounds_are_rejected() {
         SlotQuota { extra_blocks: vec![restricted(MAX_SLOTS), restricted(1)], ..good() },
         SlotQuota { extra_blocks: vec![block(i64::MAX); 3], ..good() },
     ] {
-        assert_eq!(verdict(config.clone()), Err(BadConfig::BadQuota), "{config:?}");
+        assert_eq!(verdict(config.clone()), Err(BadQuota::BadQuota), "{config:?}");
     }
     let extra_blocks = vec![block(MAX_SLOTS - 10)];
     assert_eq!(verdict(SlotQuota { extra_blocks, ..good() }), Ok(()));

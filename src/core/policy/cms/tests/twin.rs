@@ -4,13 +4,13 @@
 use super::random::{Put, Records};
 use super::world::NOW_S;
 use crate::event::{GrantScopeKind, PrincipalKind, User};
+use crate::math::decay::Decay;
 use crate::policy::cms::facts::{
     Class, CoresMax, FailureClass, HeldJob, PendingJob, SiteStatus, SlotQuota, Workflow,
 };
 use crate::policy::cms::quota::{SiteTerms, terms};
 use crate::policy::cms::records::past_usage;
 use crate::policy::cms::settings::Settings;
-use crate::policy::cms::usage::Decay;
 use crate::state::pool::{PoolOffer, PoolWorkflow};
 use crate::unit::SECOND;
 use std::collections::BTreeSet;
