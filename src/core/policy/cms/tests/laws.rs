@@ -186,15 +186,17 @@ proptest! {
             found.actions.iter().partition(|it| matches!(it, Action::Boosted { .. }));
         early.into_iter().for_each(|action| fold_action(&mut rebuilt, action));
         for assignment in &found.assignments {
+            let limits = assignment.limits.iter();
             let (names, stated): (Vec<&str>, Vec<_>) =
-                assignment.limits.iter().map(|it| (it.name.as_str(), (it.before, it.after))).unzip();
+                limits.map(|it| (it.name.as_str(), (it.before, it.after))).unzip();
             prop_assert_eq!(names, limits_of(&rebuilt, assignment));
             for limit in &assignment.limits {
                 prop_assert!(limit.after <= limit.max, "{:?}", limit);
             }
             let was = storages(&rebuilt, &assignment.matched);
             fold(&mut rebuilt, assignment, NOW_S);
-            let counted: Vec<_> = was.into_iter().zip(storages(&rebuilt, &assignment.matched)).collect();
+            let is = storages(&rebuilt, &assignment.matched);
+            let counted: Vec<_> = was.into_iter().zip(is).collect();
             prop_assert_eq!(&stated[..counted.len()], &counted[..]);
         }
         late.into_iter().for_each(|action| fold_action(&mut rebuilt, action));

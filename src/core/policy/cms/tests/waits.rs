@@ -25,6 +25,7 @@ proptest! {
         for offer in &records.offers {
             let explained = judges.explain(&Look::new(&pool, offer, NOW));
             let (chosen, _) = next(&judges, &pool, offer, NOW);
+            let chosen = chosen.as_ref().map(|it| it.matched.job.as_str());
             let mut before = Vec::new();
             for standing in pool.jobs() {
                 let Standing::Pending(job) = standing else { continue };
@@ -39,10 +40,10 @@ proptest! {
                     (None, Some(ahead)) => {
                         prop_assert!(found.objections.is_empty());
                         prop_assert_eq!(ahead.jobs == 0, ahead.first.is_none());
-                        let is_chosen = chosen.as_ref().is_some_and(|it| *it.matched.job == *job.job);
+                        let is_chosen = chosen == Some(&*job.job);
                         prop_assert_eq!(ahead.jobs == 0, is_chosen);
                         if let Some(first) = &ahead.first {
-                            prop_assert_eq!(Some(&*first.job), chosen.as_ref().map(|it| &*it.matched.job));
+                            prop_assert_eq!(Some(&*first.job), chosen);
                         }
                         before.push(ahead.jobs);
                     }
