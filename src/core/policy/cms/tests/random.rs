@@ -148,7 +148,7 @@ fn workflow(numbers: &mut Numbers, at: i64) -> PoolWorkflow {
         Class::Analysis => numbers.name("u", USERS),
     };
     let priority = Some((0, numbers.below(3) * 100, false));
-    let working_group = numbers.one_in(2).then(|| numbers.name("g", 2)).unwrap_or_default();
+    let working_group = if numbers.one_in(2) { numbers.name("g", 2) } else { String::new() };
     let injected_at = numbers.below(1_000) * SECOND;
     let test_jobs = Some(numbers.below(4) * 5);
     let max_overflow_sites = numbers.one_in(2).then(|| numbers.below(3));
