@@ -111,7 +111,9 @@ fn is_refused_with_its_remedy(dir: &Path, log: &str) {
         assert_eq!((code, out.as_str()), (Some(2), ""), "{errors}");
         errors
     };
-    let broken = with(&ATLAS.replace("room_per_running = 0.5", "room_per_runing = 0.5"), &[]);
+    let wrong = ATLAS.replacen("rules = \"documented\"", "room_per_runing = 0.5", 1);
+    assert_ne!(wrong, ATLAS);
+    let broken = with(&wrong, &[]);
     assert!(broken.contains("room_per_runing") && broken.contains("wrong.toml:"), "{broken}");
     let other = with(&ATLAS.replace("domain = \"atlas\"", "domain = \"belle\""), &[]);
     assert!(other.contains("belle") && other.contains("same domain"), "{other}");
