@@ -106,9 +106,8 @@ pub fn live(
             intake.settle(clock::now(), &producer.reach(), &mut records);
         }
         producer.publish(&records, &|topic, partition| intake.held(topic, partition))?;
-        for notice in intake.take_notices() {
-            tracing::warn!("intake: {notice}");
-        }
+        let notices = intake.take_notices();
+        notices.iter().for_each(|notice| tracing::warn!("intake: {notice}"));
         records.clear();
         report(IntakeReport {
             counts: intake.take_counts(),
