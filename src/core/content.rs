@@ -11,7 +11,7 @@ use crate::record::{Encode, Encoder};
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Content(pub Vec<u8>);
 
-/// Ends a text; a zero byte within one is followed by [`ESCAPE`].
+/// Ends a text; a zero byte within one is followed by `ESCAPE`.
 const END: [u8; 2] = [0, 0];
 /// Stands behind a zero byte within a text.
 const ESCAPE: u8 = 0xff;
@@ -26,7 +26,7 @@ pub fn content_of<T: Encode + ?Sized>(of: &T) -> Content {
 impl Encoder for Content {
     const IS_CONTENT: bool = true;
 
-    /// A zero byte within it is followed by [`ESCAPE`].
+    /// A zero byte within it is followed by `ESCAPE`.
     fn text(&mut self, text: &str) {
         for byte in text.bytes() {
             self.0.push(byte);

@@ -1,4 +1,4 @@
-//! The fields of a record, listed once: [`record!`] gives how it is written and read.
+//! The fields of a record, listed once: `record!` gives how it is written and read.
 //!
 //! A floor above brings the form: Avro's bytes on the wire and in the store. The content that
 //! breaks ties and that digests are taken of is such a form too:
@@ -127,7 +127,7 @@ pub trait Decode<'a>: Sized {
     }
 }
 
-/// Another way to write and read a value than that of its type, named in [`record!`] behind `as`.
+/// Another way to write and read a value than that of its type, named in `record!` behind `as`.
 pub trait Coded<'a, V> {
     /// Writes it.
     fn encode<E: Encoder>(value: &V, to: &mut E);
