@@ -19,6 +19,9 @@ use yardmaster_core::unit::Millis;
 /// How often a cycle is looked at whose outputs were not all read, before the log is asked where
 /// they should be.
 const LOOKS_BEFORE_ASKING: u32 = 20;
+/// How often the log is asked while a lane of outputs has an open transaction: the leader's, which
+/// ends, or another's, which holds the lane and shows so meanwhile.
+const OPEN_ASKS_MAX: u32 = 20;
 
 /// A lane that does not bring what the next cycle was made of.
 #[derive(Default)]
@@ -35,6 +38,8 @@ pub(super) struct Wanting {
     looks: u32,
     /// Where the lanes of outputs ended after the cycle was read.
     ends: Option<Vec<(Lane, u64)>>,
+    /// How often the log was asked while one of them had an open transaction.
+    open_asks: u32,
 }
 
 impl<L: Log, S: Store> Drive<L, S> {
@@ -174,15 +179,26 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
         wanting.looks += 1;
         if wanting.looks == LOOKS_BEFORE_ASKING {
-            // They were made visible together with the cycle: so they lie below the ends as of now.
-            let spans =
-                self.log.lanes()?.into_iter().filter(|span| span.lane.topic.is_folded_output());
-            wanting.ends = Some(spans.map(|span| (span.lane, span.stable_end)).collect());
+            // They were made visible together with the cycle: so they lie below the ends as of now,
+            // but for those behind a transaction of another.
+            let mut spans = self.log.lanes()?;
+            spans.retain(|span| span.lane.topic.is_folded_output());
+            let is_open = spans.iter().any(|span| span.stable_end < span.end);
+            wanting.open_asks = if is_open { wanting.open_asks + 1 } else { 0 };
+            let ends = spans.into_iter().map(|span| (span.lane, span.stable_end));
+            wanting.ends = Some(ends.collect());
         }
+        let is_open = (1..OPEN_ASKS_MAX).contains(&wanting.open_asks);
         let is_read = |(lane, end): &(Lane, u64)| {
             self.feed.has(*lane, *end) && self.feed.waiting_in(*lane) == 0
         };
         if !wanting.ends.as_ref().is_some_and(|ends| ends.iter().all(is_read)) {
+            return Ok(false);
+        }
+        if is_open || self.is_own_lane_blocked() {
+            if let Some(wanting) = &mut self.wanting {
+                (wanting.looks, wanting.ends) = (0, None);
+            }
             return Ok(false);
         }
         // Verifying shows how an altered record differs.

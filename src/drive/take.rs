@@ -50,7 +50,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         }
     }
 
-    fn is_own_lane_blocked(&self) -> bool {
+    pub(crate) fn is_own_lane_blocked(&self) -> bool {
         let mut stuck = self.stuck_lanes();
         stuck.any(|(lane, flags)| lane.topic.is_read_back() && flags.blocked_at.is_some())
     }

@@ -187,6 +187,38 @@ fn nobody_leads_while_a_transaction_that_the_fence_does_not_end_holds_an_own_lan
     assert_eq!(led(&yard), Some(2));
 }
 
+/// The leader goes on, but what it publishes behind the transaction is seen by nobody.
+#[test]
+fn outputs_behind_a_transaction_of_another_are_waited_for_and_not_lost() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    let mut one = start(&yard, "one");
+    lead(&mut yard, &mut one, 5).unwrap();
+    let mut two = start(&yard, "two");
+    let follow = |two: &mut Drive<_, _>| {
+        for _ in 0..100 {
+            two.pump(Duration::ZERO).unwrap();
+            two.follow().unwrap();
+        }
+    };
+    follow(&mut two);
+    let partitions = yard.paper.spans().into_iter().map(|span| span.lane);
+    let held: Vec<Lane> = partitions.filter(|lane| lane.topic == Topic::Decision).collect();
+    for lane in &held {
+        yard.paper.open(*lane, b"of another");
+    }
+    yard.ask(&task("1/1", 10, yard.now));
+    lead(&mut yard, &mut one, 20).unwrap();
+    assert!(one.state().number > two.state().number);
+    follow(&mut two);
+    assert!(two.state().number < one.state().number, "the cycle with the decision is not counted");
+    assert_eq!(two.stuck_lanes().map(|(lane, _)| lane).collect::<Vec<_>>(), held);
+    held.iter().for_each(|lane| yard.paper.close(*lane, false));
+    follow(&mut two);
+    assert_eq!(two.state().number, one.state().number);
+    assert_eq!(yard.decisions().len(), 1);
+}
+
 /// A leader that is behind does not wait for its clock: as long as a full batch waits, cycle follows
 /// cycle, and only what is left over waits for the idle time.
 #[test]

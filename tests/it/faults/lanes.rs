@@ -151,6 +151,41 @@ fn behind_an_open_transaction_on_progress_a_standby_and_a_start_say_so_and_go_on
     assert_eq!(process.stop().code(), Some(0));
 }
 
+/// The same on `decision`: a leader goes on, and nobody sees what it decides behind it.
+#[test]
+fn behind_an_open_transaction_on_decision_a_standby_waits_and_leads_when_it_has_ended() {
+    let Some(bus) = bus() else { return };
+    bus.queue("QUEUE_00", 1, 40);
+    bus.flush();
+    let start = |store| Process::start(&bus.bootstrap, &bus.topology, &bus.path(store));
+    let ready = |process: &Process| process.page("/readyz").unwrap_or_default();
+    let leader = start("store");
+    wait_for_lead(&leader, 60 * SECOND);
+    let mut standby = start("other");
+    let is_ready = |process: &Process| ready(process).contains("\"ready\":true");
+    wait_until(60 * SECOND, || ready(&standby), || is_ready(&standby));
+    let lanes = [(Topic::Decision, 0), (Topic::Decision, 1)];
+    let producer = begin_with(&bus, "hangs", &lanes, b"no decision");
+    let subjects: BTreeSet<String> = (1..=8).map(|number| format!("{number}/behind")).collect();
+    subjects.iter().for_each(|subject| bus.ask_in(0, subject));
+    bus.flush();
+    let stuck = bus.topic(Topic::Decision) + "[0] stands still behind an open transaction";
+    let is_held = |process: &Process| !is_ready(process) && ready(process).contains(&stuck);
+    wait_until(30 * SECOND, || ready(&standby), || is_held(&standby));
+    assert_eq!(leader.stop().code(), Some(0));
+    // Another, which has counted nothing, learns the same, and neither ends.
+    let other = start("third");
+    wait_until(30 * SECOND, || ready(&other), || is_held(&other));
+    assert!(is_held(&standby) && !standby.leads(), "{}", ready(&standby));
+    assert_eq!(other.stop().code(), Some(0));
+    assert_eq!(answered(&bus), BTreeSet::new());
+    producer.abort_transaction(20 * SECOND).unwrap();
+    wait_for_lead(&standby, 60 * SECOND);
+    wait_for_just(&bus, &subjects, &mut standby);
+    assert_eq!(standby.stop().code(), Some(0));
+    println!("{}", settle_accounts(&bus, &subjects, &[&bus.path("other")]));
+}
+
 fn widen(bus: &Bus, topic: Topic, partitions: usize) {
     let name = bus.topic(topic);
     let wanted = [NewPartitions::new(&name, partitions)];
