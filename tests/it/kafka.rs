@@ -202,6 +202,27 @@ fn a_topic_that_is_deleted_while_it_is_read_stops_with_the_remedy() {
 }
 
 #[test]
+fn a_partition_that_was_added_a_moment_ago_is_found_at_once() {
+    let Some(world) = OnKafka::real() else { return };
+    let mut log = world.log();
+    let count = |log: &mut KafkaLog| {
+        log.lanes().unwrap().iter().filter(|span| span.lane.topic == JOBS.topic).count()
+    };
+    let before = count(&mut log);
+    let admin: rdkafka::admin::AdminClient<_> =
+        ClientConfig::new().set("bootstrap.servers", &world.conf.bootstrap).create().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let wanted = rdkafka::admin::NewPartitions::new(world.name(JOBS), before + 1);
+    runtime.block_on(admin.create_partitions([&wanted], &Default::default())).unwrap();
+    // Until the broker lists it; the client that asks for its end has a list of its own.
+    let start = Instant::now();
+    while count(&mut log) == before {
+        assert!(start.elapsed() < MINUTE, "the broker does not list it");
+    }
+    assert_eq!(count(&mut log), before + 1);
+}
+
+#[test]
 fn a_commit_takes_milliseconds() {
     let Some(world) = OnKafka::real() else { return };
     let mut log = world.log();
