@@ -194,11 +194,11 @@ impl PoolView {
         let Some(known) = state.pool.workflows.of(workflow) else { return false };
         let Some(record) = &known.record else { return false };
         pool.put_workflow(known.clone());
-        let by = (record.clone(), known.killed);
-        if self.judged_by.get(workflow) == Some(&by) {
+        let judged_by = self.judged_by.get(workflow);
+        if judged_by.is_some_and(|(by, killed)| by == record && *killed == known.killed) {
             return false;
         }
-        self.judged_by.insert(workflow.to_owned(), by);
+        self.judged_by.insert(workflow.to_owned(), (record.clone(), known.killed));
         true
     }
 
