@@ -35,10 +35,24 @@ impl Agreement {
     }
 
     /// Why a case that does not agree is out of scope, if it is: its answer needs a figure that no
-    /// records give, which the differences show.
+    /// records give, and every difference shows that figure or may come of one that does. All may
+    /// come of another verdict.
     pub fn excuse(&self, judged: &Judged) -> Option<&'static str> {
-        let shows = |word: &&str| self.differences.iter().any(|line| line.contains(word));
-        judged.unstated.iter().find(|(_, words)| words.iter().any(shows)).map(|(why, _)| *why)
+        let why_of = |line: &String| {
+            let shows = |word: &&str| line.contains(word);
+            judged.unstated.iter().find(|(_, words)| words.iter().any(shows)).map(|(why, _)| *why)
+        };
+        let is_verdict = |line: &&String| line.starts_with("verdict: ");
+        if let Some(why) = self.differences.iter().filter(is_verdict).find_map(why_of) {
+            return Some(why);
+        }
+        let comes_of_another = |line: &&String| {
+            ["verdict: ", "candidates: ", "nucleus: "].iter().any(|it| line.starts_with(it))
+                || line.ends_with("(low_weight)")
+        };
+        let own = self.differences.iter().filter(|line| !comes_of_another(line));
+        let whys: Option<Vec<&'static str>> = own.map(why_of).collect();
+        whys?.first().copied()
     }
 }
 
