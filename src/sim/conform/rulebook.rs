@@ -77,7 +77,9 @@ impl Rulebook {
         }
         let mut meant = policies.into_iter();
         let policy = meant.find(|it| word(it, "kind").as_deref() == Some(kind));
-        let policy = policy.ok_or_else(|| format!("{name}: it has no policy of kind {kind}"))?;
+        let policy = policy.ok_or_else(|| {
+            format!("{name}: it has no policy of kind {kind}; name a topology that has one")
+        })?;
         policy.extend(parameters);
         let rules = word(policy, "rules").and_then(|rules| Rules::from_name(&rules));
         let policy = word(policy, "name").unwrap_or_default();
