@@ -363,6 +363,7 @@ check() {
     step lint
     # The floors below the shell stand alone; their dependencies are built again for it.
     ! $long || step cargo clippy --locked --package yardmaster-sim -- -D warnings
+    ! $long || step cargo clippy --locked --no-default-features --features shell -- -D warnings
     step pages
     heading "boards"
     boards || failed=1
