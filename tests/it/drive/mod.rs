@@ -196,7 +196,8 @@ fn outputs_behind_a_transaction_of_another_are_waited_for_and_not_lost() {
     lead(&mut yard, &mut one, 5).unwrap();
     let mut two = start(&yard, "two");
     let follow = |two: &mut Drive<_, _>| {
-        for _ in 0..100 {
+        // Longer than a transaction of the leader is waited for.
+        for _ in 0..1_000 {
             two.pump(Duration::ZERO).unwrap();
             two.follow().unwrap();
         }
