@@ -105,13 +105,11 @@ impl<'a> SiteRates<'a> {
     fn of(pool: &'a Pool, now_s: Seconds) -> SiteRates<'a> {
         let most = pool.settings().drain_rate_per_hour;
         let mut rates = SiteRates { begun: BTreeMap::new(), most };
-        let starts = |node: &'a PoolNode| {
-            node.drain_starts.iter().map(|at| (node.site.as_str(), seconds(*at)))
-        };
-        // Those that one cut began at a site count once.
-        let begun: BTreeSet<(&str, Seconds)> = pool.nodes().flat_map(starts).collect();
-        let lately = begun.iter().filter(|(_, at_s)| now_s.saturating_sub(*at_s) < HOUR_S);
-        lately.for_each(|(site, _)| rates.note_begun(site));
+        for node in pool.nodes() {
+            let begun = node.drain_starts.iter().map(|at| seconds(*at));
+            let lately = begun.filter(|at_s| now_s.saturating_sub(*at_s) < HOUR_S);
+            lately.for_each(|_| rates.note_begun(&node.site));
+        }
         rates
     }
 

@@ -171,7 +171,7 @@ impl GridFacts {
     /// Forgets what a queue published for a user.
     pub fn remove_user_share(&mut self, target: &str, user: &str) {
         let rows = self.users.get_mut(user);
-        if let Some((rows, target)) = rows.zip(self.targets.find(target)) {
+        if let Some((rows, target)) = rows.zip(self.targets.find(&target_id(target))) {
             *slot(rows, target) = None;
         }
     }

@@ -166,6 +166,17 @@ fn c_55_neither_too_early_nor_too_many() {
 }
 
 #[test]
+fn c_55_each_drain_that_one_cut_began_counts_for_the_rate() {
+    let mut world = drained_with(Settings { drain_rate_per_hour: 2, ..Settings::default() }, 8);
+    let eight = |name: &str, seq| PendingJob { cores_min: 8, ..job(name, "w", seq) };
+    world.pending(eight("second", 2));
+    let begun = world.cut().actions;
+    assert_eq!(begun.iter().filter(|it| matches!(it, Action::DrainNode { .. })).count(), 2);
+    world.pending(eight("third", 3));
+    assert_eq!(plan(&mut world), None, "two drains an hour at a site");
+}
+
+#[test]
 fn c_56_the_job_itself_starts_on_its_node() {
     let mut world = world();
     world.pending(PendingJob { cores_min: 8, ..job("big", "w", 1) });

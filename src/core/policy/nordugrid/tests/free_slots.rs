@@ -103,3 +103,13 @@ fn the_time_needed_is_cpu_time_then_wall_time_then_the_queue_s_default() {
     world.cluster("ce-a", |it| it.clock_mhz = Some(2799));
     assert_eq!(free(&world, "&(executable=run)(gridtime=300)"), 1);
 }
+
+#[test]
+fn facts_of_a_user_at_a_cluster_without_queues_are_forgotten_as_they_were_taken() {
+    let mut world = World::new();
+    world.open("ce-b", "10");
+    let free_set = |world: &World| world.decide("gsid-0001", "&(executable=run)").free_set;
+    assert_eq!(free_set(&world), ["ce-b/"]);
+    world.forget_user("ce-b");
+    assert!(free_set(&world).is_empty());
+}

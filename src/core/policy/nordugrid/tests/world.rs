@@ -130,6 +130,12 @@ impl World {
         self.facts.put_user_share(facts);
     }
 
+    /// Forgets what a queue published for the user.
+    pub fn forget_user(&mut self, target: &str) {
+        self.users.remove(target);
+        self.facts.remove_user_share(target, "anna");
+    }
+
     /// An active queue at which the user finds so many free CPUs.
     pub fn open(&mut self, target: &str, free_slots: &str) {
         self.queue(target, |_| ());
