@@ -44,7 +44,7 @@ launch() { # DATA
     pid=$!
     set +m
     echo "$pid" > "$data/pid"
-    for _ in $(seq 300); do
+    for _ in $(seq 600); do
         case "$(state "$port" 2> /dev/null)" in
         RUNNING)
             echo "$pid"
@@ -82,7 +82,9 @@ start)
     examples=$(cd "$(dirname "$0")/../../examples/panda-cdc" && pwd)
     cp "$examples"/worker.properties "$examples"/panda-cdc.properties "$data"
     file=$data/worker.properties
-    printf '%s\n' "listeners=HTTP://127.0.0.1:$4" "offset.storage.file.filename=$data/offsets" >> "$file"
+    # Classes are not looked through for connectors: what is there says what it has.
+    printf '%s\n' "listeners=HTTP://127.0.0.1:$4" "offset.storage.file.filename=$data/offsets" \
+        plugin.discovery=service_load >> "$file"
     for property in "${@:5}"; do
         if [ "$property" = -- ]; then file=$data/panda-cdc.properties; else echo "$property" >> "$file"; fi
     done
