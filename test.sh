@@ -7,7 +7,7 @@
 # (clients/jedi) is tested, and the source is checked. At the end stands what took longest and what had to be
 # tried twice; the last line counts the tests, and the script fails if anything does.
 #
-#   ./test.sh            all; four minutes of faults by the killer
+#   ./test.sh            all; three minutes of faults by the killer
 #   ./test.sh --long     the same with an hour of faults, more seeds of what is drawn at random, a store's
 #                        whole month, more storms and ends of a process, and the floors below the shell alone
 #   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
@@ -392,7 +392,7 @@ killer() {
         kill_for 3 --long
         kill_for 1 --minutes 4
     else
-        kill_for $((seed % 2 ? 3 : 1)) --minutes 4 --scale 0.25
+        kill_for $((seed % 2 ? 3 : 1)) --minutes 3 --scale 0.25
     fi
     return $failed
 }

@@ -1,6 +1,6 @@
-//! A broker that is killed and restarted in each step of a transaction, once before the step was
-//! done and once after, without an answer. That partitions are added to a transaction is left to
-//! `YARDMASTER_LONG=1`.
+//! A broker that is killed and restarted in each step of a transaction: after the step was done,
+//! without an answer, and at its end also before. `YARDMASTER_LONG=1` does both in all steps, also in
+//! that by which partitions are added to a transaction.
 
 use super::proxy::{Loss, Proxy, Step};
 use super::quick;
@@ -12,7 +12,17 @@ use crate::kill::{SECOND, settle_accounts, wait_for_answers, wait_for_lead};
 use std::collections::BTreeSet;
 use yardmaster::core::cut::Topic;
 
-const LOSSES: [Loss; 2] = [Loss::Request, Loss::Answer];
+/// How the broker is killed in a step.
+fn losses(step: Step) -> &'static [Loss] {
+    match is_long() || matches!(step, Step::End) {
+        true => &[Loss::Request, Loss::Answer],
+        false => &[Loss::Answer],
+    }
+}
+
+fn is_long() -> bool {
+    std::env::var_os("YARDMASTER_LONG").is_some()
+}
 
 /// A broker that tells those who come through a proxy to go on coming through it.
 fn broker() -> (Broker, Proxy) {
@@ -61,7 +71,7 @@ fn a_broker_killed_in_any_step_of_a_transaction_costs_nothing_but_time() {
     // What no queue has is deferred again and again, so that there is a count to keep.
     let many = ask(8);
     let mut last = None;
-    for loss in LOSSES {
+    for loss in losses(Step::Begin).iter().copied() {
         last.take().map(Process::stop);
         proxy.arm(Step::Begin, loss);
         let process = Process::start(&through, &bus.topology, &store);
@@ -71,8 +81,9 @@ fn a_broker_killed_in_any_step_of_a_transaction_costs_nothing_but_time() {
     }
     let mut process = [last.expect("it was started")];
     let steps = [Step::Produce, Step::End, Step::Add];
-    let count = if std::env::var_os("YARDMASTER_LONG").is_some() { 3 } else { 2 };
-    for (step, loss) in steps[..count].iter().flat_map(|step| LOSSES.map(|loss| (*step, loss))) {
+    let steps = if is_long() { &steps[..] } else { &steps[..2] };
+    let both = steps.iter().flat_map(|step| losses(*step).iter().map(|loss| (*step, *loss)));
+    for (step, loss) in both {
         proxy.arm(step, loss);
         let asked: BTreeSet<String> = ask(1).difference(&many).cloned().collect();
         kill_in_it(&broker, &proxy, &process[0]);
