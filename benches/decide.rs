@@ -11,7 +11,7 @@ mod measure;
 use measure::{cpu_ns, print_json};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::engine::Engine;
-use yardmaster::core::event::{Event, Outcome, OutcomeAbout, OutcomeKind, Task};
+use yardmaster::core::event::{DecisionOutcome, Event, OutcomeAbout, OutcomeKind, Task};
 use yardmaster::core::output::Output;
 use yardmaster::core::unit::Millis;
 use yardmaster::sim::scenario::large::{self, NOW, analysis, production, wanting};
@@ -80,7 +80,7 @@ impl Line {
             let (subject, decision) = (decision.subject, decision.id);
             let (kind, reason) = (OutcomeKind::Accepted, String::new());
             let about = OutcomeAbout::Decision;
-            let outcome = Outcome { subject, decision, about, kind, at: NOW, reason };
+            let outcome = DecisionOutcome { subject, decision, about, kind, at: NOW, reason };
             large::read(&mut self.engine.state, Topic::Outcome, Event::Outcome(outcome));
         }
         spent as f64 / decisions as f64

@@ -11,7 +11,7 @@ use yardmaster::core::policy::nordugrid::KnownJob;
 use yardmaster::core::policy::nordugrid::decide::JobSubmission;
 use yardmaster::core::policy::nordugrid::discovery::Start;
 use yardmaster::core::policy::nordugrid::grid_facts::GridFacts;
-use yardmaster::core::policy::nordugrid::job_state::{JobRecord, JobState};
+use yardmaster::core::policy::nordugrid::job_state::{ClusterJobState, JobRecord};
 use yardmaster::core::policy::{Policy, PolicySpec, Resolved, Rules, kind};
 use yardmaster::core::state::record::{Placement, RequestState};
 use yardmaster::core::unit::{DAY, MIB};
@@ -164,7 +164,7 @@ fn put_queue(facts: &mut GridFacts, number: usize, clusters: usize) {
     });
     for at in 0..AHEAD {
         let record = JobRecord {
-            state: JobState::PreBatch,
+            state: ClusterJobState::PreBatch,
             count: 1,
             time_s: Some(600 * at as u64),
             changed_at: None,

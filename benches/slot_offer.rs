@@ -10,7 +10,7 @@ use yardmaster::core::policy::cms::entry::Standing;
 use yardmaster::core::policy::cms::facts::{
     Band, Class, CoresMax, ExtraBlock, HeldJob, PendingJob, SlotQuota, Tier,
 };
-use yardmaster::core::policy::cms::judge::Judges;
+use yardmaster::core::policy::cms::judge::MatchRules;
 use yardmaster::core::policy::cms::pool::Pool;
 use yardmaster::core::policy::cms::settings::Settings;
 use yardmaster::core::state::pool::{PoolOffer, PoolWorkflow, PoolWorkflowRecord};
@@ -176,7 +176,7 @@ fn offer(site: u64, cores: i64, mem_free_mb: i64) -> PoolOffer {
 /// One look: 100,000 pending jobs, 2,000 users.
 #[divan::bench(args = [500, 2_500])]
 fn one_offer(bencher: Bencher, workflows: u64) {
-    let (pool, judges, open) = (full_pool(workflows), Judges::full(), offer(17, 8, 16_000));
+    let (pool, judges, open) = (full_pool(workflows), MatchRules::full(), offer(17, 8, 16_000));
     let (found, refusals) = next(&judges, &pool, &open, NOW);
     assert!(found.is_some() && refusals.eligible > 1_000, "{refusals:?}");
     bencher.bench(|| next(black_box(&judges), black_box(&pool), black_box(&open), NOW));
@@ -209,7 +209,7 @@ fn hold(pool: &mut Pool, made: &Assignment) {
 /// Looks of one core each, every assignment folded: the pool changes as it does in a cut.
 #[divan::bench(args = [500])]
 fn thousand_offers(bencher: Bencher, workflows: u64) {
-    let judges = Judges::full();
+    let judges = MatchRules::full();
     let pool = full_pool(workflows);
     bencher.with_inputs(|| pool.clone()).bench_values(|mut pool| {
         let mut matched = 0;

@@ -7,8 +7,8 @@
 use yardmaster::core::event::{Queue, QueueStatus, Status};
 use yardmaster::core::policy::room::Room;
 use yardmaster::core::policy::{
-    Applies, Candidate, Case, Filter, Flavour, Judge, Objection, Param, Preassigned, QueueStyle,
-    Reads, Reason, Style, Unit, Values, Verdict, Weigh, Weighed, Weight, WholeCopies,
+    Applies, Candidate, Case, Filter, FilterFunction, Flavour, Objection, Param, Preassigned,
+    QueueStyle, Reads, Reason, Style, Unit, Values, Verdict, Weigh, Weighed, Weight, WholeCopies,
 };
 
 /// The queue takes no jobs.
@@ -23,7 +23,7 @@ static ONLINE: Filter = Filter {
     reads: &[],
     temporary: false,
     applies: Applies::Always,
-    judge: Judge::Before(|_, candidate, _| match candidate.queue.status {
+    judge: FilterFunction::Before(|_, candidate, _| match candidate.queue.status {
         QueueStatus::Online => Verdict::Pass,
         _ => objection(&NOT_ONLINE, 0.0, 0.0),
     }),
@@ -43,7 +43,7 @@ static WAITING: Filter = Filter {
     reads: &[Reads::Load],
     temporary: false,
     applies: Applies::Always,
-    judge: Judge::Before(|_, candidate, values| {
+    judge: FilterFunction::Before(|_, candidate, values| {
         let most = values.at(0);
         match waiting(candidate) {
             found if found < most => Verdict::Pass,

@@ -23,7 +23,7 @@ pub struct Seed<'a> {
 
 /// A draw with all that is needed to make it again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draw {
+pub struct SeededDraw {
     /// Name and version of the procedure.
     pub algorithm: &'static str,
     /// The seed's attempt.
@@ -56,7 +56,7 @@ impl Seed<'_> {
 
     /// Draws one of some candidates, each as likely as its weight. `None` if there are none. The
     /// bias is below `total` / 2^128.
-    pub fn draw(&self, mut weights: Vec<(String, u64)>) -> Option<Draw> {
+    pub fn draw(&self, mut weights: Vec<(String, u64)>) -> Option<SeededDraw> {
         weights.sort();
         if weights.iter().all(|(_, weight)| *weight == 0) {
             weights.iter_mut().for_each(|(_, weight)| *weight = 1);
@@ -70,11 +70,11 @@ impl Seed<'_> {
             running > drawn
         })?;
         let Seed { algorithm, attempt, round, .. } = *self;
-        Some(Draw { algorithm, attempt, round, digest, total, drawn, weights, chosen })
+        Some(SeededDraw { algorithm, attempt, round, digest, total, drawn, weights, chosen })
     }
 }
 
-impl Draw {
+impl SeededDraw {
     /// The name of the candidate that was chosen.
     pub fn winner(&self) -> &str {
         // cannot fail: `chosen` is a place in `weights`.

@@ -7,15 +7,15 @@
 
 mod again;
 
-pub use again::{Again, Rules};
+pub use again::{Again, RuleChoice};
 
 use crate::budget::{CycleLoop, Exceeded};
 use crate::command::CommandRule;
 use crate::cut::{Lane, Topic};
 use crate::event::{Event, Task};
 use crate::govern::CommandEvaluation;
-use crate::judge::alternative::Alternative;
-use crate::judge::judging::Judging;
+use crate::judge::alternative::AlternativeRules;
+use crate::judge::judging::JudgingInputs;
 use crate::judge::policies::Policies;
 use crate::judge::pool::PoolJudging;
 use crate::judge::size::bytes_of;
@@ -48,7 +48,7 @@ pub struct Engine {
     /// Judges slot offers, if a policy answers them.
     pool: Option<PoolJudging>,
     /// Rules that are asked beside the policies, where there are any.
-    alternative: Option<Alternative>,
+    alternative: Option<AlternativeRules>,
     /// Work that remains at nuclei; kept where a policy judges nuclei.
     work: WorkTable,
     requests: Requests,
@@ -174,7 +174,7 @@ impl Engine {
         let subjects = std::mem::take(&mut self.state.touched.subjects);
         self.touch_expired_slots();
         let Engine { state, policies, grid, work, requests, cycle, exceeded, .. } = self;
-        let judging = Judging { view: grid.view(state), policies, work };
+        let judging = JudgingInputs { view: grid.view(state), policies, work };
         match is_cold {
             true => requests.update_all(judging),
             false => subjects.iter().for_each(|subject| requests.update(subject, judging)),
@@ -225,7 +225,7 @@ impl Engine {
             policies.reset();
             requests.begin_configuration(grid.world());
         }
-        let judging = Judging { view: grid.view(state), policies, work };
+        let judging = JudgingInputs { view: grid.view(state), policies, work };
         throttle_evaluation.begin_cycle(judging, is_cold);
         command_evaluation.begin_cycle(state, is_cold);
         self.take_due()
@@ -271,7 +271,7 @@ impl Engine {
                 return Some(decision.into());
             }
             let Engine { state, policies, grid, work, requests, .. } = self;
-            let judging = Judging { view: grid.view(state), policies, work };
+            let judging = JudgingInputs { view: grid.view(state), policies, work };
             self.throttles = Some(self.throttle_evaluation.evaluate(judging, requests));
             let is_exceeded = self.throttle_evaluation.is_cut_off();
             self.exceeded.note(CycleLoop::Throttles, is_exceeded);
@@ -297,7 +297,7 @@ impl Engine {
         let Engine {
             state, policies, grid, pool, work, requests, cycle, classed, exceeded, ..
         } = self;
-        let judging = Judging { view: grid.view(state), policies, work };
+        let judging = JudgingInputs { view: grid.view(state), policies, work };
         loop {
             let beyond = cycle.cut_off(&state.setting.limits);
             exceeded.note(CycleLoop::Bytes, !beyond.is_empty());
@@ -331,7 +331,7 @@ impl Engine {
         let mut decisions = Vec::new();
         for (number, task) in (1..).zip(tasks) {
             let Engine { state, policies, grid, work, .. } = &self;
-            let judging = Judging { view: grid.view(state), policies, work };
+            let judging = JudgingInputs { view: grid.view(state), policies, work };
             let Some(decision) = judging.decide(&task.subject, number, None, None) else {
                 continue;
             };
@@ -385,7 +385,7 @@ impl Engine {
         if decision.placed.is_some() {
             grid.note_placed(state, &decision.subject);
         }
-        let judging = Judging { view: grid.view(state), policies, work };
+        let judging = JudgingInputs { view: grid.view(state), policies, work };
         judging.note_work(decision);
         requests.note_answer(&decision.subject, judging);
         if decision.outcome.is_final() {

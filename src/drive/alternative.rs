@@ -7,7 +7,7 @@ use crate::port::{Log, Store};
 use crate::read_back::ReadOutput;
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster_core::difference::{Change, Differences, change};
-use yardmaster_core::engine::{Again, Rules};
+use yardmaster_core::engine::{Again, RuleChoice};
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::{Decision, Outcome};
 use yardmaster_core::output::progress::Progress;
@@ -117,9 +117,9 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// that differs counts only if the log's own rules give the recorded one.
     fn judge_answered(&self, found: &mut Differences, again: &Again, recorded: Decision) {
         let number = recorded.number;
-        let other = self.engine.judge_again(again, number, Rules::Alternative);
+        let other = self.engine.judge_again(again, number, RuleChoice::Alternative);
         if change(&recorded, other.as_ref()) != Change::Same {
-            let own = self.engine.judge_again(again, number, Rules::Own);
+            let own = self.engine.judge_again(again, number, RuleChoice::Own);
             if change(&recorded, own.as_ref()) != Change::Same {
                 return found.note_not_made_again();
             }
@@ -140,7 +140,8 @@ impl<L: Log, S: Store> Drive<L, S> {
                 let answer = self.engine.judge_again(&again, number, rules);
                 answer.filter(|it| matches!(it.outcome, Outcome::Assign(_)))
             };
-            match assigned(Rules::Alternative).filter(|_| assigned(Rules::Own).is_none()) {
+            match assigned(RuleChoice::Alternative).filter(|_| assigned(RuleChoice::Own).is_none())
+            {
                 Some(other) => alternative.differences.note_earlier(other),
                 None => alternative.due.insert(again, now + LOOK_AGAIN),
             }

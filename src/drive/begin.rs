@@ -19,7 +19,7 @@ use yardmaster_core::output::progress::Progress;
 use yardmaster_core::output::repair::{NowRepair, NowRepairs};
 use yardmaster_core::state::State;
 use yardmaster_wire::avro::{Arena, Codec, Fault};
-use yardmaster_wire::stored::{self, Bounds, Head, Restore};
+use yardmaster_wire::stored::{self, Head, OwnLaneOffsets, Restore};
 
 /// How many cycles beyond that of the store are looked at for it.
 const STRAYS_MAX: u32 = 10;
@@ -242,7 +242,7 @@ fn remade(state: &State, empty: State) -> Result<State, Halt> {
 }
 
 /// Where each lane is read from: where the state ends, else at its first record.
-fn read_from(spans: &[LaneSpan], state: &State, bounds: &Bounds) -> Cut {
+fn read_from(spans: &[LaneSpan], state: &State, bounds: &OwnLaneOffsets) -> Cut {
     let mut cut = Cut::default();
     for span in spans {
         let next = match span.lane.topic.is_own() {
@@ -255,7 +255,7 @@ fn read_from(spans: &[LaneSpan], state: &State, bounds: &Bounds) -> Cut {
     cut
 }
 
-fn bound(bounds: &Bounds, lane: Lane) -> Option<u64> {
+fn bound(bounds: &OwnLaneOffsets, lane: Lane) -> Option<u64> {
     bounds.iter().find(|(known, _)| *known == lane).map(|(_, next)| *next)
 }
 

@@ -8,11 +8,11 @@ use crate::port::{Checkpoint, Store};
 use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::output::progress::LastRead;
 use yardmaster_core::state::State;
-use yardmaster_core::state::changed::Note;
+use yardmaster_core::state::changed::ChangeNote;
 use yardmaster_core::state::counters::counters_at_most;
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::avro::Writer;
-use yardmaster_wire::stored::{self, Bounds, Head};
+use yardmaster_wire::stored::{self, Head, OwnLaneOffsets};
 
 /// How many times as long as writing the counters took passes before they are written again.
 const COUNTERS_REST: u64 = 10;
@@ -48,7 +48,7 @@ pub struct Checkpointer {
     /// Of the key that users' pseudonyms are made under.
     key_fingerprint: Option<String>,
     /// Counters that fell to 0 and were not published since, as the store last had them.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ChangeNote>,
     /// Ids of the topics that the state is of.
     pub topic_ids: Vec<(Topic, String)>,
     /// Notices about the store for an operator.
@@ -158,7 +158,7 @@ impl Checkpointer {
         &mut self,
         state: &mut State,
         policies: &str,
-        read: impl FnOnce() -> (Bounds, Vec<(Lane, LastRead)>),
+        read: impl FnOnce() -> (OwnLaneOffsets, Vec<(Lane, LastRead)>),
         is_last: bool,
     ) {
         let now = (self.stopwatch)();

@@ -3,7 +3,7 @@
 use crate::epoch_config::EpochConfig;
 use crate::port::Piece;
 use yardmaster_core::state::State;
-use yardmaster_core::state::changed::Note;
+use yardmaster_core::state::changed::ChangeNote;
 use yardmaster_core::state::counters::counters;
 use yardmaster_wire::avro::Writer;
 use yardmaster_wire::counter;
@@ -25,7 +25,7 @@ pub(super) struct Loading<'a> {
     pub(super) first_delta: Option<u64>,
     counters: Lines,
     writers: Vec<Writer>,
-    notes: Vec<Note>,
+    notes: Vec<ChangeNote>,
     key_fingerprint: Option<String>,
     restore: Result<Restore, String>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Loaded {
     /// Schemas behind the registry's numbers.
     pub(super) writers: Vec<Writer>,
     /// Counters that fell to 0 and were not published since.
-    pub(super) notes: Vec<Note>,
+    pub(super) notes: Vec<ChangeNote>,
 }
 
 impl<'a> Loading<'a> {

@@ -9,7 +9,7 @@
 //! store, which holds the records only: a counter that drifted in memory would not be found there.
 
 use crate::copying::Portions;
-use crate::question::{Answer, Asked, Audited, Counters, Question};
+use crate::question::{Answer, Asked, Audited, CycleCounters, Question};
 use crate::thread;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -188,7 +188,7 @@ fn work(asked: &Asked, state: &State) -> Answer {
             counters: all.len(),
             drifts: audit(state),
         })),
-        Asked::Counters | Asked::Standing(_) => Answer::Counters(Arc::new(Counters {
+        Asked::Counters | Asked::Standing(_) => Answer::Counters(Arc::new(CycleCounters {
             cycle: state.number,
             now: state.now,
             counters: all,

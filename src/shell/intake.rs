@@ -5,7 +5,7 @@ mod framed;
 use crate::clock;
 use crate::kafka::{ForeignRecord, KafkaConf, KafkaIntake, KafkaLog};
 use crate::stuck::{Partition, Stuck, Waits};
-use framed::{Decoded, Framed};
+use framed::{Decoded, FramedSources};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use yardmaster_core::cut::{Cut, Lane, Topic};
@@ -84,7 +84,7 @@ pub fn live(
     let names: Vec<(&str, Dialect)> =
         topology.intake.sources.iter().map(|(name, dialect)| (name.as_str(), *dialect)).collect();
     begin(&mut producer, &names, skip_lost, &mut intake, &mut records)?;
-    let mut framed = Framed::of(topology)?;
+    let mut framed = FramedSources::of(topology)?;
     // The lanes that are read on are met again.
     let mut stopped = Stopped::new(conf);
     let mut batch = Batch::default();
@@ -147,7 +147,7 @@ fn begin(
 /// Takes a message of a source in, or refuses it.
 fn meet(
     intake: &mut Intake,
-    framed: &mut Framed,
+    framed: &mut FramedSources,
     (topic, dialect): (&str, Dialect),
     it: &ForeignRecord<'_>,
     records: &mut Records,

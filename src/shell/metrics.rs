@@ -37,8 +37,8 @@ use figures::Links;
 use intake::IntakeMetrics;
 use metrics::{Gauge, Histogram};
 use metrics_exporter_prometheus::PrometheusRecorder;
-use queues::Queues;
-use rules::Rules;
+use queues::QueueLoads;
+use rules::RuleMetrics;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,7 +66,7 @@ const OTHER: &str = "other";
 /// Counters of the loop. Every `record_*` is a few additions; [`Metrics::add`] makes it visible.
 pub struct Metrics {
     recorder: PrometheusRecorder,
-    queues: Arc<Queues>,
+    queues: Arc<QueueLoads>,
     current: Arc<Current>,
     events: Vec<PendingCounter>,
     oddities: BTreeMap<(Topic, Oddity), PendingCounter>,
@@ -81,7 +81,7 @@ pub struct Metrics {
     classed: Pairs,
     /// By loop, in the order of `CycleLoop::ALL`.
     exceeded: Vec<PendingCounter>,
-    rules: Rules,
+    rules: RuleMetrics,
     throttles: Pairs,
     commands: CommandMetrics,
     comparisons: ComparisonMetrics,
@@ -113,7 +113,7 @@ impl Metrics {
         let counter = |metric, labels: &[&str]| PendingCounter::new(&recorder, metric, labels);
         let histogram = |metric| histogram(&recorder, metric);
         Metrics {
-            queues: Arc::new(Queues::new(domain, labels_max)),
+            queues: Arc::new(QueueLoads::new(domain, labels_max)),
             current: Arc::new(Current::new(domain)),
             events: events.map(|labels| counter(Metric::Events, &labels)).collect(),
             oddities: BTreeMap::new(),
@@ -129,7 +129,7 @@ impl Metrics {
                 .iter()
                 .map(|it| counter(Metric::ExceededBudgets, &[it.name()]))
                 .collect(),
-            rules: Rules::default(),
+            rules: RuleMetrics::default(),
             throttles: Pairs::new(Metric::Throttles),
             commands: CommandMetrics::new(),
             comparisons: ComparisonMetrics::new(),

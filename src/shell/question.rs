@@ -28,7 +28,7 @@ pub enum Asked {
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// The counters.
-    Counters(Arc<Counters>),
+    Counters(Arc<CycleCounters>),
     /// The recount.
     Audit(Arc<Audited>),
     /// How a name stands.
@@ -37,7 +37,7 @@ pub enum Answer {
 
 /// Every counter as of a cycle.
 #[derive(Clone, Debug, Default)]
-pub struct Counters {
+pub struct CycleCounters {
     /// The cycle.
     pub cycle: u64,
     /// Its `now`.

@@ -3,7 +3,7 @@
 use crate::answers::Answers;
 use crate::api::{self, Api, Apis, Past, Reasons, Views};
 use crate::clock;
-use crate::history::{Keeper, Keeps, Of, Turn};
+use crate::history::{HistoryIdentity, Keeper, Keeps, LoopPosition};
 use crate::http::{Door, ServedDomain, Server};
 use crate::intake::IntakeReport;
 use crate::metrics::{EventOutcome, Metrics, QueueLoad};
@@ -149,7 +149,7 @@ impl Show {
         self.follows = false;
         let log = drive.log_id();
         let limits = &config.setting.limits;
-        let of = Of { key: config.key_fingerprint.as_deref(), log: log.as_deref() };
+        let of = HistoryIdentity { key: config.key_fingerprint.as_deref(), log: log.as_deref() };
         let keeps = Keeps {
             interval: limits.history_interval_ms,
             span: limits.history_span_ms,
@@ -210,7 +210,7 @@ impl Show {
         let is_cycle_end = drive.is_between_cycles();
         let is_settled = !restoring && !catching_up;
         if let Some(keeper) = &mut self.keeper {
-            let turn = Turn { is_cycle_end, is_restoring: restoring };
+            let turn = LoopPosition { is_cycle_end, is_restoring: restoring };
             keeper.turn(&mut report, drive.engine_to_copy(), turn);
         }
         if is_cycle_end {

@@ -18,7 +18,7 @@ pub struct Stale {
 
 /// Topics to report after a look.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct StaleReport {
     /// Every topic that is stale or absent, as a sentence.
     pub all: Vec<String>,
     /// Those of them that were not reported yet.
@@ -29,8 +29,8 @@ pub struct Report {
 
 impl Stale {
     /// Compares with what is known at a cut.
-    pub fn look(&mut self, state: &State) -> Report {
-        let mut report = Report::default();
+    pub fn look(&mut self, state: &State) -> StaleReport {
+        let mut report = StaleReport::default();
         let since = *self.first_look.get_or_insert(state.now);
         let is_settled = state.now.saturating_sub(since) >= ABSENT_AFTER;
         let found = found(state).into_iter().filter(|(_, age, _)| age.is_some() || is_settled);
@@ -107,7 +107,7 @@ mod tests {
         setting.stale_after[Topic::Link as usize] = Some(60 * SECOND);
         let (mut state, mut stale) = (State::new(setting), Stale::default());
         state.now = DAWN - MINUTE;
-        assert_eq!(stale.look(&state), Report::default());
+        assert_eq!(stale.look(&state), StaleReport::default());
         state.now = DAWN;
         let absent = stale.look(&state);
         assert!(absent.new[0].contains("link never had a record"), "{absent:?}");

@@ -55,7 +55,7 @@ struct Stop {
 
 /// Partitions to report after a look.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct StuckReport {
     /// Every partition that stands still, with a sentence; those before the others for which most
     /// waits.
     pub all: Vec<(Partition, String)>,
@@ -65,7 +65,7 @@ pub struct Report {
     pub over: Vec<String>,
 }
 
-impl Report {
+impl StuckReport {
     /// Writes to the log what is new.
     pub fn log(&self) {
         self.new.iter().for_each(|text| tracing::warn!("{text}"));
@@ -87,8 +87,8 @@ impl Stuck {
     }
 
     /// Compares with the partitions that cannot be read on at `now`.
-    pub fn look(&mut self, stopped: &BTreeMap<Partition, LaneFlags>, now: Instant) -> Report {
-        let mut report = Report::default();
+    pub fn look(&mut self, stopped: &BTreeMap<Partition, LaneFlags>, now: Instant) -> StuckReport {
+        let mut report = StuckReport::default();
         self.since.retain(|partition, stop| {
             let goes_on = !stopped.contains_key(partition);
             if goes_on && stop.is_reported {
@@ -138,7 +138,7 @@ fn sentence(partition: &Partition, flags: LaneFlags) -> String {
 mod tests {
     use super::*;
 
-    fn texts(report: &Report) -> Vec<String> {
+    fn texts(report: &StuckReport) -> Vec<String> {
         report.all.iter().map(|(_, text)| text.clone()).collect()
     }
 
@@ -149,8 +149,8 @@ mod tests {
         let flags = LaneFlags { blocked_at: Some(7), ..LaneFlags::default() };
         let lanes = BTreeMap::from([(stuck.partition(lane, Waits::Nothing), flags)]);
         let start = Instant::now();
-        assert_eq!(stuck.look(&lanes, start), Report::default());
-        assert_eq!(stuck.look(&lanes, start + REPORTED_AFTER / 2), Report::default());
+        assert_eq!(stuck.look(&lanes, start), StuckReport::default());
+        assert_eq!(stuck.look(&lanes, start + REPORTED_AFTER / 2), StuckReport::default());
         let report = stuck.look(&lanes, start + REPORTED_AFTER);
         assert_eq!(texts(&report), report.new);
         for part in ["grid.task[1]", "--topic grid.task --partition 1", "transaction.timeout.ms"] {
@@ -186,6 +186,6 @@ mod tests {
         // What stopped shortly is not reported.
         let mut stuck = Stuck::new([]);
         stuck.look(&lanes, start);
-        assert_eq!(stuck.look(&BTreeMap::new(), start + REPORTED_AFTER), Report::default());
+        assert_eq!(stuck.look(&BTreeMap::new(), start + REPORTED_AFTER), StuckReport::default());
     }
 }

@@ -12,7 +12,7 @@ use yardmaster_wire::record;
 
 /// Something that goes wrong for a while.
 #[derive(Clone, Debug)]
-pub struct Fault {
+pub struct FaultPeriod {
     /// From when.
     pub from: Millis,
     /// Until when.
@@ -38,10 +38,10 @@ pub enum Trouble {
 /// A week of faults, from a moment on: heartbeats die for three hours, a queue is silent for a day,
 /// job states and then heartbeats are two hours late and flow, and the clocks of two queues are
 /// wrong by minutes all the time.
-pub fn week(start: Millis, queues: &BTreeSet<String>) -> Vec<Fault> {
+pub fn week(start: Millis, queues: &BTreeSet<String>) -> Vec<FaultPeriod> {
     let name = |at: usize| queues.iter().nth(at % queues.len().max(1)).cloned();
     let one = |at: usize| name(at).into_iter().collect::<BTreeSet<String>>();
-    let fault = |from: Millis, lasts: Millis, what| Fault {
+    let fault = |from: Millis, lasts: Millis, what| FaultPeriod {
         from: start + from,
         until: start + from + lasts,
         what,
@@ -61,7 +61,7 @@ pub const BLOCKED: (Millis, Millis) = (3 * DAY + 6 * HOUR, 3 * DAY + 18 * HOUR);
 
 /// Faults between a grid and its log, and the records that they keep back.
 pub struct Detour {
-    faults: Vec<Fault>,
+    faults: Vec<FaultPeriod>,
     /// Records that a fault keeps back, by its number.
     kept: BTreeMap<usize, Vec<Record>>,
     /// Queues of jobs, where a fault is about queues.
@@ -73,8 +73,9 @@ pub struct Detour {
 
 impl Detour {
     /// A way with these faults.
-    pub fn new(seed: u64, faults: Vec<Fault>) -> Detour {
-        let is_of_queues = |it: &Fault| matches!(it.what, Trouble::Silent(_) | Trouble::Clock(..));
+    pub fn new(seed: u64, faults: Vec<FaultPeriod>) -> Detour {
+        let is_of_queues =
+            |it: &FaultPeriod| matches!(it.what, Trouble::Silent(_) | Trouble::Clock(..));
         Detour {
             reads_queues: faults.iter().any(is_of_queues),
             faults,
@@ -110,7 +111,7 @@ impl Detour {
     /// Adds the records that a fault keeps no longer to those that arrived.
     fn release(&mut self, at: usize, now: Millis, arrived: &mut Vec<Record>) {
         let Some(kept) = self.kept.get_mut(&at) else { return };
-        let Fault { until, what, .. } = &self.faults[at];
+        let FaultPeriod { until, what, .. } = &self.faults[at];
         match what {
             _ if now >= *until => {
                 let mut kept = std::mem::take(kept);
@@ -180,7 +181,7 @@ impl Detour {
     }
 }
 
-impl Fault {
+impl FaultPeriod {
     fn lasts(&self, now: Millis) -> bool {
         self.from <= now && now < self.until
     }
@@ -221,7 +222,7 @@ mod tests {
     }
 
     fn fault(what: Trouble) -> Detour {
-        Detour::new(1, vec![Fault { from: 100, until: 1_000, what }])
+        Detour::new(1, vec![FaultPeriod { from: 100, until: 1_000, what }])
     }
 
     #[test]

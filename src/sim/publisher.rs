@@ -3,7 +3,9 @@
 
 use crate::dice::Dice;
 use yardmaster_core::cut::Topic;
-use yardmaster_core::event::{Configured, Heartbeat, JobState, Outcome, Pilot, Task, Transfer};
+use yardmaster_core::event::{
+    Configured, DecisionOutcome, Heartbeat, JobState, Pilot, Task, Transfer,
+};
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::record;
 
@@ -152,7 +154,7 @@ impl Publisher {
     }
 
     /// Publishes the outcome of a decision or command.
-    pub fn outcome(&mut self, outcome: &Outcome) {
+    pub fn outcome(&mut self, outcome: &DecisionOutcome) {
         let write = |value: &mut Vec<u8>| record::write(value, outcome);
         self.publish(self.made(Topic::Outcome, &outcome.subject, write));
     }

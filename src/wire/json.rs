@@ -85,19 +85,19 @@ fn value<'s>(
 mod tests {
     use super::*;
     use serde_json::json;
-    use yardmaster_core::comparison::{Answer, AnswerOutcome, Comparison, InCharge};
+    use yardmaster_core::comparison::{AnswerOutcome, Comparison, InCharge, SideAnswer};
     use yardmaster_core::event::{
-        Heartbeat, JobState, Link, Outcome, OutcomeAbout, OutcomeKind, Pilot, Queue, Site, Task,
-        Transfer,
+        DecisionOutcome, Heartbeat, JobState, Link, OutcomeAbout, OutcomeKind, Pilot, Queue, Site,
+        Task, Transfer,
     };
     use yardmaster_core::output::command::{Command, CommandKind};
-    use yardmaster_core::output::decision::{Decision, Fate, Outcome as Answered, Ranked};
+    use yardmaster_core::output::decision::{Decision, Fate, Outcome, Ranked};
     use yardmaster_core::output::matched::Matched;
     use yardmaster_core::output::placed::Placed;
     use yardmaster_core::output::progress::Progress;
     use yardmaster_core::output::throttle::{Action, SubjectKind, Throttle};
 
-    fn decision(outcome: Answered) -> Decision {
+    fn decision(outcome: Outcome) -> Decision {
         let fate = Fate {
             queue: "ash".into(),
             filter: "disk_space".into(),
@@ -121,14 +121,14 @@ mod tests {
             factors: vec![1.5, 3.0],
             platform: String::new(),
         };
-        let assigned = record_json(&decision(Answered::Assign(vec![ranked])));
+        let assigned = record_json(&decision(Outcome::Assign(vec![ranked])));
         assert_eq!(assigned["id"].as_str().map(str::len), Some(32));
         assert_eq!((&assigned["outcome"], &assigned["until"]), (&json!("assign"), &Value::Null));
         assert_eq!(assigned["ranked"][0]["factors"], json!([1.5, 3.0]));
         // As the record has it, which every reader gets.
         assert_eq!(assigned["fates"][0]["measured"], 0.0);
         assert_eq!(assigned["fates"][0]["limit"], 20.5);
-        let deferred = record_json(&decision(Answered::Defer { until: 99 }));
+        let deferred = record_json(&decision(Outcome::Defer { until: 99 }));
         assert_eq!((&deferred["outcome"], &deferred["until"]), (&json!("defer"), &json!(99)));
         assert_eq!((&deferred["ranked"], &deferred["reason"]), (&json!([]), &json!("")));
         let throttle = Throttle::new("atlas", "A1", (SubjectKind::User, "ann"), 1, Action::Set);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn records_of_every_kind_are_objects() {
-        let answer = Answer {
+        let answer = SideAnswer {
             outcome: AnswerOutcome::Absent,
             reason: String::new(),
             took_ms: 0,
@@ -170,9 +170,9 @@ mod tests {
             yardmaster: answer.clone(),
             other: answer,
         };
-        let outcome = Outcome {
+        let outcome = DecisionOutcome {
             subject: "12/3".into(),
-            decision: Decision::new("atlas", "12/3", 1, 1, Answered::Assign(Vec::new())).id,
+            decision: Decision::new("atlas", "12/3", 1, 1, Outcome::Assign(Vec::new())).id,
             about: OutcomeAbout::Decision,
             kind: OutcomeKind::Accepted,
             at: 1,

@@ -31,7 +31,7 @@ pub struct Pseudonyms {
 
 /// Pseudonyms that were made, by the name.
 #[derive(Clone, Default)]
-pub struct Names {
+pub struct KnownPseudonyms {
     /// Of the key that they were made under.
     fingerprint: String,
     known: HashMap<Box<str>, [u8; PSEUDONYM_BYTES]>,
@@ -99,7 +99,12 @@ impl Pseudonyms {
     /// Where a datum of a topic's current schema names a person, and the pseudonym that belongs
     /// there; `None` if it names none, or cannot be read so far.
     #[inline]
-    pub(crate) fn find(&self, topic: Topic, datum: &[u8], names: &mut Names) -> Option<Renamed> {
+    pub(crate) fn find(
+        &self,
+        topic: Topic,
+        datum: &[u8],
+        names: &mut KnownPseudonyms,
+    ) -> Option<Renamed> {
         let person = person(topic, datum)?;
         Some(Renamed { at: person.at, pseudonym: self.known(person.name, names) })
     }
@@ -110,7 +115,7 @@ impl Pseudonyms {
         &self,
         topic: Topic,
         key: &str,
-        names: &mut Names,
+        names: &mut KnownPseudonyms,
         out: &mut Vec<u8>,
     ) -> bool {
         let found = match topic {
@@ -136,7 +141,7 @@ impl Pseudonyms {
         true
     }
 
-    fn known(&self, name: &str, names: &mut Names) -> [u8; PSEUDONYM_BYTES] {
+    fn known(&self, name: &str, names: &mut KnownPseudonyms) -> [u8; PSEUDONYM_BYTES] {
         if names.fingerprint != self.fingerprint || names.known.len() >= KNOWN_MAX {
             names.known.clear();
             names.fingerprint.clone_from(&self.fingerprint);
@@ -199,7 +204,7 @@ impl fmt::Debug for Pseudonyms {
     }
 }
 
-impl fmt::Debug for Names {
+impl fmt::Debug for KnownPseudonyms {
     /// Without the names.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Names").field("count", &self.known.len()).finish_non_exhaustive()

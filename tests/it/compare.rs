@@ -7,7 +7,7 @@ use crate::verbs::{printed, yardmaster};
 use serde_json::Value;
 use tempfile::TempDir;
 use yardmaster::core::comparison::{
-    Answer, AnswerOutcome, Chosen, Comparison, Figures, InCharge, Rejected,
+    AnswerOutcome, ChosenQueue, Comparison, Figures, InCharge, RejectedQueue, SideAnswer,
 };
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, DirWriter, Mode};
@@ -22,8 +22,8 @@ pub struct Compared {
     writer: DirWriter,
 }
 
-pub fn answer(outcome: AnswerOutcome) -> Answer {
-    Answer {
+pub fn answer(outcome: AnswerOutcome) -> SideAnswer {
+    SideAnswer {
         outcome,
         reason: String::new(),
         took_ms: 20,
@@ -34,12 +34,12 @@ pub fn answer(outcome: AnswerOutcome) -> Answer {
     }
 }
 
-pub fn assign(queues: &[&str]) -> Answer {
-    let chosen = |queue: &&str| Chosen { queue: (*queue).to_owned(), weight: 1.0, jobs: 0 };
-    Answer { queues: queues.iter().map(chosen).collect(), ..answer(AnswerOutcome::Assign) }
+pub fn assign(queues: &[&str]) -> SideAnswer {
+    let chosen = |queue: &&str| ChosenQueue { queue: (*queue).to_owned(), weight: 1.0, jobs: 0 };
+    SideAnswer { queues: queues.iter().map(chosen).collect(), ..answer(AnswerOutcome::Assign) }
 }
 
-pub fn comparison(subject: &str, yardmaster: Answer, other: Answer) -> Comparison {
+pub fn comparison(subject: &str, yardmaster: SideAnswer, other: SideAnswer) -> Comparison {
     let task = subject.split('/').next().unwrap_or_default();
     Comparison {
         domain: "atlas".into(),
@@ -92,7 +92,7 @@ impl Compared {
     /// Seven of domain atlas: four of share MC and of these two agree, three of share User.
     fn seven(&mut self) {
         let mut rejecting = assign(&["A"]);
-        let fate = |queue: &str, reason: &str| Rejected {
+        let fate = |queue: &str, reason: &str| RejectedQueue {
             queue: queue.into(),
             filter: "queued_ratio".into(),
             reason: reason.into(),
@@ -108,12 +108,12 @@ impl Compared {
         rejecting.took_ms = 1_000;
         let mut choosing = assign(&["B", "C"]);
         choosing.figures = vec![figures(1_200)];
-        let deferred = Answer { reason: "busy".into(), ..answer(AnswerOutcome::Defer) };
+        let deferred = SideAnswer { reason: "busy".into(), ..answer(AnswerOutcome::Defer) };
         self.put(&comparison("1/0", assign(&["A"]), assign(&["A"])));
         self.put(&comparison("1/1", assign(&["A", "B"]), assign(&["A"])));
         self.put(&comparison("1/2", rejecting, choosing));
         self.put(&comparison("1/3", deferred, assign(&["A"])));
-        let user = |subject: &str, yardmaster: Answer| Comparison {
+        let user = |subject: &str, yardmaster: SideAnswer| Comparison {
             gshare: "User".into(),
             queue_type: "analysis".into(),
             in_charge: InCharge::Yardmaster,

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as Process, ExitStatus, Stdio};
 use std::time::Duration;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{Event, Outcome, OutcomeAbout, OutcomeKind, Parameter};
+use yardmaster::core::event::{DecisionOutcome, Event, OutcomeAbout, OutcomeKind, Parameter};
 use yardmaster::core::output::command::Command;
 use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::record;
@@ -123,9 +123,9 @@ fn times(bus: &Bus, subject: &str) -> usize {
 }
 
 /// The outcomes about commands on the topic, by subject; the newest last.
-pub fn outcomes(bus: &Bus) -> BTreeMap<String, Vec<Outcome>> {
+pub fn outcomes(bus: &Bus) -> BTreeMap<String, Vec<DecisionOutcome>> {
     let codec = Codec::default();
-    let mut found: BTreeMap<String, Vec<Outcome>> = BTreeMap::new();
+    let mut found: BTreeMap<String, Vec<DecisionOutcome>> = BTreeMap::new();
     for (key, value) in glance(&bus.bootstrap, &bus.topic(Topic::Outcome)) {
         let mut arena = Arena::default();
         let Event::Outcome(outcome) = codec.read(Topic::Outcome, None, Some(&value), &mut arena)
@@ -142,7 +142,7 @@ pub fn outcomes(bus: &Bus) -> BTreeMap<String, Vec<Outcome>> {
 
 /// Waits for so many outcomes about a subject; gives the newest.
 #[track_caller]
-pub fn wait_for(bus: &Bus, follower: &Follower, subject: &str, count: usize) -> Outcome {
+pub fn wait_for(bus: &Bus, follower: &Follower, subject: &str, count: usize) -> DecisionOutcome {
     let of = || outcomes(bus).remove(subject).unwrap_or_default();
     let what = || format!("{subject}: {:?}\n{}", of(), follower.logged());
     wait_until(LONG, what, || of().len() >= count);
@@ -150,7 +150,7 @@ pub fn wait_for(bus: &Bus, follower: &Follower, subject: &str, count: usize) -> 
 }
 
 #[track_caller]
-fn is(outcome: &Outcome, kind: OutcomeKind, reason: &str) {
+fn is(outcome: &DecisionOutcome, kind: OutcomeKind, reason: &str) {
     assert_eq!((outcome.kind, outcome.reason.as_str()), (kind, reason), "{outcome:?}");
 }
 

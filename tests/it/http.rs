@@ -23,7 +23,7 @@ use yardmaster::drive::epoch_config::EpochConfig;
 use yardmaster::shell::api::{self, Api, Apis, Past, Reasons, Views};
 use yardmaster::shell::http::{ADDRESS, Door, ServedDomain, Server};
 use yardmaster::shell::metrics::{EventOutcome, Metric, Metrics};
-use yardmaster::shell::question::{Answer, Asked, Audited, Counters, LoopClient, Question};
+use yardmaster::shell::question::{Answer, Asked, Audited, CycleCounters, LoopClient, Question};
 use yardmaster::shell::status::Status;
 use yardmaster::wire::topology::ATLAS;
 
@@ -69,7 +69,7 @@ fn served(metrics: &Metrics, status: &Arc<Status>) -> ServedDomain {
 fn counters_of(queue: String) -> Answer {
     let (names, figures) = (vec![("queue", queue)], vec![("jobs_running".to_owned(), 1)]);
     let counters = vec![Counter { kind: "queue", names, figures }];
-    Answer::Counters(Arc::new(Counters { counters, ..Counters::default() }))
+    Answer::Counters(Arc::new(CycleCounters { counters, ..CycleCounters::default() }))
 }
 
 /// The head and the body of an answer.

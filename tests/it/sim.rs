@@ -10,14 +10,14 @@ use yardmaster::core::event::{
 };
 use yardmaster::core::output::decision::{Decision, DecisionId, Outcome, Ranked, request_name};
 use yardmaster::core::unit::{HOUR, MINUTE, Millis};
-use yardmaster::sim::grid::{Facts, Grid, Plan, Record, Summary, Unfit};
+use yardmaster::sim::grid::{Facts, Grid, GridPlan, GridSummary, Record, Unfit};
 use yardmaster::wire::avro::{Arena, Codec};
 
 const START: Millis = 1_760_000_000_000;
 
-fn plan(seed: u64, scale: f64, hours: u32) -> Plan {
+fn plan(seed: u64, scale: f64, hours: u32) -> GridPlan {
     let facts = Facts::built_in();
-    Plan {
+    GridPlan {
         seed,
         scale,
         start: START,
@@ -108,7 +108,7 @@ fn decision(task: &Task, outcome: Outcome) -> Decision {
 }
 
 /// Runs a grid with [`Always`] for some hours, a minute at a time.
-fn run(seed: u64, scale: f64, arriving: u32, hours: i64) -> (Vec<Record>, Always, Summary) {
+fn run(seed: u64, scale: f64, arriving: u32, hours: i64) -> (Vec<Record>, Always, GridSummary) {
     let mut grid = Grid::new(plan(seed, scale, arriving)).unwrap();
     let mut always = Always::default();
     let (mut all, mut decisions) = (Vec::new(), Vec::new());
@@ -378,7 +378,7 @@ fn every_kind_of_thing_happens() {
 
 #[test]
 fn facts_that_make_no_grid_are_refused() {
-    let unfit = |plan: Plan| Grid::new(plan).err();
+    let unfit = |plan: GridPlan| Grid::new(plan).err();
     assert_eq!(unfit(plan(1, 0.0, 1)), Some(Unfit::Scale(0.0)));
     let mut none = plan(1, 1.0, 1);
     none.facts.sites.clear();

@@ -7,7 +7,7 @@ use yardmaster::core::event::{Band, Configuration, Event, Pilot, Status};
 use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::output::matched::Matched;
 use yardmaster::core::unit::{HOUR, MINUTE, Millis, SECOND};
-use yardmaster::sim::cms::{Cms, Plan, Summary};
+use yardmaster::sim::cms::{Cms, CmsPlan, CmsSummary};
 use yardmaster::sim::grid::Record;
 use yardmaster::wire::avro::{Arena, Codec};
 
@@ -15,8 +15,8 @@ const START: Millis = 1_760_400_000_000;
 const STEP: Millis = 10 * SECOND;
 const SCALE: &str = "0.01";
 
-fn plan(seed: u64, hours: u32) -> Plan {
-    Plan {
+fn plan(seed: u64, hours: u32) -> CmsPlan {
+    CmsPlan {
         seed,
         scale: SCALE.parse().unwrap(),
         start: START,
@@ -160,7 +160,7 @@ impl FirstComes {
 }
 
 /// Runs a pool with [`FirstComes`] for some hours.
-fn run(seed: u64, hours: u32, reckless: bool) -> (Vec<Record>, Summary) {
+fn run(seed: u64, hours: u32, reckless: bool) -> (Vec<Record>, CmsSummary) {
     let mut pool = Cms::new(plan(seed, hours)).unwrap();
     let mut first = FirstComes::new(reckless);
     let (mut all, mut decisions) = (Vec::new(), Vec::new());

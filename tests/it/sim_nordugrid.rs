@@ -8,15 +8,15 @@ use yardmaster::core::output::decision::{Decision, Outcome, Ranked};
 use yardmaster::core::unit::{HOUR, Millis, SECOND};
 use yardmaster::sim::dice::Dice;
 use yardmaster::sim::grid::Record;
-use yardmaster::sim::nordugrid::{NorduGrid, Plan, Summary};
+use yardmaster::sim::nordugrid::{NorduGrid, NordugridPlan, NordugridSummary};
 use yardmaster::wire::avro::{Arena, Codec};
 
 const START: Millis = 1_760_400_000_000;
 const STEP: Millis = 10 * SECOND;
 const SCALE: &str = "0.1";
 
-fn plan(seed: u64, hours: u32) -> Plan {
-    Plan {
+fn plan(seed: u64, hours: u32) -> NordugridPlan {
+    NordugridPlan {
         seed,
         scale: SCALE.parse().unwrap(),
         start: START,
@@ -102,7 +102,7 @@ impl AnyQueue {
 }
 
 /// Runs a grid with [`AnyQueue`] for some hours.
-fn run(seed: u64, hours: u32) -> (Vec<Record>, Summary) {
+fn run(seed: u64, hours: u32) -> (Vec<Record>, NordugridSummary) {
     let mut grid = NorduGrid::new(plan(seed, hours)).unwrap();
     let mut any = AnyQueue::new(seed);
     let (mut all, mut decisions) = (Vec::new(), Vec::new());
@@ -122,7 +122,7 @@ fn the_same_seed_publishes_the_same_bytes() {
     assert!(one == same && summary == again);
     assert!(one.windows(2).all(|two| two[0].at <= two[1].at));
     assert_ne!(run(8, 1).1, summary);
-    let Summary { submitted, placed, refused, finished, .. } = summary;
+    let NordugridSummary { submitted, placed, refused, finished, .. } = summary;
     assert!(submitted > 200 && placed > 100 && refused > 100 && finished > 20, "{summary:?}");
 }
 

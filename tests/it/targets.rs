@@ -10,9 +10,9 @@ use crate::drive::yard::{Yard, config_with, lead};
 use std::time::Duration;
 use yardmaster::core::draw::Seed;
 use yardmaster::core::event::{
-    BatchFacts, ChildKind, ClusterFacts, DataKind, JobDescription, JobState, Location,
-    Outcome as Became, OutcomeAbout, OutcomeKind, Queue, Registration, RegistrationStatus, Replica,
-    Site, Status, Task, Upload, UserShare,
+    BatchFacts, ChildKind, ClusterFacts, DataKind, DecisionOutcome, JobDescription, JobState,
+    Location, OutcomeAbout, OutcomeKind, Queue, Registration, RegistrationStatus, Replica, Site,
+    Status, Task, Upload, UserShare,
 };
 use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::state::audit::audit;
@@ -181,7 +181,7 @@ impl Grid {
 
     /// Publishes the outcome of the submission of a decision.
     fn outcome(&mut self, decision: &Decision, kind: OutcomeKind) {
-        let outcome = Became {
+        let outcome = DecisionOutcome {
             subject: decision.subject.clone(),
             decision: decision.id,
             about: OutcomeAbout::Decision,

@@ -4,6 +4,7 @@
 
 mod circles;
 mod rooms;
+mod type_names;
 mod words;
 
 use std::fs;
@@ -457,6 +458,12 @@ fn no_files_import_each_other() {
     let found: Vec<String> =
         circles::circles(&source()).iter().map(|circle| circle.join(" <-> ")).collect();
     assert!(found.is_empty(), "{} circles:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn a_public_type_name_occurs_once_in_a_crate() {
+    let found = type_names::names_twice(&source());
+    assert!(found.is_empty(), "{} names:\n{}", found.len(), found.join("\n"));
 }
 
 // --- Each rule, seen red --------------------------------------------------------------------------

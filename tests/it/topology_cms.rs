@@ -57,7 +57,7 @@ fn the_shipped_topology_is_right() {
     let policy = &topology.policies[0];
     assert_eq!((topology.policies.len(), &policy.name[..], &policy.kind[..]), (1, "cms", "cms"));
     let kind = kind("cms").expect("built in");
-    let names = |steps: &[yardmaster::core::policy::Step]| -> Vec<String> {
+    let names = |steps: &[yardmaster::core::policy::ListedStep]| -> Vec<String> {
         steps.iter().map(|step| step.name.clone()).collect()
     };
     let all: Vec<&str> = kind.filters.iter().map(|it| it.name).collect();

@@ -2,12 +2,12 @@
 
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{
-    Event, Heartbeat, JobState, Outcome, OutcomeAbout, OutcomeKind, Parameter, RamUnit, Status,
-    Task, TaskPhase, Transfer, TransferStatus,
+    DecisionOutcome, Event, Heartbeat, JobState, OutcomeAbout, OutcomeKind, Parameter, RamUnit,
+    Status, Task, TaskPhase, Transfer, TransferStatus,
 };
 use yardmaster::core::limits::Limits;
 use yardmaster::core::output::Output;
-use yardmaster::core::output::decision::{Decision, Outcome as Answer, Ranked};
+use yardmaster::core::output::decision::{Decision, Outcome, Ranked};
 use yardmaster::core::policy::{Policy, PolicySpec, Resolved, Rules, kind};
 use yardmaster::core::state::State;
 use yardmaster::core::unit::Millis;
@@ -142,10 +142,10 @@ pub fn parameter(key: &str, value: &str, at: Millis) -> Parameter {
     }
 }
 
-pub fn outcome(decision: &Decision, kind: OutcomeKind, at: Millis) -> Outcome {
+pub fn outcome(decision: &Decision, kind: OutcomeKind, at: Millis) -> DecisionOutcome {
     let (subject, decision) = (decision.subject.clone(), decision.id);
     let about = OutcomeAbout::Decision;
-    Outcome { subject, decision, about, kind, at, reason: String::new() }
+    DecisionOutcome { subject, decision, about, kind, at, reason: String::new() }
 }
 
 /// The answer that gives `jobs` jobs of a subject's request to a queue.
@@ -159,12 +159,12 @@ pub fn assign(subject: &str, attempt: u64, queue: &str, jobs: u32, now: Millis) 
         factors: Vec::new(),
         platform: String::new(),
     };
-    Decision { outcome: Answer::Assign(vec![ranked]), ..defer(subject, attempt, 1, now) }
+    Decision { outcome: Outcome::Assign(vec![ranked]), ..defer(subject, attempt, 1, now) }
 }
 
 /// The answer that puts a subject's request off for an hour.
 pub fn defer(subject: &str, attempt: u64, ordinal: u32, now: Millis) -> Decision {
-    let outcome = Answer::Defer { until: now.saturating_add(3_600_000) };
+    let outcome = Outcome::Defer { until: now.saturating_add(3_600_000) };
     Decision {
         task: subject.split('/').next().unwrap_or_default().into(),
         epoch: 1,

@@ -1,6 +1,6 @@
 //! In what two answers to one request agree.
 
-use super::record::{Answer, AnswerOutcome, Comparison, Rejected, Side};
+use super::record::{AnswerOutcome, Comparison, RejectedQueue, Side, SideAnswer};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// In what the two answers of a comparison agree.
@@ -91,17 +91,17 @@ impl Measure {
     }
 }
 
-fn names(answer: &Answer) -> BTreeSet<&str> {
+fn names(answer: &SideAnswer) -> BTreeSet<&str> {
     answer.queues.iter().map(|it| it.queue.as_str()).collect()
 }
 
 /// The part of a request that goes to each queue; the parts add to 1. By jobs where the side
 /// divides them, else by weights, and equal parts where all weights are 0.
-fn parts(answer: &Answer) -> BTreeMap<&str, f64> {
+fn parts(answer: &SideAnswer) -> BTreeMap<&str, f64> {
     let queues = &answer.queues;
     let is_divided = queues.iter().any(|it| it.jobs > 0);
     let has_weight = queues.iter().any(|it| it.weight > 0.0);
-    let share = |it: &super::Chosen| match (is_divided, has_weight) {
+    let share = |it: &super::ChosenQueue| match (is_divided, has_weight) {
         (true, _) => it.jobs as f64,
         (false, true) => it.weight.max(0.0),
         (false, false) => 1.0,
@@ -118,7 +118,7 @@ fn parts(answer: &Answer) -> BTreeMap<&str, f64> {
 /// the smaller of the two parts. `None` unless both assign.
 pub fn overlap(comparison: &Comparison) -> Option<f64> {
     let (one, other) = (&comparison.yardmaster, &comparison.other);
-    let assigns = |it: &Answer| it.outcome == AnswerOutcome::Assign && !it.queues.is_empty();
+    let assigns = |it: &SideAnswer| it.outcome == AnswerOutcome::Assign && !it.queues.is_empty();
     if !assigns(one) || !assigns(other) {
         return None;
     }
@@ -130,18 +130,18 @@ pub fn overlap(comparison: &Comparison) -> Option<f64> {
 
 /// A queue that one side chose and the other did not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal<'a> {
+pub struct QueueRefusal<'a> {
     /// The side that did not choose it.
     pub by: Side,
     /// The queue.
     pub queue: &'a str,
     /// That side's rejection of the queue; `None`: the queue is not among the rejections that it
     /// lists, so it was kept and not chosen, or is not known to that side.
-    pub fate: Option<&'a Rejected>,
+    pub fate: Option<&'a RejectedQueue>,
 }
 
 /// The queues that one side chose and the other did not, where both gave an answer.
-pub fn refusals(comparison: &Comparison) -> Vec<Refusal<'_>> {
+pub fn refusals(comparison: &Comparison) -> Vec<QueueRefusal<'_>> {
     if !Agreement::of(comparison).is_answered() {
         return Vec::new();
     }
@@ -151,7 +151,7 @@ pub fn refusals(comparison: &Comparison) -> Vec<Refusal<'_>> {
         let queues = names(theirs).into_iter().filter(|queue| !mine.chose(queue));
         queues.map(move |queue| {
             let fate = mine.fates.iter().find(|it| it.queue == queue);
-            Refusal { by, queue, fate }
+            QueueRefusal { by, queue, fate }
         })
     });
     missed.collect()

@@ -9,14 +9,16 @@ mod record;
 mod tally;
 mod times;
 
-pub use agreement::{Agreement, Measure, Refusal, overlap, refusals};
+pub use agreement::{Agreement, Measure, QueueRefusal, overlap, refusals};
 pub use counted::Counted;
 pub use figures::{DIFFERS_BEYOND, FiguresSeen, Gap, figures_of, gaps};
-pub use record::{Answer, AnswerOutcome, Chosen, Comparison, Figures, InCharge, Rejected, Side};
+pub use record::{
+    AnswerOutcome, ChosenQueue, Comparison, Figures, InCharge, RejectedQueue, Side, SideAnswer,
+};
 pub use tally::{
     ByReason, FiguresCount, GapSum, Group, OutcomePair, Outcomes, PerAnswer, Tally, plain_reason,
 };
-pub use times::Times;
+pub use times::AnswerTimes;
 
 #[cfg(test)]
 mod tests;

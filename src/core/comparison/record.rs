@@ -32,9 +32,9 @@ pub struct Comparison {
     /// Whose answer was carried out.
     pub in_charge: InCharge,
     /// Yardmaster's answer.
-    pub yardmaster: Answer,
+    pub yardmaster: SideAnswer,
     /// The other broker's answer.
-    pub other: Answer,
+    pub other: SideAnswer,
 }
 
 /// Whose answer was carried out.
@@ -125,7 +125,7 @@ impl AnswerOutcome {
 
 /// One side's answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct SideAnswer {
     /// The answer itself.
     pub outcome: AnswerOutcome,
     /// Why it is no assignment; empty otherwise.
@@ -133,16 +133,16 @@ pub struct Answer {
     /// From the question to the answer; ms.
     pub took_ms: u64,
     /// Queues of an assignment, best first.
-    pub queues: Vec<Chosen>,
+    pub queues: Vec<ChosenQueue>,
     /// Queues that were rejected.
-    pub fates: Vec<Rejected>,
+    pub fates: Vec<RejectedQueue>,
     /// Figures of queues that the side used for its answer.
     pub figures: Vec<Figures>,
     /// Notes of the answer.
     pub notes: Vec<String>,
 }
 
-impl Answer {
+impl SideAnswer {
     /// The queue that comes first; `None` if there is none.
     pub fn first(&self) -> Option<&str> {
         self.queues.first().map(|it| it.queue.as_str())
@@ -156,7 +156,7 @@ impl Answer {
 
 /// A queue that was chosen.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Chosen {
+pub struct ChosenQueue {
     /// Queue or pseudo-queue.
     pub queue: String,
     /// Its weight by the side's own measure; larger is better.
@@ -167,7 +167,7 @@ pub struct Chosen {
 
 /// A queue that a filter rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rejected {
+pub struct RejectedQueue {
     /// Queue or pseudo-queue.
     pub queue: String,
     /// Filter that objected first, by the side's own name for it.
@@ -191,7 +191,7 @@ pub struct Figures {
 
 impl Comparison {
     /// A side's answer.
-    pub fn of(&self, side: Side) -> &Answer {
+    pub fn of(&self, side: Side) -> &SideAnswer {
         match side {
             Side::Yardmaster => &self.yardmaster,
             Side::Other => &self.other,
@@ -226,9 +226,9 @@ record!(Comparison {
     yardmaster,
     other,
 });
-record!(Answer { outcome, reason, took_ms, queues, fates, figures, notes });
-record!(Chosen { queue, weight, jobs });
-record!(Rejected { queue, filter, reason });
+record!(SideAnswer { outcome, reason, took_ms, queues, fates, figures, notes });
+record!(ChosenQueue { queue, weight, jobs });
+record!(RejectedQueue { queue, filter, reason });
 record!(Figures { queue, running, queued, pilots });
 
 impl Published for Comparison {

@@ -1,9 +1,9 @@
 //! Many comparisons summed up.
 
-use super::agreement::{Agreement, Measure, Refusal, overlap, refusals};
+use super::agreement::{Agreement, Measure, QueueRefusal, overlap, refusals};
 use super::figures::{FiguresSeen, figures_of, gaps};
 use super::record::{AnswerOutcome, Comparison, InCharge, Side};
-use super::times::Times;
+use super::times::AnswerTimes;
 use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ pub struct Group {
     /// Sum of the overlaps, and of how many comparisons.
     overlap: (f64, u64),
     /// By side, how long its answers took.
-    pub times: BTreeMap<Side, Times>,
+    pub times: BTreeMap<Side, AnswerTimes>,
 }
 
 impl Group {
@@ -181,9 +181,9 @@ impl Tally {
         *self.outcomes.entry(pair).or_default() += 1;
     }
 
-    fn add_refusals(&mut self, refusals: &[Refusal<'_>]) {
+    fn add_refusals(&mut self, refusals: &[QueueRefusal<'_>]) {
         let mut counted = BTreeSet::new();
-        for Refusal { by, fate, .. } in refusals {
+        for QueueRefusal { by, fate, .. } in refusals {
             let filter = fate.map(|it| it.filter.clone());
             let reason = fate.map(|it| plain_reason(&it.reason)).unwrap_or_default();
             let why = ByReason { by: *by, filter, reason };

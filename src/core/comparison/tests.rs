@@ -4,18 +4,18 @@ use crate::comparison::*;
 use std::collections::BTreeSet;
 
 /// An assignment to queues, each with its weight and jobs.
-pub(super) fn assign(queues: &[(&str, f64, u64)]) -> Answer {
-    let chosen = |(queue, weight, jobs): &(&str, f64, u64)| Chosen {
+pub(super) fn assign(queues: &[(&str, f64, u64)]) -> SideAnswer {
+    let chosen = |(queue, weight, jobs): &(&str, f64, u64)| ChosenQueue {
         queue: (*queue).to_owned(),
         weight: *weight,
         jobs: *jobs,
     };
-    Answer { queues: queues.iter().map(chosen).collect(), ..answer(AnswerOutcome::Assign, "") }
+    SideAnswer { queues: queues.iter().map(chosen).collect(), ..answer(AnswerOutcome::Assign, "") }
 }
 
 /// An answer that is no assignment.
-pub(super) fn answer(outcome: AnswerOutcome, reason: &str) -> Answer {
-    Answer {
+pub(super) fn answer(outcome: AnswerOutcome, reason: &str) -> SideAnswer {
+    SideAnswer {
         outcome,
         reason: reason.to_owned(),
         took_ms: 10,
@@ -26,7 +26,7 @@ pub(super) fn answer(outcome: AnswerOutcome, reason: &str) -> Answer {
     }
 }
 
-pub(super) fn comparison(yardmaster: Answer, other: Answer) -> Comparison {
+pub(super) fn comparison(yardmaster: SideAnswer, other: SideAnswer) -> Comparison {
     Comparison {
         domain: "atlas".into(),
         subject: "1/1".into(),
@@ -50,8 +50,8 @@ fn figures(queue: &str, running: u64, queued: u64) -> Figures {
     Figures { queue: queue.into(), running, queued, pilots: None }
 }
 
-fn rejected(queue: &str, filter: &str, reason: &str) -> Rejected {
-    Rejected { queue: queue.into(), filter: filter.into(), reason: reason.into() }
+fn rejected(queue: &str, filter: &str, reason: &str) -> RejectedQueue {
+    RejectedQueue { queue: queue.into(), filter: filter.into(), reason: reason.into() }
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn reasons_that_differ_in_their_figures_are_one() {
 
 #[test]
 fn percentiles_are_times_that_there_were() {
-    let mut times = Times::default();
+    let mut times = AnswerTimes::default();
     assert_eq!(times.percentile(50), None);
     (1..=200).rev().for_each(|ms| times.push(ms));
     let found = [50, 90, 99, 100].map(|percent| times.percentile(percent));

@@ -2,12 +2,12 @@
 
 /// Times of answers; ms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Times {
+pub struct AnswerTimes {
     ms: Vec<u64>,
     is_sorted: bool,
 }
 
-impl Times {
+impl AnswerTimes {
     /// Adds one; ms.
     pub fn push(&mut self, ms: u64) {
         self.ms.push(ms);

@@ -22,7 +22,7 @@ pub struct Both {
 
 /// Requests and jobs that a queue, a nucleus or a site gets, in the log and by the other rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct AssignedShare {
     /// Requests, or offers of slots, that give it something; each once.
     pub requests: Both,
     /// Jobs; 0 where a task gets a nucleus.
@@ -31,7 +31,7 @@ pub struct Share {
 
 /// An answer that differs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Changed {
+pub struct ChangedAnswer {
     /// How it differs.
     pub change: Change,
     /// The answer in the log; `None`: the log has none in this cycle.
@@ -61,9 +61,9 @@ pub struct Differences {
     /// that fared otherwise: answers.
     pub fates: BTreeMap<[String; 2], u64>,
     /// By queue.
-    pub queues: BTreeMap<String, Share>,
+    pub queues: BTreeMap<String, AssignedShare>,
     /// The first requests that differ.
-    pub first: Vec<Changed>,
+    pub first: Vec<ChangedAnswer>,
     /// Most of those that are kept.
     first_max: usize,
     requests: BTreeMap<Key, Seen>,
@@ -157,7 +157,7 @@ impl Differences {
             }
         }
         if is_first_change && self.first.len() < self.first_max {
-            self.first.push(Changed { change, recorded, other });
+            self.first.push(ChangedAnswer { change, recorded, other });
         }
     }
 

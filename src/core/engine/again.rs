@@ -3,11 +3,11 @@
 
 use super::Engine;
 use crate::event::Task;
-use crate::judge::alternative::Alternative;
-use crate::judge::judging::Judging;
+use crate::judge::alternative::AlternativeRules;
+use crate::judge::judging::JudgingInputs;
 use crate::judge::place::submission;
 use crate::judge::policies::Policies;
-use crate::judge::pool::{Asked, PoolJudging};
+use crate::judge::pool::{AskedAgain, PoolJudging};
 use crate::judge::work::WorkTable;
 use crate::output::decision::{Decision, Outcome};
 use crate::policy::Policy;
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 /// By which rules is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rules {
+pub enum RuleChoice {
     /// Those that the engine was made with.
     Own,
     /// Those of [`Engine::set_alternative`].
@@ -39,7 +39,7 @@ pub enum Again {
 impl Engine {
     /// Sets rules that may be asked beside the engine's own. They must be of the same kinds.
     pub fn set_alternative(&mut self, policies: Vec<Policy>) {
-        self.alternative = Some(Alternative::new(policies));
+        self.alternative = Some(AlternativeRules::new(policies));
         self.forget_derived();
     }
 
@@ -58,10 +58,10 @@ impl Engine {
     /// The answer to a request at the cut that was settled, after the outputs that were folded
     /// since; nothing is changed by it. `number`: that of the judgement in its cycle. `None`:
     /// nothing is asked, or these rules do not refuse the job.
-    pub fn judge_again(&self, again: &Again, number: u32, by: Rules) -> Option<Decision> {
+    pub fn judge_again(&self, again: &Again, number: u32, by: RuleChoice) -> Option<Decision> {
         let (policies, pool): (&Policies, Option<&PoolJudging>) = match by {
-            Rules::Own => (&self.policies, self.pool.as_ref()),
-            Rules::Alternative => {
+            RuleChoice::Own => (&self.policies, self.pool.as_ref()),
+            RuleChoice::Alternative => {
                 let alternative = self.alternative.as_ref()?;
                 (&alternative.policies, alternative.pool.as_ref())
             }
@@ -69,11 +69,11 @@ impl Engine {
         let Engine { state, grid, work, requests, .. } = self;
         match again {
             Again::Request(subject) => {
-                let judging = Judging { view: grid.view(state), policies, work };
+                let judging = JudgingInputs { view: grid.view(state), policies, work };
                 judging.decide(subject, number, requests.no_room(state), None)
             }
-            Again::Offer(offer) => pool?.answer(state, policies, Asked::Offer(offer), number),
-            Again::Refused(job) => pool?.answer(state, policies, Asked::Refused(job), number),
+            Again::Offer(offer) => pool?.answer(state, policies, AskedAgain::Offer(offer), number),
+            Again::Refused(job) => pool?.answer(state, policies, AskedAgain::Refused(job), number),
         }
     }
 
@@ -104,7 +104,7 @@ impl Engine {
             placements: Vec::new(),
             heard_at: state.now,
         };
-        Judging { view: grid.view(state), policies, work }.decide_alone(&request)
+        JudgingInputs { view: grid.view(state), policies, work }.decide_alone(&request)
     }
 
     /// A request for a target of a single job as it is judged now, or why its description cannot be

@@ -10,7 +10,7 @@ pub struct Input {
     pub datasets: Vec<Dataset>,
     /// The chunk's files, those on the same endpoints taken together. Exact, where sums by endpoint
     /// cannot distinguish one file on two endpoints from two files.
-    pub placements: Vec<Placement>,
+    pub placements: Vec<FilePlacement>,
 }
 
 /// A dataset that is read.
@@ -55,7 +55,7 @@ pub struct DatasetReplica {
 
 /// Files of the chunk that lie at the same endpoints.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Placement {
+pub struct FilePlacement {
     /// Their dataset, by its place in [`Input::datasets`].
     pub dataset: u32,
     /// How many.
@@ -91,5 +91,5 @@ record!(Dataset {
     replicas,
 });
 record!(DatasetReplica { endpoint, files, bytes, files_total, is_virtual });
-record!(Placement { dataset, files, bytes, endpoints });
+record!(FilePlacement { dataset, files, bytes, endpoints });
 record!(OutputDataset { name, log, token });

@@ -31,7 +31,7 @@ pub use cluster::{
 pub use configured::{Configured, Touches, is_newer};
 pub use description::{JobDescription, Upload};
 pub use grant::Grant;
-pub use input::{Dataset, DatasetReplica, Input, OutputDataset, Placement};
+pub use input::{Dataset, DatasetReplica, FilePlacement, Input, OutputDataset};
 pub use job::{Heartbeat, JobState, Status};
 pub use link::{BLOCKED, Link, LinkQueued, link_name};
 pub use names::longest_name;
@@ -50,7 +50,7 @@ pub use site::Site;
 pub use slot_quota::{BadQuota, ExtraBlock, MAX_SLOTS, SlotParts, SlotQuota, SlotsOfSite};
 pub use storage::Storage;
 pub use task::{
-    ChunkKind, Outcome, OutcomeAbout, OutcomeKind, RamUnit, ReplicaSummary, Task, TaskPhase,
+    ChunkKind, DecisionOutcome, OutcomeAbout, OutcomeKind, RamUnit, ReplicaSummary, Task, TaskPhase,
 };
 pub use transfer::{Transfer, TransferStatus};
 pub use user::{User, UserKind, user_name};
@@ -175,7 +175,7 @@ pub enum Event<'a> {
     /// A task, or a chunk of it, asks for brokerage, changes, or ends.
     Task(Box<Task>),
     /// The end of a decision.
-    Outcome(Outcome),
+    Outcome(DecisionOutcome),
     /// A configuration record.
     Configuration(Box<Configuration>),
     /// A null under a key: the configuration record of that name is gone.
@@ -246,7 +246,11 @@ macro_rules! published {
     };
 }
 each_configuration!(published);
-published!(Task task, Outcome outcome,);
+published!(Task task,);
+
+impl Published for DecisionOutcome {
+    const TOPIC: Topic = Topic::Outcome;
+}
 
 macro_rules! reported {
     ($($kind:ident),*) => {

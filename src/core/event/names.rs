@@ -1,7 +1,7 @@
 //! The names in an event: how long the longest is.
 
 use super::configured::longest;
-use super::{Event, Heartbeat, JobState, Outcome, Pilot, Task, Transfer};
+use super::{DecisionOutcome, Event, Heartbeat, JobState, Pilot, Task, Transfer};
 
 /// Length of the longest name by which an event refers to things; bytes. Names become keys of our
 /// own records, labels of counters and parts of decisions, so one that is longer than `name_bytes`
@@ -16,7 +16,7 @@ pub fn longest_name(event: &Event<'_>) -> usize {
         }
         Event::Pilot(event) => of_pilot(event),
         Event::Task(event) => of_task(event),
-        Event::Outcome(Outcome { subject, .. }) => subject.len(),
+        Event::Outcome(DecisionOutcome { subject, .. }) => subject.len(),
         Event::Configuration(event) => event.longest_name(),
         // A null removes what it names, and a name that was never taken removes nothing.
         Event::Removed { .. } | Event::Output(_) | Event::Garbled(_) => 0,

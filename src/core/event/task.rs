@@ -218,7 +218,7 @@ pub enum OutcomeKind {
 
 /// The end of a decision.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct DecisionOutcome {
     /// Subject the decision was about.
     pub subject: String,
     /// The decision or command, by its id.
@@ -233,7 +233,7 @@ pub struct Outcome {
     pub reason: String,
 }
 
-record!(Outcome { subject, decision, kind, at, reason, about });
+record!(DecisionOutcome { subject, decision, kind, at, reason, about });
 symbols!(TaskPhase: [Asking, Ended]);
 symbols!(ChunkKind: [Normal, Scout, Merge]);
 symbols!(RamUnit: [Mb, MbPerCore]);

@@ -2,7 +2,7 @@
 
 use super::iso;
 use crate::comparison::{
-    Agreement, Answer, Comparison, DIFFERS_BEYOND, Gap, InCharge, Side, gaps, overlap, refusals,
+    Agreement, Comparison, DIFFERS_BEYOND, Gap, InCharge, Side, SideAnswer, gaps, overlap, refusals,
 };
 use std::fmt::Write;
 
@@ -72,7 +72,7 @@ fn sentence(agreement: Agreement) -> &'static str {
     }
 }
 
-fn write_answer(text: &mut String, name: &str, answer: &Answer) -> std::fmt::Result {
+fn write_answer(text: &mut String, name: &str, answer: &SideAnswer) -> std::fmt::Result {
     let reason = match answer.reason.as_str() {
         "" => String::new(),
         reason => format!(": {reason}"),
@@ -126,7 +126,7 @@ fn write_gap(text: &mut String, gap: &Gap<'_>) -> std::fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::comparison::{AnswerOutcome, Chosen, Figures, Rejected};
+    use crate::comparison::{AnswerOutcome, ChosenQueue, Figures, RejectedQueue};
 
     #[test]
     fn both_answers_are_shown_with_why_and_with_the_figures() {
@@ -136,13 +136,13 @@ mod tests {
             queued: Some(queued),
             pilots: None,
         };
-        let chosen = |queue: &str, weight, jobs| Chosen { queue: queue.into(), weight, jobs };
-        let one = Answer {
+        let chosen = |queue: &str, weight, jobs| ChosenQueue { queue: queue.into(), weight, jobs };
+        let one = SideAnswer {
             outcome: AnswerOutcome::Assign,
             reason: String::new(),
             took_ms: 35,
             queues: vec![chosen("A", 4.5, 20)],
-            fates: vec![Rejected {
+            fates: vec![RejectedQueue {
                 queue: "B".into(),
                 filter: "queued_ratio".into(),
                 reason: "3100 for 900".into(),
@@ -150,7 +150,7 @@ mod tests {
             figures: vec![figures(3_100)],
             notes: vec!["input_stale(link, 7300)".into()],
         };
-        let other = Answer {
+        let other = SideAnswer {
             took_ms: 1_410,
             queues: vec![chosen("B", 77.0, 0)],
             fates: vec![],

@@ -3,7 +3,7 @@
 use super::{Written, iso, pool_job, pool_wait};
 use crate::engine::Engine;
 use crate::govern::job::{RuleStanding, standings};
-use crate::govern::timeout::{Deadline, Standing};
+use crate::govern::timeout::{Deadline, TimeoutFinding};
 use crate::id::Name;
 use crate::policy::cms::why::PoolWait;
 use crate::state::State;
@@ -64,11 +64,11 @@ fn write(
 fn write_rule(text: &mut String, state: &State, it: &RuleStanding) -> Written {
     let (rule, kind, mode) = (it.rule.name(), it.kind.name(), it.mode.name());
     let what = match it.standing {
-        Standing::NotConcerned => "is not about it".to_owned(),
-        Standing::NoHeartbeat => {
+        TimeoutFinding::NotConcerned => "is not about it".to_owned(),
+        TimeoutFinding::NoHeartbeat => {
             "leaves it alone: its attempt has sent no heartbeat (no_heartbeat)".to_owned()
         }
-        Standing::Deadline(deadline) => by(state, &deadline),
+        TimeoutFinding::Deadline(deadline) => by(state, &deadline),
     };
     writeln!(text, "  rule      {rule} ({kind}, {mode}): {what}")?;
     if let Some(hold) = &it.hold {

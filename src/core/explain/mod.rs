@@ -23,7 +23,7 @@ pub use offer::{match_sentence, nothing_fits};
 pub use pool_wait::{SITES_SHOWN, blocked_sentence, objection_sentence, site_sentence};
 pub use standing::{NameStanding, RequestStanding};
 pub use throttle::{explain_throttle, throttle_of};
-pub use why::{Rejected, Step, Waits, Why, headline, why};
+pub use why::{FilterStep, Rejected, WaitConditions, Why, headline, why};
 
 use crate::limits::Limits;
 use crate::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};

@@ -5,7 +5,7 @@ use super::offer::milli;
 use super::{Written, iso, number, rank};
 use crate::event::Class;
 use crate::policy::cms::judge::RankValue;
-use crate::policy::cms::why::{Ahead, Blocked, First, PoolWait, SiteAt, SiteObjection};
+use crate::policy::cms::why::{Blocked, First, JobsAhead, PoolWait, SiteAt, SiteObjection};
 use crate::policy::phrase::phrase;
 use crate::state::admit::remedy;
 use std::fmt::Write;
@@ -123,7 +123,7 @@ pub fn objection_sentence(it: &SiteObjection) -> String {
 }
 
 /// The jobs that go before this one at a site where nothing objects, as a sentence.
-fn ahead_sentence(ahead: &Ahead, has_offer: bool) -> String {
+fn ahead_sentence(ahead: &JobsAhead, has_offer: bool) -> String {
     let waits = match (&ahead.first, has_offer) {
         (None, true) => "nothing objects and no job goes before it: it is next".to_owned(),
         (None, false) => {

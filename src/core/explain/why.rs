@@ -20,18 +20,18 @@ pub struct Why {
     /// that passed and found no place in the answer's list are not known.
     pub candidates: u64,
     /// The filters that rejected, in the order in which they are asked.
-    pub steps: Vec<Step>,
+    pub steps: Vec<FilterStep>,
     /// Every rejected candidate with the filter and its figures, in the order of their names.
     pub rejected: Vec<Rejected>,
     /// Wake-up conditions and deadline of a deferral; `None` for other outcomes.
-    pub waits: Option<Waits>,
+    pub waits: Option<WaitConditions>,
     /// Remedy of a final rejection; empty for other outcomes.
     pub remedy: &'static str,
 }
 
 /// A filter's part in a decision.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct FilterStep {
     /// Filter.
     pub filter: String,
     /// The condition that it objects to, with the figures in force where they are known.
@@ -61,7 +61,7 @@ pub struct Rejected {
 
 /// Deadline and wake-up conditions of a deferral.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Waits {
+pub struct WaitConditions {
     /// It is judged again then at the latest.
     pub judged_again_at: Millis,
     /// Changes that would let the request be assigned: the nearest objections, or the reason why it
@@ -140,7 +140,7 @@ fn most_rejecting(decision: &Decision) -> Option<(&str, u32)> {
     Some((&most.filter, most.rejected))
 }
 
-fn steps(decision: &Decision, context: &Context<'_>, candidates: u64) -> Vec<Step> {
+fn steps(decision: &Decision, context: &Context<'_>, candidates: u64) -> Vec<FilterStep> {
     let mut counts: Vec<_> = decision.counts.iter().filter(|count| count.rejected > 0).collect();
     counts.sort_by_key(|count| (context.position(&count.filter), count.filter.clone()));
     let mut left = candidates;
@@ -150,7 +150,7 @@ fn steps(decision: &Decision, context: &Context<'_>, candidates: u64) -> Vec<Ste
             let rejected = u64::from(count.rejected);
             left = left.saturating_sub(rejected);
             let known = context.filter(&count.filter);
-            Step {
+            FilterStep {
                 filter: count.filter.clone(),
                 help: known.map(|filter| context.help(filter)).unwrap_or_default(),
                 spec: known.map_or("", |filter| filter.spec),
@@ -176,15 +176,15 @@ fn objections(decision: &Decision, context: &Context<'_>) -> Vec<Rejected> {
     rejected
 }
 
-fn waits(decision: &Decision, context: &Context<'_>, until: Millis) -> Waits {
+fn waits(decision: &Decision, context: &Context<'_>, until: Millis) -> WaitConditions {
     if waits_as_whole(decision) {
         let would_change = decision.notes.clone();
-        return Waits { judged_again_at: until, would_change, wakes: Vec::new() };
+        return WaitConditions { judged_again_at: until, would_change, wakes: Vec::new() };
     }
     if decision.answers_offer() {
         let would_change = vec!["a job that fits".to_owned()];
         let wakes = vec!["configuration", "jobs", "nodes", "workflows"];
-        return Waits { judged_again_at: until, would_change, wakes };
+        return WaitConditions { judged_again_at: until, would_change, wakes };
     }
     let fates = || decision.fates.iter().filter(|fate| !fate.filter.is_empty());
     let reads = |fate: &Fate| context.filter(&fate.filter).map_or(&[][..], |filter| filter.reads);
@@ -206,7 +206,7 @@ fn waits(decision: &Decision, context: &Context<'_>, until: Millis) -> Waits {
     if would_change.is_empty() {
         would_change.push(format!("the configuration, or its deadline {}", iso(until)));
     }
-    Waits { judged_again_at: until, would_change, wakes }
+    WaitConditions { judged_again_at: until, would_change, wakes }
 }
 
 /// Name for readers of the facts that a filter reads.

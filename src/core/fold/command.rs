@@ -1,7 +1,7 @@
 //! Commands are folded like any event, so a job counts as commanded from the moment it is.
 
 use crate::cut::Topic;
-use crate::event::Outcome;
+use crate::event::DecisionOutcome;
 use crate::id::Key;
 use crate::oddity::Oddity;
 use crate::output::command::{Command, CommandId, CommandKind};
@@ -46,7 +46,7 @@ impl State {
     }
 
     /// Folds what became of a command.
-    pub(super) fn fold_command_outcome(&mut self, event: &Outcome, at: Millis) {
+    pub(super) fn fold_command_outcome(&mut self, event: &DecisionOutcome, at: Millis) {
         let id = CommandId(event.decision.0);
         if self.commands.of(id).is_none() {
             return self.odd(Topic::Outcome, Oddity::UnknownCommand);

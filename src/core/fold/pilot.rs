@@ -6,7 +6,7 @@ use crate::id::Name;
 use crate::oddity::Oddity;
 use crate::state::State;
 use crate::state::prefetch::Sought;
-use crate::state::record::{Node, Slots, Workers};
+use crate::state::record::{Node, SlotFigure, Workers};
 use crate::state::timer::NodePart;
 use crate::unit::Millis;
 
@@ -35,7 +35,7 @@ impl State {
                 self.fold_workers(report);
             }
             Pilot::Slots { gshare, resource_type, slots, expires_at, .. } => {
-                let slots = Slots {
+                let slots = SlotFigure {
                     queue,
                     gshare: self.name(gshare),
                     resource_type: self.name(resource_type),
@@ -127,9 +127,9 @@ impl State {
         }
     }
 
-    fn fold_slots(&mut self, new: Slots) {
+    fn fold_slots(&mut self, new: SlotFigure) {
         let key = (new.queue, new.gshare, new.resource_type);
-        let order = |slots: &Slots| (slots.at, slots.slots, slots.expires_at);
+        let order = |slots: &SlotFigure| (slots.at, slots.slots, slots.expires_at);
         match self.slots.get(&key) {
             Some(old) if order(&new) <= order(old) => self.odd(Topic::Pilot, Oddity::Stale),
             _ => {

@@ -2,7 +2,7 @@
 
 use crate::content::content_of;
 use crate::cut::Topic;
-use crate::event::{Outcome, OutcomeAbout, Task};
+use crate::event::{DecisionOutcome, OutcomeAbout, Task};
 use crate::oddity::Oddity;
 use crate::state::State;
 use crate::state::admit::PLAUSIBLE_FROM;
@@ -78,7 +78,7 @@ impl State {
         }
     }
 
-    pub(super) fn fold_outcome(&mut self, event: &Outcome, bound: Millis) {
+    pub(super) fn fold_outcome(&mut self, event: &DecisionOutcome, bound: Millis) {
         let at = event.at.min(bound);
         match event.about {
             OutcomeAbout::Decision => self.fold_decision_outcome(event, at),
@@ -86,7 +86,7 @@ impl State {
         }
     }
 
-    fn fold_decision_outcome(&mut self, event: &Outcome, at: Millis) {
+    fn fold_decision_outcome(&mut self, event: &DecisionOutcome, at: Millis) {
         if self.requests.of(&event.subject).is_none()
             && self.answered.table.of(&event.subject).is_none()
         {

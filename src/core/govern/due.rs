@@ -2,8 +2,8 @@
 //! rule could be due for it first, and checked again before anything is published.
 
 use super::facts::{Surroundings, gaps};
-use super::found::Found;
-use super::timeout::{Deadline, JobCase, Standing, is_of_heartbeats, standing};
+use super::found::FoundJobs;
+use super::timeout::{Deadline, GovernedJob, TimeoutFinding, is_of_heartbeats, standing};
 use crate::command::{CommandRule, RuleSetting};
 use crate::id::{Key, Name};
 use crate::state::State;
@@ -15,13 +15,13 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Due {
     /// By rule and queue.
-    pub groups: BTreeMap<(CommandRule, Name), Found>,
+    pub groups: BTreeMap<(CommandRule, Name), FoundJobs>,
     /// How often a job was looked at that sends no heartbeats, by rule; until they are taken.
     pub without_heartbeat: BTreeMap<CommandRule, u64>,
 }
 
 /// A rule's present finding about a job.
-pub(super) fn look(state: &State, setting: &RuleSetting, case: &JobCase<'_>) -> Standing {
+pub(super) fn look(state: &State, setting: &RuleSetting, case: &GovernedJob<'_>) -> TimeoutFinding {
     standing(setting, case, &gaps(state, setting.rule, case.job.names[0]))
 }
 
@@ -76,15 +76,15 @@ impl Due {
         let mut next = Millis::MAX;
         for setting in state.setting.commands.active() {
             match look(state, setting, &case) {
-                Standing::NotConcerned => {}
+                TimeoutFinding::NotConcerned => {}
                 // Its first heartbeat sets the next look.
-                Standing::NoHeartbeat => {
+                TimeoutFinding::NoHeartbeat => {
                     *self.without_heartbeat.entry(setting.rule).or_default() += 1;
                 }
-                Standing::Deadline(deadline) if deadline.due_at > state.now => {
+                TimeoutFinding::Deadline(deadline) if deadline.due_at > state.now => {
                     next = next.min(deadline.due_at);
                 }
-                Standing::Deadline(deadline) => {
+                TimeoutFinding::Deadline(deadline) => {
                     let found = self.groups.entry((setting.rule, job.names[0])).or_default();
                     found.insert(job.key, deadline.due_at);
                 }
@@ -108,7 +108,7 @@ impl Due {
         let case = case.and_then(|job| around.case(state, job));
         let found = case.map(|case| look(state, setting, &case));
         match found {
-            Some(Standing::Deadline(deadline)) if deadline.due_at <= state.now => {
+            Some(TimeoutFinding::Deadline(deadline)) if deadline.due_at <= state.now => {
                 let found = self.groups.entry((setting.rule, queue)).or_default();
                 found.insert(key, deadline.due_at);
                 Some(deadline)
@@ -116,8 +116,10 @@ impl Due {
             found => {
                 self.remove((setting.rule, queue), key);
                 let next = match found {
-                    Some(Standing::Deadline(deadline)) => deadline.due_at,
-                    Some(Standing::NoHeartbeat | Standing::NotConcerned) | None => Millis::MAX,
+                    Some(TimeoutFinding::Deadline(deadline)) => deadline.due_at,
+                    Some(TimeoutFinding::NoHeartbeat | TimeoutFinding::NotConcerned) | None => {
+                        Millis::MAX
+                    }
                 };
                 if let Some(slot) = slot {
                     set_look(state, slot, next);

@@ -2,7 +2,7 @@
 
 use super::due::Due;
 use super::facts::{Surroundings, known_until};
-use super::found::Found;
+use super::found::FoundJobs;
 use super::hold::{Hold, hold};
 use super::making::{Making, too_many_moves};
 use super::open::{is_due, is_ordered, is_taken, unanswered};
@@ -12,7 +12,7 @@ use crate::command::{CommandRule, CommandSetting, Mode, RuleSetting};
 use crate::id::{Key, Name};
 use crate::output::command::{Command, CommandId};
 use crate::policy::cms::cut::Step;
-use crate::policy::cms::decision::Action;
+use crate::policy::cms::decision::PoolAction;
 use crate::state::State;
 use crate::unit::Millis;
 use std::cmp::Reverse;
@@ -33,7 +33,7 @@ pub(crate) struct CommandEvaluation {
 
 /// Actions that a pool of slots wants in a step of a cut, after the given actions of the step
 /// before took effect.
-type Asks<'a> = dyn FnMut(&State, Step, &[Action]) -> Vec<Action> + 'a;
+type Asks<'a> = dyn FnMut(&State, Step, &[PoolAction]) -> Vec<PoolAction> + 'a;
 
 /// The next job of a group, in the order in which commands are given.
 type Next = Reverse<(Millis, CommandRule, Key, Name)>;
@@ -57,7 +57,7 @@ impl CommandEvaluation {
     /// Makes the commands of actions that the decisions of this cycle depend on. Gives those that
     /// are to be carried out: they take effect now. [`CommandEvaluation::evaluate`] gives the
     /// commands, with the others of the cycle.
-    pub(crate) fn begin(&mut self, state: &mut State, actions: &[Action]) -> Vec<Action> {
+    pub(crate) fn begin(&mut self, state: &mut State, actions: &[PoolAction]) -> Vec<PoolAction> {
         self.begun = None;
         if actions.is_empty() || state.setting.commands.is_idle() {
             return Vec::new();
@@ -126,7 +126,7 @@ impl CommandEvaluation {
             match held.or_else(|| making.used_up(state, rule, at.1)) {
                 Some(why) => self.hold_group(state, (setting, rule), at.1, why, making),
                 None => {
-                    let first = self.due.groups.get(&at).and_then(Found::first);
+                    let first = self.due.groups.get(&at).and_then(FoundJobs::first);
                     next.extend(first.map(|(due_at, key)| Reverse((due_at, at.0, key, at.1))));
                 }
             }

@@ -1,7 +1,7 @@
 //! Facts that rules read beside a job's own record: its queue, its task, run-time parameters.
 //! Derived from the configuration and of the tasks that are known.
 
-use super::timeout::{JobCase, Overrides};
+use super::timeout::{GovernedJob, Overrides};
 use crate::command::CommandRule;
 use crate::cut::Topic;
 use crate::event::is_newer;
@@ -251,7 +251,7 @@ impl Surroundings {
     }
 
     /// A job with all that the rules read of it; `None` for one without a state, or that ended.
-    pub fn case<'a>(&self, state: &'a State, job: &'a Job) -> Option<JobCase<'a>> {
+    pub fn case<'a>(&self, state: &'a State, job: &'a Job) -> Option<GovernedJob<'a>> {
         let status = job.status.filter(|status| !status.is_ended())?;
         let text = |name: Name| state.names.text(name);
         let queue = self.queues.get(text(job.names[0]));
@@ -265,7 +265,7 @@ impl Surroundings {
             "user" | "panda" => heartbeat.get("analysis"),
             _ => heartbeat.get("production"),
         };
-        Some(JobCase {
+        Some(GovernedJob {
             job,
             status,
             label: text(job.label),

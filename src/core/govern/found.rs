@@ -8,12 +8,12 @@ use std::ops::Bound;
 /// Jobs of one rule at one queue, with the time at which each became due. The time is kept as it
 /// was found: it may be later by now, never earlier.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Found {
+pub(super) struct FoundJobs {
     due_at: BTreeMap<Key, Millis>,
     order: BTreeSet<(Millis, Key)>,
 }
 
-impl Found {
+impl FoundJobs {
     /// Puts a job in, or to another place.
     pub(super) fn insert(&mut self, key: Key, due_at: Millis) {
         if let Some(before) = self.due_at.insert(key, due_at) {

@@ -6,7 +6,7 @@ use super::facts::{Surroundings, gaps};
 use super::hold::{Hold, hold};
 use super::making::too_many_moves;
 use super::open::is_taken;
-use super::timeout::{Deadline, Standing, kind};
+use super::timeout::{Deadline, TimeoutFinding, kind};
 use crate::command::{CommandRule, Mode, RuleSetting};
 use crate::id::Key;
 use crate::output::command::CommandKind;
@@ -25,7 +25,7 @@ pub struct RuleStanding {
     /// Kind of its command about this job.
     pub kind: CommandKind,
     /// Its present finding about the job.
-    pub standing: Standing,
+    pub standing: TimeoutFinding,
     /// Why it gives no command though it is due, or would give none if it were.
     pub hold: Option<Hold>,
 }
@@ -48,7 +48,7 @@ pub fn standings<'a>(state: &'a State, name: &str) -> Option<(&'a Job, Vec<RuleS
             .or_else(|| is_taken(state, &around, key).then_some(Hold::Ordered))
             .or_else(|| too_many_moves(state, key, kind))
             .or_else(|| used_up(state, setting, job));
-        let is_about = standing != Standing::NotConcerned;
+        let is_about = standing != TimeoutFinding::NotConcerned;
         let (rule, mode) = (setting.rule, setting.mode);
         is_about.then_some(RuleStanding { rule, mode, kind, standing, hold })
     });
@@ -64,13 +64,18 @@ fn used_up(state: &State, setting: &RuleSetting, job: &Job) -> Option<Hold> {
 
 /// Whether a job is one of too many that wait at its queue, of which the oldest move when there
 /// have been too many for long enough.
-fn crowded(state: &State, setting: &RuleSetting, job: &Job) -> Standing {
+fn crowded(state: &State, setting: &RuleSetting, job: &Job) -> TimeoutFinding {
     let crowded = state.crowded.get(&(job.names[0], job.names[1]));
     let Some(crowded) = crowded.filter(|_| job.status.is_some_and(is_queued)) else {
-        return Standing::NotConcerned;
+        return TimeoutFinding::NotConcerned;
     };
     let limit = setting.minutes("dwell_min");
     let gaps = gaps(state, setting.rule, job.names[0]);
     let due_at = put_off(crowded.since, limit, &gaps);
-    Standing::Deadline(Deadline { clock: "crowded_since", clock_at: crowded.since, limit, due_at })
+    TimeoutFinding::Deadline(Deadline {
+        clock: "crowded_since",
+        clock_at: crowded.since,
+        limit,
+        due_at,
+    })
 }

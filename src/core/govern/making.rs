@@ -10,12 +10,12 @@ use crate::state::commands::CommandState;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Held-back jobs of a cycle: by rule and queue, how many and why.
-pub(super) type Held = BTreeMap<(CommandRule, Name), (u64, Hold)>;
+pub(super) type HeldBackJobs = BTreeMap<(CommandRule, Name), (u64, Hold)>;
 
 /// The commands of a cycle, the jobs that it holds back, and the budgets left.
 pub(super) struct Making {
     pub commands: Vec<Command>,
-    pub held: Held,
+    pub held: HeldBackJobs,
     /// Jobs that a command of this cycle is about that is to be carried out.
     pub ordered: BTreeSet<Key>,
     /// Jobs that a command of this cycle is about, by rule.
@@ -30,7 +30,7 @@ impl Making {
     pub(super) fn new() -> Making {
         Making {
             commands: Vec::new(),
-            held: Held::new(),
+            held: HeldBackJobs::new(),
             ordered: BTreeSet::new(),
             made: BTreeSet::new(),
             budgets: [None, None],

@@ -3,7 +3,7 @@
 
 use super::facts::{Surroundings, gaps, known_until};
 use super::pool;
-use super::timeout::{Standing, standing};
+use super::timeout::{TimeoutFinding, standing};
 use crate::command::{CommandRule, Mode, RuleSetting};
 use crate::id::Key;
 use crate::output::command::{Command, CommandId};
@@ -69,7 +69,7 @@ fn is_overdue(
 ) -> bool {
     let Some(case) = around.case(state, job) else { return false };
     let found = standing(setting, &case, &gaps(state, setting.rule, job.names[0]));
-    matches!(found, Standing::Deadline(it)
+    matches!(found, TimeoutFinding::Deadline(it)
         if it.due_at <= known_until(state, setting.rule)
             && Some(it.clock_at) == command.clock_at)
 }

@@ -12,7 +12,7 @@ use super::making::Making;
 use crate::command::{CommandRule, CommandSetting, Mode, RuleSetting};
 use crate::id::{Key, Name};
 use crate::output::command::{Command, CommandKind};
-use crate::policy::cms::decision::Action;
+use crate::policy::cms::decision::PoolAction;
 use crate::state::State;
 use crate::state::pool::PoolJobState;
 use crate::unit::{Millis, SECOND};
@@ -26,9 +26,9 @@ pub(super) fn act(
     state: &mut State,
     around: &Surroundings,
     setting: &CommandSetting,
-    actions: &[Action],
+    actions: &[PoolAction],
     making: &mut Making,
-) -> Vec<Action> {
+) -> Vec<PoolAction> {
     let mut given = Vec::new();
     for action in actions {
         let Some(rule) = setting.rule(rule_of(action)) else { continue };
@@ -46,22 +46,22 @@ pub(super) fn act(
 }
 
 /// The rule that an action is of.
-fn rule_of(action: &Action) -> CommandRule {
+fn rule_of(action: &PoolAction) -> CommandRule {
     match action {
-        Action::Boosted { .. } => CommandRule::Boost,
-        Action::Kill { .. } => CommandRule::KillWorkflow,
-        Action::Alert { .. } => CommandRule::Alert,
-        Action::ProfileUpdated { .. } => CommandRule::Profile,
-        Action::DrainNode { .. } => CommandRule::Drain,
-        Action::DrainCancelled { .. } => CommandRule::Undrain,
+        PoolAction::Boosted { .. } => CommandRule::Boost,
+        PoolAction::Kill { .. } => CommandRule::KillWorkflow,
+        PoolAction::Alert { .. } => CommandRule::Alert,
+        PoolAction::ProfileUpdated { .. } => CommandRule::Profile,
+        PoolAction::DrainNode { .. } => CommandRule::Drain,
+        PoolAction::DrainCancelled { .. } => CommandRule::Undrain,
     }
 }
 
 /// The site of the node that an action is about; empty if it is about none.
-fn site_of<'a>(state: &'a State, action: &'a Action) -> &'a str {
+fn site_of<'a>(state: &'a State, action: &'a PoolAction) -> &'a str {
     match action {
-        Action::DrainNode { site, .. } => site,
-        Action::DrainCancelled { node, .. } => {
+        PoolAction::DrainNode { site, .. } => site,
+        PoolAction::DrainCancelled { node, .. } => {
             state.pool.nodes.of(node).map_or("", |node| node.site.as_str())
         }
         _ => "",
@@ -73,7 +73,7 @@ fn give(
     state: &State,
     around: &Surroundings,
     rule: &RuleSetting,
-    (site, action): (Name, &Action),
+    (site, action): (Name, &PoolAction),
     making: &mut Making,
 ) -> bool {
     let dry_run = rule.mode != Mode::On;
@@ -113,14 +113,14 @@ fn was_given(state: &State, rule: &RuleSetting, order: &Order<'_>) -> bool {
 }
 
 /// The command for an action.
-fn order<'a>(state: &'a State, rule: &RuleSetting, action: &'a Action) -> Order<'a> {
+fn order<'a>(state: &'a State, rule: &RuleSetting, action: &'a PoolAction) -> Order<'a> {
     match action {
-        Action::Boosted { workflow, effective_priority } => Order {
+        PoolAction::Boosted { workflow, effective_priority } => Order {
             measured: *effective_priority as f64,
             unit: "priority",
             ..of_workflow(state, rule, workflow)
         },
-        Action::Kill { workflow, reason, pending_jobs } => {
+        PoolAction::Kill { workflow, reason, pending_jobs } => {
             let batch = rule.value("batch_jobs") as usize;
             Order {
                 jobs: pending_jobs.iter().take(batch).map(|job| job.to_string()).collect(),
@@ -131,16 +131,16 @@ fn order<'a>(state: &'a State, rule: &RuleSetting, action: &'a Action) -> Order<
                 ..of_workflow(state, rule, workflow)
             }
         }
-        Action::Alert { workflow, reason } => {
+        PoolAction::Alert { workflow, reason } => {
             Order { notes: vec![(*reason).to_owned()], ..of_workflow(state, rule, workflow) }
         }
-        Action::ProfileUpdated { workflow, profile } => Order {
+        PoolAction::ProfileUpdated { workflow, profile } => Order {
             measured: profile.wall_s as f64,
             limit: profile.rss_mb as f64,
             unit: "s",
             ..of_workflow(state, rule, workflow)
         },
-        Action::DrainNode { node, site, drain, need_cores, idle_core_s } => Order {
+        PoolAction::DrainNode { node, site, drain, need_cores, idle_core_s } => Order {
             clock_at: Some(state.now),
             // Against the cycle's now, so that when it is ready follows from the record.
             measured: (drain.until_s - state.now.div_euclid(SECOND)) as f64,
@@ -149,7 +149,7 @@ fn order<'a>(state: &'a State, rule: &RuleSetting, action: &'a Action) -> Order<
             notes: vec![format!("idle_core_s({idle_core_s})")],
             ..of_node(state, rule, (node, site), &drain.job)
         },
-        Action::DrainCancelled { node, job } => Order {
+        PoolAction::DrainCancelled { node, job } => Order {
             clock_at: begun_at(state, node),
             ..of_node(state, rule, (node, site_of(state, action)), job)
         },

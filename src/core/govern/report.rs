@@ -2,7 +2,7 @@
 //! time to time while it lasts, and when it ends.
 
 use super::make;
-use super::making::Held;
+use super::making::HeldBackJobs;
 use crate::command::{CommandRule, CommandSetting};
 use crate::id::Name;
 use crate::output::command::Command;
@@ -26,7 +26,11 @@ pub(super) fn is_due(state: &State, setting: &CommandSetting, at: (CommandRule, 
 }
 
 /// The reports of a cycle.
-pub(super) fn reports(state: &State, setting: &CommandSetting, held: &Held) -> Vec<Command> {
+pub(super) fn reports(
+    state: &State,
+    setting: &CommandSetting,
+    held: &HeldBackJobs,
+) -> Vec<Command> {
     let mut reports = Vec::new();
     let mut named: BTreeSet<String> = BTreeSet::new();
     for (at, (jobs, why)) in held {

@@ -8,7 +8,7 @@ use crate::state::record::Job;
 use crate::unit::Millis;
 
 /// A job with what the rules read of it and around it.
-pub struct JobCase<'a> {
+pub struct GovernedJob<'a> {
     /// Its record.
     pub job: &'a Job,
     /// Its state.
@@ -46,7 +46,7 @@ pub struct Overrides {
 
 /// A rule's finding about a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum TimeoutFinding {
     /// The rule is not about such jobs.
     NotConcerned,
     /// Its present attempt has sent no heartbeat yet: left alone.
@@ -90,7 +90,7 @@ fn is_watched(label: &str) -> bool {
 
 /// Kind of a rule's command for a job: the rule's own, but `kill` for jobs that cannot be brokered
 /// again.
-pub fn kind(rule: CommandRule, case: &JobCase<'_>) -> CommandKind {
+pub fn kind(rule: CommandRule, case: &GovernedJob<'_>) -> CommandKind {
     match rule {
         CommandRule::T2 if is_unassignable(case) => CommandKind::Kill,
         _ => rule.text().kind,
@@ -98,14 +98,14 @@ pub fn kind(rule: CommandRule, case: &JobCase<'_>) -> CommandKind {
 }
 
 /// Whether a job's input is not brokered again: it builds, or no task has it.
-fn is_unassignable(case: &JobCase<'_>) -> bool {
+fn is_unassignable(case: &GovernedJob<'_>) -> bool {
     is_build(case.label) || !case.has_task
 }
 
 /// The clock of a rule and its limit, where the rule is about the job at all.
-fn clock(setting: &RuleSetting, case: &JobCase<'_>) -> Option<(&'static str, Millis, Millis)> {
+fn clock(setting: &RuleSetting, case: &GovernedJob<'_>) -> Option<(&'static str, Millis, Millis)> {
     use CommandRule::{T1, T2, T3, T4, T5a, T5b, T6, T7, T8, T9, T10, T11a, T11b, T12a, T12b};
-    let JobCase { job, status, label, overrides, .. } = *case;
+    let GovernedJob { job, status, label, overrides, .. } = *case;
     let is_high = case.priority >= setting.priority();
     let moves = is_production(label) && case.has_task;
     let created = ("created_at", job.created_at);
@@ -196,18 +196,18 @@ pub(super) fn is_of_heartbeats(rule: CommandRule) -> bool {
 }
 
 /// A rule's finding about a job; `gaps`: the spans that do not count.
-pub fn standing(setting: &RuleSetting, case: &JobCase<'_>, gaps: &[&Gaps]) -> Standing {
+pub fn standing(setting: &RuleSetting, case: &GovernedJob<'_>, gaps: &[&Gaps]) -> TimeoutFinding {
     let Some((clock, clock_at, limit)) = clock(setting, case) else {
-        return Standing::NotConcerned;
+        return TimeoutFinding::NotConcerned;
     };
     let job = case.job;
     let has_heartbeat = job.heartbeat.at != 0 && job.heartbeat.attempt == job.attempt;
     if is_of_heartbeats(setting.rule) && !has_heartbeat {
-        return Standing::NoHeartbeat;
+        return TimeoutFinding::NoHeartbeat;
     }
     let mut due_at = put_off(clock_at, limit, gaps);
     if setting.rule == CommandRule::T6 {
         due_at = due_at.max(put_off(case.last_start, setting.minutes("no_start_min"), gaps));
     }
-    Standing::Deadline(Deadline { clock, clock_at, limit, due_at })
+    TimeoutFinding::Deadline(Deadline { clock, clock_at, limit, due_at })
 }

@@ -7,18 +7,18 @@ use crate::policy::Policy;
 use crate::state::State;
 
 /// A second set of rules with its own policies and its own view of the pool.
-pub(crate) struct Alternative {
+pub(crate) struct AlternativeRules {
     /// Policies that answer requests.
     pub(crate) policies: Policies,
     /// Judges slot offers, if a policy answers them.
     pub(crate) pool: Option<PoolJudging>,
 }
 
-impl Alternative {
+impl AlternativeRules {
     /// Makes these policies ready.
-    pub(crate) fn new(policies: Vec<Policy>) -> Alternative {
+    pub(crate) fn new(policies: Vec<Policy>) -> AlternativeRules {
         let policies = Policies::new(policies);
-        Alternative { pool: PoolJudging::of(&policies), policies }
+        AlternativeRules { pool: PoolJudging::of(&policies), policies }
     }
 
     /// Takes up what changed, or everything, and leaves the notes of that for the log's own rules.

@@ -3,7 +3,7 @@
 use crate::dice::Dice;
 use crate::event::{FullChain, Task};
 use crate::judge::evaluation::FoundNucleus;
-use crate::judge::judging::Judging;
+use crate::judge::judging::JudgingInputs;
 use crate::judge::notes::{doubts, time_notes};
 use crate::judge::nuclei::{JobCheck, as_jobs};
 use crate::judge::size::limit;
@@ -12,14 +12,14 @@ use crate::judge::work::nucleus_of;
 use crate::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
 use crate::policy::Policy;
 use crate::policy::note::Note;
-use crate::policy::task::Choice;
+use crate::policy::task::NucleusChoice;
 use crate::state::State;
 use std::borrow::Cow;
 
 /// The filter that a nucleus that passed and was not drawn is listed with.
 const DRAW: &str = "draw";
 
-impl Judging<'_> {
+impl JudgingInputs<'_> {
     /// Judges all nuclei for a task.
     pub(crate) fn find_nucleus(self, at: usize, task: &Task) -> Option<FoundNucleus> {
         let CutView { state, world, .. } = self.view;
@@ -28,7 +28,7 @@ impl Judging<'_> {
         if world.is_site(&task.nucleus) {
             let nucleus = task.nucleus.clone();
             let destinations = world.destinations(&nucleus, task);
-            let (choice, names) = (Choice::default(), Vec::new());
+            let (choice, names) = (NucleusChoice::default(), Vec::new());
             return Some(FoundNucleus { choice, names, nucleus: Some(nucleus), destinations });
         }
         let (jobs, resolved) = (as_jobs(task), ready.check.as_ref()?);

@@ -6,7 +6,7 @@ use crate::id::cut;
 use crate::judge::evaluation::Evaluation;
 use crate::judge::gather::Gathered;
 use crate::judge::inputs::Inputs;
-use crate::judge::judging::Judging;
+use crate::judge::judging::JudgingInputs;
 use crate::judge::notes::{doubts, time_notes};
 use crate::judge::size::limit;
 use crate::judge::tag::NO_SHARE;
@@ -20,7 +20,7 @@ use crate::state::admit::{Refusal, asked_attempt, is_open, passed_attempt};
 use crate::state::record::{Answer, RequestState};
 use std::borrow::Cow;
 
-impl Judging<'_> {
+impl JudgingInputs<'_> {
     /// The answer to a request; a first deferral only while there is room for it: `no_room` is
     /// why there is none. `evaluation`: how its candidates were judged at this cut, if they were.
     pub(crate) fn decide(
@@ -52,7 +52,7 @@ impl Judging<'_> {
         if !is_open(request) {
             return None;
         }
-        Judging { view, ..self }.answer(request, task, 0, None)
+        JudgingInputs { view, ..self }.answer(request, task, 0, None)
     }
 
     fn answer(

@@ -1,7 +1,7 @@
 //! Result of judging all candidates of a request.
 
 use crate::policy::Judgement;
-use crate::policy::task::Choice;
+use crate::policy::task::NucleusChoice;
 
 /// All candidates of a request as they were judged at the cut.
 pub(crate) enum Evaluation {
@@ -14,7 +14,7 @@ pub(crate) enum Evaluation {
 /// Result for a task that wants a nucleus.
 pub(crate) struct FoundNucleus {
     /// Fates of the candidates, and the index of the chosen one.
-    pub(crate) choice: Choice,
+    pub(crate) choice: NucleusChoice,
     /// Names of the candidates.
     pub(crate) names: Vec<String>,
     /// The nucleus it goes to.

@@ -133,15 +133,15 @@ impl<'a> CutView<'a> {
     }
 
     /// Makes candidates of single queues.
-    pub fn look(self, case: &'a Case<'a>, survey: &'a Survey) -> Look<'a> {
-        Look { view: self, case, survey }
+    pub fn look(self, case: &'a Case<'a>, survey: &'a Survey) -> CandidateInputs<'a> {
+        CandidateInputs { view: self, case, survey }
     }
 }
 
 /// The candidates of a case: each is made when it is looked at, from what lies where it is known
 /// to lie.
 pub struct Gathered<'a> {
-    look: Look<'a>,
+    look: CandidateInputs<'a>,
     list: Cow<'a, [u32]>,
     input_availability: Vec<InputAvailability>,
 }
@@ -190,13 +190,13 @@ impl Candidates for Gathered<'_> {
 }
 
 /// All that candidates of one case are made of.
-pub struct Look<'a> {
+pub struct CandidateInputs<'a> {
     view: CutView<'a>,
     case: &'a Case<'a>,
     survey: &'a Survey,
 }
 
-impl<'a> Look<'a> {
+impl<'a> CandidateInputs<'a> {
     /// One queue as a candidate, by its index.
     pub fn one(&self, at: u32) -> Candidate<'a> {
         let (task, scope) = (self.case.task, self.case.scope);

@@ -7,7 +7,7 @@
 mod copies;
 
 use crate::event::is_newer;
-use crate::event::{Dataset, Placement, ReplicaSummary, Task, unscoped};
+use crate::event::{Dataset, FilePlacement, ReplicaSummary, Task, unscoped};
 use crate::state::State;
 use crate::state::admit::is_open;
 use crate::state::record::RequestState;
@@ -112,7 +112,7 @@ fn known(state: &State, request: &RequestState) -> Option<Known> {
 
 /// Which of the chunk's files lie where. A whole copy holds each of them and an empty place none.
 /// Of a part it is not known which files it holds, so what the request states of it stands.
-fn place(placements: &mut [Placement], located: &[Option<Copies>]) {
+fn place(placements: &mut [FilePlacement], located: &[Option<Copies>]) {
     for placement in placements {
         let Some(Some(copies)) = located.get(placement.dataset as usize) else { continue };
         placement.endpoints.retain(|endpoint| !copies.is_gone(endpoint));

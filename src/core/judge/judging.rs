@@ -6,7 +6,7 @@ use crate::judge::work::WorkTable;
 
 /// The inputs of judging at a cut.
 #[derive(Clone, Copy)]
-pub(crate) struct Judging<'a> {
+pub(crate) struct JudgingInputs<'a> {
     /// State and configuration at the cut.
     pub(crate) view: CutView<'a>,
     /// The policies that answer.

@@ -3,7 +3,7 @@
 mod evidence;
 
 use crate::event::{JobDescription, Task};
-use crate::judge::judging::Judging;
+use crate::judge::judging::JudgingInputs;
 use crate::judge::notes::time_notes;
 use crate::judge::size::{bytes_of, limit};
 use crate::output::decision::{Decision, Fate, FilterCount, Outcome};
@@ -11,7 +11,7 @@ use crate::output::placed::{Draw, DrawWeight, Placed};
 use crate::policy::nordugrid::case::JobCase;
 use crate::policy::nordugrid::changes::TargetChanges;
 use crate::policy::nordugrid::choice::Choice;
-use crate::policy::nordugrid::decide::{JobSubmission, Rejection, TargetDecision};
+use crate::policy::nordugrid::decide::{JobSubmission, NordugridRejection, TargetDecision};
 use crate::policy::nordugrid::discovery::Start;
 use crate::policy::{Policy, Resolved};
 use crate::state::admit::refusing_targets;
@@ -23,7 +23,7 @@ use evidence::{
 };
 use std::borrow::Cow;
 
-impl Judging<'_> {
+impl JudgingInputs<'_> {
     /// The target of a single job, or why there is none.
     pub(crate) fn place(
         self,
@@ -74,7 +74,7 @@ impl Judging<'_> {
                 assign(decision, policy, &case, &found.tried[alternative], alternative, submission)
             }
             (Some(rejection), _) => reject(rejection),
-            (None, None) => reject(Rejection::NoTargetLeft),
+            (None, None) => reject(NordugridRejection::NoTargetLeft),
         };
         note_unknown_attributes(decision, submission);
     }
@@ -103,7 +103,7 @@ fn reject_beyond(decision: &mut Decision, most: usize) {
     }
 }
 
-fn reject(rejection: Rejection) -> Outcome {
+fn reject(rejection: NordugridRejection) -> Outcome {
     Outcome::Reject { reason: rejection.code().to_owned() }
 }
 
@@ -117,7 +117,7 @@ fn assign(
     submission: &JobSubmission,
 ) -> Outcome {
     let (Some(changes), Some(chosen)) = (TargetChanges::of(case, choice), &choice.chosen) else {
-        return reject(Rejection::NoTargetLeft);
+        return reject(NordugridRejection::NoTargetLeft);
     };
     decision.factor_names = policy.factor_names().to_vec();
     note_assignment(decision, case, choice, &changes, submission);

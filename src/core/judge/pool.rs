@@ -16,8 +16,8 @@ use crate::event::is_newer;
 use crate::math::decay::Decay;
 use crate::policy::cms::admission::{Admission, Rejection, admit};
 use crate::policy::cms::cut::Step;
-use crate::policy::cms::decision::{Action, fold_action};
-use crate::policy::cms::drain::Budget;
+use crate::policy::cms::decision::{PoolAction, fold_action};
+use crate::policy::cms::drain::DrainBudget;
 use crate::policy::cms::entry::WorkflowEntry;
 use crate::policy::cms::facts::Seconds;
 use crate::policy::cms::pool::Pool;
@@ -26,7 +26,7 @@ use crate::state::pool::{PoolJob, PoolTouched, PoolWorkflowRecord};
 use crate::state::{NamedTable, State};
 use crate::topic::Topic;
 use crate::unit::SECOND;
-pub(crate) use again::Asked;
+pub(crate) use again::AskedAgain;
 use cut::PoolCut;
 use holds::Holds;
 pub(crate) use judging::PoolJudging;
@@ -261,16 +261,16 @@ impl PoolView {
     }
 
     /// Actions take effect whose commands are still to be published.
-    fn apply(&mut self, actions: &[Action]) {
+    fn apply(&mut self, actions: &[PoolAction]) {
         let Some(pool) = &mut self.pool else { return };
         actions.iter().for_each(|action| fold_action(pool, action));
     }
 
     /// Actions that the rules want in a step of the cut (A.5). Nothing is changed.
-    fn actions(&self, state: &State, step: Step, exceeded: &mut Exceeded) -> Vec<Action> {
+    fn actions(&self, state: &State, step: Step, exceeded: &mut Exceeded) -> Vec<PoolAction> {
         let Some(pool) = &self.pool else { return Vec::new() };
         let comparisons = state.setting.limits.pool_comparisons_per_cycle;
-        let budget = Budget { comparisons, cycle: state.number };
+        let budget = DrainBudget { comparisons, cycle: state.number };
         let (actions, is_exceeded) = step.actions(pool, budget, now_s(state));
         if step == Step::Drains {
             exceeded.note(CycleLoop::Drains, is_exceeded);

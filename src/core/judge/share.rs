@@ -27,7 +27,7 @@ const NO_GROUP: &str = " ";
 
 /// A node of the tree.
 #[derive(Clone, Debug)]
-pub struct Node {
+pub struct ShareNode {
     /// Name.
     pub name: String,
     /// Its part of all, in the unit of [`WHOLE`].
@@ -68,7 +68,7 @@ pub struct Traits<'a> {
 /// The tree: every node behind its parent, siblings in their order, so leaves in tree order.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    nodes: Vec<Node>,
+    nodes: Vec<ShareNode>,
     roots: Vec<usize>,
     by_name: BTreeMap<String, usize>,
     /// Nodes whose parents do not lead to the root, by name.
@@ -115,7 +115,7 @@ impl Tree {
     fn put(&mut self, parent: Option<usize>, share: &Share) -> usize {
         let index = self.nodes.len();
         let rules = self.rules(share);
-        self.nodes.push(Node {
+        self.nodes.push(ShareNode {
             name: share.name.clone(),
             value: if share.value.is_finite() { share.value.max(0.0) } else { 0.0 },
             throttled: share.throttled,
@@ -177,7 +177,7 @@ impl Tree {
     }
 
     /// Every node, each behind its parent.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[ShareNode] {
         &self.nodes
     }
 
@@ -187,7 +187,7 @@ impl Tree {
     }
 
     /// The leaves in tree order.
-    pub fn leaves(&self) -> impl Iterator<Item = &Node> {
+    pub fn leaves(&self) -> impl Iterator<Item = &ShareNode> {
         self.nodes.iter().filter(|node| node.children.is_empty())
     }
 
@@ -197,7 +197,7 @@ impl Tree {
     }
 
     /// The leaf of a name.
-    pub fn leaf(&self, name: &str) -> Option<&Node> {
+    pub fn leaf(&self, name: &str) -> Option<&ShareNode> {
         let node = &self.nodes[self.find(name)?];
         node.children.is_empty().then_some(node)
     }
@@ -224,7 +224,7 @@ impl Tree {
 
     /// The leaf a task belongs to: the one it names if there is such a leaf, else the first that
     /// its traits match. `None`: no leaf takes it.
-    pub fn tag(&self, named: &str, traits: &Traits<'_>) -> Option<&Node> {
+    pub fn tag(&self, named: &str, traits: &Traits<'_>) -> Option<&ShareNode> {
         self.leaf(named).or_else(|| self.leaves().find(|leaf| leaf.rules.take(traits)))
     }
 }

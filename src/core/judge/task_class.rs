@@ -1,15 +1,15 @@
 //! The class of the task that a decision is about (spec atlas 8.1.2), for a reader of metrics.
 
-use super::judging::Judging;
+use super::judging::JudgingInputs;
 use crate::output::decision::{Decision, Outcome};
 use crate::policy::{CLASSED, Owner, task_class_name};
 
-impl Judging<'_> {
+impl JudgingInputs<'_> {
     /// The name of the class by which a request was judged; `None` where tasks have no classes, and
     /// of one that is rejected, which no class brings about. The state must be the one that the
     /// decision was made of.
     pub(crate) fn class_of(self, decision: &Decision) -> Option<&'static str> {
-        let Judging { view, policies, .. } = self;
+        let JudgingInputs { view, policies, .. } = self;
         let is_judged = !matches!(decision.outcome, Outcome::Reject { .. });
         if !is_judged || !CLASSED.contains(&decision.gshare.as_str()) {
             return None;

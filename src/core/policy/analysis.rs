@@ -5,7 +5,7 @@ use super::caps::{self, Caps, Margins};
 use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::class::{Classes, class_of};
 use super::declare::typed;
-use super::divide::{Share, divide};
+use super::divide::{QueueShare, divide};
 use super::filter::{ANALYSIS_JOB as FILTERS, OF_THE_QUEUE, OF_THE_USER, USER_EARLY};
 use super::flavour::{Flavour, Found, Plan, QueueStyle, Select, Style};
 use super::holder::reads_any;
@@ -312,12 +312,12 @@ fn most(case: &Case<'_>, most: usize) -> usize {
 fn divide_jobs(select: &Select<'_>, own: &Own, dice: &mut Dice) -> Vec<u32> {
     let case = select.case;
     let chosen = select.judgement.ranked.iter().zip(select.ranked);
-    let shares: Vec<Share> = chosen
+    let shares: Vec<QueueShare> = chosen
         .map(|(chosen, candidate)| {
             let cap = own.queue_limit.max(2.0 * chosen.weighed.running);
             let queued = super::stabilizer::queued(candidate);
             let (weight, room) = (chosen.weighed.total, case.room.left(candidate));
-            Share { weight, queued, cap: Some(cap), room }
+            QueueShare { weight, queued, cap: Some(cap), room }
         })
         .collect();
     let spec = select.spec;

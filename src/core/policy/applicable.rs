@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::compile::{Policy, Resolved};
-use super::declare::{After, Applies, Before, Judge, Whole};
+use super::declare::{After, Applies, Before, FilterFunction, Whole};
 use super::task::TaskCase;
 use super::values::Values;
 
@@ -13,7 +13,7 @@ pub struct Applicable {
     /// Those before weighing that judge all candidates together.
     pub(super) whole: Vec<Together>,
     /// Those that judge candidate by candidate after weighing.
-    pub(super) after: Vec<Late>,
+    pub(super) after: Vec<LateFilter>,
     /// Those that judge all candidates together at the end.
     pub(super) last: Vec<Together>,
     /// Those that judge the best together, when these were taken.
@@ -33,7 +33,7 @@ pub(super) struct Early {
 
 /// A filter that is asked after weighing.
 #[derive(Clone, Copy)]
-pub(super) struct Late {
+pub(super) struct LateFilter {
     /// Its index in the policy's list.
     pub(super) at: u16,
     /// How it judges.
@@ -71,12 +71,15 @@ impl Policy {
             }
             let (at, temporary, behind) = (at as u16, filter.temporary, before.len());
             match filter.judge {
-                Judge::Before(judge) => before.push(Early { at, temporary, judge }),
-                Judge::Whole(judge) => whole.push(Together { at, behind, judge }),
-                Judge::After(judge) => after.push(Late { at, judge }),
-                Judge::Last(judge) => last.push(Together { at, behind, judge }),
-                Judge::Kept(judge) => kept.push(Together { at, behind, judge }),
-                Judge::Nuclei(_) | Judge::Target(_) | Judge::Staged(_) | Judge::Job(_) => {}
+                FilterFunction::Before(judge) => before.push(Early { at, temporary, judge }),
+                FilterFunction::Whole(judge) => whole.push(Together { at, behind, judge }),
+                FilterFunction::After(judge) => after.push(LateFilter { at, judge }),
+                FilterFunction::Last(judge) => last.push(Together { at, behind, judge }),
+                FilterFunction::Kept(judge) => kept.push(Together { at, behind, judge }),
+                FilterFunction::Nuclei(_)
+                | FilterFunction::Target(_)
+                | FilterFunction::Staged(_)
+                | FilterFunction::Job(_) => {}
             }
         }
         Applicable { before, whole, after, last, kept }

@@ -2,7 +2,7 @@
 
 use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::declare::typed;
-use super::divide::{Share, divide};
+use super::divide::{QueueShare, divide};
 use super::filter::{OF_THE_MAKE, PRODUCTION_JOB as FILTERS};
 use super::flavour::{Flavour, QueueStyle, Select, Style};
 use super::param::{Param, Unit};
@@ -230,7 +230,7 @@ fn names_test(name: &str) -> bool {
 fn divide_jobs(select: &Select<'_>, own: &Own, dice: &mut Dice) -> Vec<u32> {
     let case = select.case;
     let chosen = select.judgement.ranked.iter().zip(select.ranked);
-    let shares: Vec<Share> = chosen
+    let shares: Vec<QueueShare> = chosen
         .map(|(chosen, candidate)| {
             let mut queued = candidate.jobs(Status::Activated) + candidate.jobs(Status::Starting);
             if !case.is_local(candidate) {
@@ -242,7 +242,7 @@ fn divide_jobs(select: &Select<'_>, own: &Own, dice: &mut Dice) -> Vec<u32> {
             let cap = own.queue_limit.max(2.0 * chosen.weighed.running);
             let cap = (!case.express).then_some(cap);
             let room = if case.express { f64::INFINITY } else { case.room.left(candidate) };
-            Share { weight: chosen.weighed.total, queued, cap, room }
+            QueueShare { weight: chosen.weighed.total, queued, cap, room }
         })
         .collect();
     let spec = select.spec;

@@ -5,7 +5,7 @@ use super::declare::{Filter, Weigh, Weight};
 use super::flavour::Flavour;
 use super::kinds::{kind, kinds};
 use super::lists::{ListParam, read_lists, show_list};
-use super::param::{Arg, Mistake, Param, Step};
+use super::param::{Arg, ListedStep, Mistake, Param};
 use super::phrase::{limit, parameter, phrase};
 use super::spec::PolicySpec;
 use super::values::Values;
@@ -321,7 +321,7 @@ impl Check {
         found
     }
 
-    fn twice(&mut self, place: &str, step: &Step, earlier: &[Step]) {
+    fn twice(&mut self, place: &str, step: &ListedStep, earlier: &[ListedStep]) {
         if earlier.iter().any(|other| other.name == step.name) {
             self.wrong(place, "listed twice".to_string(), "once".to_string());
         }

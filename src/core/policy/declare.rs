@@ -29,7 +29,7 @@
 //!         ) -> Verdict {
 //!             judge(case, candidate, weighed, &read!(Cap, values))
 //!         }
-//!         Judge::After(of_values)
+//!         FilterFunction::After(of_values)
 //!     },
 //! }
 //! ```
@@ -89,7 +89,7 @@ pub struct Filter {
     /// all. Read in one place, when it is known which filters a case has.
     pub applies: Applies,
     /// How it judges.
-    pub judge: Judge,
+    pub judge: FilterFunction,
 }
 
 /// Whether a filter is asked for a case.
@@ -107,7 +107,7 @@ pub enum Applies {
 
 /// How a filter judges: before weighing, or with the weight known.
 #[derive(Clone, Copy)]
-pub enum Judge {
+pub enum FilterFunction {
     /// Before weighing.
     Before(Before),
     /// After weighing.
@@ -153,30 +153,33 @@ impl Candidacy {
     }
 }
 
-impl Judge {
+impl FilterFunction {
     /// Which candidates the filter judges. In a policy of others it would be passed over.
     pub const fn candidacy(self) -> Candidacy {
         match self {
-            Judge::Before(_)
-            | Judge::After(_)
-            | Judge::Whole(_)
-            | Judge::Last(_)
-            | Judge::Kept(_) => Candidacy::Queue,
-            Judge::Nuclei(_) => Candidacy::Nucleus,
-            Judge::Target(_) | Judge::Staged(_) => Candidacy::Target,
-            Judge::Job(_) => Candidacy::Job,
+            FilterFunction::Before(_)
+            | FilterFunction::After(_)
+            | FilterFunction::Whole(_)
+            | FilterFunction::Last(_)
+            | FilterFunction::Kept(_) => Candidacy::Queue,
+            FilterFunction::Nuclei(_) => Candidacy::Nucleus,
+            FilterFunction::Target(_) | FilterFunction::Staged(_) => Candidacy::Target,
+            FilterFunction::Job(_) => Candidacy::Job,
         }
     }
 
     /// Whether the filter sees all candidates: its verdict on one depends on the others.
     pub fn is_joint(self) -> bool {
         match self {
-            Judge::Before(_)
-            | Judge::After(_)
-            | Judge::Target(_)
-            | Judge::Staged(_)
-            | Judge::Job(_) => false,
-            Judge::Whole(_) | Judge::Last(_) | Judge::Kept(_) | Judge::Nuclei(_) => true,
+            FilterFunction::Before(_)
+            | FilterFunction::After(_)
+            | FilterFunction::Target(_)
+            | FilterFunction::Staged(_)
+            | FilterFunction::Job(_) => false,
+            FilterFunction::Whole(_)
+            | FilterFunction::Last(_)
+            | FilterFunction::Kept(_)
+            | FilterFunction::Nuclei(_) => true,
         }
     }
 }
@@ -308,7 +311,7 @@ macro_rules! filter {
         ) -> $crate::policy::Verdict {
             $judge(case, candidate, &$crate::policy::read!($params, values))
         }
-        $crate::policy::Judge::Before(of_values)
+        $crate::policy::FilterFunction::Before(of_values)
     }};
     (@judge After $params:ident $judge:expr) => {{
         fn of_values(
@@ -319,15 +322,15 @@ macro_rules! filter {
         ) -> $crate::policy::Verdict {
             $judge(case, candidate, weighed, &$crate::policy::read!($params, values))
         }
-        $crate::policy::Judge::After(of_values)
+        $crate::policy::FilterFunction::After(of_values)
     }};
     (@judge Nuclei $params:ident $judge:expr) => {
-        $crate::policy::Judge::Nuclei(|case, rows, course, values| {
+        $crate::policy::FilterFunction::Nuclei(|case, rows, course, values| {
             $judge(case, rows, course, &$crate::policy::read!($params, values))
         })
     };
     (@judge $together:ident $params:ident $judge:expr) => {
-        $crate::policy::Judge::$together(|case, rows, values| {
+        $crate::policy::FilterFunction::$together(|case, rows, values| {
             $judge(case, rows, &$crate::policy::read!($params, values))
         })
     };

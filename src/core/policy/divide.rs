@@ -12,7 +12,7 @@ use crate::dice::Dice;
 
 /// One queue that takes part.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share {
+pub struct QueueShare {
     /// Its weight; finite, not negative.
     pub weight: f64,
     /// Jobs queued there already.
@@ -27,7 +27,7 @@ pub struct Share {
 const BUNCHES_MAX: u32 = 10_000;
 
 /// How many of `jobs` go to each of the shares.
-pub fn divide(jobs: u32, bunch: u32, shares: &[Share], dice: &mut Dice) -> Vec<u32> {
+pub fn divide(jobs: u32, bunch: u32, shares: &[QueueShare], dice: &mut Dice) -> Vec<u32> {
     let mut shares = shares.to_vec();
     let mut given = vec![0u32; shares.len()];
     let bunch = bunch.max(jobs.div_ceil(BUNCHES_MAX)).max(1);
@@ -47,13 +47,14 @@ pub fn divide(jobs: u32, bunch: u32, shares: &[Share], dice: &mut Dice) -> Vec<u
 }
 
 /// The share that a number in [0, 1) falls on.
-fn draw(shares: &[Share], unit: f64) -> usize {
-    let open = |share: &Share| share.room > 0.0 && share.cap.is_none_or(|cap| share.queued < cap);
+fn draw(shares: &[QueueShare], unit: f64) -> usize {
+    let open =
+        |share: &QueueShare| share.room > 0.0 && share.cap.is_none_or(|cap| share.queued < cap);
     let any_open = shares.iter().any(open);
-    let takes_part = |share: &Share| !any_open || open(share);
+    let takes_part = |share: &QueueShare| !any_open || open(share);
     let sum: f64 = shares.iter().filter(|share| takes_part(share)).map(|share| share.weight).sum();
     // All weights 0: as if all were equal.
-    let weight = |share: &Share| if sum > 0.0 { share.weight } else { 1.0 };
+    let weight = |share: &QueueShare| if sum > 0.0 { share.weight } else { 1.0 };
     let total: f64 = shares.iter().filter(|share| takes_part(share)).map(weight).sum();
     let mut rest = unit * total;
     let mut last = 0;
@@ -77,8 +78,8 @@ mod tests {
         Dice::of("atlas", subject, 0, 1, 1)
     }
 
-    fn share(weight: f64, queued: f64, cap: f64) -> Share {
-        Share { weight, queued, cap: Some(cap), room: f64::INFINITY }
+    fn share(weight: f64, queued: f64, cap: f64) -> QueueShare {
+        QueueShare { weight, queued, cap: Some(cap), room: f64::INFINITY }
     }
 
     #[test]
@@ -102,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_queue_without_room_takes_no_more_while_another_has_some() {
-        let share = |room| Share { weight: 1.0, queued: 0.0, cap: None, room };
+        let share = |room| QueueShare { weight: 1.0, queued: 0.0, cap: None, room };
         // A bunch is sent whole; the third finds no room anywhere.
         assert_eq!(
             divide(50, 25, &[share(20.0), share(1.0), share(0.0)], &mut dice("7")),

@@ -4,7 +4,7 @@ use super::candidate::Candidate;
 use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::cms::settings::LISTS;
 use super::declare::{Candidacy, Filter, Weight};
-use super::divide::{Share, divide};
+use super::divide::{QueueShare, divide};
 use super::judgement::{Chosen, Judgement};
 use super::lists::{ALLOWED, ListParam, show_list};
 use super::owner::Owner;
@@ -161,13 +161,14 @@ impl Select<'_> {
             ChunkKind::Scout => self.spec.bunch_scout,
             ChunkKind::Normal | ChunkKind::Merge => self.spec.bunch,
         };
-        let share = |(chosen, candidate): (&Chosen, &Candidate<'_>)| Share {
+        let share = |(chosen, candidate): (&Chosen, &Candidate<'_>)| QueueShare {
             weight: chosen.weighed.total,
             queued: candidate.defined() + candidate.jobs(Status::Activated),
             cap: None,
             room: f64::INFINITY,
         };
-        let shares: Vec<Share> = self.judgement.ranked.iter().zip(self.ranked).map(share).collect();
+        let shares: Vec<QueueShare> =
+            self.judgement.ranked.iter().zip(self.ranked).map(share).collect();
         divide(self.case.task.jobs, bunch, &shares, dice)
     }
 }

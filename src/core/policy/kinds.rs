@@ -7,7 +7,7 @@ use super::cms::CMS;
 use super::declare::{Candidacy, Filter, Weigh, Weight};
 use super::flavour::Flavour;
 use super::nordugrid::NORDUGRID;
-use super::param::{Rules, Step};
+use super::param::{ListedStep, Rules};
 use super::spec::{PolicySpec, Wake};
 use super::task::PRODUCTION_TASK;
 use crate::unit::{HOUR, MINUTE};
@@ -122,7 +122,7 @@ impl PolicySpec {
     /// A policy of a kind with every filter and weight the kind has, in the kind's order, and all
     /// parameters at their defaults.
     pub fn full(name: &str, flavour: &Flavour, rules: Rules) -> PolicySpec {
-        let step = |name: &str| Step { name: name.to_string(), args: Vec::new() };
+        let step = |name: &str| ListedStep { name: name.to_string(), args: Vec::new() };
         PolicySpec {
             rules,
             filters: flavour.filters.iter().map(|filter| step(filter.name)).collect(),

@@ -64,8 +64,8 @@ pub use case::{Asked, Bare, Case, Known, Nucleus, Preassigned, Times, WholeCopie
 pub use class::{TASK_CLASSES, task_class_name};
 pub use compile::{Policy, Resolved};
 pub use declare::{
-    After, Applies, Before, Candidacy, Filter, Judge, Nuclei, NucleusFactor, Reads, Weigh, Weight,
-    Whole,
+    After, Applies, Before, Candidacy, Filter, FilterFunction, Nuclei, NucleusFactor, Reads, Weigh,
+    Weight, Whole,
 };
 pub use flavour::{Flavour, Plan, QueueStyle, Select, Style};
 pub use judgement::{Candidates, Chosen, Judgement, Refused};
@@ -74,7 +74,7 @@ pub use lists::ListParam;
 pub use locality::{Locality, Source};
 pub use make::{Make, OneByOne};
 pub use owner::{CLASSED, Owner, Slots, UserView};
-pub use param::{Arg, Kind, Mistake, Param, Rules, Step, Unit};
+pub use param::{Arg, Kind, ListedStep, Mistake, Param, Rules, Unit};
 pub use room::Room;
 pub use site::SiteRules;
 pub use software::Wanted;

@@ -1,13 +1,13 @@
 //! The parts of a policy that answers slot offers.
 
-use super::cms::judge::Judges;
+use super::cms::judge::MatchRules;
 use super::cms::settings::Settings;
 use super::compile::{Policy, Resolved};
 
 impl Policy {
     /// Its filters and rank keys.
-    pub fn job_judges(&self) -> Judges {
-        Judges::of(&self.filters, &self.weights)
+    pub fn job_judges(&self) -> MatchRules {
+        MatchRules::of(&self.filters, &self.weights)
     }
 
     /// Its parameters for the jobs of a pool.

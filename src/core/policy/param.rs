@@ -136,7 +136,7 @@ pub struct Param {
 
 /// A filter or weight as listed in a topology file: its name, and what differs from the defaults.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
+pub struct ListedStep {
     /// Name.
     pub name: String,
     /// Parameters given.

@@ -3,7 +3,7 @@
 use super::applicable::{Applicable, Early};
 use super::case::{Asked, Case, Known, Preassigned, Times};
 use super::compile::{Policy, Resolved};
-use super::declare::{Filter, Judge};
+use super::declare::{Filter, FilterFunction};
 use super::flavour::{Found, Plan, Select};
 use super::judgement::{Candidates, Chosen, Judgement, Late, Refused};
 use super::owner::Owner;
@@ -271,9 +271,11 @@ impl Policy {
     /// The weight known when a filter objected.
     fn weight_by(&self, filter: u16, weighed: &Weighed) -> f64 {
         match self.filters[usize::from(filter)].judge {
-            Judge::Before(_) | Judge::Whole(_) | Judge::Nuclei(_) => 0.0,
-            Judge::Target(_) | Judge::Staged(_) | Judge::Job(_) => 0.0,
-            Judge::After(_) | Judge::Last(_) | Judge::Kept(_) => weighed.total,
+            FilterFunction::Before(_) | FilterFunction::Whole(_) | FilterFunction::Nuclei(_) => 0.0,
+            FilterFunction::Target(_) | FilterFunction::Staged(_) | FilterFunction::Job(_) => 0.0,
+            FilterFunction::After(_) | FilterFunction::Last(_) | FilterFunction::Kept(_) => {
+                weighed.total
+            }
         }
     }
 }

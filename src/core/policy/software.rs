@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 
 /// A release, as a task asks for it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Name {
+pub enum WantedRelease {
     /// None is asked for.
     None,
     /// A nightly, which has no number.
@@ -29,7 +29,7 @@ pub struct Wanted {
     /// Accelerator.
     pub gpu: Option<GpuWish>,
     expression: OnceCell<Option<Pattern>>,
-    names: OnceCell<Vec<Name>>,
+    names: OnceCell<Vec<WantedRelease>>,
 }
 
 /// A processor that will do; `*` for any.
@@ -138,7 +138,7 @@ impl Wanted {
     }
 
     /// Releases that the task asks for, any of these: as `read` gives them the first time.
-    pub fn names(&self, read: impl FnOnce() -> Vec<Name>) -> &[Name] {
+    pub fn names(&self, read: impl FnOnce() -> Vec<WantedRelease>) -> &[WantedRelease] {
         self.names.get_or_init(read)
     }
 }

@@ -1,6 +1,6 @@
 //! A policy as data: what a topology file has of it.
 
-use super::param::{Arg, Rules, Step};
+use super::param::{Arg, ListedStep, Rules};
 use crate::unit::Millis;
 
 /// A policy as listed in a topology file, before it is checked.
@@ -31,9 +31,9 @@ pub struct PolicySpec {
     /// those above.
     pub args: Vec<(String, Arg)>,
     /// Filters, in order.
-    pub filters: Vec<Step>,
+    pub filters: Vec<ListedStep>,
     /// Weights, in order.
-    pub weights: Vec<Step>,
+    pub weights: Vec<ListedStep>,
 }
 
 /// Event that lets a deferred request be judged again before its deadline.

@@ -56,7 +56,7 @@ pub struct Throttling {
 
 /// Change of a (rule, subject) that is to be published now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ThrottleChange {
     /// It is held, since then.
     Set(Millis),
     /// It is free.
@@ -71,17 +71,17 @@ pub fn step(
     asks: bool,
     margin: &Margin,
     now: Millis,
-) -> Option<Step> {
+) -> Option<ThrottleChange> {
     let Some(before) = before.filter(|before| before.stands(now)) else {
         let is_above = gauge.is_some_and(|gauge| gauge.measured > gauge.limit);
-        return (asks && is_above).then_some(Step::Set(now));
+        return (asks && is_above).then_some(ThrottleChange::Set(now));
     };
-    let Some(gauge) = gauge else { return Some(Step::Lift) };
+    let Some(gauge) = gauge else { return Some(ThrottleChange::Lift) };
     let is_down = gauge.measured <= margin.lift_limit(gauge.limit);
     if is_down && before.lift_from.is_none_or(|from| from <= now) {
-        return Some(Step::Lift);
+        return Some(ThrottleChange::Lift);
     }
     // One that has nothing to hold lapses.
     let is_due = before.renew_at().is_some_and(|at| at <= now);
-    (asks && is_due).then(|| Step::Set(before.since()))
+    (asks && is_due).then(|| ThrottleChange::Set(before.since()))
 }

@@ -1,10 +1,10 @@
 //! One candidate: through the filters, weighed.
 
-use super::applicable::{Applicable, Early, Late};
+use super::applicable::{Applicable, Early, LateFilter};
 use super::candidate::Candidate;
 use super::case::Case;
 use super::compile::{Policy, Resolved};
-use super::declare::{Judge, Reads, Weigh};
+use super::declare::{FilterFunction, Reads, Weigh};
 use super::verdict::{Objection, Verdict};
 use super::weighed::Weighed;
 use crate::event::Status;
@@ -54,16 +54,21 @@ impl Policy {
         }
         let values = &resolved.filters[filter];
         let verdict = match self.filters[filter].judge {
-            Judge::Before(judge) => judge(case, candidate, values),
-            Judge::After(judge) => {
+            FilterFunction::Before(judge) => judge(case, candidate, values),
+            FilterFunction::After(judge) => {
                 let mut weighed = Weighed::default();
                 self.weigh(case, candidate, resolved, &mut weighed, &[]);
                 judge(case, candidate, &weighed, values)
             }
             // Its verdict depends on the others, too.
-            Judge::Whole(_) | Judge::Last(_) | Judge::Kept(_) | Judge::Nuclei(_) => return None,
+            FilterFunction::Whole(_)
+            | FilterFunction::Last(_)
+            | FilterFunction::Kept(_)
+            | FilterFunction::Nuclei(_) => return None,
             // Of a kind that does not judge queues.
-            Judge::Target(_) | Judge::Staged(_) | Judge::Job(_) => return None,
+            FilterFunction::Target(_) | FilterFunction::Staged(_) | FilterFunction::Job(_) => {
+                return None;
+            }
         };
         match verdict {
             Verdict::Pass => None,
@@ -106,9 +111,9 @@ impl Policy {
         candidate: &Candidate<'_>,
         resolved: &Resolved,
         weighed: &Weighed,
-        filters: &[Late],
+        filters: &[LateFilter],
     ) -> Option<(u16, Objection)> {
-        filters.iter().find_map(|Late { at, judge }| {
+        filters.iter().find_map(|LateFilter { at, judge }| {
             match judge(case, candidate, weighed, &resolved.filters[usize::from(*at)]) {
                 Verdict::Object(objection) => Some((*at, bounded(objection))),
                 Verdict::Pass => None,

@@ -1,6 +1,6 @@
 //! The requests that are open at a cut: which are to be judged, and which are deferred and wait.
 
-use crate::judge::judging::Judging;
+use crate::judge::judging::JudgingInputs;
 use crate::judge::policies::Policies;
 use crate::judge::world::World;
 use crate::request::touch::{Kinds, TouchLog, kinds};
@@ -114,7 +114,7 @@ impl Requests {
     }
 
     /// Makes all of it from the state.
-    pub(crate) fn update_all(&mut self, judging: Judging<'_>) {
+    pub(crate) fn update_all(&mut self, judging: JudgingInputs<'_>) {
         self.ready.clear();
         self.ready_at.clear();
         self.ready_again.clear();
@@ -126,14 +126,14 @@ impl Requests {
 
     /// A subject was answered: at once, not at the next cut. While nothing here is up to date it is
     /// placed with all others, when judging begins.
-    pub(crate) fn note_answer(&mut self, subject: &str, judging: Judging<'_>) {
+    pub(crate) fn note_answer(&mut self, subject: &str, judging: JudgingInputs<'_>) {
         if !self.is_cold {
             self.update(subject, judging);
         }
     }
 
     /// Sorts a subject in again: ready, waiting, or neither.
-    pub(crate) fn update(&mut self, subject: &str, judging: Judging<'_>) {
+    pub(crate) fn update(&mut self, subject: &str, judging: JudgingInputs<'_>) {
         self.waiting.remove(subject);
         if let Some(turn) = self.ready_at.remove(subject) {
             self.ready.remove(&turn);
@@ -157,7 +157,7 @@ impl Requests {
     }
 
     /// Notes that a request changed: the work at its nucleus, and what depends on its task.
-    fn note_change(&mut self, subject: &str, judging: Judging<'_>) {
+    fn note_change(&mut self, subject: &str, judging: JudgingInputs<'_>) {
         if !judging.policies.any_judges_nuclei() {
             return;
         }
@@ -228,7 +228,7 @@ fn standing(request: &RequestState, state: &State, policies: &Policies) -> Stand
     }
 }
 
-fn waiting(request: &RequestState, turn: Turn, judging: Judging<'_>) -> Waiting {
+fn waiting(request: &RequestState, turn: Turn, judging: JudgingInputs<'_>) -> Waiting {
     let answer = request.answer.as_ref();
     let index = request.task.as_ref().and_then(|task| judging.policies.index(&task.policy));
     let policy = index.map(|at| judging.policies.at(at));

@@ -6,7 +6,7 @@
 
 use crate::event::{Task, TaskPhase};
 use crate::id::Name;
-use crate::judge::judging::Judging;
+use crate::judge::judging::JudgingInputs;
 use crate::judge::notes::time_notes;
 use crate::judge::policies::{Policies, Ready};
 use crate::judge::view::CutView;
@@ -15,7 +15,7 @@ use crate::output::throttle::{
 };
 use crate::policy::Policy;
 use crate::policy::rule::Rule;
-use crate::policy::throttling::{self, Gauge, Margin, Step, Throttling};
+use crate::policy::throttling::{self, Gauge, Margin, ThrottleChange, Throttling};
 use crate::request::requests::Requests;
 use crate::request::whole_waits::evaluates_whole_waits;
 use crate::state::State;
@@ -74,7 +74,7 @@ impl ThrottleEvaluation {
 
 /// The policy that throttles, ready for no share in particular.
 struct Throttler<'a> {
-    judging: Judging<'a>,
+    judging: JudgingInputs<'a>,
     at: usize,
     policy: &'a Policy,
     throttling: &'static Throttling,
@@ -84,7 +84,7 @@ struct Throttler<'a> {
 
 impl<'a> Throttler<'a> {
     /// The first policy that has any throttles: a subject has one of each rule.
-    fn of(judging: Judging<'a>) -> Option<Throttler<'a>> {
+    fn of(judging: JudgingInputs<'a>) -> Option<Throttler<'a>> {
         let all = judging.policies.all();
         let at = all.iter().position(|policy| policy.throttling().is_some())?;
         let (policy, throttling) = (&all[at], all[at].throttling()?);
@@ -112,7 +112,7 @@ pub(crate) fn gauges_of_users(
 
 impl ThrottleEvaluation {
     /// Finds which owners are evaluated in the cycle, before what was touched is forgotten.
-    pub(crate) fn begin_cycle(&mut self, judging: Judging<'_>, is_cold: bool) {
+    pub(crate) fn begin_cycle(&mut self, judging: JudgingInputs<'_>, is_cold: bool) {
         let state = judging.view.state;
         self.judged.clear();
         self.with_held = evaluates_whole_waits(state);
@@ -163,7 +163,7 @@ impl ThrottleEvaluation {
     /// The throttles that are published in this cycle, after its decisions; not folded yet.
     pub(crate) fn evaluate(
         &mut self,
-        judging: Judging<'_>,
+        judging: JudgingInputs<'_>,
         requests: &Requests,
     ) -> VecDeque<Throttle> {
         let mut throttles = Vec::new();
@@ -261,7 +261,7 @@ impl Throttler<'_> {
 
     /// Throttle record of a task, if any, by one of its requests.
     fn of_task(&self, task: &str, request: &Task) -> Option<Throttle> {
-        let Judging { view, policies, .. } = self.judging;
+        let JudgingInputs { view, policies, .. } = self.judging;
         let request = view.tagged(request);
         let ready = policies.ready(self.at, &request.gshare, view);
         let (case, _) = view.case(self.policy, &ready.resolved, &request);
@@ -287,8 +287,8 @@ impl Throttler<'_> {
         let text = rule.text();
         let domain = state.setting.domain.as_str();
         let (action, since) = match step {
-            Step::Set(since) => (Action::Set, since),
-            Step::Lift => (Action::Lift, state.now),
+            ThrottleChange::Set(since) => (Action::Set, since),
+            ThrottleChange::Lift => (Action::Lift, state.now),
         };
         let if_set = |at: i64| (action == Action::Set).then_some(at);
         let mut notes = time_notes(state);

@@ -9,7 +9,7 @@ mod nucleus;
 
 use crate::event::Task;
 use crate::judge::evaluation::Evaluation;
-use crate::judge::judging::Judging;
+use crate::judge::judging::JudgingInputs;
 use crate::policy::{Times, Wake};
 use crate::request::cycle::Woken;
 use crate::request::requests::Requests;
@@ -18,7 +18,7 @@ use crate::request::waiting::Waiting;
 use crate::request::whole_waits::evaluates_whole_waits;
 use crate::state::State;
 use crate::turns::parts;
-use look::Look;
+use look::EvaluationInputs;
 
 /// Result of evaluating a waiting request.
 enum Evaluated {
@@ -30,7 +30,7 @@ enum Evaluated {
 
 impl Requests {
     /// The requests that wake at this cut. Those that rest are evaluated when their rest is over.
-    pub(crate) fn woken(&mut self, judging: Judging<'_>) -> Woken {
+    pub(crate) fn woken(&mut self, judging: JudgingInputs<'_>) -> Woken {
         let (state, world) = (judging.view.state, judging.view.world);
         let worked = judging.work.take_changed(state);
         self.touch_log.note(state, world, &worked);
@@ -56,7 +56,7 @@ impl Requests {
     }
 
     /// Evaluates a waiting request; `None`: its policy does not wake it, or it is gone.
-    fn evaluate(&mut self, waiting: &mut Waiting, judging: Judging<'_>) -> Option<Evaluated> {
+    fn evaluate(&mut self, waiting: &mut Waiting, judging: JudgingInputs<'_>) -> Option<Evaluated> {
         let (at, state) = (waiting.policy, judging.view.state);
         let policy = judging.policies.at(at);
         if policy.spec.wake == Wake::Timer {
@@ -92,7 +92,7 @@ impl Requests {
             return Some(Evaluated::Blocked);
         }
         let view = judging.view;
-        let look = Look { view, policy, ready: &ready, case: &case, survey: &survey };
+        let look = EvaluationInputs { view, policy, ready: &ready, case: &case, survey: &survey };
         Some(look.evaluate(waiting, &stirred, &stirred_first))
     }
 
@@ -119,7 +119,7 @@ impl Requests {
 }
 
 /// The task record of a deferred request.
-fn task_of<'a>(judging: Judging<'a>, waiting: &Waiting) -> Option<&'a Task> {
+fn task_of<'a>(judging: JudgingInputs<'a>, waiting: &Waiting) -> Option<&'a Task> {
     let view = judging.view;
     let request = view
         .state

@@ -128,14 +128,14 @@ const OF_USER: [u32; 4] = [USER, USER_FOR_GROUP, USER | MERGE, USER_FOR_GROUP | 
 
 /// A note that figures of a counter changed, by names: it outlasts the rows of one state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct ChangeNote {
     /// The counter.
     pub of: NoteOf,
     /// The figures, a bit each.
     pub figures: u16,
 }
 
-/// The counter that a [`Note`] is of.
+/// The counter that a [`ChangeNote`] is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoteOf {
     /// Queue, gshare, resource type.
@@ -148,30 +148,30 @@ pub enum NoteOf {
 
 impl State {
     /// Notes of changes that were not published yet.
-    pub fn notes(&self) -> Vec<Note> {
+    pub fn notes(&self) -> Vec<ChangeNote> {
         self.notes_where(|_, _| true)
     }
 
     /// Of these, the figures that are 0: nothing in the records leads to them any more.
-    pub fn notes_of_zero(&self) -> Vec<Note> {
+    pub fn notes_of_zero(&self) -> Vec<ChangeNote> {
         self.notes_where(|count, at| count.by[at].jobs == 0 && count.by[at].cores == 0)
     }
 
-    fn notes_where(&self, is_wanted: impl Fn(&Count, usize) -> bool) -> Vec<Note> {
+    fn notes_where(&self, is_wanted: impl Fn(&Count, usize) -> bool) -> Vec<ChangeNote> {
         let text = |name: u32| self.names.text(Name(name)).to_owned();
         let wanted = |figures: u16, count: &Count| -> u16 {
             let is_in = |at: &usize| figures >> at & 1 == 1 && is_wanted(count, *at);
             (0..Status::COUNT).filter(is_in).map(|at| 1 << at).sum()
         };
-        let loads = self.ledger.load.changed().map(|(key, figures, load)| Note {
+        let loads = self.ledger.load.changed().map(|(key, figures, load)| ChangeNote {
             of: NoteOf::Load([text(key[0]), text(key[1]), text(key[2])]),
             figures: wanted(figures, &load.count),
         });
-        let people = self.ledger.who.changed().map(|(key, figures, count)| Note {
+        let people = self.ledger.who.changed().map(|(key, figures, count)| ChangeNote {
             of: NoteOf::Who([text(key[0]), text(key[1]), text(key[3])], key[2]),
             figures: wanted(figures, count),
         });
-        let nuclei = self.ledger.nucleus.changed().map(|(key, figures, count)| Note {
+        let nuclei = self.ledger.nucleus.changed().map(|(key, figures, count)| ChangeNote {
             of: NoteOf::Nucleus(text(key[0])),
             figures: wanted(figures, count),
         });
@@ -180,9 +180,9 @@ impl State {
 
     /// Takes over notes of changes: of another state of the same records, or from a store. A
     /// counter that fell to 0 is published then too, though nothing in the records leads to it.
-    pub fn take_notes(&mut self, notes: &[Note]) {
+    pub fn take_notes(&mut self, notes: &[ChangeNote]) {
         self.ledger.watch_from_here();
-        for Note { of, figures } in notes {
+        for ChangeNote { of, figures } in notes {
             match of {
                 NoteOf::Load(names) => {
                     let [queue, gshare, resource_type] = [0, 1, 2].map(|at| self.name(&names[at]));

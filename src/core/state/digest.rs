@@ -7,7 +7,7 @@ use crate::event::is_newer;
 use crate::event::{Configured, Status, each_configuration};
 use crate::id::{Key, Name};
 use crate::record::Encode;
-use crate::state::record::{Fact, Job, Node, Slots, TransferState, Workers};
+use crate::state::record::{Fact, Job, Node, SlotFigure, TransferState, Workers};
 use crate::state::rows::NO_ROW;
 use crate::state::window::Window;
 use crate::state::{NamedTable, State};
@@ -264,7 +264,7 @@ impl<'a> Sink<'a> {
         });
         self.sorted("workers", workers);
         let slots = state.slots.values().map(|held| {
-            let Slots { queue, gshare, resource_type, at, slots, expires_at } = *held;
+            let SlotFigure { queue, gshare, resource_type, at, slots, expires_at } = *held;
             let names = vec![text(queue), text(gshare), text(resource_type)];
             content_of(&(names, (at, (slots, expires_at))))
         });

@@ -21,11 +21,11 @@ use crate::state::crowded::Crowded;
 use crate::state::ledger::{Ledger, WORK_GRAIN};
 use crate::state::looks::JobLooks;
 use crate::state::pool::{PoolRecords, PoolSetting};
-use crate::state::record::{Fact, Job, Node, RequestState, Slots, TransferState, Workers};
+use crate::state::record::{Fact, Job, Node, RequestState, SlotFigure, TransferState, Workers};
 use crate::state::replica_index::ReplicaIndex;
 use crate::state::signs::QueueSigns;
 use crate::state::table::{NamedTable, Table};
-use crate::state::time::Times;
+use crate::state::time::LogTimes;
 use crate::state::timer::Timers;
 use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
@@ -98,7 +98,7 @@ pub struct State {
     /// Events before this time are not known (0: all are): the log did not reach back.
     pub known_since: Millis,
     /// Cut, and times of lanes and topics.
-    pub times: Times,
+    pub times: LogTimes,
     /// Interned names.
     pub names: Names,
     /// Names of jobs that are no decimals.
@@ -116,7 +116,7 @@ pub struct State {
     /// Worker reports.
     pub workers: Table<Workers>,
     /// Slot figures, by (queue, gshare, resource type).
-    pub slots: BTreeMap<(Name, Name, Name), Slots>,
+    pub slots: BTreeMap<(Name, Name, Name), SlotFigure>,
     /// Requests, answers, reservations.
     pub requests: NamedTable<RequestState>,
     /// Answers whose requests were forgotten.
@@ -275,7 +275,7 @@ impl State {
             now: 0,
             before: 0,
             known_since: 0,
-            times: Times::default(),
+            times: LogTimes::default(),
             names: Names::default(),
             job_names: PortionMap::default(),
             asked_times: BTreeMap::new(),

@@ -266,7 +266,7 @@ pub struct Workers {
 
 /// A slot figure of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slots {
+pub struct SlotFigure {
     /// Queue.
     pub queue: Name,
     /// Share; empty: any.

@@ -27,24 +27,24 @@ pub struct ReplicaIndex {
 
 /// Where a record stands in the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ReplicaPlace {
     pub(super) changed_at: Millis,
     pub(super) dataset: String,
     /// The file, if it is one.
     pub(super) file: Option<String>,
 }
 
-impl Place {
-    pub(super) fn of(replica: &Replica) -> Place {
+impl ReplicaPlace {
+    pub(super) fn of(replica: &Replica) -> ReplicaPlace {
         let Replica { name, changed_at, kind, dataset, .. } = replica;
         let changed_at = *changed_at;
         match kind {
             DataKind::Dataset => {
-                Place { changed_at, dataset: unscoped(name).to_owned(), file: None }
+                ReplicaPlace { changed_at, dataset: unscoped(name).to_owned(), file: None }
             }
             DataKind::File => {
                 let dataset = unscoped(dataset).to_owned();
-                Place { changed_at, dataset, file: Some(name.clone()) }
+                ReplicaPlace { changed_at, dataset, file: Some(name.clone()) }
             }
         }
     }
@@ -61,9 +61,9 @@ fn take_out(all: &mut BTreeMap<String, Records>, key: &str, name: &str) {
 }
 
 impl ReplicaIndex {
-    pub(super) fn enter(&mut self, name: &str, place: &Place) {
+    pub(super) fn enter(&mut self, name: &str, place: &ReplicaPlace) {
         let name: Arc<str> = name.into();
-        let Place { changed_at, dataset, file } = place;
+        let ReplicaPlace { changed_at, dataset, file } = place;
         if let Some(file) = file {
             self.by_file.entry(file.clone()).or_default().insert(name.clone());
         }
@@ -74,8 +74,8 @@ impl ReplicaIndex {
         self.by_rank.insert((file.is_none(), *changed_at, name));
     }
 
-    pub(super) fn leave(&mut self, name: &str, place: &Place) {
-        let Place { changed_at, dataset, file } = place;
+    pub(super) fn leave(&mut self, name: &str, place: &ReplicaPlace) {
+        let ReplicaPlace { changed_at, dataset, file } = place;
         if let Some(file) = file {
             take_out(&mut self.by_file, file, name);
         }

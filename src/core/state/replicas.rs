@@ -12,7 +12,7 @@ use crate::event::is_newer;
 use crate::event::{Configured, DataKind, Replica, Task, unscoped};
 use crate::oddity::Oddity;
 use crate::state::State;
-use crate::state::replica_index::{Place, ReplicaIndex};
+use crate::state::replica_index::{ReplicaIndex, ReplicaPlace};
 use crate::unit::Millis;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -42,13 +42,13 @@ impl State {
     }
 
     /// Where a record stands before it changes.
-    pub(crate) fn begin_replica(&self, name: &str) -> Option<Place> {
-        self.replica(name).map(Place::of)
+    pub(crate) fn begin_replica(&self, name: &str) -> Option<ReplicaPlace> {
+        self.replica(name).map(ReplicaPlace::of)
     }
 
     /// Brings the index up to date with a record that changed, was added or was removed.
-    pub(crate) fn end_replica(&mut self, name: &str, before: Option<Place>) {
-        let after = self.replica(name).map(Place::of);
+    pub(crate) fn end_replica(&mut self, name: &str, before: Option<ReplicaPlace>) {
+        let after = self.replica(name).map(ReplicaPlace::of);
         for place in [&before, &after].into_iter().flatten() {
             self.touch_datasets(place);
         }
@@ -65,13 +65,13 @@ impl State {
     }
 
     /// Notes that it changed where the data of a record lies.
-    fn touch_datasets(&mut self, place: &Place) {
+    fn touch_datasets(&mut self, place: &ReplicaPlace) {
         let datasets = self.datasets_of(place);
         self.touched.datasets.extend(datasets);
     }
 
     /// The datasets that a record counts for.
-    fn datasets_of(&self, place: &Place) -> BTreeSet<String> {
+    fn datasets_of(&self, place: &ReplicaPlace) -> BTreeSet<String> {
         match (&place.file, place.dataset.as_str()) {
             (Some(file), "") => {
                 let records = self.replicas.by_file.get(file).into_iter().flatten();
@@ -166,8 +166,10 @@ impl State {
     pub fn settle_replicas(&mut self) {
         self.replicas = ReplicaIndex::default();
         let facts = self.facts.replicas.iter();
-        let places: Vec<(String, Place)> = facts
-            .filter_map(|(name, fact)| Some((name.to_owned(), Place::of(fact.current(is_newer)?))))
+        let places: Vec<(String, ReplicaPlace)> = facts
+            .filter_map(|(name, fact)| {
+                Some((name.to_owned(), ReplicaPlace::of(fact.current(is_newer)?)))
+            })
             .collect();
         places.iter().for_each(|(name, place)| self.replicas.enter(name, place));
         let subjects: Vec<String> = self.requests.by_name.keys().cloned().collect();

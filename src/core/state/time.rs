@@ -102,7 +102,7 @@ fn place(lanes: &[(u32, LaneState)], partition: u32) -> Result<usize, usize> {
 
 /// Times of all lanes and topics.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Times {
+pub struct LogTimes {
     /// By lane.
     pub lanes: Lanes,
     /// By topic, indexed by its number.
@@ -112,7 +112,7 @@ pub struct Times {
     pub gaps: [Gaps; Topic::ALL.len()],
 }
 
-impl Times {
+impl LogTimes {
     /// The next offset to read in a lane.
     pub fn next(&self, lane: Lane) -> u64 {
         self.lanes.get(lane).map_or(0, |lane| lane.next)
@@ -207,14 +207,14 @@ mod tests {
 
     const LANE: Lane = Lane::new(Topic::JobState, 0);
 
-    fn at_end(times: &mut Times, at_end: bool) {
+    fn at_end(times: &mut LogTimes, at_end: bool) {
         times.lanes.at(LANE).flags.at_end = at_end;
     }
 
     #[test]
     fn a_lagging_or_silent_topic_stops_its_clock() {
         let limit = |topic| (topic == Topic::JobState).then_some(60_000);
-        let mut times = Times::default();
+        let mut times = LogTimes::default();
         times.read(LANE, 0, 1_000_000);
         at_end(&mut times, true);
         times.close(1_010_000, 0, &limit);

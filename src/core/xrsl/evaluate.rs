@@ -3,7 +3,7 @@
 //! text can be reported.
 
 use super::error::{ErrorCode, Fault};
-use super::known::{self, Form, Known};
+use super::known::{self, Form, KnownAttribute};
 use super::term::{self, Term};
 use super::tree::{Condition, Item, Operator};
 use super::variables::Variables;
@@ -14,7 +14,7 @@ use super::{Attribute, Dialect, Value};
 pub(super) struct Evaluated {
     pub(super) attribute: Attribute,
     /// Name and form of the attribute; `None`: it is ignored, with a note.
-    pub(super) known: Option<&'static Known>,
+    pub(super) known: Option<&'static KnownAttribute>,
     pub(super) term: Term,
     /// Where its name stands in the text; bytes.
     pub(super) at: usize,
@@ -35,7 +35,7 @@ pub(super) enum Branch {
 
 /// Result of an evaluation.
 #[derive(Default)]
-pub(super) struct Evaluation {
+pub(super) struct DescriptionEvaluation {
     /// Conditions in written order, those that define variables left out.
     pub(super) conditions: Vec<Evaluated>,
     /// Errors of single attributes, in any order.
@@ -44,10 +44,10 @@ pub(super) struct Evaluation {
     dialect: Dialect,
 }
 
-impl Evaluation {
+impl DescriptionEvaluation {
     /// The branches of each job, in written order; a `+` in a `+` is flattened.
-    pub(super) fn jobs(item: &Item, dialect: Dialect) -> (Vec<Branch>, Evaluation) {
-        let mut evaluation = Evaluation { dialect, ..Evaluation::default() };
+    pub(super) fn jobs(item: &Item, dialect: Dialect) -> (Vec<Branch>, DescriptionEvaluation) {
+        let mut evaluation = DescriptionEvaluation { dialect, ..DescriptionEvaluation::default() };
         let mut jobs = Vec::new();
         evaluation.split(item, &mut jobs);
         (jobs, evaluation)

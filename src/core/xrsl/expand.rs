@@ -12,7 +12,7 @@ const ATTRIBUTE_BYTES: usize = 64;
 
 /// An alternative: its conditions in written order, by their places among all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct ExpandedAlternative {
     pub(super) conditions: Vec<usize>,
     bytes: usize,
 }
@@ -35,7 +35,7 @@ impl<'a> Expansion<'a> {
     ///
     /// # Errors
     /// There would be more of them, or larger ones, than are read.
-    pub(super) fn job(&mut self, job: &Branch) -> Result<Vec<Choice>, Fault> {
+    pub(super) fn job(&mut self, job: &Branch) -> Result<Vec<ExpandedAlternative>, Fault> {
         let choices = self.expand(job)?;
         self.check(choices.len(), bytes_of(&choices))?;
         self.taken.0 += choices.len();
@@ -43,11 +43,11 @@ impl<'a> Expansion<'a> {
         Ok(choices)
     }
 
-    fn expand(&mut self, branch: &Branch) -> Result<Vec<Choice>, Fault> {
+    fn expand(&mut self, branch: &Branch) -> Result<Vec<ExpandedAlternative>, Fault> {
         match branch {
             Branch::One(place) => {
                 let bytes = self.conditions.get(*place).map_or(0, |it| it.bytes) + ATTRIBUTE_BYTES;
-                Ok(vec![Choice { conditions: vec![*place], bytes }])
+                Ok(vec![ExpandedAlternative { conditions: vec![*place], bytes }])
             }
             Branch::Any(branches, at) => {
                 let mut choices = Vec::new();
@@ -59,7 +59,7 @@ impl<'a> Expansion<'a> {
                 Ok(choices)
             }
             Branch::All(branches) => {
-                let mut choices = vec![Choice::default()];
+                let mut choices = vec![ExpandedAlternative::default()];
                 for branch in branches {
                     let next = self.expand(branch)?;
                     choices = self.product(choices, &next)?;
@@ -70,7 +70,11 @@ impl<'a> Expansion<'a> {
     }
 
     /// Each of the first with each of the second.
-    fn product(&self, mut first: Vec<Choice>, second: &[Choice]) -> Result<Vec<Choice>, Fault> {
+    fn product(
+        &self,
+        mut first: Vec<ExpandedAlternative>,
+        second: &[ExpandedAlternative],
+    ) -> Result<Vec<ExpandedAlternative>, Fault> {
         let both = bytes_of(&first).saturating_mul(second.len());
         let bytes = both.saturating_add(bytes_of(second).saturating_mul(first.len()));
         self.check(first.len().saturating_mul(second.len()), bytes)?;
@@ -78,7 +82,7 @@ impl<'a> Expansion<'a> {
             first.iter_mut().for_each(|choice| choice.extend(only));
             return Ok(first);
         }
-        let extended = |(choice, next): (&Choice, &Choice)| {
+        let extended = |(choice, next): (&ExpandedAlternative, &ExpandedAlternative)| {
             let mut choice = choice.clone();
             choice.extend(next);
             choice
@@ -99,8 +103,8 @@ impl<'a> Expansion<'a> {
     }
 }
 
-impl Choice {
-    fn extend(&mut self, next: &Choice) {
+impl ExpandedAlternative {
+    fn extend(&mut self, next: &ExpandedAlternative) {
         self.conditions.extend(&next.conditions);
         self.bytes = self.bytes.saturating_add(next.bytes);
     }
@@ -110,6 +114,6 @@ fn size(count: usize, bytes: usize) -> usize {
     count * ALTERNATIVE_BYTES + bytes
 }
 
-fn bytes_of(choices: &[Choice]) -> usize {
+fn bytes_of(choices: &[ExpandedAlternative]) -> usize {
     choices.iter().fold(0, |sum, choice| sum.saturating_add(choice.bytes))
 }

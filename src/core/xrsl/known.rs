@@ -44,7 +44,7 @@ impl Form {
 
 /// A known attribute.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct KnownAttribute {
     /// Name in lower case without underscores.
     pub(super) name: &'static str,
     /// Form of its values.
@@ -59,16 +59,16 @@ const MEGABYTES: Form = Form::Number(0, (u64::MAX >> 20) as i128);
 const SOFTWARE: Form = Form::Software { has_options: false };
 const ENVIRONMENT: Form = Form::Software { has_options: true };
 
-const fn once(name: &'static str, form: Form) -> Known {
-    Known { name, form, repeats: false }
+const fn once(name: &'static str, form: Form) -> KnownAttribute {
+    KnownAttribute { name, form, repeats: false }
 }
 
-const fn repeated(name: &'static str, form: Form) -> Known {
-    Known { name, form, repeats: true }
+const fn repeated(name: &'static str, form: Form) -> KnownAttribute {
+    KnownAttribute { name, form, repeats: true }
 }
 
 /// Every known attribute, in order of name.
-static ALL: [Known; 48] = [
+static ALL: [KnownAttribute; 48] = [
     repeated("acl", Form::Texts),
     once("action", Form::Text),
     repeated("architecture", Form::Name),
@@ -120,6 +120,6 @@ static ALL: [Known; 48] = [
 ];
 
 /// The attribute of a name. `None`: it is not known.
-pub(super) fn known(name: &str) -> Option<&'static Known> {
+pub(super) fn known(name: &str) -> Option<&'static KnownAttribute> {
     ALL.iter().find(|it| it.name == name)
 }

@@ -2,7 +2,7 @@
 
 use super::alternative::alternative;
 use super::error::Fault;
-use super::evaluate::{Branch, Evaluated, Evaluation};
+use super::evaluate::{Branch, DescriptionEvaluation, Evaluated};
 use super::expand::Expansion;
 use super::parser::parse;
 use super::tree::Item;
@@ -26,7 +26,7 @@ pub fn tree(text: &str) -> Result<Item, XrslError> {
 }
 
 fn description(item: &Item, dialect: Dialect) -> Result<Description, Fault> {
-    let (jobs, evaluation) = Evaluation::jobs(item, dialect);
+    let (jobs, evaluation) = DescriptionEvaluation::jobs(item, dialect);
     let read = alternatives(&jobs, &evaluation.conditions);
     let of_single = evaluation.faults.iter().copied();
     let first = of_single.chain(read.as_ref().err().copied()).min_by_key(|fault| fault.at);

@@ -1,7 +1,7 @@
 //! The meaning of the values of one attribute, independent of the other attributes.
 
 use super::error::ErrorCode;
-use super::known::{Form, Known};
+use super::known::{Form, KnownAttribute};
 use super::{
     CacheOption, NameCondition, NodeAccess, Relation, Software, SoftwareCondition, Value, time,
 };
@@ -37,7 +37,7 @@ pub(super) struct FileEntry {
 
 /// Reads the values of a known attribute; times without a unit count in `unit_s` seconds.
 pub(super) fn term(
-    known: &Known,
+    known: &KnownAttribute,
     relation: Relation,
     values: &[Value],
     unit_s: u64,

@@ -12,7 +12,7 @@
 use super::number::ByNumber;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use yardmaster_core::event::{Outcome as Became, OutcomeAbout, OutcomeKind};
+use yardmaster_core::event::{DecisionOutcome, OutcomeAbout, OutcomeKind};
 use yardmaster_core::id::Key;
 use yardmaster_core::limits::Limits;
 use yardmaster_core::output::decision::{Decision, DecisionId, Outcome, request_name};
@@ -134,7 +134,7 @@ impl Places {
     /// Takes what became of a decision in. One that is not carried out has no places for jobs that
     /// are created from then on; one that is carried out keeps them, since its jobs may be read
     /// after it.
-    pub fn learn_outcome(&mut self, outcome: &Became) {
+    pub fn learn_outcome(&mut self, outcome: &DecisionOutcome) {
         if outcome.about != OutcomeAbout::Decision || outcome.kind == OutcomeKind::Accepted {
             return;
         }

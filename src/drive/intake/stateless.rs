@@ -8,7 +8,7 @@ use yardmaster_core::event::{
 };
 use yardmaster_core::id::cut;
 use yardmaster_wire::dialect::{
-    Dialect, ReplicaMessage, Report, TransferMessage, Workers, transfer_revision,
+    Dialect, HarvesterReport, ReplicaMessage, TransferMessage, Workers, transfer_revision,
 };
 use yardmaster_wire::record;
 
@@ -96,7 +96,7 @@ impl Intake {
 
     pub(super) fn report(
         &self,
-        message: &Report,
+        message: &HarvesterReport,
         origin: Origin<'_>,
         records: &mut Records,
     ) -> bool {

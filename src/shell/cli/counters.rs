@@ -19,7 +19,7 @@ use anyhow::Context;
 use by::By;
 use clap::Args;
 use figures::column_of;
-use grouped::{Group, all_columns, check_sort, grouped};
+use grouped::{CounterGroup, all_columns, check_sort, grouped};
 use serde_json::Value;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -100,11 +100,11 @@ impl Counters {
         if let Some(column) = sort {
             groups.iter_mut().for_each(|group| group.sort(&column));
         }
-        let all: Vec<usize> = groups.iter().map(Group::len).collect();
+        let all: Vec<usize> = groups.iter().map(CounterGroup::len).collect();
         groups.iter_mut().for_each(|group| group.truncate(self.top.unwrap_or(usize::MAX)));
         match table.json {
             true => {
-                let mut lines = groups.iter().flat_map(Group::lines);
+                let mut lines = groups.iter().flat_map(CounterGroup::lines);
                 lines.try_for_each(|line| writeln!(out, "{line}"))?;
             }
             false => self.print(&groups, &all, &table, &mut out)?,
@@ -116,7 +116,7 @@ impl Counters {
     /// A table for each group, with a heading unless one kind was asked for.
     fn print(
         &self,
-        groups: &[Group],
+        groups: &[CounterGroup],
         all: &[usize],
         table: &TableArgs,
         out: &mut impl Write,

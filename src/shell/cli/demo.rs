@@ -23,7 +23,7 @@ use crate::cli::{Ended, Usage};
 use crate::http::Door;
 use crate::serve::Show;
 use anyhow::Context;
-use beside::Beside;
+use beside::GridBeside;
 use clap::Args;
 use faults::Faults;
 use live::Live;
@@ -33,7 +33,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use yardmaster_core::unit::{HOUR, Millis, SECOND};
 use yardmaster_drive::epoch_config::EpochConfig;
-use yardmaster_sim::grid::{Facts, Grid, Plan};
+use yardmaster_sim::grid::{Facts, Grid, GridPlan};
 
 /// When the simulated time begins: a fixed moment, so that the same seed gives the same log.
 const START: Millis = 1_760_400_000_000;
@@ -169,7 +169,7 @@ impl Demo {
         let read = if self.unguarded { faults::unguarded(&read)? } else { read };
         let facts = self.facts()?;
         let faults = self.faults.then(|| Faults::of(self.seed, START, &facts));
-        let plan = Plan { facts, ..self.plan(&read, START) };
+        let plan = GridPlan { facts, ..self.plan(&read, START) };
         let grid = Grid::new(plan).map_err(|unfit| Usage(unfit.to_string()))?;
         self.play(&read, Atlas { grid, faults }, self.polled.then(Polled::default))
     }
@@ -196,13 +196,13 @@ impl Demo {
         let facts = self.facts()?;
         let mut show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
         self.listen(&mut show, door, None);
-        let plan = Plan { facts, ..self.plan(&read, 0) };
-        Beside::new(self.log_args, read, show, self.hours)?.run(plan)
+        let plan = GridPlan { facts, ..self.plan(&read, 0) };
+        GridBeside::new(self.log_args, read, show, self.hours)?.run(plan)
     }
 
     /// A grid without facts that starts at a time.
-    fn plan(&self, read: &Read, start: Millis) -> Plan {
-        Plan {
+    fn plan(&self, read: &Read, start: Millis) -> GridPlan {
+        GridPlan {
             seed: self.seed,
             scale: self.scale,
             start,
@@ -268,7 +268,7 @@ impl Demo {
 pub fn record(dir: &Path, read: &Read, hours: u32) -> anyhow::Result<()> {
     clear(dir)?;
     let (domain, facts) = (read.topology.domain.clone(), Facts::built_in());
-    let grid = Grid::new(Plan {
+    let grid = Grid::new(GridPlan {
         seed: 1,
         scale: 0.05,
         start: START,

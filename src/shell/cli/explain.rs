@@ -2,7 +2,7 @@
 
 use crate::ask::{Ask, in_query};
 use crate::cli::Ended;
-use crate::cli::compare::{Asked, comparisons};
+use crate::cli::compare::{AskedPeriod, comparisons};
 use crate::cli::http_args::AskArgs;
 use crate::cli::log_args::{LogArgs, Read};
 use crate::cli::moment::{AsOf, rebuild_at};
@@ -141,7 +141,7 @@ impl Explain {
     fn comparisons(&self, read: &Read) -> Vec<Comparison> {
         let found = self.log_args.comparison_log(&read.topology).and_then(|log| {
             let Some(mut log) = log else { return Ok(Vec::new()) };
-            let asked = Asked { from: None, until: self.at.map(|at| at.saturating_add(1)) };
+            let asked = AskedPeriod { from: None, until: self.at.map(|at| at.saturating_add(1)) };
             let mut found = Vec::new();
             comparisons(&mut log, &read.topology.domain, asked, |it| {
                 if it.is_about(&self.name) {

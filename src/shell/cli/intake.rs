@@ -104,7 +104,7 @@ fn guarded(work: impl FnOnce() -> Result<(), LogError>) -> Result<(), LogError> 
 
 /// Intake beside a `run`: works while that leads. Its errors are reported and it is tried again;
 /// they end nothing, since brokerage goes on with what is known.
-pub(super) struct Beside {
+pub(super) struct IntakeBeside {
     leads: Arc<AtomicBool>,
     ends: Arc<AtomicBool>,
     report: Arc<Mutex<Option<IntakeReport>>>,
@@ -113,9 +113,9 @@ pub(super) struct Beside {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Beside {
+impl IntakeBeside {
     /// Starts the thread if the topology has it so and the log is a Kafka.
-    pub(super) fn start(log_args: &LogArgs, read: &Read) -> anyhow::Result<Option<Beside>> {
+    pub(super) fn start(log_args: &LogArgs, read: &Read) -> anyhow::Result<Option<IntakeBeside>> {
         if !read.topology.intake.in_run {
             return Ok(None);
         }
@@ -125,7 +125,7 @@ impl Beside {
         }
         let conf = log_args.kafka(&read.topology)?.for_a_service();
         let (leads, ends, report) = (Arc::default(), Arc::default(), Arc::default());
-        let mut beside = Beside { leads, ends, report, down: Arc::default(), thread: None };
+        let mut beside = IntakeBeside { leads, ends, report, down: Arc::default(), thread: None };
         let work = beside.work(conf, read);
         beside.thread = Some(thread::spawn("intake", work)?);
         Ok(Some(beside))
@@ -185,7 +185,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for IntakeBeside {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
             self.ends.store(true, Ordering::Relaxed);

@@ -4,7 +4,7 @@ use crate::cli::progress::Bar;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use yardmaster_core::cut::{Cut, Lane, Topic};
-use yardmaster_core::event::{Event, Outcome};
+use yardmaster_core::event::{DecisionOutcome, Event};
 use yardmaster_core::id::hash;
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
@@ -233,7 +233,7 @@ pub(super) fn read_commands(
             }
             _ => None,
         })?;
-        for (_, Outcome { decision, kind, at, reason, .. }) in outcomes {
+        for (_, DecisionOutcome { decision, kind, at, reason, .. }) in outcomes {
             let answer = CommandAnswer { at, kind, reason };
             let held = answers.entry(decision.0).or_insert_with(|| answer.clone());
             *held = answer.max(held.clone());

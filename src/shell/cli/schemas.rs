@@ -1,6 +1,6 @@
 //! The schema registry's part of `topology check` and `topology apply`.
 
-use crate::registry::{Client, Finding, examine, register};
+use crate::registry::{Finding, RegistryClient, examine, register};
 use yardmaster_wire::topology::Topology;
 
 /// Compares the registry with the topology, a line for what is not as it should be; gives how many
@@ -8,7 +8,7 @@ use yardmaster_wire::topology::Topology;
 pub(super) fn check(topology: &Topology) -> anyhow::Result<usize> {
     let Some(registry) = &topology.registry else { return Ok(0) };
     let mut wrong = 0;
-    for (topic, subject, finding) in examine(&Client::new(registry)?, topology)? {
+    for (topic, subject, finding) in examine(&RegistryClient::new(registry)?, topology)? {
         let name = &topology.topic(topic).name;
         match &finding {
             Finding::Registered(id) => println!("{name}: schema {id} under subject {subject}"),
@@ -33,7 +33,7 @@ pub(super) fn check(topology: &Topology) -> anyhow::Result<usize> {
 /// none or only older ones of ours; reports what was done, or with `dry_run` what would be.
 pub(super) fn apply(topology: &Topology, dry_run: bool) -> anyhow::Result<()> {
     let Some(registry) = &topology.registry else { return Ok(()) };
-    let client = Client::new(registry)?;
+    let client = RegistryClient::new(registry)?;
     let mut refused = Vec::new();
     for (topic, subject, finding) in examine(&client, topology)? {
         let name = &topology.topic(topic).name;

@@ -25,7 +25,7 @@ pub struct LaneFile {
 
 /// The end of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tail {
+pub struct FileEnd {
     /// Where the last whole block ends.
     pub end: u64,
     /// Bytes behind it: a block that was not written to its end.
@@ -168,8 +168,8 @@ impl LaneFile {
     }
 
     /// Where the file ends, a torn block left out.
-    pub fn tail(&self) -> Result<Tail, LogError> {
-        let mut tail = Tail { end: self.start, torn: 0, next: 0 };
+    pub fn tail(&self) -> Result<FileEnd, LogError> {
+        let mut tail = FileEnd { end: self.start, torn: 0, next: 0 };
         let length = self.length()?;
         self.near_end(LOOK, &mut |found| {
             tail.end = found.end;

@@ -22,7 +22,7 @@ const RAW_MAX: u32 = 256 << 20;
 
 /// Content of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     /// Outputs, as they are published.
     Outputs = 1,
     /// Every counter that is not 0.
@@ -33,13 +33,14 @@ pub(super) enum Kind {
     Gap = 4,
 }
 
-const KINDS: [Kind; 4] = [Kind::Outputs, Kind::Full, Kind::Changes, Kind::Gap];
+const KINDS: [BlockKind; 4] =
+    [BlockKind::Outputs, BlockKind::Full, BlockKind::Changes, BlockKind::Gap];
 
 /// The part of a block that is known without reading its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     /// Content of the block.
-    pub kind: Kind,
+    pub kind: BlockKind,
     /// Time of its first record; of counters the `now` they are of.
     pub first_at: Millis,
     /// Time of its last record.
@@ -60,7 +61,7 @@ pub(super) struct Head {
 
 impl Head {
     /// A head of a block that holds nothing yet.
-    pub fn new(kind: Kind, at: Millis, cycle: u64) -> Head {
+    pub fn new(kind: BlockKind, at: Millis, cycle: u64) -> Head {
         let (first_at, last_at) = (at, at);
         Head { kind, first_at, last_at, first: 0, last: 0, cycle, names: 0, written: 0, raw: 0 }
     }
@@ -191,7 +192,7 @@ mod tests {
     use super::*;
 
     fn sample() -> (Head, Vec<u8>) {
-        let head = Head { last_at: 9, first: 3, last: 7, ..Head::new(Kind::Outputs, 5, 4) };
+        let head = Head { last_at: 9, first: 3, last: 7, ..Head::new(BlockKind::Outputs, 5, 4) };
         let mut raw = Vec::new();
         put(&mut raw, b"one");
         put(&mut raw, b"");

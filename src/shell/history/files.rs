@@ -1,7 +1,7 @@
 //! The files of the history: one for each hour of the cycles' `now`, blocks one behind the other.
 //! Old files go first when the history gets too old or too large.
 
-use super::block::{self, HEAD, Head, Kind};
+use super::block::{self, BlockKind, HEAD, Head};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileExt;
@@ -26,7 +26,7 @@ pub(super) struct Place {
 
 /// Identity of a history: the pseudonym key and the log that it belongs to.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Of<'a> {
+pub struct HistoryIdentity<'a> {
     /// Fingerprint of the key of users' pseudonyms; `None`: users have their own names.
     pub key: Option<&'a str>,
     /// The log; `None` where that is not known.
@@ -35,7 +35,7 @@ pub struct Of<'a> {
 
 /// Why a block has no body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lost {
+pub(super) enum MissingBody {
     /// Its file was too old.
     Removed,
     /// It cannot be read, or is not what was written.
@@ -80,7 +80,7 @@ impl Files {
 
     /// Removes what was kept in a directory of another log, or with users under other names than
     /// now: under their own, or under the pseudonyms of another key.
-    pub fn forget_others(dir: &Path, of: Of<'_>) -> io::Result<()> {
+    pub fn forget_others(dir: &Path, of: HistoryIdentity<'_>) -> io::Result<()> {
         let read = |name: &str| match fs::read_to_string(dir.join(name)) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             kept => kept.map(|text| Some(text.trim().to_owned())),
@@ -110,13 +110,13 @@ impl Files {
         let is_it = |place: &Place| (&place.path, place.offset) == (&lost.path, lost.offset);
         let Some(at) = self.places.iter().position(is_it) else { return };
         let is_counters = self.places[at].is_counters();
-        self.places[at].head.kind = Kind::Gap;
+        self.places[at].head.kind = BlockKind::Gap;
         let behind = self.places[at + 1..].iter_mut().filter(|_| is_counters);
         for place in behind.filter(|place| place.is_counters()) {
-            if place.head.kind == Kind::Full {
+            if place.head.kind == BlockKind::Full {
                 break;
             }
-            place.head.kind = Kind::Gap;
+            place.head.kind = BlockKind::Gap;
         }
     }
 
@@ -197,7 +197,8 @@ fn find(path: &Path, is_cut_off: bool, places: &mut Vec<Place>) -> io::Result<bo
         }
         if found > offset || offset == 0 && is_cut_off {
             let since = places.last().map_or(head.first_at, |place| place.head.last_at);
-            let gap = Head { last_at: head.first_at, ..Head::new(Kind::Gap, since, head.cycle) };
+            let gap =
+                Head { last_at: head.first_at, ..Head::new(BlockKind::Gap, since, head.cycle) };
             places.push(Place { path: Arc::clone(&path), offset, head: gap });
         }
         places.push(Place { path: Arc::clone(&path), offset: found, head });
@@ -242,29 +243,29 @@ impl Place {
     }
 
     /// The body of its block.
-    pub fn body(&self) -> Result<Vec<u8>, Lost> {
+    pub fn body(&self) -> Result<Vec<u8>, MissingBody> {
         let mut bytes = vec![0; self.head.bytes() as usize];
         let read = File::open(&self.path)
             .and_then(|file| file.read_exact_at(&mut bytes, self.offset))
             .map_err(|error| (error.kind() != ErrorKind::NotFound).then_some(error));
         match read {
             Ok(()) => {}
-            Err(None) => return Err(Lost::Removed),
+            Err(None) => return Err(MissingBody::Removed),
             Err(Some(error)) => {
                 tracing::warn!("history: {} cannot be read: {error}", self.path.display());
-                return Err(Lost::Damaged);
+                return Err(MissingBody::Damaged);
             }
         }
         block::body(&bytes).ok_or_else(|| {
             let (path, at) = (self.path.display(), self.offset);
             tracing::warn!("history: the block at byte {at} of {path} is damaged: a gap");
-            Lost::Damaged
+            MissingBody::Damaged
         })
     }
 
     /// Whether it holds counters.
     pub fn is_counters(&self) -> bool {
-        matches!(self.head.kind, Kind::Full | Kind::Changes)
+        matches!(self.head.kind, BlockKind::Full | BlockKind::Changes)
     }
 }
 
@@ -276,8 +277,11 @@ mod tests {
     const KEEPS: Keeps = Keeps { interval: 60_000, span: 10 * HOUR, bytes: 1 << 30 };
 
     fn append(files: &mut Files, at: Millis, cycle: u64) {
-        let head =
-            Head { first: cycle << 20, last: cycle << 20, ..Head::new(Kind::Outputs, at, cycle) };
+        let head = Head {
+            first: cycle << 20,
+            last: cycle << 20,
+            ..Head::new(BlockKind::Outputs, at, cycle)
+        };
         files.append(head, &["name"], &[7; 1_000]).unwrap();
     }
 
@@ -322,18 +326,18 @@ mod tests {
         let kinds = |files: &Files| {
             files.places().iter().map(|it| (it.head.cycle, it.head.kind)).collect::<Vec<_>>()
         };
-        let outputs = |cycle| (cycle, Kind::Outputs);
+        let outputs = |cycle| (cycle, BlockKind::Outputs);
         // In a head, at the end of a file and between two blocks: any bit of it.
         for byte in [0, 20, 30, 40, 50, HEAD as u64 - 1] {
             flip(&second.path, second.offset + byte);
             let mut files = Files::open(dir.path(), KEEPS).unwrap();
             let with_gap =
-                [outputs(1), (3, Kind::Gap), outputs(3), outputs(4), outputs(5), outputs(6)];
-            let expected: Vec<(u64, Kind)> =
+                [outputs(1), (3, BlockKind::Gap), outputs(3), outputs(4), outputs(5), outputs(6)];
+            let expected: Vec<(u64, BlockKind)> =
                 with_gap.iter().copied().filter(|it| *it != outputs(2)).collect();
             assert_eq!(kinds(&files)[..3], expected[..3], "byte {byte}");
             assert_eq!(kinds(&files).last(), Some(&outputs(6)));
-            let gap = files.places().iter().find(|it| it.head.kind == Kind::Gap).unwrap().head;
+            let gap = files.places().iter().find(|it| it.head.kind == BlockKind::Gap).unwrap().head;
             assert_eq!((gap.first_at, gap.last_at), (HOUR / 2, 3 * HOUR / 2));
             append(&mut files, 4 * HOUR, 9);
             fs::remove_file(&files.places().last().unwrap().path).unwrap();
@@ -343,30 +347,39 @@ mod tests {
         flip(&sixth.path, sixth.offset + HEAD as u64 + 12);
         let mut files = Files::open(dir.path(), KEEPS).unwrap();
         let last = files.places().last().unwrap().clone();
-        assert_eq!(last.body(), Err(Lost::Damaged));
+        assert_eq!(last.body(), Err(MissingBody::Damaged));
         files.lose(&last);
-        assert_eq!(files.places().last().unwrap().head.kind, Kind::Gap);
+        assert_eq!(files.places().last().unwrap().head.kind, BlockKind::Gap);
     }
 
     #[test]
     fn counters_that_go_on_with_damaged_ones_are_lost_too() {
         let dir = TempDir::new().unwrap();
         let mut files = Files::open(dir.path(), KEEPS).unwrap();
-        let kinds = [Kind::Full, Kind::Changes, Kind::Outputs, Kind::Changes, Kind::Full];
+        let kinds = [
+            BlockKind::Full,
+            BlockKind::Changes,
+            BlockKind::Outputs,
+            BlockKind::Changes,
+            BlockKind::Full,
+        ];
         for (at, kind) in kinds.into_iter().enumerate() {
             let head = Head::new(kind, at as Millis * 60_000, at as u64 + 1);
             files.append(head, &[], b"some").unwrap();
         }
         let lost = files.places()[1].clone();
         files.lose(&lost);
-        let left: Vec<Kind> = files.places().iter().map(|place| place.head.kind).collect();
-        assert_eq!(left, [Kind::Full, Kind::Gap, Kind::Outputs, Kind::Gap, Kind::Full]);
+        let left: Vec<BlockKind> = files.places().iter().map(|place| place.head.kind).collect();
+        assert_eq!(
+            left,
+            [BlockKind::Full, BlockKind::Gap, BlockKind::Outputs, BlockKind::Gap, BlockKind::Full]
+        );
     }
 
     #[test]
     fn the_history_of_another_log_is_begun_again() {
         let dir = TempDir::new().unwrap();
-        let of = |log| Of { key: None, log };
+        let of = |log| HistoryIdentity { key: None, log };
         let count = |log| {
             Files::forget_others(dir.path(), of(log)).unwrap();
             files_in(dir.path()).unwrap().len()
@@ -397,16 +410,18 @@ mod tests {
         let mut files = Files::open(dir.path(), KEEPS).unwrap();
         append(&mut files, HOUR, 1);
         drop(files);
-        Files::forget_others(dir.path(), Of::default()).unwrap();
+        Files::forget_others(dir.path(), HistoryIdentity::default()).unwrap();
         assert_eq!(files_in(dir.path()).unwrap().len(), 1);
-        Files::forget_others(dir.path(), Of { key: Some("a key"), log: None }).unwrap();
+        Files::forget_others(dir.path(), HistoryIdentity { key: Some("a key"), log: None })
+            .unwrap();
         assert!(files_in(dir.path()).unwrap().is_empty());
         let mut files = Files::open(dir.path(), KEEPS).unwrap();
         append(&mut files, HOUR, 1);
         drop(files);
-        Files::forget_others(dir.path(), Of { key: Some("a key"), log: None }).unwrap();
+        Files::forget_others(dir.path(), HistoryIdentity { key: Some("a key"), log: None })
+            .unwrap();
         assert_eq!(files_in(dir.path()).unwrap().len(), 1);
-        Files::forget_others(dir.path(), Of::default()).unwrap();
+        Files::forget_others(dir.path(), HistoryIdentity::default()).unwrap();
         assert!(files_in(dir.path()).unwrap().is_empty());
     }
 }

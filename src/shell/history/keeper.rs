@@ -4,8 +4,8 @@
 //! for the thread: counters are copied less often, and what was published is given up beyond a
 //! bound, where the thread does not keep up.
 
-use super::block::{Head, Kind, put};
-use super::files::{Files, Keeps, Of};
+use super::block::{BlockKind, Head, put};
+use super::files::{Files, HistoryIdentity, Keeps};
 use super::look::{History, Inner};
 use super::{CYCLE_SHIFT, VIEW, code, sequence};
 use crate::copying::Portions;
@@ -82,7 +82,12 @@ impl Keeper {
     ///
     /// # Errors
     /// The directory cannot be made, read or written.
-    pub fn open(dir: &Path, keeps: Keeps, of: Of<'_>, state: &State) -> io::Result<Keeper> {
+    pub fn open(
+        dir: &Path,
+        keeps: Keeps,
+        of: HistoryIdentity<'_>,
+        state: &State,
+    ) -> io::Result<Keeper> {
         std::fs::create_dir_all(dir)?;
         Files::forget_others(dir, of)?;
         let files = Files::open(dir, keeps)?;
@@ -115,7 +120,7 @@ impl Keeper {
 
     /// Takes what was published, and begins to copy counters if it is time for that and a cycle was
     /// just closed; goes on with a copy under way at any time.
-    pub fn turn(&mut self, report: &mut Report, engine: &mut Engine, at: Turn) {
+    pub fn turn(&mut self, report: &mut Report, engine: &mut Engine, at: LoopPosition) {
         let written = std::mem::take(&mut report.written);
         self.waiting_bytes += written.iter().map(|(_, value)| value.len()).sum::<usize>();
         self.waiting.extend(written);
@@ -185,7 +190,7 @@ impl Keeper {
 
 /// Where the loop stands.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn {
+pub struct LoopPosition {
     /// A cycle was just closed, and nothing of the next is folded.
     pub is_cycle_end: bool,
     /// Cycles that were published wait to be counted.
@@ -290,7 +295,7 @@ impl Writer {
         if self.lost_since.is_some() || self.inner.covered().0 >= self.cycle {
             return;
         }
-        let head = Head::new(Kind::Outputs, self.now, self.cycle);
+        let head = Head::new(BlockKind::Outputs, self.now, self.cycle);
         if let Err(error) = self.write(head, &[], &[]) {
             self.complain(&error);
         }
@@ -360,7 +365,7 @@ impl Writer {
             put(&mut raw, key.as_bytes());
             put(&mut raw, b"");
         }
-        let kind = if is_full { Kind::Full } else { Kind::Changes };
+        let kind = if is_full { BlockKind::Full } else { BlockKind::Changes };
         match self.write(Head::new(kind, now, cycle), &[], &raw) {
             Ok(()) => self.full_hour = Some(hour),
             Err(error) => {
@@ -388,7 +393,7 @@ impl Writer {
     fn write_gap(&mut self, files: &mut Files, until: Millis, cycle: u64) -> io::Result<()> {
         if let Some(since) = self.lost_since {
             let last_at = until.max(self.lost_until);
-            let gap = Head { last_at, ..Head::new(Kind::Gap, since, cycle) };
+            let gap = Head { last_at, ..Head::new(BlockKind::Gap, since, cycle) };
             files.append(gap, &[], &[])?;
             (self.lost_since, self.lost_until) = (None, Millis::MIN);
         }
@@ -435,9 +440,9 @@ mod tests {
         let mut writer = Writer::new(inner);
         writer.lose(1_000, 9_000);
         // Counters are copied in portions: those written next may be of a cycle before.
-        writer.write(Head::new(Kind::Full, 5_000, 8), &[], b"").unwrap();
+        writer.write(Head::new(BlockKind::Full, 5_000, 8), &[], b"").unwrap();
         assert_eq!(history.reach().gaps, [(1_000, 9_000)]);
-        writer.write(Head::new(Kind::Outputs, 10_000, 13), &[], b"").unwrap();
+        writer.write(Head::new(BlockKind::Outputs, 10_000, 13), &[], b"").unwrap();
         assert_eq!(history.reach().gaps.len(), 1);
     }
 

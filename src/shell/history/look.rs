@@ -1,7 +1,7 @@
 //! Looking back: counters as of a moment, outputs by what they are about.
 
-use super::block::{Kind, pieces};
-use super::files::{Files, Lost, Place};
+use super::block::{BlockKind, pieces};
+use super::files::{Files, MissingBody, Place};
 use super::open::Open;
 use super::{TOPICS, VIEW, sequence};
 use crate::view::QueueView;
@@ -45,7 +45,7 @@ impl Inner {
     /// The body of a block. One that is damaged is a gap from now on.
     fn body(&self, place: &Place) -> Option<Vec<u8>> {
         let body = place.body();
-        if body == Err(Lost::Damaged) {
+        if body == Err(MissingBody::Damaged) {
             self.files().lose(place);
         }
         body.ok()
@@ -110,7 +110,7 @@ pub struct Search<'a> {
 
 /// Outputs that were found.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct FoundOutputs {
     /// The outputs, the newest first, with their sequences.
     pub outputs: Vec<(u64, Output)>,
     /// The newest sequence there is.
@@ -129,7 +129,7 @@ impl History {
         let files = self.0.files();
         let counters = || files.places().iter().filter(|place| place.is_counters());
         let moments = || counters().map(|place| place.head.first_at);
-        let gaps = files.places().iter().filter(|place| place.head.kind == Kind::Gap);
+        let gaps = files.places().iter().filter(|place| place.head.kind == BlockKind::Gap);
         Reach {
             counters: moments().min().zip(moments().max()),
             interval: self.0.interval,
@@ -169,7 +169,7 @@ impl History {
         let before = before.filter(|place| place.is_counters() && place.head.first_at <= at);
         for place in before {
             chain.push(place.clone());
-            if place.head.kind == Kind::Full {
+            if place.head.kind == BlockKind::Full {
                 chain.reverse();
                 return chain;
             }
@@ -178,9 +178,9 @@ impl History {
     }
 
     /// The newest outputs that are wanted.
-    pub fn search(&self, search: &Search<'_>) -> Found {
+    pub fn search(&self, search: &Search<'_>) -> FoundOutputs {
         let mut finding = Finding { codec: Codec::default(), arena: Arena::default(), search };
-        let mut found = Found::default();
+        let mut found = FoundOutputs::default();
         let places: Vec<Place> = {
             // A block that is written meanwhile is in one of both places at any moment.
             let open = self.0.open();
@@ -231,7 +231,7 @@ impl Finding<'_> {
         let (head, search) = (&place.head, self.search);
         let is_in_order = head.last > search.after && head.first < search.before;
         let is_in_time = head.last_at >= search.from && head.first_at <= search.to;
-        head.kind == Kind::Outputs && is_in_order && is_in_time
+        head.kind == BlockKind::Outputs && is_in_order && is_in_time
     }
 
     /// Takes an output if it is wanted. Its sequence, where it is known, saves reading it.

@@ -12,9 +12,9 @@ mod keeper;
 mod look;
 mod open;
 
-pub use files::{Keeps, Of};
-pub use keeper::{Keeper, Turn};
-pub use look::{Counted, Found, History, Reach, Search};
+pub use files::{HistoryIdentity, Keeps};
+pub use keeper::{Keeper, LoopPosition};
+pub use look::{Counted, FoundOutputs, History, Reach, Search};
 
 use yardmaster_core::cut::Topic;
 use yardmaster_core::output::Output;

@@ -1,6 +1,6 @@
 //! The outputs that are not written to a file yet. They can be found all the same.
 
-use super::block::{Head, Kind, put};
+use super::block::{BlockKind, Head, put};
 use super::{names, sequence};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -58,7 +58,7 @@ impl Open {
         let (first, first_at, _) = self.outputs.first()?;
         let (last, ..) = self.outputs.last()?;
         let last_at = self.outputs.iter().map(|(_, at, _)| *at).max()?;
-        let head = Head::new(Kind::Outputs, *first_at, cycle);
+        let head = Head::new(BlockKind::Outputs, *first_at, cycle);
         let head = Head { last_at, first: *first, last: *last, ..head };
         let mut raw = Vec::with_capacity(self.bytes + 4 * self.outputs.len());
         self.outputs.iter().for_each(|(.., written)| put(&mut raw, written));

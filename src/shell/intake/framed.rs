@@ -35,7 +35,7 @@ struct Waiting {
 }
 
 /// Reads the sources in Confluent framing.
-pub(super) struct Framed {
+pub(super) struct FramedSources {
     desk: Option<ForeignDesk>,
     /// Of each source: its name, and whether it is framed.
     sources: Vec<(String, bool)>,
@@ -45,9 +45,9 @@ pub(super) struct Framed {
     pub value: Vec<u8>,
 }
 
-impl Framed {
+impl FramedSources {
     /// By the topology, whose sources are numbered in the order of their names.
-    pub fn of(topology: &Topology) -> Result<Framed, LogError> {
+    pub fn of(topology: &Topology) -> Result<FramedSources, LogError> {
         let desk = ForeignDesk::of(topology).map_err(|error| match error {
             RegistryError::Unanswered(why) | RegistryError::Lacking(why) => {
                 LogError::Unanswered(why)
@@ -57,7 +57,7 @@ impl Framed {
         let settings = &topology.intake;
         let names = settings.sources.keys();
         let sources = names.map(|name| (name.clone(), settings.framed.contains(name)));
-        Ok(Framed {
+        Ok(FramedSources {
             desk,
             sources: sources.collect(),
             waiting: BTreeMap::new(),

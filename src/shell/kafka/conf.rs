@@ -19,7 +19,7 @@ pub struct TopicMap {
 }
 
 /// Appends a value of a topic as it is to be read: turned into one of ours, or as it is.
-pub type Turn = fn(Topic, &[u8], &mut Vec<u8>);
+pub type ValueConversion = fn(Topic, &[u8], &mut Vec<u8>);
 
 /// How to reach a Kafka, and what to read and publish there. Not to be printed: it holds secrets.
 #[derive(Clone)]
@@ -36,7 +36,7 @@ pub struct KafkaConf {
     /// The topics. One without a lane assigned costs nothing.
     pub topics: Vec<TopicMap>,
     /// Conversion of values as they are read; `None`: none.
-    pub turn: Option<Turn>,
+    pub turn: Option<ValueConversion>,
     /// How long one question to the broker may take.
     pub patience: Duration,
     /// How long a question is asked again that the broker does not answer.

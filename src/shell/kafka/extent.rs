@@ -96,7 +96,7 @@ pub(super) fn described(
 }
 
 /// Those topics that are there.
-fn there(found: topics::Answers) -> Result<BTreeMap<String, Described>, LogError> {
+fn there(found: topics::TopicAnswers) -> Result<BTreeMap<String, Described>, LogError> {
     use RDKafkaErrorCode::{UnknownTopic, UnknownTopicOrPartition};
     let mut there = BTreeMap::new();
     for (name, answer) in found {

@@ -14,7 +14,7 @@ const METADATA_MAX: usize = 4_000;
 
 /// Where a partition was read to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Committed {
+pub(super) enum CommittedOffset {
     /// Up to here.
     At(u64),
     /// It was read when the topic had this id. That one is gone.
@@ -63,20 +63,25 @@ impl Group {
     }
 
     /// Where a partition was read to of a topic that has this id now, if the broker gives one.
-    pub(super) fn committed_at(&self, topic: &str, partition: i32, id: Option<&str>) -> Committed {
+    pub(super) fn committed_at(
+        &self,
+        topic: &str,
+        partition: i32,
+        id: Option<&str>,
+    ) -> CommittedOffset {
         // One partition is enough: those that did not move since have no other sign.
         let ids = self.ids.get(topic).into_iter().flatten();
         let mut others = ids.filter(|known| id.is_some_and(|id| id != *known));
         if let Some(other) = others.next() {
-            return Committed::Elsewhere(other.clone());
+            return CommittedOffset::Elsewhere(other.clone());
         }
         if let Some(at) = self.offsets.get(&(topic.to_owned(), partition)) {
-            return Committed::At(*at);
+            return CommittedOffset::At(*at);
         }
         let known = self.known.get(topic).copied().unwrap_or(0);
         let was_known = usize::try_from(partition).is_ok_and(|partition| partition < known);
         let all_gone = self.offsets.is_empty() && self.has_published;
-        if was_known || all_gone { Committed::Lost } else { Committed::Never }
+        if was_known || all_gone { CommittedOffset::Lost } else { CommittedOffset::Never }
     }
 }
 
@@ -116,30 +121,30 @@ mod tests {
         assert_eq!(text, "#it+/s jobs=3 transfers=1");
         let one = group(&[("jobs", 1, &text)], true);
         let at = |group: &Group, topic, partition| group.committed_at(topic, partition, None);
-        assert_eq!(at(&one, "jobs", 1), Committed::At(7));
-        assert_eq!(at(&one, "jobs", 2), Committed::Lost);
-        assert_eq!(at(&one, "jobs", 3), Committed::Never, "the topic has grown");
-        assert_eq!(at(&one, "transfers", 0), Committed::Lost);
-        assert_eq!(at(&one, "pilots", 0), Committed::Never, "a source that was added");
+        assert_eq!(at(&one, "jobs", 1), CommittedOffset::At(7));
+        assert_eq!(at(&one, "jobs", 2), CommittedOffset::Lost);
+        assert_eq!(at(&one, "jobs", 3), CommittedOffset::Never, "the topic has grown");
+        assert_eq!(at(&one, "transfers", 0), CommittedOffset::Lost);
+        assert_eq!(at(&one, "pilots", 0), CommittedOffset::Never, "a source that was added");
         // An earlier version committed without metadata, and only where something was read.
         let old = group(&[("jobs", 1, "")], true);
-        assert_eq!(at(&old, "jobs", 0), Committed::Never);
-        assert_eq!(at(&group(&[], false), "jobs", 0), Committed::Never, "the first start");
-        assert_eq!(at(&group(&[], true), "jobs", 0), Committed::Lost, "all are gone");
+        assert_eq!(at(&old, "jobs", 0), CommittedOffset::Never);
+        assert_eq!(at(&group(&[], false), "jobs", 0), CommittedOffset::Never, "the first start");
+        assert_eq!(at(&group(&[], true), "jobs", 0), CommittedOffset::Lost, "all are gone");
 
-        assert_eq!(one.committed_at("jobs", 1, Some("it+/s")), Committed::At(7));
-        let other = Committed::Elsewhere("it+/s".to_owned());
+        assert_eq!(one.committed_at("jobs", 1, Some("it+/s")), CommittedOffset::At(7));
+        let other = CommittedOffset::Elsewhere("it+/s".to_owned());
         for partition in 0..4 {
             assert_eq!(one.committed_at("jobs", partition, Some("another")), other);
         }
-        assert_eq!(one.committed_at("transfers", 0, Some("another")), Committed::Lost);
+        assert_eq!(one.committed_at("transfers", 0, Some("another")), CommittedOffset::Lost);
         // Not all partitions moved since.
         let both = group(&[("jobs", 0, ""), ("jobs", 1, "#one"), ("jobs", 2, "#other")], true);
-        let one = Committed::Elsewhere("one".to_owned());
+        let one = CommittedOffset::Elsewhere("one".to_owned());
         assert_eq!(both.committed_at("jobs", 0, Some("other")), one);
         assert_eq!(
             old.committed_at("jobs", 1, Some("another")),
-            Committed::At(7),
+            CommittedOffset::At(7),
             "it was not kept"
         );
     }

@@ -1,7 +1,7 @@
 //! Where the reading of one lane stands, and what each event about it means.
 
-use super::conf::Turn;
-use super::queue::{Event, Origin};
+use super::conf::ValueConversion;
+use super::queue::{EventOrigin, QueueEvent};
 use super::remedy::refusal;
 use rdkafka::error::RDKafkaErrorCode;
 use std::time::{Duration, Instant};
@@ -69,10 +69,10 @@ impl KafkaLane {
     pub fn meet(
         &mut self,
         name: &str,
-        origin: &Origin<'_>,
-        event: Event<'_>,
+        origin: &EventOrigin<'_>,
+        event: QueueEvent<'_>,
         now: Instant,
-        turn: Option<Turn>,
+        turn: Option<ValueConversion>,
         batch: &mut Batch,
     ) -> Option<Lost> {
         use RDKafkaErrorCode::{
@@ -85,13 +85,13 @@ impl KafkaLane {
             return None;
         }
         match event {
-            Event::Record { timestamp, .. } if offset < self.next => {
+            QueueEvent::Record { timestamp, .. } if offset < self.next => {
                 // What is known of the last record read is enough to know the lane again.
                 let last = self.last.filter(|(last, _)| offset >= *last);
                 let is_other = last.is_some_and(|last| last != (offset, timestamp));
                 return is_other.then(|| self.rewritten(name));
             }
-            Event::Record { timestamp, key, value, .. } => {
+            QueueEvent::Record { timestamp, key, value, .. } => {
                 match (turn, value) {
                     (Some(turn), Some(value)) => {
                         let turn = |bytes: &mut Vec<u8>| turn(self.lane.topic, value, bytes);
@@ -104,23 +104,23 @@ impl KafkaLane {
                 (self.ended, self.ahead) = (false, None);
                 self.fine(now);
             }
-            Event::End => {
+            QueueEvent::End => {
                 if offset >= self.next {
                     self.next = offset;
                     self.ended = true;
                 }
                 self.fine(now);
             }
-            Event::Trouble(LogTruncation) => return Some(self.rewritten(name)),
-            Event::Trouble(OffsetOutOfRange | AutoOffsetReset) => {
+            QueueEvent::Trouble(LogTruncation) => return Some(self.rewritten(name)),
+            QueueEvent::Trouble(OffsetOutOfRange | AutoOffsetReset) => {
                 let name = name.to_string();
                 let (lane, wanted, from) = (self.lane, self.next, self.again_from());
                 return Some(Lost::Range { lane, name, wanted, from });
             }
-            Event::Trouble(code @ (BadCompression | NotImplemented | BadMessage)) => {
+            QueueEvent::Trouble(code @ (BadCompression | NotImplemented | BadMessage)) => {
                 return self.damaged(name, code, now);
             }
-            Event::Trouble(code) => {
+            QueueEvent::Trouble(code) => {
                 if let Some(error) = refusal(code, &format!("Read of topic {name}")) {
                     return Some(Lost::Refused(error));
                 }

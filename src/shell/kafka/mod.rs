@@ -28,7 +28,7 @@ mod watch;
 mod writer;
 
 pub use admin::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
-pub use conf::{KafkaConf, TopicMap, Turn, is_secret};
+pub use conf::{KafkaConf, TopicMap, ValueConversion, is_secret};
 pub use scan::KafkaScan;
 pub use source::{ForeignRecord, KafkaIntake};
 pub use writer::KafkaWriter;

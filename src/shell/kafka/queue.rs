@@ -22,7 +22,7 @@ const SLICE_MAX: usize = 1_024;
 pub(super) type Client = BaseConsumer<Watch>;
 
 /// An event that comes out of the queue.
-pub(super) enum Event<'a> {
+pub(super) enum QueueEvent<'a> {
     /// A record.
     Record {
         /// ms since 1970; 0 when the broker gives none.
@@ -81,7 +81,7 @@ impl Headers<'_> {
 }
 
 /// Where an event belongs.
-pub(super) struct Origin<'a> {
+pub(super) struct EventOrigin<'a> {
     pub topic: &'a CStr,
     pub partition: i32,
     pub offset: i64,
@@ -127,7 +127,7 @@ impl Queue {
         &mut self,
         max: usize,
         wait: Duration,
-        each: &mut dyn FnMut(&Origin<'_>, Event<'_>) -> bool,
+        each: &mut dyn FnMut(&EventOrigin<'_>, QueueEvent<'_>) -> bool,
     ) -> Taken {
         // The client waits until it has as many as it is asked for, so it is asked for one first.
         let (mut taken, mut wanted, mut wait) = (Taken::default(), 1.min(max), wait);
@@ -149,7 +149,7 @@ impl Queue {
         &mut self,
         max: usize,
         wait: Duration,
-        each: &mut dyn FnMut(&Origin<'_>, Event<'_>),
+        each: &mut dyn FnMut(&EventOrigin<'_>, QueueEvent<'_>),
     ) -> usize {
         if max == 0 {
             return 0;
@@ -198,14 +198,14 @@ pub(super) fn high(client: &Client, topic: &CStr, partition: i32) -> Option<u64>
 /// # Safety
 /// The message is one that the client gave and that was not destroyed; what is returned lives no
 /// longer than it does.
-unsafe fn read(message: &rdsys::rd_kafka_message_t) -> (Origin<'_>, Event<'_>) {
+unsafe fn read(message: &rdsys::rd_kafka_message_t) -> (EventOrigin<'_>, QueueEvent<'_>) {
     let topic = match message.rkt.is_null() {
         // An error that is of no partition.
         true => c"",
         // SAFETY: the topic is there; its name lives as long as it, and the message holds on to it.
         false => unsafe { CStr::from_ptr(rdsys::rd_kafka_topic_name(message.rkt)) },
     };
-    let origin = Origin { topic, partition: message.partition, offset: message.offset };
+    let origin = EventOrigin { topic, partition: message.partition, offset: message.offset };
     let event = match message.err {
         NO_ERROR => {
             let mut kind = rdsys::rd_kafka_timestamp_type_t::RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
@@ -216,10 +216,10 @@ unsafe fn read(message: &rdsys::rd_kafka_message_t) -> (Origin<'_>, Event<'_>) {
                 (bytes(message.key, message.key_len), bytes(message.payload, message.len))
             };
             let (timestamp, appended) = (timestamp.max(0), kind == APPENDED);
-            Event::Record { timestamp, appended, key, value, headers: Headers(message) }
+            QueueEvent::Record { timestamp, appended, key, value, headers: Headers(message) }
         }
-        rdsys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__PARTITION_EOF => Event::End,
-        error => Event::Trouble(error.into()),
+        rdsys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR__PARTITION_EOF => QueueEvent::End,
+        error => QueueEvent::Trouble(error.into()),
     };
     (origin, event)
 }

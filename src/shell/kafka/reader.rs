@@ -5,7 +5,7 @@ use super::conf::{KafkaConf, Role};
 use super::extent;
 use super::health::{Probe, Width, are_as_before};
 use super::lane::{KafkaLane, Lost};
-use super::queue::{Client, Origin, Queue, Taken, high};
+use super::queue::{Client, EventOrigin, Queue, Taken, high};
 use super::renewed::{Renewed, SILENT_MAX};
 use super::stall::{STUCK_MAX, Stall, Stand};
 use super::watch::Watch;
@@ -326,7 +326,7 @@ impl Lanes {
         self.topics.iter_mut().flat_map(|topic| topic.lanes.values_mut()).for_each(act);
     }
 
-    fn find(&mut self, origin: &Origin<'_>) -> Option<(&str, &mut KafkaLane)> {
+    fn find(&mut self, origin: &EventOrigin<'_>) -> Option<(&str, &mut KafkaLane)> {
         let is = |topic: &TopicLanes| -> bool {
             let name: &CStr = &topic.name;
             name == origin.topic

@@ -2,7 +2,7 @@
 //! `dead-letters`, which read one lane after the other and follow nothing.
 
 use super::conf::{KafkaConf, Role};
-use super::queue::{Client, Event, Queue};
+use super::queue::{Client, Queue, QueueEvent};
 use super::remedy::refusal;
 use super::renewed::Renewed;
 use super::{extent, reader};
@@ -148,13 +148,13 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn meet(&mut self, lane: Lane, offset: u64, event: Event<'_>) {
+    fn meet(&mut self, lane: Lane, offset: u64, event: QueueEvent<'_>) {
         use RDKafkaErrorCode::{AutoOffsetReset, OffsetOutOfRange};
         if self.outcome.is_err() || self.next >= self.below {
             return;
         }
         match event {
-            Event::Record { timestamp, appended, key, value, headers } => {
+            QueueEvent::Record { timestamp, appended, key, value, headers } => {
                 if offset < self.next {
                     return;
                 }
@@ -166,13 +166,13 @@ impl Reading<'_> {
                     self.outcome = (self.each)(&whole);
                 }
             }
-            Event::End => self.next = self.next.max(offset),
-            Event::Trouble(OffsetOutOfRange | AutoOffsetReset) => {
+            QueueEvent::End => self.next = self.next.max(offset),
+            QueueEvent::Trouble(OffsetOutOfRange | AutoOffsetReset) => {
                 let wanted = self.next;
                 self.outcome = Err(LogError::OutOfRange { lane, wanted, first: wanted });
             }
             // What may mend itself is waited out, as long as the silence may last.
-            Event::Trouble(code) => {
+            QueueEvent::Trouble(code) => {
                 if let Some(error) = refusal(code, &lane.to_string()) {
                     self.outcome = Err(error);
                 }

@@ -5,9 +5,9 @@ mod looks;
 
 use super::conf::{KafkaConf, Role};
 use super::extent;
-use super::group::{Committed, Group, metadata};
+use super::group::{CommittedOffset, Group, metadata};
 use super::held::{Held, Lane};
-use super::queue::{Client, Event, Origin, Queue};
+use super::queue::{Client, EventOrigin, Queue, QueueEvent};
 use super::reader::open;
 use super::remedy::refusal;
 use super::stall::Stall;
@@ -208,7 +208,7 @@ impl KafkaIntake {
         &self,
         topic: &str,
         partition: i32,
-        committed: Committed,
+        committed: CommittedOffset,
         skip_lost: bool,
     ) -> Result<Beginning, LogError> {
         let (first, end) = extent::patiently(self.conf.persistence, || {
@@ -219,7 +219,7 @@ impl KafkaIntake {
         let lane = format!("{topic}[{partition}]");
         let begins = |at, gap| Beginning { at, gap, is_empty: first == end };
         match committed {
-            Committed::Elsewhere(id) => {
+            CommittedOffset::Elsewhere(id) => {
                 let lost =
                     format!("the offset of {lane} is that of another topic, whose id was {id}");
                 if skip_lost {
@@ -231,7 +231,7 @@ impl KafkaIntake {
                      --skip-lost, which reads the new topic from its beginning"
                 )))
             }
-            Committed::At(position) => {
+            CommittedOffset::At(position) => {
                 if (first..=end).contains(&position) {
                     return Ok(begins(position, None));
                 }
@@ -247,7 +247,7 @@ impl KafkaIntake {
                 )))
             }
             // A partition that never held anything has lost nothing.
-            Committed::Lost if end > 0 && !skip_lost => Err(LogError::Stop(format!(
+            CommittedOffset::Lost if end > 0 && !skip_lost => Err(LogError::Stop(format!(
                 "{lane} was read before, and the offset of group {} is gone: the broker forgets \
                  offsets that are not committed for offsets.retention.minutes, and those of a \
                  topic that was deleted and created again. Start `yardmaster intake` with \
@@ -255,13 +255,13 @@ impl KafkaIntake {
                  is older by `yardmaster import jobs`",
                 self.conf.transactional_id
             ))),
-            Committed::Lost | Committed::Never if first > 0 => {
+            CommittedOffset::Lost | CommittedOffset::Never if first > 0 => {
                 let note = format!(
                     "{lane} begins at {first}: what is older is known by `yardmaster import jobs` alone"
                 );
                 Ok(begins(first, Some(note)))
             }
-            Committed::Lost | Committed::Never => Ok(begins(first, None)),
+            CommittedOffset::Lost | CommittedOffset::Never => Ok(begins(first, None)),
         }
     }
 
@@ -281,13 +281,14 @@ impl KafkaIntake {
         let (mut count, mut bytes) = (0, 0);
         let taken = self.queue.take(max, wait, &mut |origin, event| {
             let Some(source) = number(sources, origin.topic) else { return true };
-            let Origin { partition, offset, .. } = *origin;
+            let EventOrigin { partition, offset, .. } = *origin;
             let Some(next) = sources[source].next.get_mut(&partition) else { return true };
             let offset = u64::try_from(offset).unwrap_or(0);
             match event {
                 // Fetched before it stopped: it comes again.
-                Event::Record { .. } | Event::End if stopped.contains(&(source, partition)) => {}
-                Event::Record { timestamp, key, value, .. } if offset >= *next => {
+                QueueEvent::Record { .. } | QueueEvent::End
+                    if stopped.contains(&(source, partition)) => {}
+                QueueEvent::Record { timestamp, key, value, .. } if offset >= *next => {
                     *next = offset + 1;
                     sources[source].ended.remove(&partition);
                     let next = offset + 1;
@@ -305,13 +306,13 @@ impl KafkaIntake {
                         is_first_left: sources[source].gaps.remove(&partition),
                     });
                 }
-                Event::Record { .. } => {}
-                Event::End => {
+                QueueEvent::Record { .. } => {}
+                QueueEvent::End => {
                     // What nobody is shown may lie between: records of a transaction, say.
                     *next = offset.max(*next);
                     sources[source].ended.insert(partition);
                 }
-                Event::Trouble(code) => {
+                QueueEvent::Trouble(code) => {
                     if lost.is_none() {
                         *lost = trouble(code, &sources[source].text, partition);
                     }

@@ -21,16 +21,16 @@ pub(super) struct Described {
 }
 
 /// Answer for each topic that was asked for.
-pub(super) type Answers = BTreeMap<String, Result<Described, RDKafkaErrorCode>>;
+pub(super) type TopicAnswers = BTreeMap<String, Result<Described, RDKafkaErrorCode>>;
 
 /// Asks for topics by name, all at once.
 pub(super) fn describe<C: ClientContext>(
     client: &Client<C>,
     names: &[&str],
     wait: Duration,
-) -> Result<Answers, KafkaError> {
+) -> Result<TopicAnswers, KafkaError> {
     if names.is_empty() {
-        return Ok(Answers::new());
+        return Ok(TopicAnswers::new());
     }
     let texts: Vec<CString> = names.iter().filter_map(|name| CString::new(*name).ok()).collect();
     let mut asked: Vec<*const std::ffi::c_char> = texts.iter().map(|text| text.as_ptr()).collect();
@@ -70,7 +70,7 @@ pub(super) fn describe<C: ClientContext>(
 ///
 /// # Safety
 /// The event is the answer to a question for topics, without an error, and is alive.
-unsafe fn read(event: *mut rdsys::rd_kafka_event_t) -> Answers {
+unsafe fn read(event: *mut rdsys::rd_kafka_event_t) -> TopicAnswers {
     let mut found = BTreeMap::new();
     // SAFETY: as the caller guarantees; everything that the client gives here lives as long as the
     // event.

@@ -9,15 +9,15 @@ use std::fmt::{Display, Write};
 use std::sync::{Mutex, PoisonError};
 
 /// Writes samples as Prometheus reads them.
-pub(super) struct Writer<'a> {
+pub(super) struct SampleWriter<'a> {
     text: &'a mut String,
     domain: &'a str,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> SampleWriter<'a> {
     /// Appends to a text; the domain is given as [`clean`] gives it.
-    pub(super) fn new(text: &'a mut String, domain: &'a str) -> Writer<'a> {
-        Writer { text, domain }
+    pub(super) fn new(text: &'a mut String, domain: &'a str) -> SampleWriter<'a> {
+        SampleWriter { text, domain }
     }
 
     /// Begins a metric.
@@ -76,7 +76,7 @@ impl Current {
 
     /// Appends everything to a text.
     pub(super) fn render(&self, text: &mut String) {
-        let mut writer = Writer::new(text, &self.domain);
+        let mut writer = SampleWriter::new(text, &self.domain);
         let metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
         for (metric, samples) in metrics.iter().filter(|(_, samples)| !samples.is_empty()) {
             writer.begin(*metric);

@@ -1,7 +1,7 @@
 //! Queues as metrics: those with the most jobs by name, the others as one.
 
 use super::OTHER;
-use super::current::{Writer, clean};
+use super::current::{SampleWriter, clean};
 use super::table::Metric;
 use std::sync::{Mutex, PoisonError};
 use yardmaster_core::event::Status;
@@ -61,15 +61,15 @@ impl QueueLoad {
 }
 
 /// The load of all queues, and how many of them are shown by name.
-pub(super) struct Queues {
+pub(super) struct QueueLoads {
     domain: String,
     shown_max: usize,
     loads: Mutex<Vec<QueueLoad>>,
 }
 
-impl Queues {
-    pub(super) fn new(domain: &str, shown_max: usize) -> Queues {
-        Queues { domain: clean(domain), shown_max, loads: Mutex::default() }
+impl QueueLoads {
+    pub(super) fn new(domain: &str, shown_max: usize) -> QueueLoads {
+        QueueLoads { domain: clean(domain), shown_max, loads: Mutex::default() }
     }
 
     /// Sets the load of all queues, in place of what was set before.
@@ -98,7 +98,7 @@ impl Queues {
             return;
         }
         let statuses = Status::ALL.map(Status::name);
-        let mut writer = Writer::new(text, &self.domain);
+        let mut writer = SampleWriter::new(text, &self.domain);
         write(&mut writer, Metric::QueueJobs, &loads, &statuses, |load| &load.jobs);
         write(&mut writer, Metric::QueueCores, &loads, &statuses, |load| &load.cores);
         write(&mut writer, Metric::QueueWorkers, &loads, &WORKERS, |load| &load.workers);
@@ -115,7 +115,7 @@ impl Queues {
 
 /// Writes a metric with a queue and a state as its labels.
 fn write(
-    writer: &mut Writer<'_>,
+    writer: &mut SampleWriter<'_>,
     metric: Metric,
     loads: &[QueueLoad],
     states: &[&str],

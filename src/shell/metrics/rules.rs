@@ -27,13 +27,13 @@ struct Component {
 
 /// Metrics of policies, parameters and caps.
 #[derive(Default)]
-pub(super) struct Rules {
+pub(super) struct RuleMetrics {
     /// Where the topic was read up to when parameters were last looked at.
     read: Option<u64>,
     components: BTreeMap<String, Component>,
 }
 
-impl Rules {
+impl RuleMetrics {
     pub(super) fn record(&mut self, current: &Current, engine: &Engine) {
         let policies = engine.policies().iter();
         let policies = policies.map(|policy| [policy.spec.name.as_str(), policy.hash()]);

@@ -3,7 +3,7 @@
 use super::current::Current;
 use super::export::gauge;
 use super::memory::resident_bytes;
-use super::queues::Queues;
+use super::queues::QueueLoads;
 use super::table::Metric;
 use crate::status::Status;
 use metrics::Gauge;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Scrape {
     handle: PrometheusHandle,
-    queues: Arc<Queues>,
+    queues: Arc<QueueLoads>,
     current: Arc<Current>,
     status: Arc<Status>,
     leading: Gauge,
@@ -28,7 +28,7 @@ pub struct Scrape {
 impl Scrape {
     pub(super) fn new(
         recorder: &PrometheusRecorder,
-        queues: Arc<Queues>,
+        queues: Arc<QueueLoads>,
         current: Arc<Current>,
         status: Arc<Status>,
     ) -> Scrape {

@@ -58,7 +58,7 @@ pub struct Schema {
 }
 
 /// Asks a registry; see [`Registry`]. The password is in no message.
-pub struct Client {
+pub struct RegistryClient {
     agent: Agent,
     urls: Vec<String>,
     /// The server that answered last: it is asked first.
@@ -73,9 +73,9 @@ struct Reply {
     body: Value,
 }
 
-impl Client {
+impl RegistryClient {
     /// A client by the topology; reads the password, does not connect yet.
-    pub fn new(registry: &Registry) -> Result<Client, RegistryError> {
+    pub fn new(registry: &Registry) -> Result<RegistryClient, RegistryError> {
         let agent = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_global(Some(TIMEOUT))
@@ -90,7 +90,12 @@ impl Client {
             Some(user) => Some(authorization(user, &password(registry)?)),
             None => None,
         };
-        Ok(Client { agent, urls: registry.urls.clone(), first: AtomicUsize::new(0), authorization })
+        Ok(RegistryClient {
+            agent,
+            urls: registry.urls.clone(),
+            first: AtomicUsize::new(0),
+            authorization,
+        })
     }
 
     /// The schema of a number, whole; `None`: the registry has none, or the number

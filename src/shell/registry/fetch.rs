@@ -5,8 +5,8 @@
 //! pauses of all such numbers run at the same time, and a flood of them is believed at once.
 
 use super::client::ID_MAX;
-use super::client::{Client, RegistryError};
-use super::questions::{Answer, Next, Questions};
+use super::client::{RegistryClient, RegistryError};
+use super::questions::{NextTask, Questions, RegistryAnswer};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ impl Desk {
     /// Begins to ask; the pause between two tries grows up to `longest`. At most `missing_max`
     /// numbers are remembered as missing.
     pub fn open(
-        client: Arc<Client>,
+        client: Arc<RegistryClient>,
         longest: Duration,
         missing_max: usize,
     ) -> Result<Desk, RegistryError> {
@@ -53,9 +53,9 @@ impl Desk {
     }
 
     /// The answer for a number; `None`: it is being asked.
-    pub fn find(&self, id: u32) -> Option<Answer> {
+    pub fn find(&self, id: u32) -> Option<RegistryAnswer> {
         if id > ID_MAX {
-            return Some(Answer::Missing);
+            return Some(RegistryAnswer::Missing);
         }
         let answer = self.shared.questions().find(id, Instant::now());
         if answer.is_none() {
@@ -101,12 +101,12 @@ impl Shared {
         let mut questions = self.questions();
         loop {
             questions = match questions.next(Instant::now()) {
-                Next::Question(id) => return Some(id),
-                Next::Closed => return None,
-                Next::Wait(None) => {
+                NextTask::Question(id) => return Some(id),
+                NextTask::Closed => return None,
+                NextTask::Wait(None) => {
                     self.changed.wait(questions).unwrap_or_else(PoisonError::into_inner)
                 }
-                Next::Wait(Some(pause)) => {
+                NextTask::Wait(Some(pause)) => {
                     let woken = self.changed.wait_timeout(questions, pause);
                     woken.unwrap_or_else(PoisonError::into_inner).0
                 }
@@ -115,7 +115,7 @@ impl Shared {
     }
 }
 
-fn serve(client: &Client, shared: &Shared) {
+fn serve(client: &RegistryClient, shared: &Shared) {
     while let Some(id) = shared.next() {
         let answer = client.schema(id);
         shared.questions().hear(id, answer, Instant::now());

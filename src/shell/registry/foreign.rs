@@ -1,8 +1,8 @@
 //! Records of other systems in Confluent framing, as JSON.
 
-use super::client::{Client, RegistryError};
+use super::client::{RegistryClient, RegistryError};
 use super::fetch::Desk;
-use super::questions::Answer;
+use super::questions::RegistryAnswer;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ impl ForeignDesk {
             return Ok(None);
         }
         let longest = Duration::from_millis(topology.limits.backoff_max_ms.max(0) as u64);
-        let client = Arc::new(Client::new(registry)?);
+        let client = Arc::new(RegistryClient::new(registry)?);
         let desk = Desk::open(client, longest, topology.limits.missing_schemas_max)?;
         Ok(Some(ForeignDesk { desk, schemas: HashMap::new() }))
     }
@@ -50,10 +50,10 @@ impl ForeignDesk {
         if !self.schemas.contains_key(&id) {
             match self.desk.find(id) {
                 None => return Ok(false),
-                Some(Answer::Missing) => {
+                Some(RegistryAnswer::Missing) => {
                     return Err(format!("framing confluent: the registry has no schema {id}"));
                 }
-                Some(Answer::Known(text)) => {
+                Some(RegistryAnswer::Known(text)) => {
                     self.schemas.insert(id, ForeignSchema::parse(&text));
                 }
             }

@@ -1,6 +1,6 @@
 //! Settings by which a log reads and writes topics in Confluent framing.
 
-use super::client::{Client, RegistryError};
+use super::client::{RegistryClient, RegistryError};
 use super::folder::Folder;
 use super::ours::subjects;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use yardmaster_wire::topology::Topology;
 
 /// Which topics are in Confluent framing, and where the meaning of their numbers comes from.
 pub struct Framing {
-    pub(super) client: Arc<Client>,
+    pub(super) client: Arc<RegistryClient>,
     pub(super) subjects: BTreeMap<Topic, String>,
     pub(super) unreadable_after: Duration,
     pub(super) longest_pause: Duration,
@@ -29,7 +29,7 @@ impl Framing {
         };
         let span = |ms: i64| Duration::from_millis(ms.max(0) as u64);
         Ok(Some(Framing {
-            client: Arc::new(Client::new(registry)?),
+            client: Arc::new(RegistryClient::new(registry)?),
             subjects,
             unreadable_after: span(topology.limits.lane_unreadable_ms),
             longest_pause: span(topology.limits.backoff_max_ms),

@@ -9,7 +9,7 @@ use super::fetch::Desk;
 use super::folder::Folder;
 use super::framing::Framing;
 use super::ours::{Ours, number};
-use super::questions::Answer;
+use super::questions::RegistryAnswer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -104,16 +104,16 @@ impl<L: Log> FramedLog<L> {
             return Ok(true);
         }
         let known = self.known.get(&id).or_else(|| self.stored.get(&id)).cloned();
-        match known.map(Answer::Known).or_else(|| self.desk.find(id)) {
+        match known.map(RegistryAnswer::Known).or_else(|| self.desk.find(id)) {
             None => return Ok(false),
-            Some(Answer::Known(text)) => {
+            Some(RegistryAnswer::Known(text)) => {
                 if let Some(folder) = &self.framing.folder {
                     folder.keep(id, &text)?;
                 }
                 writers.push(Writer { topic, id, schema: Some(text) });
                 self.given.insert((topic, id));
             }
-            Some(Answer::Missing) => {
+            Some(RegistryAnswer::Missing) => {
                 if self.reported.get(&topic).is_none_or(|at| at.elapsed() >= REPORT) {
                     writers.push(Writer { topic, id, schema: None });
                     self.reported.insert(topic, Instant::now());

@@ -14,10 +14,10 @@ mod log;
 mod ours;
 mod questions;
 
-pub use client::{Client, RegistryError, Schema};
+pub use client::{RegistryClient, RegistryError, Schema};
 pub use fetch::Desk;
 pub use foreign::ForeignDesk;
 pub use framing::Framing;
 pub use log::FramedLog;
 pub use ours::{Finding, Ours, examine, register};
-pub use questions::Answer;
+pub use questions::RegistryAnswer;

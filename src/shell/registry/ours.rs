@@ -1,6 +1,6 @@
 //! Our own schemas in a registry: their numbers, whether they are there, and putting them there.
 
-use super::client::{Client, RegistryError};
+use super::client::{RegistryClient, RegistryError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use yardmaster_core::cut::Topic;
@@ -20,7 +20,11 @@ pub(super) fn subjects(topology: &Topology) -> BTreeMap<Topic, String> {
 }
 
 /// The number of our schema of a topic; none is an error that names the remedy.
-pub(super) fn number(client: &Client, topic: Topic, subject: &str) -> Result<u32, RegistryError> {
+pub(super) fn number(
+    client: &RegistryClient,
+    topic: Topic,
+    subject: &str,
+) -> Result<u32, RegistryError> {
     client.find(subject, schema_text(topic))?.ok_or_else(|| {
         let topic = topic.name();
         RegistryError::Setting(format!(
@@ -41,7 +45,7 @@ impl Ours {
     pub fn find(topology: &Topology, topics: &[Topic]) -> Result<Ours, RegistryError> {
         let mut ours = Ours::default();
         let Some(registry) = &topology.registry else { return Ok(ours) };
-        let client = Client::new(registry)?;
+        let client = RegistryClient::new(registry)?;
         for (topic, subject) in subjects(topology) {
             if topics.contains(&topic) {
                 ours.numbers.insert(topic, number(&client, topic, &subject)?);
@@ -93,7 +97,7 @@ impl Finding {
 
 /// State of each topic in Confluent framing in the registry, with its subject.
 pub fn examine(
-    client: &Client,
+    client: &RegistryClient,
     topology: &Topology,
 ) -> Result<Vec<(Topic, String, Finding)>, RegistryError> {
     let mut found = Vec::new();
@@ -104,7 +108,7 @@ pub fn examine(
     Ok(found)
 }
 
-fn look(client: &Client, topic: Topic, subject: &str) -> Result<Finding, RegistryError> {
+fn look(client: &RegistryClient, topic: Topic, subject: &str) -> Result<Finding, RegistryError> {
     let text = schema_text(topic);
     if let Some(id) = client.find(subject, text)? {
         return Ok(Finding::Registered(id));
@@ -120,6 +124,10 @@ fn look(client: &Client, topic: Topic, subject: &str) -> Result<Finding, Registr
 }
 
 /// Puts our schema of a topic under its subject; gives its number.
-pub fn register(client: &Client, topic: Topic, subject: &str) -> Result<u32, RegistryError> {
+pub fn register(
+    client: &RegistryClient,
+    topic: Topic,
+    subject: &str,
+) -> Result<u32, RegistryError> {
     client.register(subject, schema_text(topic))
 }

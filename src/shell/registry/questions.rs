@@ -24,7 +24,7 @@ const WARN: Duration = Duration::from_secs(30);
 
 /// Answer of a registry for a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum RegistryAnswer {
     /// The schema.
     Known(Arc<str>),
     /// There is none.
@@ -33,7 +33,7 @@ pub enum Answer {
 
 /// Next task of a thread that asks.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextTask {
     Question(u32),
     /// Nothing is due; `None`: until something changes.
     Wait(Option<Duration>),
@@ -89,7 +89,7 @@ impl Questions {
     }
 
     /// The answer for a number; if there is none, it is asked for before those that are foreseen.
-    pub(super) fn find(&mut self, id: u32, now: Instant) -> Option<Answer> {
+    pub(super) fn find(&mut self, id: u32, now: Instant) -> Option<RegistryAnswer> {
         let answer = self.answer(id, now);
         if answer.is_none() {
             self.question(id, true, now);
@@ -104,12 +104,12 @@ impl Questions {
         }
     }
 
-    fn answer(&self, id: u32, now: Instant) -> Option<Answer> {
+    fn answer(&self, id: u32, now: Instant) -> Option<RegistryAnswer> {
         if let Some(text) = self.known.get(&id) {
-            return Some(Answer::Known(Arc::clone(text)));
+            return Some(RegistryAnswer::Known(Arc::clone(text)));
         }
         let since = self.missing.get(&id)?;
-        (now.duration_since(*since) < BELIEVED).then_some(Answer::Missing)
+        (now.duration_since(*since) < BELIEVED).then_some(RegistryAnswer::Missing)
     }
 
     fn question(&mut self, id: u32, is_urgent: bool, now: Instant) {
@@ -156,16 +156,16 @@ impl Questions {
     }
 
     /// The next question, which is being asked from now on.
-    pub(super) fn next(&mut self, now: Instant) -> Next {
+    pub(super) fn next(&mut self, now: Instant) -> NextTask {
         if self.is_closed {
-            return Next::Closed;
+            return NextTask::Closed;
         }
         if let Some(outage) = &self.outage {
             if self.asking > 0 {
-                return Next::Wait(None);
+                return NextTask::Wait(None);
             }
             if now < outage.until {
-                return Next::Wait(Some(outage.until - now));
+                return NextTask::Wait(Some(outage.until - now));
             }
         }
         let is_due = |queue: &BTreeSet<(Instant, u32)>| queue.first().is_some_and(|it| it.0 <= now);
@@ -174,10 +174,10 @@ impl Questions {
             && let Some((_, id)) = queue.pop_first()
         {
             self.asking += 1;
-            return Next::Question(id);
+            return NextTask::Question(id);
         }
         let first = [&self.urgent, &self.later].into_iter().filter_map(BTreeSet::first);
-        Next::Wait(first.map(|(due, _)| due.saturating_duration_since(now)).min())
+        NextTask::Wait(first.map(|(due, _)| due.saturating_duration_since(now)).min())
     }
 
     /// Notes the answer to a question that `next` gave.
@@ -299,7 +299,7 @@ mod tests {
         answer: impl Fn(u32) -> Result<Option<String>, RegistryError>,
     ) -> Vec<u32> {
         let mut asked = Vec::new();
-        while let Next::Question(id) = questions.next(now) {
+        while let NextTask::Question(id) = questions.next(now) {
             asked.push(id);
             questions.hear(id, answer(id), now);
         }
@@ -315,12 +315,12 @@ mod tests {
             _ => Ok(Some("text".to_owned())),
         };
         assert_eq!(answer_all(&mut questions, start, lacking), [1, 2]);
-        assert!(matches!(questions.find(2, start), Some(Answer::Known(_))));
+        assert!(matches!(questions.find(2, start), Some(RegistryAnswer::Known(_))));
         assert!(questions.trouble().is_some_and(|why| why.contains("schema 1 is not whole")));
         assert_eq!(questions.find(1, start), None, "its records wait");
         let later = start + PAUSE;
         assert_eq!(answer_all(&mut questions, later, |_| Ok(Some("whole".to_owned()))), [1]);
-        assert_eq!(questions.find(1, later), Some(Answer::Known("whole".into())));
+        assert_eq!(questions.find(1, later), Some(RegistryAnswer::Known("whole".into())));
         assert_eq!(questions.trouble(), None);
     }
 
@@ -337,8 +337,8 @@ mod tests {
         assert_eq!(doubted, (1..=DOUBTED_MAX as u32).collect::<Vec<_>>());
         let end = start + DOUBT * 2;
         assert_eq!(answer_all(&mut questions, end, |_| Ok(None)), doubted);
-        assert_eq!(questions.next(end), Next::Wait(None), "nothing is open");
-        assert_eq!(questions.find(1, end), Some(Answer::Missing));
+        assert_eq!(questions.next(end), NextTask::Wait(None), "nothing is open");
+        assert_eq!(questions.find(1, end), Some(RegistryAnswer::Missing));
         assert_eq!(
             (questions.missing.len(), questions.missing_order.len()),
             (MISSING_MAX, MISSING_MAX)
@@ -358,32 +358,32 @@ mod tests {
         let asked = answer_all(&mut questions, now, |id| Ok(Some(id.to_string())));
         assert_eq!(asked[..3], [5, 19, 10]);
         assert_eq!(asked.len(), 11);
-        assert_eq!(questions.find(5, now), Some(Answer::Known("5".into())));
+        assert_eq!(questions.find(5, now), Some(RegistryAnswer::Known("5".into())));
     }
 
     #[test]
     fn in_an_outage_one_question_at_a_time_is_tried_and_none_holds_up_the_others() {
         let (mut questions, mut now) = (questions(), Instant::now());
         (1..=3).for_each(|id| assert_eq!(questions.find(id, now), None));
-        let (Next::Question(first), Next::Question(second)) =
+        let (NextTask::Question(first), NextTask::Question(second)) =
             (questions.next(now), questions.next(now))
         else {
             panic!("two are asked side by side")
         };
         let fails = || Err(RegistryError::Unanswered("down".into()));
         questions.hear(first, fails(), now);
-        assert_eq!(questions.next(now), Next::Wait(None), "another is still being asked");
+        assert_eq!(questions.next(now), NextTask::Wait(None), "another is still being asked");
         questions.hear(second, fails(), now);
         assert!(questions.trouble().is_some_and(|why| why.contains("schema 2")));
-        assert!(matches!(questions.next(now), Next::Wait(Some(_))));
+        assert!(matches!(questions.next(now), NextTask::Wait(Some(_))));
         now += Duration::from_secs(1);
-        assert_eq!(questions.next(now), Next::Question(3), "each in turn");
-        assert_eq!(questions.next(now), Next::Wait(None), "and one at a time");
+        assert_eq!(questions.next(now), NextTask::Question(3), "each in turn");
+        assert_eq!(questions.next(now), NextTask::Wait(None), "and one at a time");
         questions.hear(3, Ok(Some("{}".into())), now);
         assert_eq!(questions.trouble(), None);
         assert!(matches!(
             (questions.next(now), questions.next(now)),
-            (Next::Question(1), Next::Question(2))
+            (NextTask::Question(1), NextTask::Question(2))
         ));
     }
 }

@@ -4,7 +4,7 @@ use crate::grid::Handle;
 
 /// Something that will happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Planned {
+pub enum CmsStep {
     /// Sites, users and grants are published.
     Begins,
     /// A pilot starts on a node.

@@ -2,7 +2,7 @@
 
 use super::Cms;
 use super::held::Holding;
-use super::jobs::Stage;
+use super::jobs::CmsStage;
 use yardmaster_core::event::Status;
 use yardmaster_core::output::decision::{Decision, Outcome};
 use yardmaster_core::output::matched::Matched;
@@ -60,7 +60,7 @@ impl Cms {
 
     fn jobs_wait(&self, handle: Option<crate::grid::Handle>, attempt: u32) -> bool {
         let job = handle.and_then(|it| self.jobs.get(it));
-        job.is_some_and(|job| job.stage == Stage::Waiting && job.attempt == attempt)
+        job.is_some_and(|job| job.stage == CmsStage::Waiting && job.attempt == attempt)
     }
 
     /// Resources that a job holds by its match.
@@ -96,7 +96,7 @@ impl Cms {
     /// A job is rejected: it is taken away. Only those that cannot be are, each by its code.
     fn hear_rejection(&mut self, subject: &str, reason: &str) {
         let Some(&handle) = self.job_by_name.get(subject) else { return };
-        let Some(job) = self.jobs.get(handle).filter(|it| it.stage == Stage::Waiting) else {
+        let Some(job) = self.jobs.get(handle).filter(|it| it.stage == CmsStage::Waiting) else {
             return;
         };
         match job.bad.as_ref().map(|bad| bad.code) {

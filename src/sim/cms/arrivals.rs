@@ -2,7 +2,7 @@
 //! what is rare or broken.
 
 use super::Cms;
-use super::agenda::Planned;
+use super::agenda::CmsStep;
 use super::sites::Site;
 use super::users::Demand;
 use super::work::Kind;
@@ -50,19 +50,19 @@ impl Cms {
     /// Plans the first arrivals: before pilots offer anything.
     pub(super) fn plan_arrivals(&mut self) {
         self.central_backlog_s = self.central_slots() * CENTRAL_FIRST_H * 3_600.0;
-        self.after(20 * SECOND, Planned::CentralArrives);
-        self.after(MINUTE, Planned::SkimArrives);
+        self.after(20 * SECOND, CmsStep::CentralArrives);
+        self.after(MINUTE, CmsStep::SkimArrives);
         for user in 0..self.users.len() as u32 {
             match self.users[user as usize].demand {
                 Demand::Steady => self.go_on_soon(user as usize),
                 Demand::Central | Demand::Tiny => {}
-                Demand::Bursts => self.after_between(0, 8 * HOUR, Planned::UserSubmits(user)),
-                Demand::ForAWhile => self.after(HOUR, Planned::UserSubmits(user)),
-                _ => self.after_between(MINUTE, 30 * MINUTE, Planned::UserSubmits(user)),
+                Demand::Bursts => self.after_between(0, 8 * HOUR, CmsStep::UserSubmits(user)),
+                Demand::ForAWhile => self.after(HOUR, CmsStep::UserSubmits(user)),
+                _ => self.after_between(MINUTE, 30 * MINUTE, CmsStep::UserSubmits(user)),
             }
         }
         for (at, (_, _, first, _)) in (0..).zip(RARE) {
-            self.after(first * MINUTE, Planned::RareArrives(at));
+            self.after(first * MINUTE, CmsStep::RareArrives(at));
         }
     }
 
@@ -82,10 +82,10 @@ impl Cms {
         let work_s = self.inject(kind, 0, Size::CoreTime(slots * hours * 3_600.0), 0);
         if self.central_backlog_s > 0.0 {
             self.central_backlog_s -= work_s;
-            return self.after(2 * SECOND, Planned::CentralArrives);
+            return self.after(2 * SECOND, CmsStep::CentralArrives);
         }
         let seconds = work_s / (slots * CENTRAL_LOAD) * self.dice.within(0.6, 1.4);
-        self.go_on_after(seconds, Planned::CentralArrives);
+        self.go_on_after(seconds, CmsStep::CentralArrives);
     }
 
     /// Operations inject work that reads heavily.
@@ -96,7 +96,7 @@ impl Cms {
         let jobs = self.dice.between(4, 6 + 2 * each);
         let work_s = self.inject(Kind::Skim, 0, Size::Jobs(jobs), 0);
         let seconds = work_s / (places as f64 * SKIM_LOAD) * self.dice.within(0.6, 1.4);
-        self.go_on_after(seconds, Planned::SkimArrives);
+        self.go_on_after(seconds, CmsStep::SkimArrives);
     }
 
     /// A user without steady demand submits work; the next follows when its part of the slots has
@@ -122,7 +122,7 @@ impl Cms {
         let size = Size::CoreTime(slots * hours * 3_600.0);
         let work_s = self.inject(kind, user as usize, size, home);
         let seconds = work_s / slots * self.dice.exponential();
-        self.go_on_after(seconds, Planned::UserSubmits(user));
+        self.go_on_after(seconds, CmsStep::UserSubmits(user));
     }
 
     /// Plans to look whether a user with steady demand has work enough that waits.
@@ -132,7 +132,7 @@ impl Cms {
             return;
         }
         self.users[user].is_due = true;
-        self.after_between(SECOND, 10 * SECOND, Planned::UserGoesOn(user as u32));
+        self.after_between(SECOND, 10 * SECOND, CmsStep::UserGoesOn(user as u32));
     }
 
     fn needs_work(&self, user: usize) -> bool {
@@ -158,7 +158,7 @@ impl Cms {
     /// Something rare arrives.
     pub(super) fn rare_arrives(&mut self, at: u32) {
         let (kind, jobs, _, period) = RARE[at as usize];
-        self.go_on_after((period * 60) as f64, Planned::RareArrives(at));
+        self.go_on_after((period * 60) as f64, CmsStep::RareArrives(at));
         let user = match kind {
             Kind::UserFails => self.user_with(Demand::Bursts),
             Kind::Tiny => self.user_with(Demand::Tiny),
@@ -175,7 +175,7 @@ impl Cms {
                 if self.sites[site as usize].quota.status == SiteStatus::Online {
                     self.set_status(site, SiteStatus::Test);
                     self.inject(kind, user, Size::Jobs(jobs), site);
-                    self.after(TESTED, Planned::ComesBack(site));
+                    self.after(TESTED, CmsStep::ComesBack(site));
                 }
             }
             _ => {
@@ -198,7 +198,7 @@ impl Cms {
     }
 
     /// Plans what follows an arrival, while anything arrives.
-    fn go_on_after(&mut self, seconds: f64, what: Planned) {
+    fn go_on_after(&mut self, seconds: f64, what: CmsStep) {
         let span = ((seconds * 1_000.0) as Millis).max(SECOND);
         if self.now + span < self.end {
             self.after(span, what);

@@ -1,9 +1,9 @@
 //! Jobs that cannot be: each code of admission has its own (A.9).
 
 use super::Cms;
-use super::agenda::Planned;
-use super::jobs::{Bad, LiveJob, Stage};
-use super::work::{Kind, Wanted};
+use super::agenda::CmsStep;
+use super::jobs::{Bad, CmsJob, CmsStage};
+use super::work::{JobRequirements, Kind};
 use std::sync::Arc;
 use yardmaster_core::event::Class;
 use yardmaster_core::unit::{MINUTE, Millis};
@@ -28,7 +28,7 @@ impl Cms {
     /// A job that cannot be is submitted.
     pub(super) fn bad_job(&mut self) {
         if self.now < self.end {
-            self.after_between(OFTEN.0, OFTEN.1, Planned::BadJob);
+            self.after_between(OFTEN.0, OFTEN.1, CmsStep::BadJob);
         }
         let known = self.workflows.iter();
         let known = known.map(|(_, it)| it).find(|it| it.kind == Kind::Analysis && it.is_known);
@@ -43,7 +43,7 @@ impl Cms {
             _ => workflow.name.clone(),
         };
         let user = self.users[workflow.user].name.clone();
-        let job = LiveJob {
+        let job = CmsJob {
             name: name.clone(),
             workflow: None,
             seq: SEQ + self.bad_jobs,
@@ -51,7 +51,7 @@ impl Cms {
             runs_s: 60,
             attempt: 0,
             created_at: self.now,
-            stage: Stage::Waiting,
+            stage: CmsStage::Waiting,
             holding: None,
             started_at: 0,
             fails: None,
@@ -66,19 +66,19 @@ impl Cms {
 }
 
 /// Requirements of a job that is to be rejected by a code.
-fn spoilt(code: &str, good: &Wanted) -> Wanted {
+fn spoilt(code: &str, good: &JobRequirements) -> JobRequirements {
     let good = good.clone();
     let cores_min = good.cores_min;
-    let bare = Wanted { sites: None, whitelist: None, ..good.clone() };
+    let bare = JobRequirements { sites: None, whitelist: None, ..good.clone() };
     match code {
-        "class_conflict" => Wanted { class: Some(Class::Central), ..good },
-        "empty_whitelist" => Wanted { whitelist: Some(String::new()), ..bare },
-        "highio_without_whitelist" => Wanted { high_io: true, ..bare },
-        "system_flag_unauthorised" => Wanted { system_job: true, ..good },
+        "class_conflict" => JobRequirements { class: Some(Class::Central), ..good },
+        "empty_whitelist" => JobRequirements { whitelist: Some(String::new()), ..bare },
+        "highio_without_whitelist" => JobRequirements { high_io: true, ..bare },
+        "system_flag_unauthorised" => JobRequirements { system_job: true, ..good },
         "bad_core_request" => {
-            Wanted { cores_min: cores_min + 1, cores_max: Some(cores_min), ..good }
+            JobRequirements { cores_min: cores_min + 1, cores_max: Some(cores_min), ..good }
         }
-        "bad_resource_request" => Wanted { max_rss_mb: Some(0), ..good },
+        "bad_resource_request" => JobRequirements { max_rss_mb: Some(0), ..good },
         _ => good,
     }
 }

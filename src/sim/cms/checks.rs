@@ -1,7 +1,7 @@
 //! Conditions that hold for every match, checked against the simulation's own data.
 
 use super::Cms;
-use super::jobs::{LiveJob, Stage};
+use super::jobs::{CmsJob, CmsStage};
 use super::nodes::Node;
 use super::sites::Site;
 use super::workflows::Workflow;
@@ -22,7 +22,7 @@ const OVERFLOW_SITES: i64 = 5;
 struct Case<'a> {
     node: &'a Node,
     site: &'a Site,
-    job: &'a LiveJob,
+    job: &'a CmsJob,
     workflow: &'a Workflow,
     matched: &'a Matched,
 }
@@ -100,7 +100,7 @@ impl Cms {
         case.node.drain.as_ref().filter(|drain| drain.cycle < cycle).is_none_or(|drain| {
             let ends_at = self.now + case.matched.wall_time_s * SECOND;
             let large = self.job_by_name.get(&drain.job).and_then(|it| self.jobs.get(*it));
-            let waits = large.is_some_and(|job| job.stage == Stage::Waiting);
+            let waits = large.is_some_and(|job| job.stage == CmsStage::Waiting);
             drain.job == case.job.name || ends_at <= drain.until - MARGIN || !waits
         })
     }

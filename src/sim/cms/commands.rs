@@ -2,12 +2,12 @@
 //! until they have the cores, all else is noted.
 
 use super::Cms;
-use super::agenda::Planned;
-use super::jobs::Stage;
+use super::agenda::CmsStep;
+use super::jobs::CmsStage;
 use super::nodes::Drain;
 use super::work::Kind;
 use crate::grid::{Handle, Record};
-use yardmaster_core::event::{Outcome, OutcomeAbout, OutcomeKind, TaskPhase};
+use yardmaster_core::event::{DecisionOutcome, OutcomeAbout, OutcomeKind, TaskPhase};
 use yardmaster_core::output::command::{Command, CommandKind};
 use yardmaster_core::output::decision::DecisionId;
 use yardmaster_core::unit::{Millis, SECOND};
@@ -25,7 +25,7 @@ impl Cms {
             if refused.is_none() && command.repeat == 0 {
                 *self.count.commands.entry(command.kind.name()).or_default() += 1;
             }
-            self.publisher.outcome(&Outcome {
+            self.publisher.outcome(&DecisionOutcome {
                 subject: command.subject.clone(),
                 decision: DecisionId(command.id.0),
                 about: OutcomeAbout::Command,
@@ -91,7 +91,7 @@ impl Cms {
         self.publish_workflow(handle, TaskPhase::Ended);
         for job in jobs {
             let stage = self.jobs.get(job).map(|it| it.stage);
-            if matches!(stage, Some(Stage::Waiting | Stage::Failed)) {
+            if matches!(stage, Some(CmsStage::Waiting | CmsStage::Failed)) {
                 self.count.killed_waiting += 1;
                 self.cancel(job);
             }
@@ -111,7 +111,7 @@ impl Cms {
         of.drain = Some(Drain { job, need, until, cycle });
         if of.cores_free < need && !self.sites[of.site as usize].backfills {
             // Not at once: decisions of this cycle are on their way.
-            self.after(SECOND, Planned::Withdraws(node));
+            self.after(SECOND, CmsStep::Withdraws(node));
         }
         Ok(())
     }

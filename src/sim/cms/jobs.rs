@@ -1,9 +1,9 @@
 //! Jobs: they wait, are matched, run, and end, well or badly; some are tried again.
 
 use super::Cms;
-use super::agenda::Planned;
+use super::agenda::CmsStep;
 use super::held::Holding;
-use super::work::{Kind, Wanted};
+use super::work::{JobRequirements, Kind};
 use crate::grid::Handle;
 use std::sync::Arc;
 use yardmaster_core::event::{FailureClass, JobState, Requirements, Status, Tier};
@@ -28,7 +28,7 @@ const GIVES_BACK: (Millis, Millis) = (MINUTE, 3 * MINUTE);
 
 /// Stage of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum CmsStage {
     /// It waits for slots.
     Waiting,
     /// It was given slots.
@@ -41,7 +41,7 @@ pub enum Stage {
 
 /// A live job.
 #[derive(Clone, Debug)]
-pub struct LiveJob {
+pub struct CmsJob {
     /// Name.
     pub name: String,
     /// Its workflow; of a job that cannot be, `None`.
@@ -49,7 +49,7 @@ pub struct LiveJob {
     /// Place in the workflow.
     pub seq: i64,
     /// Its requirements.
-    pub wanted: Arc<Wanted>,
+    pub wanted: Arc<JobRequirements>,
     /// How long it runs at the cores that this is stated for; s.
     pub runs_s: i64,
     /// Attempt.
@@ -57,7 +57,7 @@ pub struct LiveJob {
     /// When it was submitted first.
     pub created_at: Millis,
     /// Its stage.
-    pub stage: Stage,
+    pub stage: CmsStage,
     /// Resources that it holds; `None` while it holds none.
     pub holding: Option<Holding>,
     /// When it started in this attempt; 0: it did not.
@@ -81,16 +81,16 @@ pub struct Bad {
     pub user: String,
 }
 
-impl LiveJob {
+impl CmsJob {
     /// A job that is submitted.
     pub fn new(
         name: String,
         workflow: Handle,
         (seq, runs_s): (i64, i64),
-        wanted: Arc<Wanted>,
+        wanted: Arc<JobRequirements>,
         now: Millis,
-    ) -> LiveJob {
-        LiveJob {
+    ) -> CmsJob {
+        CmsJob {
             name,
             workflow: Some(workflow),
             seq,
@@ -98,7 +98,7 @@ impl LiveJob {
             runs_s,
             attempt: 0,
             created_at: now,
-            stage: Stage::Waiting,
+            stage: CmsStage::Waiting,
             holding: None,
             started_at: 0,
             fails: None,
@@ -138,7 +138,7 @@ impl Cms {
     pub(super) fn waits(&mut self, handle: Handle) {
         self.count_waiting(handle, 1);
         if let Some(job) = self.jobs.get_mut(handle) {
-            job.stage = Stage::Waiting;
+            job.stage = CmsStage::Waiting;
             job.started_at = 0;
         }
         self.say(handle, Status::Pending, None);
@@ -157,13 +157,13 @@ impl Cms {
     pub(super) fn is_matched(&mut self, handle: Handle) {
         self.count_waiting(handle, -1);
         let Some(job) = self.jobs.get_mut(handle) else { return };
-        job.stage = Stage::Matched;
+        job.stage = CmsStage::Matched;
         let attempt = job.attempt;
         let workflow = job.workflow;
         if self.dice.chance(NOT_TAKEN_UP) {
-            self.after_between(GIVES_BACK.0, GIVES_BACK.1, Planned::NeverStarts(handle, attempt));
+            self.after_between(GIVES_BACK.0, GIVES_BACK.1, CmsStep::NeverStarts(handle, attempt));
         } else {
-            self.after_between(STARTS.0, STARTS.1, Planned::Starts(handle, attempt));
+            self.after_between(STARTS.0, STARTS.1, CmsStep::Starts(handle, attempt));
         }
         if let Some(user) = workflow.and_then(|it| self.workflows.get(it)).map(|it| it.user) {
             self.go_on_soon(user);
@@ -172,7 +172,7 @@ impl Cms {
 
     /// A match is not taken up: the job waits on, and the pilot gives the slots back.
     pub(super) fn never_starts(&mut self, handle: Handle, attempt: u32) {
-        let is_it = |job: &&LiveJob| job.attempt == attempt && job.stage == Stage::Matched;
+        let is_it = |job: &&CmsJob| job.attempt == attempt && job.stage == CmsStage::Matched;
         if self.jobs.get(handle).filter(is_it).is_none() {
             return;
         }
@@ -180,7 +180,7 @@ impl Cms {
         self.let_go(handle, false);
         self.count_waiting(handle, 1);
         if let Some(job) = self.jobs.get_mut(handle) {
-            job.stage = Stage::Waiting;
+            job.stage = CmsStage::Waiting;
         }
         // A workflow that was killed meanwhile ended what waited then.
         let workflow = self.jobs.get(handle).and_then(|job| self.workflows.get(job.workflow?));
@@ -192,7 +192,7 @@ impl Cms {
     /// A job starts.
     pub(super) fn starts(&mut self, handle: Handle, attempt: u32) {
         let now = self.now;
-        let is_it = |job: &&LiveJob| job.attempt == attempt && job.stage == Stage::Matched;
+        let is_it = |job: &&CmsJob| job.attempt == attempt && job.stage == CmsStage::Matched;
         let Some(job) = self.jobs.get(handle).filter(is_it) else { return };
         let Some(holding) = &job.holding else { return };
         let (site, runs_s) = (holding.site, job.runs_s_with(holding.cores));
@@ -209,7 +209,7 @@ impl Cms {
         let runs = ((runs_s * SECOND) as f64 * part) as Millis + SECOND;
         let mut waited = None;
         if let Some(job) = self.jobs.get_mut(handle) {
-            (job.stage, job.started_at, job.fails) = (Stage::Running, now, fails);
+            (job.stage, job.started_at, job.fails) = (CmsStage::Running, now, fails);
             if let Some(holding) = &mut job.holding {
                 holding.counts_from = Some(now);
             }
@@ -222,7 +222,7 @@ impl Cms {
         self.usage_begins(handle);
         self.count.running += 1;
         self.say(handle, Status::Running, None);
-        self.after(runs, Planned::Ends(handle, attempt));
+        self.after(runs, CmsStep::Ends(handle, attempt));
     }
 
     fn note_progress(&mut self, handle: Handle, waited: Option<Millis>) {
@@ -262,7 +262,7 @@ impl Cms {
 
     /// A running job ends as it is to.
     pub(super) fn ends(&mut self, handle: Handle, attempt: u32) {
-        let is_it = |job: &&LiveJob| job.attempt == attempt && job.stage == Stage::Running;
+        let is_it = |job: &&CmsJob| job.attempt == attempt && job.stage == CmsStage::Running;
         if let Some(job) = self.jobs.get(handle).filter(is_it) {
             let failure = job.fails;
             self.over(handle, failure.map_or(Status::Finished, |_| Status::Failed), failure);
@@ -275,11 +275,11 @@ impl Cms {
             .jobs
             .iter()
             .filter(|(_, job)| job.holding.as_ref().is_some_and(|it| it.node == node));
-        let on_it: Vec<(Handle, Stage, u32)> =
+        let on_it: Vec<(Handle, CmsStage, u32)> =
             on_it.map(|(handle, job)| (handle, job.stage, job.attempt)).collect();
         for (handle, stage, attempt) in on_it {
             match stage {
-                Stage::Running => {
+                CmsStage::Running => {
                     self.over(handle, Status::Failed, Some(FailureClass::Infrastructure));
                 }
                 _ => self.never_starts(handle, attempt),
@@ -306,18 +306,18 @@ impl Cms {
                 .flatten()
                 .all(|it| self.sites[*it as usize].tier == Tier::T1);
         let is_last = is_final_failure || job.attempt + 1 >= ATTEMPTS || is_killed || is_stuck;
-        if stage == Stage::Waiting {
+        if stage == CmsStage::Waiting {
             self.count_waiting(handle, -1);
         }
-        self.count.running -= u64::from(stage == Stage::Running);
+        self.count.running -= u64::from(stage == CmsStage::Running);
         self.count_end(handle, status, failure, kind);
         self.say(handle, status, Some(End { status, failure, is_last }));
-        self.let_go(handle, stage == Stage::Running);
+        self.let_go(handle, stage == CmsStage::Running);
         if status == Status::Failed && !is_last {
             if let Some(job) = self.jobs.get_mut(handle) {
-                (job.stage, job.last_failure) = (Stage::Failed, failure);
+                (job.stage, job.last_failure) = (CmsStage::Failed, failure);
             }
-            self.after_between(20 * SECOND, 3 * MINUTE, Planned::TriesAgain(handle));
+            self.after_between(20 * SECOND, 3 * MINUTE, CmsStep::TriesAgain(handle));
             return;
         }
         let Some(job) = self.jobs.remove(handle) else { return };
@@ -330,7 +330,8 @@ impl Cms {
 
     /// A job is submitted again: the next attempt, queued since the first.
     pub(super) fn tries_again(&mut self, handle: Handle) {
-        let Some(job) = self.jobs.get_mut(handle).filter(|job| job.stage == Stage::Failed) else {
+        let Some(job) = self.jobs.get_mut(handle).filter(|job| job.stage == CmsStage::Failed)
+        else {
             return;
         };
         job.attempt += 1;
@@ -341,7 +342,7 @@ impl Cms {
     /// A job is taken away, whatever it is at.
     pub(super) fn cancel(&mut self, handle: Handle) {
         let Some(job) = self.jobs.get_mut(handle) else { return };
-        if job.stage == Stage::Failed {
+        if job.stage == CmsStage::Failed {
             // Its attempt is over already: the next is ended in its place.
             job.attempt += 1;
         }

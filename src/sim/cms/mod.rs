@@ -25,21 +25,21 @@ mod users;
 mod work;
 mod workflows;
 
-pub use summary::{Chosen, Summary};
+pub use summary::{Chosen, CmsSummary};
 
 use crate::agenda::Agenda;
 use crate::dice::Dice;
 use crate::grid::{Handle, Pool, Record, Unfit};
 use crate::publisher::{Mistakes, Publisher};
-use agenda::Planned;
-use jobs::{LiveJob, Stage};
+use agenda::CmsStep;
+use jobs::{CmsJob, CmsStage};
 use nodes::Node;
 use progress::Progress;
 use sites::Site;
 use std::collections::BTreeMap;
 use summary::Waits;
 use usage::Usage;
-use users::{Demand, User};
+use users::{CmsUser, Demand};
 use work::Kind;
 use workflows::Workflow;
 use yardmaster_core::event::Class;
@@ -48,7 +48,7 @@ use yardmaster_core::unit::{HOUR, MINUTE, Millis};
 
 /// Parameters of a simulation.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct CmsPlan {
     /// Decides everything that is drawn.
     pub seed: u64,
     /// Size: 1 is seventy-four sites with some 250,000 cores.
@@ -73,14 +73,14 @@ pub struct Cms {
     domain: String,
     policy: String,
     speed: u32,
-    agenda: Agenda<Planned>,
+    agenda: Agenda<CmsStep>,
     publisher: Publisher,
     dice: Dice,
     sites: Vec<Site>,
     nodes: Vec<Node>,
-    users: Vec<User>,
+    users: Vec<CmsUser>,
     workflows: Pool<Workflow>,
-    jobs: Pool<LiveJob>,
+    jobs: Pool<CmsJob>,
     site_by_name: BTreeMap<String, u32>,
     node_by_name: BTreeMap<String, u32>,
     /// Nodes by what their pilots offer.
@@ -100,13 +100,13 @@ pub struct Cms {
     progress: Progress,
     /// Core time used and offered, in core ms, and up to when it is counted.
     used: (u128, u128, Millis),
-    count: Summary,
+    count: CmsSummary,
 }
 
 impl Cms {
     /// A pool that has published nothing yet: its facts come with the first `advance`.
-    pub fn new(plan: Plan) -> Result<Cms, Unfit> {
-        let Plan { seed, scale, start, hours, domain, policy, speed } = plan;
+    pub fn new(plan: CmsPlan) -> Result<Cms, Unfit> {
+        let CmsPlan { seed, scale, start, hours, domain, policy, speed } = plan;
         if !(scale.is_finite() && scale > 0.0) {
             return Err(Unfit::Scale(scale));
         }
@@ -146,7 +146,7 @@ impl Cms {
             waited: BTreeMap::new(),
             progress: Progress::default(),
             used: (0, 0, start),
-            count: Summary { sizes, ..Summary::default() },
+            count: CmsSummary { sizes, ..CmsSummary::default() },
         };
         pool.begin();
         Ok(pool)
@@ -176,18 +176,18 @@ impl Cms {
     }
 
     /// Its counts so far: without those that are found at the end.
-    pub fn now(&self) -> &Summary {
+    pub fn now(&self) -> &CmsSummary {
         &self.count
     }
 
     /// How it fares.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> CmsSummary {
         let (used, offered, until) = self.used;
         let passed = (self.now - until).max(0) as u128;
         let used = used + passed * u128::from(self.count.cores_used);
         let offered = offered + passed * u128::from(self.count.cores_offered);
         let usages = self.steady_usage();
-        let mut summary = Summary {
+        let mut summary = CmsSummary {
             now: self.now,
             records: self.publisher.published,
             core_use: used as f64 / offered.max(1) as f64,
@@ -200,7 +200,7 @@ impl Cms {
     }
 
     /// States waits to the first start, that of jobs which still wait included.
-    fn state_waits(&self, summary: &mut Summary) {
+    fn state_waits(&self, summary: &mut CmsSummary) {
         let of_class = [Class::Central, Class::Analysis].map(|class| {
             let kinds = self.waited.iter().filter(|(kind, _)| kind.class() == class);
             Waits::sum(kinds.map(|(_, waits)| waits))
@@ -212,7 +212,7 @@ impl Cms {
         for (kind, waits) in &self.waited {
             *late.entry(kind.name()).or_default() += waits.beyond(bound_of(*kind));
         }
-        for (_, job) in self.jobs.iter().filter(|(_, it)| it.stage == Stage::Waiting) {
+        for (_, job) in self.jobs.iter().filter(|(_, it)| it.stage == CmsStage::Waiting) {
             let workflow = job.workflow.and_then(|it| self.workflows.get(it));
             let Some(workflow) = workflow.filter(|_| job.attempt == 0) else { continue };
             let kind = workflow.kind;
@@ -245,54 +245,54 @@ impl Cms {
         }
         let steady = self.users.iter().enumerate();
         let steady = steady.filter(|(_, user)| user.demand == Demand::Steady);
-        let of = |(at, _): (usize, &User)| {
+        let of = |(at, _): (usize, &CmsUser)| {
             let running = running.get(&at).into_iter().flatten().copied();
             self.usage.decayed_milli(at, running, self.now)
         };
         steady.map(of).collect()
     }
 
-    fn happen(&mut self, planned: Planned) {
+    fn happen(&mut self, planned: CmsStep) {
         match planned {
-            Planned::Begins => self.say_facts(),
-            Planned::PilotStarts(node) => self.pilot_starts(node),
-            Planned::Announces(node, pilot) => self.announces(node, pilot),
-            Planned::RunsOut(node, pilot) => self.runs_out(node, pilot),
-            Planned::PilotCloses(node, pilot) => self.pilot_closes(node, pilot),
-            Planned::PilotEnds(node, pilot) => self.pilot_ends(node, pilot),
-            Planned::PilotIsLost(node, pilot) => self.pilot_is_lost(node, pilot),
-            Planned::Withdraws(node) => self.withdraws(node),
-            Planned::CentralArrives => self.central_arrives(),
-            Planned::SkimArrives => self.skim_arrives(),
-            Planned::RareArrives(at) => self.rare_arrives(at),
-            Planned::UserSubmits(user) => self.user_submits(user),
-            Planned::UserGoesOn(user) => self.user_goes_on(user),
-            Planned::RecordArrives(workflow) => self.record_arrives(workflow),
-            Planned::UserKills(workflow) => self.user_kills(workflow),
-            Planned::PriorityChanges => self.priority_changes(),
-            Planned::LatePriority(workflow) => self.late_priority(workflow),
-            Planned::BadJob => self.bad_job(),
-            Planned::Starts(job, attempt) => self.starts(job, attempt),
-            Planned::NeverStarts(job, attempt) => self.never_starts(job, attempt),
-            Planned::Ends(job, attempt) => self.ends(job, attempt),
-            Planned::TriesAgain(job) => self.tries_again(job),
-            Planned::StatusChanges => self.status_changes(),
-            Planned::ComesBack(site) => self.comes_back(site),
-            Planned::SiteFails => self.site_fails(),
-            Planned::PledgeChanges(at) => self.pledge_changes(at),
+            CmsStep::Begins => self.say_facts(),
+            CmsStep::PilotStarts(node) => self.pilot_starts(node),
+            CmsStep::Announces(node, pilot) => self.announces(node, pilot),
+            CmsStep::RunsOut(node, pilot) => self.runs_out(node, pilot),
+            CmsStep::PilotCloses(node, pilot) => self.pilot_closes(node, pilot),
+            CmsStep::PilotEnds(node, pilot) => self.pilot_ends(node, pilot),
+            CmsStep::PilotIsLost(node, pilot) => self.pilot_is_lost(node, pilot),
+            CmsStep::Withdraws(node) => self.withdraws(node),
+            CmsStep::CentralArrives => self.central_arrives(),
+            CmsStep::SkimArrives => self.skim_arrives(),
+            CmsStep::RareArrives(at) => self.rare_arrives(at),
+            CmsStep::UserSubmits(user) => self.user_submits(user),
+            CmsStep::UserGoesOn(user) => self.user_goes_on(user),
+            CmsStep::RecordArrives(workflow) => self.record_arrives(workflow),
+            CmsStep::UserKills(workflow) => self.user_kills(workflow),
+            CmsStep::PriorityChanges => self.priority_changes(),
+            CmsStep::LatePriority(workflow) => self.late_priority(workflow),
+            CmsStep::BadJob => self.bad_job(),
+            CmsStep::Starts(job, attempt) => self.starts(job, attempt),
+            CmsStep::NeverStarts(job, attempt) => self.never_starts(job, attempt),
+            CmsStep::Ends(job, attempt) => self.ends(job, attempt),
+            CmsStep::TriesAgain(job) => self.tries_again(job),
+            CmsStep::StatusChanges => self.status_changes(),
+            CmsStep::ComesBack(site) => self.comes_back(site),
+            CmsStep::SiteFails => self.site_fails(),
+            CmsStep::PledgeChanges(at) => self.pledge_changes(at),
         }
     }
 
     /// Plans all that goes on by itself. Work arrives before the first pilot offers anything.
     fn begin(&mut self) {
-        self.after(0, Planned::Begins);
+        self.after(0, CmsStep::Begins);
         self.plan_arrivals();
         self.plan_trouble();
         for node in 0..self.nodes.len() as u32 {
-            self.after_between(2 * MINUTE, 4 * MINUTE, Planned::PilotStarts(node));
+            self.after_between(2 * MINUTE, 4 * MINUTE, CmsStep::PilotStarts(node));
         }
-        self.after(10 * MINUTE, Planned::PriorityChanges);
-        self.after(5 * MINUTE, Planned::BadJob);
+        self.after(10 * MINUTE, CmsStep::PriorityChanges);
+        self.after(5 * MINUTE, CmsStep::BadJob);
     }
 
     /// Sites, users and grants are published.
@@ -318,11 +318,11 @@ impl Cms {
         *until = self.now;
     }
 
-    fn after(&mut self, span: Millis, what: Planned) {
+    fn after(&mut self, span: Millis, what: CmsStep) {
         self.agenda.plan(self.now.saturating_add(span.max(0)), what);
     }
 
-    fn after_between(&mut self, from: Millis, to: Millis, what: Planned) {
+    fn after_between(&mut self, from: Millis, to: Millis, what: CmsStep) {
         let span = self.dice.between(from, to);
         self.after(span, what);
     }

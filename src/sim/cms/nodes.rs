@@ -2,7 +2,7 @@
 //! room for the next.
 
 use super::Cms;
-use super::agenda::Planned;
+use super::agenda::CmsStep;
 use super::sites::Site;
 use crate::dice::Dice;
 use yardmaster_core::event::{Pilot, SlotOffer, Tier};
@@ -150,10 +150,10 @@ impl Cms {
         (of.left, of.is_offered, of.is_due) = ((0, 0), false, false);
         self.count.cores_offered += of.cores as u64;
         self.node_by_offer.insert(of.offer.clone(), node);
-        self.after(life - CLOSES, Planned::PilotCloses(node, pilot));
-        self.after(life, Planned::PilotEnds(node, pilot));
+        self.after(life - CLOSES, CmsStep::PilotCloses(node, pilot));
+        self.after(life, CmsStep::PilotEnds(node, pilot));
         if lost_after < life {
-            self.after(lost_after, Planned::PilotIsLost(node, pilot));
+            self.after(lost_after, CmsStep::PilotIsLost(node, pilot));
         }
         self.announce_soon(node);
     }
@@ -166,7 +166,7 @@ impl Cms {
         }
         of.is_due = true;
         let pilot = of.pilot;
-        self.after_between(LATE.0, LATE.1, Planned::Announces(node, pilot));
+        self.after_between(LATE.0, LATE.1, CmsStep::Announces(node, pilot));
     }
 
     /// A pilot announces what is free, if there is anything to be had.
@@ -202,7 +202,7 @@ impl Cms {
         self.publisher.pilot(&Pilot::SlotOffer { queue: &site.name, offer, at: now });
         self.count.offers += 1;
         let jitter = self.dice.between(SECOND, MINUTE);
-        self.agenda.plan(expires_at - jitter, Planned::RunsOut(node, pilot));
+        self.agenda.plan(expires_at - jitter, CmsStep::RunsOut(node, pilot));
     }
 
     /// An announcement runs out soon: what is still free is announced again.
@@ -251,7 +251,7 @@ impl Cms {
         self.settle_use();
         self.count.cores_offered -= self.nodes[node as usize].cores as u64;
         self.fail_all_on(node);
-        self.after_between(NEXT.0, NEXT.1, Planned::PilotStarts(node));
+        self.after_between(NEXT.0, NEXT.1, CmsStep::PilotStarts(node));
     }
 
     /// A pilot is lost: nobody takes its offer back.

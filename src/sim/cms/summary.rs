@@ -8,7 +8,7 @@ pub type Chosen = (&'static str, &'static str);
 
 /// How the pool fared so far.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
+pub struct CmsSummary {
     /// Simulated time.
     pub now: Millis,
     /// Records published.
@@ -100,7 +100,7 @@ pub struct Summary {
     pub violations: BTreeMap<&'static str, u64>,
 }
 
-impl Summary {
+impl CmsSummary {
     /// Jobs that finished.
     pub fn finished(&self) -> u64 {
         self.done.values().sum()

@@ -1,7 +1,7 @@
 //! Sites change: their status, what they pledge; some make jobs fail for a while.
 
 use super::Cms;
-use super::agenda::Planned;
+use super::agenda::CmsStep;
 use yardmaster_core::event::{SiteStatus, SlotQuota, Tier};
 use yardmaster_core::unit::{HOUR, MINUTE, Millis};
 
@@ -19,10 +19,10 @@ const PLEDGES: [Millis; 3] = [50 * MINUTE, 80 * MINUTE, 4 * HOUR];
 impl Cms {
     /// Plans what happens to sites.
     pub(super) fn plan_trouble(&mut self) {
-        self.after_between(30 * MINUTE, STATUS.0, Planned::StatusChanges);
-        self.after_between(30 * MINUTE, FAILS.0, Planned::SiteFails);
+        self.after_between(30 * MINUTE, STATUS.0, CmsStep::StatusChanges);
+        self.after_between(30 * MINUTE, FAILS.0, CmsStep::SiteFails);
         for (at, when) in (0..).zip(PLEDGES) {
-            self.after(when, Planned::PledgeChanges(at));
+            self.after(when, CmsStep::PledgeChanges(at));
         }
     }
 
@@ -44,7 +44,7 @@ impl Cms {
 
     /// A T2 goes out of service; it is back later.
     pub(super) fn status_changes(&mut self) {
-        self.after_between(STATUS.0, STATUS.1, Planned::StatusChanges);
+        self.after_between(STATUS.0, STATUS.1, CmsStep::StatusChanges);
         let site = self.some_site(Tier::T2);
         if self.sites[site as usize].quota.status != SiteStatus::Online {
             return;
@@ -52,7 +52,7 @@ impl Cms {
         let status = if self.dice.chance(0.5) { SiteStatus::Drain } else { SiteStatus::Offline };
         self.count.sites_out += 1;
         self.set_status(site, status);
-        self.after_between(OUT.0, OUT.1, Planned::ComesBack(site));
+        self.after_between(OUT.0, OUT.1, CmsStep::ComesBack(site));
     }
 
     /// A site is in service again.
@@ -62,7 +62,7 @@ impl Cms {
 
     /// A site makes jobs fail for a while.
     pub(super) fn site_fails(&mut self) {
-        self.after_between(FAILS.0, FAILS.1, Planned::SiteFails);
+        self.after_between(FAILS.0, FAILS.1, CmsStep::SiteFails);
         let site = self.dice.below(self.sites.len());
         self.sites[site].failing_until = self.now + self.dice.between(FAILING.0, FAILING.1);
         self.count.sites_failing += 1;

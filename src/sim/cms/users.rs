@@ -2,9 +2,7 @@
 
 use super::sites::{Site, local_group, physics_group};
 use crate::dice::Dice;
-use yardmaster_core::event::{
-    Grant, GrantScopeKind, PrincipalKind, Tier, User as UserRecord, UserKind,
-};
+use yardmaster_core::event::{Grant, GrantScopeKind, PrincipalKind, Tier, User, UserKind};
 use yardmaster_core::unit::{HOUR, Millis};
 
 /// The group that is boosted everywhere.
@@ -35,7 +33,7 @@ pub enum Demand {
 
 /// A user.
 #[derive(Clone, Debug)]
-pub struct User {
+pub struct CmsUser {
     /// Name.
     pub name: String,
     /// Groups.
@@ -52,7 +50,7 @@ pub struct User {
 const STEADY_PART: f64 = 0.65;
 
 /// Users of a seed, operations first; what each with steady demand gets, about, in slots.
-pub fn make(sites: &[Site], root: f64) -> (Vec<User>, f64) {
+pub fn make(sites: &[Site], root: f64) -> (Vec<CmsUser>, f64) {
     let region = |site: &Site| site.quota.region.clone().unwrap_or_default();
     let mut users = vec![user("cmsprod".to_owned(), &[], Demand::Central)];
     let count = |least: f64, most: f64| (least + most * root + 0.5) as usize;
@@ -81,11 +79,11 @@ fn has_priority_group(site: &Site) -> bool {
     site.tier == Tier::T2 && site.quota.extra_blocks.iter().any(|it| it.priority_group.is_some())
 }
 
-fn user(name: String, groups: &[String], demand: Demand) -> User {
-    User { name, groups: groups.to_vec(), demand, waiting_s: 0, is_due: false }
+fn user(name: String, groups: &[String], demand: Demand) -> CmsUser {
+    CmsUser { name, groups: groups.to_vec(), demand, waiting_s: 0, is_due: false }
 }
 
-impl User {
+impl CmsUser {
     /// The group that its work is for; empty: its own.
     pub fn working_group(&self) -> &str {
         match self.demand {
@@ -96,7 +94,7 @@ impl User {
 
     /// Its record. Users with bursts were busy before; operations may flag jobs that free resources
     /// (C-05).
-    pub fn record(&self, dice: &mut Dice, now: Millis) -> UserRecord {
+    pub fn record(&self, dice: &mut Dice, now: Millis) -> User {
         let past_usage_milli = match self.demand {
             Demand::Bursts => dice.between(0, 40_000),
             _ => 0,
@@ -105,7 +103,7 @@ impl User {
             Demand::Central => vec!["production".to_owned()],
             _ => Vec::new(),
         };
-        UserRecord {
+        User {
             kind: UserKind::User,
             name: self.name.clone(),
             changed_at: now,
@@ -113,7 +111,7 @@ impl User {
             roles,
             past_usage_milli,
             past_usage_at: if past_usage_milli > 0 { now } else { 0 },
-            ..UserRecord::default()
+            ..User::default()
         }
     }
 }

@@ -83,7 +83,7 @@ impl Kind {
 
 /// Requirements of the jobs of a workflow, all of them alike.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wanted {
+pub struct JobRequirements {
     /// Sites with their input, by number; `None`: they may run anywhere.
     pub sites: Option<Vec<u32>>,
     /// The same as text.
@@ -116,11 +116,11 @@ pub struct Wanted {
     pub user_priority: i64,
 }
 
-impl Wanted {
+impl JobRequirements {
     /// Jobs of some cores that run so long.
-    fn new(cores: i64, runs_s: f64, speed: u32) -> Wanted {
+    fn new(cores: i64, runs_s: f64, speed: u32) -> JobRequirements {
         let runs_s = runs_s / f64::from(speed.max(1));
-        Wanted {
+        JobRequirements {
             sites: None,
             whitelist: None,
             class: None,
@@ -140,7 +140,7 @@ impl Wanted {
         }
     }
 
-    fn at(mut self, numbers: Vec<u32>, sites: &[Site]) -> Wanted {
+    fn at(mut self, numbers: Vec<u32>, sites: &[Site]) -> JobRequirements {
         let names: Vec<&str> =
             numbers.iter().map(|number| sites[*number as usize].name.as_str()).collect();
         self.whitelist = Some(names.join(","));
@@ -175,15 +175,15 @@ impl Wanted {
     }
 
     /// Merge jobs, where what they merge lies.
-    pub fn merge(site: u32, sites: &[Site], speed: u32) -> Wanted {
-        let wanted = Wanted::new(1, 600.0, speed).at(vec![site], sites);
-        Wanted { system_job: true, high_io: true, ..wanted }
+    pub fn merge(site: u32, sites: &[Site], speed: u32) -> JobRequirements {
+        let wanted = JobRequirements::new(1, 600.0, speed).at(vec![site], sites);
+        JobRequirements { system_job: true, high_io: true, ..wanted }
     }
 }
 
 /// Draws what a workflow's jobs want; `home` is the site that a local kind is for.
-pub fn draw(dice: &mut Dice, kind: Kind, sites: &[Site], home: u32, speed: u32) -> Wanted {
-    let of = |cores: i64, runs_s: f64| Wanted::new(cores, runs_s, speed);
+pub fn draw(dice: &mut Dice, kind: Kind, sites: &[Site], home: u32, speed: u32) -> JobRequirements {
+    let of = |cores: i64, runs_s: f64| JobRequirements::new(cores, runs_s, speed);
     match kind {
         Kind::Processing => {
             let (hosts, has_t1) = hosts(dice, sites);
@@ -198,20 +198,25 @@ pub fn draw(dice: &mut Dice, kind: Kind, sites: &[Site], home: u32, speed: u32) 
             let runs_s = dice.measured(&SKIM_S);
             let count = 1 + dice.below(3);
             let hosts = some(dice, sites, count, Site::keeps_data);
-            Wanted { high_io: true, ..of(1, runs_s).at(hosts, sites) }
+            JobRequirements { high_io: true, ..of(1, runs_s).at(hosts, sites) }
         }
         Kind::WholeNode => {
             let runs_s = dice.within(3_600.0, 7_200.0);
             // Where one site is out of service, the others are drained for it.
             let hosts = some(dice, sites, 3, |site| site.tier == Tier::T2);
             let wanted = of(8, runs_s).at(hosts, sites);
-            Wanted { whole_node: true, base_cores: Some(16), max_rss_mb: Some(16_000), ..wanted }
+            JobRequirements {
+                whole_node: true,
+                base_cores: Some(16),
+                max_rss_mb: Some(16_000),
+                ..wanted
+            }
         }
         Kind::Analysis => {
             let runs_s = dice.measured(&ANALYSIS_S);
             let user_priority = i64::from(dice.chance(0.1));
             let cores_max = dice.chance(0.05).then_some(4);
-            let wanted = Wanted { user_priority, cores_max, ..of(1, runs_s) };
+            let wanted = JobRequirements { user_priority, cores_max, ..of(1, runs_s) };
             match dice.chance(0.4) {
                 true => wanted,
                 false => wanted.at(most(dice, sites), sites),
@@ -227,7 +232,7 @@ pub fn draw(dice: &mut Dice, kind: Kind, sites: &[Site], home: u32, speed: u32) 
             let allow_overflow = dice.chance(0.2).then_some(true);
             // Of one user's jobs those that overflow go last (C-21): with its other work waiting
             // all the time they would never run.
-            Wanted { allow_overflow, user_priority: 2, ..of(1, runs_s).at(hosts, sites) }
+            JobRequirements { allow_overflow, user_priority: 2, ..of(1, runs_s).at(hosts, sites) }
         }
         Kind::Local => of(1, dice.measured(&ANALYSIS_S)).at(vec![home], sites),
         Kind::Tiny => of(1, 600.0),
@@ -240,12 +245,12 @@ pub fn draw(dice: &mut Dice, kind: Kind, sites: &[Site], home: u32, speed: u32) 
     }
 }
 
-fn simulation(dice: &mut Dice, of: &dyn Fn(i64, f64) -> Wanted) -> Wanted {
+fn simulation(dice: &mut Dice, of: &dyn Fn(i64, f64) -> JobRequirements) -> JobRequirements {
     let runs_s = dice.measured(&CENTRAL_S);
     // Most of it uses what is free: eight cores at once are rare where users' jobs take one each.
     match dice.weighted([0.2, 0.6, 0.2].into_iter()) {
         0 => of(8, runs_s),
-        1 => Wanted {
+        1 => JobRequirements {
             cores_min: 2,
             cores_max: Some(8),
             base_cores: Some(8),
@@ -255,7 +260,13 @@ fn simulation(dice: &mut Dice, of: &dyn Fn(i64, f64) -> Wanted) -> Wanted {
         _ => {
             let max_rss_mb = Some(4 * RSS_MB);
             let base_cores = Some(4);
-            Wanted { cores_min: 2, all_cores: true, base_cores, max_rss_mb, ..of(4, runs_s) }
+            JobRequirements {
+                cores_min: 2,
+                all_cores: true,
+                base_cores,
+                max_rss_mb,
+                ..of(4, runs_s)
+            }
         }
     }
 }

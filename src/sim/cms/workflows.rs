@@ -1,10 +1,10 @@
 //! Workflows: submitted with their jobs, changed in priority, merged, closed.
 
 use super::Cms;
-use super::agenda::Planned;
-use super::jobs::LiveJob;
+use super::agenda::CmsStep;
+use super::jobs::CmsJob;
 use super::users::Demand;
-use super::work::{self, Kind, Wanted};
+use super::work::{self, JobRequirements, Kind};
 use crate::grid::Handle;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -50,7 +50,7 @@ pub struct Workflow {
     /// When it was injected.
     pub injected_at: Millis,
     /// Requirements of its jobs.
-    pub wanted: Arc<Wanted>,
+    pub wanted: Arc<JobRequirements>,
     /// Whether its record was published.
     pub is_known: bool,
     /// Jobs that are not final.
@@ -116,7 +116,7 @@ impl Cms {
         self.workflow_by_name.insert(name, handle);
         self.count.workflows += 1;
         if self.dice.chance(LATE_RECORDS) {
-            self.after_between(10 * SECOND, 10 * MINUTE, Planned::RecordArrives(handle));
+            self.after_between(10 * SECOND, 10 * MINUTE, CmsStep::RecordArrives(handle));
         } else {
             self.record_arrives(handle);
         }
@@ -125,12 +125,12 @@ impl Cms {
         }
         let is_of_user = kind.class() == Class::Analysis;
         if is_of_user && kind != Kind::UserFails && self.dice.chance(KILLED_BY_USERS) {
-            self.after_between(5 * MINUTE, 90 * MINUTE, Planned::UserKills(handle));
+            self.after_between(5 * MINUTE, 90 * MINUTE, CmsStep::UserKills(handle));
         }
         of_job * jobs as f64
     }
 
-    fn facts(&mut self, kind: Kind, total: i64, wanted: &Wanted) -> WorkflowFacts {
+    fn facts(&mut self, kind: Kind, total: i64, wanted: &JobRequirements) -> WorkflowFacts {
         let dice = &mut self.dice;
         let priority = match kind {
             Kind::WholeNode => URGENT,
@@ -194,7 +194,7 @@ impl Cms {
     }
 
     /// Submits the next job of a workflow; a merge job wants something of its own.
-    pub(super) fn submit(&mut self, handle: Handle, merge: Option<Wanted>) {
+    pub(super) fn submit(&mut self, handle: Handle, merge: Option<JobRequirements>) {
         let now = self.now;
         let Some(workflow) = self.workflows.get_mut(handle) else { return };
         workflow.submitted += 1;
@@ -203,7 +203,7 @@ impl Cms {
         let name = format!("{}-{seq:05}", workflow.name);
         let spread = self.dice.within(0.5, 1.5);
         let runs_s = (wanted.runs_s * spread) as i64 + 1;
-        let job = LiveJob::new(name.clone(), handle, (seq, runs_s), wanted, now);
+        let job = CmsJob::new(name.clone(), handle, (seq, runs_s), wanted, now);
         let handle_of_job = self.jobs.insert(job);
         self.job_by_name.insert(name, handle_of_job);
         if let Some(workflow) = self.workflows.get_mut(handle) {
@@ -228,7 +228,7 @@ impl Cms {
             if is_due && workflow.unmerged > 0 && !workflow.is_killed {
                 workflow.unmerged = 0;
                 let site = self.merge_site(at);
-                let wanted = Wanted::merge(site, &self.sites, self.speed);
+                let wanted = JobRequirements::merge(site, &self.sites, self.speed);
                 self.submit(handle, Some(wanted));
             }
         }
@@ -274,7 +274,7 @@ impl Cms {
     /// Operations change priorities: of some central workflow, now and then with a mistake that is
     /// mended at once, and the mended revision overtakes the first (C-14).
     pub(super) fn priority_changes(&mut self) {
-        self.after_between(10 * MINUTE, 40 * MINUTE, Planned::PriorityChanges);
+        self.after_between(10 * MINUTE, 40 * MINUTE, CmsStep::PriorityChanges);
         let central = self.workflows.iter().filter(|(_, it)| {
             it.is_known && it.kind.is_merged() && !it.is_killed && it.facts.class == Class::Central
         });
@@ -296,7 +296,7 @@ impl Cms {
         self.count.priority_changes += 1;
         self.publish_workflow(handle, TaskPhase::Asking);
         if overtakes {
-            self.after_between(SECOND, 5 * MINUTE, Planned::LatePriority(handle));
+            self.after_between(SECOND, 5 * MINUTE, CmsStep::LatePriority(handle));
         }
     }
 

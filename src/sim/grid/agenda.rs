@@ -4,7 +4,7 @@ use super::pool::Handle;
 
 /// Something that will happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Planned {
+pub enum GridStep {
     /// The grid publishes what it is made of.
     Begins,
     /// A task arrives.

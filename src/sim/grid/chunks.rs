@@ -1,11 +1,13 @@
 //! Tasks and their chunks: they ask, are answered, make jobs, and end.
 
 use super::Grid;
-use super::agenda::Planned;
+use super::agenda::GridStep;
 use super::pool::Handle;
 use super::work::Arrival;
 use crate::dice::Dice;
-use yardmaster_core::event::{ChunkKind, Outcome, OutcomeAbout, OutcomeKind, Task, TaskPhase};
+use yardmaster_core::event::{
+    ChunkKind, DecisionOutcome, OutcomeAbout, OutcomeKind, Task, TaskPhase,
+};
 use yardmaster_core::output::decision::{self, Decision, Ranked, request_name};
 use yardmaster_core::unit::{MINUTE, Millis, SECOND};
 
@@ -71,7 +73,7 @@ impl Grid {
         let seconds = arrival.work_hs06s / self.queues.power_hs06 / self.load();
         let gap = (self.workload.gap() * seconds * 1_000.0) as Millis;
         if self.now.saturating_add(gap) < self.end {
-            self.after(gap.max(1), Planned::TaskArrives);
+            self.after(gap.max(1), GridStep::TaskArrives);
         }
         self.count.tasks.0 += 1;
         let mut chunks = arrival.chunks.clone();
@@ -99,7 +101,7 @@ impl Grid {
             Chunk { task: handle, request, request_name, first_asked, has_answer, stage, left: 0 };
         let chunk = self.chunks.insert(chunk);
         self.by_subject.insert(subject, chunk);
-        self.after_sooner(0, APART, Planned::ChunkAsks(chunk));
+        self.after_sooner(0, APART, GridStep::ChunkAsks(chunk));
     }
 
     pub(super) fn chunk_asks(&mut self, handle: Handle) {
@@ -166,7 +168,7 @@ impl Grid {
                 let jobs = u64::from(chunk.request.jobs);
                 self.assignments.add_times(self.now - chunk.first_asked, jobs);
                 chunk.stage = Stage::Answered(Box::new(decision.clone()));
-                self.after_sooner(CARRYING_OUT.0, CARRYING_OUT.1, Planned::Answered(handle));
+                self.after_sooner(CARRYING_OUT.0, CARRYING_OUT.1, GridStep::Answered(handle));
             }
         }
     }
@@ -198,7 +200,7 @@ impl Grid {
         let subject = decision.subject.clone();
         let (decision, at) = (decision.id, self.now);
         let about = OutcomeAbout::Decision;
-        self.publisher.outcome(&Outcome { subject, decision, about, kind, at, reason });
+        self.publisher.outcome(&DecisionOutcome { subject, decision, about, kind, at, reason });
         if !refused {
             self.count.accepted += 1;
             return;
@@ -208,7 +210,7 @@ impl Grid {
             chunk.stage = Stage::Silent;
             chunk.request.attempt += 1;
         }
-        self.after_sooner(AGAIN.0, AGAIN.1, Planned::ChunkAsks(handle));
+        self.after_sooner(AGAIN.0, AGAIN.1, GridStep::ChunkAsks(handle));
     }
 
     /// Where an assignment sends how many jobs: queue, slot, jobs.

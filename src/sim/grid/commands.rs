@@ -4,11 +4,11 @@
 use super::Grid;
 use super::Record;
 use super::chunks::Chunk;
-use super::jobs::{LiveJob, publish};
+use super::jobs::{GridJob, publish};
 use super::pool::Handle;
 use std::collections::BTreeMap;
 use yardmaster_core::command::CommandRule;
-use yardmaster_core::event::{ChunkKind, Outcome, OutcomeAbout, OutcomeKind, Status};
+use yardmaster_core::event::{ChunkKind, DecisionOutcome, OutcomeAbout, OutcomeKind, Status};
 use yardmaster_core::output::command::{Command, CommandKind};
 use yardmaster_core::output::decision::DecisionId;
 use yardmaster_core::state::crowded::is_queued;
@@ -17,13 +17,13 @@ use yardmaster_core::unit::{MINUTE, Millis};
 /// Jobs that fell silent, by name: nothing is published of them until they are commanded to end.
 #[derive(Default)]
 pub(super) struct Silent {
-    jobs: BTreeMap<String, (LiveJob, Chunk)>,
+    jobs: BTreeMap<String, (GridJob, Chunk)>,
 }
 
 impl Silent {
     /// A job of a chunk that fell silent; the chunk may end without it. Only so many are
     /// remembered; the oldest go first.
-    pub(super) fn insert(&mut self, job: LiveJob, chunk: Chunk) {
+    pub(super) fn insert(&mut self, job: GridJob, chunk: Chunk) {
         self.jobs.insert(job.name.clone(), (job, chunk));
         if self.jobs.len() > SILENT_MAX {
             self.jobs.pop_first();
@@ -79,7 +79,7 @@ impl Grid {
                 0 => (OutcomeKind::Refused, "no such job waits or runs".to_owned()),
                 _ => (OutcomeKind::Accepted, String::new()),
             };
-            self.publisher.outcome(&Outcome {
+            self.publisher.outcome(&DecisionOutcome {
                 subject: command.subject.clone(),
                 decision: DecisionId(command.id.0),
                 about: OutcomeAbout::Command,
@@ -157,7 +157,7 @@ impl Grid {
     /// Whether a job is not what a rule takes it for, and was not when the command was given: one
     /// in another state, or one that lives and sends heartbeats. What changed while the command was
     /// on its way does not count.
-    fn is_mistaken(&self, command: &Command, handle: Handle, job: &LiveJob) -> bool {
+    fn is_mistaken(&self, command: &Command, handle: Handle, job: &GridJob) -> bool {
         use CommandRule as R;
         let Some(rule) = CommandRule::from_name(&command.rule) else { return false };
         // On its way since, or reported with a clock that was wrong by hours.
@@ -187,7 +187,7 @@ impl Grid {
     }
 
     /// The end of a job that fell silent is published at last; its task goes on without it.
-    fn end_silent(&mut self, mut job: LiveJob, chunk: &Chunk) {
+    fn end_silent(&mut self, mut job: GridJob, chunk: &Chunk) {
         (job.status, job.changed_at, job.ended_at) = (Status::Failed, self.now, self.now);
         let queue = &self.queues.all[job.queue as usize];
         publish(&mut self.publisher, &job, chunk, queue, "lost_heartbeat");

@@ -1,7 +1,7 @@
 //! How jobs end, and what becomes of the cores and of the chunk.
 
 use super::Grid;
-use super::jobs::{LiveJob, output_bytes, publish};
+use super::jobs::{GridJob, output_bytes, publish};
 use super::pool::Handle;
 use yardmaster_core::event::Status;
 
@@ -83,7 +83,7 @@ impl Grid {
     }
 
     /// Whether another try takes the place of a failed one.
-    fn tried_again(&mut self, job: &LiveJob) -> bool {
+    fn tried_again(&mut self, job: &GridJob) -> bool {
         let tries = job.tries + 1;
         if tries >= TRIES_MOST {
             return false;

@@ -1,7 +1,7 @@
 //! Jobs: from generation to their end, through the states of PanDA (spec atlas 9).
 
 use super::Grid;
-use super::agenda::Planned;
+use super::agenda::GridStep;
 use super::chunks::{Chunk, LiveTask};
 use super::links::{EXPRESS, INPUT, PRODUCTION, Shipment};
 use super::pool::Handle;
@@ -12,7 +12,7 @@ use yardmaster_core::event::{Heartbeat, JobState, Pilot, Status};
 use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 /// One try of a job that is not over.
-pub struct LiveJob {
+pub struct GridJob {
     /// Its name: a number, as PanDA's.
     pub name: String,
     /// Which attempt under that name.
@@ -106,7 +106,7 @@ impl Grid {
         let killed_within = KILLED.1 / Millis::from(self.speed);
         let pending = attempt == 0 && !dice.chance(0.5);
         let killed = dice.chance(KILLED.0).then(|| dice.between(SECOND, killed_within));
-        let mut job = LiveJob {
+        let mut job = GridJob {
             name,
             attempt,
             tries,
@@ -131,9 +131,9 @@ impl Grid {
         let job = self.jobs.insert(job);
         self.by_name.insert(name, job);
         self.count.generated += 1;
-        self.after_sooner(SETUP.0, SETUP.1, Planned::JobStep(job));
+        self.after_sooner(SETUP.0, SETUP.1, GridStep::JobStep(job));
         if let Some(after) = killed {
-            self.after(after, Planned::Killed(job));
+            self.after(after, GridStep::Killed(job));
         }
     }
 
@@ -143,7 +143,7 @@ impl Grid {
         match job.status {
             Status::Pending => {
                 self.reach(handle, Status::Defined);
-                self.after_sooner(SETUP.0, SETUP.1, Planned::JobStep(handle));
+                self.after_sooner(SETUP.0, SETUP.1, GridStep::JobStep(handle));
             }
             Status::Defined => self.set_up(handle),
             Status::Assigned => self.activated(handle),
@@ -212,7 +212,7 @@ impl Grid {
         let Some(job) = self.jobs.get(handle) else { return };
         if self.queues.all[job.queue as usize].pulls {
             self.reach(handle, Status::Sent);
-            self.after_sooner(HANDOVER.0, HANDOVER.1, Planned::JobStep(handle));
+            self.after_sooner(HANDOVER.0, HANDOVER.1, GridStep::JobStep(handle));
         } else {
             self.reach(handle, Status::Starting);
             self.starts_within(handle);
@@ -225,7 +225,7 @@ impl Grid {
         job.status = Status::Starting;
         let pulls = self.queues.all[job.queue as usize].pulls;
         let (from, to) = if pulls { PULL_START } else { PUSH_START };
-        self.after_sooner(from, to, Planned::JobStep(handle));
+        self.after_sooner(from, to, GridStep::JobStep(handle));
     }
 
     fn runs(&mut self, handle: Handle) {
@@ -242,8 +242,8 @@ impl Grid {
         self.waits.add(self.now - job.created_at);
         let wall = job.wall;
         self.reach(handle, Status::Running);
-        self.after(wall, Planned::JobStep(handle));
-        self.after_sooner(HEARTBEAT_EVERY.0, HEARTBEAT_EVERY.1, Planned::Heartbeat(handle));
+        self.after(wall, GridStep::JobStep(handle));
+        self.after_sooner(HEARTBEAT_EVERY.0, HEARTBEAT_EVERY.1, GridStep::Heartbeat(handle));
     }
 
     pub(super) fn heartbeat(&mut self, handle: Handle) {
@@ -270,7 +270,7 @@ impl Grid {
         let queue = &self.queues.all[job.queue as usize].name;
         let node = node_name(queue, job.node);
         self.publisher.pilot(&Pilot::UpdatedJob { queue, node: &node, at: self.now });
-        self.after_sooner(HEARTBEAT_EVERY.0, HEARTBEAT_EVERY.1, Planned::Heartbeat(handle));
+        self.after_sooner(HEARTBEAT_EVERY.0, HEARTBEAT_EVERY.1, GridStep::Heartbeat(handle));
     }
 
     fn payload_ends(&mut self, handle: Handle) {
@@ -295,7 +295,7 @@ impl Grid {
                     return self.register(handle);
                 }
                 self.reach(handle, Status::Holding);
-                self.after_sooner(STAGE_OUT.0, STAGE_OUT.1, Planned::JobStep(handle));
+                self.after_sooner(STAGE_OUT.0, STAGE_OUT.1, GridStep::JobStep(handle));
             }
         }
     }
@@ -358,7 +358,7 @@ pub fn output_bytes(chunk: &Chunk) -> u64 {
 /// Says a job as it is. Whether with a clock that was right.
 pub fn publish(
     publisher: &mut Publisher,
-    job: &LiveJob,
+    job: &GridJob,
     chunk: &Chunk,
     queue: &LiveQueue,
     sub_status: &str,

@@ -2,7 +2,7 @@
 
 use super::Grid;
 use super::Record;
-use super::agenda::Planned;
+use super::agenda::GridStep;
 use super::facts::Facts;
 use super::pool::{Handle, Pool};
 use super::queues::Queues;
@@ -234,7 +234,7 @@ impl Grid {
         live.measure(self.now);
         live.publish(&mut self.publisher);
         let next = live.dice.between(live.period - live.period / 10, live.period);
-        self.after(next, Planned::LinkMeasured(at));
+        self.after(next, GridStep::LinkMeasured(at));
     }
 
     /// Blocks the links out of a site, or opens them again, as of the time reached. No transfer
@@ -288,7 +288,7 @@ impl Grid {
             let moving = transfer.shipment.bytes as f64 / (mbps * 1e6) * 1_000.0;
             transfer.publish(&mut self.publisher, TransferStatus::Submitted, "");
             let setup = self.dice.between(self.sooner(SETUP.0), self.sooner(SETUP.1));
-            self.after(setup + moving as Millis, Planned::TransferStep(handle));
+            self.after(setup + moving as Millis, GridStep::TransferStep(handle));
         }
     }
 

@@ -26,17 +26,17 @@ mod work;
 
 pub use facts::{Facts, Unfit};
 pub(crate) use pool::{Handle, Pool};
-pub use summary::{Spans, Summary};
+pub use summary::{GridSummary, Spans};
 
 pub use crate::publisher::Record;
 
 use crate::agenda::Agenda;
 use crate::dice::Dice;
 use crate::publisher::{Mistakes, Publisher};
-use agenda::Planned;
+use agenda::GridStep;
 use chunks::{Chunk, LiveTask};
 use commands::Silent;
-use jobs::LiveJob;
+use jobs::GridJob;
 use links::Links;
 use queues::Queues;
 use shares::Shares;
@@ -51,7 +51,7 @@ use yardmaster_core::unit::{HOUR, MINUTE, Millis};
 
 /// Parameters of a simulation.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct GridPlan {
     /// Decides everything that is drawn.
     pub seed: u64,
     /// Size beside ATLAS: 1 is about 300,000 cores and a million jobs a day.
@@ -80,14 +80,14 @@ pub struct Grid {
     end: Millis,
     start: Millis,
     domain: String,
-    agenda: Agenda<Planned>,
+    agenda: Agenda<GridStep>,
     publisher: Publisher,
     dice: Dice,
     workload: Workload,
     tasks: Pool<LiveTask>,
     chunks: Pool<Chunk>,
     by_subject: BTreeMap<String, Handle>,
-    jobs: Pool<LiveJob>,
+    jobs: Pool<GridJob>,
     /// Live jobs by name.
     by_name: BTreeMap<String, Handle>,
     silent: Silent,
@@ -102,7 +102,7 @@ pub struct Grid {
     assignments: Spans,
     starts: Spans,
     task_ends: Spans,
-    count: Summary,
+    count: GridSummary,
     /// How many times shorter jobs are.
     speed: u32,
     /// Topics whose facts are confirmed every so often.
@@ -133,8 +133,8 @@ const SWING: (f64, Millis) = (0.05, 8 * HOUR);
 
 impl Grid {
     /// A grid that has published nothing yet: its configuration comes with the first `advance`.
-    pub fn new(plan: Plan) -> Result<Grid, Unfit> {
-        let Plan { seed, scale, start, hours, domain, facts, speed, series } = plan;
+    pub fn new(plan: GridPlan) -> Result<Grid, Unfit> {
+        let GridPlan { seed, scale, start, hours, domain, facts, speed, series } = plan;
         let speed = speed.max(1);
         if !(scale.is_finite() && scale > 0.0) {
             return Err(Unfit::Scale(scale));
@@ -179,7 +179,7 @@ impl Grid {
             assignments: Spans::default(),
             starts: Spans::default(),
             task_ends: Spans::default(),
-            count: Summary { cores, ..Summary::default() },
+            count: GridSummary { cores, ..GridSummary::default() },
             speed,
             confirms: &[Topic::Queue],
         };
@@ -211,12 +211,12 @@ impl Grid {
     }
 
     /// How it fares.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> GridSummary {
         let mut usage = self.usage.clone();
         usage.settle(self.now);
         let (cpu_use, cpu_use_recent) = usage.parts();
         let waiting = self.queues.all.iter().map(|queue| queue.waits()).sum();
-        Summary {
+        GridSummary {
             now: self.now,
             records: self.publisher.published,
             live: self.jobs.len() as u64,
@@ -241,33 +241,33 @@ impl Grid {
         }
     }
 
-    fn happen(&mut self, planned: Planned) {
+    fn happen(&mut self, planned: GridStep) {
         match planned {
-            Planned::Begins => self.say_facts(),
-            Planned::TaskArrives => self.task_arrives(),
-            Planned::ChunkAsks(chunk) => self.chunk_asks(chunk),
-            Planned::Answered(chunk) => self.answered(chunk),
-            Planned::JobStep(job) => self.job_step(job),
-            Planned::Heartbeat(job) => self.heartbeat(job),
-            Planned::Killed(job) => self.killed(job),
-            Planned::TransferStep(transfer) => self.transfer_step(transfer),
-            Planned::Fetch(queue) => self.fetch(queue),
-            Planned::Look(queue) => self.look(queue),
-            Planned::Workers(queue) => self.workers(queue),
-            Planned::GoesDown(queue) => self.goes_down(queue),
-            Planned::Cleared(queue) => self.cleared(queue),
-            Planned::ComesBack(queue) => self.comes_back(queue),
-            Planned::LinkMeasured(link) => self.link_measured(link),
-            Planned::StorageMeasured => self.storage_measured(),
-            Planned::QueuesConfirmed => {
+            GridStep::Begins => self.say_facts(),
+            GridStep::TaskArrives => self.task_arrives(),
+            GridStep::ChunkAsks(chunk) => self.chunk_asks(chunk),
+            GridStep::Answered(chunk) => self.answered(chunk),
+            GridStep::JobStep(job) => self.job_step(job),
+            GridStep::Heartbeat(job) => self.heartbeat(job),
+            GridStep::Killed(job) => self.killed(job),
+            GridStep::TransferStep(transfer) => self.transfer_step(transfer),
+            GridStep::Fetch(queue) => self.fetch(queue),
+            GridStep::Look(queue) => self.look(queue),
+            GridStep::Workers(queue) => self.workers(queue),
+            GridStep::GoesDown(queue) => self.goes_down(queue),
+            GridStep::Cleared(queue) => self.cleared(queue),
+            GridStep::ComesBack(queue) => self.comes_back(queue),
+            GridStep::LinkMeasured(link) => self.link_measured(link),
+            GridStep::StorageMeasured => self.storage_measured(),
+            GridStep::QueuesConfirmed => {
                 for topic in self.confirms {
                     self.publisher.fact(&confirmed(&self.domain, *topic, self.now));
                 }
-                self.after(CONFIRMED, Planned::QueuesConfirmed);
+                self.after(CONFIRMED, GridStep::QueuesConfirmed);
             }
-            Planned::UseSpan => {
+            GridStep::UseSpan => {
                 self.usage.end_span(self.now);
-                self.after(SPAN, Planned::UseSpan);
+                self.after(SPAN, GridStep::UseSpan);
             }
         }
     }
@@ -275,19 +275,19 @@ impl Grid {
     /// Plans all that goes on by itself.
     fn begin(&mut self, facts: &Facts) {
         self.queues.sites = facts.sites.clone();
-        self.agenda.plan(self.start, Planned::Begins);
-        self.after_between(MINUTE, 3 * MINUTE, Planned::TaskArrives);
-        self.after(SPAN, Planned::UseSpan);
-        self.after(storages::PERIOD, Planned::StorageMeasured);
-        self.after(CONFIRMED, Planned::QueuesConfirmed);
+        self.agenda.plan(self.start, GridStep::Begins);
+        self.after_between(MINUTE, 3 * MINUTE, GridStep::TaskArrives);
+        self.after(SPAN, GridStep::UseSpan);
+        self.after(storages::PERIOD, GridStep::StorageMeasured);
+        self.after(CONFIRMED, GridStep::QueuesConfirmed);
         for queue in 0..self.queues.all.len() as u32 {
-            self.after_between(1_000, 2 * MINUTE, Planned::Look(queue));
-            self.after_between(1_000, 5 * MINUTE, Planned::Workers(queue));
+            self.after_between(1_000, 2 * MINUTE, GridStep::Look(queue));
+            self.after_between(1_000, 5 * MINUTE, GridStep::Workers(queue));
             self.plan_bad_day(queue);
         }
         for link in 0..self.links.all.len() as u32 {
             let period = self.links.all[link as usize].period;
-            self.after_between(MINUTE, period, Planned::LinkMeasured(link));
+            self.after_between(MINUTE, period, GridStep::LinkMeasured(link));
         }
     }
 
@@ -323,17 +323,17 @@ impl Grid {
         }
     }
 
-    fn after(&mut self, span: Millis, what: Planned) {
+    fn after(&mut self, span: Millis, what: GridStep) {
         self.agenda.plan(self.now.saturating_add(span.max(0)), what);
     }
 
-    fn after_between(&mut self, from: Millis, to: Millis, what: Planned) {
+    fn after_between(&mut self, from: Millis, to: Millis, what: GridStep) {
         let span = self.dice.between(from, to);
         self.after(span, what);
     }
 
     /// The same for steps of a job, which are shorter where jobs are.
-    fn after_sooner(&mut self, from: Millis, to: Millis, what: Planned) {
+    fn after_sooner(&mut self, from: Millis, to: Millis, what: GridStep) {
         self.after_between(self.sooner(from), self.sooner(to), what);
     }
 

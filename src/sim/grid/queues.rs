@@ -1,7 +1,7 @@
 //! Queues: their cores, their pilots, their harvesters, and their bad days.
 
 use super::Grid;
-use super::agenda::Planned;
+use super::agenda::GridStep;
 use super::facts::{Facts, Unfit, size, takes_jobs, takes_production};
 use super::pool::Handle;
 use crate::dice::Dice;
@@ -239,7 +239,7 @@ impl Grid {
         let queue = &mut self.queues.all[at as usize];
         if !queue.is_fetching {
             queue.is_fetching = true;
-            self.after_sooner(ASKING.0, ASKING.1, Planned::Fetch(at));
+            self.after_sooner(ASKING.0, ASKING.1, GridStep::Fetch(at));
         }
     }
 
@@ -253,7 +253,7 @@ impl Grid {
                 return;
             }
             let is_live = |job| {
-                jobs.get(job).is_some_and(|job: &super::LiveJob| job.status == Status::Activated)
+                jobs.get(job).is_some_and(|job: &super::GridJob| job.status == Status::Activated)
             };
             let Some(handle) = queue.take(is_live, self.now) else { return };
             let Some(job) = jobs.get_mut(handle) else { return };
@@ -281,7 +281,7 @@ impl Grid {
             }
             self.call_pilots(at);
         }
-        self.after_between(LOOKING.0, LOOKING.1, Planned::Look(at));
+        self.after_between(LOOKING.0, LOOKING.1, GridStep::Look(at));
     }
 
     /// The harvester of a queue counts its workers: for pilots that fetch it submits some ahead, so
@@ -289,7 +289,7 @@ impl Grid {
     /// free.
     pub(super) fn workers(&mut self, at: u32) {
         self.say_workers(at);
-        self.after_between(REPORTING.0, REPORTING.1, Planned::Workers(at));
+        self.after_between(REPORTING.0, REPORTING.1, GridStep::Workers(at));
     }
 
     /// That report.
@@ -325,7 +325,7 @@ impl Grid {
     pub(super) fn plan_bad_day(&mut self, at: u32) {
         let dice = &mut self.queues.all[at as usize].dice;
         let up = dice.exponential() * (UP_DAYS * DAY) as f64;
-        self.after(up as Millis + HOUR, Planned::GoesDown(at));
+        self.after(up as Millis + HOUR, GridStep::GoesDown(at));
     }
 
     pub(super) fn goes_down(&mut self, at: u32) {
@@ -334,9 +334,9 @@ impl Grid {
         let status = if brokeroff { QueueStatus::Brokeroff } else { QueueStatus::Offline };
         self.set_status(at, status);
         if !brokeroff {
-            self.after(CLEARING, Planned::Cleared(at));
+            self.after(CLEARING, GridStep::Cleared(at));
         }
-        self.after(down, Planned::ComesBack(at));
+        self.after(down, GridStep::ComesBack(at));
     }
 
     pub(super) fn comes_back(&mut self, at: u32) {

@@ -5,7 +5,7 @@ use super::Grid;
 use super::Record;
 use super::jobs::publish;
 use super::pool::Handle;
-use super::summary::{Spans, Summary};
+use super::summary::{GridSummary, Spans};
 use std::collections::BTreeSet;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::TransferStatus;
@@ -58,8 +58,8 @@ impl Grid {
     }
 
     fn forget_counts(&mut self) {
-        let Summary { cores, running, chunks_waiting, .. } = self.count;
-        self.count = Summary { cores, running, chunks_waiting, ..Summary::default() };
+        let GridSummary { cores, running, chunks_waiting, .. } = self.count;
+        self.count = GridSummary { cores, running, chunks_waiting, ..GridSummary::default() };
         for spans in [
             &mut self.waits,
             &mut self.answers,

@@ -1,7 +1,7 @@
 //! Storage endpoints: they fill, are cleaned, and are shut for some hours now and then.
 
 use super::Grid;
-use super::agenda::Planned;
+use super::agenda::GridStep;
 use super::facts::Facts;
 use crate::dice::Dice;
 use std::collections::BTreeMap;
@@ -107,6 +107,6 @@ impl Grid {
                 self.publisher.fact(&live.storage);
             }
         }
-        self.after(PERIOD, Planned::StorageMeasured);
+        self.after(PERIOD, GridStep::StorageMeasured);
     }
 }

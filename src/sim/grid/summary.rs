@@ -5,7 +5,7 @@ use yardmaster_core::unit::{MINUTE, Millis};
 
 /// How the grid fared so far.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
+pub struct GridSummary {
     /// Simulated time.
     pub now: Millis,
     /// Records published.

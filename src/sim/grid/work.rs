@@ -8,7 +8,7 @@ use super::shares::EXPRESS;
 use crate::dice::{Dice, Quantiles};
 use std::collections::BTreeMap;
 use yardmaster_core::event::{
-    ChunkKind, Dataset, DatasetReplica, Input, Placement, RamUnit, ReplicaSummary, Task,
+    ChunkKind, Dataset, DatasetReplica, FilePlacement, Input, RamUnit, ReplicaSummary, Task,
 };
 use yardmaster_core::unit::{MIB, Millis};
 
@@ -301,7 +301,7 @@ impl Arrival {
             let endpoints =
                 self.input_replicas.iter().filter(has).map(|input| input.endpoint.clone());
             let between = |whole: u64| part(whole, end) - part(whole, from);
-            placements.push(Placement {
+            placements.push(FilePlacement {
                 dataset: 0,
                 files: between(u64::from(files)) as u32,
                 bytes: between(bytes),

@@ -4,7 +4,7 @@ use crate::grid::Handle;
 
 /// Something that will happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Planned {
+pub enum NordugridStep {
     /// The catalogue of files and the contents of caches are published.
     Begins,
     /// An index server registers at those above it.

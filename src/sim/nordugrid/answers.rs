@@ -1,7 +1,7 @@
 //! Clusters are asked what they have; what they answer arrives a little later. Some take no jobs
 //! for hours, or do not answer.
 
-use super::agenda::Planned;
+use super::agenda::NordugridStep;
 use super::{NorduGrid, Standing};
 use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
@@ -40,8 +40,9 @@ impl NorduGrid {
             }
             for queue in &self.queues[cluster.queues.start as usize..cluster.queues.end as usize] {
                 answered.push(self.publisher.made_fact(&queue.record(cluster.standing, now)));
-                let may =
-                    |user: &&super::users::User| cluster.communities.contains(&user.community);
+                let may = |user: &&super::users::NordugridUser| {
+                    cluster.communities.contains(&user.community)
+                };
                 for user in self.users.iter().filter(may) {
                     let it = cluster.share(queue, &user.name, now);
                     answered.push(self.publisher.made_fact(&it));
@@ -49,8 +50,8 @@ impl NorduGrid {
             }
         }
         cluster.answered = answered;
-        self.after_between(LATE.0, LATE.1, Planned::Arrives(number));
-        self.after(period, Planned::Asked(number));
+        self.after_between(LATE.0, LATE.1, NordugridStep::Arrives(number));
+        self.after(period, NordugridStep::Asked(number));
     }
 
     /// An answer arrives.
@@ -66,21 +67,21 @@ impl NorduGrid {
         let queue = &mut self.queues[number as usize];
         let wanted = (queue.cpus as f64 * part) as u64;
         queue.local = wanted.min(queue.cpus - queue.busy);
-        self.after_between(LOCAL_CHANGES.0, LOCAL_CHANGES.1, Planned::LocalLoad(number));
+        self.after_between(LOCAL_CHANGES.0, LOCAL_CHANGES.1, NordugridStep::LocalLoad(number));
         self.start_waiting(number);
     }
 
     /// Plans when a cluster goes down.
     pub(super) fn plan_down(&mut self, number: u32) {
         let up = UP as f64 * self.dice.exponential();
-        self.after(up as Millis, Planned::GoesDown(number));
+        self.after(up as Millis, NordugridStep::GoesDown(number));
     }
 
     /// A cluster goes inactive, or answers no more.
     pub(super) fn goes_down(&mut self, number: u32) {
         let standing = if self.dice.chance(0.5) { Standing::Silent } else { Standing::Inactive };
         self.clusters[number as usize].standing = standing;
-        self.after_between(DOWN.0, DOWN.1, Planned::ComesBack(number));
+        self.after_between(DOWN.0, DOWN.1, NordugridStep::ComesBack(number));
     }
 
     /// A cluster is back; what happened to its jobs is known now.

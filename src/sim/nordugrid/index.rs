@@ -1,7 +1,7 @@
 //! Index servers: two at the top, one in each country below both; clusters register at that of
 //! their country every few minutes. Some registrations lapse, some are purged.
 
-use super::agenda::Planned;
+use super::agenda::NordugridStep;
 use super::words::COUNTRIES;
 use super::{NorduGrid, Standing};
 use yardmaster_core::event::{ChildKind, Registration, RegistrationStatus};
@@ -44,10 +44,10 @@ impl NorduGrid {
     /// Plans the registrations.
     pub(super) fn plan_registrations(&mut self) {
         for country in 0..COUNTRIES.len() as u32 {
-            self.after(0, Planned::IndexRegisters(country));
+            self.after(0, NordugridStep::IndexRegisters(country));
         }
         for cluster in 0..self.clusters.len() as u32 {
-            self.after_between(0, 5 * SECOND, Planned::ClusterRegisters(cluster));
+            self.after_between(0, 5 * SECOND, NordugridStep::ClusterRegisters(cluster));
         }
     }
 
@@ -59,7 +59,7 @@ impl NorduGrid {
         }
         let storage = self.catalogue.storages[country as usize].clone();
         self.publisher.fact(&registration(&name, &storage, ChildKind::Storage, now));
-        self.after(REFRESH, Planned::IndexRegisters(country));
+        self.after(REFRESH, NordugridStep::IndexRegisters(country));
     }
 
     /// A cluster registers, unless it does not answer or forgets to.
@@ -77,10 +77,10 @@ impl NorduGrid {
             self.publisher.fact(&it);
             if goes {
                 self.clusters[number as usize].unregistered_until = now + PURGED;
-                self.after_between(MINUTE, 5 * MINUTE, Planned::Purged(number));
+                self.after_between(MINUTE, 5 * MINUTE, NordugridStep::Purged(number));
             }
         }
-        self.after(REFRESH, Planned::ClusterRegisters(number));
+        self.after(REFRESH, NordugridStep::ClusterRegisters(number));
     }
 
     /// The registration of a cluster is taken away.

@@ -1,7 +1,7 @@
 //! Jobs: submitted, placed, staged, run, and ended, well or badly.
 
-use super::agenda::Planned;
-use super::work::Wanted;
+use super::agenda::NordugridStep;
+use super::work::WantedJob;
 use super::{NorduGrid, Standing};
 use crate::grid::Handle;
 use yardmaster_core::event::{JobState, Status};
@@ -21,7 +21,7 @@ const BACKFILL: usize = 40;
 
 /// Stage of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum NordugridStage {
     /// It waits for a decision.
     Waiting,
     /// A decision was heard: the queue, by number, if it is one of this grid.
@@ -42,17 +42,17 @@ pub enum Stage {
 
 /// A live job.
 #[derive(Clone, Debug)]
-pub struct LiveJob {
+pub struct NordugridJob {
     /// Name.
     pub name: String,
     /// User, by position.
     pub user: usize,
     /// Its requirements.
-    pub wanted: Wanted,
+    pub wanted: WantedJob,
     /// When it was submitted.
     pub submitted_at: Millis,
     /// Its stage.
-    pub stage: Stage,
+    pub stage: NordugridStage,
     /// Queue that it is at, by number.
     pub queue: u32,
     /// Decision that was heard last, with its attempt.
@@ -63,15 +63,15 @@ pub struct LiveJob {
     pub times: [Millis; 3],
 }
 
-impl LiveJob {
+impl NordugridJob {
     /// A job that is submitted.
-    pub fn new(name: String, user: usize, wanted: Wanted, now: Millis) -> LiveJob {
-        LiveJob {
+    pub fn new(name: String, user: usize, wanted: WantedJob, now: Millis) -> NordugridJob {
+        NordugridJob {
             name,
             user,
             wanted,
             submitted_at: now,
-            stage: Stage::Waiting,
+            stage: NordugridStage::Waiting,
             queue: 0,
             decision: None,
             tries: 0,
@@ -83,10 +83,10 @@ impl LiveJob {
 impl NorduGrid {
     /// A cluster took a job.
     pub(super) fn accepted(&mut self, handle: Handle) {
-        self.say(handle, Stage::Accepted, "ACCEPTED", Status::Defined);
+        self.say(handle, NordugridStage::Accepted, "ACCEPTED", Status::Defined);
         self.take_space(handle);
         self.count.queued += 1;
-        self.after_between(5 * SECOND, MINUTE, Planned::Step(handle));
+        self.after_between(5 * SECOND, MINUTE, NordugridStep::Step(handle));
     }
 
     /// A job goes on to what follows.
@@ -95,25 +95,25 @@ impl NorduGrid {
         let cluster = self.queues[job.queue as usize].cluster as usize;
         let loses = self.clusters[cluster].bad.1;
         match job.stage {
-            Stage::Accepted if self.dice.chance(loses) => self.lost(handle),
-            Stage::Accepted => {
-                self.say(handle, Stage::Preparing, "PREPARING", Status::Assigned);
+            NordugridStage::Accepted if self.dice.chance(loses) => self.lost(handle),
+            NordugridStage::Accepted => {
+                self.say(handle, NordugridStage::Preparing, "PREPARING", Status::Assigned);
                 let span = self.staged(handle);
-                self.after(span, Planned::Step(handle));
+                self.after(span, NordugridStep::Step(handle));
             }
-            Stage::Preparing if self.dice.chance(STAGING_FAILS) => {
+            NordugridStage::Preparing if self.dice.chance(STAGING_FAILS) => {
                 self.ends(handle, "FAILED", Status::Failed);
             }
-            Stage::Preparing => {
+            NordugridStage::Preparing => {
                 self.fill_cache(handle);
                 self.reach(handle, 0);
-                self.say(handle, Stage::Queued, "INLRMS:Q", Status::Activated);
+                self.say(handle, NordugridStage::Queued, "INLRMS:Q", Status::Activated);
                 let queue = self.jobs.get(handle).map_or(0, |job| job.queue);
                 self.queues[queue as usize].waiting.push_back(handle);
                 self.start_waiting(queue);
             }
-            Stage::Running => self.payload_ends(handle),
-            Stage::Finishing => {
+            NordugridStage::Running => self.payload_ends(handle),
+            NordugridStage::Finishing => {
                 let fails = self.dice.chance(PAYLOAD_FAILS);
                 let (word, status) = match fails {
                     true => ("FAILED", Status::Failed),
@@ -121,7 +121,10 @@ impl NorduGrid {
                 };
                 self.ends(handle, word, status);
             }
-            Stage::Waiting | Stage::Answered(_) | Stage::Queued | Stage::Lost => {}
+            NordugridStage::Waiting
+            | NordugridStage::Answered(_)
+            | NordugridStage::Queued
+            | NordugridStage::Lost => {}
         }
     }
 
@@ -153,12 +156,12 @@ impl NorduGrid {
         self.count.queued -= 1;
         self.count.running += 1;
         self.reach(handle, 1);
-        self.say(handle, Stage::Running, "INLRMS:R", Status::Running);
+        self.say(handle, NordugridStage::Running, "INLRMS:R", Status::Running);
         let Some(job) = self.jobs.get(handle) else { return };
         self.starts.add(self.now - job.submitted_at);
         let runs = job.wanted.runs_s as Millis * SECOND;
         let part = if self.dice.chance(KILLED) { self.dice.within(0.1, 0.9) } else { 1.0 };
-        self.after((runs as f64 * part) as Millis, Planned::Step(handle));
+        self.after((runs as f64 * part) as Millis, NordugridStep::Step(handle));
     }
 
     fn payload_ends(&mut self, handle: Handle) {
@@ -173,8 +176,8 @@ impl NorduGrid {
         self.count.running -= 1;
         self.reach(handle, 2);
         if is_whole {
-            self.say(handle, Stage::Finishing, "FINISHING", Status::Transferring);
-            self.after_between(10 * SECOND, 5 * MINUTE, Planned::Step(handle));
+            self.say(handle, NordugridStage::Finishing, "FINISHING", Status::Transferring);
+            self.after_between(10 * SECOND, 5 * MINUTE, NordugridStep::Step(handle));
         } else {
             self.ends(handle, "KILLED", Status::Cancelled);
         }
@@ -185,9 +188,9 @@ impl NorduGrid {
     fn lost(&mut self, handle: Handle) {
         self.count.lost += 1;
         if let Some(job) = self.jobs.get_mut(handle) {
-            job.stage = Stage::Lost;
+            job.stage = NordugridStage::Lost;
         }
-        self.after(GIVEN_UP, Planned::GivenUp(handle));
+        self.after(GIVEN_UP, NordugridStep::GivenUp(handle));
     }
 
     /// A job that is lost is killed by its user.
@@ -204,7 +207,7 @@ impl NorduGrid {
             _ => self.count.killed += 1,
         }
         self.count.queued -= u64::from(is_before_run);
-        self.say(handle, Stage::Finishing, word, status);
+        self.say(handle, NordugridStage::Finishing, word, status);
         self.give_space(handle);
         self.forget(handle);
     }
@@ -217,7 +220,7 @@ impl NorduGrid {
     }
 
     /// Publishes the state that a job reached; of a cluster that does not answer, once it does.
-    fn say(&mut self, handle: Handle, stage: Stage, word: &str, status: Status) {
+    fn say(&mut self, handle: Handle, stage: NordugridStage, word: &str, status: Status) {
         let Some(job) = self.jobs.get_mut(handle) else { return };
         job.stage = stage;
         let job = &*job;

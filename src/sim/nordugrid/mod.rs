@@ -19,24 +19,24 @@ mod users;
 mod words;
 mod work;
 
-pub use summary::Summary;
+pub use summary::NordugridSummary;
 
 use crate::agenda::Agenda;
 use crate::dice::Dice;
 use crate::grid::{Handle, Pool, Record, Spans, Unfit};
 use crate::publisher::{Mistakes, Publisher};
-use agenda::Planned;
+use agenda::NordugridStep;
 use catalogue::Catalogue;
 use clusters::{BatchQueue, Cluster, Standing};
-use jobs::LiveJob;
+use jobs::NordugridJob;
 use std::collections::BTreeMap;
-use users::User;
+use users::NordugridUser;
 use yardmaster_core::output::decision::Decision;
 use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 /// Parameters of a simulation.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct NordugridPlan {
     /// Decides everything that is drawn.
     pub seed: u64,
     /// Size: 1 is sixty clusters with some 30,000 CPUs and 300 users.
@@ -64,21 +64,21 @@ pub struct NorduGrid {
     speed: u32,
     /// Mean time between two submissions.
     gap_ms: f64,
-    agenda: Agenda<Planned>,
+    agenda: Agenda<NordugridStep>,
     publisher: Publisher,
     dice: Dice,
     catalogue: Catalogue,
     clusters: Vec<Cluster>,
     queues: Vec<BatchQueue>,
     by_queue: BTreeMap<String, u32>,
-    users: Vec<User>,
-    jobs: Pool<LiveJob>,
+    users: Vec<NordugridUser>,
+    jobs: Pool<NordugridJob>,
     by_name: BTreeMap<String, Handle>,
     places: Spans,
     starts: Spans,
     /// CPU time used, in CPU ms, and up to when it is counted.
     used: (u128, Millis),
-    count: Summary,
+    count: NordugridSummary,
 }
 
 /// Part of the CPUs that what is submitted keeps busy; local jobs take others.
@@ -86,8 +86,8 @@ const LOAD: f64 = 0.7;
 
 impl NorduGrid {
     /// A grid that has published nothing yet: its facts come with the first `advance`.
-    pub fn new(plan: Plan) -> Result<NorduGrid, Unfit> {
-        let Plan { seed, scale, start, hours, domain, policy, speed } = plan;
+    pub fn new(plan: NordugridPlan) -> Result<NorduGrid, Unfit> {
+        let NordugridPlan { seed, scale, start, hours, domain, policy, speed } = plan;
         if !(scale.is_finite() && scale > 0.0) {
             return Err(Unfit::Scale(scale));
         }
@@ -117,7 +117,7 @@ impl NorduGrid {
             places: Spans::default(),
             starts: Spans::default(),
             used: (0, start),
-            count: Summary { cpus, ..Summary::default() },
+            count: NordugridSummary { cpus, ..NordugridSummary::default() },
         };
         grid.begin();
         Ok(grid)
@@ -146,15 +146,15 @@ impl NorduGrid {
     }
 
     /// How it fares.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> NordugridSummary {
         let (used, until) = self.used;
         let used = used + u128::from(self.count.cpus_busy) * (self.now - until).max(0) as u128;
         let all = u128::from(self.count.cpus) * (self.now - self.start).max(1) as u128;
         let waiting = self.jobs.iter().filter(|(_, job)| {
-            matches!(job.stage, jobs::Stage::Waiting | jobs::Stage::Answered(_))
+            matches!(job.stage, jobs::NordugridStage::Waiting | jobs::NordugridStage::Answered(_))
         });
         let oldest = waiting.map(|(_, job)| self.now - job.submitted_at).max();
-        Summary {
+        NordugridSummary {
             now: self.now,
             records: self.publisher.published,
             cpu_use: used as f64 / all.max(1) as f64,
@@ -166,36 +166,36 @@ impl NorduGrid {
         }
     }
 
-    fn happen(&mut self, planned: Planned) {
+    fn happen(&mut self, planned: NordugridStep) {
         match planned {
-            Planned::Begins => self.say_catalogue(),
-            Planned::IndexRegisters(country) => self.index_registers(country),
-            Planned::ClusterRegisters(cluster) => self.cluster_registers(cluster),
-            Planned::Asked(cluster) => self.asked(cluster),
-            Planned::Arrives(cluster) => self.arrives(cluster),
-            Planned::LocalLoad(queue) => self.local_load(queue),
-            Planned::GoesDown(cluster) => self.goes_down(cluster),
-            Planned::ComesBack(cluster) => self.comes_back(cluster),
-            Planned::Purged(cluster) => self.purged(cluster),
-            Planned::Submitted => self.submitted(),
-            Planned::Answered(job) => self.answered(job),
-            Planned::Step(job) => self.step(job),
-            Planned::GivenUp(job) => self.given_up(job),
+            NordugridStep::Begins => self.say_catalogue(),
+            NordugridStep::IndexRegisters(country) => self.index_registers(country),
+            NordugridStep::ClusterRegisters(cluster) => self.cluster_registers(cluster),
+            NordugridStep::Asked(cluster) => self.asked(cluster),
+            NordugridStep::Arrives(cluster) => self.arrives(cluster),
+            NordugridStep::LocalLoad(queue) => self.local_load(queue),
+            NordugridStep::GoesDown(cluster) => self.goes_down(cluster),
+            NordugridStep::ComesBack(cluster) => self.comes_back(cluster),
+            NordugridStep::Purged(cluster) => self.purged(cluster),
+            NordugridStep::Submitted => self.submitted(),
+            NordugridStep::Answered(job) => self.answered(job),
+            NordugridStep::Step(job) => self.step(job),
+            NordugridStep::GivenUp(job) => self.given_up(job),
         }
     }
 
     /// Plans all that goes on by itself. Jobs are submitted once every cluster was asked.
     fn begin(&mut self) {
-        self.after(0, Planned::Begins);
+        self.after(0, NordugridStep::Begins);
         self.plan_registrations();
         for cluster in 0..self.clusters.len() as u32 {
-            self.after_between(SECOND, MINUTE, Planned::Asked(cluster));
+            self.after_between(SECOND, MINUTE, NordugridStep::Asked(cluster));
             self.plan_down(cluster);
         }
         for queue in 0..self.queues.len() as u32 {
-            self.after_between(0, SECOND, Planned::LocalLoad(queue));
+            self.after_between(0, SECOND, NordugridStep::LocalLoad(queue));
         }
-        self.after(4 * MINUTE, Planned::Submitted);
+        self.after(4 * MINUTE, NordugridStep::Submitted);
     }
 
     fn forget(&mut self, handle: Handle) {
@@ -211,11 +211,11 @@ impl NorduGrid {
         *until = self.now;
     }
 
-    fn after(&mut self, span: Millis, what: Planned) {
+    fn after(&mut self, span: Millis, what: NordugridStep) {
         self.agenda.plan(self.now.saturating_add(span.max(0)), what);
     }
 
-    fn after_between(&mut self, from: Millis, to: Millis, what: Planned) {
+    fn after_between(&mut self, from: Millis, to: Millis, what: NordugridStep) {
         let span = self.dice.between(from, to);
         self.after(span, what);
     }

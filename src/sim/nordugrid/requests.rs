@@ -1,12 +1,12 @@
 //! Jobs are submitted, decisions heard and carried out.
 
-use super::agenda::Planned;
-use super::jobs::{LiveJob, Stage};
+use super::agenda::NordugridStep;
+use super::jobs::{NordugridJob, NordugridStage};
 use super::words::ENVIRONMENTS;
-use super::work::Wanted;
+use super::work::WantedJob;
 use super::{NorduGrid, Standing, index};
 use crate::grid::Handle;
-use yardmaster_core::event::{Outcome, OutcomeAbout, OutcomeKind, Task, TaskPhase};
+use yardmaster_core::event::{DecisionOutcome, OutcomeAbout, OutcomeKind, Task, TaskPhase};
 use yardmaster_core::output::decision::{self, Decision};
 use yardmaster_core::unit::{Millis, SECOND};
 
@@ -18,10 +18,10 @@ impl NorduGrid {
     pub(super) fn submitted(&mut self) {
         let gap = self.gap_ms * self.dice.exponential();
         if self.now < self.end {
-            self.after((gap as Millis).max(1), Planned::Submitted);
+            self.after((gap as Millis).max(1), NordugridStep::Submitted);
         }
         let user = self.dice.weighted(self.users.iter().map(|user| user.weight));
-        let wanted = Wanted::draw(&mut self.dice, &self.catalogue, self.speed);
+        let wanted = WantedJob::draw(&mut self.dice, &self.catalogue, self.speed);
         self.count.submitted += 1;
         self.count.waiting += 1;
         let name = format!("nordugrid-{:07}", self.count.submitted);
@@ -39,7 +39,7 @@ impl NorduGrid {
             description,
             ..Task::default()
         });
-        let job = LiveJob::new(name.clone(), user, wanted, self.now);
+        let job = NordugridJob::new(name.clone(), user, wanted, self.now);
         let handle = self.jobs.insert(job);
         self.by_name.insert(name, handle);
     }
@@ -48,7 +48,10 @@ impl NorduGrid {
     pub(super) fn hear(&mut self, decision: &Decision) {
         let Some(&handle) = self.by_name.get(&decision.subject) else { return };
         let Some(job) = self.jobs.get_mut(handle) else { return };
-        if job.stage != Stage::Waiting || decision.dry_run || decision.domain != self.domain {
+        if job.stage != NordugridStage::Waiting
+            || decision.dry_run
+            || decision.domain != self.domain
+        {
             return;
         }
         match &decision.outcome {
@@ -64,10 +67,10 @@ impl NorduGrid {
             }
             decision::Outcome::Assign(ranked) => {
                 let queue = ranked.first().and_then(|it| self.by_queue.get(&it.queue).copied());
-                job.stage = Stage::Answered(queue);
+                job.stage = NordugridStage::Answered(queue);
                 job.decision = Some((decision.id, decision.attempt));
                 job.tries += 1;
-                self.after_between(CARRYING_OUT.0, CARRYING_OUT.1, Planned::Answered(handle));
+                self.after_between(CARRYING_OUT.0, CARRYING_OUT.1, NordugridStep::Answered(handle));
             }
         }
     }
@@ -75,13 +78,13 @@ impl NorduGrid {
     /// A cluster takes a job, or does not.
     pub(super) fn answered(&mut self, handle: Handle) {
         let Some(job) = self.jobs.get(handle) else { return };
-        let Stage::Answered(queue) = job.stage else { return };
+        let NordugridStage::Answered(queue) = job.stage else { return };
         let Some((decision, _)) = job.decision else { return };
         let (subject, tries) = (job.name.clone(), job.tries);
         let submitted_at = job.submitted_at;
         let (kind, reason) = self.answer(handle, queue);
         let (about, at) = (OutcomeAbout::Decision, self.now);
-        self.publisher.outcome(&Outcome { subject, decision, about, kind, at, reason });
+        self.publisher.outcome(&DecisionOutcome { subject, decision, about, kind, at, reason });
         if kind == OutcomeKind::Accepted {
             self.count.placed += 1;
             self.count.waiting -= 1;
@@ -100,7 +103,7 @@ impl NorduGrid {
             _ => self.count.refused += 1,
         }
         if let Some(job) = self.jobs.get_mut(handle) {
-            job.stage = Stage::Waiting;
+            job.stage = NordugridStage::Waiting;
         }
     }
 

@@ -3,7 +3,7 @@
 use super::NorduGrid;
 use super::catalogue::Catalogue;
 use super::clusters::Cluster;
-use super::jobs::LiveJob;
+use super::jobs::NordugridJob;
 use crate::grid::Handle;
 use yardmaster_core::unit::{MINUTE, Millis, SECOND};
 
@@ -62,7 +62,7 @@ impl NorduGrid {
 }
 
 /// Files and bytes from far away, from close by, and from the cache.
-fn sources(catalogue: &Catalogue, cluster: &Cluster, job: &LiveJob) -> [(u64, u64); 3] {
+fn sources(catalogue: &Catalogue, cluster: &Cluster, job: &NordugridJob) -> [(u64, u64); 3] {
     let mut sums = [(0, job.wanted.upload_bytes.unwrap_or(0)), (0, 0), (0, 0)];
     for number in &job.wanted.files {
         let file = catalogue.file(*number);
@@ -80,7 +80,7 @@ fn sources(catalogue: &Catalogue, cluster: &Cluster, job: &LiveJob) -> [(u64, u6
 }
 
 /// Disk that a job's session directory takes; bytes.
-fn session_bytes(catalogue: &Catalogue, has_cache: bool, job: &LiveJob) -> u64 {
+fn session_bytes(catalogue: &Catalogue, has_cache: bool, job: &NordugridJob) -> u64 {
     let wanted = &job.wanted;
     let files: u64 = match has_cache && !wanted.no_cache {
         true => 0,

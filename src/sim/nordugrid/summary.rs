@@ -5,7 +5,7 @@ use yardmaster_core::unit::Millis;
 
 /// How the grid fared so far.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
+pub struct NordugridSummary {
     /// Simulated time.
     pub now: Millis,
     /// Records published.
@@ -64,7 +64,7 @@ pub struct Summary {
     pub start_p95: Millis,
 }
 
-impl Summary {
+impl NordugridSummary {
     /// Part of the input files that may be cached and were; 0..=1.
     pub fn hit_rate(&self) -> f64 {
         self.cacheable.1 as f64 / self.cacheable.0.max(1) as f64

@@ -59,7 +59,7 @@ const MISTAKES: [&str; 4] = ["", "(memory=much))", "(count=0))", ")(memory"];
 
 /// A job as its user wants it.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct WantedJob {
     /// The description as the user wrote it.
     pub text: String,
     /// CPUs.
@@ -100,9 +100,9 @@ fn pick(dice: &mut Dice) -> &'static Class {
     &CLASSES[dice.weighted(CLASSES.iter().map(|class| class.weight))]
 }
 
-impl Wanted {
+impl WantedJob {
     /// The next job; `speed` makes it shorter.
-    pub fn draw(dice: &mut Dice, catalogue: &Catalogue, speed: u32) -> Wanted {
+    pub fn draw(dice: &mut Dice, catalogue: &Catalogue, speed: u32) -> WantedJob {
         let class = pick(dice);
         let count = class.count.0 << dice.below(class.count.1 as usize + 1);
         let runs_s = (dice.measured(&class.minutes) * 60.0 / f64::from(speed.max(1))) as u64 + 1;
@@ -112,7 +112,7 @@ impl Wanted {
             0 => Vec::new(),
             most => catalogue.some(dice, most),
         };
-        let mut wanted = Wanted {
+        let mut wanted = WantedJob {
             text: String::new(),
             count,
             cpu_time_s: asked_min * 60 * count,
@@ -195,7 +195,7 @@ mod tests {
         let mut dice = Dice::new(1, "test");
         let mut unread = 0;
         for _ in 0..4_000 {
-            let wanted = Wanted::draw(&mut dice, &catalogue, 1);
+            let wanted = WantedJob::draw(&mut dice, &catalogue, 1);
             let read = match read(&wanted.text, Dialect::User) {
                 Ok(read) => read,
                 Err(_) => {

@@ -2,7 +2,7 @@
 //! enough.
 
 use super::feed::close;
-use crate::grid::{Facts, Grid, Plan, Unfit};
+use crate::grid::{Facts, Grid, GridPlan, Unfit};
 use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::engine::Engine;
 use yardmaster_core::event::Event;
@@ -21,8 +21,16 @@ const START: Millis = 1_760_400_000_000;
 pub fn engine(epoch_config: EpochConfig, queues: usize) -> Result<Engine, Unfit> {
     let facts = repeated(queues);
     let domain = epoch_config.setting.domain.clone();
-    let plan =
-        Plan { seed: 3, scale: 0.02, start: START, hours: 6, domain, facts, speed: 1, series: 0 };
+    let plan = GridPlan {
+        seed: 3,
+        scale: 0.02,
+        start: START,
+        hours: 6,
+        domain,
+        facts,
+        speed: 1,
+        series: 0,
+    };
     let mut grid = Grid::new(plan)?;
     let mut state = State::new(epoch_config.setting);
     let codec = Codec::default();

@@ -4,7 +4,7 @@
 //! (milliseconds, microseconds) do not resolve: the numbers would be wrong by a thousand.
 
 use super::default;
-use super::plan::{Op, OpId, Plan, Skip, SkipId, Source, Step};
+use super::plan::{FieldSource, Op, OpId, Plan, Skip, SkipId, Step};
 use super::shape::{Base, Names, SchemaNode, base, measure, takes_none};
 use apache_avro::Schema;
 use apache_avro::schema::{Alias, EnumSchema, RecordField, RecordSchema, ResolvedSchema};
@@ -247,14 +247,14 @@ impl<'s> Compiler<'s> {
             emit.push(match find(&theirs.fields, field) {
                 Some(index) => {
                     let source = from.inner(&theirs.fields[index].schema);
-                    Source::Field(index as u32, self.resolve(source, node)?)
+                    FieldSource::Field(index as u32, self.resolve(source, node)?)
                 }
                 None => {
                     let json = field.default.as_ref().ok_or_else(|| {
                         self.mismatch("the writer does not have it, and it has no default")
                     })?;
                     let bytes = default::encode(&self.reader, node, json);
-                    Source::Default(bytes.ok_or_else(|| {
+                    FieldSource::Default(bytes.ok_or_else(|| {
                         self.mismatch(format!("its default {json} does not fit its type"))
                     })?)
                 }
@@ -318,13 +318,13 @@ fn find(theirs: &[RecordField], ours: &RecordField) -> Option<usize> {
 }
 
 /// One pass, if our fields come in the writer's order.
-fn straighten(ops: &[Op], walk: &[SkipId], emit: &[Source]) -> Option<Op> {
+fn straighten(ops: &[Op], walk: &[SkipId], emit: &[FieldSource]) -> Option<Op> {
     let mut steps = Vec::new();
     let mut same = Vec::new();
     let mut next = 0;
     for source in emit {
         match source {
-            Source::Field(index, op) => {
+            FieldSource::Field(index, op) => {
                 let index = *index as usize;
                 let skipped = walk.get(next..index)?;
                 if !skipped.is_empty() {
@@ -339,7 +339,7 @@ fn straighten(ops: &[Op], walk: &[SkipId], emit: &[Source]) -> Option<Op> {
                 }
                 next = index + 1;
             }
-            Source::Default(bytes) => {
+            FieldSource::Default(bytes) => {
                 close(&mut same, &mut steps);
                 steps.push(Step::Default(bytes.clone()));
             }

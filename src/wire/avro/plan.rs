@@ -73,7 +73,7 @@ pub(super) enum Op {
         /// The writer's fields, in the writer's order ...
         walk: Box<[SkipId]>,
         /// ... and our fields, in our order.
-        emit: Box<[Source]>,
+        emit: Box<[FieldSource]>,
     },
 }
 
@@ -92,7 +92,7 @@ pub(super) enum Step {
 
 /// Where one of our fields comes from.
 #[derive(Clone, Debug)]
-pub(super) enum Source {
+pub(super) enum FieldSource {
     /// The writer's field of that number.
     Field(u32, OpId),
     /// Our default, encoded.

@@ -1,7 +1,7 @@
 //! Where a record lies once its schema is known, and records with the pseudonyms of users in them.
 
 use super::{HEADER_BYTES, NUMBERED_BYTES, Scratch, Sink};
-use crate::pseudonym::{Names, Pseudonyms};
+use crate::pseudonym::{KnownPseudonyms, Pseudonyms};
 use std::ops::Range;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Garbled;
@@ -12,7 +12,7 @@ use yardmaster_core::event::Garbled;
 pub struct Arena {
     pub(super) bytes: Vec<u8>,
     pub(super) scratch: Scratch,
-    names: Names,
+    names: KnownPseudonyms,
 }
 
 impl Arena {

@@ -1,6 +1,6 @@
 //! Carrying out a plan: bytes of the writer's datum in, bytes of ours out, nothing in between.
 
-use super::plan::{Op, OpId, Plan, Skip, SkipId, Source, Step};
+use super::plan::{FieldSource, Op, OpId, Plan, Skip, SkipId, Step};
 use super::{Cursor, Fault, Sink};
 
 /// Bounds on the cost of a single record.
@@ -138,7 +138,7 @@ impl<'a> Run<'a, '_> {
     fn sorted(
         &mut self,
         walk: &'a [SkipId],
-        emit: &'a [Source],
+        emit: &'a [FieldSource],
         at: &mut Cursor<'a>,
         depth: u32,
     ) -> Result<(), Fault> {
@@ -149,11 +149,11 @@ impl<'a> Run<'a, '_> {
         }
         for source in emit {
             match source {
-                Source::Field(field, op) => {
+                FieldSource::Field(field, op) => {
                     let start = self.starts[base + *field as usize];
                     self.op(*op, &mut Cursor::new(&self.datum[start..]), depth)?;
                 }
-                Source::Default(bytes) => self.sink.raw(bytes),
+                FieldSource::Default(bytes) => self.sink.raw(bytes),
             }
         }
         self.starts.truncate(base);

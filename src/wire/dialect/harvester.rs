@@ -33,7 +33,7 @@ pub struct Worker<'a> {
 
 /// How many workers a harvester has at a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct HarvesterReport {
     /// Queue.
     pub queue: String,
     /// Harvester instance.
@@ -85,7 +85,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
                 workers.filter_map(|it| it.read().transpose()).collect();
             Ok(Foreign::Workers(Workers { at, running: running? }))
         }
-        "report_worker_statistics" => Ok(Foreign::Report(Report {
+        "report_worker_statistics" => Ok(Foreign::Report(HarvesterReport {
             queue: raw.panda_queue.needed("panda_queue")?.into_owned(),
             harvester: raw.harvester_id.needed("harvester_id")?.into_owned(),
             at: raw.timestamp.time("timestamp")?,

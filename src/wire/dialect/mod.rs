@@ -11,7 +11,7 @@ mod revision;
 mod rucio;
 mod scalar;
 
-pub use harvester::{Report, Worker, Workers};
+pub use harvester::{HarvesterReport, Worker, Workers};
 pub use panda::{JobMessage, TaskMessage};
 pub use revision::{Grades, OWN, learned, revision, transfer_revision};
 pub use rucio::{ReplicaMessage, TransferMessage};
@@ -60,7 +60,7 @@ pub enum Foreign<'a> {
     /// Workers one by one.
     Workers(Workers<'a>),
     /// How many workers a harvester has at a queue.
-    Report(Report),
+    Report(HarvesterReport),
     /// A message of a kind that is no concern of ours.
     Other,
 }

@@ -14,7 +14,7 @@ const LINES_BETWEEN: usize = 1_000;
 
 /// A job's record, ready to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobRow {
+pub struct JobRecord {
     /// PandaID: the record's key.
     pub job: String,
     /// The record.
@@ -24,12 +24,12 @@ pub struct JobRow {
 /// The records of a table, with what was missing or wrong. A row is an object of columns, in any
 /// case: PANDAID, JOBSTATUS and one of STATECHANGETIME and MODIFICATIONTIME are needed. Columns
 /// that are not known are ignored; a row with a wrong one is left out and named.
-pub fn jobs(text: &str) -> (Vec<JobRow>, Imported) {
+pub fn jobs(text: &str) -> (Vec<JobRecord>, Imported) {
     jobs_with(text, |_| ())
 }
 
 /// The same; from time to time `done` is called with how far the text is read, in bytes.
-pub fn jobs_with(text: &str, mut done: impl FnMut(usize)) -> (Vec<JobRow>, Imported) {
+pub fn jobs_with(text: &str, mut done: impl FnMut(usize)) -> (Vec<JobRecord>, Imported) {
     let (mut rows, mut imported) = (Vec::new(), Imported::default());
     let mut read = 0;
     for (at, line) in text.lines().enumerate() {
@@ -63,7 +63,7 @@ impl Row {
         Row(columns.into_iter().map(small).filter(|(_, value)| !value.is_null()).collect())
     }
 
-    fn read(&self) -> Result<JobRow, String> {
+    fn read(&self) -> Result<JobRecord, String> {
         let job = self.number("pandaid")?.filter(|job| *job > 0);
         let job = job.ok_or("column PANDAID is missing, wants a whole number above 0")?.to_string();
         let status = self.text("jobstatus")?;
@@ -125,7 +125,7 @@ impl Row {
         };
         let mut value = Vec::new();
         record::write(&mut value, &state);
-        Ok(JobRow { job, value })
+        Ok(JobRecord { job, value })
     }
 
     fn wrong<T>(&self, column: &str, wants: &str) -> Result<T, String> {

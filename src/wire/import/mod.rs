@@ -24,7 +24,7 @@ mod tables;
 
 pub use cric::cric;
 pub use gdpconfig::gdpconfig;
-pub use jobs::{JobRow, jobs, jobs_with};
+pub use jobs::{JobRecord, jobs, jobs_with};
 pub use netmetrics::netmetrics;
 pub use nuclei::{NUCLEI_TIER2, nuclei, nuclei_from_cric};
 pub use pseudo::expand;

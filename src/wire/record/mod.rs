@@ -12,9 +12,9 @@ use crate::architecture;
 use crate::avro::{Cursor, Fault, Sink, schema};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{
-    Configuration, Event, Garbled, Grant, Heartbeat, JobState, Link, Outcome, Parameter, Pilot,
-    PilotKind, Queue, Quota, Registration, Release, Replica, Share, Site, Storage, Task, Transfer,
-    User, UserShare, each_configuration,
+    Configuration, DecisionOutcome, Event, Garbled, Grant, Heartbeat, JobState, Link, Parameter,
+    Pilot, PilotKind, Queue, Quota, Registration, Release, Replica, Share, Site, Storage, Task,
+    Transfer, User, UserShare, each_configuration,
 };
 use yardmaster_core::id::Key;
 use yardmaster_core::output::Output;
@@ -74,7 +74,7 @@ fn event_at<'a>(topic: Topic, at: &mut Cursor<'a>) -> Event<'a> {
         Topic::Transfer => whole::<Transfer<'_>>(at, Event::Transfer),
         Topic::Pilot => whole::<Pilot<'_>>(at, Event::Pilot),
         Topic::Task => task(at),
-        Topic::Outcome => whole::<Outcome>(at, Event::Outcome),
+        Topic::Outcome => whole::<DecisionOutcome>(at, Event::Outcome),
         Topic::Decision => whole::<Decision>(at, |it| Event::Output(it.into())),
         Topic::Throttle => whole::<Throttle>(at, |it| Event::Output(it.into())),
         Topic::Command => whole::<Command>(at, |it| Event::Output(it.into())),

@@ -7,21 +7,21 @@ use yardmaster_core::id::Name;
 use yardmaster_core::output::progress::LastRead;
 use yardmaster_core::record::{Decode, Encode};
 use yardmaster_core::state::crowded::Crowded;
-use yardmaster_core::state::record::Slots;
+use yardmaster_core::state::record::SlotFigure;
 use yardmaster_core::state::signs::QueueSigns;
 use yardmaster_core::state::time::LaneState;
 use yardmaster_core::state::{Marks, State};
 
 /// Where our own records of later cycles begin, at the earliest: per own lane an offset.
-pub type Bounds = Vec<(Lane, u64)>;
+pub type OwnLaneOffsets = Vec<(Lane, u64)>;
 
 /// The parts of a head beside the state itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     /// The resolved topology of the epoch, as in `progress`.
     pub policies: String,
-    /// See [`Bounds`].
-    pub bounds: Bounds,
+    /// See [`OwnLaneOffsets`].
+    pub bounds: OwnLaneOffsets,
     /// Which topics the bounds are of, as in `progress`.
     pub topic_ids: Vec<(Topic, String)>,
     /// The last record that was read of each input lane.
@@ -104,7 +104,7 @@ fn read_small(at: &mut Cursor<'_>, state: &mut State) -> Result<(), Fault> {
     for (names, (at, slots, expires_at)) in Vec::<(Names<'_>, (i64, i64, i64))>::decode(at)? {
         let [queue, gshare, resource_type] =
             [names.0, names.1, names.2].map(|name| state.names.intern(name));
-        let slots = Slots { queue, gshare, resource_type, at, slots, expires_at };
+        let slots = SlotFigure { queue, gshare, resource_type, at, slots, expires_at };
         state.slots.insert((queue, gshare, resource_type), slots);
     }
     for (queue, marks) in Vec::<(&str, Marks)>::decode(at)? {

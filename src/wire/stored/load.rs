@@ -17,14 +17,19 @@ pub struct Restore {
     state: State,
     head: Head,
     memo: Memo,
-    requests: request::Memo,
+    requests: request::QueueListMemo,
 }
 
 impl Restore {
     /// Begins with an empty state and the head.
     pub fn begin(mut state: State, head: &[u8]) -> Result<Restore, Fault> {
         let head = read_head(head, &mut state)?;
-        Ok(Restore { state, head, memo: Memo::default(), requests: request::Memo::default() })
+        Ok(Restore {
+            state,
+            head,
+            memo: Memo::default(),
+            requests: request::QueueListMemo::default(),
+        })
     }
 
     /// Takes in a base page or a delta.
@@ -41,7 +46,7 @@ impl Restore {
 
 fn place(
     state: &mut State,
-    (memo, requests): (&mut Memo, &mut request::Memo),
+    (memo, requests): (&mut Memo, &mut request::QueueListMemo),
     chunk: &[u8],
 ) -> Result<(), Fault> {
     let mut at = Cursor::new(chunk);
@@ -57,7 +62,7 @@ fn place(
 
 fn record(
     state: &mut State,
-    (memo, requests): (&mut Memo, &mut request::Memo),
+    (memo, requests): (&mut Memo, &mut request::QueueListMemo),
     kind: Kind,
     slot: u32,
     bytes: &[u8],

@@ -14,7 +14,7 @@ mod notes;
 mod request;
 mod writers;
 
-pub use head::{Bounds, Head, policies_of, read_head, write_head};
+pub use head::{Head, OwnLaneOffsets, policies_of, read_head, write_head};
 pub use key::{KEY_PAGE, read_key, write_key};
 pub use load::Restore;
 pub use notes::{NOTES_PAGE, read_notes, write_notes};

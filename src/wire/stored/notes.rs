@@ -3,7 +3,7 @@
 
 use super::{FORMAT, count, text};
 use crate::avro::{Cursor, Fault, Sink};
-use yardmaster_core::state::changed::{Note, NoteOf};
+use yardmaster_core::state::changed::{ChangeNote, NoteOf};
 
 /// The number the page is kept under: beyond those of all kinds of records.
 pub const NOTES_PAGE: u64 = 0xFE << 32;
@@ -13,12 +13,12 @@ const WHO: u32 = 1;
 const NUCLEUS: u32 = 2;
 
 /// Writes the page.
-pub fn write_notes(notes: &[Note]) -> Vec<u8> {
+pub fn write_notes(notes: &[ChangeNote]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut sink = Sink { out: &mut out };
     sink.count(FORMAT);
     sink.index(notes.len());
-    for Note { of, figures } in notes {
+    for ChangeNote { of, figures } in notes {
         sink.count(u32::from(*figures));
         match of {
             NoteOf::Load(names) => {
@@ -40,7 +40,7 @@ pub fn write_notes(notes: &[Note]) -> Vec<u8> {
 }
 
 /// Reads it.
-pub fn read_notes(page: &[u8]) -> Result<Vec<Note>, Fault> {
+pub fn read_notes(page: &[u8]) -> Result<Vec<ChangeNote>, Fault> {
     let mut at = Cursor::new(page);
     let at = &mut at;
     if count(at)? != FORMAT {
@@ -55,7 +55,7 @@ pub fn read_notes(page: &[u8]) -> Result<Vec<Note>, Fault> {
             NUCLEUS => NoteOf::Nucleus(text(at)?),
             _ => return Err(Fault::Malformed),
         };
-        notes.push(Note { of, figures });
+        notes.push(ChangeNote { of, figures });
     }
     at.end()?;
     Ok(notes)
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn notes_are_read_back_and_a_cut_page_is_refused() {
         let names = || ["A".to_owned(), "ä/ö".to_owned(), String::new()];
-        let note = |of, figures| Note { of, figures };
+        let note = |of, figures| ChangeNote { of, figures };
         let notes = [
             note(NoteOf::Load(names()), 1),
             note(NoteOf::Who(names(), u32::MAX), u16::MAX),

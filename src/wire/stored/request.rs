@@ -67,14 +67,14 @@ fn common_bytes(one: &str, other: &str) -> usize {
 
 /// The list of queues read last: most requests have the same.
 #[derive(Default)]
-pub(super) struct Memo {
+pub(super) struct QueueListMemo {
     block: Vec<u8>,
     queues: QueueList,
 }
 
 pub(super) fn read(
     at: &mut Cursor<'_>,
-    memo: &mut Memo,
+    memo: &mut QueueListMemo,
     table: &mut BlockerTable,
 ) -> Result<RequestState, Fault> {
     let mut request =
@@ -101,7 +101,7 @@ pub(super) fn read(
 
 fn read_answer(
     at: &mut Cursor<'_>,
-    memo: &mut Memo,
+    memo: &mut QueueListMemo,
     table: &mut BlockerTable,
 ) -> Result<Answer, Fault> {
     let mut answer = Answer {
@@ -121,7 +121,7 @@ fn read_answer(
 
 fn read_blockers(
     at: &mut Cursor<'_>,
-    memo: &mut Memo,
+    memo: &mut QueueListMemo,
     table: &mut BlockerTable,
 ) -> Result<Blockers, Fault> {
     let (count, block) = (at.index()?, at.bytes()?);

@@ -19,9 +19,7 @@ pub use complaint::Complaint;
 pub use describe::{describe, mermaid};
 pub use intake::IntakeSettings;
 pub use lint::{Finding, Severity, findings};
-pub use need::{
-    REMOVALS, Reader as TopicReader, Shortfall, readers, removals_kept, shortfalls, why_append,
-};
+pub use need::{REMOVALS, Shortfall, TopicReader, readers, removals_kept, shortfalls, why_append};
 pub use pseudonyms::PseudonymSettings;
 pub use registry::{Registry, Strategy};
 pub use together::conflicts;

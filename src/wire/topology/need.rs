@@ -13,7 +13,7 @@ pub const REMOVALS: &str = "delete.retention.ms";
 
 /// Something that reads a topic back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reader {
+pub struct TopicReader {
     /// Name of the reader: a limit's key, or the rule.
     pub name: String,
     /// How far back; ms.
@@ -23,11 +23,11 @@ pub struct Reader {
 }
 
 /// Everything that reads a topic back, the longest first.
-pub fn readers(topology: &Topology, topic: Topic) -> Vec<Reader> {
-    let mut readers: Vec<Reader> = WINDOWS
+pub fn readers(topology: &Topology, topic: Topic) -> Vec<TopicReader> {
+    let mut readers: Vec<TopicReader> = WINDOWS
         .iter()
         .filter(|window| window.topic == topic)
-        .map(|window| Reader {
+        .map(|window| TopicReader {
             name: window.reader.to_owned(),
             length: (window.length)(topology),
             every_record: window.every_record,
@@ -35,7 +35,7 @@ pub fn readers(topology: &Topology, topic: Topic) -> Vec<Reader> {
         .collect();
     let kept = |topic: Topic| topology.topics.get(&topic).and_then(|it| it.retention_ms);
     let mut other = |name: &str, length| {
-        readers.push(Reader { name: name.to_owned(), length, every_record: false });
+        readers.push(TopicReader { name: name.to_owned(), length, every_record: false });
     };
     if topic == Topic::Decision && !topology.answers_offers() {
         let asked = kept(Topic::Task).unwrap_or(0).max(topology.limits.request_lifetime_ms);
@@ -140,7 +140,7 @@ fn policy(settings: &TopicSettings, found: &Found<'_>) -> Option<Shortfall> {
     })
 }
 
-fn age(settings: &TopicSettings, found: &Found<'_>, readers: &[Reader]) -> Option<Shortfall> {
+fn age(settings: &TopicSettings, found: &Found<'_>, readers: &[TopicReader]) -> Option<Shortfall> {
     let (wanted, kept) = (settings.retention_ms?, found.number("retention.ms"));
     if !found.cleans("delete") || kept >= wanted {
         return None;
@@ -154,7 +154,7 @@ fn age(settings: &TopicSettings, found: &Found<'_>, readers: &[Reader]) -> Optio
     })
 }
 
-fn size(settings: &TopicSettings, found: &Found<'_>, readers: &[Reader]) -> Option<Shortfall> {
+fn size(settings: &TopicSettings, found: &Found<'_>, readers: &[TopicReader]) -> Option<Shortfall> {
     let bytes = found.text("retention.bytes");
     let wanted = settings.retention_ms?;
     if !found.cleans("delete") || matches!(bytes, "" | "-1") {
@@ -171,7 +171,7 @@ fn size(settings: &TopicSettings, found: &Found<'_>, readers: &[Reader]) -> Opti
 fn compaction(
     settings: &TopicSettings,
     found: &Found<'_>,
-    readers: &[Reader],
+    readers: &[TopicReader],
 ) -> Option<Shortfall> {
     let (wanted, lag) = (settings.compact_after_ms, found.number("min.compaction.lag.ms"));
     if !found.cleans("compact") || !settings.cleanup.compacts() || lag >= wanted {
@@ -246,7 +246,7 @@ fn length(topology: &Topology, topic: Topic, found: &Found<'_>) -> Option<Shortf
 }
 
 /// Names of the readers for which a time is too short, or that the topology has another figure.
-fn short_of<'a>(readers: impl Iterator<Item = &'a Reader>, wanted: Millis) -> String {
+fn short_of<'a>(readers: impl Iterator<Item = &'a TopicReader>, wanted: Millis) -> String {
     let names: Vec<String> = readers.map(shown).collect();
     match names.is_empty() {
         true => format!("shorter than the topology has ({})", hours(wanted)),
@@ -255,6 +255,6 @@ fn short_of<'a>(readers: impl Iterator<Item = &'a Reader>, wanted: Millis) -> St
 }
 
 /// A reader with how far back it reads.
-fn shown(reader: &Reader) -> String {
+fn shown(reader: &TopicReader) -> String {
     format!("{} ({})", reader.name, hours(reader.length))
 }

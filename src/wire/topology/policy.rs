@@ -6,7 +6,7 @@ use super::read::{Reader, Value, show};
 use std::collections::BTreeMap;
 use toml::de::DeTable;
 use yardmaster_core::command::Mode;
-use yardmaster_core::policy::{Mistake, Policy, PolicySpec, Rules, Step, Wake, kind};
+use yardmaster_core::policy::{ListedStep, Mistake, Policy, PolicySpec, Rules, Wake, kind};
 use yardmaster_core::unit::{DAY, SECOND};
 
 /// A policy with the lines its parts stand on, so that what the core finds wrong with a part can be
@@ -197,7 +197,7 @@ fn steps(
     lines: &mut BTreeMap<String, usize>,
     what: &str,
     value: &Value<'_>,
-) -> Vec<Step> {
+) -> Vec<ListedStep> {
     let allowed =
         format!("a list of {what} names, or of tables with `name` and parameters; or \"all\"");
     let Some(list) = value.get_ref().as_array() else {
@@ -228,7 +228,7 @@ fn steps(
             }
         }
         lines.insert(place, line);
-        steps.push(Step { name: name.to_string(), args });
+        steps.push(ListedStep { name: name.to_string(), args });
     }
     steps
 }

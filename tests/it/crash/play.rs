@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::*;
-use yardmaster::core::output::decision::{DecisionId, Outcome as Answer};
+use yardmaster::core::output::decision::{DecisionId, Outcome};
 use yardmaster::core::state::audit::audit;
 use yardmaster::core::state::digest::digest;
 use yardmaster::drive::epoch_config::EpochConfig;
@@ -134,7 +134,7 @@ fn pending(yard: &Yard, name: &str) {
 fn obey(yard: &Yard, in_vain: bool) {
     let all = yard.commands().into_iter().filter(|it| it.is_order());
     for command in all.take(if in_vain { 1 } else { usize::MAX }) {
-        let outcome = Outcome {
+        let outcome = DecisionOutcome {
             subject: command.subject.clone(),
             decision: DecisionId(command.id.0),
             about: OutcomeAbout::Command,
@@ -213,7 +213,7 @@ fn beat(yard: &Yard, job: &str) {
 fn jobs(yard: &Yard, subject: &str, status: Status, most: u32) {
     let decisions = yard.decisions();
     let Some(decision) = decisions.iter().rfind(|decision| {
-        decision.subject == subject && matches!(decision.outcome, Answer::Assign(_))
+        decision.subject == subject && matches!(decision.outcome, Outcome::Assign(_))
     }) else {
         return;
     };
@@ -234,7 +234,7 @@ fn jobs(yard: &Yard, subject: &str, status: Status, most: u32) {
 
 fn outcome(yard: &Yard, subject: &str, kind: OutcomeKind) {
     for decision in yard.decisions().iter().filter(|decision| decision.subject == subject) {
-        let outcome = Outcome {
+        let outcome = DecisionOutcome {
             subject: subject.into(),
             decision: decision.id,
             about: OutcomeAbout::Decision,

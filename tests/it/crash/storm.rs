@@ -193,7 +193,7 @@ fn outcome(yard: &Yard, dice: &mut Dice) {
     }
     let decision = &decisions[dice.below(decisions.len())];
     let kinds = [OutcomeKind::Accepted, OutcomeKind::Refused, OutcomeKind::Failed];
-    let outcome = Outcome {
+    let outcome = DecisionOutcome {
         subject: decision.subject.clone(),
         decision: decision.id,
         about: OutcomeAbout::Decision,

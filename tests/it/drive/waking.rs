@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::engine::Engine;
 use yardmaster::core::event::{
-    Event, Outcome, OutcomeAbout, OutcomeKind, Pilot, QueueStatus, Site, Storage, Task,
+    DecisionOutcome, Event, OutcomeAbout, OutcomeKind, Pilot, QueueStatus, Site, Storage, Task,
 };
 use yardmaster::core::output::Output;
-use yardmaster::core::output::decision::{Decision, Outcome as Answer};
+use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::unit::{MINUTE, Millis, SECOND};
 use yardmaster::sim::scenario::feed;
 use yardmaster::wire::topology::{self, Topology};
@@ -107,19 +107,19 @@ impl Twins {
     fn count(&mut self, decisions: Vec<Decision>) {
         for decision in decisions {
             let kind = match (&decision.outcome, self.until.get(&decision.subject)) {
-                (Answer::Assign(_), _) => 2,
+                (Outcome::Assign(_), _) => 2,
                 (_, Some(until)) if self.now < *until => 1,
                 _ => 0,
             };
             self.seen[kind] += 1;
-            if let Answer::Defer { until } = decision.outcome {
+            if let Outcome::Defer { until } = decision.outcome {
                 self.until.insert(decision.subject.clone(), until);
             } else {
                 let (kind, reason) = (OutcomeKind::Accepted, String::new());
                 let (subject, decision) = (decision.subject, decision.id);
                 let about = OutcomeAbout::Decision;
                 let at = self.now;
-                let outcome = Outcome { subject, decision, about, kind, at, reason };
+                let outcome = DecisionOutcome { subject, decision, about, kind, at, reason };
                 self.read(Topic::Outcome, Event::Outcome(outcome));
             }
         }

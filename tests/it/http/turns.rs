@@ -12,7 +12,7 @@ use yardmaster::core::unit::SECOND;
 use yardmaster::drive::Drive;
 use yardmaster::drive::report::Report;
 use yardmaster::shell::api::{Past, Views};
-use yardmaster::shell::history::{Keeper, Keeps, Of, Turn};
+use yardmaster::shell::history::{HistoryIdentity, Keeper, Keeps, LoopPosition};
 use yardmaster::shell::http::Door;
 use yardmaster::sim::paper::PaperLog;
 use yardmaster::sim::paper::store::PaperStore;
@@ -91,14 +91,15 @@ fn queues_of_the_past_are_given_to_two_at_a_time() {
     let dir = TempDir::new().unwrap();
     let mut drive = with_queues();
     let keeps = Keeps { interval: SECOND, span: i64::MAX / 2, bytes: 1 << 30 };
-    let mut keeper = Keeper::open(dir.path(), keeps, Of::default(), drive.state()).unwrap();
+    let mut keeper =
+        Keeper::open(dir.path(), keeps, HistoryIdentity::default(), drive.state()).unwrap();
     let past = Past::default();
     past.set(Some(keeper.history()));
     let confirmed = Some(drive.state().number);
     let start = Instant::now();
     let at = loop {
         let mut report = Report { confirmed, ..Report::default() };
-        let turn = Turn { is_cycle_end: true, is_restoring: false };
+        let turn = LoopPosition { is_cycle_end: true, is_restoring: false };
         keeper.turn(&mut report, drive.engine_to_copy(), turn);
         if let Some((_, at)) = keeper.history().reach().counters {
             break at;

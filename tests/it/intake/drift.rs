@@ -13,7 +13,7 @@ use yardmaster::core::output::decision::Decision;
 use yardmaster::core::state::State;
 use yardmaster::core::unit::{HOUR, MINUTE, Millis, SECOND};
 use yardmaster::drive::intake::{Intake, Origin, Records};
-use yardmaster::sim::grid::{Facts, Grid, Plan, Record};
+use yardmaster::sim::grid::{Facts, Grid, GridPlan, Record};
 use yardmaster::sim::scenario::feed;
 use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::dialect::Dialect;
@@ -61,7 +61,7 @@ struct Run {
 impl Run {
     fn new(case: Case) -> Run {
         let topology = Topology::default_atlas();
-        let plan = Plan {
+        let plan = GridPlan {
             seed: case.seed,
             scale: 0.01,
             start: START,

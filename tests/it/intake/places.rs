@@ -46,7 +46,7 @@ impl Stage {
 
     fn became(&mut self, decision: &Decision, kind: OutcomeKind, at: i64) {
         let (subject, about) = (decision.subject.clone(), OutcomeAbout::Decision);
-        let outcome = yardmaster::core::event::Outcome {
+        let outcome = yardmaster::core::event::DecisionOutcome {
             subject: subject.clone(),
             decision: decision.id,
             about,

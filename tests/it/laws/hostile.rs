@@ -11,7 +11,7 @@ use yardmaster::core::event::{Configuration, Event, Garbled};
 use yardmaster::core::judge::share::{Balance, Tree, executing_and_queued};
 use yardmaster::core::limits::Limits;
 use yardmaster::core::output::Output;
-use yardmaster::core::output::decision::{Decision, Outcome as Answer};
+use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::output::progress::LaneFlags;
 use yardmaster::core::state::close::Closing;
 use yardmaster::core::state::digest::digest;
@@ -141,11 +141,11 @@ impl Foe {
             assign(self.name(), self.attempt(), self.name(), self.count(), self.time());
         decision.task = self.name().into();
         decision.gshare = self.name().into();
-        if let Answer::Assign(ranked) = &mut decision.outcome {
+        if let Outcome::Assign(ranked) = &mut decision.outcome {
             ranked.push(ranked[0].clone());
         }
         if self.chance.below(3) == 0 {
-            decision.outcome = Answer::Defer { until: self.time() };
+            decision.outcome = Outcome::Defer { until: self.time() };
         }
         decision
     }

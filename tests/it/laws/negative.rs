@@ -5,8 +5,8 @@ use super::counters::assert_audit_clean;
 use crate::world::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{
-    Event, Hardware, JobState, Location, OutcomeKind, Pilot, Placement, Quota, QuotaKind, Release,
-    Replica, Share, Status, TaskPhase, TransferStatus, User, UserKind,
+    Event, FilePlacement, Hardware, JobState, Location, OutcomeKind, Pilot, Quota, QuotaKind,
+    Release, Replica, Share, Status, TaskPhase, TransferStatus, User, UserKind,
 };
 use yardmaster::core::id::{Key, Name};
 use yardmaster::core::limits::Limits;
@@ -250,7 +250,7 @@ fn a_change_of_any_other_record_changes_the_digest() {
         |it| first(&mut it.facts.parameters.slab).held[0].1.changed_at += 1,
         |it| task_of(it).options.t1_weight += 1,
         |it| task_of(it).options.used_queues.push("ash".into()),
-        |it| task_of(it).input.placements.push(Placement::default()),
+        |it| task_of(it).input.placements.push(FilePlacement::default()),
         |it| task_of(it).output.push(Default::default()),
         |it| first(&mut it.facts.releases.slab).held[0].1.cvmfs.push("any".into()),
         |it| first(&mut it.facts.releases.slab).held[0].1.hardware.push(Hardware::default()),

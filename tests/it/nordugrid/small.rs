@@ -185,7 +185,7 @@ impl Small {
 
     /// A target takes a job, or does not.
     pub fn answer(&self, decision: &Decision, kind: OutcomeKind) {
-        let outcome = Outcome {
+        let outcome = DecisionOutcome {
             subject: decision.subject.clone(),
             decision: decision.id,
             about: OutcomeAbout::Decision,

@@ -26,7 +26,7 @@ use yardmaster::core::unit::{HOUR, MINUTE};
 use yardmaster::drive::listing::Listing;
 use yardmaster::drive::port::{Batch, Log};
 use yardmaster::shell::kafka::{KafkaConf, KafkaLog, TopicMap};
-use yardmaster::sim::grid::{Facts, Grid, Plan, Record};
+use yardmaster::sim::grid::{Facts, Grid, GridPlan, Record};
 use yardmaster::wire::avro::{Arena, Codec};
 
 /// How many times shorter all steps of a job are, and how many times more jobs there are: an hour
@@ -252,8 +252,8 @@ fn is_long() -> bool {
     std::env::var_os("YARDMASTER_LONG").is_some()
 }
 
-fn plan(domain: &str) -> Plan {
-    Plan {
+fn plan(domain: &str) -> GridPlan {
+    GridPlan {
         seed: 18,
         scale: SCALE,
         start: now() - BEFORE,

@@ -4,7 +4,9 @@ use super::{FOREIGN, FRAMED, Registry, topology, topology_text};
 use serde_json::json;
 use std::net::TcpListener;
 use yardmaster::core::cut::Topic;
-use yardmaster::shell::registry::{Client, Finding, Ours, RegistryError, examine, register};
+use yardmaster::shell::registry::{
+    Finding, Ours, RegistryClient, RegistryError, examine, register,
+};
 use yardmaster::wire::avro::{Codec, Writer, schema_text};
 use yardmaster::wire::record;
 use yardmaster::wire::topology::{Registry as Setting, Topology};
@@ -23,7 +25,7 @@ fn nobody() -> String {
 fn servers_are_asked_in_turn_and_the_one_that_answers_first_of_all() {
     let registry = Registry::start();
     let id = registry.put(FOREIGN);
-    let client = Client::new(&setting(&[&nobody(), &registry.url])).unwrap();
+    let client = RegistryClient::new(&setting(&[&nobody(), &registry.url])).unwrap();
     assert_eq!(client.schema(id).unwrap().as_deref(), Some(FOREIGN));
     assert_eq!(client.schema(id).unwrap().as_deref(), Some(FOREIGN));
     assert_eq!(registry.books().asked, ["GET /base/schemas/ids/1"; 2]);
@@ -32,7 +34,7 @@ fn servers_are_asked_in_turn_and_the_one_that_answers_first_of_all() {
 #[test]
 fn absent_is_distinguished_from_out_of_reach_and_from_a_wrong_path() {
     let registry = Registry::start();
-    let client = Client::new(&setting(&[&registry.url])).unwrap();
+    let client = RegistryClient::new(&setting(&[&registry.url])).unwrap();
     assert_eq!(client.schema(7), Ok(None));
     assert_eq!(client.versions("t-value"), Ok(Vec::new()));
     registry.books().has_no_codes = true;
@@ -41,7 +43,7 @@ fn absent_is_distinguished_from_out_of_reach_and_from_a_wrong_path() {
     assert_eq!(client.schema(1 << 31), Ok(None));
     assert_eq!(registry.books().asked.len(), asked, "no registry gives such a number");
     let out_of_reach = |urls: &[&str], part: &str| {
-        let answer = Client::new(&setting(urls)).unwrap().schema(7);
+        let answer = RegistryClient::new(&setting(urls)).unwrap().schema(7);
         let Err(RegistryError::Unanswered(why)) = answer else { panic!("{answer:?}") };
         assert!(why.contains(part), "{why}");
     };
@@ -67,19 +69,19 @@ fn the_password_comes_from_its_file_and_goes_nowhere_else() {
         password_file: Some(file.to_owned()),
         ..setting(&[&registry.url])
     };
-    let client = Client::new(&with(&file)).unwrap();
+    let client = RegistryClient::new(&with(&file)).unwrap();
     assert_eq!(client.schema(id).unwrap().as_deref(), Some(FOREIGN));
     registry.books().is_down = true;
     let why = client.schema(id).unwrap_err().to_string();
     assert!(!why.contains("secret") && !why.contains("c2VjcmV0"), "{why}");
-    let why = Client::new(&with("/no/such")).err().unwrap().to_string();
+    let why = RegistryClient::new(&with("/no/such")).err().unwrap().to_string();
     assert!(why.contains("password_file \"/no/such\""), "{why}");
 }
 
 #[cfg(not(feature = "tls"))]
 #[test]
 fn https_needs_a_program_that_is_built_with_it() {
-    let why = Client::new(&setting(&["https://registry"])).err().unwrap().to_string();
+    let why = RegistryClient::new(&setting(&["https://registry"])).err().unwrap().to_string();
     assert!(why.contains("https://registry") && why.contains("--features tls"), "{why}");
 }
 
@@ -88,7 +90,7 @@ fn https_needs_a_program_that_is_built_with_it() {
 fn with_tls_a_plain_server_is_no_https_server() {
     let registry = Registry::start();
     let url = registry.url.replace("http:", "https:");
-    let answer = Client::new(&setting(&[&url])).unwrap().schema(1);
+    let answer = RegistryClient::new(&setting(&[&url])).unwrap().schema(1);
     assert!(matches!(answer, Err(RegistryError::Unanswered(_))), "{answer:?}");
 }
 
@@ -140,10 +142,10 @@ impl Secure {
         Some(secure)
     }
 
-    fn client(&self, authority: Option<&str>) -> Client {
+    fn client(&self, authority: Option<&str>) -> RegistryClient {
         let path = |name: &str| self.dir.path().join(name).to_str().unwrap().to_owned();
         let ca_file = authority.map(path);
-        Client::new(&Setting { ca_file, ..setting(&[&self.url]) }).unwrap()
+        RegistryClient::new(&Setting { ca_file, ..setting(&[&self.url]) }).unwrap()
     }
 }
 
@@ -182,7 +184,7 @@ fn what_a_schema_refers_to_comes_with_it() {
         (id, text)
     };
     assert!(apache_avro::Schema::parse_str(&writer).is_err(), "it needs what it refers to");
-    let client = Client::new(&setting(&[&registry.url])).unwrap();
+    let client = RegistryClient::new(&setting(&[&registry.url])).unwrap();
     // A server that does not know it yet, or no more: half a schema is none.
     let host = registry.books().subjects.remove("host").unwrap();
     let lacking = client.schema(id);
@@ -204,7 +206,7 @@ fn what_a_schema_refers_to_comes_with_it() {
 fn the_topology_and_the_registry_are_compared_and_ours_put_in() {
     let registry = Registry::start();
     let topology = topology(&[&registry.url]);
-    let client = Client::new(topology.registry.as_ref().unwrap()).unwrap();
+    let client = RegistryClient::new(topology.registry.as_ref().unwrap()).unwrap();
     let found = |topic: Topic| {
         let all = examine(&client, &topology).unwrap();
         assert_eq!(all.iter().map(|(topic, ..)| *topic).collect::<Vec<_>>(), FRAMED);
@@ -251,7 +253,7 @@ fn our_records_are_framed_as_their_topics_are_configured() {
     assert_eq!(ours.frame(Topic::JobState, plain.clone()), plain);
     let framed = ours.frame(Topic::Heartbeat, plain.clone());
     let subject = "t.heartbeat-value";
-    let client = Client::new(topology.registry.as_ref().unwrap()).unwrap();
+    let client = RegistryClient::new(topology.registry.as_ref().unwrap()).unwrap();
     let id = client.find(subject, schema_text(Topic::Heartbeat)).unwrap().unwrap();
     assert_eq!(framed[..5], [&[0][..], &id.to_be_bytes()].concat());
     assert_eq!(framed[5..], plain[10..]);

@@ -134,8 +134,8 @@ pub fn registry() -> Registry {
 
 /// Registers our schemas of all topics that are framed so.
 pub fn register_all(topology: &Topology) {
-    use yardmaster::shell::registry::{Client, examine, register};
-    let client = Client::new(topology.registry.as_ref().unwrap()).unwrap();
+    use yardmaster::shell::registry::{RegistryClient, examine, register};
+    let client = RegistryClient::new(topology.registry.as_ref().unwrap()).unwrap();
     for (topic, subject, _) in examine(&client, topology).unwrap() {
         register(&client, topic, &subject).unwrap();
     }

@@ -42,7 +42,7 @@ fn schemas_are_checked_and_registered_by_the_program_and_read_by_their_numbers()
 
     let topology = Topology::parse("real.toml", &text).unwrap();
     let registry = topology.registry.clone().unwrap();
-    let client = ::yardmaster::shell::registry::Client::new(&registry).unwrap();
+    let client = ::yardmaster::shell::registry::RegistryClient::new(&registry).unwrap();
     let theirs = client.register(&format!("{prefix}theirs"), FOREIGN).unwrap();
     assert_eq!(client.versions(&format!("{prefix}theirs")), Ok(vec![1]));
     assert_eq!(client.schema(u32::MAX >> 1), Ok(None));

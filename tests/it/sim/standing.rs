@@ -5,7 +5,7 @@ use super::{Always, START, each, plan};
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster::core::event::{Configuration, Event, Status, TaskPhase, TransferStatus};
 use yardmaster::core::unit::MINUTE;
-use yardmaster::sim::grid::{Grid, Plan, Record};
+use yardmaster::sim::grid::{Grid, GridPlan, Record};
 
 /// Jobs and transfers that live, by records.
 #[derive(Debug, Default, PartialEq)]
@@ -108,7 +108,7 @@ fn all_that_lives_is_published_and_goes_on() {
 #[test]
 fn runs_of_different_series_have_no_name_in_common() {
     let names = |series: u64| {
-        let mut grid = Grid::new(Plan { series, ..plan(5, 0.01, 24) }).unwrap();
+        let mut grid = Grid::new(GridPlan { series, ..plan(5, 0.01, 24) }).unwrap();
         let records = go_on(&mut grid, &mut Always::default(), 1..60);
         let mut names = BTreeSet::new();
         each(&records, |_, event| match event {

@@ -5,24 +5,24 @@ use super::{CODEC, decode, encode};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use yardmaster::core::comparison::{
-    Answer, AnswerOutcome, Chosen, Comparison, Figures, InCharge, Rejected,
+    AnswerOutcome, ChosenQueue, Comparison, Figures, InCharge, RejectedQueue, SideAnswer,
 };
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Garbled;
 use yardmaster::wire::avro::{HEADER_BYTES, schema};
 use yardmaster::wire::record;
 
-fn answer(dice: &mut Dice<'_>) -> Answer {
-    Answer {
+fn answer(dice: &mut Dice<'_>) -> SideAnswer {
+    SideAnswer {
         outcome: dice.pick(&AnswerOutcome::ALL),
         reason: dice.text(),
         took_ms: dice.amount(),
-        queues: dice.list(|dice| Chosen {
+        queues: dice.list(|dice| ChosenQueue {
             queue: dice.text(),
             weight: dice.float(),
             jobs: dice.amount(),
         }),
-        fates: dice.list(|dice| Rejected {
+        fates: dice.list(|dice| RejectedQueue {
             queue: dice.text(),
             filter: dice.text(),
             reason: dice.text(),

@@ -2,9 +2,9 @@
 
 use super::dice::Dice;
 use yardmaster::core::event::{
-    DataKind, Dataset, DatasetReplica, FullChain, Gpu, Hardware, HardwareKind, Input, Location,
-    Options, OutputDataset, Placement, Quota, QuotaKind, Release, Replica, ReplicaState, Share,
-    SoftwareTag, User, UserKind,
+    DataKind, Dataset, DatasetReplica, FilePlacement, FullChain, Gpu, Hardware, HardwareKind,
+    Input, Location, Options, OutputDataset, Quota, QuotaKind, Release, Replica, ReplicaState,
+    Share, SoftwareTag, User, UserKind,
 };
 use yardmaster::core::output::command::{Command, CommandId, CommandKind};
 use yardmaster::core::output::throttle::{Action, SubjectKind, Throttle, ThrottleId};
@@ -74,7 +74,7 @@ pub fn input(dice: &mut Dice<'_>) -> Input {
                 is_virtual: dice.flag(),
             }),
         }),
-        placements: dice.list(|dice| Placement {
+        placements: dice.list(|dice| FilePlacement {
             dataset: dice.count(),
             files: dice.count(),
             bytes: dice.amount(),

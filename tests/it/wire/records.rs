@@ -4,7 +4,7 @@ use super::dice::Dice;
 use super::{facts, pool, targets};
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::{
-    ChunkKind, Endpoints, Heartbeat, JobState, Link, LinkQueued, Outcome as Became, OutcomeAbout,
+    ChunkKind, DecisionOutcome, Endpoints, Heartbeat, JobState, Link, LinkQueued, OutcomeAbout,
     OutcomeKind, Parameter, Pilot, Queue, QueueStatus, RamUnit, ReplicaSummary, Site, Status,
     Storage, Task, TaskPhase, Transfer, TransferStatus,
 };
@@ -174,9 +174,9 @@ fn id(dice: &mut Dice<'_>) -> DecisionId {
     DecisionId(std::array::from_fn(|_| dice.roll(256) as u8))
 }
 
-pub fn outcome(dice: &mut Dice<'_>) -> Became {
+pub fn outcome(dice: &mut Dice<'_>) -> DecisionOutcome {
     use OutcomeKind::*;
-    Became {
+    DecisionOutcome {
         subject: dice.text(),
         decision: id(dice),
         about: dice.pick(&OutcomeAbout::ALL),

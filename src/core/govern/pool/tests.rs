@@ -6,7 +6,7 @@ use crate::event::{Class, OutcomeKind, Status, WorkflowFacts};
 use crate::govern::CommandEvaluation;
 use crate::output::command::{Command, CommandKind};
 use crate::policy::cms::cut::Step;
-use crate::policy::cms::decision::Action;
+use crate::policy::cms::decision::PoolAction;
 use crate::policy::cms::scaling::Needs;
 use crate::state::commands::CommandAnswer;
 use crate::state::{Setting, State};
@@ -46,7 +46,7 @@ impl World {
     }
 
     /// A cycle so long after the one before; gives what is published in it, folded.
-    fn pass(&mut self, millis: Millis, actions: &[Action]) -> Vec<Command> {
+    fn pass(&mut self, millis: Millis, actions: &[PoolAction]) -> Vec<Command> {
         self.state.before = self.state.now;
         self.state.now += millis;
         self.state.number += 1;
@@ -62,7 +62,7 @@ impl World {
     }
 
     /// The same; what is held back is left out. Kinds and subjects.
-    fn given(&mut self, millis: Millis, actions: &[Action]) -> Vec<(CommandKind, String)> {
+    fn given(&mut self, millis: Millis, actions: &[PoolAction]) -> Vec<(CommandKind, String)> {
         let commands = self.pass(millis, actions).into_iter();
         let given = commands.filter(|it| it.held_back().is_none());
         given.map(|it| (it.kind, it.subject)).collect()
@@ -95,32 +95,32 @@ impl World {
     }
 }
 
-fn boost(workflow: &str) -> Action {
-    Action::Boosted { workflow: workflow.into(), effective_priority: 900_000 }
+fn boost(workflow: &str) -> PoolAction {
+    PoolAction::Boosted { workflow: workflow.into(), effective_priority: 900_000 }
 }
 
-fn kill(workflow: &str, jobs: &[&str]) -> Action {
+fn kill(workflow: &str, jobs: &[&str]) -> PoolAction {
     let pending_jobs = jobs.iter().map(|job| (*job).into()).collect();
-    Action::Kill { workflow: workflow.into(), reason: "test_failed_100pct", pending_jobs }
+    PoolAction::Kill { workflow: workflow.into(), reason: "test_failed_100pct", pending_jobs }
 }
 
-fn alert(workflow: &str) -> Action {
-    Action::Alert { workflow: workflow.into(), reason: "test_failed_100pct" }
+fn alert(workflow: &str) -> PoolAction {
+    PoolAction::Alert { workflow: workflow.into(), reason: "test_failed_100pct" }
 }
 
-fn profile(workflow: &str) -> Action {
+fn profile(workflow: &str) -> PoolAction {
     let profile = Needs { wall_s: 5_400, rss_mb: 2_200 };
-    Action::ProfileUpdated { workflow: workflow.into(), profile }
+    PoolAction::ProfileUpdated { workflow: workflow.into(), profile }
 }
 
-fn drain(node: &str, job: &str, now: Millis) -> Action {
+fn drain(node: &str, job: &str, now: Millis) -> PoolAction {
     let drain = PoolDrain { job: job.into(), until_s: now / SECOND + 1_800, since: now };
     let (node, site) = (node.into(), "T2_X".into());
-    Action::DrainNode { node, site, drain, need_cores: 16, idle_core_s: 7_200 }
+    PoolAction::DrainNode { node, site, drain, need_cores: 16, idle_core_s: 7_200 }
 }
 
-fn undrain(node: &str, job: &str) -> Action {
-    Action::DrainCancelled { node: node.into(), job: job.into() }
+fn undrain(node: &str, job: &str) -> PoolAction {
+    PoolAction::DrainCancelled { node: node.into(), job: job.into() }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The owner of the work: figures of a task's user or working group, of its share, and of the user
 //! at each queue (spec atlas 8.1, 8.5, 10).
 
-use super::Look;
+use super::CandidateInputs;
 use crate::cut::Topic;
 use crate::event::is_newer;
 use crate::event::{Configured, Quota, QuotaKind, Scope, Status, Task, UserKind, user_name};
@@ -108,7 +108,7 @@ impl CutView<'_> {
     }
 }
 
-impl Look<'_> {
+impl CandidateInputs<'_> {
     /// Adds to the candidate of a queue what is known of the task's user, and of users, there.
     #[inline]
     pub(super) fn add_user(&self, at: u32, candidate: &mut Candidate<'_>) {

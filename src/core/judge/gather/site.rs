@@ -4,7 +4,7 @@
 //! event time was full, seen from there. So deciding again comes to the same, and between
 //! two half hours only what was published late, and jobs that wait no more, change anything.
 
-use super::Look;
+use super::CandidateInputs;
 use crate::cut::Topic;
 use crate::id::Name;
 use crate::judge::caches::{RankedSites, SiteClasses};
@@ -74,7 +74,7 @@ impl CutView<'_> {
     }
 }
 
-impl Look<'_> {
+impl CandidateInputs<'_> {
     /// Class of the site of a queue.
     pub(super) fn site_class(&self, at: u32) -> i8 {
         self.survey.sites.as_ref().map_or(0, |sites| sites.class(at))

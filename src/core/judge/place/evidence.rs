@@ -1,7 +1,7 @@
 //! Evidence in a decision on a single job: ranks of the best targets that were not chosen, and
 //! notes on missing facts (spec cms-nordugrid C.4).
 
-use crate::draw::Draw;
+use crate::draw::SeededDraw;
 use crate::output::decision::{Decision, Ranked};
 use crate::policy::Policy;
 use crate::policy::nordugrid::case::JobCase;
@@ -135,8 +135,8 @@ pub(super) fn note_assignment(
 }
 
 /// Summary of a draw whose list is too long for the record: sum, number and digest (B.10.5).
-fn draw_note(draw: &Draw) -> Option<String> {
-    let Draw { total, drawn, weights, .. } = draw;
+fn draw_note(draw: &SeededDraw) -> Option<String> {
+    let SeededDraw { total, drawn, weights, .. } = draw;
     if weights.len() <= DRAW_LISTED && u64::try_from(*drawn).is_ok() {
         return None;
     }

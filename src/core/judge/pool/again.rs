@@ -10,7 +10,7 @@ use crate::state::State;
 
 /// An offer or a refused job whose answer is made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked<'a> {
+pub(crate) enum AskedAgain<'a> {
     /// An offer, by its name.
     Offer(&'a str),
     /// A job that was refused, by its name.
@@ -24,17 +24,17 @@ impl PoolJudging {
         &self,
         state: &State,
         policies: &Policies,
-        asked: Asked<'_>,
+        asked: AskedAgain<'_>,
         number: u32,
     ) -> Option<Decision> {
         let (policy, pool) = (self.policy(policies), self.view.pool()?);
         let answers = Answers { state, policy, pool, notes: &[] };
         match asked {
-            Asked::Refused(job) => {
+            AskedAgain::Refused(job) => {
                 let code = self.view.refusal(job, now_s(state))?;
                 Some(answers.refusal(state.pool.jobs.of(job)?, code, number))
             }
-            Asked::Offer(offer) => {
+            AskedAgain::Offer(offer) => {
                 let known = state.pool.offers.of(offer)?;
                 let (found, refusals) = next(&self.judges, pool, known, state.now);
                 Some(match found {

@@ -9,8 +9,8 @@ use crate::judge::policies::Policies;
 use crate::output::decision::Decision;
 use crate::policy::Policy;
 use crate::policy::cms::cut::Step;
-use crate::policy::cms::decision::Action;
-use crate::policy::cms::judge::{Explained, Judges};
+use crate::policy::cms::decision::PoolAction;
+use crate::policy::cms::judge::{Explained, MatchRules};
 use crate::policy::cms::look::Look;
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
@@ -20,7 +20,7 @@ use crate::state::State;
 pub(crate) struct PoolJudging {
     /// Which of the policies it is.
     at: usize,
-    pub(super) judges: Judges,
+    pub(super) judges: MatchRules,
     pub(super) settings: Settings,
     pub(super) view: PoolView,
     cut: PoolCut,
@@ -30,7 +30,7 @@ pub(crate) struct PoolJudging {
 /// The policy that answers offers, ready to judge.
 pub(super) struct OfferPolicy<'a> {
     pub(super) policy: &'a Policy,
-    pub(super) judges: &'a Judges,
+    pub(super) judges: &'a MatchRules,
 }
 
 impl PoolJudging {
@@ -105,7 +105,7 @@ impl PoolJudging {
     }
 
     /// Actions take effect whose commands are published later in the cycle.
-    pub(crate) fn apply(&mut self, actions: &[Action]) {
+    pub(crate) fn apply(&mut self, actions: &[PoolAction]) {
         self.view.apply(actions);
     }
 
@@ -121,7 +121,7 @@ impl PoolJudging {
     }
 
     /// Actions that are wanted in a step of the cut; see [`PoolView::actions`].
-    pub(crate) fn actions(&mut self, state: &State, step: Step) -> Vec<Action> {
+    pub(crate) fn actions(&mut self, state: &State, step: Step) -> Vec<PoolAction> {
         self.view.actions(state, step, &mut self.exceeded)
     }
 

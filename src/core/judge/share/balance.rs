@@ -1,6 +1,6 @@
 //! Running power of each share, and the share that is next.
 
-use super::{Node, Tree, WHOLE};
+use super::{ShareNode, Tree, WHOLE};
 use crate::event::Status;
 use crate::event::is_newer;
 use crate::id::Name;
@@ -34,7 +34,7 @@ pub fn share_use(state: &State) -> Vec<ShareUse> {
     let all: f64 = power.values().map(|power| power.executing).sum();
     let executing = |leaf: &str| power.get(leaf).map_or(0.0, |power| power.executing);
     let part = |leaf: &str| if all > 0.0 { executing(leaf) / all } else { 0.0 };
-    let leaf = |leaf: &Node| ShareUse {
+    let leaf = |leaf: &ShareNode| ShareUse {
         gshare: leaf.name.clone(),
         part: part(&leaf.name),
         target: leaf.value / WHOLE,

@@ -23,7 +23,7 @@ fn power(shares: &[(&str, f64, f64)]) -> BTreeMap<String, Hs06> {
     power.collect()
 }
 
-fn names<'a>(nodes: impl Iterator<Item = &'a Node>) -> Vec<&'a str> {
+fn names<'a>(nodes: impl Iterator<Item = &'a ShareNode>) -> Vec<&'a str> {
     nodes.map(|node| node.name.as_str()).collect()
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::cut::Lane;
 use crate::event::{BatchFacts, ChildKind, ClusterFacts, OutcomeKind, Replica, Status};
-use crate::event::{Event, JobState as Reported, Location, Outcome as Became, OutcomeAbout};
+use crate::event::{DecisionOutcome, Event, JobState, Location, OutcomeAbout};
 use crate::event::{Queue, Registration as Registered, Site, Task, UserShare as Shared};
 use crate::judge::draws::Draws;
 use crate::limits::Limits;
@@ -147,7 +147,7 @@ impl Grid {
             (Status::Failed, "FAILED"),
         ];
         let (status, sub_status) = self.draws.of(&states);
-        let job = Reported {
+        let job = JobState {
             job: self.draws.of(&JOBS),
             queue: self.draws.of(&TARGETS),
             status,
@@ -157,7 +157,7 @@ impl Grid {
             cores: 2,
             wall_time_s: self.draws.of(&[0, 600]),
             attempt: self.attempts as u32,
-            ..Reported::default()
+            ..JobState::default()
         };
         self.attempts += 1;
         self.fold(Topic::JobState, Event::JobState(job));
@@ -203,7 +203,7 @@ impl Grid {
         self.state.fold_decision(&decision);
         let kinds = [None, Some(OutcomeKind::Accepted), Some(OutcomeKind::Refused)];
         if let Some(kind) = self.draws.of(&kinds) {
-            let became = Became {
+            let became = DecisionOutcome {
                 subject: job.into(),
                 decision: decision.id,
                 about: OutcomeAbout::Decision,

@@ -5,26 +5,26 @@ use super::{Kind, One, PATTERN_MAX_BYTES, Range};
 /// Deepest nesting of groups.
 const DEPTH_MAX: usize = 50;
 
-pub(super) enum Node {
+pub(super) enum PatternNode {
     One(One),
     Start,
     End,
-    Row(Vec<Node>),
-    Either(Vec<Node>),
+    Row(Vec<PatternNode>),
+    Either(Vec<PatternNode>),
     Repeat(Box<Repeat>),
     /// A look-ahead: text that must follow (`true`), or must not.
-    Look(Box<Node>, bool),
+    Look(Box<PatternNode>, bool),
 }
 
 /// A node again and again, without an upper bound when `most` is `None`.
 pub(super) struct Repeat {
-    pub(super) node: Node,
+    pub(super) node: PatternNode,
     pub(super) least: u32,
     pub(super) most: Option<u32>,
 }
 
 /// Reads a pattern; `None` when it is none.
-pub(super) fn parse(text: &str) -> Option<Node> {
+pub(super) fn parse(text: &str) -> Option<PatternNode> {
     if text.len() > PATTERN_MAX_BYTES {
         return None;
     }
@@ -55,15 +55,15 @@ impl Reader<'_> {
         rest.is_some()
     }
 
-    fn either(&mut self, depth: usize) -> Option<Node> {
+    fn either(&mut self, depth: usize) -> Option<PatternNode> {
         let mut nodes = vec![self.row(depth)?];
         while self.takes("|") {
             nodes.push(self.row(depth)?);
         }
-        if nodes.len() == 1 { nodes.pop() } else { Some(Node::Either(nodes)) }
+        if nodes.len() == 1 { nodes.pop() } else { Some(PatternNode::Either(nodes)) }
     }
 
-    fn row(&mut self, depth: usize) -> Option<Node> {
+    fn row(&mut self, depth: usize) -> Option<PatternNode> {
         let mut nodes = Vec::new();
         while let Some(letter) = self.peek() {
             if letter == '|' || letter == ')' {
@@ -72,18 +72,18 @@ impl Reader<'_> {
             let node = self.item(depth)?;
             nodes.push(self.repeated(node)?);
         }
-        Some(Node::Row(nodes))
+        Some(PatternNode::Row(nodes))
     }
 
-    fn item(&mut self, depth: usize) -> Option<Node> {
+    fn item(&mut self, depth: usize) -> Option<PatternNode> {
         match self.take()? {
-            '.' => Some(Node::One(One::Any)),
-            '^' => Some(Node::Start),
-            '$' => Some(Node::End),
-            '[' => self.class().map(Node::One),
+            '.' => Some(PatternNode::One(One::Any)),
+            '^' => Some(PatternNode::Start),
+            '$' => Some(PatternNode::End),
+            '[' => self.class().map(PatternNode::One),
             '\\' => self.escaped().map(|range| match range {
-                Range::From(letter, _) => Node::One(One::Is(letter)),
-                kind @ Range::Kind(..) => Node::One(One::In(vec![kind])),
+                Range::From(letter, _) => PatternNode::One(One::Is(letter)),
+                kind @ Range::Kind(..) => PatternNode::One(One::In(vec![kind])),
             }),
             '(' if depth < DEPTH_MAX => {
                 let look = match () {
@@ -94,29 +94,31 @@ impl Reader<'_> {
                 };
                 let node = self.either(depth + 1)?;
                 let node = match look {
-                    Some(wanted) => Node::Look(Box::new(node), wanted),
+                    Some(wanted) => PatternNode::Look(Box::new(node), wanted),
                     None => node,
                 };
                 self.takes(")").then_some(node)
             }
             '(' | '*' | '+' | '?' => None,
             '{' if bounds(self.rest).is_some() => None,
-            letter => Some(Node::One(One::Is(letter))),
+            letter => Some(PatternNode::One(One::Is(letter))),
         }
     }
 
     /// The node with what stands behind it for how often. A second such sign is a mistake, but
     /// for the `?` that asks for the shortest match: which one it is does not matter here.
-    fn repeated(&mut self, node: Node) -> Option<Node> {
+    fn repeated(&mut self, node: PatternNode) -> Option<PatternNode> {
         let Some((least, most)) = self.times() else { return Some(node) };
-        if matches!(node, Node::Start | Node::End) || most.is_some_and(|most| most < least) {
+        if matches!(node, PatternNode::Start | PatternNode::End)
+            || most.is_some_and(|most| most < least)
+        {
             return None;
         }
         self.takes("?");
         if self.times().is_some() {
             return None;
         }
-        Some(Node::Repeat(Box::new(Repeat { node, least, most })))
+        Some(PatternNode::Repeat(Box::new(Repeat { node, least, most })))
     }
 
     fn times(&mut self) -> Option<(u32, Option<u32>)> {

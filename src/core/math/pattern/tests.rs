@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::parse::Node;
+use super::parse::PatternNode;
 use super::*;
 use crate::dice::Dice;
 
@@ -125,21 +125,21 @@ fn a_text_beyond_the_limit_matches_nothing() {
 }
 
 /// The dumb twin: every end of a match that begins at `at`, by trying all.
-fn ends(node: &Node, text: &[char], at: usize) -> BTreeSet<usize> {
+fn ends(node: &PatternNode, text: &[char], at: usize) -> BTreeSet<usize> {
     let one = |holds: bool, end: usize| if holds { BTreeSet::from([end]) } else { BTreeSet::new() };
     match node {
-        Node::One(one_of) => {
+        PatternNode::One(one_of) => {
             let holds = text.get(at).is_some_and(|letter| one_of.takes(*letter));
             one(holds, at + 1)
         }
-        Node::Start => one(at == 0, at),
-        Node::End => one(at == text.len() || text[at..] == ['\n'], at),
-        Node::Row(nodes) => nodes.iter().fold(BTreeSet::from([at]), |from, node| {
+        PatternNode::Start => one(at == 0, at),
+        PatternNode::End => one(at == text.len() || text[at..] == ['\n'], at),
+        PatternNode::Row(nodes) => nodes.iter().fold(BTreeSet::from([at]), |from, node| {
             from.into_iter().flat_map(|at| ends(node, text, at)).collect()
         }),
-        Node::Either(nodes) => nodes.iter().flat_map(|node| ends(node, text, at)).collect(),
-        Node::Look(node, wanted) => one(ends(node, text, at).is_empty() != *wanted, at),
-        Node::Repeat(repeat) => {
+        PatternNode::Either(nodes) => nodes.iter().flat_map(|node| ends(node, text, at)).collect(),
+        PatternNode::Look(node, wanted) => one(ends(node, text, at).is_empty() != *wanted, at),
+        PatternNode::Repeat(repeat) => {
             let mut all = BTreeSet::new();
             let mut from = BTreeSet::from([at]);
             // A round without progress adds nothing: so many rounds are enough.

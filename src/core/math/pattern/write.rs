@@ -1,13 +1,13 @@
 //! A pattern's tree becomes a program.
 
-use super::parse::{Node, Repeat};
+use super::parse::{PatternNode, Repeat};
 use super::{Look, Step};
 
 /// Most steps of a pattern in all; what repeats by count is written out.
 pub(super) const STEPS_MAX: usize = 1_000;
 
 /// The steps of a tree, and of all it looks ahead for. `None`: they are too many.
-pub(super) fn program(tree: &Node) -> Option<(Vec<Step>, Vec<Look>)> {
+pub(super) fn program(tree: &PatternNode) -> Option<(Vec<Step>, Vec<Look>)> {
     let mut writer = Writer::default();
     writer.node(tree)?;
     writer.step(Step::Found)?;
@@ -35,20 +35,20 @@ impl Writer {
 
     /// Appends a node's steps, one at least, so that the bound on steps bounds the work of writing
     /// them.
-    fn node(&mut self, node: &Node) -> Option<()> {
+    fn node(&mut self, node: &PatternNode) -> Option<()> {
         match node {
-            Node::One(one) => self.step(Step::One(one.clone())).map(drop),
-            Node::Start => self.step(Step::Start).map(drop),
-            Node::End => self.step(Step::End).map(drop),
-            Node::Row(nodes) if nodes.is_empty() => self.pass().map(drop),
-            Node::Row(nodes) => nodes.iter().try_for_each(|node| self.node(node)),
-            Node::Either(nodes) => self.either(nodes),
-            Node::Repeat(repeat) => self.repeat(repeat),
-            Node::Look(node, wanted) => self.look(node, *wanted),
+            PatternNode::One(one) => self.step(Step::One(one.clone())).map(drop),
+            PatternNode::Start => self.step(Step::Start).map(drop),
+            PatternNode::End => self.step(Step::End).map(drop),
+            PatternNode::Row(nodes) if nodes.is_empty() => self.pass().map(drop),
+            PatternNode::Row(nodes) => nodes.iter().try_for_each(|node| self.node(node)),
+            PatternNode::Either(nodes) => self.either(nodes),
+            PatternNode::Repeat(repeat) => self.repeat(repeat),
+            PatternNode::Look(node, wanted) => self.look(node, *wanted),
         }
     }
 
-    fn look(&mut self, node: &Node, wanted: bool) -> Option<()> {
+    fn look(&mut self, node: &PatternNode, wanted: bool) -> Option<()> {
         let steps = std::mem::take(&mut self.steps);
         self.node(node)?;
         self.step(Step::Found)?;
@@ -57,7 +57,7 @@ impl Writer {
         self.step(Step::Look(self.looks.len() - 1)).map(drop)
     }
 
-    fn either(&mut self, nodes: &[Node]) -> Option<()> {
+    fn either(&mut self, nodes: &[PatternNode]) -> Option<()> {
         let mut ends = Vec::new();
         for (index, node) in nodes.iter().enumerate() {
             if index + 1 == nodes.len() {

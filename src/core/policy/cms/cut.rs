@@ -2,10 +2,10 @@
 //! jobs, drains.
 
 use super::counters::overflow_cost;
-use super::decision::{Action, Assignment};
-use super::drain::Budget;
+use super::decision::{Assignment, PoolAction};
+use super::drain::DrainBudget;
 use super::facts::{Band, Seconds};
-use super::judge::{Judges, Refusals};
+use super::judge::{MatchRules, Refusals};
 use super::look::{Bid, Look};
 use super::pool::Pool;
 use super::pools::{Charge, charge};
@@ -21,7 +21,7 @@ const OVERFLOW: &str = "overflow";
 
 /// The next job for an offer, given what was folded already; changes nothing.
 pub fn next(
-    judges: &Judges,
+    judges: &MatchRules,
     pool: &Pool,
     offer: &PoolOffer,
     now: Millis,
@@ -68,7 +68,12 @@ impl Step {
 
     /// The actions of the step as things stand, and whether the budget left work. Nothing takes
     /// effect.
-    pub fn actions(self, pool: &Pool, budget: Budget, now_s: Seconds) -> (Vec<Action>, bool) {
+    pub fn actions(
+        self,
+        pool: &Pool,
+        budget: DrainBudget,
+        now_s: Seconds,
+    ) -> (Vec<PoolAction>, bool) {
         match self {
             Step::Boosts => (tail::boosts(pool), false),
             Step::Verdicts => (verdict::verdicts(pool), false),
@@ -78,7 +83,7 @@ impl Step {
     }
 }
 
-fn assignment(judges: &Judges, look: &Look<'_>, bid: &Bid<'_>) -> Assignment {
+fn assignment(judges: &MatchRules, look: &Look<'_>, bid: &Bid<'_>) -> Assignment {
     let (pool, pending) = (look.pool, &bid.pending);
     let text = |name| pool.text(name).to_owned();
     Assignment {

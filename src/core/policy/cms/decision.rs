@@ -31,7 +31,7 @@ pub struct Assignment {
 
 /// An action on a workflow or a node, beside the assignment of jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum PoolAction {
     /// The tail of a workflow goes first (C-16).
     Boosted {
         /// Workflow.
@@ -85,10 +85,10 @@ pub enum Action {
 }
 
 /// Lets an action take effect.
-pub fn fold_action(pool: &mut Pool, action: &Action) {
+pub fn fold_action(pool: &mut Pool, action: &PoolAction) {
     match action {
-        Action::Boosted { workflow, .. } => change(pool, workflow, |it| it.boosted = true),
-        Action::Kill { workflow, pending_jobs, .. } => {
+        PoolAction::Boosted { workflow, .. } => change(pool, workflow, |it| it.boosted = true),
+        PoolAction::Kill { workflow, pending_jobs, .. } => {
             for job in pending_jobs {
                 if matches!(pool.job(job), Some(Standing::Pending(_))) {
                     pool.remove_job(job);
@@ -96,17 +96,17 @@ pub fn fold_action(pool: &mut Pool, action: &Action) {
             }
             change(pool, workflow, |it| it.killed = true);
         }
-        Action::Alert { workflow, .. } => change(pool, workflow, |it| it.alerted = true),
-        Action::ProfileUpdated { workflow, profile } => {
+        PoolAction::Alert { workflow, .. } => change(pool, workflow, |it| it.alerted = true),
+        PoolAction::ProfileUpdated { workflow, profile } => {
             change(pool, workflow, |it| it.profile = Some((profile.wall_s, profile.rss_mb)));
         }
-        Action::DrainNode { node, drain, .. } => {
+        PoolAction::DrainNode { node, drain, .. } => {
             if let Some(node) = pool.nodes.get_mut(node) {
                 node.drain_starts.push(drain.since);
                 node.drain = Some(drain.clone());
             }
         }
-        Action::DrainCancelled { node, .. } => {
+        PoolAction::DrainCancelled { node, .. } => {
             if let Some(node) = pool.nodes.get_mut(node) {
                 node.drain = None;
             }

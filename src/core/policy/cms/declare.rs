@@ -13,7 +13,7 @@ macro_rules! job_filter {
             reads: &[],
             temporary: false,
             applies: $crate::policy::Applies::Always,
-            judge: $crate::policy::Judge::Job($judge),
+            judge: $crate::policy::FilterFunction::Job($judge),
         }
     };
 }

@@ -1,8 +1,8 @@
 //! Nodes kept free for jobs of many cores (C-55, F-7).
 
 use super::autocluster::{Autocluster, Place};
-use super::decision::Action;
-use super::drain_plan::{Plan, plans};
+use super::decision::PoolAction;
+use super::drain_plan::{DrainPlan, plans};
 use super::effective::effective_priority;
 use super::entry::{Standing, WorkflowEntry};
 use super::facts::{PendingJob, Seconds, SiteStatus, seconds};
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 pub const HOUR_S: Seconds = 3600;
 
 /// Drains whose job started elsewhere or is gone.
-pub fn cancelled(pool: &Pool) -> Vec<Action> {
+pub fn cancelled(pool: &Pool) -> Vec<PoolAction> {
     let is_elsewhere = |(node, drain): &(&PoolNode, &PoolDrain)| match pool.job(&drain.job) {
         Some(Standing::Pending(_)) => false,
         Some(Standing::Held(held)) => held.node.as_ref() != Some(&node.node),
@@ -26,7 +26,7 @@ pub fn cancelled(pool: &Pool) -> Vec<Action> {
     };
     let cancelled = pool.drains().filter(is_elsewhere);
     cancelled
-        .map(|(node, drain)| Action::DrainCancelled {
+        .map(|(node, drain)| PoolAction::DrainCancelled {
             node: node.node.clone(),
             job: drain.job.clone(),
         })
@@ -36,21 +36,21 @@ pub fn cancelled(pool: &Pool) -> Vec<Action> {
 /// How many comparisons of jobs with nodes a cut may make. Beyond it jobs that are alike take turns
 /// over so many cuts as it takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Budget {
+pub struct DrainBudget {
     /// Comparisons.
     pub comparisons: usize,
     /// The number of the cut.
     pub cycle: u64,
 }
 
-impl Budget {
+impl DrainBudget {
     /// All jobs in one cut.
-    pub const UNBOUNDED: Budget = Budget { comparisons: usize::MAX, cycle: 0 };
+    pub const UNBOUNDED: DrainBudget = DrainBudget { comparisons: usize::MAX, cycle: 0 };
 }
 
 /// New drains: for the jobs of many cores that have the highest priority of all that wait and fit
 /// nowhere for long, first queued first; and whether jobs took turns.
-pub fn drains(pool: &Pool, budget: Budget, now_s: Seconds) -> (Vec<Action>, bool) {
+pub fn drains(pool: &Pool, budget: DrainBudget, now_s: Seconds) -> (Vec<PoolAction>, bool) {
     let mut room = pool.settings().max_draining - pool.open_drains().count() as i64;
     if room <= 0 {
         return (Vec::new(), false);
@@ -66,7 +66,8 @@ pub fn drains(pool: &Pool, budget: Budget, now_s: Seconds) -> (Vec<Action>, bool
     while room > 0
         && let Some((job, plans)) = waiting.next()
     {
-        let is_free = |plan: &&Plan<'_>| !taken.contains(plan.node) && sites.has_room(plan.site);
+        let is_free =
+            |plan: &&DrainPlan<'_>| !taken.contains(plan.node) && sites.has_room(plan.site);
         let Some(best) = plans.iter().find(is_free) else {
             // What is free only becomes less.
             waiting.leave_alike();
@@ -75,7 +76,7 @@ pub fn drains(pool: &Pool, budget: Budget, now_s: Seconds) -> (Vec<Action>, bool
         sites.note_begun(best.site);
         taken.insert(best.node);
         room -= 1;
-        actions.push(Action::DrainNode {
+        actions.push(PoolAction::DrainNode {
             node: best.node.to_owned(),
             site: best.site.to_owned(),
             drain: PoolDrain {
@@ -146,7 +147,7 @@ struct Alike<'a> {
     cluster: &'a Autocluster,
     left: Iter<'a, Place>,
     /// Once one of them was asked for.
-    plans: Option<Vec<Plan<'a>>>,
+    plans: Option<Vec<DrainPlan<'a>>>,
 }
 
 impl<'a> Waiting<'a> {
@@ -154,7 +155,7 @@ impl<'a> Waiting<'a> {
     fn of(
         pool: &'a Pool,
         free: &'a [&'a PoolNode],
-        budget: Budget,
+        budget: DrainBudget,
         now_s: Seconds,
     ) -> (Waiting<'a>, bool) {
         let mut kinds = kinds(pool, now_s);
@@ -174,7 +175,7 @@ impl<'a> Waiting<'a> {
     }
 
     /// The next job, and where it may run, the best first.
-    fn next(&mut self) -> Option<(&'a PendingJob, &[Plan<'a>])> {
+    fn next(&mut self) -> Option<(&'a PendingJob, &[DrainPlan<'a>])> {
         if let Some(last) = self.last.take() {
             self.advance(last);
         }

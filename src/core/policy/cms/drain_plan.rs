@@ -13,10 +13,10 @@ pub(super) fn plans<'a>(
     signature: &Signature,
     nodes: &[&'a PoolNode],
     now_s: Seconds,
-) -> Vec<Plan<'a>> {
+) -> Vec<DrainPlan<'a>> {
     let fits = nodes.iter().filter(|node| may_run_on(pool, signature, node));
     let plans = fits.map(|node| plan(pool, need(signature, node), node, now_s));
-    let mut plans: Vec<Plan<'_>> = plans.collect();
+    let mut plans: Vec<DrainPlan<'_>> = plans.collect();
     plans.sort_unstable_by_key(|plan| (plan.idle_core_s, plan.ready_in_s, plan.node));
     plans
 }
@@ -33,7 +33,7 @@ fn may_run_on(pool: &Pool, signature: &Signature, node: &PoolNode) -> bool {
 }
 
 /// A node that could be drained, with the cost of draining it.
-pub(super) struct Plan<'a> {
+pub(super) struct DrainPlan<'a> {
     /// Node.
     pub(super) node: &'a str,
     /// Its site.
@@ -47,7 +47,7 @@ pub(super) struct Plan<'a> {
 }
 
 /// When so many cores of a node are free, and what idles until then (F-7).
-fn plan<'a>(pool: &Pool, need: i64, node: &'a PoolNode, now_s: Seconds) -> Plan<'a> {
+fn plan<'a>(pool: &Pool, need: i64, node: &'a PoolNode, now_s: Seconds) -> DrainPlan<'a> {
     let mut running: Vec<(Seconds, i64)> =
         pool.held_on(&node.node).map(|held| (remaining_s(pool, held, now_s), held.cores)).collect();
     running.sort_unstable();
@@ -65,7 +65,7 @@ fn plan<'a>(pool: &Pool, need: i64, node: &'a PoolNode, now_s: Seconds) -> Plan<
     let idle_of = |cores: i64, idle_s: Seconds| i128::from(cores) * i128::from(idle_s);
     let of_counted = counted.iter().map(|(end_s, cores)| idle_of(*cores, ready_in_s - end_s));
     let idle_core_s = whole(of_counted.fold(idle_of(idle_now, ready_in_s), i128::saturating_add));
-    Plan { node: &node.node, site: &node.site, need, ready_in_s, idle_core_s }
+    DrainPlan { node: &node.node, site: &node.site, need, ready_in_s, idle_core_s }
 }
 
 /// How long a job still runs: as expected, else until its limit (F-7).

@@ -5,20 +5,20 @@ use super::effective::effective_priority;
 use super::entry::Standing;
 use super::facts::{Band, Seconds};
 use super::filter::FILTERS;
-use super::key::{JobKey, Key};
+use super::key::{JobKey, RankKeyValue};
 use super::level::level;
-use super::look::{Bid, Comparison, Look, Pending};
+use super::look::{Bid, ClassComparison, Look, Pending};
 use super::pools::{Charge, charge};
 use super::rank::KEYS;
 use crate::policy::declare::JobJudge;
-use crate::policy::{Filter, Judge, Objection, Verdict, Weigh, Weight};
+use crate::policy::{Filter, FilterFunction, Objection, Verdict, Weigh, Weight};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The filters and rank keys of a policy, in order.
 #[derive(Clone)]
-pub struct Judges {
+pub struct MatchRules {
     filters: Vec<(&'static Filter, JobJudge)>,
     keys: Vec<(&'static str, JobKey)>,
 }
@@ -36,7 +36,7 @@ pub struct Refusals {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
     /// Use and quota of both classes at the site (C-27).
-    pub comparison: Comparison,
+    pub comparison: ClassComparison,
     /// Jobs that passed.
     pub eligible: u64,
     /// Jobs that did not, sorted, by the code of the reason.
@@ -45,19 +45,19 @@ pub struct Explained {
     pub test_cap: Vec<Arc<str>>,
 }
 
-impl Judges {
+impl MatchRules {
     /// Those of some filters and rank keys; others than those of jobs are left out.
-    pub fn of(filters: &[&'static Filter], weights: &[&'static Weight]) -> Judges {
+    pub fn of(filters: &[&'static Filter], weights: &[&'static Weight]) -> MatchRules {
         let judge = |filter: &&'static Filter| match filter.judge {
-            Judge::Job(judge) => Some((*filter, judge)),
-            Judge::Before(_)
-            | Judge::After(_)
-            | Judge::Whole(_)
-            | Judge::Last(_)
-            | Judge::Kept(_)
-            | Judge::Nuclei(_)
-            | Judge::Target(_)
-            | Judge::Staged(_) => None,
+            FilterFunction::Job(judge) => Some((*filter, judge)),
+            FilterFunction::Before(_)
+            | FilterFunction::After(_)
+            | FilterFunction::Whole(_)
+            | FilterFunction::Last(_)
+            | FilterFunction::Kept(_)
+            | FilterFunction::Nuclei(_)
+            | FilterFunction::Target(_)
+            | FilterFunction::Staged(_) => None,
         };
         let key = |weight: &&'static Weight| match weight.weigh {
             Weigh::JobKey(key) => Some((weight.name, key)),
@@ -67,15 +67,15 @@ impl Judges {
             | Weigh::Nucleus(_)
             | Weigh::Rank(_) => None,
         };
-        Judges {
+        MatchRules {
             filters: filters.iter().filter_map(judge).collect(),
             keys: weights.iter().filter_map(key).collect(),
         }
     }
 
     /// All filters and rank keys of the kind.
-    pub fn full() -> Judges {
-        Judges::of(FILTERS, KEYS)
+    pub fn full() -> MatchRules {
+        MatchRules::of(FILTERS, KEYS)
     }
 
     /// The first objection to a job, if there is one.
@@ -259,11 +259,13 @@ pub enum RankValue {
 }
 
 impl RankValue {
-    fn of(key: Key<'_>) -> RankValue {
+    fn of(key: RankKeyValue<'_>) -> RankValue {
         match key {
-            Key::Number(value) => RankValue::Number(i128::from(value)),
-            Key::Text(text) => RankValue::Text(text.to_owned()),
-            Key::Share(dividend, divisor) => RankValue::Number(dividend.div_euclid(divisor)),
+            RankKeyValue::Number(value) => RankValue::Number(i128::from(value)),
+            RankKeyValue::Text(text) => RankValue::Text(text.to_owned()),
+            RankKeyValue::Share(dividend, divisor) => {
+                RankValue::Number(dividend.div_euclid(divisor))
+            }
         }
     }
 }

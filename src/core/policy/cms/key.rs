@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 /// A value of a rank key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Key<'a> {
+pub enum RankKeyValue<'a> {
     /// A number.
     Number(i64),
     /// A text, by its bytes.
@@ -14,18 +14,20 @@ pub enum Key<'a> {
     Share(i128, i128),
 }
 
-impl Key<'_> {
+impl RankKeyValue<'_> {
     /// The order of two values of one key.
-    pub fn order(&self, other: &Key<'_>) -> Ordering {
+    pub fn order(&self, other: &RankKeyValue<'_>) -> Ordering {
         match (self, other) {
-            (Key::Number(a), Key::Number(b)) => a.cmp(b),
-            (Key::Text(a), Key::Text(b)) => a.cmp(b),
-            (Key::Share(a, _), Key::Share(b, _)) => a.cmp(b),
+            (RankKeyValue::Number(a), RankKeyValue::Number(b)) => a.cmp(b),
+            (RankKeyValue::Text(a), RankKeyValue::Text(b)) => a.cmp(b),
+            (RankKeyValue::Share(a, _), RankKeyValue::Share(b, _)) => a.cmp(b),
             // One key has values of one kind.
-            (Key::Number(_) | Key::Text(_) | Key::Share(..), _) => Ordering::Equal,
+            (RankKeyValue::Number(_) | RankKeyValue::Text(_) | RankKeyValue::Share(..), _) => {
+                Ordering::Equal
+            }
         }
     }
 }
 
 /// The function of a rank key.
-pub type JobKey = for<'a> fn(&'a Look<'_>, &'a Bid<'_>) -> Option<Key<'a>>;
+pub type JobKey = for<'a> fn(&'a Look<'_>, &'a Bid<'_>) -> Option<RankKeyValue<'a>>;

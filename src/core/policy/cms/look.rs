@@ -16,7 +16,7 @@ use std::cell::OnceCell;
 
 /// Use and quota of both classes at a site, compared (C-27, F-5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comparison {
+pub struct ClassComparison {
     /// Weight held.
     pub used: PerClass<MilliWeight>,
     /// Quotas.
@@ -26,7 +26,7 @@ pub struct Comparison {
 }
 
 /// The class with the lower ratio of use to quota; a quota of 0 is an infinite ratio (C-27, F-5).
-pub fn compare(used: PerClass<MilliWeight>, quota: PerClass<MilliWeight>) -> Comparison {
+pub fn compare(used: PerClass<MilliWeight>, quota: PerClass<MilliWeight>) -> ClassComparison {
     let central = i128::from(used.central) * i128::from(quota.analysis);
     let analysis = i128::from(used.analysis) * i128::from(quota.central);
     let preferred = match (quota.central, quota.analysis) {
@@ -35,7 +35,7 @@ pub fn compare(used: PerClass<MilliWeight>, quota: PerClass<MilliWeight>) -> Com
         _ if central <= analysis => Class::Central,
         _ => Class::Analysis,
     };
-    Comparison { used, quota, preferred }
+    ClassComparison { used, quota, preferred }
 }
 
 /// The number of a site or group that nothing is known of: no name has it.
@@ -60,7 +60,7 @@ pub struct Look<'a> {
     /// Thousandths that a core of it weighs (F-1).
     pub kappa_milli: i64,
     /// Use and quota of the classes.
-    pub comparison: Comparison,
+    pub comparison: ClassComparison,
     /// Growth of decay now.
     pub growth: i128,
     /// The drain of its node, if it is kept free for a job that is not there yet (C-56).
@@ -151,7 +151,7 @@ pub struct Allocation {
 
 /// The host of an overflow job's data (C-38, C-39).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct OverflowSource {
     /// Site.
     pub site: Name,
     /// Overflow slots it has left.
@@ -181,7 +181,7 @@ pub struct Pending<'a> {
     pub is_local: bool,
     band: OnceCell<Band>,
     allocation: OnceCell<Allocation>,
-    source: OnceCell<Option<Source>>,
+    source: OnceCell<Option<OverflowSource>>,
 }
 
 impl<'a> Pending<'a> {
@@ -214,7 +214,7 @@ impl<'a> Pending<'a> {
     }
 
     /// The host of its data, where it would overflow.
-    pub fn source(&self, look: &Look<'_>) -> Option<Source> {
+    pub fn source(&self, look: &Look<'_>) -> Option<OverflowSource> {
         if self.is_local || !self.flags_overflow() {
             return None;
         }
@@ -282,7 +282,7 @@ fn allocate(look: &Look<'_>, cluster: &Autocluster, workflow: Option<Workflow<'_
 }
 
 /// The known host with the most overflow slots left, the first by name of several (C-39).
-fn source(look: &Look<'_>, cluster: &Autocluster, cores: i64) -> Option<Source> {
+fn source(look: &Look<'_>, cluster: &Autocluster, cores: i64) -> Option<OverflowSource> {
     let pool = look.pool;
     let mut best: Option<(i64, Name)> = None;
     let mut spare_of_all: i64 = 0;
@@ -297,7 +297,7 @@ fn source(look: &Look<'_>, cluster: &Autocluster, cores: i64) -> Option<Source> 
         }
     }
     let cost = overflow_cost(cores, pool.settings());
-    best.map(|(spare, site)| Source { site, spare, spare_of_all, cost })
+    best.map(|(spare, site)| OverflowSource { site, spare, spare_of_all, cost })
 }
 
 /// A job that passed all filters, with the figures that rank it.

@@ -3,7 +3,7 @@
 
 use super::declare::job_key;
 use super::facts::{Band, Class, seconds};
-use super::key::Key;
+use super::key::RankKeyValue;
 use super::look::{Bid, Look};
 use crate::policy::Weight;
 
@@ -26,8 +26,8 @@ pub const KEYS: &[&Weight] = &[
     &SEQ,
 ];
 
-fn number(value: i64) -> Option<Key<'static>> {
-    Some(Key::Number(value))
+fn number(value: i64) -> Option<RankKeyValue<'static>> {
+    Some(RankKeyValue::Number(value))
 }
 
 fn is_normal(look: &Look<'_>, bid: &Bid<'_>) -> bool {
@@ -53,7 +53,7 @@ const INJECTED_AT: Weight = job_key!(
     |look, bid| {
         let injected =
             bid.pending.workflow.map_or(0, |workflow| seconds(workflow.record.injected_at));
-        (bid.pending.band(look) == Band::Test).then_some(Key::Number(injected))
+        (bid.pending.band(look) == Band::Test).then_some(RankKeyValue::Number(injected))
     },
 );
 
@@ -63,7 +63,7 @@ const CLASS_ORDER: Weight = job_key!(
     "the class that has the lower ratio of use to quota, then the other",
     |look, bid| {
         let is_other = bid.pending.class() != look.comparison.preferred;
-        is_normal(look, bid).then_some(Key::Number(i64::from(is_other)))
+        is_normal(look, bid).then_some(RankKeyValue::Number(i64::from(is_other)))
     },
 );
 
@@ -71,21 +71,23 @@ const MINUS_LEVEL: Weight = job_key!(
     "minus_level",
     "cms-nordugrid C-18, C-19",
     "analysis: the highest level",
-    |look, bid| { is_shared(look, bid).then_some(Key::Number(bid.level.saturating_neg())) },
+    |look, bid| {
+        is_shared(look, bid).then_some(RankKeyValue::Number(bid.level.saturating_neg()))
+    },
 );
 
 const FAIR_SHARE: Weight = job_key!(
     "fair_share_milli",
     "cms-nordugrid C-18, C-20",
     "analysis: the user with the least decayed usage and weight held",
-    |look, bid| is_shared(look, bid).then_some(Key::Share(bid.share, look.growth)),
+    |look, bid| is_shared(look, bid).then_some(RankKeyValue::Share(bid.share, look.growth)),
 );
 
 const USER: Weight =
     job_key!("user", "cms-nordugrid C-18", "analysis: the user's name", |look, bid| is_shared(
         look, bid
     )
-    .then(|| Key::Text(look.pool.text(bid.pending.user()))),);
+    .then(|| RankKeyValue::Text(look.pool.text(bid.pending.user()))),);
 
 const MINUS_USER_PRIORITY: Weight = job_key!(
     "minus_user_priority",
@@ -93,7 +95,7 @@ const MINUS_USER_PRIORITY: Weight = job_key!(
     "analysis: the highest priority among the user's own jobs",
     |look, bid| {
         let priority = bid.pending.cluster.signature.user_priority;
-        is_shared(look, bid).then_some(Key::Number(priority.saturating_neg()))
+        is_shared(look, bid).then_some(RankKeyValue::Number(priority.saturating_neg()))
     },
 );
 
@@ -102,14 +104,15 @@ const MINUS_PRIORITY: Weight = job_key!(
     "cms-nordugrid C-13, C-14, C-16",
     "central: the highest effective priority of the workflow",
     |look, bid| (is_normal(look, bid) && !is_shared(look, bid))
-        .then_some(Key::Number(bid.priority.saturating_neg())),
+        .then_some(RankKeyValue::Number(bid.priority.saturating_neg())),
 );
 
 const OVERFLOW: Weight = job_key!(
     "overflow",
     "cms-nordugrid C-13, C-21, C-41",
     "jobs that run where their input is, then those that overflow",
-    |look, bid| is_normal(look, bid).then_some(Key::Number(i64::from(!bid.pending.is_local))),
+    |look, bid| is_normal(look, bid)
+        .then_some(RankKeyValue::Number(i64::from(!bid.pending.is_local))),
 );
 
 /// Whether closeness counts: not where first come is first served (C-23).
@@ -124,20 +127,20 @@ const BUCKET: Weight = job_key!(
     |look, bid| {
         let bucket = look.pool.settings().fifo_bucket_s.max(1);
         let number = bid.place.queued_at_s.div_euclid(bucket);
-        counts_closeness(look, bid).then_some(Key::Number(number))
+        counts_closeness(look, bid).then_some(RankKeyValue::Number(number))
     },
 );
 
 const WALL_GAP: Weight =
     job_key!("wall_gap_s", "cms-nordugrid C-22", "the least time left over", |look, bid| {
         let gap = look.wall_left_s.saturating_sub(bid.pending.allocation(look).wall_s);
-        counts_closeness(look, bid).then_some(Key::Number(gap))
+        counts_closeness(look, bid).then_some(RankKeyValue::Number(gap))
     },);
 
 const MEM_GAP: Weight =
     job_key!("mem_gap_mb", "cms-nordugrid C-22", "the least memory left over", |look, bid| {
         let gap = look.offer.mem_left_mb().saturating_sub(bid.pending.allocation(look).rss_mb);
-        counts_closeness(look, bid).then_some(Key::Number(gap))
+        counts_closeness(look, bid).then_some(RankKeyValue::Number(gap))
     },);
 
 const QUEUED_AT: Weight = job_key!(
@@ -145,14 +148,14 @@ const QUEUED_AT: Weight = job_key!(
     "cms-nordugrid C-12, C-23, C-61",
     "the job that was queued first",
     |look, bid| (bid.pending.band(look) != Band::Test)
-        .then_some(Key::Number(bid.place.queued_at_s)),
+        .then_some(RankKeyValue::Number(bid.place.queued_at_s)),
 );
 
 const WORKFLOW: Weight = job_key!(
     "workflow",
     "cms-nordugrid C-12, C-23, C-48",
     "the workflow's name",
-    |look, bid| Some(Key::Text(look.pool.text(bid.pending.workflow_name))),
+    |look, bid| Some(RankKeyValue::Text(look.pool.text(bid.pending.workflow_name))),
 );
 
 const SEQ: Weight = job_key!(

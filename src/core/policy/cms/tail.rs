@@ -1,6 +1,6 @@
 //! Tails of central workflows go first (C-16).
 
-use super::decision::Action;
+use super::decision::PoolAction;
 use super::effective::is_boosted;
 use super::facts::{Class, Workflow};
 use super::pool::Pool;
@@ -8,7 +8,7 @@ use super::settings::Settings;
 
 /// The workflows whose tails begin now, as far as there is room for more: those with the least
 /// work left first.
-pub fn boosts(pool: &Pool) -> Vec<Action> {
+pub fn boosts(pool: &Pool) -> Vec<PoolAction> {
     let settings = pool.settings();
     let mut boosted = 0;
     let mut ready: Vec<(i64, &str, i64)> = Vec::new();
@@ -26,7 +26,7 @@ pub fn boosts(pool: &Pool) -> Vec<Action> {
     }
     ready.sort_unstable();
     let room = (settings.max_tail_workflows - boosted).max(0) as usize;
-    let boost = |(_, workflow, effective_priority): (i64, &str, i64)| Action::Boosted {
+    let boost = |(_, workflow, effective_priority): (i64, &str, i64)| PoolAction::Boosted {
         workflow: workflow.to_owned(),
         effective_priority,
     };

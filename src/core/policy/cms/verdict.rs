@@ -1,7 +1,7 @@
 //! Conclusions about a workflow from its test jobs (C-47, C-49, C-50).
 
 use super::bounds::whole;
-use super::decision::Action;
+use super::decision::PoolAction;
 use super::effective::is_test_member;
 use super::entry::{Standing, WorkflowEntry};
 use super::facts::Workflow;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const ALL_FAILED: &str = "test_failed_100pct";
 
 /// The verdicts on the workflows whose test jobs ended, as far as they are new.
-pub fn verdicts(pool: &Pool) -> Vec<Action> {
+pub fn verdicts(pool: &Pool) -> Vec<PoolAction> {
     let live = pool.workflows().filter(|(_, entry, workflow)| {
         workflow.is_live() && entry.test_jobs > 0 && !entry.known.ended.is_empty()
     });
@@ -27,7 +27,7 @@ pub fn verdicts(pool: &Pool) -> Vec<Action> {
     live.into_iter().flat_map(|(entry, workflow)| verdict(pool, entry, workflow)).collect()
 }
 
-fn verdict(pool: &Pool, entry: &WorkflowEntry, of: Workflow<'_>) -> Vec<Action> {
+fn verdict(pool: &Pool, entry: &WorkflowEntry, of: Workflow<'_>) -> Vec<PoolAction> {
     let members = last_attempts(entry);
     let (succeeded, failed): (Vec<&PoolEnded>, Vec<&PoolEnded>) =
         members.iter().map(|(_, ended)| *ended).partition(|ended| ended.failure.is_none());
@@ -42,15 +42,15 @@ fn verdict(pool: &Pool, entry: &WorkflowEntry, of: Workflow<'_>) -> Vec<Action> 
     let workflow = || of.known.workflow.clone();
     if all_final && !succeeded.is_empty() && of.known.profile.is_none() {
         let profile = learnt(&succeeded, pool.settings());
-        actions.push(Action::ProfileUpdated { workflow: workflow(), profile });
+        actions.push(PoolAction::ProfileUpdated { workflow: workflow(), profile });
     }
     if all_final && succeeded.is_empty() && is_certain(pool, entry, &failed) {
         if pool.settings().auto_kill.of(of.facts().class) {
             let pending_jobs = pending_jobs(pool, entry);
             let reason = ALL_FAILED;
-            actions.push(Action::Kill { workflow: workflow(), reason, pending_jobs });
+            actions.push(PoolAction::Kill { workflow: workflow(), reason, pending_jobs });
         } else if !of.known.alerted {
-            actions.push(Action::Alert { workflow: workflow(), reason: ALL_FAILED });
+            actions.push(PoolAction::Alert { workflow: workflow(), reason: ALL_FAILED });
         }
     }
     actions

@@ -4,7 +4,7 @@
 use super::autocluster::{Autocluster, Place};
 use super::entry::Standing;
 use super::facts::{Band, MilliWeight, PerClass};
-use super::judge::{Judges, RankValue, bid, queued_by};
+use super::judge::{MatchRules, RankValue, bid, queued_by};
 use super::look::{Bid, Look, Pending};
 use super::pool::Pool;
 use crate::policy::Objection;
@@ -77,7 +77,7 @@ pub struct SiteWait {
     pub objections: Vec<SiteObjection>,
     /// The jobs that go before this one where nothing objects, at the first such offer; `None`: a
     /// filter objects at every offer.
-    pub ahead: Option<Ahead>,
+    pub ahead: Option<JobsAhead>,
 }
 
 /// A filter that is the first to object to a job at some offers of a site.
@@ -93,7 +93,7 @@ pub struct SiteObjection {
 
 /// The jobs that go before a job at an offer that it fits.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ahead {
+pub struct JobsAhead {
     /// How many.
     pub jobs: u64,
     /// The first of all; `None`: none goes before it.
@@ -121,7 +121,7 @@ pub struct First {
 /// Looks at a job that waits in the pool before the offers of a site; `None`: it does not wait
 /// there. Without an offer the first of `offers` is one that is only imagined: `is_imagined`.
 pub fn site_wait(
-    judges: &Judges,
+    judges: &MatchRules,
     pool: &Pool,
     job: &str,
     offers: &[&PoolOffer],
@@ -166,7 +166,7 @@ fn find<'a>(pool: &'a Pool, job: &str) -> Option<(&'a Autocluster, &'a Place)> {
 }
 
 /// The jobs that go before one that fits.
-fn ahead(judges: &Judges, look: &Look<'_>, own: &Bid<'_>) -> Ahead {
+fn ahead(judges: &MatchRules, look: &Look<'_>, own: &Bid<'_>) -> JobsAhead {
     let (mut jobs, mut first): (u64, Option<Bid<'_>>) = (0, None);
     for cluster in look.pool.clusters() {
         let Some(oldest) = cluster.oldest() else { continue };
@@ -181,7 +181,7 @@ fn ahead(judges: &Judges, look: &Look<'_>, own: &Bid<'_>) -> Ahead {
         }
     }
     let is_normal = own.pending.band(look) == Band::Normal;
-    Ahead {
+    JobsAhead {
         jobs,
         first: first.and_then(|first| compared(judges, look, &first, own)),
         classes: is_normal.then_some([look.comparison.used, look.comparison.quota]),
@@ -191,7 +191,7 @@ fn ahead(judges: &Judges, look: &Look<'_>, own: &Bid<'_>) -> Ahead {
 /// How many jobs of an autocluster that passed go before a job, and the first of them; `None`: none
 /// does.
 fn before<'a>(
-    judges: &Judges,
+    judges: &MatchRules,
     look: &Look<'a>,
     pending: Pending<'a>,
     own: &Bid<'_>,
@@ -228,7 +228,7 @@ fn before<'a>(
 }
 
 /// The first key in which two jobs differ. Between jobs that differ in none their names decide.
-fn compared(judges: &Judges, look: &Look<'_>, first: &Bid<'_>, own: &Bid<'_>) -> Option<First> {
+fn compared(judges: &MatchRules, look: &Look<'_>, first: &Bid<'_>, own: &Bid<'_>) -> Option<First> {
     let of = |bid: &Bid<'_>| -> BTreeMap<&'static str, RankValue> {
         judges.rank(look, bid).into_iter().collect()
     };

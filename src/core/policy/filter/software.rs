@@ -3,7 +3,7 @@
 use crate::event::{Gpu, Hardware, HardwareKind, Release, Task};
 use crate::math::pattern::Pattern;
 use crate::policy::declare::filter;
-use crate::policy::software::{Cpu, GpuLimit, GpuWish, Name};
+use crate::policy::software::{Cpu, GpuLimit, GpuWish, WantedRelease};
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
 use crate::policy::{Candidate, Case, Filter, Param, Reason, Verdict, Wanted};
@@ -58,7 +58,7 @@ fn applies(case: &Case<'_>, _: &Software) -> bool {
 }
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Software) -> Verdict {
-    let asked = Asked { task: case.task, wanted: &case.wanted, params };
+    let asked = TaskSoftware { task: case.task, wanted: &case.wanted, params };
     if asked.is_skipped(candidate) {
         return Verdict::Pass;
     }
@@ -71,17 +71,17 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Software) -> Verdi
     Verdict::Pass
 }
 
-fn name(release: &str) -> Name {
+fn name(release: &str) -> WantedRelease {
     match release.split_once('-') {
-        _ if release.is_empty() => Name::None,
-        _ if is_nightly(release) => Name::Nightly,
-        Some((project, version)) => Name::Release(project.to_owned(), version.to_owned()),
-        None => Name::Release(release.to_owned(), String::new()),
+        _ if release.is_empty() => WantedRelease::None,
+        _ if is_nightly(release) => WantedRelease::Nightly,
+        Some((project, version)) => WantedRelease::Release(project.to_owned(), version.to_owned()),
+        None => WantedRelease::Release(release.to_owned(), String::new()),
     }
 }
 
 /// A task's wishes and how they are read.
-pub(super) struct Asked<'a> {
+pub(super) struct TaskSoftware<'a> {
     /// The task.
     pub(super) task: &'a Task,
     /// Its wishes.
@@ -94,7 +94,7 @@ fn holds(list: &[String], word: &str) -> bool {
     list.iter().any(|it| it == word)
 }
 
-impl Asked<'_> {
+impl TaskSoftware<'_> {
     /// Whether nothing is asked of a queue, since its releases name ANY (DIFF-24).
     pub(super) fn is_skipped(&self, candidate: &Candidate<'_>) -> bool {
         !self.params.any_needs_nothing && holds(&candidate.queue.releases, "ANY")
@@ -111,7 +111,8 @@ impl Asked<'_> {
             }
             [word] if word == "AUTO" => candidate.software.is_some_and(|release| {
                 let names = self.wanted.names(|| vec![name(&self.task.options.trans_home)]);
-                let has = |name: &Name| self.release(release, candidate.all_software, name);
+                let has =
+                    |name: &WantedRelease| self.release(release, candidate.all_software, name);
                 self.hardware(release) && names.iter().any(has)
             }),
             _ => false,
@@ -204,15 +205,20 @@ impl Asked<'_> {
     }
 
     /// Containers, releases, nightlies (spec atlas 3.6 to 3.8).
-    pub(super) fn release(&self, release: &Release, all: Option<&Release>, name: &Name) -> bool {
+    pub(super) fn release(
+        &self,
+        release: &Release,
+        all: Option<&Release>,
+        name: &WantedRelease,
+    ) -> bool {
         if !self.task.options.container_name.is_empty() {
             return self.container(release, all);
         }
         let platform = self.wanted.platform.as_str();
-        if matches!(name, Name::None) {
+        if matches!(name, WantedRelease::None) {
             return true;
         }
-        let is_nightly = matches!(name, Name::Nightly);
+        let is_nightly = matches!(name, WantedRelease::Nightly);
         let repository = if is_nightly { "nightlies" } else { "atlas" };
         let is_mounted = holds(&release.cvmfs, "any") || holds(&release.cvmfs, repository);
         let takes_any = holds(&release.containers, "any") || holds(&release.containers, "/cvmfs");
@@ -227,7 +233,7 @@ impl Asked<'_> {
         if is_mounted && by_cvmfs_alone {
             return false;
         }
-        let Name::Release(project, version) = name else { return false };
+        let WantedRelease::Release(project, version) = name else { return false };
         let may = holds(&release.containers, "any") || self.wanted.base.is_empty();
         let resolved = self.wanted.resolve(release).filter(|_| !by_cvmfs_alone);
         let platform = resolved.unwrap_or(platform);

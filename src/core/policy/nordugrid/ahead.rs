@@ -3,7 +3,7 @@
 //! Every figure is the sum of what each job contributes, and what a job contributes follows from
 //! its state and its placements alone. Nothing is counted by hand.
 
-use super::job_state::{JobRecord, JobState};
+use super::job_state::{ClusterJobState, JobRecord};
 use super::windows::{Needed, UNLIMITED_S};
 use crate::event::{BatchFacts, OutcomeKind};
 use crate::state::record::{Placement, RequestState};
@@ -30,7 +30,7 @@ pub enum TimeNeeded {
 
 /// Contribution of one job to the figures of one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contribution {
+pub struct TargetContribution {
     /// Number of the target.
     pub target: u32,
     /// Until when it counts.
@@ -88,7 +88,7 @@ type Sums = Vec<((Until, TimeNeeded), Amount)>;
 /// Jobs with their contributions, and the sums of these for each target.
 #[derive(Clone, Debug, Default)]
 pub struct Ahead {
-    jobs: BTreeMap<String, Vec<Contribution>>,
+    jobs: BTreeMap<String, Vec<TargetContribution>>,
     /// By the number of the target.
     sums: Vec<Sums>,
 }
@@ -119,13 +119,16 @@ impl<'a> KnownJob<'a> {
 /// Contributions of a job: at the target where it is, and at those where a placement was not
 /// refused. Once at each target; a placement's figures count before the record's, those of a later
 /// attempt before those of an earlier one. Placements are in the order of their attempts.
-pub fn contributions(record: Option<(u32, JobRecord)>, held: &[Held<'_>]) -> Vec<Contribution> {
-    let mut found: Vec<Contribution> = Vec::new();
+pub fn contributions(
+    record: Option<(u32, JobRecord)>,
+    held: &[Held<'_>],
+) -> Vec<TargetContribution> {
+    let mut found: Vec<TargetContribution> = Vec::new();
     for it in held.iter().filter(|it| !it.is_refused) {
         let Some(until) = held_until(record, held, it) else { continue };
         let placed = &it.placement.placed;
         found.retain(|earlier| earlier.target != it.target);
-        found.push(Contribution {
+        found.push(TargetContribution {
             target: it.target,
             until,
             time: TimeNeeded::Stated(placed.time_s.unwrap_or(UNLIMITED_S)),
@@ -142,7 +145,7 @@ pub fn contributions(record: Option<(u32, JobRecord)>, held: &[Held<'_>]) -> Vec
     if let Some(until) = until(&record, None).filter(|_| !is_counted) {
         let time = record.time_s.map_or(TimeNeeded::Default, TimeNeeded::Stated);
         let amount = Amount { jobs: 1, slots: record.count.into(), ..Amount::default() };
-        found.push(Contribution { target, until, time, amount });
+        found.push(TargetContribution { target, until, time, amount });
     }
     found
 }
@@ -179,9 +182,9 @@ fn held_until(
 fn is_about(record: &JobRecord, placement: &Placement, has_earlier: bool) -> bool {
     let is_before = |at: Option<Millis>| at.is_some_and(|at| at < placement.now);
     match record.state {
-        JobState::PreBatch => true,
-        JobState::InBatch => !has_earlier || !is_before(record.reached_batch_at),
-        JobState::Leaving | JobState::Ended => {
+        ClusterJobState::PreBatch => true,
+        ClusterJobState::InBatch => !has_earlier || !is_before(record.reached_batch_at),
+        ClusterJobState::Leaving | ClusterJobState::Ended => {
             placement.attempt == 0 || !is_before(record.changed_at)
         }
     }
@@ -192,15 +195,15 @@ fn is_about(record: &JobRecord, placement: &Placement, has_earlier: bool) -> boo
 /// it.
 fn until(record: &JobRecord, decided_at: Option<Millis>) -> Option<Until> {
     match record.state {
-        JobState::PreBatch => Some(Until::News),
-        JobState::InBatch => record.reached_batch_at.or(decided_at).map(Until::FactsOf),
-        JobState::Leaving | JobState::Ended => None,
+        ClusterJobState::PreBatch => Some(Until::News),
+        ClusterJobState::InBatch => record.reached_batch_at.or(decided_at).map(Until::FactsOf),
+        ClusterJobState::Leaving | ClusterJobState::Ended => None,
     }
 }
 
 impl Ahead {
     /// Takes what a job contributes in the place of what it contributed before.
-    pub fn put(&mut self, job: &str, contributions: Vec<Contribution>) {
+    pub fn put(&mut self, job: &str, contributions: Vec<TargetContribution>) {
         if let Some(before) = self.jobs.remove(job) {
             self.take_away(&before);
         }
@@ -258,8 +261,8 @@ impl Ahead {
         }
     }
 
-    fn add(&mut self, contributions: &[Contribution]) {
-        for Contribution { target, until, time, amount } in contributions {
+    fn add(&mut self, contributions: &[TargetContribution]) {
+        for TargetContribution { target, until, time, amount } in contributions {
             let target = *target as usize;
             if self.sums.len() <= target {
                 self.sums.resize_with(target + 1, Sums::new);
@@ -272,8 +275,8 @@ impl Ahead {
         }
     }
 
-    fn take_away(&mut self, contributions: &[Contribution]) {
-        for Contribution { target, until, time, amount } in contributions {
+    fn take_away(&mut self, contributions: &[TargetContribution]) {
+        for TargetContribution { target, until, time, amount } in contributions {
             let Some(sums) = self.sums.get_mut(*target as usize) else { continue };
             let key = (*until, *time);
             if let Ok(at) = sums.binary_search_by_key(&key, |(key, _)| *key) {

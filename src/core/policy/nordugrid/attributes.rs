@@ -6,11 +6,11 @@ use super::case::JobCase;
 use super::declared::target_filter;
 use super::grid_facts::split_target;
 use super::limits::{cpu_time, grid_time, wall_time};
-use super::software::Wanted;
+use super::software::WantedSoftware;
 use super::target::TargetCandidate;
 use crate::event::ClusterFacts;
 use crate::policy::verdict::object;
-use crate::policy::{Applies, Filter, Judge, Reason, Verdict};
+use crate::policy::{Applies, Filter, FilterFunction, Reason, Verdict};
 use crate::xrsl::{NameCondition, NodeAccess, Relation};
 
 const MATCH_CLUSTER: Reason =
@@ -40,7 +40,7 @@ pub(super) static CLUSTER: Filter = target_filter(
     "cluster: name or second name, whatever the case of letters",
     &[&MATCH_CLUSTER],
     Applies::ToJob(|case, _| !case.clusters.is_empty()),
-    Judge::Target(|case, candidate, _| cluster(case, candidate)),
+    FilterFunction::Target(|case, candidate, _| cluster(case, candidate)),
 );
 
 pub(super) static QUEUE: Filter = target_filter(
@@ -49,7 +49,7 @@ pub(super) static QUEUE: Filter = target_filter(
     "queue: the queue's name",
     &[&MATCH_QUEUE],
     Applies::ToJob(|case, _| !case.job.queue.is_empty()),
-    Judge::Target(|case, candidate, _| queue(case, candidate)),
+    FilterFunction::Target(|case, candidate, _| queue(case, candidate)),
 );
 
 pub(super) static COUNT: Filter = target_filter(
@@ -58,7 +58,7 @@ pub(super) static COUNT: Filter = target_filter(
     "count: CPUs of the queue and of the cluster, and the most that one job may have",
     &[&MATCH_COUNT],
     Applies::ToJob(|case, _| case.job.count_given),
-    Judge::Target(|case, candidate, _| count(case, candidate)),
+    FilterFunction::Target(|case, candidate, _| count(case, candidate)),
 );
 
 pub(super) static CPU_TIME: Filter = cpu_time();
@@ -71,7 +71,7 @@ pub(super) static MEMORY: Filter = target_filter(
     "memory: what the queue publishes, else a node of the cluster",
     &[&MATCH_MEMORY],
     Applies::ToJob(|case, _| case.job.memory_mb.is_some()),
-    Judge::Target(|case, candidate, _| memory(case, candidate)),
+    FilterFunction::Target(|case, candidate, _| memory(case, candidate)),
 );
 
 pub(super) static ARCHITECTURE: Filter = target_filter(
@@ -80,7 +80,7 @@ pub(super) static ARCHITECTURE: Filter = target_filter(
     "architecture: that of the cluster",
     &[&MATCH_ARCHITECTURE],
     Applies::ToJob(|case, _| !case.job.architecture.is_empty()),
-    Judge::Target(|case, candidate, _| architecture(case, candidate)),
+    FilterFunction::Target(|case, candidate, _| architecture(case, candidate)),
 );
 
 pub(super) static MIDDLEWARE: Filter = target_filter(
@@ -89,7 +89,7 @@ pub(super) static MIDDLEWARE: Filter = target_filter(
     "middleware: names and versions that the cluster publishes",
     &[&MATCH_MIDDLEWARE],
     Applies::ToJob(|case, _| !case.middleware.is_empty()),
-    Judge::Target(|case, candidate, _| {
+    FilterFunction::Target(|case, candidate, _| {
         software(&case.middleware, &candidate.cluster.middleware, &MATCH_MIDDLEWARE)
     }),
 );
@@ -100,7 +100,7 @@ pub(super) static RUNTIME_ENVIRONMENT: Filter = target_filter(
     "runtimeenvironment: names and versions that the cluster publishes",
     &[&MATCH_RUNTIME_ENVIRONMENT],
     Applies::ToJob(|case, _| !case.runtime_environment.is_empty()),
-    Judge::Target(|case, candidate, _| {
+    FilterFunction::Target(|case, candidate, _| {
         let published = &candidate.cluster.runtime_environments;
         software(&case.runtime_environment, published, &MATCH_RUNTIME_ENVIRONMENT)
     }),
@@ -112,7 +112,7 @@ pub(super) static OPERATING_SYSTEM: Filter = target_filter(
     "opsys: names and versions that the cluster publishes",
     &[&MATCH_OPSYS],
     Applies::ToJob(|case, _| !case.operating_system.is_empty()),
-    Judge::Target(|case, candidate, _| {
+    FilterFunction::Target(|case, candidate, _| {
         software(&case.operating_system, &candidate.cluster.operating_systems, &MATCH_OPSYS)
     }),
 );
@@ -123,7 +123,7 @@ pub(super) static NODE_ACCESS: Filter = target_filter(
     "nodeaccess: connections that nodes take and make",
     &[&MATCH_NODE_ACCESS],
     Applies::ToJob(|case, _| case.job.node_access.is_some()),
-    Judge::Target(|case, candidate, _| node_access(case, candidate)),
+    FilterFunction::Target(|case, candidate, _| node_access(case, candidate)),
 );
 
 fn cluster(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
@@ -175,7 +175,7 @@ fn node_access(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
     pass_if(wanted.all(is_given), &MATCH_NODE_ACCESS)
 }
 
-fn software(wanted: &[Wanted], published: &[u32], reason: &'static Reason) -> Verdict {
+fn software(wanted: &[WantedSoftware], published: &[u32], reason: &'static Reason) -> Verdict {
     pass_if(wanted.iter().all(|condition| condition.is_met_by(published)), reason)
 }
 

@@ -3,7 +3,7 @@
 use super::grid_facts::{ClusterRow, GridFacts, UserRow};
 use super::names::Numbers;
 use super::params::{Own, SizeUnknown};
-use super::software::Wanted;
+use super::software::WantedSoftware;
 use super::windows::UNLIMITED_S;
 use crate::event::BatchFacts;
 use crate::policy::Values;
@@ -27,13 +27,13 @@ pub struct JobCase<'a> {
     /// Conditions on the cluster: whether it is refused, and its name in lower case.
     pub clusters: Vec<(bool, String)>,
     /// Conditions on middleware.
-    pub middleware: Vec<Wanted>,
+    pub middleware: Vec<WantedSoftware>,
     /// Conditions on runtime environments.
-    pub runtime_environment: Vec<Wanted>,
+    pub runtime_environment: Vec<WantedSoftware>,
     /// Conditions on the operating system.
-    pub operating_system: Vec<Wanted>,
+    pub operating_system: Vec<WantedSoftware>,
     /// Input files in written order.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<JobInput>,
     /// Clusters with any of the input files close by or in the cache.
     pub holders: Numbers,
     /// Whether the size of any input is not known.
@@ -60,7 +60,7 @@ pub struct Stated<'a> {
 
 /// An input file.
 #[derive(Clone, Debug)]
-pub struct Input {
+pub struct JobInput {
     /// Size; 0 if it is not known.
     pub size_bytes: Bytes,
     /// Where it comes from and how it may be used.
@@ -102,7 +102,7 @@ impl<'a> JobCase<'a> {
         own: &Values,
     ) -> JobCase<'a> {
         let own: Own = read!(Own, own);
-        let wanted = |conditions: &[SoftwareCondition]| -> Vec<Wanted> {
+        let wanted = |conditions: &[SoftwareCondition]| -> Vec<WantedSoftware> {
             conditions.iter().map(|condition| facts.software.wanted(condition)).collect()
         };
         let mut excluded = Numbers::default();
@@ -161,7 +161,7 @@ fn in_lower_case(condition: &NameCondition) -> (bool, String) {
     (condition.relation == Relation::NotEqual, condition.name.to_lowercase())
 }
 
-fn holders(inputs: &[Input]) -> Numbers {
+fn holders(inputs: &[JobInput]) -> Numbers {
     let mut holders = Numbers::default();
     for input in inputs {
         holders.add(&input.local);
@@ -176,10 +176,10 @@ fn inputs(
     job: &Alternative,
     stated: &Stated<'_>,
     tag_ttl_s: u64,
-) -> (Vec<Input>, bool) {
+) -> (Vec<JobInput>, bool) {
     let mut first_of: BTreeMap<&str, usize> = BTreeMap::new();
     let mut is_size_unknown = false;
-    let mut found: Vec<Input> = Vec::with_capacity(job.input_files.len());
+    let mut found: Vec<JobInput> = Vec::with_capacity(job.input_files.len());
     for (at, file) in job.input_files.iter().enumerate() {
         let is_uploaded = file.source.is_empty();
         let kind = |has_replica| InputKind {
@@ -193,14 +193,14 @@ fn inputs(
             is_size_unknown |= size.is_none();
             let size_bytes = size.unwrap_or(0);
             let (local, cached) = (Numbers::default(), Numbers::default());
-            found.push(Input { size_bytes, kind: kind(false), local, cached, same_as: None });
+            found.push(JobInput { size_bytes, kind: kind(false), local, cached, same_as: None });
             continue;
         }
         let first = *first_of.entry(&file.source).or_insert(at);
         if first < at {
             let same = found[first].clone();
             let kind = kind(same.kind.has_replica);
-            found.push(Input { kind, same_as: Some(first), ..same });
+            found.push(JobInput { kind, same_as: Some(first), ..same });
             continue;
         }
         let row = facts.files.find(&file.source);
@@ -218,7 +218,7 @@ fn inputs(
         }
         let kind = kind(row.is_some_and(|row| !row.replicas.is_empty()));
         let size_bytes = size.unwrap_or(0);
-        found.push(Input { size_bytes, kind, local, cached, same_as: None });
+        found.push(JobInput { size_bytes, kind, local, cached, same_as: None });
     }
     (found, is_size_unknown)
 }

@@ -6,8 +6,8 @@ use super::names::Numbers;
 use super::ranking::NOT_FREE;
 use super::staging::Staging;
 use super::target::TargetCandidate;
-use crate::draw::{Draw, Seed};
-use crate::policy::declare::{Judge, Weigh};
+use crate::draw::{Seed, SeededDraw};
+use crate::policy::declare::{FilterFunction, Weigh};
 use crate::policy::rank::{RankKey, best};
 use crate::policy::walk::bounded;
 use crate::policy::{Applies, Objection, Policy, Resolved, Verdict, Weight};
@@ -57,7 +57,7 @@ pub struct ChosenTarget {
     /// Places of the targets that are tied when all keys are used up; one if a key decided.
     pub tied: Vec<usize>,
     /// The draw among them, if there are several.
-    pub draw: Option<Draw>,
+    pub draw: Option<SeededDraw>,
 }
 
 /// The rule that decided between the targets.
@@ -86,7 +86,7 @@ impl ChoiceRule {
 }
 
 /// The filters of a policy that apply to a case, with their indices.
-struct TargetFilters(Vec<(u16, Judge)>);
+struct TargetFilters(Vec<(u16, FilterFunction)>);
 
 impl Policy {
     /// Chooses a target for a job: among the queues of some clusters that answered, in the order of
@@ -147,7 +147,7 @@ impl Policy {
             0 | 1 => None,
             _ => seed.draw(best.left.iter().map(weight).collect()),
         };
-        let winner = draw.as_ref().map(Draw::winner);
+        let winner = draw.as_ref().map(SeededDraw::winner);
         let is_winner = |at: &&usize| winner.is_none_or(|winner| name(at) == winner);
         let at = *best.left.iter().find(is_winner)?;
         let is_free = ranked[at].is_free;
@@ -198,15 +198,17 @@ impl TargetFilters {
         self.0.iter().find_map(|(at, judge)| {
             let values = &resolved.filters[usize::from(*at)];
             let verdict = match judge {
-                Judge::Target(judge) => judge(case, candidate, values),
-                Judge::Staged(judge) => judge(case, candidate, staging.at(case, candidate), values),
-                Judge::Before(_)
-                | Judge::After(_)
-                | Judge::Whole(_)
-                | Judge::Last(_)
-                | Judge::Kept(_)
-                | Judge::Nuclei(_)
-                | Judge::Job(_) => Verdict::Pass,
+                FilterFunction::Target(judge) => judge(case, candidate, values),
+                FilterFunction::Staged(judge) => {
+                    judge(case, candidate, staging.at(case, candidate), values)
+                }
+                FilterFunction::Before(_)
+                | FilterFunction::After(_)
+                | FilterFunction::Whole(_)
+                | FilterFunction::Last(_)
+                | FilterFunction::Kept(_)
+                | FilterFunction::Nuclei(_)
+                | FilterFunction::Job(_) => Verdict::Pass,
             };
             match verdict {
                 Verdict::Object(objection) => Some((*at, bounded(objection))),

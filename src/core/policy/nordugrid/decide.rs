@@ -40,19 +40,19 @@ pub struct JobSubmission {
 
 /// Why a job is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rejection {
+pub enum NordugridRejection {
     /// No index server is known to begin with (N-03).
     NoIndexServer,
     /// No target is left for any alternative.
     NoTargetLeft,
 }
 
-impl Rejection {
+impl NordugridRejection {
     /// Its code in records and answers.
     pub const fn code(self) -> &'static str {
         match self {
-            Rejection::NoIndexServer => "no_index_server",
-            Rejection::NoTargetLeft => "no_target_left",
+            NordugridRejection::NoIndexServer => "no_index_server",
+            NordugridRejection::NoTargetLeft => "no_target_left",
         }
     }
 }
@@ -69,7 +69,7 @@ pub struct TargetDecision {
     /// Changes by the assignment; `None`: there is none.
     pub changes: Option<TargetChanges>,
     /// Why the job is rejected; `None`: the last alternative tried has a target.
-    pub rejection: Option<Rejection>,
+    pub rejection: Option<NordugridRejection>,
 }
 
 impl JobSubmission {
@@ -114,12 +114,12 @@ impl Policy {
             no_information: BTreeSet::new(),
             tried: Vec::new(),
             changes: None,
-            rejection: Some(Rejection::NoIndexServer),
+            rejection: Some(NordugridRejection::NoIndexServer),
         };
         let Ok(discovery) = found else { return decision };
         decision.no_information = without_answer(facts, &discovery.clusters);
         decision.no_information.extend(discovery.unknown.iter().cloned());
-        decision.rejection = Some(Rejection::NoTargetLeft);
+        decision.rejection = Some(NordugridRejection::NoTargetLeft);
         for alternative in &submission.alternatives {
             let case = submission.case(facts, alternative, resolved);
             let seed = submission.seed();

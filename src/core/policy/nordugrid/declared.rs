@@ -2,7 +2,7 @@
 //! waits for facts to change, since a choice is made at once or not at all.
 
 use crate::policy::declare::{RankWeigh, Weigh};
-use crate::policy::{Applies, Filter, Judge, Reason, Weight};
+use crate::policy::{Applies, Filter, FilterFunction, Reason, Weight};
 
 /// A filter of targets.
 pub(super) const fn target_filter(
@@ -11,7 +11,7 @@ pub(super) const fn target_filter(
     help: &'static str,
     reasons: &'static [&'static Reason],
     applies: Applies,
-    judge: Judge,
+    judge: FilterFunction,
 ) -> Filter {
     Filter { name, spec, help, reasons, params: &[], reads: &[], temporary: false, applies, judge }
 }

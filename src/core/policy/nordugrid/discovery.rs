@@ -1,6 +1,6 @@
 //! Which clusters a job may go to (N-01 to N-06).
 
-use super::names::{Names, Numbers};
+use super::names::{NumberedNames, Numbers};
 use crate::event::{ChildKind, Registration, RegistrationStatus};
 use crate::unit::{Millis, SECOND};
 use std::collections::BTreeSet;
@@ -31,19 +31,19 @@ pub struct Start {
 
 /// How clusters were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum DiscoveryMode {
     /// The user named them.
     Explicit,
     /// Index servers were read.
     Index,
 }
 
-impl Mode {
+impl DiscoveryMode {
     /// Its name in records and answers.
     pub const fn name(self) -> &'static str {
         match self {
-            Mode::Explicit => "explicit",
-            Mode::Index => "index",
+            DiscoveryMode::Explicit => "explicit",
+            DiscoveryMode::Index => "index",
         }
     }
 }
@@ -52,7 +52,7 @@ impl Mode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discovery {
     /// How.
-    pub mode: Mode,
+    pub mode: DiscoveryMode,
     /// Index servers that were read, each once, in the order of the walk.
     pub index_servers: Vec<String>,
     /// Clusters, after the reject list, by their numbers.
@@ -72,7 +72,7 @@ pub struct NoIndexServer;
 impl Registry {
     /// Takes a registration in the place of an earlier one of the same child. One that lacks its
     /// kind or its address is skipped, and so are storage elements (N-04).
-    pub fn put(&mut self, names: &mut Names, registration: &Registration) {
+    pub fn put(&mut self, names: &mut NumberedNames, registration: &Registration) {
         let registry = names.number(&registration.registry) as usize;
         let number = names.number(&registration.child);
         if self.children.len() <= registry {
@@ -87,7 +87,7 @@ impl Registry {
     }
 
     /// Forgets a child of an index server.
-    pub fn remove(&mut self, names: &Names, registry: &str, child: &str) {
+    pub fn remove(&mut self, names: &NumberedNames, registry: &str, child: &str) {
         let numbers = names.find(registry).zip(names.find(child));
         if let Some((registry, child)) = numbers
             && let Some(children) = self.children.get_mut(registry as usize)
@@ -103,7 +103,7 @@ impl Registry {
     /// If there is no index server to begin with.
     pub fn discover(
         &self,
-        names: &Names,
+        names: &NumberedNames,
         clusters_named: &dyn Fn(&str) -> Vec<u32>,
         start: &Start,
         now: Millis,
@@ -132,8 +132,14 @@ impl Registry {
     }
 
     /// Reads every index server once, beginning with some (N-04).
-    fn walk(&self, names: &Names, roots: &[String], now: Millis, ttl_min_s: u64) -> Discovery {
-        let mut found = Discovery::of(Mode::Index);
+    fn walk(
+        &self,
+        names: &NumberedNames,
+        roots: &[String],
+        now: Millis,
+        ttl_min_s: u64,
+    ) -> Discovery {
+        let mut found = Discovery::of(DiscoveryMode::Index);
         let (mut seen, mut unknown) = (Numbers::default(), BTreeSet::new());
         let mut unread = Vec::new();
         for root in roots {
@@ -171,7 +177,7 @@ impl Registry {
 }
 
 impl Discovery {
-    fn of(mode: Mode) -> Discovery {
+    fn of(mode: DiscoveryMode) -> Discovery {
         Discovery {
             mode,
             index_servers: Vec::new(),
@@ -198,11 +204,11 @@ impl Child {
 
 /// The clusters that the user named (N-02): names and second names, whatever their case.
 fn explicit<'a>(
-    names: &Names,
+    names: &NumberedNames,
     clusters_named: &dyn Fn(&str) -> Vec<u32>,
     named: impl Iterator<Item = &'a String>,
 ) -> Discovery {
-    let mut found = Discovery::of(Mode::Explicit);
+    let mut found = Discovery::of(DiscoveryMode::Explicit);
     for name in named {
         let clusters = clusters_named(&name.to_lowercase());
         let is_known = !clusters.is_empty();

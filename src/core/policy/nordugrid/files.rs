@@ -3,7 +3,7 @@
 //! Of the record that lists every copy and those about one endpoint the newest counts, endpoint by
 //! endpoint (S-03).
 
-use super::names::Names;
+use super::names::NumberedNames;
 use crate::event::{Location, Replica, ReplicaState};
 use crate::unit::{Bytes, Millis, SECOND};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Sizes, replicas and cached copies of files.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
-    sources: Names,
+    sources: NumberedNames,
     rows: Vec<FileRow>,
 }
 
@@ -52,7 +52,7 @@ impl Files {
     }
 
     /// Takes the records about a file that hold, in the place of earlier ones.
-    pub fn put(&mut self, names: &mut Names, source: &str, records: &[&Replica]) {
+    pub fn put(&mut self, names: &mut NumberedNames, source: &str, records: &[&Replica]) {
         let row = self.row(source);
         row.size_bytes = size_of(records);
         row.replicas = endpoints(records).into_iter().map(|name| names.number(name)).collect();

@@ -6,7 +6,7 @@
 use super::ahead::{Ahead, Held, KnownJob, contributions};
 use super::discovery::Registry;
 use super::files::Files;
-use super::names::Names;
+use super::names::NumberedNames;
 use super::software::Catalogue;
 use super::windows::Windows;
 use crate::event::{BatchFacts, ClusterFacts, Registration, Replica, UserShare};
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Debug, Default)]
 pub struct GridFacts {
     /// Names of clusters, index servers and storage elements.
-    pub names: Names,
+    pub names: NumberedNames,
     /// Registrations at index servers.
     pub registry: Registry,
     /// Software that clusters publish.
@@ -27,7 +27,7 @@ pub struct GridFacts {
     /// Clusters that list a storage element as local, by the number of the element.
     listed_at: Vec<BTreeSet<u32>>,
     /// Names of targets, `cluster/queue`.
-    pub targets: Names,
+    pub targets: NumberedNames,
     shares: Vec<Option<ShareRow>>,
     /// Numbers of targets in the order of their names.
     order: Vec<u32>,

@@ -8,7 +8,7 @@ use crate::unit::Millis;
 
 /// The state of a job at a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum JobState {
+pub enum ClusterJobState {
     /// Taken by the cluster, not yet in its batch system: ACCEPTED, PREPARING or SUBMIT, or one of
     /// them with `PENDING:`.
     PreBatch,
@@ -20,29 +20,29 @@ pub enum JobState {
     Ended,
 }
 
-impl JobState {
+impl ClusterJobState {
     /// The state of a published text; `None` if no state has that name. What stands behind a colon
     /// is a sub-state (`INLRMS:R`), except of `PENDING:`, which only waits for the next step.
-    pub fn parse(text: &str) -> Option<JobState> {
+    pub fn parse(text: &str) -> Option<ClusterJobState> {
         let text = text.trim();
         let text = text.strip_prefix("PENDING:").unwrap_or(text).trim_start();
         match text.split(':').next().unwrap_or(text).trim_end() {
             "ACCEPTED" | "ACCEPTING" | "PREPARING" | "PREPARED" | "SUBMIT" | "SUBMITTING" => {
-                Some(JobState::PreBatch)
+                Some(ClusterJobState::PreBatch)
             }
-            "INLRMS" => Some(JobState::InBatch),
-            "FINISHING" | "CANCELING" | "CANCELLING" => Some(JobState::Leaving),
-            "FINISHED" | "FAILED" | "KILLED" | "DELETED" => Some(JobState::Ended),
+            "INLRMS" => Some(ClusterJobState::InBatch),
+            "FINISHING" | "CANCELING" | "CANCELLING" => Some(ClusterJobState::Leaving),
+            "FINISHED" | "FAILED" | "KILLED" | "DELETED" => Some(ClusterJobState::Ended),
             _ => None,
         }
     }
 
     /// The state at a cluster that a job's status stands for.
-    fn of(status: Option<Status>) -> JobState {
+    fn of(status: Option<Status>) -> ClusterJobState {
         match status {
             None
             | Some(Status::Pending | Status::Defined | Status::Assigned | Status::Throttled) => {
-                JobState::PreBatch
+                ClusterJobState::PreBatch
             }
             Some(
                 Status::Activated
@@ -50,10 +50,10 @@ impl JobState {
                 | Status::Starting
                 | Status::Running
                 | Status::Holding,
-            ) => JobState::InBatch,
-            Some(Status::Merging | Status::Transferring) => JobState::Leaving,
+            ) => ClusterJobState::InBatch,
+            Some(Status::Merging | Status::Transferring) => ClusterJobState::Leaving,
             Some(Status::Finished | Status::Failed | Status::Cancelled | Status::Closed) => {
-                JobState::Ended
+                ClusterJobState::Ended
             }
         }
     }
@@ -63,7 +63,7 @@ impl JobState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobRecord {
     /// State.
-    pub state: JobState,
+    pub state: ClusterJobState,
     /// CPUs.
     pub count: u64,
     /// CPU time asked for, of the whole job, else wall time; s.
@@ -89,7 +89,7 @@ impl JobRecord {
         let time_s = if cpu_s > 0 { cpu_s } else { wall_s };
         let when = |at: Millis| Some(at).filter(|at| *at > 0);
         let record = JobRecord {
-            state: JobState::parse(word).unwrap_or_else(|| JobState::of(job.status)),
+            state: ClusterJobState::parse(word).unwrap_or_else(|| ClusterJobState::of(job.status)),
             count: job.cores.into(),
             time_s: Some(time_s.into()).filter(|time_s| *time_s > 0),
             changed_at: when(job.over_at()),
@@ -103,29 +103,29 @@ impl JobRecord {
     /// nothing of them came into the cache (N-27). So it did if nobody stated when it ended.
     pub fn ended_unstaged(&self, attempt: u64, decided_at: Millis) -> bool {
         let is_of_this = attempt == 0 || self.changed_at.is_none_or(|at| at >= decided_at);
-        self.state == JobState::Ended && !self.is_staged && is_of_this
+        self.state == ClusterJobState::Ended && !self.is_staged && is_of_this
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::JobState::{self, *};
+    use super::ClusterJobState::{self, *};
 
     #[test]
     fn shown_names_and_those_of_services_are_the_same_states() {
         let pre_batch = "ACCEPTED ACCEPTING PREPARING PREPARED SUBMIT PENDING:ACCEPTED \
                          PENDING:PREPARING";
         for text in pre_batch.split_whitespace() {
-            assert_eq!(JobState::parse(text), Some(PreBatch), "{text}");
+            assert_eq!(ClusterJobState::parse(text), Some(PreBatch), "{text}");
         }
         for text in ["INLRMS", "INLRMS:Q", "INLRMS:R", "INLRMS: R"] {
-            assert_eq!(JobState::parse(text), Some(InBatch), "{text}");
+            assert_eq!(ClusterJobState::parse(text), Some(InBatch), "{text}");
         }
         for text in ["FINISHED", "FAILED", "KILLED", "DELETED"] {
-            assert_eq!(JobState::parse(text), Some(Ended), "{text}");
+            assert_eq!(ClusterJobState::parse(text), Some(Ended), "{text}");
         }
-        assert_eq!(JobState::parse("FINISHING"), Some(Leaving));
-        assert_eq!(JobState::parse("CANCELING"), Some(Leaving));
-        assert_eq!(JobState::parse("LOST"), None);
+        assert_eq!(ClusterJobState::parse("FINISHING"), Some(Leaving));
+        assert_eq!(ClusterJobState::parse("CANCELING"), Some(Leaving));
+        assert_eq!(ClusterJobState::parse("LOST"), None);
     }
 }

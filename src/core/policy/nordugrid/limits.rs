@@ -6,7 +6,7 @@ use super::declared::target_filter;
 use super::target::TargetCandidate;
 use crate::event::BatchFacts;
 use crate::policy::verdict::object;
-use crate::policy::{Applies, Filter, Judge, Reason, Values, Verdict};
+use crate::policy::{Applies, Filter, FilterFunction, Reason, Values, Verdict};
 
 const MATCH_CPU_TIME: Reason = Reason::new(
     "match:cputime",
@@ -28,7 +28,7 @@ pub(super) const fn cpu_time() -> Filter {
         "cputime: of each slot within the queue's limits, of the whole job within that for jobs",
         &[&MATCH_CPU_TIME],
         Applies::ToJob(|case, _| case.job.cpu_time_s.is_some()),
-        Judge::Target(|case, candidate, _| {
+        FilterFunction::Target(|case, candidate, _| {
             let time = case.job.cpu_time_s.map_or(0, u128::from);
             within_cpu_limits(case, &candidate.share.facts, (time, 1), &MATCH_CPU_TIME)
         }),
@@ -42,7 +42,7 @@ pub(super) const fn grid_time() -> Filter {
         "gridtime: as cputime, scaled from reference_clock_mhz to the cluster's clock",
         &[&MATCH_GRID_TIME],
         Applies::ToJob(|case, _| case.job.grid_time_s.is_some()),
-        Judge::Target(|case, candidate, _| {
+        FilterFunction::Target(|case, candidate, _| {
             let time = case.scaled_grid_time().unwrap_or(0);
             let clock = u128::from(case.clock_mhz(candidate.cluster));
             within_cpu_limits(case, &candidate.share.facts, (time, clock), &MATCH_GRID_TIME)
@@ -57,7 +57,7 @@ pub(super) const fn wall_time() -> Filter {
         "walltime: within the queue's limits",
         &[&MATCH_WALL_TIME],
         Applies::ToJob(|case, _| case.job.wall_time_s.is_some()),
-        Judge::Target(wall_time_of),
+        FilterFunction::Target(wall_time_of),
     )
 }
 

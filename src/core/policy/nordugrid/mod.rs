@@ -34,5 +34,7 @@ pub mod windows;
 #[cfg(test)]
 mod tests;
 
-pub use ahead::{Ahead, Amount, Contribution, Held, KnownJob, TimeNeeded, Until, contributions};
+pub use ahead::{
+    Ahead, Amount, Held, KnownJob, TargetContribution, TimeNeeded, Until, contributions,
+};
 pub(super) use kind::NORDUGRID;

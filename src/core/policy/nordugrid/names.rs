@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 /// Names, each with its number: 0 for the first one seen. Numbers depend on the order of arrival;
 /// nothing that decides does.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub struct NumberedNames {
     names: Vec<String>,
     by_key: BTreeMap<Key, u32>,
     /// Names whose key another name has.
     others: BTreeMap<String, u32>,
 }
 
-impl Names {
+impl NumberedNames {
     /// The number of a name; a new one if it was not seen.
     pub fn number(&mut self, name: &str) -> u32 {
         if let Some(found) = self.find(name) {
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_name_keeps_its_number() {
-        let mut names = Names::default();
+        let mut names = NumberedNames::default();
         let numbers: Vec<u32> = ["ce-b", "ce-a", "ce-b", "7"].map(|it| names.number(it)).into();
         assert_eq!(numbers, [0, 1, 0, 2]);
         assert_eq!((names.name(1), names.name(9), names.count()), ("ce-a", "", 3));

@@ -5,7 +5,7 @@ use super::case::JobCase;
 use super::declared::target_filter;
 use super::target::TargetCandidate;
 use crate::policy::verdict::object;
-use crate::policy::{Applies, Filter, Judge, Reason, Verdict};
+use crate::policy::{Applies, Filter, FilterFunction, Reason, Verdict};
 use crate::unit::{Millis, SECOND};
 
 const NO_INFORMATION: Reason =
@@ -25,7 +25,7 @@ pub(super) static INFORMATION: Filter = target_filter(
     "the facts of the queue are no older than info_ttl_s",
     &[&NO_INFORMATION],
     Applies::Always,
-    Judge::Target(|case, candidate, _| information(case, candidate)),
+    FilterFunction::Target(|case, candidate, _| information(case, candidate)),
 );
 
 pub(super) static STATUS: Filter = target_filter(
@@ -34,7 +34,7 @@ pub(super) static STATUS: Filter = target_filter(
     "the queue's status is active; what stands behind a comma is a remark",
     &[&QUEUE_STATUS],
     Applies::Always,
-    Judge::Target(|_, candidate, _| status(candidate)),
+    FilterFunction::Target(|_, candidate, _| status(candidate)),
 );
 
 pub(super) static AUTHORISED: Filter = target_filter(
@@ -43,7 +43,7 @@ pub(super) static AUTHORISED: Filter = target_filter(
     "the queue lists the user as authorised",
     &[&NOT_AUTHORISED],
     Applies::Always,
-    Judge::Target(|_, candidate, _| authorised(candidate)),
+    FilterFunction::Target(|_, candidate, _| authorised(candidate)),
 );
 
 pub(super) static FULL: Filter = target_filter(
@@ -52,7 +52,7 @@ pub(super) static FULL: Filter = target_filter(
     "fewer jobs are queued than the queue takes, those in front counted",
     &[&QUEUE_FULL],
     Applies::Always,
-    Judge::Target(|_, candidate, _| full(candidate)),
+    FilterFunction::Target(|_, candidate, _| full(candidate)),
 );
 
 pub(super) static CPUS: Filter = target_filter(
@@ -61,7 +61,7 @@ pub(super) static CPUS: Filter = target_filter(
     "the queue, else its cluster, has CPUs",
     &[&NO_CPUS],
     Applies::Always,
-    Judge::Target(|_, candidate, _| cpus(candidate)),
+    FilterFunction::Target(|_, candidate, _| cpus(candidate)),
 );
 
 pub(super) static NOT_EXCLUDED: Filter = target_filter(
@@ -70,7 +70,7 @@ pub(super) static NOT_EXCLUDED: Filter = target_filter(
     "the target did not refuse the job before",
     &[&EXCLUDED],
     Applies::Always,
-    Judge::Target(|case, candidate, _| excluded(case, candidate)),
+    FilterFunction::Target(|case, candidate, _| excluded(case, candidate)),
 );
 
 fn information(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {

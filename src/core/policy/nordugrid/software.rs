@@ -1,20 +1,20 @@
 //! Software that clusters publish, each item known by a number, and conditions on it (B.9).
 
-use super::names::Names;
+use super::names::NumberedNames;
 use crate::xrsl::{Relation, Software, SoftwareCondition};
 use std::collections::BTreeMap;
 
 /// Every item of software that any cluster published: `name[-version]`.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
-    texts: Names,
+    texts: NumberedNames,
     items: Vec<Software>,
     by_name: BTreeMap<String, Vec<u32>>,
 }
 
 /// A condition, with the items that satisfy it. Made once a choice.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct WantedSoftware {
     /// Whether it is `!=`: then none of the items may be published.
     is_refused: bool,
     /// Items, ascending: those that hold, or of `!=` those that equal what is refused.
@@ -41,7 +41,7 @@ impl Catalogue {
     }
 
     /// A condition with the items that satisfy it. Different names never compare.
-    pub fn wanted(&self, condition: &SoftwareCondition) -> Wanted {
+    pub fn wanted(&self, condition: &SoftwareCondition) -> WantedSoftware {
         let SoftwareCondition { relation, name, version } = condition;
         let asked = Software { name: name.clone(), version: version.clone() };
         let is_refused = *relation == Relation::NotEqual;
@@ -50,11 +50,11 @@ impl Catalogue {
         let holds = |at: &u32| relation.holds(self.items[*at as usize].compare(&asked));
         let mut items: Vec<u32> = of_name.filter(holds).collect();
         items.sort_unstable();
-        Wanted { is_refused, items }
+        WantedSoftware { is_refused, items }
     }
 }
 
-impl Wanted {
+impl WantedSoftware {
     /// Whether a cluster that publishes these items satisfies the condition. If it publishes none,
     /// no condition holds.
     pub fn is_met_by(&self, published: &[u32]) -> bool {

@@ -4,7 +4,7 @@ use super::declared::target_filter;
 use super::staging::Staging;
 use super::target::TargetCandidate;
 use crate::policy::verdict::object;
-use crate::policy::{Applies, Filter, Judge, Reason, Verdict};
+use crate::policy::{Applies, Filter, FilterFunction, Reason, Verdict};
 
 const NO_LOCATION: Reason =
     Reason::new("no_location", "{measured} input files cannot come to the cluster");
@@ -24,7 +24,7 @@ pub(super) static LOCATION: Filter = target_filter(
     "every input file can come to the cluster",
     &[&NO_LOCATION],
     Applies::Always,
-    Judge::Staged(|_, _, staging, _| location(staging)),
+    FilterFunction::Staged(|_, _, staging, _| location(staging)),
 );
 
 pub(super) static SIZES: Filter = target_filter(
@@ -33,7 +33,7 @@ pub(super) static SIZES: Filter = target_filter(
     "the size of every input file is known; asked where size_unknown is reject",
     &[&SIZE_UNKNOWN],
     Applies::ToJob(|case, _| case.rejects_unknown_sizes && case.is_size_unknown),
-    Judge::Staged(|_, _, _, _| object(&SIZE_UNKNOWN, 0.0, 0.0)),
+    FilterFunction::Staged(|_, _, _, _| object(&SIZE_UNKNOWN, 0.0, 0.0)),
 );
 
 pub(super) static CACHE: Filter = target_filter(
@@ -42,7 +42,7 @@ pub(super) static CACHE: Filter = target_filter(
     "input files fit into what is free of the cluster's cache, if it has one",
     &[&CACHE_SPACE],
     Applies::Always,
-    Judge::Staged(|_, _, staging, _| cache(staging)),
+    FilterFunction::Staged(|_, _, staging, _| cache(staging)),
 );
 
 pub(super) static DISK: Filter = target_filter(
@@ -51,7 +51,7 @@ pub(super) static DISK: Filter = target_filter(
     "what the job stages and writes fits into what is free of the user's disk, if that is known",
     &[&DISK_SPACE],
     Applies::Always,
-    Judge::Staged(|_, candidate, staging, _| disk(candidate, staging)),
+    FilterFunction::Staged(|_, candidate, staging, _| disk(candidate, staging)),
 );
 
 fn location(staging: &Staging) -> Verdict {

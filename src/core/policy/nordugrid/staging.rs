@@ -1,7 +1,7 @@
 //! Input files at one cluster: their classes and sums (N-16 to N-18), and the cache they go to.
 
 use super::ahead::left;
-use super::case::{Input, JobCase};
+use super::case::{JobCase, JobInput};
 use super::grid_facts::ClusterRow;
 use super::target::amount_ahead;
 use crate::unit::Bytes;
@@ -63,7 +63,7 @@ impl FileClass {
 
     /// The class of a file at a cluster; the first line of N-16 that matches.
     #[inline]
-    pub fn of(input: &Input, cluster: u32, has_cache: bool) -> FileClass {
+    pub fn of(input: &JobInput, cluster: u32, has_cache: bool) -> FileClass {
         let uses_cache = input.kind.cache != CacheOption::No;
         let takes_cached = uses_cache && input.kind.cache != CacheOption::Renew;
         if input.kind.is_uploaded {

@@ -5,7 +5,7 @@ pub const UNLIMITED_S: u64 = u64::MAX;
 
 /// CPUs that are free for some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
+pub struct FreeWindow {
     /// For how long they are free; s. [`UNLIMITED_S`]: for ever.
     pub duration_s: u64,
     /// CPUs free for that long or longer.
@@ -14,7 +14,7 @@ pub struct Window {
 
 /// The free CPUs of a user at a queue: one window for each published duration, ascending.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Windows(Vec<Window>);
+pub struct Windows(Vec<FreeWindow>);
 
 /// Jobs in front that need CPUs before the job that is decided on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Windows {
     /// time are the largest n of all entries that last that long, so that a longer window never has
     /// more. An entry that is no such text counts as nothing.
     pub fn parse(text: &str) -> Windows {
-        let mut windows: Vec<Window> = text.split_whitespace().filter_map(entry).collect();
+        let mut windows: Vec<FreeWindow> = text.split_whitespace().filter_map(entry).collect();
         windows.sort_by_key(|window| (window.duration_s, window.slots));
         let mut most = 0;
         for window in windows.iter_mut().rev() {
@@ -64,7 +64,7 @@ impl Windows {
     }
 
     /// All of them, ascending.
-    pub fn all(&self) -> &[Window] {
+    pub fn all(&self) -> &[FreeWindow] {
         &self.0
     }
 
@@ -78,7 +78,7 @@ impl Windows {
         let longest = self.0.last().map_or(0, |window| window.duration_s);
         let mut least = u64::MAX;
         let mut shorter = None;
-        for (at, Window { duration_s, slots }) in self.0.iter().enumerate() {
+        for (at, FreeWindow { duration_s, slots }) in self.0.iter().enumerate() {
             // Its own window is this one or a longer one, since every shorter one is too short.
             let takes = |job: &&Needed| {
                 job.time_s <= longest && shorter.is_none_or(|shorter| job.time_s > shorter)
@@ -91,7 +91,7 @@ impl Windows {
     }
 }
 
-fn entry(text: &str) -> Option<Window> {
+fn entry(text: &str) -> Option<FreeWindow> {
     let (slots, minutes) = match text.split_once(':') {
         Some((slots, minutes)) => (slots, Some(minutes)),
         None => (text, None),
@@ -100,7 +100,7 @@ fn entry(text: &str) -> Option<Window> {
         Some(minutes) => minutes.parse::<u64>().ok()?.saturating_mul(60).min(UNLIMITED_S - 1),
         None => UNLIMITED_S,
     };
-    Some(Window { duration_s, slots: slots.parse().ok()? })
+    Some(FreeWindow { duration_s, slots: slots.parse().ok()? })
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@ use crate::event::FullChain;
 use crate::policy::compile::{Policy, Resolved};
 use crate::policy::typed::read;
 use crate::policy::walk::bounded;
-use crate::policy::{Judge, Refused, Verdict, Wait, WaitReason, Weigh, Weighed};
+use crate::policy::{FilterFunction, Refused, Verdict, Wait, WaitReason, Weigh, Weighed};
 
 /// Judgement of all nuclei of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Choice {
+pub struct NucleusChoice {
     /// Those that passed, in the order of the candidates.
     pub passed: Vec<Passed>,
     /// The nucleus that was drawn, by its index in `passed`.
@@ -41,8 +41,9 @@ impl Policy {
         nuclei: &[NucleusCandidate<'_>],
         resolved: &Resolved,
         unit: f64,
-    ) -> Choice {
-        let mut choice = Choice { counts: vec![0; self.filters.len()], ..Choice::default() };
+    ) -> NucleusChoice {
+        let mut choice =
+            NucleusChoice { counts: vec![0; self.filters.len()], ..NucleusChoice::default() };
         let own = read!(Own, resolved.own);
         choice.wait = waits(case, &own);
         if choice.wait.is_some() {
@@ -51,7 +52,7 @@ impl Policy {
         let mut left: Vec<u32> = (0..nuclei.len() as u32).collect();
         let mut course = Course::default();
         for (at, (filter, values)) in self.filters.iter().zip(&resolved.filters).enumerate() {
-            let Judge::Nuclei(judge) = filter.judge else { continue };
+            let FilterFunction::Nuclei(judge) = filter.judge else { continue };
             if !self.applies_to_task(at, case, resolved) {
                 continue;
             }

@@ -19,7 +19,7 @@ mod weight;
 mod tests;
 
 pub use case::{Course, NucleusCandidate, NucleusRow, Parent, TaskCase};
-pub use choice::{Choice, Passed};
+pub use choice::{NucleusChoice, Passed};
 pub use input::{InputAtNucleus, Total, groups, is_whole, total};
 pub(super) use kind::PRODUCTION_TASK;
 pub use token::{endpoint, is_distributed};

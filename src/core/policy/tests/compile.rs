@@ -2,15 +2,15 @@
 
 use crate::limits::Limits;
 use crate::policy::sample::policy;
-use crate::policy::{Arg, Policy, PolicySpec, Resolved, Rules, Step, kind, kinds};
+use crate::policy::{Arg, ListedStep, Policy, PolicySpec, Resolved, Rules, kind, kinds};
 use std::collections::BTreeSet;
 
-fn step(name: &str, args: &[(&str, Arg)]) -> Step {
+fn step(name: &str, args: &[(&str, Arg)]) -> ListedStep {
     let args = args.iter().map(|(name, arg)| (name.to_string(), arg.clone())).collect();
-    Step { name: name.into(), args }
+    ListedStep { name: name.into(), args }
 }
 
-fn spec(filters: Vec<Step>, weights: Vec<Step>) -> PolicySpec {
+fn spec(filters: Vec<ListedStep>, weights: Vec<ListedStep>) -> PolicySpec {
     PolicySpec { filters, weights, ..PolicySpec::empty("p", "atlas-production-job") }
 }
 

@@ -4,7 +4,9 @@ use super::{BOTH, task};
 use crate::event::{ChunkKind, Queue, QueueStatus, Status, Task};
 use crate::policy::judgement::Late;
 use crate::policy::sample::{candidate, case, counted, load, policy, queue};
-use crate::policy::{Candidate, Judge, Judgement, LinkView, Objection, Policy, Preassigned, Rules};
+use crate::policy::{
+    Candidate, FilterFunction, Judgement, LinkView, Objection, Policy, Preassigned, Rules,
+};
 use proptest::prelude::*;
 
 /// A queue by a few small numbers, so that every filter objects now and then.
@@ -80,7 +82,7 @@ fn first_objection(
     let mut doubt = None;
     for at in 0..policy.filter_count() {
         let filter = policy.filter(at).expect("a filter");
-        let is_early = matches!(filter.judge, Judge::Before(_));
+        let is_early = matches!(filter.judge, FilterFunction::Before(_));
         if !is_early && doubt.is_some() {
             break;
         }

@@ -3,7 +3,7 @@
 use crate::output::throttle::{Action, SubjectKind, Throttle, ThrottleId};
 use crate::policy::WaitReason;
 use crate::policy::rule::Rule;
-use crate::policy::throttling::{Gauge, Margin, Step, step};
+use crate::policy::throttling::{Gauge, Margin, ThrottleChange, step};
 use crate::unit::{HOUR, MINUTE, Millis, SECOND};
 
 const MARGIN: Margin = Margin { hysteresis: 0.1, dwell: 5 * MINUTE, lapse: HOUR };
@@ -14,10 +14,10 @@ fn gauge(measured: f64) -> Gauge {
 }
 
 /// The throttle that a step leads to.
-fn throttle(step: Step, before: Option<&Throttle>, now: Millis) -> Throttle {
+fn throttle(step: ThrottleChange, before: Option<&Throttle>, now: Millis) -> Throttle {
     let (action, since) = match step {
-        Step::Set(since) => (Action::Set, since),
-        Step::Lift => (Action::Lift, now),
+        ThrottleChange::Set(since) => (Action::Set, since),
+        ThrottleChange::Lift => (Action::Lift, now),
     };
     let is_set = action == Action::Set;
     Throttle {
@@ -137,17 +137,17 @@ fn who_has_nothing_to_hold_is_not_published_of_and_lapses() {
     let now = 1_000_000;
     let above = gauge(LIMIT + 1.0);
     assert_eq!(step(None, Some(&above), false, &MARGIN, now), None);
-    let set = throttle(Step::Set(now), None, now);
+    let set = throttle(ThrottleChange::Set(now), None, now);
     assert_eq!(step(Some(&set), Some(&above), false, &MARGIN, now + HOUR - 1), None);
     let due = step(Some(&set), Some(&above), true, &MARGIN, now + HOUR / 2);
-    assert_eq!(due, Some(Step::Set(now)), "published again, and stands since then");
+    assert_eq!(due, Some(ThrottleChange::Set(now)), "published again, and stands since then");
     assert_eq!(step(Some(&set), Some(&above), true, &MARGIN, now + HOUR / 2 - 1), None);
     // Lapsed: above again it is another one.
     let again = step(Some(&set), Some(&above), true, &MARGIN, now + HOUR);
-    assert_eq!(again, Some(Step::Set(now + HOUR)));
+    assert_eq!(again, Some(ThrottleChange::Set(now + HOUR)));
     assert_eq!(step(Some(&set), Some(&gauge(0.0)), true, &MARGIN, now + HOUR), None);
     // A rule that has no limit any more holds nobody.
-    assert_eq!(step(Some(&set), None, false, &MARGIN, now + 1), Some(Step::Lift));
+    assert_eq!(step(Some(&set), None, false, &MARGIN, now + 1), Some(ThrottleChange::Lift));
     assert_eq!(step(None, None, true, &MARGIN, now), None);
 }
 

@@ -11,7 +11,7 @@ use crate::unit::Millis;
 use std::cell::OnceCell;
 
 /// The inputs of an evaluation.
-pub(super) struct Look<'a> {
+pub(super) struct EvaluationInputs<'a> {
     pub(super) view: CutView<'a>,
     pub(super) policy: &'a Policy,
     pub(super) ready: &'a Ready,
@@ -19,7 +19,7 @@ pub(super) struct Look<'a> {
     pub(super) survey: &'a Survey,
 }
 
-impl Look<'_> {
+impl EvaluationInputs<'_> {
     /// Whether a candidate passes that did not before. A filter that objects in place of another is
     /// remembered, so that a candidate is evaluated again only when something changed. `stirred`
     /// are the queues whose blockers read what changed, `stirred_first` those of the first pass
@@ -57,7 +57,7 @@ impl Look<'_> {
     /// Where each candidate is judged by itself: evaluates those again of which something changed
     /// that their blocker reads. As long as the blocker objects, no other filter need be asked.
     fn any_stirred_passes(&self, waiting: &mut Waiting, stirred: &[u32]) -> bool {
-        let Look { case, policy, .. } = *self;
+        let EvaluationInputs { case, policy, .. } = *self;
         let look = self.view.look(case, self.survey);
         let (resolved, applicable) = (&self.ready.resolved, OnceCell::new());
         let applicable = || applicable.get_or_init(|| policy.applicable(case, resolved));
@@ -77,7 +77,7 @@ impl Look<'_> {
 
     /// Evaluates every candidate there is now, up to the first that passes.
     fn any_passes(&self, waiting: &mut Waiting) -> bool {
-        let Look { view, case, policy, .. } = *self;
+        let EvaluationInputs { view, case, policy, .. } = *self;
         waiting.queues.clear(view.world.queues.len());
         let list = self.ready.list(policy, view.world, case);
         let candidates = view.gather(case, self.survey, list.clone());
@@ -139,7 +139,7 @@ impl Look<'_> {
 
     /// Judges all candidates there are now, as for a decision.
     fn judge(&self, waiting: &mut Waiting) -> Evaluated {
-        let Look { view, case, policy, .. } = *self;
+        let EvaluationInputs { view, case, policy, .. } = *self;
         let list = self.ready.list(policy, view.world, case);
         let candidates = view.gather(case, self.survey, list.clone());
         let Waiting { queues, recheck_at, .. } = waiting;

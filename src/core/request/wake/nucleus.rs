@@ -3,7 +3,7 @@
 use super::Evaluated;
 use crate::event::Task;
 use crate::judge::evaluation::Evaluation;
-use crate::judge::judging::Judging;
+use crate::judge::judging::JudgingInputs;
 use crate::policy::Refused;
 use crate::request::requests::Requests;
 use crate::request::touch::Kinds;
@@ -16,7 +16,7 @@ impl Requests {
         &mut self,
         task: &Task,
         waiting: &mut Waiting,
-        judging: Judging<'_>,
+        judging: JudgingInputs<'_>,
     ) -> Evaluated {
         let state = judging.view.state;
         let is_cold = std::mem::take(&mut waiting.is_cold) || waiting.waits_as_whole;

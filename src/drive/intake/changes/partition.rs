@@ -6,7 +6,7 @@
 //! passed by the committed one, so that another life reads it again.
 
 use super::position::{Position, next_era};
-use super::report::Report;
+use super::report::TransactionReport;
 use crate::intake::number::ByNumber;
 use std::sync::Arc;
 use yardmaster_core::unit::{Millis, SECOND};
@@ -57,7 +57,7 @@ pub struct Partition {
     open: Option<u64>,
     /// Jobs whose row was deleted in it.
     pub gone: ByNumber<Gone>,
-    pub report: Report,
+    pub report: TransactionReport,
     /// Offset of the first row of a snapshot that is not complete.
     pub snapshot: Option<u64>,
     /// The highest change that is of no snapshot.
@@ -78,7 +78,7 @@ impl Partition {
             transaction: None,
             open: None,
             gone: ByNumber::default(),
-            report: Report::default(),
+            report: TransactionReport::default(),
             snapshot: None,
             streamed: Position::default(),
             appended_at: 0,
@@ -106,7 +106,7 @@ impl Partition {
     /// gathered twice. The offset stays held.
     pub fn forget(&mut self) {
         self.gone.clear();
-        self.report = Report::default();
+        self.report = TransactionReport::default();
         self.transaction = None;
     }
 

@@ -17,7 +17,7 @@ type Of = (Box<str>, Box<str>, Box<str>);
 
 /// The rows of a transaction so far.
 #[derive(Default)]
-pub struct Report {
+pub struct TransactionReport {
     counts: BTreeMap<Of, Count>,
 }
 
@@ -36,7 +36,7 @@ impl Count {
     }
 }
 
-impl Report {
+impl TransactionReport {
     /// Whether there are as many as a report may have.
     pub fn is_full(&self) -> bool {
         self.counts.len() >= ENTRIES_MAX

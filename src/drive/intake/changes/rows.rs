@@ -13,7 +13,9 @@ use yardmaster_core::event::{Heartbeat, JobState, Pilot, Status};
 use yardmaster_core::id::Key;
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::dialect::TaskMessage;
-use yardmaster_wire::dialect::change::{Change, JobRow, Op, Row, Snapshot as Read, WorkerKey};
+use yardmaster_wire::dialect::change::{
+    Change, JobRow, Row, RowOperation, Snapshot as Read, WorkerKey,
+};
 use yardmaster_wire::record;
 
 impl Intake {
@@ -42,7 +44,7 @@ impl Intake {
         match change.snapshot {
             Read::No => {
                 changes.committed_at = changes.committed_at.max(change.committed_at);
-                if change.op != Op::Read
+                if change.op != RowOperation::Read
                     && let Some(position) = Position::new(partition.era, change.position)
                 {
                     partition.streamed = partition.streamed.max(position);
@@ -134,7 +136,7 @@ impl Intake {
         origin: Origin<'_>,
         records: &mut Records,
     ) {
-        if change.op == Op::Create
+        if change.op == RowOperation::Create
             && let Some(partition) = self.changes.partitions.get_mut(index)
         {
             partition.gone.remove(&row.job);
@@ -257,7 +259,7 @@ impl Intake {
         index: usize,
         origin: Origin<'_>,
         records: &mut Records,
-        add: impl FnOnce(&mut super::report::Report, Millis),
+        add: impl FnOnce(&mut super::report::TransactionReport, Millis),
     ) {
         let Some(partition) = self.changes.partitions.get_mut(index) else { return };
         if partition.report.is_full() {

@@ -8,7 +8,7 @@ use crate::api::{self, Api, Apis, Past, Reasons, Views};
 use crate::cli::log_args::Read;
 use crate::cli::progress::Bar;
 use crate::clock::stopwatch;
-use crate::history::{Keeper, Keeps, Of, Turn};
+use crate::history::{HistoryIdentity, Keeper, Keeps, LoopPosition};
 use crate::http::{Door, ServedDomain, Server};
 use crate::metrics::{Metrics, QueueLoad};
 use crate::question::{Asked, LoopClient, Question};
@@ -126,7 +126,12 @@ impl Served {
         let api = Api { client, status: status.clone(), views: views.clone(), past, reasons };
         let engine = engine(config, QUEUES)?;
         let keeps = Keeps { interval: 60 * SECOND, span: Millis::MAX / 2, bytes: 512 * MIB };
-        let keeper = Keeper::open(&scratch.join("serving"), keeps, Of::default(), &engine.state)?;
+        let keeper = Keeper::open(
+            &scratch.join("serving"),
+            keeps,
+            HistoryIdentity::default(),
+            &engine.state,
+        )?;
         api.past.set(Some(keeper.history()));
         let metrics = Metrics::new(&read.topology.domain, read.topology.limits.metric_labels_max);
         let added = (api::routes(Apis::new(vec![api])), &api::PATHS[..]);
@@ -168,7 +173,7 @@ impl Served {
             self.metrics.add();
         }
         let mut report = Report { confirmed: Some(number), ..Report::default() };
-        let turn = Turn { is_cycle_end: true, is_restoring: false };
+        let turn = LoopPosition { is_cycle_end: true, is_restoring: false };
         self.keeper.turn(&mut report, &mut self.engine, turn);
         self.views.turn(&self.engine);
         self.answers.turn(&mut self.engine, true, false);

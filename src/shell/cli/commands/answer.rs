@@ -6,7 +6,7 @@ use crate::registry::{Ours, RegistryError};
 use std::borrow::Cow;
 use std::time::Duration;
 use yardmaster_core::cut::Topic;
-use yardmaster_core::event::{Outcome, OutcomeAbout, OutcomeKind};
+use yardmaster_core::event::{DecisionOutcome, OutcomeAbout, OutcomeKind};
 use yardmaster_core::output::command::Command;
 use yardmaster_core::output::decision::DecisionId;
 use yardmaster_core::plain::plain;
@@ -73,16 +73,16 @@ fn cut(reason: &str) -> String {
 }
 
 /// Publishes outcomes.
-pub(super) struct Publisher {
+pub(super) struct OutcomePublisher {
     conf: KafkaConf,
     topic: String,
     ours: Ours,
     writer: KafkaWriter,
 }
 
-impl Publisher {
+impl OutcomePublisher {
     /// By a topology.
-    pub fn open(mut conf: KafkaConf, topology: &Topology) -> Result<Publisher, LogError> {
+    pub fn open(mut conf: KafkaConf, topology: &Topology) -> Result<OutcomePublisher, LogError> {
         conf.properties.entry("message.timeout.ms".into()).or_insert_with(|| PUBLISH_MS.into());
         let ours = Ours::find(topology, &[Topic::Outcome]).map_err(|error| match error {
             RegistryError::Unanswered(why) | RegistryError::Lacking(why) => {
@@ -94,7 +94,7 @@ impl Publisher {
         })?;
         let writer = KafkaWriter::open(&conf)?;
         let topic = topology.topic(Topic::Outcome).name.clone();
-        Ok(Publisher { conf, topic, ours, writer })
+        Ok(OutcomePublisher { conf, topic, ours, writer })
     }
 
     /// Publishes what became of commands; all of it is acknowledged when it returns. After an
@@ -113,7 +113,7 @@ impl Publisher {
         let mut value = Vec::new();
         record::write(
             &mut value,
-            &Outcome {
+            &DecisionOutcome {
                 subject: command.subject.clone(),
                 decision: DecisionId(command.id.0),
                 about: OutcomeAbout::Command,

@@ -5,7 +5,9 @@ use crate::cli::outputs::{TAIL, cycles_from, read_to_end};
 use crate::ports::AnyLog;
 use std::time::Duration;
 use yardmaster_core::cut::{Cut, Lane, Topic};
-use yardmaster_core::event::{Configuration, Configured, Event, Outcome, OutcomeAbout, Parameter};
+use yardmaster_core::event::{
+    Configuration, Configured, DecisionOutcome, Event, OutcomeAbout, Parameter,
+};
 use yardmaster_core::fold::Written;
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::{Command, CommandId};
@@ -20,7 +22,7 @@ use yardmaster_wire::topology::Topology;
 const LOOK_RECORDS: usize = 1_000;
 
 /// A new record.
-pub(super) enum News {
+pub(super) enum NewRecord {
     /// A command that counts.
     Published(Box<Command>),
     /// An outcome about a command.
@@ -88,7 +90,7 @@ impl CommandLog {
         &mut self,
         wants: &dyn Fn(&Command) -> bool,
         goes_on: &dyn Fn() -> bool,
-        mut take: impl FnMut(News),
+        mut take: impl FnMut(NewRecord),
     ) -> Result<(), LogError> {
         let of = |topic| self.spans.iter().filter(move |it| it.lane.topic == topic).copied();
         let commands: Vec<LaneSpan> = of(Topic::Command).collect();
@@ -115,7 +117,7 @@ impl CommandLog {
     fn read_cycles(
         &mut self,
         goes_on: &dyn Fn() -> bool,
-        take: &mut dyn FnMut(News),
+        take: &mut dyn FnMut(NewRecord),
     ) -> Result<(), LogError> {
         let cycles = self.spans.iter().find(|span| span.lane.topic == Topic::Progress).copied();
         let Some(cycles) = cycles else { return Ok(()) };
@@ -155,7 +157,7 @@ impl CommandLog {
     }
 
     /// New records; waits for them so long at most.
-    pub fn take(&mut self, wait: Duration) -> Result<Vec<News>, LogError> {
+    pub fn take(&mut self, wait: Duration) -> Result<Vec<NewRecord>, LogError> {
         self.batch.clear();
         self.log.take(&mut self.batch, LOOK_RECORDS, wait)?;
         for writer in &self.batch.writers {
@@ -183,20 +185,20 @@ impl CommandLog {
 }
 
 /// A command that counts.
-fn published(listed: Listed) -> Option<News> {
+fn published(listed: Listed) -> Option<NewRecord> {
     match listed.output {
-        Output::Command(command) => Some(News::Published(command)),
+        Output::Command(command) => Some(NewRecord::Published(command)),
         Output::Decision(_) | Output::Throttle(_) => None,
     }
 }
 
 /// The news of an outcome or a parameter; `None`: the record is neither.
-fn other_news(codec: &Codec, ahead: Millis, batch: &Batch, raw: &Raw) -> Option<News> {
+fn other_news(codec: &Codec, ahead: Millis, batch: &Batch, raw: &Raw) -> Option<NewRecord> {
     let bound = raw.appended_at.saturating_add(ahead);
     let written = Written { lane: raw.lane, at: raw.appended_at };
     let mut arena = Arena::default();
     match codec.read(raw.lane.topic, batch.key(raw), batch.value(raw), &mut arena) {
-        Event::Outcome(Outcome {
+        Event::Outcome(DecisionOutcome {
             about: OutcomeAbout::Command,
             decision,
             kind,
@@ -205,17 +207,17 @@ fn other_news(codec: &Codec, ahead: Millis, batch: &Batch, raw: &Raw) -> Option<
             ..
         }) => {
             let answer = CommandAnswer { at: at.min(bound), kind, reason };
-            Some(News::Answered(CommandId(decision.0), answer))
+            Some(NewRecord::Answered(CommandId(decision.0), answer))
         }
         Event::Configuration(record) => match *record {
             Configuration::Parameter(record) => {
                 let (name, record) = (record.name(), Some(Box::new(record)));
-                Some(News::Parameter { written, name, record })
+                Some(NewRecord::Parameter { written, name, record })
             }
             _ => None,
         },
         Event::Removed { name, .. } => {
-            Some(News::Parameter { written, name: name.to_owned(), record: None })
+            Some(NewRecord::Parameter { written, name: name.to_owned(), record: None })
         }
         _ => None,
     }

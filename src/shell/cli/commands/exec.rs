@@ -2,9 +2,9 @@
 //! published. After an error that may mend itself it begins again with nothing in memory, once the
 //! programs under way have ended.
 
-use super::answer::{Publisher, answer, expired};
-use super::command_log::{CommandLog, News};
-use super::listed::{Listed, State, outcome_name};
+use super::answer::{OutcomePublisher, answer, expired};
+use super::command_log::{CommandLog, NewRecord};
+use super::listed::{CommandState, Listed, outcome_name};
 use super::program::{Exit, Finished, MOST_AFTER_TIMEOUT, Program};
 use super::switch::Switch;
 use super::{Stop, Wants};
@@ -112,7 +112,7 @@ struct Life<'a> {
     log: CommandLog,
     orders: Orders,
     switch: Switch,
-    publisher: Publisher,
+    publisher: OutcomePublisher,
     reports: (Sender<Report>, Receiver<Report>),
     /// Programs under way.
     running: usize,
@@ -137,7 +137,7 @@ impl<'a> Life<'a> {
             log: CommandLog::open(log, topology, &TOPICS)?,
             orders: Orders::default(),
             switch: Switch::new(&topology.domain),
-            publisher: Publisher::open(conf.clone(), topology)?,
+            publisher: OutcomePublisher::open(conf.clone(), topology)?,
             reports: channel(),
             running: 0,
             unpublished: Vec::new(),
@@ -157,9 +157,9 @@ impl<'a> Life<'a> {
         while stop.goes_on() {
             let is_busy = self.running > 0 || !self.unpublished.is_empty();
             let news = self.log.take(if is_busy { LOOK_BUSY } else { LOOK })?;
-            let wants = |it: &News| match it {
-                News::Published(command) => self.exec.wants.wants(command),
-                News::Answered(..) | News::Parameter { .. } => true,
+            let wants = |it: &NewRecord| match it {
+                NewRecord::Published(command) => self.exec.wants.wants(command),
+                NewRecord::Answered(..) | NewRecord::Parameter { .. } => true,
             };
             let (orders, switch) = (&mut self.orders, &mut self.switch);
             news.into_iter().filter(wants).for_each(|it| take(orders, switch, it));
@@ -209,7 +209,7 @@ impl<'a> Life<'a> {
 
     /// Starts the program for a command, in a thread that waits for it.
     fn spawn(&self, command: &Command, last: Option<&CommandAnswer>) -> io::Result<()> {
-        let listed = Listed { state: State::Open, command, answer: last };
+        let listed = Listed { state: CommandState::Open, command, answer: last };
         let input = format!("{}\n", listed.json()).into_bytes();
         let (program, reports) = (Arc::clone(&self.exec.program), self.reports.0.clone());
         let command = command.clone();
@@ -298,7 +298,7 @@ impl<'a> Life<'a> {
     /// Prints a command that is done. That nobody reads it keeps no command from being carried out.
     fn print(&mut self, command: &Command, answer: &CommandAnswer) {
         let now = self.now();
-        let state = State::of(command, Some(answer), now).unwrap_or(State::Open);
+        let state = CommandState::of(command, Some(answer), now).unwrap_or(CommandState::Open);
         let listed = Listed { state, command, answer: Some(answer) };
         let mut out = io::stdout().lock();
         let printed = match &self.exec.layout {
@@ -313,9 +313,9 @@ impl<'a> Life<'a> {
     }
 }
 
-fn take(orders: &mut Orders, switch: &mut Switch, news: News) {
+fn take(orders: &mut Orders, switch: &mut Switch, news: NewRecord) {
     match news {
-        News::Published(command) => {
+        NewRecord::Published(command) => {
             let (id, subject) = (command.id, command.subject.clone());
             if !orders.publish(*command) {
                 tracing::warn!(
@@ -324,8 +324,8 @@ fn take(orders: &mut Orders, switch: &mut Switch, news: News) {
                 );
             }
         }
-        News::Answered(id, answer) => orders.answer(id, answer),
-        News::Parameter { written, name, record } => {
+        NewRecord::Answered(id, answer) => orders.answer(id, answer),
+        NewRecord::Parameter { written, name, record } => {
             switch.take(&written, &name, record.as_deref());
         }
     }

@@ -1,8 +1,8 @@
 //! Commands as they are published.
 
-use super::command_log::{CommandLog, News};
-use super::list::Found;
-use super::listed::{Listed, State, USUAL, columns};
+use super::command_log::{CommandLog, NewRecord};
+use super::list::FoundCommands;
+use super::listed::{CommandState, Listed, USUAL, columns};
 use super::{Stop, Wants};
 use crate::cli::Ended;
 use crate::cli::log_args::LogArgs;
@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(100);
 pub(super) struct Follow {
     pub log_args: LogArgs,
     pub wants: Wants,
-    pub state: Vec<State>,
+    pub state: Vec<CommandState>,
     pub table: TableArgs,
 }
 
@@ -36,7 +36,7 @@ impl Follow {
         let topology = self.log_args.read()?.topology;
         let log = self.log_args.log_of(&topology, &TOPICS)?;
         let mut log = CommandLog::open(log, &topology, &FOLLOWED)?;
-        let found = Found::read(log.log(), &self.wants)?;
+        let found = FoundCommands::read(log.log(), &self.wants)?;
         let sheet = self.table.sheet(columns(), terminal_width()).at_least(&USUAL);
         let mut printer = sheet.printer(io::stdout());
         for it in found.listed(&self.state) {
@@ -52,7 +52,7 @@ impl Follow {
         log.follow()?;
         while stop.goes_on() {
             for news in log.take(LOOK)? {
-                let News::Published(command) = news else { continue };
+                let NewRecord::Published(command) = news else { continue };
                 if self.wants.wants(&command) && !shown.remove(&place(&command)) {
                     self.publish(&mut printer, &command, log.now())?;
                 }
@@ -68,8 +68,8 @@ impl Follow {
         command: &Command,
         now: Millis,
     ) -> io::Result<()> {
-        let Some(state) = State::of(command, None, now) else { return Ok(()) };
-        if !self.state.contains(&State::All) && !self.state.contains(&state) {
+        let Some(state) = CommandState::of(command, None, now) else { return Ok(()) };
+        if !self.state.contains(&CommandState::All) && !self.state.contains(&state) {
             return Ok(());
         }
         self.print(printer, &Listed { state, command, answer: None }, now)?;

@@ -1,7 +1,7 @@
 //! Commands that are in the log now.
 
 use super::Wants;
-use super::listed::{Listed, State, columns};
+use super::listed::{CommandState, Listed, columns};
 use crate::cli::Ended;
 use crate::cli::log_args::LogArgs;
 use crate::cli::outputs::{ReadCommands, newest, read_commands};
@@ -19,13 +19,13 @@ use yardmaster_core::unit::Millis;
 pub(super) fn list(
     log_args: &LogArgs,
     wants: &Wants,
-    states: &[State],
+    states: &[CommandState],
     last: Option<usize>,
     table: &TableArgs,
 ) -> Ended {
     let read = log_args.read()?;
     let mut log = log_args.log(&read.topology, Mode::Read)?;
-    let found = Found::read(&mut log, wants)?;
+    let found = FoundCommands::read(&mut log, wants)?;
     let listed = found.listed(states);
     let shown = &listed[listed.len().saturating_sub(last.unwrap_or(usize::MAX))..];
     let mut out = io::BufWriter::new(io::stdout().lock());
@@ -44,22 +44,22 @@ pub(super) fn list(
 }
 
 /// Commands and their outcomes in the log.
-pub(super) struct Found {
+pub(super) struct FoundCommands {
     read: ReadCommands,
     /// That of the newest cycle.
     pub now: Millis,
 }
 
-impl Found {
+impl FoundCommands {
     /// Reads it.
-    pub fn read(log: &mut AnyLog, wants: &Wants) -> anyhow::Result<Found> {
+    pub fn read(log: &mut AnyLog, wants: &Wants) -> anyhow::Result<FoundCommands> {
         let read = read_commands(log, Millis::MAX, |it| wants.wants(it))?;
         let now = newest(log)?.map_or(0, |progress| progress.now);
         if read.strays > 0 {
             let strays = read.strays;
             eprintln!("passed over {strays} records that are copies, or that no leader published");
         }
-        Ok(Found { read, now })
+        Ok(FoundCommands { read, now })
     }
 
     /// All records.
@@ -68,12 +68,12 @@ impl Found {
     }
 
     /// Those in one of the states, in the order in which they were published.
-    pub fn listed(&self, states: &[State]) -> Vec<Listed<'_>> {
+    pub fn listed(&self, states: &[CommandState]) -> Vec<Listed<'_>> {
         let mut listed: Vec<Listed<'_>> = newest_of(&self.read.commands)
             .filter_map(|command| {
                 let answer = self.read.answers.get(&command.id.0);
-                let state = State::of(command, answer, self.now)?;
-                let is_wanted = states.contains(&State::All) || states.contains(&state);
+                let state = CommandState::of(command, answer, self.now)?;
+                let is_wanted = states.contains(&CommandState::All) || states.contains(&state);
                 is_wanted.then_some(Listed { state, command, answer })
             })
             .collect();
@@ -99,7 +99,7 @@ fn newest_of(commands: &[Command]) -> impl Iterator<Item = &Command> {
 }
 
 fn total(out: &mut impl Write, listed: &[Listed<'_>]) -> io::Result<()> {
-    let mut states: BTreeMap<State, u64> = BTreeMap::new();
+    let mut states: BTreeMap<CommandState, u64> = BTreeMap::new();
     listed.iter().for_each(|it| *states.entry(it.state).or_default() += 1);
     let each: Vec<String> =
         states.iter().map(|(state, count)| format!("{count} {}", state.name())).collect();

@@ -11,7 +11,7 @@ use yardmaster_core::state::commands::CommandAnswer;
 use yardmaster_core::unit::Millis;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(super) enum State {
+pub(super) enum CommandState {
     /// Every one.
     All,
     /// To be carried out, and not answered yet, or tried in vain.
@@ -28,35 +28,39 @@ pub(super) enum State {
     DryRun,
 }
 
-impl State {
+impl CommandState {
     /// Its name, as the command line has it.
     pub const fn name(self) -> &'static str {
         match self {
-            State::All => "all",
-            State::Open => "open",
-            State::HeldBack => "held-back",
-            State::Done => "done",
-            State::Refused => "refused",
-            State::Expired => "expired",
-            State::DryRun => "dry-run",
+            CommandState::All => "all",
+            CommandState::Open => "open",
+            CommandState::HeldBack => "held-back",
+            CommandState::Done => "done",
+            CommandState::Refused => "refused",
+            CommandState::Expired => "expired",
+            CommandState::DryRun => "dry-run",
         }
     }
 
     /// Whether no command has it when it is published.
     pub const fn comes_later(self) -> bool {
-        matches!(self, State::Done | State::Refused | State::Expired)
+        matches!(self, CommandState::Done | CommandState::Refused | CommandState::Expired)
     }
 
     /// The state of a command; `None` for a report that nothing is held back any more.
-    pub fn of(command: &Command, answer: Option<&CommandAnswer>, now: Millis) -> Option<State> {
+    pub fn of(
+        command: &Command,
+        answer: Option<&CommandAnswer>,
+        now: Millis,
+    ) -> Option<CommandState> {
         Some(match (command.held_back(), command.dry_run, answer.map(|it| it.kind)) {
             (Some(_), ..) if command.amount == 0 => return None,
-            (Some(_), ..) => State::HeldBack,
-            (None, true, _) => State::DryRun,
-            (None, false, Some(OutcomeKind::Accepted)) => State::Done,
-            (None, false, Some(OutcomeKind::Refused)) => State::Refused,
-            (None, false, _) if command.is_expired(now) => State::Expired,
-            (None, false, _) => State::Open,
+            (Some(_), ..) => CommandState::HeldBack,
+            (None, true, _) => CommandState::DryRun,
+            (None, false, Some(OutcomeKind::Accepted)) => CommandState::Done,
+            (None, false, Some(OutcomeKind::Refused)) => CommandState::Refused,
+            (None, false, _) if command.is_expired(now) => CommandState::Expired,
+            (None, false, _) => CommandState::Open,
         })
     }
 }
@@ -64,7 +68,7 @@ impl State {
 /// A command as it is listed.
 pub(super) struct Listed<'a> {
     /// Its state.
-    pub state: State,
+    pub state: CommandState,
     /// Its newest record.
     pub command: &'a Command,
     /// The newest outcome about it.
@@ -111,7 +115,7 @@ impl Listed<'_> {
             }),
         };
         let repeats = match command.repeat {
-            repeat if repeat > 0 && *state == State::Open => format!(", repeated {repeat}"),
+            repeat if repeat > 0 && *state == CommandState::Open => format!(", repeated {repeat}"),
             _ => String::new(),
         };
         let figure = |value: f64, unit: &str| format!("{value} {unit}").trim_end().to_owned();

@@ -17,7 +17,7 @@ use crate::cli::{Ended, Usage};
 use clap::Args;
 use exec::Exec;
 use follow::Follow;
-use listed::{State, USUAL, columns};
+use listed::{CommandState, USUAL, columns};
 use program::Program;
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +57,7 @@ pub struct Commands {
     log_args: LogArgs,
     /// In which state; several separated by commas. With --follow open, held-back, dry-run or all.
     #[arg(long, value_enum, value_delimiter = ',', default_values = ["open", "held-back"])]
-    state: Vec<State>,
+    state: Vec<CommandState>,
     /// Only commands of this rule (T9, fast_rebrokerage ...).
     #[arg(long, value_name = "RULE")]
     rule: Option<String>,

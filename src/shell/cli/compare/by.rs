@@ -10,7 +10,7 @@ const UNKNOWN: &str = "-";
 /// Key by which comparisons are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
-pub(super) enum By {
+pub(super) enum GroupKey {
     /// Leaf share of the task.
     Gshare,
     /// Queues for production or analysis.
@@ -27,7 +27,7 @@ pub(super) enum By {
     ResourceType,
 }
 
-impl By {
+impl GroupKey {
     /// Its name on the command line.
     pub fn name(self) -> String {
         let value = self.to_possible_value();
@@ -36,7 +36,10 @@ impl By {
 
     /// Whether each comparison is in one group and in no other.
     pub fn is_partition(self) -> bool {
-        matches!(self, By::Gshare | By::QueueType | By::Label | By::ResourceType)
+        matches!(
+            self,
+            GroupKey::Gshare | GroupKey::QueueType | GroupKey::Label | GroupKey::ResourceType
+        )
     }
 
     /// The groups that a comparison is in.
@@ -44,17 +47,17 @@ impl By {
         let one =
             |name: &str| BTreeSet::from([if name.is_empty() { UNKNOWN } else { name }.to_owned()]);
         match self {
-            By::Gshare => one(&comparison.gshare),
-            By::QueueType => one(&comparison.queue_type),
-            By::Label => one(&comparison.label),
-            By::ResourceType => one(&comparison.resource_type),
-            By::Queue => {
+            GroupKey::Gshare => one(&comparison.gshare),
+            GroupKey::QueueType => one(&comparison.queue_type),
+            GroupKey::Label => one(&comparison.label),
+            GroupKey::ResourceType => one(&comparison.resource_type),
+            GroupKey::Queue => {
                 let first = |side: Side| comparison.of(side).first().map(str::to_owned);
                 Side::ALL.into_iter().filter_map(first).collect()
             }
-            By::Filter => {
+            GroupKey::Filter => {
                 let found = refusals(comparison);
-                let filter = |it: &yardmaster_core::comparison::Refusal<'_>| {
+                let filter = |it: &yardmaster_core::comparison::QueueRefusal<'_>| {
                     it.fate.map(|fate| format!("{}: {}", it.by.name(), fate.filter))
                 };
                 found.iter().filter_map(filter).collect()

@@ -1,6 +1,6 @@
 //! Comparisons as JSON: one in full, or all summed up.
 
-use super::by::By;
+use super::by::GroupKey;
 use super::report::PERCENTILES;
 use serde_json::{Map, Value, json};
 use yardmaster_core::comparison::{
@@ -17,7 +17,7 @@ pub(super) fn one(it: &Comparison) -> Value {
 }
 
 /// All of them; parts are from 0 to 1, times in ms, and `null` where nothing is known.
-pub(super) fn sum(tally: &mut Tally, by: Option<By>, measure: Measure) -> Value {
+pub(super) fn sum(tally: &mut Tally, by: Option<GroupKey>, measure: Measure) -> Value {
     let mut value = group(&mut tally.all, measure);
     value["asked_from"] = tally.asked.map(|(first, _)| first).into();
     value["asked_to"] = tally.asked.map(|(_, last)| last).into();

@@ -10,9 +10,9 @@ use crate::cli::table::TableArgs;
 use crate::cli::{Ended, Usage, progress};
 use crate::ports::AnyLog;
 use crate::when::moment_or_age;
-use by::By;
+use by::GroupKey;
 use clap::{Args, ValueEnum};
-pub(super) use read::{Asked, comparisons};
+pub(super) use read::{AskedPeriod, comparisons};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ pub struct Compare {
     to: Option<Millis>,
     /// One table, with a row for each group.
     #[arg(long, value_enum, conflicts_with = "subject")]
-    by: Option<By>,
+    by: Option<GroupKey>,
     /// How much two answers must have in common to agree.
     #[arg(long, value_enum, default_value = "first")]
     measure: MeasureArg,
@@ -127,8 +127,8 @@ impl Compare {
         }
     }
 
-    fn asked(&self) -> Asked {
-        Asked { from: self.from, until: self.to }
+    fn asked(&self) -> AskedPeriod {
+        AskedPeriod { from: self.from, until: self.to }
     }
 
     /// Prints each comparison of a subject.
@@ -194,7 +194,7 @@ impl Compare {
         };
         // A share of which nobody answered agrees with nothing. A filter, or a queue, without two
         // answers has nothing to be judged by: then all must have some.
-        let is_partition = self.by.is_some_and(By::is_partition);
+        let is_partition = self.by.is_some_and(GroupKey::is_partition);
         let has_answers = tally.all.answered() > 0;
         if self.by.is_none() || tally.groups.is_empty() || (!is_partition && !has_answers) {
             check("all", tally.all.agreement(measure));

@@ -37,14 +37,14 @@ impl Passed {
 
 /// When comparisons were asked: `None` is open.
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::cli) struct Asked {
+pub(in crate::cli) struct AskedPeriod {
     /// No earlier than this.
     pub from: Option<Millis>,
     /// Before this.
     pub until: Option<Millis>,
 }
 
-impl Asked {
+impl AskedPeriod {
     fn has(&self, at: Millis) -> bool {
         self.from.is_none_or(|from| from <= at) && self.until.is_none_or(|until| at < until)
     }
@@ -55,7 +55,7 @@ impl Asked {
 pub(in crate::cli) fn comparisons(
     log: &mut AnyLog,
     domain: &str,
-    asked: Asked,
+    asked: AskedPeriod,
     mut each: impl FnMut(Comparison),
 ) -> anyhow::Result<Passed> {
     // A record is appended after its request was asked, so none of these lies before.

@@ -5,7 +5,7 @@ use crate::cli::units::moment;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 use yardmaster_core::comparison::{
-    AnswerOutcome, ByReason, FiguresSeen, Group, Measure, Side, Tally, Times,
+    AnswerOutcome, AnswerTimes, ByReason, FiguresSeen, Group, Measure, Side, Tally,
 };
 
 /// Rows of one table of the summary; --json has all.
@@ -43,7 +43,7 @@ pub(super) fn percent(part: Option<f64>) -> String {
     part.map_or_else(|| NOTHING.to_owned(), |part| format!("{:.1}%", part * 100.0))
 }
 
-fn milliseconds(times: Option<&mut Times>) -> [String; 3] {
+fn milliseconds(times: Option<&mut AnswerTimes>) -> [String; 3] {
     let found = match times {
         Some(times) => PERCENTILES.map(|percent| times.percentile(percent)),
         None => [None; 3],

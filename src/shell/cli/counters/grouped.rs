@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Counters of one kind of thing.
-pub struct Group {
+pub struct CounterGroup {
     /// Of what they are.
     pub by: By,
     /// By their names.
@@ -38,7 +38,7 @@ impl Row {
 }
 
 /// Counters, those of each kind of thing together, in the order of [`By`].
-pub fn grouped(counters: Vec<(Value, String)>) -> Vec<Group> {
+pub fn grouped(counters: Vec<(Value, String)>) -> Vec<CounterGroup> {
     let mut groups: BTreeMap<By, BTreeMap<Vec<String>, Row>> = BTreeMap::new();
     for (counter, line) in counters {
         let kind = counter["counter"].as_str().unwrap_or_default();
@@ -67,7 +67,7 @@ pub fn grouped(counters: Vec<(Value, String)>) -> Vec<Group> {
         figures[known..].sort_unstable();
         figures.dedup();
         let figures = figures.iter().filter(has).cloned().collect();
-        Group { by, rows, figures }
+        CounterGroup { by, rows, figures }
     };
     groups.into_iter().map(group).collect()
 }
@@ -90,7 +90,7 @@ pub fn all_columns(by: Option<By>) -> Vec<String> {
     all
 }
 
-impl Group {
+impl CounterGroup {
     /// How many things are counted.
     pub fn len(&self) -> usize {
         self.rows.len()

@@ -16,7 +16,7 @@ const OUTPUTS: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
 const LOOK_RECORDS: usize = 10_000;
 
 /// Reads the outputs of a `run` that count.
-pub(super) struct Answers {
+pub(super) struct OutputReader {
     codec: Codec,
     listing: Listing,
     /// Where reading goes on; empty before the log was opened.
@@ -24,15 +24,15 @@ pub(super) struct Answers {
     batch: Batch,
 }
 
-impl Answers {
+impl OutputReader {
     /// Topics that are read.
     pub fn topics() -> impl Iterator<Item = Topic> {
         OUTPUTS.into_iter().chain([Topic::Progress])
     }
 
     /// Of a domain, with nothing read.
-    pub fn new(domain: &str) -> Answers {
-        Answers {
+    pub fn new(domain: &str) -> OutputReader {
+        OutputReader {
             codec: Codec::new(usize::MAX),
             listing: Listing::new(domain, &OUTPUTS),
             cut: Cut::default(),
@@ -45,7 +45,7 @@ impl Answers {
     pub fn open(&mut self, log: &mut AnyLog) -> Result<(), LogError> {
         let mut cut = Cut::default();
         for span in log.lanes()? {
-            if !Answers::topics().any(|topic| topic == span.lane.topic) {
+            if !OutputReader::topics().any(|topic| topic == span.lane.topic) {
                 continue;
             }
             // The cycles before show which one is the next.

@@ -1,9 +1,9 @@
 //! A simulated grid on a Kafka, beside the `run` that brokers it, by the clock: it publishes what
 //! happens to it, and obeys what the `run` publishes and lists in its cycles.
 
-use super::answers::Answers;
+use super::answers::OutputReader;
 use super::earlier;
-use super::publish::{Publisher, TOPICS};
+use super::publish::{DemoPublisher, TOPICS};
 use super::totals::Totals;
 use super::warm::warm;
 use crate::cli::Ended;
@@ -23,7 +23,7 @@ use yardmaster_core::output::command::Command;
 use yardmaster_core::output::decision::Decision;
 use yardmaster_core::unit::{HOUR, Millis};
 use yardmaster_drive::port::{Log, LogError};
-use yardmaster_sim::grid::{Grid, Plan, Record};
+use yardmaster_sim::grid::{Grid, GridPlan, Record};
 
 /// How long one look at what is answered may wait; the grid goes on after each.
 const LOOK: Duration = Duration::from_millis(200);
@@ -34,14 +34,14 @@ const SERIES_FROM: Millis = 1_735_689_600_000;
 
 /// Plays a simulated grid beside a `run`: publishes its records, and keeps the outputs that the
 /// grid has not obeyed yet.
-pub(super) struct Beside {
+pub(super) struct GridBeside {
     log_args: LogArgs,
     read: Read,
     show: Show,
     stop: Arc<AtomicBool>,
     /// When it ends by itself.
     end: Option<Millis>,
-    answers: Answers,
+    answers: OutputReader,
     /// Decisions that the grid has not heard yet.
     decisions: Vec<Decision>,
     /// Commands likewise.
@@ -53,22 +53,22 @@ pub(super) struct Beside {
     reported_records: u64,
 }
 
-impl Beside {
+impl GridBeside {
     /// On a Kafka, for so many hours at most.
     pub fn new(
         log_args: LogArgs,
         read: Read,
         show: Show,
         hours: Option<u32>,
-    ) -> anyhow::Result<Beside> {
+    ) -> anyhow::Result<GridBeside> {
         // What is wrong with it is reported at once.
         log_args.kafka(&read.topology)?;
         let stop = Arc::new(AtomicBool::new(false));
         for signal in [SIGTERM, SIGINT] {
             signal_hook::flag::register(signal, Arc::clone(&stop))?;
         }
-        let answers = Answers::new(&read.topology.domain);
-        Ok(Beside {
+        let answers = OutputReader::new(&read.topology.domain);
+        Ok(GridBeside {
             log_args,
             read,
             show,
@@ -85,7 +85,7 @@ impl Beside {
     }
 
     /// Runs a grid by a plan, but from now on, until it is stopped.
-    pub fn run(mut self, plan: Plan) -> Ended {
+    pub fn run(mut self, plan: GridPlan) -> Ended {
         let series = u64::try_from((clock::now() - SERIES_FROM) / 1_000).unwrap_or(0);
         self.show.status.update(|it| it.silent_because = Some("the grid is made".to_owned()));
         let mut pause = Pause::new("demo", &self.read.topology);
@@ -95,7 +95,7 @@ impl Beside {
             count => println!("{count} jobs, requests and transfers of an earlier demo are ended"),
         }
         println!("the grid runs by itself for a while, so that it is not empty");
-        let plan = Plan { hours: u32::MAX, series, ..plan };
+        let plan = GridPlan { hours: u32::MAX, series, ..plan };
         let warm = warm(&self.read, plan, &|| self.goes_on())?;
         let Some(mut grid) = warm else { return Ok(ExitCode::SUCCESS) };
         self.records = left;
@@ -145,14 +145,14 @@ impl Beside {
 
     fn try_find(&mut self) -> anyhow::Result<Vec<Record>> {
         let topology = &self.read.topology;
-        let needed: Vec<Topic> = Answers::topics().chain(TOPICS).collect();
+        let needed: Vec<Topic> = OutputReader::topics().chain(TOPICS).collect();
         self.log_args.log_of(topology, &needed)?.lanes()?;
         self.answers.open(&mut self.log()?)?;
         earlier::left(&self.log_args, topology, clock::now())
     }
 
     fn log(&self) -> anyhow::Result<AnyLog> {
-        let topics: Vec<Topic> = Answers::topics().collect();
+        let topics: Vec<Topic> = OutputReader::topics().collect();
         self.log_args.log_of(&self.read.topology, &topics)
     }
 
@@ -163,7 +163,7 @@ impl Beside {
         };
         let topology = &self.read.topology;
         let conf = self.log_args.kafka(topology).map_err(opened)?;
-        let publisher = Publisher::open(conf, topology, series)?;
+        let publisher = DemoPublisher::open(conf, topology, series)?;
         let mut log = self.log().map_err(opened)?;
         self.answers.open(&mut log)?;
         loop {

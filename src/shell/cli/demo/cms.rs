@@ -12,7 +12,7 @@ use yardmaster_core::output::command::Command;
 use yardmaster_core::output::decision::Decision;
 use yardmaster_core::policy::{Flavour, PolicySpec, kind};
 use yardmaster_core::unit::Millis;
-use yardmaster_sim::cms::{Chosen, Cms, Plan, Summary};
+use yardmaster_sim::cms::{Chosen, Cms, CmsPlan, CmsSummary};
 use yardmaster_sim::grid::Record;
 
 /// The policy of a topology that answers slot offers; `None` if it has none.
@@ -26,7 +26,7 @@ impl Demo {
     /// The simulated pool, for a policy.
     pub(super) fn cms(&self, read: &Read, policy: &str) -> anyhow::Result<Cms> {
         self.refuse_what_is_of_atlas(read, &format!("{policy} for a pool of slots"))?;
-        let plan = Plan {
+        let plan = CmsPlan {
             seed: self.seed,
             scale: self.scale,
             start: START,
@@ -91,7 +91,7 @@ fn chosen(counts: &BTreeMap<Chosen, u64>) -> String {
     listed(counts.iter().map(|((class, band), count)| (format!("{class} {band}"), *count)))
 }
 
-fn print_jobs(summary: &Summary) {
+fn print_jobs(summary: &CmsSummary) {
     let [sites, nodes, users, steady] = summary.sizes;
     println!(
         "pool: {sites} sites, {nodes} nodes, {} cores; {users} users, {steady} of them with \
@@ -118,7 +118,7 @@ fn print_jobs(summary: &Summary) {
     );
 }
 
-fn print_waits(summary: &Summary) {
+fn print_waits(summary: &CmsSummary) {
     let class = |at: usize| {
         let ((median, p95), longest) = (summary.waits[at], summary.longest[at]);
         format!("median {}, p95 {}, longest {}", span(median), span(p95), span(longest))
@@ -138,7 +138,7 @@ fn print_waits(summary: &Summary) {
     );
 }
 
-fn print_use(summary: &Summary) {
+fn print_use(summary: &CmsSummary) {
     println!(
         "slots: {:.1} % of the core time of pilots used; {} offers, {} taken back; {} pilots lost",
         100.0 * summary.core_use,
@@ -164,7 +164,7 @@ fn print_use(summary: &Summary) {
     );
 }
 
-fn print_rules(summary: &Summary) {
+fn print_rules(summary: &CmsSummary) {
     println!(
         "commands carried out: {}; {} waiting jobs of killed workflows removed",
         listed(summary.commands.iter().map(|(kind, count)| (*kind, *count))),
@@ -182,7 +182,7 @@ fn print_rules(summary: &Summary) {
     );
 }
 
-fn print_violations(summary: &Summary) {
+fn print_violations(summary: &CmsSummary) {
     match summary.violations.is_empty() {
         true => println!("the pool's own checks: every match holds"),
         false => println!(

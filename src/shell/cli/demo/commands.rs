@@ -5,19 +5,19 @@ use crate::cli::log_args::Read;
 use std::collections::BTreeMap;
 use yardmaster_core::output::command::Command;
 use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
-use yardmaster_sim::grid::Summary;
+use yardmaster_sim::grid::GridSummary;
 use yardmaster_wire::topology::Topology;
 
 /// Counts of commands in a demo.
 #[derive(Default)]
-pub(super) struct Totals {
+pub(super) struct CommandTotals {
     /// By rule: to be carried out, repeats of these, for people to see.
     given: BTreeMap<String, [u64; 3]>,
     /// By rule and reason: the most jobs that were held back at one time at one queue.
     held: BTreeMap<(String, String), u64>,
 }
 
-impl Totals {
+impl CommandTotals {
     /// Counts what was published.
     pub(super) fn count<'a>(&mut self, commands: impl Iterator<Item = &'a Command>) {
         for command in commands {
@@ -39,7 +39,7 @@ impl Totals {
     }
 
     /// Prints it.
-    pub(super) fn print(&self, summary: &Summary) {
+    pub(super) fn print(&self, summary: &GridSummary) {
         let given = self.given.iter().map(|(rule, [jobs, repeats, dry])| {
             let parts = [(*jobs, "jobs"), (*repeats, "repeats"), (*dry, "jobs dry run")];
             let parts = parts.iter().filter(|(count, _)| *count > 0);
@@ -57,7 +57,7 @@ impl Totals {
         if !held.is_empty() {
             println!("held back: {}", held.join("; "));
         }
-        let Summary { commanded_moved, commanded_ended, commanded_wrong, .. } = summary;
+        let GridSummary { commanded_moved, commanded_ended, commanded_wrong, .. } = summary;
         if commanded_moved + commanded_ended + commanded_wrong > 0 {
             println!(
                 "carried out: {commanded_moved} jobs moved, {commanded_ended} ended; \

@@ -21,7 +21,7 @@ use yardmaster_core::math::student::point975;
 use yardmaster_core::policy::Rules;
 use yardmaster_core::state::audit::audit;
 use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
-use yardmaster_sim::grid::{Facts, Grid, Plan, Summary};
+use yardmaster_sim::grid::{Facts, Grid, GridPlan, GridSummary};
 
 /// The ways to decide: on events by each set of rules, and as `--polled`.
 const WAYS: [&str; 4] = ["documented", "panda", "tuned", "polled"];
@@ -32,7 +32,7 @@ struct Figure {
     name: &'static str,
     /// Whether more of it is better.
     more: bool,
-    of: fn(&Summary) -> f64,
+    of: fn(&GridSummary) -> f64,
     text: fn(f64) -> String,
 }
 
@@ -53,7 +53,7 @@ const FIGURES: [Figure; 11] = [
 const fn figure(
     name: &'static str,
     more: bool,
-    of: fn(&Summary) -> f64,
+    of: fn(&GridSummary) -> f64,
     text: fn(f64) -> String,
 ) -> Figure {
     Figure { name, more, of, text }
@@ -91,10 +91,10 @@ impl Demo {
 
 impl Comparison<'_> {
     /// A run for each seed and way, as many at a time as there are processors: per seed, by way.
-    fn run_all(&self) -> anyhow::Result<Vec<[Summary; WAYS.len()]>> {
+    fn run_all(&self) -> anyhow::Result<Vec<[GridSummary; WAYS.len()]>> {
         let seeds = self.demo.seeds as usize;
         let next = AtomicUsize::new(0);
-        let results = Mutex::new(vec![<[Summary; WAYS.len()]>::default(); seeds]);
+        let results = Mutex::new(vec![<[GridSummary; WAYS.len()]>::default(); seeds]);
         let work = || -> anyhow::Result<()> {
             loop {
                 let run = next.fetch_add(1, Ordering::Relaxed);
@@ -127,15 +127,23 @@ impl Comparison<'_> {
         bar.0.at(done);
     }
 
-    fn run(&self, seed: u64, way: usize) -> anyhow::Result<Summary> {
+    fn run(&self, seed: u64, way: usize) -> anyhow::Result<GridSummary> {
         let read = &self.topologies[way];
         let (hours, scale, speed) = (self.demo.hours(), self.demo.scale, self.demo.speed);
         let dir = self.demo.dir().join(format!("{}-{seed}", WAYS[way]));
         std::fs::create_dir_all(&dir)?;
         let (domain, facts) = (read.topology.domain.clone(), self.facts.clone());
-        let grid =
-            Grid::new(Plan { seed, scale, start: START, hours, domain, facts, speed, series: 0 })
-                .map_err(|unfit| Usage(unfit.to_string()))?;
+        let grid = Grid::new(GridPlan {
+            seed,
+            scale,
+            start: START,
+            hours,
+            domain,
+            facts,
+            speed,
+            series: 0,
+        })
+        .map_err(|unfit| Usage(unfit.to_string()))?;
         let show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
         let mut live = Live::start(&dir, read, Atlas::from(grid), show)?;
         live.is_quiet = true;
@@ -155,7 +163,7 @@ impl Comparison<'_> {
 }
 
 /// The lines of the table.
-fn table(summaries: &[[Summary; WAYS.len()]]) -> Vec<String> {
+fn table(summaries: &[[GridSummary; WAYS.len()]]) -> Vec<String> {
     let others: [usize; POLLED] = std::array::from_fn(|way| way);
     let differences = others.map(|way| format!("{:>29}", format!("{} - polled", WAYS[way])));
     let ways = WAYS.map(|name| format!("{name:>11}"));
@@ -221,11 +229,11 @@ fn span(millis: f64) -> String {
 mod tests {
     use super::*;
 
-    fn runs(finished: [u64; 4], wait: [Millis; 4]) -> [Summary; 4] {
-        [0, 1, 2, 3].map(|way| Summary {
+    fn runs(finished: [u64; 4], wait: [Millis; 4]) -> [GridSummary; 4] {
+        [0, 1, 2, 3].map(|way| GridSummary {
             finished: finished[way],
             wait_median: wait[way],
-            ..Summary::default()
+            ..GridSummary::default()
         })
     }
 

@@ -3,7 +3,7 @@
 use super::{Demo, START};
 use crate::cli::Usage;
 use crate::cli::complaints;
-use crate::cli::import::{Kind, Text, imported};
+use crate::cli::import::{ImportKind, Text, imported};
 use std::path::{Path, PathBuf};
 use yardmaster_core::event::Configuration;
 use yardmaster_core::unit::Millis;
@@ -16,10 +16,10 @@ impl Demo {
         let Some(cric) = &self.cric else { return Ok(Facts::built_in()) };
         let sites: Vec<&Path> = self.netmetrics.iter().map(PathBuf::as_path).collect();
         let files = [
-            (Kind::Cric, Some(cric)),
-            (Kind::Netmetrics, self.netmetrics.as_ref()),
-            (Kind::Storage, self.storage.as_ref()),
-            (Kind::Nuclei, Some(self.nuclei.as_ref().unwrap_or(cric))),
+            (ImportKind::Cric, Some(cric)),
+            (ImportKind::Netmetrics, self.netmetrics.as_ref()),
+            (ImportKind::Storage, self.storage.as_ref()),
+            (ImportKind::Nuclei, Some(self.nuclei.as_ref().unwrap_or(cric))),
         ];
         let mut facts = Facts::default();
         for (kind, path) in files {
@@ -59,7 +59,12 @@ impl Demo {
 ///
 /// # Errors
 /// A file that cannot be read, or is of another kind.
-fn load_file(kind: Kind, path: &Path, sites: &[&Path], now: Millis) -> anyhow::Result<Imported> {
+fn load_file(
+    kind: ImportKind,
+    path: &Path,
+    sites: &[&Path],
+    now: Millis,
+) -> anyhow::Result<Imported> {
     let text = |path: &Path| {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {

@@ -11,7 +11,7 @@ use yardmaster_core::output::decision::Decision;
 use yardmaster_core::policy::{Flavour, PolicySpec, kind};
 use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_sim::grid::Record;
-use yardmaster_sim::nordugrid::{NorduGrid, Plan, Summary};
+use yardmaster_sim::nordugrid::{NorduGrid, NordugridPlan, NordugridSummary};
 
 /// The policy of a topology that places jobs at targets; `None` if it has none.
 pub(super) fn policy(read: &Read) -> Option<&str> {
@@ -24,7 +24,7 @@ impl Demo {
     /// The simulated NorduGrid, for a policy.
     pub(super) fn nordugrid(&self, read: &Read, policy: &str) -> anyhow::Result<NorduGrid> {
         self.refuse_what_is_of_atlas(read, &format!("{policy} for NorduGrid"))?;
-        let plan = Plan {
+        let plan = NordugridPlan {
             seed: self.seed,
             scale: self.scale,
             start: START,
@@ -68,8 +68,8 @@ impl Played for NorduGrid {
     }
 }
 
-fn print_jobs(summary: &Summary) {
-    let Summary { submitted, placed, waiting, refused, unanswered, .. } = summary;
+fn print_jobs(summary: &NordugridSummary) {
+    let NordugridSummary { submitted, placed, waiting, refused, unanswered, .. } = summary;
     println!(
         "jobs: {submitted} submitted, {placed} placed, {waiting} wait for a target (the oldest for \
          {} s); {} rejected",
@@ -110,7 +110,7 @@ fn print_jobs(summary: &Summary) {
     println!("grid: {cpus} CPUs, {busy:.1} % of them busy over the run");
 }
 
-fn print_input(summary: &Summary) {
+fn print_input(summary: &NordugridSummary) {
     let terabytes = |bytes: u64| bytes as f64 / 1e12;
     println!(
         "input: {:.2} TB from far away, {:.2} TB from close by, {:.2} TB cached; {:.1} % of the \

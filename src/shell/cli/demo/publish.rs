@@ -32,23 +32,23 @@ pub(super) const TOPICS: [Topic; 13] = [
 ];
 
 /// Publishes records under the names of a topology, with the header of a demo.
-pub(super) struct Publisher {
+pub(super) struct DemoPublisher {
     writer: KafkaWriter,
     ours: Ours,
     names: BTreeMap<Topic, String>,
     headers: [(String, Vec<u8>); 1],
 }
 
-impl Publisher {
+impl DemoPublisher {
     /// By a topology, for the demo of a series.
     pub fn open(
         mut conf: KafkaConf,
         topology: &Topology,
         series: u64,
-    ) -> Result<Publisher, LogError> {
+    ) -> Result<DemoPublisher, LogError> {
         conf.properties.entry("message.timeout.ms".into()).or_insert_with(|| PUBLISH_MS.into());
         let name = |topic: Topic| (topic, topology.topic(topic).name.clone());
-        Ok(Publisher {
+        Ok(DemoPublisher {
             writer: KafkaWriter::open(&conf)?,
             ours: ours(topology)?,
             names: TOPICS.into_iter().map(name).collect(),

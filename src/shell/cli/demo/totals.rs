@@ -5,7 +5,7 @@ use super::limits::Limits;
 use std::collections::BTreeMap;
 use yardmaster_core::output::decision::Decision;
 use yardmaster_core::output::throttle::Throttle;
-use yardmaster_sim::grid::Summary;
+use yardmaster_sim::grid::GridSummary;
 
 /// Counts of the demo for its summary.
 #[derive(Default)]
@@ -15,7 +15,7 @@ pub(super) struct Totals {
     rejected: BTreeMap<String, u64>,
     /// Throttles: by rule, set and lifted.
     throttles: BTreeMap<String, [u64; 2]>,
-    pub commands: commands::Totals,
+    pub commands: commands::CommandTotals,
     pub limits: Limits,
 }
 
@@ -41,7 +41,7 @@ impl Totals {
     }
 
     /// Prints the summary.
-    pub fn print(&self, summary: &Summary) {
+    pub fn print(&self, summary: &GridSummary) {
         println!(
             "jobs: {} finished, {} failed, {} cancelled, {} closed, {} live, {} fell silent",
             summary.finished,

@@ -8,7 +8,7 @@ use crate::clock;
 use crate::serve::Show;
 use std::path::{Path, PathBuf};
 use yardmaster_core::unit::{HOUR, MINUTE, Millis};
-use yardmaster_sim::grid::{Grid, Plan};
+use yardmaster_sim::grid::{Grid, GridPlan};
 
 /// How long a grid has run when it begins to publish.
 const WARM: Millis = HOUR;
@@ -18,11 +18,11 @@ const PART: Millis = 2 * MINUTE;
 /// A grid by a plan that has run until now, and has published nothing; `None` if it was to stop.
 pub(super) fn warm(
     read: &Read,
-    plan: Plan,
+    plan: GridPlan,
     goes_on: &dyn Fn() -> bool,
 ) -> anyhow::Result<Option<Grid>> {
     let end = clock::now();
-    let plan = Plan { start: end - WARM, ..plan };
+    let plan = GridPlan { start: end - WARM, ..plan };
     let grid = Grid::new(plan).map_err(|unfit| Usage(unfit.to_string()))?;
     let dir = Scratch::new()?;
     let show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);

@@ -10,7 +10,7 @@ use yardmaster_wire::record;
 
 /// Kind of the JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ImportKind {
     /// CRIC's queues.
     Cric,
     /// The network matrix.
@@ -33,36 +33,36 @@ pub enum Kind {
     Slots,
 }
 
-impl Kind {
+impl ImportKind {
     /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Cric => "cric",
-            Kind::Netmetrics => "netmetrics",
-            Kind::Storage => "storage",
-            Kind::Nuclei => "nuclei",
-            Kind::Shares => "shares",
-            Kind::Gdpconfig => "gdpconfig",
-            Kind::Quotas => "quotas",
-            Kind::Releases => "releases",
-            Kind::Replicas => "replicas",
-            Kind::Slots => "slots",
+            ImportKind::Cric => "cric",
+            ImportKind::Netmetrics => "netmetrics",
+            ImportKind::Storage => "storage",
+            ImportKind::Nuclei => "nuclei",
+            ImportKind::Shares => "shares",
+            ImportKind::Gdpconfig => "gdpconfig",
+            ImportKind::Quotas => "quotas",
+            ImportKind::Releases => "releases",
+            ImportKind::Replicas => "replicas",
+            ImportKind::Slots => "slots",
         }
     }
 
     /// The topic its records are published on.
     pub const fn topic(self) -> Topic {
         match self {
-            Kind::Cric => Topic::Queue,
-            Kind::Netmetrics => Topic::Link,
-            Kind::Storage => Topic::Storage,
-            Kind::Nuclei => Topic::Site,
-            Kind::Shares => Topic::Share,
-            Kind::Gdpconfig => Topic::Parameter,
-            Kind::Quotas => Topic::Quota,
-            Kind::Releases => Topic::Release,
-            Kind::Replicas => Topic::Replica,
-            Kind::Slots => Topic::Pilot,
+            ImportKind::Cric => Topic::Queue,
+            ImportKind::Netmetrics => Topic::Link,
+            ImportKind::Storage => Topic::Storage,
+            ImportKind::Nuclei => Topic::Site,
+            ImportKind::Shares => Topic::Share,
+            ImportKind::Gdpconfig => Topic::Parameter,
+            ImportKind::Quotas => Topic::Quota,
+            ImportKind::Releases => Topic::Release,
+            ImportKind::Replicas => Topic::Replica,
+            ImportKind::Slots => Topic::Pilot,
         }
     }
 }
@@ -113,8 +113,13 @@ pub struct Text {
 ///
 /// # Errors
 /// A text that is not of the expected shape at all.
-pub fn load(kind: Kind, texts: &[Text], sites: &[Text], now: Millis) -> Result<Loaded, String> {
-    if kind == Kind::Slots {
+pub fn load(
+    kind: ImportKind,
+    texts: &[Text],
+    sites: &[Text],
+    now: Millis,
+) -> Result<Loaded, String> {
+    if kind == ImportKind::Slots {
         return slots(texts, now);
     }
     let Imported { records, complaints, notes } = imported(kind, texts, sites, now)?;
@@ -180,7 +185,7 @@ pub fn encode(it: &Configuration) -> (Topic, String, Vec<u8>) {
 /// # Errors
 /// The text that is of another kind.
 pub fn imported(
-    kind: Kind,
+    kind: ImportKind,
     texts: &[Text],
     sites: &[Text],
     now: Millis,
@@ -189,7 +194,7 @@ pub fn imported(
     for Text { name, text } in sites {
         known.learn(text).map_err(|why| format!("{name}: {why}"))?;
     }
-    if kind == Kind::Storage {
+    if kind == ImportKind::Storage {
         let texts: Vec<&str> = texts.iter().map(|it| it.text.as_str()).collect();
         return import::storage(&texts, now, &known);
     }
@@ -200,13 +205,13 @@ pub fn imported(
         bar.at(parsed);
         parsed += text.len() as u64;
         let one = match kind {
-            Kind::Cric => import::cric(text, now, &known),
-            Kind::Netmetrics => import::netmetrics(text, now),
-            Kind::Shares => import::shares(text, now),
-            Kind::Gdpconfig => import::gdpconfig(text, now),
-            Kind::Quotas => import::quotas(text, now),
-            Kind::Releases => import::releases(text, now),
-            Kind::Replicas => import::replicas(text, now),
+            ImportKind::Cric => import::cric(text, now, &known),
+            ImportKind::Netmetrics => import::netmetrics(text, now),
+            ImportKind::Shares => import::shares(text, now),
+            ImportKind::Gdpconfig => import::gdpconfig(text, now),
+            ImportKind::Quotas => import::quotas(text, now),
+            ImportKind::Releases => import::releases(text, now),
+            ImportKind::Replicas => import::replicas(text, now),
             // A list of nuclei, or what can be taken for one from a CRIC dump.
             _ if text.trim_start().starts_with('[') => import::nuclei(text, now),
             _ => import::nuclei_from_cric(text, now, &known),

@@ -4,7 +4,7 @@ mod load;
 mod standing;
 mod target;
 
-pub use load::{Kind, Text};
+pub use load::{ImportKind, Text};
 #[cfg(feature = "simulation")]
 pub use load::{encode, imported};
 #[cfg(feature = "simulation")]
@@ -166,16 +166,16 @@ impl Import {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         match &self.what {
-            What::Cric(facts) => facts.run(Kind::Cric),
-            What::Netmetrics(facts) => facts.run(Kind::Netmetrics),
-            What::Storage(facts) => facts.run(Kind::Storage),
-            What::Nuclei(facts) => facts.run(Kind::Nuclei),
-            What::Shares(facts) => facts.run(Kind::Shares),
-            What::Gdpconfig(facts) => facts.run(Kind::Gdpconfig),
-            What::Quotas(facts) => facts.run(Kind::Quotas),
-            What::Releases(facts) => facts.run(Kind::Releases),
-            What::Replicas(facts) => facts.run(Kind::Replicas),
-            What::Slots(facts) => facts.run(Kind::Slots),
+            What::Cric(facts) => facts.run(ImportKind::Cric),
+            What::Netmetrics(facts) => facts.run(ImportKind::Netmetrics),
+            What::Storage(facts) => facts.run(ImportKind::Storage),
+            What::Nuclei(facts) => facts.run(ImportKind::Nuclei),
+            What::Shares(facts) => facts.run(ImportKind::Shares),
+            What::Gdpconfig(facts) => facts.run(ImportKind::Gdpconfig),
+            What::Quotas(facts) => facts.run(ImportKind::Quotas),
+            What::Releases(facts) => facts.run(ImportKind::Releases),
+            What::Replicas(facts) => facts.run(ImportKind::Replicas),
+            What::Slots(facts) => facts.run(ImportKind::Slots),
             What::Jobs(files) => files.run(),
         }
     }
@@ -197,7 +197,7 @@ impl Facts {
         }
     }
 
-    fn run(&self, kind: Kind) -> Ended {
+    fn run(&self, kind: ImportKind) -> Ended {
         let door = self.door()?;
         let name = self.name.as_deref().unwrap_or(kind.name());
         let mut target = match self.is_published() {
@@ -238,7 +238,7 @@ impl Facts {
     }
 
     /// Reads the present content of the sources.
-    fn load(&self, kind: Kind, fetch: &Fetch) -> anyhow::Result<Loaded> {
+    fn load(&self, kind: ImportKind, fetch: &Fetch) -> anyhow::Result<Loaded> {
         let headers = self.headers()?;
         let read = |source: &String| {
             let source = Source::from(source.as_str());
@@ -283,7 +283,7 @@ impl Jobs {
             count += rows.len();
             complaints += imported.complaints.len();
             if !self.dry_run {
-                let entry = |row: import::JobRow| Entry {
+                let entry = |row: import::JobRecord| Entry {
                     topic: Topic::JobState,
                     key: row.job,
                     value: Some(row.value),

@@ -1,6 +1,6 @@
 //! An import that goes on: its sources are read again and again until it is to stop.
 
-use super::load::{Kind, Loaded};
+use super::load::{ImportKind, Loaded};
 use super::target::{Changes, Target};
 use super::{Facts, complaints};
 use crate::cli::Ended;
@@ -27,7 +27,7 @@ const STEP: Duration = Duration::from_millis(200);
 /// tried again: the facts stay as they were published last.
 pub fn run(
     facts: &Facts,
-    kind: Kind,
+    kind: ImportKind,
     (name, every): (&str, SignedDuration),
     fetch: &Fetch,
     target: &mut Target,
@@ -77,7 +77,7 @@ pub fn run(
 /// One import: nothing is published unless all sources could be read and have what can be used.
 fn import(
     facts: &Facts,
-    kind: Kind,
+    kind: ImportKind,
     fetch: &Fetch,
     target: &mut Target,
 ) -> anyhow::Result<(Loaded, Changes)> {
@@ -92,7 +92,7 @@ fn import(
     Ok((loaded, changes))
 }
 
-fn report(kind: Kind, loaded: &Loaded, changes: Changes) {
+fn report(kind: ImportKind, loaded: &Loaded, changes: Changes) {
     let Changes { written, removed, unchanged } = changes;
     let topic = kind.topic().name();
     let age = clock::now().saturating_sub(loaded.as_of).max(0) / SECOND;

@@ -1,6 +1,6 @@
 //! Where an import publishes: all of its rows, or only what changed since it was there last.
 
-use super::load::{Kind, Loaded, Row, encode};
+use super::load::{ImportKind, Loaded, Row, encode};
 use crate::cli::log_args::{LogArgs, Read, dir_topics, may_hold_log};
 use crate::cli::progress::Bar;
 use crate::clock;
@@ -50,7 +50,7 @@ pub struct Changes {
 pub struct Target {
     log_args: LogArgs,
     read: Read,
-    kind: Kind,
+    kind: ImportKind,
     name: String,
     /// Where reading goes on in each lane.
     next: BTreeMap<Lane, u64>,
@@ -72,7 +72,7 @@ impl Target {
     ///
     /// # Errors
     /// A topology that cannot be read, or no log.
-    pub fn new(log_args: &LogArgs, kind: Kind, name: &str) -> anyhow::Result<Target> {
+    pub fn new(log_args: &LogArgs, kind: ImportKind, name: &str) -> anyhow::Result<Target> {
         let read = log_args.read()?;
         log_args.check()?;
         Ok(Target {
@@ -142,7 +142,7 @@ impl Target {
     /// stated: that is published again in good time.
     fn is_published(&self, row: &Row) -> bool {
         let lasts = match self.kind {
-            Kind::Replicas => self.read.topology.limits.replica_lifetime_ms / 2,
+            ImportKind::Replicas => self.read.topology.limits.replica_lifetime_ms / 2,
             _ => Millis::MAX,
         };
         self.newest.get(&row.key).is_some_and(|newest| {
@@ -169,7 +169,8 @@ impl Target {
 
     /// The record that takes a key back: a null, or a slot figure that is ignored.
     fn withdrawal(&self, key: String) -> Entry {
-        let slots = (self.kind == Kind::Slots).then(|| SlotRow::withdrawn(&key, clock::now()));
+        let slots =
+            (self.kind == ImportKind::Slots).then(|| SlotRow::withdrawn(&key, clock::now()));
         let value = slots.flatten().map(|slots| slots.record());
         Entry { topic: self.kind.topic(), key, value, headers: self.headers(WITHDRAWN) }
     }

@@ -5,7 +5,7 @@ use super::letter::Origin;
 use crate::cli::Usage;
 use crate::cli::log_args::{LogArgs, Read};
 use crate::kafka::{KafkaScan, TopicMap};
-use crate::registry::Client;
+use crate::registry::RegistryClient;
 use crate::scan::Scan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -20,28 +20,30 @@ const ONLY: Topic = Topic::DeadLetter;
 
 /// A partition that dead letters came from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Home {
+pub struct LetterPartition {
     /// Name of a topic that intake reads; `None`: the topic is ours.
     pub source: Option<String>,
     /// The lane; of a source it is the partition alone.
     pub lane: Lane,
 }
 
-impl Home {
+impl LetterPartition {
     /// The home of a record; what is wrong with its topic, if it is not read here.
-    pub fn of(read: &Read, origin: &Origin) -> Result<Home, Usage> {
+    pub fn of(read: &Read, origin: &Origin) -> Result<LetterPartition, Usage> {
         let mut topics = Topic::ALL.iter();
         let ours = topics.find(|topic| {
             topic.name() == origin.topic || read.topology.topic(**topic).name == origin.topic
         });
         match ours {
             Some(topic) if topic.is_read() && !topic.is_own() => {
-                Ok(Home { source: None, lane: Lane::new(*topic, origin.partition) })
+                Ok(LetterPartition { source: None, lane: Lane::new(*topic, origin.partition) })
             }
-            None if read.topology.intake.sources.contains_key(&origin.topic) => Ok(Home {
-                source: Some(origin.topic.clone()),
-                lane: Lane::new(ONLY, origin.partition),
-            }),
+            None if read.topology.intake.sources.contains_key(&origin.topic) => {
+                Ok(LetterPartition {
+                    source: Some(origin.topic.clone()),
+                    lane: Lane::new(ONLY, origin.partition),
+                })
+            }
             _ => Err(Usage(format!(
                 "{origin}: {} is no topic that is read; name one that is, or give the topology \
                  that has it as an [[intake.source]]",
@@ -68,24 +70,29 @@ impl Home {
 }
 
 /// Whether this version, by this topology, can read records today.
-pub struct Reader<'a> {
+pub struct LetterReader<'a> {
     pub read: &'a Read,
     codec: Codec,
     /// Asked of what numbers stand for, once it is needed.
-    registry: Option<Client>,
+    registry: Option<RegistryClient>,
     /// Numbers that it was asked of.
     known: BTreeSet<(Topic, u32)>,
 }
 
-impl Reader<'_> {
+impl LetterReader<'_> {
     /// By a topology.
-    pub fn new(read: &Read) -> Reader<'_> {
+    pub fn new(read: &Read) -> LetterReader<'_> {
         let codec = Codec::new(read.topology.limits.max_record_bytes);
-        Reader { read, codec, registry: None, known: BTreeSet::new() }
+        LetterReader { read, codec, registry: None, known: BTreeSet::new() }
     }
 
     /// Reads a record of a home; `Err`: why it still cannot be read.
-    pub fn reads(&mut self, home: &Home, key: &[u8], value: Option<&[u8]>) -> Result<(), String> {
+    pub fn reads(
+        &mut self,
+        home: &LetterPartition,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<(), String> {
         let (read, topic) = (self.read, home.lane.topic);
         let most = read.topology.limits.max_record_bytes;
         let Some(name) = &home.source else {
@@ -120,7 +127,7 @@ impl Reader<'_> {
             return Ok(());
         }
         if self.registry.is_none() {
-            self.registry = Some(Client::new(registry).map_err(|error| error.to_string())?);
+            self.registry = Some(RegistryClient::new(registry).map_err(|error| error.to_string())?);
         }
         let schema = self.registry.as_ref().map(|client| client.schema(id)).transpose();
         let schema = schema.map_err(|error| format!("the schema of number {id}: {error}"))?;
@@ -142,7 +149,7 @@ fn is_short(longest: usize, read: &Read) -> Result<(), String> {
     }
 }
 
-impl fmt::Display for Home {
+impl fmt::Display for LetterPartition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
             Some(name) => write!(f, "{name}/{}", self.lane.partition),
@@ -167,7 +174,7 @@ impl Homes<'_> {
     }
 
     /// The log in which a home is a lane.
-    pub fn log(&mut self, home: &Home) -> anyhow::Result<&mut Scan> {
+    pub fn log(&mut self, home: &LetterPartition) -> anyhow::Result<&mut Scan> {
         let Some(name) = &home.source else { return Ok(&mut self.log) };
         if !self.sources.contains_key(name) {
             if self.log_args.dir.is_some() {

@@ -38,7 +38,7 @@ pub struct DeadLetters {
 #[derive(Subcommand)]
 enum What {
     /// One of them: reason, origin, headers, its bytes, and what can be made of them.
-    Show(show::Show),
+    Show(show::ShowLetter),
     /// Publishes chosen ones again, as new records on the topic and partition they came from.
     Redrive(redrive::Redrive),
 }

@@ -5,7 +5,7 @@
 //! lane is searched for it, so a letter is not published twice, whichever process published it,
 //! however this ended.
 
-use super::home::{Home, Homes, Reader};
+use super::home::{Homes, LetterPartition, LetterReader};
 use super::letter::{Letter, Origin};
 use super::{Filter, each_letter, open, origin};
 use crate::cli::log_args::{LogArgs, Read};
@@ -52,7 +52,7 @@ pub struct Redrive {
 enum Pen {
     Dir(DirWriter),
     /// With the partitions that are there. What stood on another goes where its key belongs.
-    Kafka(KafkaWriter, BTreeSet<Home>),
+    Kafka(KafkaWriter, BTreeSet<LetterPartition>),
     /// Nowhere: it is a dry run.
     Dry,
 }
@@ -60,7 +60,7 @@ enum Pen {
 /// Counts of the chosen letters by what was done with them.
 #[derive(Default)]
 struct Redriven {
-    written: BTreeMap<Home, BTreeSet<String>>,
+    written: BTreeMap<LetterPartition, BTreeSet<String>>,
     /// Letters that were published again earlier.
     before: usize,
     /// Why others were not.
@@ -73,7 +73,7 @@ impl Redrive {
         let read = self.log_args.read()?;
         let mut wanted = BTreeSet::new();
         for from in &self.from {
-            wanted.insert(Home::of(&read, from)?.origin(from));
+            wanted.insert(LetterPartition::of(&read, from)?.origin(from));
         }
         let mode = if self.dry_run { Mode::Read } else { Mode::Write };
         let mut log = open(&self.log_args, &read, mode)?;
@@ -105,11 +105,11 @@ impl Redrive {
         log: &mut Scan,
         read: &Read,
         wanted: &BTreeSet<Origin>,
-    ) -> anyhow::Result<BTreeMap<Home, BTreeSet<Origin>>> {
-        let mut chosen: BTreeMap<Home, BTreeSet<Origin>> = BTreeMap::new();
+    ) -> anyhow::Result<BTreeMap<LetterPartition, BTreeSet<Origin>>> {
+        let mut chosen: BTreeMap<LetterPartition, BTreeSet<Origin>> = BTreeMap::new();
         each_letter(log, read, &self.filter, &mut |letter| {
             let Some(origin) = letter.origin else { return Ok(()) };
-            let Ok(home) = Home::of(read, &origin) else { return Ok(()) };
+            let Ok(home) = LetterPartition::of(read, &origin) else { return Ok(()) };
             if wanted.is_empty() || wanted.contains(&origin) {
                 chosen.entry(home).or_default().insert(origin);
             }
@@ -118,7 +118,12 @@ impl Redrive {
         Ok(chosen)
     }
 
-    fn pen(&self, read: &Read, log: &Scan, there: BTreeSet<Home>) -> anyhow::Result<Pen> {
+    fn pen(
+        &self,
+        read: &Read,
+        log: &Scan,
+        there: BTreeSet<LetterPartition>,
+    ) -> anyhow::Result<Pen> {
         Ok(match log {
             _ if self.dry_run => Pen::Dry,
             Scan::Dir(log) => Pen::Dir(log.writer()?),
@@ -133,15 +138,15 @@ impl Redrive {
         &self,
         homes: &mut Homes<'_>,
         read: &Read,
-        chosen: &BTreeMap<Home, BTreeSet<Origin>>,
+        chosen: &BTreeMap<LetterPartition, BTreeSet<Origin>>,
         marked: &BTreeSet<String>,
         mut pen: Pen,
     ) -> anyhow::Result<Redriven> {
-        let (mut redriven, mut reader) = (Redriven::default(), Reader::new(read));
+        let (mut redriven, mut reader) = (Redriven::default(), LetterReader::new(read));
         let (mut cut, mut done) = (Vec::new(), BTreeSet::new());
         each_letter(&mut homes.log, read, &self.filter, &mut |letter| {
             let Some(origin) = letter.origin.clone() else { return Ok(()) };
-            let Ok(home) = Home::of(read, &origin) else { return Ok(()) };
+            let Ok(home) = LetterPartition::of(read, &origin) else { return Ok(()) };
             let meant = chosen.get(&home).is_some_and(|origins| origins.contains(&origin));
             if !meant || !done.insert(origin.clone()) {
                 return Ok(());
@@ -173,7 +178,7 @@ impl Redrive {
 
     fn put(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut LetterReader<'_>,
         pen: &mut Pen,
         record: &Record,
         redriven: &mut Redriven,
@@ -207,7 +212,7 @@ impl Redrive {
     fn confirm(
         &self,
         homes: &mut Homes<'_>,
-        ends: &BTreeMap<Home, u64>,
+        ends: &BTreeMap<LetterPartition, u64>,
         redriven: &mut Redriven,
     ) -> anyhow::Result<()> {
         if self.dry_run {
@@ -244,7 +249,7 @@ impl Redrive {
 
 /// A record to be written.
 struct Record {
-    home: Home,
+    home: LetterPartition,
     origin: Origin,
     key: Option<Vec<u8>>,
     value: Option<Vec<u8>>,
@@ -254,7 +259,7 @@ struct Record {
 impl Record {
     /// From a letter that holds all bytes. A letter's key is empty where there was none; on a
     /// compacted topic there always was one.
-    fn of(read: &Read, home: Home, origin: Origin, letter: Letter) -> Record {
+    fn of(read: &Read, home: LetterPartition, origin: Origin, letter: Letter) -> Record {
         let key = Some(letter.key).filter(|key| !home.may_lack_key(read) || !key.is_empty());
         let value = Some(letter.value).filter(|_| letter.reason != Garbled::Null.name());
         let headers = vec![mark(&origin)];
@@ -268,7 +273,7 @@ fn mark(origin: &Origin) -> (String, Vec<u8>) {
 
 /// A letter that lacks bytes: they have to be where it came from.
 struct Cut {
-    home: Home,
+    home: LetterPartition,
     origin: Origin,
     length: u64,
     /// Length and hash of the part that the letter kept.
@@ -276,7 +281,7 @@ struct Cut {
 }
 
 impl Cut {
-    fn of(home: Home, origin: Origin, letter: &Letter) -> Cut {
+    fn of(home: LetterPartition, origin: Origin, letter: &Letter) -> Cut {
         let kept = (letter.value.len(), hash(&letter.value));
         Cut { home, origin, length: letter.length, kept }
     }

@@ -1,6 +1,6 @@
 //! One dead letter, with its bytes.
 
-use super::home::{Home, Reader};
+use super::home::{LetterPartition, LetterReader};
 use super::letter::{Letter, Origin, shown};
 use super::list::json_of;
 use super::{Filter, each_letter, open, origin};
@@ -19,7 +19,7 @@ const ROW: usize = 16;
 
 /// Which letter is shown, and how.
 #[derive(Args)]
-pub struct Show {
+pub struct ShowLetter {
     #[command(flatten)]
     log_args: LogArgs,
     /// Where the record was, as the list has it.
@@ -33,11 +33,11 @@ pub struct Show {
     json: bool,
 }
 
-impl Show {
+impl ShowLetter {
     /// Prints the letter.
     pub fn run(self) -> Ended {
         let read = self.log_args.read()?;
-        let wanted = Home::of(&read, &self.from)?.origin(&self.from);
+        let wanted = LetterPartition::of(&read, &self.from)?.origin(&self.from);
         let mut log = open(&self.log_args, &read, Mode::Read)?;
         let mut found = None;
         let filter = Filter { topic: Some(wanted.topic.clone()), reason: None, since: None };
@@ -62,13 +62,15 @@ impl Show {
 }
 
 fn now_reads(read: &Read, letter: &Letter) -> String {
-    let Some(home) = letter.origin.as_ref().and_then(|origin| Home::of(read, origin).ok()) else {
+    let Some(home) =
+        letter.origin.as_ref().and_then(|origin| LetterPartition::of(read, origin).ok())
+    else {
         return "its topic is none that is read".into();
     };
     if letter.is_cut() {
         return "cut: not known without all its bytes".into();
     }
-    match Reader::new(read).reads(&home, &letter.key, Some(&letter.value)) {
+    match LetterReader::new(read).reads(&home, &letter.key, Some(&letter.value)) {
         Ok(()) => "can be read: redrive it".into(),
         Err(why) => format!("still unreadable: {why}"),
     }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// Names of the objects that are looked for.
 #[derive(Clone, Debug, Default)]
-pub struct Asked {
+pub struct CatalogNames {
     pub schema: String,
     pub publication: String,
     pub slot: String,
@@ -36,7 +36,7 @@ pub struct Database {
     pub published: Vec<Value>,
     /// The tables of PanDA's schema that are read or published.
     pub tables: Vec<Table>,
-    pub role: Option<Role>,
+    pub role: Option<ConnectorRole>,
 }
 
 /// The replication slot.
@@ -69,7 +69,7 @@ pub struct Table {
 
 /// The connector's role.
 #[derive(Clone, Debug, Default)]
-pub struct Role {
+pub struct ConnectorRole {
     pub can_login: bool,
     pub can_replicate: bool,
     pub is_superuser: bool,
@@ -144,7 +144,7 @@ const ROLE: &str = "
 ///
 /// # Errors
 /// The connection ends, or the server is none that has these catalogs.
-pub fn read(client: &mut Client, asked: &Asked) -> anyhow::Result<Database> {
+pub fn read(client: &mut Client, asked: &CatalogNames) -> anyhow::Result<Database> {
     let mut transaction = client.build_transaction().read_only(true).start()?;
     let mut database = server(&mut transaction).context("reading the server's settings")?;
     database.slot = slot(&mut transaction, asked).context("reading pg_replication_slots")?;
@@ -177,7 +177,7 @@ fn server(transaction: &mut Transaction) -> anyhow::Result<Database> {
     })
 }
 
-fn slot(transaction: &mut Transaction, asked: &Asked) -> anyhow::Result<Option<Slot>> {
+fn slot(transaction: &mut Transaction, asked: &CatalogNames) -> anyhow::Result<Option<Slot>> {
     let Some(row) = transaction.query_opt(SLOT, &[&asked.slot])? else { return Ok(None) };
     Ok(Some(Slot {
         row: object(row.try_get(0)?)?,
@@ -193,7 +193,7 @@ fn object(text: &str) -> anyhow::Result<Value> {
 
 fn publication(
     transaction: &mut Transaction,
-    asked: &Asked,
+    asked: &CatalogNames,
     database: &mut Database,
 ) -> anyhow::Result<()> {
     let name = &asked.publication;
@@ -218,13 +218,13 @@ fn publication(
 
 fn tables(
     transaction: &mut Transaction,
-    asked: &Asked,
+    asked: &CatalogNames,
     database: &mut Database,
 ) -> anyhow::Result<()> {
     let mut role = None;
     if let Some(row) = transaction.query_opt(ROLE, &[&asked.role, &asked.schema])? {
         role = Some(row.try_get::<_, u32>(0)?);
-        database.role = Some(Role {
+        database.role = Some(ConnectorRole {
             can_login: row.try_get(1)?,
             can_replicate: row.try_get(2)?,
             is_superuser: row.try_get(3)?,

@@ -11,7 +11,7 @@ mod slot;
 mod wanted;
 
 use super::Ended;
-use catalog::{Asked, Database};
+use catalog::{CatalogNames, Database};
 use clap::{Args, Subcommand};
 use point::{Point, Verdict};
 use std::path::PathBuf;
@@ -88,7 +88,7 @@ impl Panda {
 
 impl Check {
     fn run(self) -> Ended {
-        let asked = Asked {
+        let asked = CatalogNames {
             schema: self.schema,
             publication: self.publication,
             slot: self.slot,
@@ -113,7 +113,7 @@ impl Check {
 
 /// Reads the catalogs. A server that accepts a connection and then says nothing is waited for as
 /// long as one that is far away.
-fn read(url: String, ca: Option<PathBuf>, asked: &Arc<Asked>) -> anyhow::Result<Database> {
+fn read(url: String, ca: Option<PathBuf>, asked: &Arc<CatalogNames>) -> anyhow::Result<Database> {
     let server = connection::server(&url);
     let (done, answer) = mpsc::channel();
     let asked = Arc::clone(asked);
@@ -132,7 +132,7 @@ fn read(url: String, ca: Option<PathBuf>, asked: &Arc<Asked>) -> anyhow::Result<
 }
 
 /// All points, in the order in which they are put right.
-fn points(database: &Database, asked: &Asked) -> Vec<Point> {
+fn points(database: &Database, asked: &CatalogNames) -> Vec<Point> {
     let mut points = server::points(database, asked);
     points.extend(publication::points(database, asked));
     points.extend(role::points(database, asked));

@@ -1,12 +1,12 @@
 //! Points about the publication: which tables and columns it has, and that PanDA's own writes work.
 
-use crate::cli::panda::catalog::{Asked, Database, Table};
+use crate::cli::panda::catalog::{CatalogNames, Database, Table};
 use crate::cli::panda::point::Point;
 use crate::cli::panda::wanted::{self, WANTED};
 use serde_json::Value;
 
 /// All of them.
-pub fn points(database: &Database, asked: &Asked) -> Vec<Point> {
+pub fn points(database: &Database, asked: &CatalogNames) -> Vec<Point> {
     let Some(publication) = &database.publication else {
         let found = format!("{} does not exist", asked.publication);
         let remedy = "run publication.sql of examples/panda-cdc in PanDA's database";
@@ -22,7 +22,7 @@ pub fn points(database: &Database, asked: &Asked) -> Vec<Point> {
 }
 
 /// How it was made.
-fn form(database: &Database, asked: &Asked, publication: &Value) -> Point {
+fn form(database: &Database, asked: &CatalogNames, publication: &Value) -> Point {
     let name = "publication";
     let is = |field: &str| publication[field].as_bool() == Some(true);
     let pub_name = &asked.publication;
@@ -48,7 +48,7 @@ fn form(database: &Database, asked: &Asked, publication: &Value) -> Point {
 }
 
 /// The rows of `pg_publication_tables` by table, those of other schemas with it before the name.
-fn published<'a>(database: &'a Database, asked: &Asked) -> Vec<(String, &'a Value)> {
+fn published<'a>(database: &'a Database, asked: &CatalogNames) -> Vec<(String, &'a Value)> {
     let name = |row: &Value| {
         let field = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
         let (schema, table) = (field("schemaname"), field("tablename"));
@@ -58,7 +58,7 @@ fn published<'a>(database: &'a Database, asked: &Asked) -> Vec<(String, &'a Valu
 }
 
 /// Which tables are in it.
-fn tables(database: &Database, asked: &Asked) -> Point {
+fn tables(database: &Database, asked: &CatalogNames) -> Point {
     let name = "tables";
     let published = published(database, asked);
     let has = |table: &str| published.iter().any(|(name, _)| name == table);
@@ -95,7 +95,7 @@ fn tables(database: &Database, asked: &Asked) -> Point {
 }
 
 /// That each has a key: without one PanDA's own writes fail.
-fn keys(database: &Database, asked: &Asked) -> Point {
+fn keys(database: &Database, asked: &CatalogNames) -> Point {
     let name = "keys";
     let published = published(database, asked);
     let is_published = |table: &&Table| published.iter().any(|(name, _)| *name == table.name);
@@ -118,7 +118,7 @@ fn keys(database: &Database, asked: &Asked) -> Point {
 }
 
 /// That the replica identity is the default, the primary key, and is published.
-fn identities(database: &Database, asked: &Asked) -> Point {
+fn identities(database: &Database, asked: &CatalogNames) -> Point {
     let name = "replica_identity";
     let published = published(database, asked);
     for table in &database.tables {
@@ -145,7 +145,7 @@ fn identities(database: &Database, asked: &Asked) -> Point {
 }
 
 /// Which columns are in it (15 and later).
-fn columns(database: &Database, asked: &Asked) -> Point {
+fn columns(database: &Database, asked: &CatalogNames) -> Point {
     let name = "columns";
     if database.major() < 15 {
         let note = "before 15 a publication has no lists of columns";

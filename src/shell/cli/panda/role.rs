@@ -1,12 +1,12 @@
 //! Points about the connector's role: what it needs, and nothing beyond.
 
-use crate::cli::panda::catalog::{Asked, Database, Role};
+use crate::cli::panda::catalog::{CatalogNames, ConnectorRole, Database};
 use crate::cli::panda::point::Point;
 use crate::cli::panda::publication::few;
 use crate::cli::panda::wanted;
 
 /// All of them.
-pub fn points(database: &Database, asked: &Asked) -> Vec<Point> {
+pub fn points(database: &Database, asked: &CatalogNames) -> Vec<Point> {
     let Some(role) = &database.role else {
         let found = format!("{} does not exist", asked.role);
         let remedy = "run role.sql and publication.sql of examples/panda-cdc, or name it by --role";
@@ -15,7 +15,7 @@ pub fn points(database: &Database, asked: &Asked) -> Vec<Point> {
     vec![attributes(database, asked, role), grants(database, asked, role)]
 }
 
-fn attributes(database: &Database, asked: &Asked, role: &Role) -> Point {
+fn attributes(database: &Database, asked: &CatalogNames, role: &ConnectorRole) -> Point {
     let (name, who) = ("role", &asked.role);
     let wrong = |what: &str, remedy: String| Point::wrong(name, format!("{who} {what}"), remedy);
     if role.is_superuser {
@@ -38,7 +38,7 @@ fn attributes(database: &Database, asked: &Asked, role: &Role) -> Point {
 }
 
 /// Checks the columns that it may read: those that are published, and no more.
-fn grants(database: &Database, asked: &Asked, role: &Role) -> Point {
+fn grants(database: &Database, asked: &CatalogNames, role: &ConnectorRole) -> Point {
     let (name, who) = ("grants", &asked.role);
     if role.is_superuser {
         return Point::wrong(name, "all, by being a superuser", "see role");

@@ -1,6 +1,6 @@
 //! Points about the server: its version, and the settings that logical replication needs.
 
-use crate::cli::panda::catalog::{Asked, Database};
+use crate::cli::panda::catalog::{CatalogNames, Database};
 use crate::cli::panda::point::Point;
 use crate::cli::units;
 use yardmaster_core::unit::MINUTE;
@@ -11,7 +11,7 @@ const VERSIONS: (i64, i64) = (14, 17);
 const IDLE_MIN: i64 = 3 * 24 * 60;
 
 /// All of them.
-pub fn points(database: &Database, asked: &Asked) -> Vec<Point> {
+pub fn points(database: &Database, asked: &CatalogNames) -> Vec<Point> {
     let mut points = vec![
         version(database),
         wal_level(database),
@@ -62,7 +62,7 @@ fn slots(database: &Database) -> Point {
     Point::wrong(name, found, format!("ALTER SYSTEM SET {name} = {more}, then restart the server"))
 }
 
-fn senders(database: &Database, asked: &Asked) -> Point {
+fn senders(database: &Database, asked: &CatalogNames) -> Point {
     let name = "max_wal_senders";
     let max = database.number(name).unwrap_or(0);
     let found = format!("{max}, {} in use", database.senders);

@@ -1,13 +1,13 @@
 //! Points about the replication slot.
 
-use crate::cli::panda::catalog::{Asked, Database, Slot};
+use crate::cli::panda::catalog::{CatalogNames, Database, Slot};
 use crate::cli::panda::point::Point;
 use crate::cli::units;
 
 const NAME: &str = "slot";
 
 /// All of them.
-pub fn points(database: &Database, asked: &Asked) -> Vec<Point> {
+pub fn points(database: &Database, asked: &CatalogNames) -> Vec<Point> {
     let Some(slot) = &database.slot else { return vec![missing(asked)] };
     let mut points = vec![kind(database, asked, slot)];
     if points.iter().all(|point| point.remedy.is_none()) {
@@ -18,7 +18,7 @@ pub fn points(database: &Database, asked: &Asked) -> Vec<Point> {
     points
 }
 
-fn missing(asked: &Asked) -> Point {
+fn missing(asked: &CatalogNames) -> Point {
     let found = format!("{} does not exist", asked.slot);
     if asked.is_before_start {
         return Point::ok(NAME, format!("{found}: the connector makes it"));
@@ -28,7 +28,7 @@ fn missing(asked: &Asked) -> Point {
     Point::wrong(NAME, found, remedy)
 }
 
-fn kind(database: &Database, asked: &Asked, slot: &Slot) -> Point {
+fn kind(database: &Database, asked: &CatalogNames, slot: &Slot) -> Point {
     let field = |name: &str| slot.row[name].as_str().unwrap_or("none");
     let (kind, plugin, of) = (field("slot_type"), field("plugin"), field("database"));
     let found = format!("{}: {kind}, {plugin}, database {of}", asked.slot);
@@ -44,7 +44,7 @@ fn kind(database: &Database, asked: &Asked, slot: &Slot) -> Point {
 }
 
 /// Whether the log that it needs is still there.
-fn status(database: &Database, asked: &Asked, slot: &Slot) -> Point {
+fn status(database: &Database, asked: &CatalogNames, slot: &Slot) -> Point {
     let name = "slot_wal";
     let size = |bytes: Option<i64>| {
         bytes.map_or("an unknown amount".to_owned(), |bytes| units::bytes(bytes.max(0) as u64))
@@ -76,7 +76,7 @@ fn status(database: &Database, asked: &Asked, slot: &Slot) -> Point {
     }
 }
 
-fn connected(asked: &Asked, slot: &Slot) -> Point {
+fn connected(asked: &CatalogNames, slot: &Slot) -> Point {
     let name = "slot_reader";
     if slot.row["active"].as_bool() == Some(true) {
         let pid = &slot.row["active_pid"];
@@ -88,7 +88,7 @@ fn connected(asked: &Asked, slot: &Slot) -> Point {
     Point::wrong(name, found, remedy)
 }
 
-fn failover(database: &Database, asked: &Asked, slot: &Slot) -> Option<Point> {
+fn failover(database: &Database, asked: &CatalogNames, slot: &Slot) -> Option<Point> {
     let name = "slot_failover";
     if database.is_standby {
         return None;

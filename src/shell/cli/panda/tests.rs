@@ -1,11 +1,11 @@
-use super::catalog::{Asked, Database, Role, Slot, Table};
+use super::catalog::{CatalogNames, ConnectorRole, Database, Slot, Table};
 use super::point::{Point, Verdict};
 use super::points;
 use super::wanted::WANTED;
 use serde_json::json;
 
-fn asked() -> Asked {
-    Asked {
+fn asked() -> CatalogNames {
+    CatalogNames {
         schema: "doma_panda".to_owned(),
         publication: "yardmaster".to_owned(),
         slot: "yardmaster".to_owned(),
@@ -52,7 +52,7 @@ fn database(major: i64) -> Database {
             "pubupdate": true, "pubdelete": true})),
         published: published.collect(),
         tables: WANTED.iter().map(|wanted| table(wanted.table, wanted.columns)).collect(),
-        role: Some(Role {
+        role: Some(ConnectorRole {
             can_login: true,
             can_replicate: true,
             can_connect: true,
@@ -176,7 +176,7 @@ fn a_slot_is_watched() {
     assert_eq!(wrong(|it| it.slot = None), one("slot"));
     let mut new = database(17);
     new.slot = None;
-    let points = points(&new, &Asked { is_before_start: true, ..asked() });
+    let points = points(&new, &CatalogNames { is_before_start: true, ..asked() });
     assert!(points.iter().all(|point| point.verdict == Verdict::Ok), "{points:#?}");
 }
 

@@ -4,7 +4,7 @@ use crate::cli::table::{Column, TableArgs, terminal_width};
 use crate::cli::units::moment;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use yardmaster_core::difference::{Both, Change, Changed, Differences};
+use yardmaster_core::difference::{Both, Change, ChangedAnswer, Differences};
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked, request_name};
 use yardmaster_drive::alternative::Alternative;
 use yardmaster_wire::json::record_json;
@@ -215,7 +215,9 @@ fn queues(text: &mut String, found: &Differences) {
     ];
     // Tasks that get a nucleus have no jobs yet: of them requests have shares.
     let has_jobs = found.queues.values().any(|it| it.jobs.recorded + it.jobs.other > 0);
-    let of = |it: &yardmaster_core::difference::Share| if has_jobs { it.jobs } else { it.requests };
+    let of = |it: &yardmaster_core::difference::AssignedShare| {
+        if has_jobs { it.jobs } else { it.requests }
+    };
     let mut all = Both::default();
     for share in found.queues.values() {
         all.recorded += of(share).recorded;
@@ -252,7 +254,7 @@ fn table(text: &mut String, title: &str, columns: Vec<Column>, rows: Vec<Vec<Str
     }
 }
 
-fn write_changed(text: &mut String, changed: &Changed) {
+fn write_changed(text: &mut String, changed: &ChangedAnswer) {
     let Some(asked) = changed.recorded.as_ref().or(changed.other.as_ref()) else { return };
     let (request, cycle) = (request_name(&asked.subject, asked.attempt), asked.cycle);
     let answer = |it: &Option<Decision>| it.as_ref().map_or("no answer".to_owned(), sentence);

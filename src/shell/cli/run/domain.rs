@@ -2,7 +2,7 @@
 //! again until it is to stop or a person has to mend something.
 
 use super::compared::Compared;
-use crate::cli::intake::Beside;
+use crate::cli::intake::IntakeBeside;
 use crate::cli::log_args::{LogArgs, Read, open_store};
 use crate::clock;
 use crate::dirlog::Mode;
@@ -34,7 +34,7 @@ pub(super) struct Domain {
 
 /// Threads that work beside the loop.
 struct Aside {
-    intake: Option<Beside>,
+    intake: Option<IntakeBeside>,
     compared: Option<Compared>,
 }
 
@@ -71,7 +71,7 @@ impl Domain {
     pub fn run(&self, address: &str, show: &mut Show, stop: &AtomicBool) -> anyhow::Result<()> {
         let limits = &self.read.topology.limits;
         let aside = Aside {
-            intake: Beside::start(&self.log_args, &self.read)?,
+            intake: IntakeBeside::start(&self.log_args, &self.read)?,
             compared: Compared::start(&self.log_args, &self.read)?,
         };
         let progress = &self.read.topology.topic(Topic::Progress).name;

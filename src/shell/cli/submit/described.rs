@@ -8,21 +8,21 @@ use yardmaster_core::event::Upload;
 use yardmaster_core::xrsl::{Alternative, Description, Dialect, ErrorCode, read};
 
 /// A description that was read.
-pub struct Described {
+pub struct ReadDescription {
     /// Its text.
     pub text: String,
     /// Files that each of its jobs uploads.
     pub jobs: Vec<Vec<Upload>>,
 }
 
-impl Described {
+impl ReadDescription {
     /// Reads a file, and the sizes of the input files that its jobs upload. Names attributes that
     /// are not known on stderr.
     ///
     /// # Errors
     /// A file that cannot be read; the first mistake in it, with its line and column; an input file
     /// that is not there.
-    pub fn open(path: &Path) -> Result<Described, Usage> {
+    pub fn open(path: &Path) -> Result<ReadDescription, Usage> {
         let file = path.display();
         let text = text(path).map_err(|unread| match unread {
             Unread::File(why) => Usage(format!("--xrsl {file}: {why}; name a readable file")),
@@ -45,7 +45,7 @@ impl Described {
         let jobs =
             described.jobs.iter().map(|job| uploads(&path.display().to_string(), beside, job));
         let jobs = jobs.collect::<Result<_, _>>()?;
-        Ok(Described { text, jobs })
+        Ok(ReadDescription { text, jobs })
     }
 }
 

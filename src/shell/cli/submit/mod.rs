@@ -13,7 +13,7 @@ use crate::clock;
 use crate::dirlog::Mode;
 use crate::ports::AnyStore;
 use clap::Args;
-use described::Described;
+use described::ReadDescription;
 use lists::Lists;
 use sha2::{Digest, Sha256};
 use std::hash::{BuildHasher, RandomState};
@@ -80,7 +80,7 @@ impl Submit {
         let tasks = match (&self.again, &self.xrsl, &self.user) {
             (Some(job), _, _) => self.tasks_again(&read, job, now)?,
             (None, Some(file), Some(user)) => {
-                self.tasks(&read, &Described::open(file)?, user, now)?
+                self.tasks(&read, &ReadDescription::open(file)?, user, now)?
             }
             // The flags are declared so that this does not occur.
             (None, _, _) => return Err(Usage("give --xrsl and --user".to_owned()).into()),
@@ -113,7 +113,7 @@ impl Submit {
     fn tasks(
         &self,
         read: &Read,
-        described: &Described,
+        described: &ReadDescription,
         user: &str,
         now: Millis,
     ) -> anyhow::Result<Vec<Task>> {

@@ -16,11 +16,11 @@ pub(super) enum Unread {
     /// It has more than [`TEXT_BYTES_MAX`] bytes.
     TooLong,
     /// A byte is not part of a text in UTF-8.
-    NotText(Place),
+    NotText(BytePlace),
 }
 
 /// Where the first byte stands that is not UTF-8.
-pub(super) struct Place {
+pub(super) struct BytePlace {
     /// Line, from 1.
     line: usize,
     /// Column, from 1, in characters.
@@ -29,9 +29,9 @@ pub(super) struct Place {
     byte: u8,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for BytePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { line, column, byte } = self;
+        let BytePlace { line, column, byte } = self;
         write!(f, "{line}:{column}: the byte {byte:#04x} is not UTF-8")
     }
 }
@@ -67,10 +67,10 @@ pub(super) fn text(path: &Path) -> Result<String, Unread> {
     String::from_utf8(bytes).map_err(|error| Unread::NotText(place(&error)))
 }
 
-fn place(error: &std::string::FromUtf8Error) -> Place {
+fn place(error: &std::string::FromUtf8Error) -> BytePlace {
     let (before, rest) = error.as_bytes().split_at(error.utf8_error().valid_up_to());
     let before = String::from_utf8_lossy(before);
     let (line, last) = before.split('\n').enumerate().last().unwrap_or_default();
     let byte = rest.first().copied().unwrap_or_default();
-    Place { line: line + 1, column: last.chars().count() + 1, byte }
+    BytePlace { line: line + 1, column: last.chars().count() + 1, byte }
 }

@@ -11,7 +11,7 @@ use crate::cli::{Ended, Usage};
 use crate::when::moment_or_age;
 use clap::Args;
 use filter::Filter;
-use output_log::{OutputLog, Show};
+use output_log::{OutputLog, ShownOutputs};
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -86,7 +86,7 @@ impl Tail {
         let read: Vec<Topic> = topics.iter().copied().chain([Topic::Progress]).collect();
         let log = self.log_args.log_of(&topology, &read)?;
         let mut log = OutputLog::open(log, &topology.domain, &topics)?;
-        let show = Show {
+        let show = ShownOutputs {
             wants: &|output: &Output, stamped: Millis| {
                 self.from.is_none_or(|from| stamped >= from) && self.filter.wants(output)
             },
@@ -117,7 +117,12 @@ impl Tail {
 
     /// Prints the last outputs that are wanted. Ever more of the log is read until there are
     /// enough.
-    fn last(&self, log: &mut OutputLog, show: &Show<'_>, stop: &Stop) -> anyhow::Result<()> {
+    fn last(
+        &self,
+        log: &mut OutputLog,
+        show: &ShownOutputs<'_>,
+        stop: &Stop,
+    ) -> anyhow::Result<()> {
         let count = usize::try_from(self.lines).unwrap_or(usize::MAX);
         let mut most = match (self.lines, self.filter.is_open()) {
             (0, _) => 0,
@@ -146,7 +151,7 @@ impl Tail {
 /// Reads up to where the log ended at the start.
 fn read_on(
     log: &mut OutputLog,
-    show: &Show<'_>,
+    show: &ShownOutputs<'_>,
     stop: &Stop,
     each: &mut dyn FnMut(Vec<String>) -> io::Result<()>,
 ) -> anyhow::Result<()> {
@@ -158,7 +163,7 @@ fn read_on(
 }
 
 /// Prints what is published until it is stopped.
-fn follow(log: &mut OutputLog, show: &Show<'_>, stop: &Stop) -> anyhow::Result<()> {
+fn follow(log: &mut OutputLog, show: &ShownOutputs<'_>, stop: &Stop) -> anyhow::Result<()> {
     let mut was_unreachable = false;
     while stop.goes_on() {
         print(&log.take(LOOK, show)?)?;

@@ -25,7 +25,7 @@ const FIRST_RECORDS: usize = 16;
 pub(super) type Wants<'a> = &'a dyn Fn(&Output, Millis) -> bool;
 
 /// Selection and layout of the outputs that are shown.
-pub(super) struct Show<'a> {
+pub(super) struct ShownOutputs<'a> {
     /// The outputs that are shown.
     pub wants: Wants<'a>,
     /// Its line.
@@ -243,7 +243,11 @@ impl OutputLog {
     }
 
     /// The lines of what is new, in order; waits for it so long at most.
-    pub fn take(&mut self, wait: Duration, show: &Show<'_>) -> Result<Vec<String>, LogError> {
+    pub fn take(
+        &mut self,
+        wait: Duration,
+        show: &ShownOutputs<'_>,
+    ) -> Result<Vec<String>, LogError> {
         self.batch.clear();
         self.log.take(&mut self.batch, LOOK_RECORDS, wait)?;
         if !self.batch.records.is_empty() || !self.batch.marks.is_empty() {
@@ -277,7 +281,7 @@ impl OutputLog {
     }
 
     /// Takes up a record; gives outputs that are now known to count.
-    fn record(&mut self, batch: &Batch, raw: &Raw, show: &Show<'_>) -> Vec<Listed> {
+    fn record(&mut self, batch: &Batch, raw: &Raw, show: &ShownOutputs<'_>) -> Vec<Listed> {
         let (place, value) = ((raw.lane, raw.offset), batch.value(raw));
         let listed: Vec<Listed> = match raw.lane.topic {
             Topic::Progress => self.listing.progress(&self.codec, place, value),

@@ -6,8 +6,8 @@ use yardmaster_core::unit::Millis;
 
 /// `/api/v1/status`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
-pub(super) struct Status {
+#[serde(default, rename = "Status")]
+pub(super) struct ProcessStatus {
     pub domain: String,
     pub version: String,
     pub ready: bool,
@@ -18,13 +18,13 @@ pub(super) struct Status {
     pub cycle: u64,
     pub now: Millis,
     pub requests_open: Option<u64>,
-    pub state: State,
+    pub state: ProcessState,
 }
 
 /// State of the process.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(default)]
-pub(super) struct State {
+#[serde(default, rename = "State")]
+pub(super) struct ProcessState {
     pub restoring: bool,
     /// How much of the restoring is done, from 0 to 1.
     pub restored_ratio: f64,

@@ -14,7 +14,7 @@ use crate::store::SledStore;
 use anyhow::Context;
 use clap::Args;
 use model::{Effect, Model, News, Subject};
-use process::{Place, Process};
+use process::{Process, ProcessPlace};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
-use view::{Look, Plan};
+use view::{Plan, TerminalStyles};
 
 /// How long one look at the keyboard may wait, and so news and a signal.
 const LOOK: Duration = Duration::from_millis(100);
@@ -88,8 +88,8 @@ impl Top {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let place = match self.store {
-            Some(store) => Place::Store(of_domain(store, self.domain.as_deref())),
-            None => Place::Http(self.http),
+            Some(store) => ProcessPlace::Store(of_domain(store, self.domain.as_deref())),
+            None => ProcessPlace::Http(self.http),
         };
         let process = Process::new(place, self.domain, self.ask_args.proof()?);
         if self.once || !std::io::stdout().is_terminal() {
@@ -147,7 +147,7 @@ fn plain(model: &Model, width: u16) -> Vec<String> {
     let plan = Plan::new(area, model.focus, Some(events));
     // Its errors are none: it draws into memory.
     let Ok(mut terminal) = Terminal::new(TestBackend::new(width, area.height));
-    let look = Look { has_colours: false };
+    let look = TerminalStyles { has_colours: false };
     let Ok(drawn) = terminal.draw(|frame| view::draw(frame, model, &plan, look, clock::now()));
     let buffer = drawn.buffer;
     let lines = (0..area.height - 1).map(|y| {
@@ -169,7 +169,7 @@ impl Shown {
     /// Draws what is new and takes keys, until it is ended.
     fn show(&mut self, terminal: &mut ratatui::DefaultTerminal, stop: &Stop) -> anyhow::Result<()> {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let look = Look { has_colours: !no_colour };
+        let look = TerminalStyles { has_colours: !no_colour };
         let mut drawn: Option<Instant> = None;
         while stop.goes_on() {
             let mut is_new = drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW);

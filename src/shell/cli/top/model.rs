@@ -1,8 +1,8 @@
 //! State of the display: what is shown and what is chosen in it; a key changes it, and so does news
 //! of the process.
 
-use super::columns::{Column, cells_of};
-use super::data::{Event, Explained, Queue, Share, Status};
+use super::columns::{QueueColumn, cells_of};
+use super::data::{Event, Explained, ProcessStatus, Queue, Share};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ pub(super) enum News {
 pub(super) struct Answered {
     /// Its address.
     pub address: String,
-    pub status: Status,
+    pub status: ProcessStatus,
     pub queues: Vec<Queue>,
     pub shares: Vec<Share>,
     /// Those that are new, the oldest first.
@@ -89,7 +89,7 @@ pub(super) struct Model {
     /// Since when the process does not answer, and why.
     pub trouble: Option<(Millis, String)>,
     pub focus: Pane,
-    pub sort: Column,
+    pub sort: QueueColumn,
     pub is_descending: bool,
     queue_filter: String,
     event_filter: String,
@@ -110,7 +110,7 @@ impl Model {
             events: VecDeque::new(),
             trouble: None,
             focus: Pane::Queues,
-            sort: Column::Running,
+            sort: QueueColumn::Running,
             is_descending: true,
             queue_filter: String::new(),
             event_filter: String::new(),
@@ -283,7 +283,7 @@ impl Model {
         Effect::None
     }
 
-    fn sort_by(&mut self, column: Column) {
+    fn sort_by(&mut self, column: QueueColumn) {
         self.focus = Pane::Queues;
         self.sort = column;
         self.is_descending = !column.is_text();

@@ -1,7 +1,7 @@
 //! The process that is watched: asked by a thread of its own, so that a slow answer holds no key
 //! up.
 
-use super::data::{Events, Explained, Queues, Shares, Status};
+use super::data::{Events, Explained, ProcessStatus, Queues, Shares};
 use super::model::{Answered, News, Subject};
 use crate::ask::{Ask, Proof, Reply, in_query};
 use serde::de::DeserializeOwned;
@@ -15,7 +15,7 @@ const EVENTS_MAX: usize = 1_000;
 
 /// Where a process is found.
 #[derive(Clone)]
-pub(super) enum Place {
+pub(super) enum ProcessPlace {
     /// At an address.
     Http(String),
     /// At the address that is in a store.
@@ -24,7 +24,7 @@ pub(super) enum Place {
 
 /// Address and access of the watched process, and the last output that was read.
 pub(super) struct Process {
-    place: Place,
+    place: ProcessPlace,
     /// The domain that is shown; `None`: the one that the place names, or the first.
     domain: Option<String>,
     proof: Proof,
@@ -34,17 +34,19 @@ pub(super) struct Process {
 
 impl Process {
     /// A process that was not asked yet.
-    pub fn new(place: Place, domain: Option<String>, proof: Proof) -> Process {
+    pub fn new(place: ProcessPlace, domain: Option<String>, proof: Proof) -> Process {
         Process { place, domain, proof, known: None }
     }
 
     fn ask(&self) -> Result<Ask, String> {
         let ask = match &self.place {
-            Place::Http(address) => Ok(Ask::new(address, self.proof.clone())),
-            Place::Store(store) => Ask::of_store(store, self.proof.clone()).ok_or_else(|| {
-                let store = store.display();
-                format!("no process has left its address in {store}: start one, or give --http")
-            }),
+            ProcessPlace::Http(address) => Ok(Ask::new(address, self.proof.clone())),
+            ProcessPlace::Store(store) => {
+                Ask::of_store(store, self.proof.clone()).ok_or_else(|| {
+                    let store = store.display();
+                    format!("no process has left its address in {store}: start one, or give --http")
+                })
+            }
         };
         Ok(ask?.about(self.domain.as_deref()))
     }
@@ -60,7 +62,7 @@ impl Process {
     fn answered(&mut self) -> Result<Answered, String> {
         let ask = self.ask()?;
         let address = ask.url();
-        let status: Status = get(&ask, "/api/v1/status")?;
+        let status: ProcessStatus = get(&ask, "/api/v1/status")?;
         let known = self.known.take().filter(|(known, _)| *known == address).map(|(_, last)| last);
         let lists = lists(&ask, known);
         let Lists { queues, shares, events, is_fresh } = match lists {

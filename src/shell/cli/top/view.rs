@@ -4,7 +4,7 @@ mod plan;
 
 pub(super) use plan::Plan;
 
-use super::columns::{Column, cells_of, span};
+use super::columns::{QueueColumn, cells_of, span};
 use super::model::{Model, Pane};
 use plan::WIDE;
 use ratatui::Frame;
@@ -18,12 +18,12 @@ use yardmaster_core::unit::{DAY, Millis};
 
 /// The styles of a terminal.
 #[derive(Clone, Copy)]
-pub(super) struct Look {
+pub(super) struct TerminalStyles {
     /// Whether it shows colours.
     pub has_colours: bool,
 }
 
-impl Look {
+impl TerminalStyles {
     fn colour(self, colour: Color) -> Style {
         if self.has_colours { Style::new().fg(colour) } else { Style::new() }
     }
@@ -44,7 +44,13 @@ impl Look {
 }
 
 /// Draws everything as of this host's now.
-pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, plan: &Plan, look: Look, now: Millis) {
+pub(super) fn draw(
+    frame: &mut Frame<'_>,
+    model: &Model,
+    plan: &Plan,
+    look: TerminalStyles,
+    now: Millis,
+) {
     let buffer = frame.buffer_mut();
     header(buffer, plan.header, model, look, now);
     if model.is_helping {
@@ -78,7 +84,7 @@ const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 const FAINT: Style = Style::new().add_modifier(Modifier::DIM);
 const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
 
-fn header(buffer: &mut Buffer, area: Rect, model: &Model, look: Look, now: Millis) {
+fn header(buffer: &mut Buffer, area: Rect, model: &Model, look: TerminalStyles, now: Millis) {
     let answered = &model.answered;
     let status = &answered.status;
     if !model.is_known {
@@ -116,7 +122,7 @@ fn age(cycle: Millis, now: Millis) -> String {
 }
 
 /// Why it is not ready; else what there is to know, and sums.
-fn state(model: &Model, look: Look) -> (String, Style) {
+fn state(model: &Model, look: TerminalStyles) -> (String, Style) {
     let answered = &model.answered;
     let status = &answered.status;
     if let Some(why) = &status.reason {
@@ -156,7 +162,7 @@ fn first(chosen: usize, lines: usize) -> usize {
     if lines == 0 { 0 } else { chosen.saturating_sub(lines - 1) }
 }
 
-fn queues(buffer: &mut Buffer, area: Rect, model: &Model, look: Look) {
+fn queues(buffer: &mut Buffer, area: Rect, model: &Model, look: TerminalStyles) {
     if area.height == 0 {
         return;
     }
@@ -185,7 +191,7 @@ fn queues(buffer: &mut Buffer, area: Rect, model: &Model, look: Look) {
         let is_chosen = at == chosen && model.focus == Pane::Queues;
         for (column, place) in &places {
             let style = match column {
-                Column::Status => look.of(&queue.status),
+                QueueColumn::Status => look.of(&queue.status),
                 _ => Style::new(),
             };
             let text = column.cell(queue, model.answered.status.now);
@@ -203,18 +209,18 @@ fn queues(buffer: &mut Buffer, area: Rect, model: &Model, look: Look) {
 }
 
 /// Where the columns of the queues are.
-fn places(area: Rect, name: u16) -> Vec<(Column, Rect)> {
+fn places(area: Rect, name: u16) -> Vec<(QueueColumn, Rect)> {
     let mut x = area.x;
-    let place = |column: Column| {
+    let place = |column: QueueColumn| {
         let width = column.width(name).min((area.x + area.width).saturating_sub(x));
         let place = Rect { x, width, ..area };
         x = (x + width + 2).min(area.x + area.width);
         (column, place)
     };
-    Column::fitting(area.width, name).into_iter().map(place).collect()
+    QueueColumn::fitting(area.width, name).into_iter().map(place).collect()
 }
 
-fn shares(buffer: &mut Buffer, area: Rect, model: &Model, look: Look) {
+fn shares(buffer: &mut Buffer, area: Rect, model: &Model, look: TerminalStyles) {
     let inner = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };
     if area.width < 2 || area.height == 0 {
         return;
@@ -248,7 +254,7 @@ fn shares(buffer: &mut Buffer, area: Rect, model: &Model, look: Look) {
     }
 }
 
-fn events(buffer: &mut Buffer, area: Rect, model: &Model, look: Look) {
+fn events(buffer: &mut Buffer, area: Rect, model: &Model, look: TerminalStyles) {
     if area.height == 0 {
         return;
     }
@@ -328,7 +334,7 @@ fn help(buffer: &mut Buffer, area: Rect) {
         ("q, Ctrl-C", "end"),
     ];
     put(buffer, area, 0, "Keys", BOLD.add_modifier(Modifier::UNDERLINED));
-    let columns = Column::ALL.map(|column| (column.head(), column.help()));
+    let columns = QueueColumn::ALL.map(|column| (column.head(), column.help()));
     let keys = KEYS.iter().map(|(key, what)| format!("{key:<33}{what}"));
     let columns = columns.iter().map(|(head, what)| format!("{head:<33}{what}"));
     for (line, text) in (1..).zip(keys.chain([String::new()]).chain(columns)) {

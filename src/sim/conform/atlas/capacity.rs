@@ -1,14 +1,14 @@
 //! Pilots and workers of a case, and decisions made before it.
 
 use super::super::json::{count, entries, items, text};
-use super::publisher::Publisher;
+use super::publisher::CasePublisher;
 use serde_json::Value;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Pilot;
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
 use yardmaster_wire::record;
 
-impl Publisher<'_> {
+impl CasePublisher<'_> {
     /// Publishes what pilots, and workers, are at the queues.
     ///
     /// # Errors

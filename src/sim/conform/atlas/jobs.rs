@@ -2,7 +2,7 @@
 //! destinations that the case states beside.
 
 use super::super::json::{count, entries, items, number, texts, whole};
-use super::publisher::Publisher;
+use super::publisher::CasePublisher;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use yardmaster_core::cut::Topic;
@@ -35,7 +35,7 @@ fn first<'j, 'a>(
     (there >= wanted as usize).then_some(meant)
 }
 
-impl<'c> Publisher<'c> {
+impl<'c> CasePublisher<'c> {
     /// Publishes all jobs.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ mod users;
 
 use super::rulebook::{Configuration, Rulebook};
 use super::{Judged, Recorded};
-use publisher::Publisher;
+use publisher::CasePublisher;
 use toml::Table;
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::Decision;
@@ -38,7 +38,7 @@ pub(super) fn judge(recorded: &Recorded, by: Configuration<'_>) -> Result<Judged
         return nuclei::judge(recorded, &rulebook);
     }
     let whole = &recorded.whole;
-    let mut publisher = Publisher::new(whole, &rulebook)?;
+    let mut publisher = CasePublisher::new(whole, &rulebook)?;
     publisher.earlier_jobs()?;
     publisher.publish(whole)?;
     let task = request::request(whole, &rulebook, publisher.now);
@@ -54,8 +54,8 @@ pub(super) fn judge(recorded: &Recorded, by: Configuration<'_>) -> Result<Judged
 }
 
 /// The decisions of the cycle that ends at a case's moment.
-fn decisions(publisher: Publisher<'_>) -> Vec<Decision> {
-    let Publisher { mut world, now, .. } = publisher;
+fn decisions(publisher: CasePublisher<'_>) -> Vec<Decision> {
+    let CasePublisher { mut world, now, .. } = publisher;
     world.close(now);
     let mut answers: Vec<Decision> = Vec::new();
     world.publish(&mut |_, output, is_folded| {

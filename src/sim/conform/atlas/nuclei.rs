@@ -5,7 +5,7 @@ use super::super::judged::Unstated;
 use super::super::rulebook::Rulebook;
 use super::super::{Judged, Recorded};
 use super::answer::wait_of;
-use super::publisher::Publisher;
+use super::publisher::CasePublisher;
 use super::{decisions, request};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ fn answer(
 ) -> Result<(Decision, Unstated), String> {
     let urgency = tasks.last().map_or(0, |task| task.priority);
     for _ in 0..CYCLES_MAX {
-        let mut publisher = Publisher::new(&recorded.whole, rulebook)?;
+        let mut publisher = CasePublisher::new(&recorded.whole, rulebook)?;
         publisher.publish(&recorded.whole)?;
         publisher.earlier_tasks(rulebook)?;
         publisher.backlogs()?;
@@ -123,7 +123,7 @@ fn order(scenario: &Value) -> Vec<String> {
     order
 }
 
-impl Publisher<'_> {
+impl CasePublisher<'_> {
     /// Reads back tasks that got their nuclei before, so that as much work remains there as stated:
     /// in all, and of the share by least priority. And the task that the case's is made of.
     fn earlier_tasks(&mut self, rulebook: &Rulebook) -> Result<(), String> {

@@ -3,7 +3,7 @@
 //! the jobs that are on none of them.
 
 use super::super::json::{amount, items, number, text};
-use super::publisher::Publisher;
+use super::publisher::CasePublisher;
 use super::users::GROUP;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{JobState, Queue, QueueStatus, Quota, QuotaKind, Share, Status};
@@ -30,7 +30,7 @@ const CORES_MAX: u64 = 1 << 20;
 /// Most doublings of what is due.
 const DOUBLINGS: usize = 20;
 
-impl Publisher<'_> {
+impl CasePublisher<'_> {
     /// Publishes it.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use yardmaster_core::unit::Millis;
 use yardmaster_wire::record;
 
 /// A domain that is fed with a case.
-pub(super) struct Publisher<'c> {
+pub(super) struct CasePublisher<'c> {
     /// The domain.
     pub world: World,
     /// The case.
@@ -36,17 +36,20 @@ pub(super) struct Publisher<'c> {
     pub unstated: Unstated,
 }
 
-impl<'c> Publisher<'c> {
+impl<'c> CasePublisher<'c> {
     /// The domain of a topology, which has read nothing, at the moment before the case's.
     ///
     /// # Errors
     /// The fault of the topology.
-    pub(super) fn new(whole_case: &'c Value, rulebook: &Rulebook) -> Result<Publisher<'c>, String> {
+    pub(super) fn new(
+        whole_case: &'c Value,
+        rulebook: &Rulebook,
+    ) -> Result<CasePublisher<'c>, String> {
         let scenario = &whole_case["scenario"];
         let now = moment(&scenario["now"]);
         let mut world = World::new(rulebook)?;
         world.pass(now - 1);
-        Ok(Publisher {
+        Ok(CasePublisher {
             world,
             scenario,
             gdpconfig: &whole_case["gdpconfig"],

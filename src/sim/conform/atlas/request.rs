@@ -8,7 +8,7 @@ use super::parts::{Parts, longest_run};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use yardmaster_core::event::{
-    ChunkKind, Dataset, DatasetReplica, FullChain, Input, Options, OutputDataset, Placement,
+    ChunkKind, Dataset, DatasetReplica, FilePlacement, FullChain, Input, Options, OutputDataset,
     RamUnit, Task, TaskPhase,
 };
 use yardmaster_core::unit::{Bytes, Millis};
@@ -231,7 +231,7 @@ fn dataset(value: &Value, container: &str) -> Dataset {
 
 /// Files of the chunk, those at the same endpoints together. PanDA takes files that are merged to
 /// be wherever their dataset is.
-fn placements(scenario: &Value) -> Vec<Placement> {
+fn placements(scenario: &Value) -> Vec<FilePlacement> {
     let input = &scenario["input"];
     let is_merge = flag(&input["is_merging"]);
     let mut found = Vec::new();
@@ -259,7 +259,7 @@ fn placements(scenario: &Value) -> Vec<Placement> {
             group.0 += 1;
             group.1 += amount(&file["size_bytes"]);
         }
-        found.extend(groups.into_iter().map(|(endpoints, (files, bytes))| Placement {
+        found.extend(groups.into_iter().map(|(endpoints, (files, bytes))| FilePlacement {
             dataset: own,
             files,
             bytes,

@@ -2,7 +2,7 @@
 //! task ended, and the class of their sites.
 
 use super::super::json::{count, entries, number, text, whole};
-use super::publisher::Publisher;
+use super::publisher::CasePublisher;
 use serde_json::Value;
 use yardmaster_core::event::{JobState, Status};
 use yardmaster_core::policy::CLASSED;
@@ -39,7 +39,7 @@ const LONG: Millis = 50_000 * SECOND;
 /// Words of differences that come of what is not known of users at queues.
 const AT_QUEUES: &[&str] = &["weight ", "badsite", "below_min_weight"];
 
-impl<'c> Publisher<'c> {
+impl<'c> CasePublisher<'c> {
     /// Sets the users of jobs at a queue.
     pub(super) fn set_users(&mut self, queue: &'c str, jobs: &mut Vec<JobState<'c>>) {
         let scenario = self.scenario;

@@ -77,7 +77,7 @@ fn of_workflow(world: &mut World, value: &Value, at_s: Seconds) -> Result<(), St
 
 /// Reads a command back, and what became of it.
 fn carried_out(world: &mut World, command: Command) -> Result<(), String> {
-    let outcome = event::Outcome {
+    let outcome = event::DecisionOutcome {
         subject: command.subject.clone(),
         decision: DecisionId(command.id.0),
         about: OutcomeAbout::Command,

@@ -3,7 +3,7 @@
 use super::super::xrsl::alternative;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
-use yardmaster_core::draw::Draw;
+use yardmaster_core::draw::SeededDraw;
 use yardmaster_core::policy::nordugrid::case::JobCase;
 use yardmaster_core::policy::nordugrid::changes::TargetChanges;
 use yardmaster_core::policy::nordugrid::choice::Choice;
@@ -13,7 +13,7 @@ use yardmaster_core::policy::nordugrid::grid_facts::GridFacts;
 use yardmaster_core::policy::nordugrid::staging::{FileClass, Staging};
 use yardmaster_core::policy::nordugrid::target::TargetCandidate;
 use yardmaster_core::policy::nordugrid::windows::{UNLIMITED_S, Windows};
-use yardmaster_core::policy::{Judge, Policy, Resolved};
+use yardmaster_core::policy::{FilterFunction, Policy, Resolved};
 
 /// The whole answer.
 pub(super) fn answer(
@@ -31,7 +31,7 @@ pub(super) fn answer(
             .map(|(candidate, refused)| {
                 let filter = refused.and_then(|it| policy.filter(usize::from(it.0)));
                 let is_early = filter.is_some_and(|it| {
-                    !matches!(it.judge, Judge::Staged(_)) && it.name != "excluded"
+                    !matches!(it.judge, FilterFunction::Staged(_)) && it.name != "excluded"
                 });
                 let reason = refused.map(|(_, reason)| reason);
                 let entry = match is_early {
@@ -130,7 +130,7 @@ fn choice(case: &JobCase<'_>, choice: &Choice) -> Value {
 }
 
 /// A draw.
-pub(super) fn drawn(draw: &Draw) -> Value {
+pub(super) fn drawn(draw: &SeededDraw) -> Value {
     json!({
         "algorithm": draw.algorithm,
         "attempt": draw.attempt,

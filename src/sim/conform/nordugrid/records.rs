@@ -300,7 +300,7 @@ fn carried_out(
     let (subject, id, at) = (decision.subject.clone(), decision.id, decision.now);
     world.read_back(&decision.into())?;
     let Some(kind) = kind else { return Ok(()) };
-    let outcome = event::Outcome {
+    let outcome = event::DecisionOutcome {
         subject,
         decision: id,
         about: OutcomeAbout::Decision,

@@ -18,7 +18,7 @@ mod rows;
 mod tests;
 
 pub use fact::{FactRow, FactTable};
-pub use row::{Change, JobRow, Op, Row, Snapshot, Table, TaskRow, WorkerKey, WorkerRow};
+pub use row::{Change, JobRow, Row, RowOperation, Snapshot, Table, TaskRow, WorkerKey, WorkerRow};
 
 use super::scalar::Scalar;
 use column::{Columns, RowInto};
@@ -53,11 +53,11 @@ pub fn read<'a>(key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> Result<Messag
     let Some(op) = op(&envelope)? else { return Ok(Message::Other) };
     let table = table(&envelope.source)?;
     let row = match (op, table) {
-        (Op::Delete, Table::Facts(table)) => {
+        (RowOperation::Delete, Table::Facts(table)) => {
             Row::FactGone { table, key: fact::gone(table, key, value)? }
         }
         (_, Table::Facts(table)) => Row::Fact(Box::new(fact::row(table, value)?)),
-        (Op::Delete, _) => {
+        (RowOperation::Delete, _) => {
             let mut columns = key_columns(key, value)?;
             rows::gone(table, &mut columns)?
         }
@@ -78,14 +78,14 @@ pub fn read<'a>(key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> Result<Messag
 }
 
 /// Operation on the row; `None` for messages that are no change of a row.
-fn op(envelope: &Envelope<'_>) -> Result<Option<Op>, String> {
+fn op(envelope: &Envelope<'_>) -> Result<Option<RowOperation>, String> {
     let wants = "c, u, r or d of a change envelope (transforms must not unwrap it)";
     match &envelope.op {
         Scalar::Text(op) => match &**op {
-            "c" => Ok(Some(Op::Create)),
-            "u" => Ok(Some(Op::Update)),
-            "r" => Ok(Some(Op::Read)),
-            "d" => Ok(Some(Op::Delete)),
+            "c" => Ok(Some(RowOperation::Create)),
+            "u" => Ok(Some(RowOperation::Update)),
+            "r" => Ok(Some(RowOperation::Read)),
+            "d" => Ok(Some(RowOperation::Delete)),
             // A table was truncated; a message that was written into the log by itself.
             "t" | "m" => Ok(None),
             _ => Err(envelope.op.wrong("op", wants)),
@@ -102,7 +102,7 @@ fn table(source: &Source<'_>) -> Result<Table, String> {
     }
 }
 
-fn snapshot(op: Op, found: &Scalar<'_>) -> Snapshot {
+fn snapshot(op: RowOperation, found: &Scalar<'_>) -> Snapshot {
     match found {
         Scalar::Text(text) => match &**text {
             "true" | "first" | "first_in_data_collection" | "last_in_data_collection" => {
@@ -113,7 +113,7 @@ fn snapshot(op: Op, found: &Scalar<'_>) -> Snapshot {
         },
         Scalar::Flag(true) => Snapshot::Yes,
         // A connector that does not say it: only a snapshot reads.
-        Scalar::Absent if op == Op::Read => Snapshot::Yes,
+        Scalar::Absent if op == RowOperation::Read => Snapshot::Yes,
         _ => Snapshot::No,
     }
 }

@@ -7,7 +7,7 @@ use yardmaster_core::unit::{Bytes, Cores, Millis};
 
 /// Operation of a change on a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
+pub enum RowOperation {
     /// The row was inserted.
     Create,
     /// It was updated.
@@ -79,7 +79,7 @@ impl Table {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change<'a> {
     /// Operation on the row.
-    pub op: Op,
+    pub op: RowOperation,
     /// Whether a snapshot read it.
     pub snapshot: Snapshot,
     /// Where it stands in the database's log: `source.lsn` (PostgreSQL) or `source.scn` (Oracle).

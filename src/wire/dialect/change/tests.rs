@@ -90,19 +90,19 @@ fn the_life_of_a_job_is_read() {
     let defined = |op, status| (op, Table::JobsDefined, Some(status));
     let active = |op, status| (op, Table::JobsActive, Some(status));
     let mut wants = vec![
-        defined(Op::Create, Status::Pending),
-        defined(Op::Update, Status::Defined),
-        defined(Op::Update, Status::Assigned),
-        (Op::Delete, Table::JobsDefined, None),
-        active(Op::Create, Status::Activated),
-        active(Op::Update, Status::Sent),
-        active(Op::Update, Status::Starting),
-        active(Op::Update, Status::Starting),
+        defined(RowOperation::Create, Status::Pending),
+        defined(RowOperation::Update, Status::Defined),
+        defined(RowOperation::Update, Status::Assigned),
+        (RowOperation::Delete, Table::JobsDefined, None),
+        active(RowOperation::Create, Status::Activated),
+        active(RowOperation::Update, Status::Sent),
+        active(RowOperation::Update, Status::Starting),
+        active(RowOperation::Update, Status::Starting),
     ];
-    wants.extend([active(Op::Update, Status::Running); 8]);
-    wants.extend([active(Op::Update, Status::Holding); 3]);
-    wants.push((Op::Delete, Table::JobsActive, None));
-    wants.push((Op::Create, Table::JobsArchived, Some(Status::Failed)));
+    wants.extend([active(RowOperation::Update, Status::Running); 8]);
+    wants.extend([active(RowOperation::Update, Status::Holding); 3]);
+    wants.push((RowOperation::Delete, Table::JobsActive, None));
+    wants.push((RowOperation::Create, Table::JobsArchived, Some(Status::Failed)));
     assert_eq!(seen, wants);
 }
 
@@ -284,7 +284,7 @@ fn of_a_delete_the_key_alone_is_read() {
 fn a_schema_may_stand_beside_the_message_and_its_key() {
     let mut all = lines(WITH_SCHEMA);
     change(&all[1], |change| {
-        assert_eq!((change.op, change.row), (Op::Delete, Row::JobGone { job: 119 }));
+        assert_eq!((change.op, change.row), (RowOperation::Delete, Row::JobGone { job: 119 }));
     });
     all[1].0 = Value::Null;
     change(&all[1], |change| assert_eq!(change.row, Row::JobGone { job: 119 }));
@@ -340,7 +340,10 @@ fn rows_of_a_snapshot_are_marked_and_so_is_the_last() {
         .iter()
         .map(|line| change(line, |it| (it.op, it.snapshot, it.commit_position)))
         .collect();
-    assert_eq!(marks, [(Op::Read, Snapshot::Yes, None), (Op::Read, Snapshot::Last, None)]);
+    assert_eq!(
+        marks,
+        [(RowOperation::Read, Snapshot::Yes, None), (RowOperation::Read, Snapshot::Last, None)]
+    );
     for (word, wants) in [
         (json!("first"), Snapshot::Yes),
         (json!("last_in_data_collection"), Snapshot::Yes),
@@ -393,7 +396,9 @@ fn tasks_are_read_and_which_states_end_them() {
         .collect();
     let wants = [("running", false), ("done", true)];
     assert_eq!(ends, wants.map(|(status, ends)| (45_000_010, status.to_owned(), ends)));
-    change(&all[2], |change| assert_eq!((change.op, change.row), (Op::Delete, Row::Other)));
+    change(&all[2], |change| {
+        assert_eq!((change.op, change.row), (RowOperation::Delete, Row::Other))
+    });
     for status in ["exhausted", "broken", "aborted", "failed", "finished", "ready", "pending"] {
         let mut line = all[0].clone();
         line.1.as_mut().expect("a value")["after"]["status"] = json!(status);

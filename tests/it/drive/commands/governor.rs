@@ -199,7 +199,7 @@ fn an_answer_settles_a_command_and_a_failure_does_not() {
 #[test]
 fn an_outcome_of_an_unknown_command_changes_nothing() {
     let mut stage = Stage::new(&[]);
-    let outcome = Outcome {
+    let outcome = DecisionOutcome {
         subject: "7".into(),
         decision: yardmaster::core::output::decision::DecisionId([9; 16]),
         about: OutcomeAbout::Command,

@@ -171,7 +171,7 @@ impl Stage {
 
     /// Publishes what became of a command.
     pub fn answer(&mut self, command: &Command, kind: OutcomeKind) {
-        let outcome = Outcome {
+        let outcome = DecisionOutcome {
             subject: command.subject.clone(),
             decision: yardmaster::core::output::decision::DecisionId(command.id.0),
             about: OutcomeAbout::Command,

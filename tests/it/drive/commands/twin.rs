@@ -215,7 +215,7 @@ impl Twins {
         let at = self.chance.below(self.open.len());
         let command = self.open.swap_remove(at);
         let kinds = [OutcomeKind::Accepted, OutcomeKind::Refused, OutcomeKind::Failed];
-        let outcome = Outcome {
+        let outcome = DecisionOutcome {
             subject: command.subject,
             decision: DecisionId(command.id.0),
             about: OutcomeAbout::Command,

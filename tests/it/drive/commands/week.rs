@@ -15,7 +15,7 @@ use yardmaster::core::state::audit::audit;
 use yardmaster::core::unit::{DAY, HOUR, MINUTE};
 use yardmaster::drive::{Config, Drive, Halt};
 use yardmaster::sim::detour::{self, Detour};
-use yardmaster::sim::grid::{Facts, Grid, Plan, Record, Summary};
+use yardmaster::sim::grid::{Facts, Grid, GridPlan, GridSummary, Record};
 use yardmaster::sim::paper::store::PaperStore;
 use yardmaster::sim::paper::{Paper, PaperLog};
 use yardmaster::wire::avro::{Arena, Codec};
@@ -84,7 +84,7 @@ impl Week {
         let names = facts.queues.iter().map(|it| it.unified.clone()).collect();
         let detour = Detour::new(SIZE.1, detour::week(START, &names));
         let domain = "atlas".to_owned();
-        let plan = Plan {
+        let plan = GridPlan {
             seed: SIZE.1,
             scale: SIZE.0,
             start: START,
@@ -234,7 +234,7 @@ impl Week {
         self.drive.settle(self.now).unwrap();
     }
 
-    fn summary(&self) -> Summary {
+    fn summary(&self) -> GridSummary {
         self.grid.summary()
     }
 }

@@ -1,7 +1,7 @@
 //! Reservations and the jobs that end them, counted of the topics alone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use yardmaster::core::event::{JobState, Outcome as Became, OutcomeKind};
+use yardmaster::core::event::{DecisionOutcome, JobState, OutcomeKind};
 use yardmaster::core::output::decision::{Decision, DecisionId, Outcome, request_name};
 
 /// An assignment that is carried out, or may be.
@@ -54,7 +54,7 @@ impl Reservations {
     }
 
     /// Takes in the outcome of a decision.
-    pub fn outcome(&mut self, outcome: &Became) {
+    pub fn outcome(&mut self, outcome: &DecisionOutcome) {
         let Some(request) = self.by_decision.get(&outcome.decision) else { return };
         match (outcome.kind, self.reservations.get_mut(request)) {
             (OutcomeKind::Accepted, Some(reservation)) => reservation.is_carried_out = true,

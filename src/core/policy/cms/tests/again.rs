@@ -1,7 +1,7 @@
 //! Records that come again, late or in part (C-09, C-16, C-49, C-50).
 
 use super::world::{World, boosted, central, job, killed, stating};
-use crate::policy::cms::decision::{Action, fold_action};
+use crate::policy::cms::decision::{PoolAction, fold_action};
 use crate::policy::cms::entry::Standing;
 use crate::policy::cms::facts::{FailureClass, PendingJob};
 use crate::policy::cms::scaling::Needs;
@@ -84,8 +84,8 @@ fn what_decisions_state_of_a_workflow_outlives_its_records() {
     let learnt = Needs { wall_s: 7, rss_mb: 8 };
     let workflow = || "w".to_owned();
     for action in [
-        Action::Alert { workflow: workflow(), reason: "test_failed_100pct" },
-        Action::ProfileUpdated { workflow: workflow(), profile: learnt },
+        PoolAction::Alert { workflow: workflow(), reason: "test_failed_100pct" },
+        PoolAction::ProfileUpdated { workflow: workflow(), profile: learnt },
     ] {
         fold_action(&mut world.pool, &action);
     }

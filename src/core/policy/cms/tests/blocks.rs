@@ -4,7 +4,7 @@
 use super::world::{World, analysis, changed, offer, quota};
 use crate::policy::cms::entry::Standing;
 use crate::policy::cms::facts::{Class, ExtraBlock, SlotQuota, Tier};
-use crate::policy::cms::judge::Judges;
+use crate::policy::cms::judge::MatchRules;
 use crate::policy::cms::look::{Look, Pending};
 use crate::policy::phrase::phrase;
 use crate::state::pool::PoolOffer;
@@ -65,7 +65,7 @@ fn reason_text(world: &World, offer: &PoolOffer, job: &str) -> String {
     let cluster =
         clusters.find(|it| it.places().any(|place| &*place.job == job)).expect("it waits");
     let pending = Pending::new(&look, cluster, super::world::LONG_AGO_S);
-    let found = Judges::full().objection(&look, &pending).expect("an objection");
+    let found = MatchRules::full().objection(&look, &pending).expect("an objection");
     phrase(found.reason.sentence, &|figure| match figure {
         "measured" => Some(found.measured.to_string()),
         _ => Some(found.limit.to_string()),

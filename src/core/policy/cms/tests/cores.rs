@@ -1,7 +1,7 @@
 //! Jobs of many cores, and nodes that are drained for them (C-52..C-56, F-6, F-7).
 
 use super::world::{World, central, changed, job, jobs, offer, reason};
-use crate::policy::cms::decision::Action;
+use crate::policy::cms::decision::PoolAction;
 use crate::policy::cms::facts::{CoresMax, PendingJob};
 use crate::policy::cms::settings::Settings;
 use crate::state::pool::{PoolDrain, PoolNode, PoolOffer};
@@ -109,7 +109,7 @@ fn drained_with(settings: Settings, need: i64) -> World {
 fn plan(world: &mut World) -> Option<(String, i64, i64)> {
     let now_s = world.now_s;
     world.cut().actions.iter().find_map(|action| match action {
-        Action::DrainNode { node, drain, idle_core_s, .. } => {
+        PoolAction::DrainNode { node, drain, idle_core_s, .. } => {
             Some((node.clone(), (drain.until_s - now_s) / HOUR_S, idle_core_s / HOUR_S))
         }
         _ => None,
@@ -142,7 +142,7 @@ fn c_55_a_drain_whose_job_is_gone_is_cancelled() {
     plan(&mut world);
     world.pool.remove_job("big");
     let (node, job) = ("C".to_owned(), "big".into());
-    assert_eq!(world.cut().actions, [Action::DrainCancelled { node, job }]);
+    assert_eq!(world.cut().actions, [PoolAction::DrainCancelled { node, job }]);
     assert_eq!(world.pool.drains().count(), 0);
 }
 
@@ -171,7 +171,7 @@ fn c_55_each_drain_that_one_cut_began_counts_for_the_rate() {
     let eight = |name: &str, seq| PendingJob { cores_min: 8, ..job(name, "w", seq) };
     world.pending(eight("second", 2));
     let begun = world.cut().actions;
-    assert_eq!(begun.iter().filter(|it| matches!(it, Action::DrainNode { .. })).count(), 2);
+    assert_eq!(begun.iter().filter(|it| matches!(it, PoolAction::DrainNode { .. })).count(), 2);
     world.pending(eight("third", 3));
     assert_eq!(plan(&mut world), None, "two drains an hour at a site");
 }

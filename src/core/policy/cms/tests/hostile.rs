@@ -7,7 +7,7 @@ use crate::event::{BadQuota, User};
 use crate::policy::cms::admission::Admission;
 use crate::policy::cms::bounds::{MAX_MB, MAX_SECONDS, MAX_SLOTS};
 use crate::policy::cms::facts::{CoresMax, ExtraBlock, PendingJob, SlotQuota, Tier};
-use crate::policy::cms::judge::Judges;
+use crate::policy::cms::judge::MatchRules;
 use crate::policy::cms::quota::terms;
 use crate::policy::cms::settings::Settings;
 use crate::state::pool::{PoolEnded, PoolNode};
@@ -148,7 +148,7 @@ proptest! {
         let ended = PoolEnded { job, site, wall_s, rss_mb, ..PoolEnded::default() };
         end_job(&mut pool, "w1", 1, ended);
         for at in [NOW_S, WORST[worst]] {
-            run(&Judges::full(), &mut pool, &records.offers, at);
+            run(&MatchRules::full(), &mut pool, &records.offers, at);
         }
         pool.set_past_use("u0", WORST[worst].into());
         let held: Vec<_> = pool.jobs().map(|it| it.job().job.clone()).collect();

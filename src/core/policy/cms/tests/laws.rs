@@ -6,10 +6,10 @@ use super::whole::{Cut, fold, run};
 use super::world::NOW_S;
 use crate::output::matched::Matched;
 use crate::policy::cms::cut::{in_order, next};
-use crate::policy::cms::decision::{Action, Assignment, fold_action};
+use crate::policy::cms::decision::{Assignment, PoolAction, fold_action};
 use crate::policy::cms::entry::Standing;
 use crate::policy::cms::facts::{Band, Class};
-use crate::policy::cms::judge::{Explained, Judges};
+use crate::policy::cms::judge::{Explained, MatchRules};
 use crate::policy::cms::pool::Pool;
 use crate::unit::SECOND;
 use proptest::prelude::{ProptestConfig, any, proptest};
@@ -17,7 +17,7 @@ use proptest::{prop_assert, prop_assert_eq};
 use std::collections::BTreeMap;
 
 fn cut(records: &Records, pool: &mut Pool) -> Cut {
-    run(&Judges::full(), pool, &records.offers, NOW_S)
+    run(&MatchRules::full(), pool, &records.offers, NOW_S)
 }
 
 /// Every counter by its key, as the pool has it.
@@ -182,8 +182,8 @@ proptest! {
         let (before, mut pool) = (records.pool(), records.pool());
         let found = cut(&records, &mut pool);
         let mut rebuilt = before;
-        let (early, late): (Vec<&Action>, Vec<&Action>) =
-            found.actions.iter().partition(|it| matches!(it, Action::Boosted { .. }));
+        let (early, late): (Vec<&PoolAction>, Vec<&PoolAction>) =
+            found.actions.iter().partition(|it| matches!(it, PoolAction::Boosted { .. }));
         early.into_iter().for_each(|action| fold_action(&mut rebuilt, action));
         for assignment in &found.assignments {
             let limits = assignment.limits.iter();
@@ -241,8 +241,8 @@ proptest! {
         let pool = records.pool();
         let before = pool.counters().clone();
         for offer in &records.offers {
-            let first = next(&Judges::full(), &pool, offer, NOW_S * SECOND);
-            prop_assert_eq!(first, next(&Judges::full(), &pool, offer, NOW_S * SECOND));
+            let first = next(&MatchRules::full(), &pool, offer, NOW_S * SECOND);
+            prop_assert_eq!(first, next(&MatchRules::full(), &pool, offer, NOW_S * SECOND));
         }
         prop_assert_eq!(pool.counters(), &before);
     }

@@ -2,7 +2,7 @@
 
 use super::world::{World, analysis, central, end_job, job, jobs, killed, stating};
 use crate::policy::cms::admission::Admission;
-use crate::policy::cms::decision::Action;
+use crate::policy::cms::decision::PoolAction;
 use crate::policy::cms::facts::{Band, FailureClass, PerClass};
 use crate::policy::cms::scaling::Needs;
 use crate::policy::cms::settings::Settings;
@@ -47,7 +47,7 @@ fn tc_36_all_test_jobs_failed() {
     world.pool.remove_job("w5");
     world.failed("w", 5, "Z", Payload);
     let cut = world.cut();
-    let expected = Action::Kill {
+    let expected = PoolAction::Kill {
         workflow: "w".to_owned(),
         reason: "test_failed_100pct",
         pending_jobs: ["w6", "w7", "w8"].map(Into::into).to_vec(),
@@ -111,7 +111,7 @@ fn c_49_an_alert_where_nothing_is_killed() {
     world.workflow(probe("w", 1, 8));
     world.failed("w", 1, "Y", Payload);
     let (workflow, reason) = ("w".to_owned(), "test_failed_100pct");
-    assert_eq!(world.cut().actions, [Action::Alert { workflow, reason }]);
+    assert_eq!(world.cut().actions, [PoolAction::Alert { workflow, reason }]);
     assert!(world.cut().actions.is_empty(), "once");
 }
 
@@ -128,7 +128,7 @@ fn c_50_needs_are_learnt() {
     assert_eq!(world.cut().actions, [], "one of two is not all");
     end_job(&mut world.pool, "w", 2, end(2, 1_000, 3_000));
     let profile = Needs { wall_s: 60_000, rss_mb: 3_300 };
-    let expected = Action::ProfileUpdated { workflow: workflow(), profile };
+    let expected = PoolAction::ProfileUpdated { workflow: workflow(), profile };
     assert_eq!(world.cut().actions, [expected]);
     world.pending(job("w3", "w", 3));
     world.offer("o", "Y", 1);

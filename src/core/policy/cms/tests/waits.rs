@@ -4,7 +4,7 @@ use super::random::Records;
 use super::world::NOW_S;
 use crate::policy::cms::cut::next;
 use crate::policy::cms::entry::Standing;
-use crate::policy::cms::judge::Judges;
+use crate::policy::cms::judge::MatchRules;
 use crate::policy::cms::look::Look;
 use crate::policy::cms::why::site_wait;
 use crate::unit::{Millis, SECOND};
@@ -21,7 +21,7 @@ proptest! {
     #[test]
     fn a_job_waits_for_what_decides(seed in any::<u64>()) {
         let records = Records::of(seed, 40);
-        let (pool, judges) = (records.pool(), Judges::full());
+        let (pool, judges) = (records.pool(), MatchRules::full());
         for offer in &records.offers {
             let explained = judges.explain(&Look::new(&pool, offer, NOW));
             let (chosen, _) = next(&judges, &pool, offer, NOW);

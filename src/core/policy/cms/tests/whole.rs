@@ -2,11 +2,11 @@
 //! publishes.
 
 use crate::policy::cms::cut::{Step, in_order, next};
-use crate::policy::cms::decision::{Action, Assignment, fold_action};
-use crate::policy::cms::drain::Budget;
+use crate::policy::cms::decision::{Assignment, PoolAction, fold_action};
+use crate::policy::cms::drain::DrainBudget;
 use crate::policy::cms::entry::Standing;
 use crate::policy::cms::facts::{HeldJob, Seconds, seconds};
-use crate::policy::cms::judge::{Explained, Judges};
+use crate::policy::cms::judge::{Explained, MatchRules};
 use crate::policy::cms::look::Look;
 use crate::policy::cms::pool::Pool;
 use crate::state::pool::PoolOffer;
@@ -31,11 +31,11 @@ pub struct Cut {
     /// Offers in the order served.
     pub served: Vec<Served>,
     /// Actions in the order made.
-    pub actions: Vec<Action>,
+    pub actions: Vec<PoolAction>,
 }
 
 /// Decides a whole cut and lets it take effect.
-pub fn run(judges: &Judges, pool: &mut Pool, offers: &[PoolOffer], now_s: Seconds) -> Cut {
+pub fn run(judges: &MatchRules, pool: &mut Pool, offers: &[PoolOffer], now_s: Seconds) -> Cut {
     pool.pass_time(now_s);
     let mut cut = Cut::default();
     act(pool, &mut cut, Step::Boosts, now_s);
@@ -49,13 +49,13 @@ pub fn run(judges: &Judges, pool: &mut Pool, offers: &[PoolOffer], now_s: Second
 }
 
 fn act(pool: &mut Pool, cut: &mut Cut, step: Step, now_s: Seconds) {
-    let (actions, _) = step.actions(pool, Budget::UNBOUNDED, now_s);
+    let (actions, _) = step.actions(pool, DrainBudget::UNBOUNDED, now_s);
     actions.iter().for_each(|action| fold_action(pool, action));
     cut.actions.extend(actions);
 }
 
 fn serve(
-    judges: &Judges,
+    judges: &MatchRules,
     pool: &mut Pool,
     mut open: PoolOffer,
     now: Millis,

@@ -3,12 +3,12 @@
 use super::whole::{Cut, run};
 use crate::event::{OwnSlotOffer, User, WorkflowFacts};
 use crate::policy::cms::admission::{Admission, admit};
-use crate::policy::cms::decision::Action;
+use crate::policy::cms::decision::PoolAction;
 use crate::policy::cms::entry::Standing;
 use crate::policy::cms::facts::{
     Band, Class, FailureClass, HeldJob, MilliWeight, PendingJob, Seconds, SlotQuota, Tier,
 };
-use crate::policy::cms::judge::Judges;
+use crate::policy::cms::judge::MatchRules;
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::settings::Settings;
 use crate::state::pool::{PoolEnded, PoolOffer, PoolWorkflow, PoolWorkflowRecord};
@@ -139,7 +139,7 @@ impl World {
     pub fn cut(&mut self) -> Cut {
         let mut offers = std::mem::take(&mut self.offers);
         offers.iter_mut().for_each(|offer| offer.changed_at = self.now_s * SECOND);
-        run(&Judges::full(), &mut self.pool, &offers, self.now_s)
+        run(&MatchRules::full(), &mut self.pool, &offers, self.now_s)
     }
 
     /// The jobs of one cut in the order in which they were matched.
@@ -280,7 +280,7 @@ pub fn reason(cut: &Cut, job: &str) -> Option<&'static str> {
 /// The workflows boosted in a cut.
 pub fn boosted(cut: &Cut) -> Vec<&str> {
     let each = cut.actions.iter().filter_map(|action| match action {
-        Action::Boosted { workflow, .. } => Some(workflow.as_str()),
+        PoolAction::Boosted { workflow, .. } => Some(workflow.as_str()),
         _ => None,
     });
     each.collect()
@@ -289,7 +289,7 @@ pub fn boosted(cut: &Cut) -> Vec<&str> {
 /// The workflows killed in a cut.
 pub fn killed(cut: &Cut) -> Vec<&str> {
     let each = cut.actions.iter().filter_map(|action| match action {
-        Action::Kill { workflow, .. } => Some(workflow.as_str()),
+        PoolAction::Kill { workflow, .. } => Some(workflow.as_str()),
         _ => None,
     });
     each.collect()

@@ -1,9 +1,9 @@
 //! Software and hardware of analysis tasks: their releases are named otherwise (spec atlas 3.8).
 
-use super::super::software::{Asked, CACHE, REGEXPCMTCONFIG, Software as Production};
+use super::super::software::{CACHE, REGEXPCMTCONFIG, Software as Production, TaskSoftware};
 use crate::math::pattern::Pattern;
 use crate::policy::declare::filter;
-use crate::policy::software::Name;
+use crate::policy::software::WantedRelease;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
 use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
@@ -33,7 +33,7 @@ fn applies(case: &Case<'_>, params: &Software) -> bool {
 }
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Software) -> Verdict {
-    let asked = Asked { task: case.task, wanted: &case.wanted, params: &params.software };
+    let asked = TaskSoftware { task: case.task, wanted: &case.wanted, params: &params.software };
     if asked.is_skipped(candidate) {
         return Verdict::Pass;
     }
@@ -58,7 +58,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Software) -> Verdi
 }
 
 /// Releases that `transHome` and `transUses` ask for: any of these will do.
-fn names(home: &str, uses: &str) -> Vec<Name> {
+fn names(home: &str, uses: &str) -> Vec<WantedRelease> {
     let ends = |text: &str, pattern: &str| {
         Pattern::new(pattern).is_some_and(|pattern| pattern.is_found_in(text))
     };
@@ -70,7 +70,7 @@ fn names(home: &str, uses: &str) -> Vec<Name> {
     let is_release = ends(&own, r"-\d+\.\d+\.\d+$");
     let mut parts = own.splitn(3, '-');
     let (project, version) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
-    let by_home = Name::Release(project.to_owned(), version.to_owned());
+    let by_home = WantedRelease::Release(project.to_owned(), version.to_owned());
     if !home.is_empty() && home != "AnalysisTransforms" && !is_nightly && !is_release {
         return vec![by_home];
     }
@@ -78,11 +78,11 @@ fn names(home: &str, uses: &str) -> Vec<Name> {
     if is_by_uses || is_release && !ends(uses, r"-\d+\.\d+$") {
         if !uses.is_empty() {
             let version = uses.rsplit('-').next().unwrap_or("");
-            return vec![Name::Release("AtlasOffline".to_owned(), version.to_owned())];
+            return vec![WantedRelease::Release("AtlasOffline".to_owned(), version.to_owned())];
         }
         return if own.split('-').count() == 2 { vec![by_home] } else { Vec::new() };
     }
-    vec![if home.is_empty() { Name::None } else { Name::Nightly }]
+    vec![if home.is_empty() { WantedRelease::None } else { WantedRelease::Nightly }]
 }
 
 params! {

@@ -2,7 +2,7 @@
 
 use super::world::{World, at, mb, record};
 use crate::policy::Arg;
-use crate::policy::nordugrid::job_state::{JobRecord, JobState};
+use crate::policy::nordugrid::job_state::{ClusterJobState, JobRecord};
 use crate::unit::{DAY, MIB};
 
 /// ce-a lists `se1` as local; `near` is there, `far` is at another element.
@@ -155,7 +155,7 @@ fn tn_36_the_next_job_finds_the_file_of_the_first_in_the_cache() {
 
 #[test]
 fn tn_37_a_job_that_ends_before_staging_takes_its_tag_with_it() {
-    let ended = |is_staged| JobRecord { is_staged, ..record(JobState::Ended) };
+    let ended = |is_staged| JobRecord { is_staged, ..record(ClusterJobState::Ended) };
     for (is_staged, expected) in [(false, "REMOTE"), (true, "CACHED")] {
         let mut world = world();
         world.submit("gsid-0001", &job(r#"("f" "u:far")"#));

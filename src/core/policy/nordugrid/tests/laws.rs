@@ -6,7 +6,7 @@ use crate::dice::Dice;
 use crate::event::{BatchFacts, ChildKind, ClusterFacts, Location, Replica, UserShare};
 use crate::output::placed::Placed;
 use crate::policy::nordugrid::changes::TargetChanges;
-use crate::policy::nordugrid::job_state::{JobRecord, JobState};
+use crate::policy::nordugrid::job_state::{ClusterJobState, JobRecord};
 use crate::policy::{Filter, kind};
 use crate::unit::{DAY, MIB, Millis};
 use std::collections::BTreeSet;
@@ -118,7 +118,7 @@ fn random_facts(dice: &mut Dice) -> Vec<Fact> {
 /// The record of a job, and up to two attempts at its target, before and after what that says.
 fn random_job(dice: &mut Dice, facts: &mut Vec<Fact>, job: &str, target: &str) {
     let (job, target) = (job.to_owned(), target.to_owned());
-    let state = [JobState::PreBatch, JobState::InBatch, JobState::Ended];
+    let state = [ClusterJobState::PreBatch, ClusterJobState::InBatch, ClusterJobState::Ended];
     let record = JobRecord {
         state: state[below(dice, 3) as usize],
         count: 1 + below(dice, 2),

@@ -8,10 +8,10 @@ use crate::output::placed::Placed;
 use crate::policy::nordugrid::KnownJob;
 use crate::policy::nordugrid::changes::TargetChanges;
 use crate::policy::nordugrid::choice::{Choice, ChosenTarget};
-use crate::policy::nordugrid::decide::{JobSubmission, Rejection, TargetDecision};
+use crate::policy::nordugrid::decide::{JobSubmission, NordugridRejection, TargetDecision};
 use crate::policy::nordugrid::discovery::Start;
 use crate::policy::nordugrid::grid_facts::{GridFacts, split_target};
-use crate::policy::nordugrid::job_state::{JobRecord, JobState};
+use crate::policy::nordugrid::job_state::{ClusterJobState, JobRecord};
 use crate::policy::nordugrid::staging::{FileClass, Staging};
 use crate::policy::nordugrid::target::TargetCandidate;
 use crate::policy::{Arg, Policy, PolicySpec, Resolved, Rules, kind};
@@ -191,7 +191,7 @@ impl World {
 
     /// A job of somebody at a target.
     pub fn job(&mut self, id: &str, target: &str, state: &str, count: u64, minutes: u64) {
-        let state = JobState::parse(state).expect("a state");
+        let state = ClusterJobState::parse(state).expect("a state");
         let time_s = Some(minutes * 60);
         self.record(id, target, JobRecord { count, time_s, ..record(state) });
     }
@@ -199,7 +199,7 @@ impl World {
     /// A job that reached the batch system of a target.
     pub fn job_in_batch(&mut self, id: &str, target: &str, count: u64, reached_at: Millis) {
         let reached_batch_at = Some(reached_at);
-        let record = record(JobState::InBatch);
+        let record = record(ClusterJobState::InBatch);
         self.record(id, target, JobRecord { count, reached_batch_at, is_staged: true, ..record });
     }
 
@@ -276,7 +276,7 @@ impl World {
         let choice = last.map_or(&none, |at| &decision.tried[at]);
         let chosen = choice.chosen.as_ref();
         let target = |it: &ChosenTarget| name(choice.ranked[it.at].target);
-        let rejection = decision.rejection.map(Rejection::code).unwrap_or_default();
+        let rejection = decision.rejection.map(NordugridRejection::code).unwrap_or_default();
         let refused =
             choice.refused.iter().map(|it| (name(it.target), it.objection.reason.name)).collect();
         let free = choice.ranked.iter().filter(|it| it.is_free);
@@ -358,7 +358,7 @@ fn listed() -> Replica {
 }
 
 /// A job of one CPU of which no time is known.
-pub(super) fn record(state: JobState) -> JobRecord {
+pub(super) fn record(state: ClusterJobState) -> JobRecord {
     let (time_s, changed_at, reached_batch_at) = (None, None, None);
     JobRecord { state, count: 1, time_s, changed_at, reached_batch_at, is_staged: false }
 }

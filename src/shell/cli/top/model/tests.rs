@@ -43,13 +43,13 @@ fn queues_are_sorted_by_any_column_both_ways_and_the_chosen_one_stays_chosen() {
     keys(&mut model, "r");
     assert_eq!(names(&model), ["ash", "oak", "elm"]);
     assert_eq!(model.chosen(Pane::Queues), 0, "still ash");
-    for _ in 0..Column::ALL.len() {
+    for _ in 0..QueueColumn::ALL.len() {
         keys(&mut model, "s");
         assert_eq!(model.queues().len(), 3);
     }
-    assert_eq!(model.sort, Column::Running);
+    assert_eq!(model.sort, QueueColumn::Running);
     keys(&mut model, "SS");
-    assert_eq!((model.sort, model.is_descending), (Column::Queue, false));
+    assert_eq!((model.sort, model.is_descending), (QueueColumn::Queue, false));
     assert_eq!(names(&model), ["ash", "elm", "oak"]);
 }
 

@@ -1,7 +1,7 @@
 //! Frames of several sizes.
 
 use super::*;
-use crate::cli::top::data::{Event, Explained, Queue, Share, Status};
+use crate::cli::top::data::{Event, Explained, ProcessStatus, Queue, Share};
 use crate::cli::top::model::{Answered, News};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -30,14 +30,14 @@ fn model(queues: usize) -> Model {
         text: "Pending: all 712 queues were rejected".into(),
         ..Event::default()
     };
-    let status = Status {
+    let status = ProcessStatus {
         domain: "atlas".into(),
         ready: true,
         leading: true,
         cycle: 123,
         now: NOW - 3_000,
         requests_open: Some(17),
-        ..Status::default()
+        ..ProcessStatus::default()
     };
     let answered = Answered {
         status,
@@ -54,7 +54,7 @@ fn frame(model: &Model, width: u16, height: u16) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     let area = Rect::new(0, 0, width, height);
     let plan = Plan::new(area, model.focus, None);
-    let look = Look { has_colours: true };
+    let look = TerminalStyles { has_colours: true };
     let drawn = terminal.draw(|frame| draw(frame, model, &plan, look, NOW)).unwrap();
     let line = |y: u16| (0..width).map(|x| drawn.buffer.cell((x, y)).unwrap().symbol()).collect();
     (0..height).map(line).map(|line: String| line.trim_end().to_owned()).collect()
