@@ -7,6 +7,7 @@ pub mod cli;
 pub mod clock;
 pub mod commit;
 mod copying;
+mod described;
 pub mod dirlog;
 pub mod fetch;
 pub mod history;

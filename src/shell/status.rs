@@ -1,5 +1,6 @@
 //! State of the process, set by the loop and shown at `/readyz`.
 
+use crate::described::described;
 use serde::Serialize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,46 +18,49 @@ pub struct Status {
     turned: Mutex<Option<Instant>>,
 }
 
-/// State of the process. Times in ms since 1970.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct State {
-    /// Replaying what was published, up to the last cycle.
-    pub restoring: bool,
-    /// How much of that is done, from 0 to 1.
-    pub restored_ratio: f64,
-    /// Reading lanes up to where they ended at the start.
-    pub catching_up: bool,
-    /// Whether it leads; else it stands by.
-    pub leading: bool,
-    /// Since when the broker cannot be reached; `None` while it can.
-    pub broker_unreachable_since: Option<Millis>,
-    /// Why records are held back, such as a schema registry that cannot be reached.
-    pub waits_for_schemas: Option<String>,
-    /// Lanes that cannot be read on, each with the reason and the remedy; own ones before inputs.
-    pub stuck: Vec<String>,
-    /// Topics whose facts are older than they may be, or that never had a record. It is ready all
-    /// the same: decisions note it.
-    pub stale: Vec<String>,
-    /// That no input has brought anything for long.
-    pub old_inputs: Option<String>,
-    /// Why intake, which is to run beside the loop, does not work.
-    pub intake_down: Option<String>,
-    /// Why the last import failed; what was published before it stays.
-    pub import_failed: Option<String>,
-    /// Why nothing is published although it leads, such as a clock that is wrong.
-    pub silent_because: Option<String>,
-    /// Why it is not sure of the lead: another installation uses the same transactional id.
-    pub contested: Option<String>,
-    /// Why the loop of this domain ended with an error, while the process goes on with others.
-    pub stopped: Option<String>,
-    /// The lead changes too often, and what to look for. It is ready all the same.
-    pub unsteady: Option<String>,
-    /// Epoch of the last cycle known.
-    pub epoch: u64,
-    /// Number of the last cycle known.
-    pub cycle: u64,
-    /// Its `now`.
-    pub now: Millis,
+described! {
+    /// State of the process. Times in ms since 1970.
+    #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+    pub struct State {
+        /// Replaying what was published, up to the last cycle.
+        pub restoring: bool,
+        /// How much of that is done, from 0 to 1.
+        pub restored_ratio: f64,
+        /// Reading lanes up to where they ended at the start.
+        pub catching_up: bool,
+        /// Whether it leads; else it stands by.
+        pub leading: bool,
+        /// Since when the broker cannot be reached; ms since 1970; null while it can.
+        pub broker_unreachable_since: Option<Millis>,
+        /// Why records are held back, such as a schema registry that cannot be reached.
+        pub waits_for_schemas: Option<String>,
+        /// Lanes that cannot be read on, each with the reason and the remedy; own ones before
+        /// inputs.
+        pub stuck: Vec<String>,
+        /// Topics whose facts are older than they may be, or that never had a record. It is ready
+        /// all the same: decisions note it.
+        pub stale: Vec<String>,
+        /// That no input has brought anything for long.
+        pub old_inputs: Option<String>,
+        /// Why intake, which is to run beside the loop, does not work.
+        pub intake_down: Option<String>,
+        /// Why the last import failed; what was published before it stays.
+        pub import_failed: Option<String>,
+        /// Why nothing is published although it leads, such as a clock that is wrong.
+        pub silent_because: Option<String>,
+        /// Why it is not sure of the lead: another installation uses the same transactional id.
+        pub contested: Option<String>,
+        /// Why the loop of this domain ended with an error, while the process goes on with others.
+        pub stopped: Option<String>,
+        /// The lead changes too often, and what to look for. It is ready all the same.
+        pub unsteady: Option<String>,
+        /// Epoch of the last cycle known.
+        pub epoch: u64,
+        /// Number of the last cycle known.
+        pub cycle: u64,
+        /// Its now; ms since 1970.
+        pub now: Millis,
+    }
 }
 
 impl Status {

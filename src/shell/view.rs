@@ -2,6 +2,7 @@
 //! the page and `top` show, and what the history keeps beside the counters. It is made of the
 //! counters and the configuration, never of single jobs.
 
+use crate::described::described;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use yardmaster_core::engine::Engine;
@@ -27,49 +28,53 @@ pub struct View {
     pub shares: Vec<ShareView>,
 }
 
-/// A queue.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct QueueView {
-    /// Name under which its jobs are counted.
-    pub queue: String,
-    /// Site it belongs to; empty where no fact names one.
-    pub site: String,
-    /// Status; empty where there is no fact about it.
-    pub status: String,
-    /// Jobs that run.
-    pub running: u64,
-    /// Jobs that have not begun to run: from pending to starting.
-    pub queued: u64,
-    /// Jobs whose output is on its way.
-    pub transferring: u64,
-    /// Cores of jobs that run.
-    pub running_cores: u64,
-    /// Cores of jobs that have not begun to run.
-    pub queued_cores: u64,
-    /// Workers that run.
-    pub pilots_running: u64,
-    /// Workers that were submitted and do not run.
-    pub pilots_submitted: u64,
-    /// Slots to fill, where they were reported and hold.
-    pub slots: Option<u64>,
-    /// Jobs that decisions send there and that were not seen yet.
-    pub reserved: u64,
-    /// Newest pilot report; ms since 1970.
-    pub last_pilot_at: Option<Millis>,
-    /// Newest start of a job; ms since 1970.
-    pub last_start_at: Option<Millis>,
+described! {
+    /// A queue.
+    #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(default)]
+    pub struct QueueView {
+        /// Name under which its jobs are counted.
+        pub queue: String,
+        /// Site; empty where no fact names one.
+        pub site: String,
+        /// Status; empty where there is no fact about it.
+        pub status: String,
+        /// Jobs that run.
+        pub running: u64,
+        /// Jobs that have not begun to run: from pending to starting.
+        pub queued: u64,
+        /// Jobs whose output is on its way.
+        pub transferring: u64,
+        /// Cores of jobs that run.
+        pub running_cores: u64,
+        /// Cores of jobs that have not begun to run.
+        pub queued_cores: u64,
+        /// Workers that run.
+        pub pilots_running: u64,
+        /// Workers that were submitted and do not run.
+        pub pilots_submitted: u64,
+        /// Slots to fill, where they were reported and hold.
+        pub slots: Option<u64>,
+        /// Jobs that decisions send there and that were not seen yet.
+        pub reserved: u64,
+        /// Newest pilot report; ms since 1970.
+        pub last_pilot_at: Option<Millis>,
+        /// Newest start of a job; ms since 1970.
+        pub last_start_at: Option<Millis>,
+    }
 }
 
-/// A leaf share.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ShareView {
-    /// Its name.
-    pub gshare: String,
-    /// Its part of the running power, from 0 to 1.
-    pub r#use: f64,
-    /// Its part by the tree of shares, from 0 to 1.
-    pub target: f64,
+described! {
+    /// A leaf share.
+    #[derive(Clone, Debug, PartialEq, Serialize)]
+    pub struct ShareView {
+        /// Its name.
+        pub gshare: String,
+        /// Its part of the running power, from 0 to 1.
+        pub r#use: f64,
+        /// Its part by the tree of shares, from 0 to 1.
+        pub target: f64,
+    }
 }
 
 impl View {

@@ -1,9 +1,11 @@
 //! The documents: `README.md`, `ARCHITECTURE.md` and `docs/`. Their links lead somewhere, the
-//! commands that are marked as runnable run, every flag they name exists, and `docs/records.md` is
-//! what the schemas say.
+//! commands that are marked as runnable run, every flag they name exists, `docs/records.md` is what the
+//! schemas say, and `docs/openapi.json` what the types of answers say.
 
 mod links;
 mod names;
+#[cfg(feature = "shell")]
+mod openapi;
 #[cfg(feature = "shell")]
 mod plug_in;
 mod records;

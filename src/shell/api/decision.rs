@@ -1,10 +1,11 @@
 //! A decision with its reasons, as JSON.
 
 use super::Reasons;
-use serde_json::{Value, json};
-use yardmaster_core::explain::{Context, Why, why};
+use crate::described::described;
+use yardmaster_core::explain::{Context, FilterStep, Rejected, WaitConditions, Why, why};
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
-use yardmaster_wire::json::record_json;
+use yardmaster_core::output::matched::Matched;
+use yardmaster_core::unit::Millis;
 
 impl Reasons {
     /// Hands `work` the texts and figures that a decision is explained by.
@@ -22,84 +23,176 @@ impl Reasons {
 }
 
 /// A decision with its reasons.
-pub(super) fn decision_json(decision: &Decision, reasons: &Reasons) -> Value {
-    let it = reasons.explain(decision, |context| why(decision, context));
-    let steps = it.steps.iter().map(|step| {
-        json!({
-            "filter": step.filter,
-            "help": step.help,
-            "spec": step.spec,
-            "rejected": step.rejected,
-            "left": step.left,
-        })
-    });
-    let (ranked, reason): (&[Ranked], &str) = match &decision.outcome {
-        Outcome::Assign(ranked) => (ranked, ""),
-        Outcome::Defer { .. } => (&[], ""),
-        Outcome::Reject { reason } => (&[], reason),
-    };
-    json!({
-        "id": decision.id.to_string(),
-        "subject": decision.subject,
-        "attempt": decision.attempt,
-        "task": decision.task,
-        "ordinal": decision.ordinal,
-        "at": decision.now,
-        "cycle": decision.cycle,
-        "epoch": decision.epoch,
-        "policy": decision.policy,
-        "policy_hash": decision.policy_hash,
-        "gshare": decision.gshare,
-        "user": decision.user,
-        "working_group": decision.working_group,
-        "nucleus": decision.nucleus,
-        "outcome": decision.outcome.name(),
-        "dry_run": decision.dry_run,
-        "headline": it.headline,
-        "candidates": it.candidates,
-        "steps": steps.collect::<Vec<_>>(),
-        "matched": decision.matched.as_ref().map(|_| record_json(decision)["matched"].take()),
-        "queues": ranked.iter().map(|it| ranked_json(decision, it)).collect::<Vec<_>>(),
-        "rejected": rejected_json(&it),
-        "rejected_complete": decision.full && decision.fates_cut == 0,
-        "waits": waits_json(&it),
-        "reason": reason,
-        "remedy": it.remedy,
-        "notes": decision.notes,
-    })
+pub(super) fn decision_answer(decision: &Decision, reasons: &Reasons) -> DecisionAnswer {
+    DecisionAnswer::of(decision, reasons.explain(decision, |context| why(decision, context)))
 }
 
-fn ranked_json(decision: &Decision, it: &Ranked) -> Value {
-    let factors = decision.factor_names.iter().zip(&it.factors);
-    let factors = factors.map(|(name, value)| json!({ "name": name, "value": value }));
-    json!({
-        "queue": it.queue,
-        "jobs": it.jobs,
-        "weight": it.weight,
-        "factors": factors.collect::<Vec<_>>(),
-        "platform": it.platform,
-    })
+fn ranked(decision: &Decision) -> &[Ranked] {
+    match &decision.outcome {
+        Outcome::Assign(ranked) => ranked,
+        Outcome::Defer { .. } | Outcome::Reject { .. } => &[],
+    }
 }
 
-fn rejected_json(it: &Why) -> Value {
-    let rejected = it.rejected.iter().map(|it| {
-        json!({
-            "queue": it.queue,
-            "filter": it.filter,
-            "reason": it.reason,
-            "measured": it.measured,
-            "limit": it.limit,
-        })
-    });
-    rejected.collect::<Vec<_>>().into()
+fn reason(decision: &Decision) -> &str {
+    match &decision.outcome {
+        Outcome::Reject { reason } => reason,
+        Outcome::Assign(_) | Outcome::Defer { .. } => "",
+    }
 }
 
-fn waits_json(it: &Why) -> Option<Value> {
-    it.waits.as_ref().map(|waits| {
-        json!({
-            "judged_again_at": waits.judged_again_at,
-            "would_change": waits.would_change,
-            "wakes": waits.wakes,
-        })
-    })
+described! {
+    /// A decision with its reasons.
+    struct DecisionAnswer of (decision: &Decision, it: Why) {
+        /// Its id; 32 hex digits.
+        id: String = decision.id.to_string(),
+        /// The subject that asked.
+        subject: String = decision.subject.clone(),
+        /// Which asking of the subject.
+        attempt: u64 = decision.attempt,
+        /// Task.
+        task: String = decision.task.clone(),
+        /// Which answer to this request it is, from 1.
+        ordinal: u32 = decision.ordinal,
+        /// Its cycle's now; ms since 1970.
+        at: Millis = decision.now,
+        /// Its cycle.
+        cycle: u64 = decision.cycle,
+        /// Epoch of the leader.
+        epoch: u64 = decision.epoch,
+        /// Policy that gave it.
+        policy: String = decision.policy.clone(),
+        /// Hash of its list and parameters.
+        policy_hash: String = decision.policy_hash.clone(),
+        /// Leaf share.
+        gshare: String = decision.gshare.clone(),
+        /// User; empty when not known.
+        user: String = decision.user.clone(),
+        /// Working group; empty when there is none.
+        working_group: String = decision.working_group.clone(),
+        /// Nucleus its output goes to.
+        nucleus: String = decision.nucleus.clone(),
+        /// One of assign, defer, reject.
+        outcome: &'static str = decision.outcome.name(),
+        /// Whether it is only published.
+        dry_run: bool = decision.dry_run,
+        /// One sentence: what was answered, and why.
+        headline: String = it.headline,
+        /// Candidates that were rejected or listed.
+        candidates: u64 = it.candidates,
+        /// The filters that rejected, in the order in which they are asked.
+        steps: Vec<StepAnswer> = it.steps.into_iter().map(StepAnswer::of).collect(),
+        /// The job that got the offered slots; null where no offer is answered, or no job fits.
+        matched: Option<MatchedAnswer> = decision.matched.as_ref().map(MatchedAnswer::of),
+        /// Queues that were chosen, best first.
+        queues: Vec<RankedAnswer> =
+            ranked(decision).iter().map(|it| RankedAnswer::of(decision, it)).collect(),
+        /// Candidates that were rejected, by name.
+        rejected: Vec<RejectedAnswer> = it.rejected.into_iter().map(RejectedAnswer::of).collect(),
+        /// Whether all of them are listed.
+        rejected_complete: bool = decision.full && decision.fates_cut == 0,
+        /// Of a deferral: its deadline and wake-up conditions. Else null.
+        waits: Option<WaitsAnswer> = it.waits.map(WaitsAnswer::of),
+        /// Why a request is rejected for good.
+        reason: String = reason(decision).to_owned(),
+        /// A remedy for that.
+        remedy: &'static str = it.remedy,
+        /// Notes on the facts that a reader should know.
+        notes: Vec<String> = decision.notes.clone(),
+    }
+
+    /// A filter's part in a decision.
+    struct StepAnswer of (it: FilterStep) {
+        /// Filter.
+        filter: String = it.filter,
+        /// The condition that it asks for.
+        help: String = it.help,
+        /// The rule's place in the specification.
+        spec: &'static str = it.spec,
+        /// Candidates it was the first to reject.
+        rejected: u64 = it.rejected,
+        /// Candidates left behind it.
+        left: u64 = it.left,
+    }
+
+    /// A job that got slots of an offer.
+    struct MatchedAnswer of (it: &Matched) {
+        /// Job.
+        job: String = it.job.clone(),
+        /// Which attempt of it.
+        job_attempt: u32 = it.job_attempt,
+        /// One of central, analysis.
+        class: &'static str = it.class.name(),
+        /// One of system, test, normal.
+        band: &'static str = it.band.name(),
+        /// Node; empty: not known.
+        node: String = it.node.clone(),
+        /// Cores it gets.
+        cores: i64 = it.cores,
+        /// Cores by power; thousandths.
+        weight_milli: i64 = it.weight_milli,
+        /// The part of it that counts in the user's fair share; thousandths.
+        usage_milli: i64 = it.usage_milli,
+        /// Run time at so many cores; s.
+        wall_time_s: i64 = it.wall_time_s,
+        /// Memory at so many cores; MB.
+        rss_mb: i64 = it.rss_mb,
+        /// The site whose storage serves it where it overflows; else empty.
+        overflow_source: String = it.overflow_source.clone(),
+        /// Slots that it takes of that site's overflow limit.
+        overflow_cost: i64 = it.overflow_cost,
+        /// The group whose own slots it takes; else empty.
+        charged_group: String = it.charged_group.clone(),
+        /// The site whose storage a HighIO job reads; else empty.
+        io_source: String = it.io_source.clone(),
+        /// Rules that were relaxed for it: surplus, overflow.
+        relaxed: Vec<String> = it.relaxed.clone(),
+    }
+
+    /// A queue that was chosen.
+    struct RankedAnswer of (decision: &Decision, it: &Ranked) {
+        /// Queue.
+        queue: String = it.queue.clone(),
+        /// Jobs that go there.
+        jobs: u32 = it.jobs,
+        /// Its weight.
+        weight: Option<f64> = Some(it.weight),
+        /// Factors of the weight, and the figures behind it.
+        factors: Vec<FactorAnswer> =
+            decision.factor_names.iter().zip(&it.factors).map(FactorAnswer::of).collect(),
+        /// Platform that jobs use there, where the task's is an expression.
+        platform: String = it.platform.clone(),
+    }
+
+    /// A factor of a weight.
+    struct FactorAnswer of (it: (&String, &f64)) {
+        /// Its name.
+        name: String = it.0.clone(),
+        /// Its value.
+        value: Option<f64> = Some(*it.1),
+    }
+
+    /// A candidate that was rejected.
+    struct RejectedAnswer of (it: Rejected) {
+        /// Queue or nucleus.
+        queue: String = it.queue,
+        /// Filter that objected first.
+        filter: String = it.filter,
+        /// A sentence.
+        reason: String = it.reason,
+        /// Measured value, in the filter's unit.
+        measured: Option<f64> = Some(it.measured),
+        /// Value that would have passed, in the filter's unit.
+        limit: Option<f64> = Some(it.limit),
+    }
+
+    /// Deadline and wake-up conditions of a deferral.
+    struct WaitsAnswer of (it: WaitConditions) {
+        /// Judged again then at the latest; ms since 1970.
+        judged_again_at: Millis = it.judged_again_at,
+        /// Changes that would let it be assigned, each a sentence, the nearest first.
+        would_change: Vec<String> = it.would_change,
+        /// Kinds of facts that wake it before.
+        wakes: Vec<&'static str> = it.wakes,
+    }
 }

@@ -2,9 +2,9 @@
 
 use super::query::{DOMAIN, Params};
 use super::{Api, Refused};
+use crate::described::described;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Shared data of the handlers of each domain; in the order of the topology files.
@@ -31,17 +31,22 @@ impl Apis {
     }
 
     /// Each domain with whether it leads and is ready.
-    pub(super) fn overview(&self) -> Vec<Value> {
-        let of = |api: &Api| {
-            let reason = api.status.not_ready();
-            json!({
-                "domain": api.reasons.domain,
-                "leading": api.status.get().leading,
-                "ready": reason.is_none(),
-                "reason": reason,
-            })
-        };
-        self.0.iter().map(of).collect()
+    pub(super) fn overview(&self) -> Vec<DomainState> {
+        self.0.iter().map(|api| DomainState::of(api, api.status.not_ready())).collect()
+    }
+}
+
+described! {
+    /// How a domain of the process stands.
+    struct DomainState of (api: &Api, reason: Option<String>) {
+        /// Its name.
+        domain: String = api.reasons.domain.clone(),
+        /// Whether the process leads it.
+        leading: bool = api.status.get().leading,
+        /// Whether it is ready, as /readyz answers for it.
+        ready: bool = reason.is_none(),
+        /// Why it is not ready.
+        reason: Option<String> = reason,
     }
 }
 
@@ -53,7 +58,7 @@ impl FromRequestParts<Apis> for Of {
 
     async fn from_request_parts(parts: &mut Parts, apis: &Apis) -> Result<Of, Refused> {
         let Params(given) = Params::from_request_parts(parts, apis).await?;
-        let name = given.get(DOMAIN).map(String::as_str).filter(|name| !name.is_empty());
+        let name = given.get(DOMAIN.name).map(String::as_str).filter(|name| !name.is_empty());
         apis.get(name).map(Of)
     }
 }

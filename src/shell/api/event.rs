@@ -1,11 +1,11 @@
 //! Decisions, throttles and commands as lines of a list.
 
 use super::domains::Of;
-use super::query::{Params, Query};
+use super::query::{DOMAIN, Parameter, Params, Query};
 use super::{Refused, beside, json};
-use crate::history::Search;
+use crate::described::described;
+use crate::history::{FoundOutputs, Search};
 use axum::response::Response;
-use serde_json::{Value, json};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::{asked_of_pool, headline};
 use yardmaster_core::output::Output;
@@ -41,9 +41,27 @@ const WHATS: [&str; 15] = [
     CommandKind::Undrain.name(),
 ];
 
-const PARAMETERS: [&str; 13] = [
-    "kind", "what", "queue", "gshare", "user", "task", "name", "rule", "from", "to", "after",
-    "before", "limit",
+pub(super) const PARAMETERS: [Parameter; 14] = [
+    Parameter::text("kind", "decision, throttle, command; several with commas between"),
+    Parameter::text(
+        "what",
+        "assign, defer, reject, set, lift, or kinds of commands; several with commas between",
+    ),
+    Parameter::text("queue", "a queue that jobs are sent to"),
+    Parameter::text("gshare", "leaf share"),
+    Parameter::text("user", "user, by the pseudonym or the own name where users have pseudonyms"),
+    Parameter::text("task", "task"),
+    Parameter::text(
+        "name",
+        "anything that it is about; a user that has a pseudonym is found by the own name too",
+    ),
+    Parameter::text("rule", "policy or rule"),
+    Parameter::text("from", "of this moment or later: ms since 1970, or RFC 3339 with its zone"),
+    Parameter::text("to", "of this moment or before: ms since 1970, or RFC 3339 with its zone"),
+    Parameter::number("after", "only those behind this sequence"),
+    Parameter::number("before", "only those before this sequence"),
+    Parameter::number("limit", "so many at most: 100, at most 1000"),
+    DOMAIN,
 ];
 
 /// The newest outputs that are wanted.
@@ -86,48 +104,76 @@ pub(super) async fn list(Of(api): Of, Params(given): Params) -> Result<Response,
         if found.outputs.is_empty() && also.is_some() {
             found = search(&also);
         }
-        let items: Vec<Value> =
-            found.outputs.iter().map(|(sequence, output)| event(*sequence, output)).collect();
-        json!({
-            "items": items,
-            "last": found.newest,
-            "more": found.more_before.is_some(),
-            "more_before": found.more_before,
-        })
+        EventsAnswer::of(&found)
     })
     .await?;
     Ok(json(&value))
 }
 
-/// An output as a line.
-pub(super) fn event(sequence: u64, output: &Output) -> Value {
-    let (_, cycle, now) = output.moment();
-    let kind = KINDS.iter().find(|(_, topic)| *topic == output.topic()).map_or("", |it| it.0);
-    let (subject, jobs, id, dry_run) = match output {
-        Output::Decision(it) => {
-            let jobs = ranked_jobs(&it.outcome);
-            (it.subject.clone(), jobs, it.id.to_string(), it.dry_run)
-        }
-        Output::Throttle(it) => (it.key(), 0, it.id.to_string(), it.dry_run),
-        Output::Command(it) => (it.subject.clone(), it.amount, it.id.to_string(), it.dry_run),
-    };
-    json!({
-        "sequence": sequence,
-        "kind": kind,
-        "what": what(output),
-        "at": now,
-        "subject": subject,
-        "task": task_of(output),
-        "rule": rule_of(output),
-        "gshare": gshare_of(output),
-        "user": user_of(output),
-        "queues": queues_of(output),
-        "jobs": jobs,
-        "text": text(output),
-        "id": id,
-        "cycle": cycle,
-        "dry_run": dry_run,
-    })
+described! {
+    /// Decisions, throttles and commands.
+    struct EventsAnswer of (found: &FoundOutputs) {
+        /// The newest first.
+        items: Vec<EventAnswer> =
+            found.outputs.iter().map(|(at, output)| EventAnswer::of(*at, output)).collect(),
+        /// The newest sequence there is: to be given as `after` to get what comes later.
+        last: u64 = found.newest,
+        /// Whether there may be more.
+        more: bool = found.more_before.is_some(),
+        /// Where to go on: to be given as `before`.
+        more_before: Option<u64> = found.more_before,
+    }
+
+    /// A decision, throttle or command, as a line.
+    struct EventAnswer of (sequence: u64, output: &Output) {
+        /// Orders all of them, the same in every process.
+        sequence: u64 = sequence,
+        /// One of decision, throttle, command.
+        kind: &'static str =
+            KINDS.iter().find(|(_, topic)| *topic == output.topic()).map_or("", |it| it.0),
+        /// Its effect: assign, defer, reject; set, lift; kinds of commands.
+        what: &'static str = what(output),
+        /// Its cycle's now; ms since 1970.
+        at: Millis = output.moment().2,
+        /// Its subject.
+        subject: String = match output {
+            Output::Decision(it) => it.subject.clone(),
+            Output::Throttle(it) => it.key(),
+            Output::Command(it) => it.subject.clone(),
+        },
+        /// Task; empty where it is not about one.
+        task: String = task_of(output).to_owned(),
+        /// Policy or rule that gave it.
+        rule: String = rule_of(output).to_owned(),
+        /// Leaf share.
+        gshare: String = gshare_of(output).to_owned(),
+        /// User.
+        user: String = user_of(output).to_owned(),
+        /// Queues that jobs are sent to, or that a command is about.
+        queues: Vec<String> = queues_of(output),
+        /// Jobs.
+        jobs: u64 = match output {
+            Output::Decision(it) => ranked_jobs(&it.outcome),
+            Output::Throttle(_) => 0,
+            Output::Command(it) => it.amount,
+        },
+        /// One sentence.
+        text: String = text(output),
+        /// Its id; 32 hex digits.
+        id: String = match output {
+            Output::Decision(it) => it.id.to_string(),
+            Output::Throttle(it) => it.id.to_string(),
+            Output::Command(it) => it.id.to_string(),
+        },
+        /// Its cycle.
+        cycle: u64 = output.moment().1,
+        /// Whether it is only published, not to be carried out.
+        dry_run: bool = match output {
+            Output::Decision(it) => it.dry_run,
+            Output::Throttle(it) => it.dry_run,
+            Output::Command(it) => it.dry_run,
+        },
+    }
 }
 
 fn ranked_jobs(outcome: &Outcome) -> u64 {
@@ -179,18 +225,18 @@ fn rule_of(output: &Output) -> &str {
     }
 }
 
-fn queues_of(output: &Output) -> Vec<&str> {
+fn queues_of(output: &Output) -> Vec<String> {
     match output {
         Output::Decision(it) => match &it.outcome {
             Outcome::Assign(ranked) => {
                 let chosen = ranked.iter().filter(|it| it.jobs > 0);
-                chosen.map(|it| it.queue.as_str()).collect()
+                chosen.map(|it| it.queue.clone()).collect()
             }
             Outcome::Defer { .. } | Outcome::Reject { .. } => Vec::new(),
         },
         Output::Throttle(_) => Vec::new(),
         Output::Command(it) => {
-            Some(it.queue.as_str()).filter(|it| !it.is_empty()).into_iter().collect()
+            Some(it.queue.clone()).filter(|it| !it.is_empty()).into_iter().collect()
         }
     }
 }

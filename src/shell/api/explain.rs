@@ -1,21 +1,22 @@
 //! `explain`: all that is known of a name, now or as of a moment.
 
-use super::decision::decision_json;
+use super::decision::{DecisionAnswer, decision_answer};
 use super::domains::Of;
-use super::event::event;
+use super::event::EventAnswer;
 use super::lists::counted_at;
-use super::query::{Params, Query};
-use super::waits::wait_json;
+use super::query::{AT, DOMAIN, Parameter, Params, Query};
+use super::waits::PoolWaitAnswer;
 use super::{Api, Reasons, Refused, beside, json};
+use crate::described::described;
 use crate::history::{History, Search};
 use crate::question::{Answer, Asked};
 use crate::view::QueueView;
 use axum::response::Response;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::{
-    NameStanding, explain, explain_command, explain_throttle, headline, join,
+    JobStanding, NameStanding, RequestStanding, explain, explain_command, explain_throttle,
+    headline, join,
 };
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::{Decision, Outcome};
@@ -33,9 +34,24 @@ const REJECTING_READ: usize = 200;
 const KINDS: [&str; 7] = ["task", "job", "user", "group", "queue", "share", "offer"];
 const ALL: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
 
+pub(super) const PARAMETERS: [Parameter; 4] = [
+    Parameter {
+        is_required: true,
+        ..Parameter::text(
+            "name",
+            "task, task/chunk, job, slot offer, user, working group, queue, share; user/NAME, \
+             group/NAME, task/NAME state which; a user that has a pseudonym is found by the own \
+             name too, and answered under the pseudonym",
+        )
+    },
+    Parameter::text("kind", "task, job, user, group, queue, share, offer"),
+    AT,
+    DOMAIN,
+];
+
 /// All that is known of a name.
 pub(super) async fn explain_name(Of(api): Of, Params(given): Params) -> Result<Response, Refused> {
-    let query = Query::new(&given, &["name", "kind", "at"])?;
+    let query = Query::new(&given, &PARAMETERS)?;
     let name = query.text("name").ok_or_else(|| {
         let remedy =
             "give ?name= and a task, task/chunk, job, slot offer, user, group, queue or share";
@@ -90,11 +106,11 @@ async fn look_up(
     };
     let (past, reasons, name) = (api.past()?, api.reasons.clone(), name.to_owned());
     let looked = Looked { name, kind, at, standing, queues, shares };
-    beside(move || looked.answer(&past, &reasons)).await?.map(|value| json(&value))
+    beside(move || looked.answer(&past, &reasons)).await?.map(|answer| json(&answer))
 }
 
 /// Result of looking up a name.
-struct Looked {
+pub(super) struct Looked {
     name: String,
     kind: Option<&'static str>,
     at: Option<Millis>,
@@ -104,7 +120,7 @@ struct Looked {
 }
 
 impl Looked {
-    fn answer(self, past: &History, reasons: &Reasons) -> Result<Value, Refused> {
+    fn answer(self, past: &History, reasons: &Reasons) -> Result<ExplainedAnswer, Refused> {
         let to = self.at.unwrap_or(Millis::MAX);
         let found = past.search(&Search {
             topics: &ALL,
@@ -128,31 +144,12 @@ impl Looked {
                 .into(),
             ));
         };
-        let decisions = newest_of_each(&found.outputs);
         let queue = queue.filter(|_| kind == "queue");
-        let queue = queue.map(|queue| queue_json(queue, past, to));
-        let (state, headline) = self.headline(kind, &decisions);
-        let shown = decisions.iter().take(SHOWN_MAX);
-        let owner = match kind {
-            "group" => self.standing.group,
-            _ => self.standing.user.filter(|_| kind == "user"),
-        };
-        Ok(json!({
-            "name": self.name,
-            "kind": kind,
-            "now": self.standing.now,
-            "cycle": self.standing.cycle,
-            "state": state,
-            "headline": headline,
-            "requests": self.requests_json(),
-            "decisions": shown.map(|it| decision_json(it, reasons)).collect::<Vec<_>>(),
-            "throttles": events(&found.outputs, Topic::Throttle),
-            "commands": events(&found.outputs, Topic::Command),
-            "job": self.job_json(),
-            "owner": owner.map(owner_json),
-            "queue": queue,
-            "text": self.text(&decisions, &found.outputs, reasons),
-        }))
+        let queue = queue.map(|queue| explained_queue(queue, past, to));
+        let decisions = newest_of_each(&found.outputs);
+        let state = self.headline(kind, &decisions);
+        let outputs = &found.outputs;
+        Ok(ExplainedAnswer::of(&self, kind, outputs, &decisions, state, queue, reasons))
     }
 
     /// Kind of the thing that has the name, judged by the results.
@@ -246,25 +243,12 @@ impl Looked {
         }
     }
 
-    fn job_json(&self) -> Option<Value> {
-        let job = self.standing.job.as_ref()?;
-        let waits = job.wait.as_ref().map(wait_json);
-        Some(json!({ "name": self.name, "text": job.text, "waits": waits }))
-    }
-
-    fn requests_json(&self) -> Vec<Value> {
-        let requests = self.standing.requests.iter().take(SHOWN_MAX);
-        let one = requests.map(|it| {
-            json!({
-                "subject": it.subject,
-                "attempt": it.attempt,
-                "asked_at": it.asked_at,
-                "open": it.is_open,
-                "judged_again_at": it.until,
-                "answered": !it.is_unanswered,
-            })
-        });
-        one.collect()
+    /// Totals of the user or working group of the name.
+    fn owner(&self, kind: &str) -> Option<Totals> {
+        match kind {
+            "group" => self.standing.group,
+            _ => self.standing.user.filter(|_| kind == "user"),
+        }
     }
 
     fn text(&self, decisions: &[Decision], all: &[(u64, Output)], reasons: &Reasons) -> String {
@@ -366,23 +350,13 @@ fn throttled(throttle: &Throttle) -> String {
     format!("{how} by {rule}: {measured} {unit}, limit {limit}")
 }
 
-fn events(outputs: &[(u64, Output)], topic: Topic) -> Vec<Value> {
+fn events(outputs: &[(u64, Output)], topic: Topic) -> Vec<EventAnswer> {
     let of_topic = outputs.iter().filter(|(_, output)| output.topic() == topic);
-    of_topic.take(SHOWN_MAX).map(|(sequence, output)| event(*sequence, output)).collect()
-}
-
-fn owner_json(totals: Totals) -> Value {
-    json!({
-        "running_jobs": totals.running_jobs,
-        "queued_jobs": totals.queued_jobs,
-        "running_cores": totals.running_cores,
-        "queued_cores": totals.queued_cores,
-        "reserved_jobs": totals.reserved_jobs,
-    })
+    of_topic.take(SHOWN_MAX).map(|(at, output)| EventAnswer::of(*at, output)).collect()
 }
 
 /// A queue, with the filters that rejected it in the newest decisions that list it.
-fn queue_json(queue: &QueueView, past: &History, to: Millis) -> Value {
+fn explained_queue(queue: &QueueView, past: &History, to: Millis) -> ExplainedQueue {
     let filter_of = |output: &Output| match output {
         Output::Decision(it) => {
             // A pseudo-queue has the name of its queue and a resource type.
@@ -408,11 +382,108 @@ fn queue_json(queue: &QueueView, past: &History, to: Millis) -> Value {
     }
     let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
     counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    let rejecting =
-        counts.iter().map(|(filter, count)| json!({ "filter": filter, "decisions": count }));
-    // A struct of numbers and texts is always an object.
-    let mut value = serde_json::to_value(queue).unwrap_or_default();
-    value["rejecting"] = rejecting.collect::<Vec<_>>().into();
-    value["rejecting_of"] = found.outputs.len().into();
-    value
+    ExplainedQueue::of(queue.clone(), &counts, found.outputs.len())
+}
+
+described! {
+    /// All that is known of a name.
+    struct ExplainedAnswer of (
+        it: &Looked,
+        kind: &'static str,
+        found: &[(u64, Output)],
+        decisions: &[Decision],
+        state: (&'static str, String),
+        queue: Option<ExplainedQueue>,
+        reasons: &Reasons,
+    ) {
+        /// The name.
+        name: String = it.name.clone(),
+        /// One of task, job, user, group, queue, share, offer.
+        kind: &'static str = kind,
+        /// As of which moment; ms since 1970.
+        now: Millis = it.standing.now,
+        /// As of which cycle.
+        cycle: u64 = it.standing.cycle,
+        /// One of assigned, pending, rejected, not_judged, throttled, known.
+        state: &'static str = state.0,
+        /// One sentence.
+        headline: String = state.1,
+        /// Requests as they stand now; empty for a look back.
+        requests: Vec<RequestAnswer> =
+            it.standing.requests.iter().take(SHOWN_MAX).map(RequestAnswer::of).collect(),
+        /// The newest of each request, the newest first.
+        decisions: Vec<DecisionAnswer> =
+            decisions.iter().take(SHOWN_MAX).map(|it| decision_answer(it, reasons)).collect(),
+        /// Throttles, the newest first.
+        throttles: Vec<EventAnswer> = events(found, Topic::Throttle),
+        /// Commands, the newest first.
+        commands: Vec<EventAnswer> = events(found, Topic::Command),
+        /// Of a job: how it stands.
+        job: Option<JobAnswer> =
+            it.standing.job.as_ref().map(|job| JobAnswer::of(&it.name, job)),
+        /// Of a user or working group: what it has.
+        owner: Option<OwnerAnswer> = it.owner(kind).map(OwnerAnswer::of),
+        /// Of a queue: its figures.
+        queue: Option<ExplainedQueue> = queue,
+        /// The same as text, as `yardmaster explain` prints it.
+        text: String = it.text(decisions, found, reasons),
+    }
+
+    /// A request as it stands.
+    struct RequestAnswer of (it: &RequestStanding) {
+        /// The subject that asks.
+        subject: String = it.subject.clone(),
+        /// Its attempt.
+        attempt: u64 = it.attempt,
+        /// When it first asked; ms since 1970.
+        asked_at: Millis = it.asked_at,
+        /// Whether it waits for an answer or for a better one.
+        open: bool = it.is_open,
+        /// When it is judged again at the latest; ms since 1970.
+        judged_again_at: Option<Millis> = it.until,
+        /// Whether this attempt was answered.
+        answered: bool = !it.is_unanswered,
+    }
+
+    /// Totals of a user or working group on the grid.
+    struct OwnerAnswer of (it: Totals) {
+        /// Jobs that run.
+        running_jobs: u64 = it.running_jobs,
+        /// Jobs queued.
+        queued_jobs: u64 = it.queued_jobs,
+        /// Cores of jobs that run.
+        running_cores: u64 = it.running_cores,
+        /// Cores of jobs queued.
+        queued_cores: u64 = it.queued_cores,
+        /// Jobs that decisions reserved and that were not seen yet.
+        reserved_jobs: u64 = it.reserved_jobs,
+    }
+
+    /// A job.
+    struct JobAnswer of (name: &str, it: &JobStanding) {
+        /// Its name.
+        name: String = name.to_owned(),
+        /// How it stands, and how each rule that gives commands stands to it.
+        text: String = it.text.clone(),
+        /// Of a job of a pool that waits: why. Else null.
+        waits: Option<PoolWaitAnswer> = it.wait.as_ref().map(PoolWaitAnswer::of),
+    }
+
+    /// A queue, with what rejects it.
+    struct ExplainedQueue of (queue: QueueView, counts: &[(String, u64)], decisions: usize) {
+        #[serde(flatten)]
+        queue: QueueView = queue,
+        /// Filters that reject it, the most frequent first.
+        rejecting: Vec<RejectingFilter> = counts.iter().map(RejectingFilter::of).collect(),
+        /// Decisions that were looked at for that.
+        rejecting_of: usize = decisions,
+    }
+
+    /// A filter that rejects a queue.
+    struct RejectingFilter of (it: &(String, u64)) {
+        /// Filter.
+        filter: String = it.0.clone(),
+        /// Decisions in which it did.
+        decisions: u64 = it.1,
+    }
 }

@@ -1,16 +1,21 @@
 //! State, queues, shares, counters, the recount, and which part of the past is kept.
 
-use super::domains::{Apis, Of};
-use super::query::{Params, Query};
+use super::domains::{Apis, DomainState, Of};
+use super::query::{AT, DOMAIN, Parameter, Params, Query};
 use super::{Api, Refused, beside, json, looks};
+use crate::described::{HasSchema, Schemas, described};
 use crate::history::{Counted, Reach};
-use crate::question::{Answer, Asked};
-use crate::view::{QueueView, View};
+use crate::http::line;
+use crate::question::{Answer, Asked, Audited};
+use crate::status::State as ProcessState;
+use crate::view::{QueueView, ShareView, View};
 use axum::extract::State;
 use axum::response::Response;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::sync::Arc;
 use yardmaster_core::explain::iso;
+use yardmaster_core::state::audit::Drift;
 use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_wire::counter::to_json;
 
@@ -33,47 +38,80 @@ pub(super) async fn status(
     Of(api): Of,
     Params(given): Params,
 ) -> Answered {
-    Query::new(&given, &[])?;
-    let state = api.status.get();
-    let reason = api.status.not_ready();
+    Query::new(&given, &[DOMAIN])?;
+    let (state, reason) = (api.status.get(), api.status.not_ready());
     let shown = api.views.get(api.client.answer_max()).await;
-    Ok(json(&json!({
-        "domain": api.reasons.domain,
-        "domains": apis.overview(),
-        "version": env!("CARGO_PKG_VERSION"),
-        "ready": reason.is_none(),
-        "reason": reason,
-        "leading": state.leading,
-        "epoch": state.epoch,
-        "cycle": state.cycle,
-        "now": state.now,
-        "requests_open": shown.map(|shown| shown.view.requests_open),
-        "state": state,
-        "history": api.past.get().map(|past| reach_json(&past.reach())),
-    })))
+    let requests_open = shown.map(|shown| shown.view.requests_open);
+    Ok(json(&StatusAnswer::of(&apis, &api, state, reason, requests_open)))
+}
+
+described! {
+    /// State of the process.
+    struct StatusAnswer of (
+        apis: &Apis, api: &Api, state: ProcessState, reason: Option<String>, open: Option<u64>,
+    ) {
+        /// Domain (VO or pool) that is decided for.
+        domain: String = api.reasons.domain.clone(),
+        /// Every domain of the process, in the order of its topology files.
+        domains: Vec<DomainState> = apis.overview(),
+        /// Version of the program.
+        version: &'static str = env!("CARGO_PKG_VERSION"),
+        /// Whether it is ready, as /readyz answers.
+        ready: bool = reason.is_none(),
+        /// Why it is not.
+        reason: Option<String> = reason,
+        /// Whether it leads; else it stands by.
+        leading: bool = state.leading,
+        /// Epoch of the last cycle.
+        epoch: u64 = state.epoch,
+        /// The last cycle.
+        cycle: u64 = state.cycle,
+        /// Its now; ms since 1970.
+        now: Millis = state.now,
+        /// Requests that wait for an answer or for a better one; null while the process shows no
+        /// cycle.
+        requests_open: Option<u64> = open,
+        /// All that is known, as /readyz shows it.
+        state: ProcessState = state,
+        /// The part of the past that is kept; null while the store is not open.
+        history: Option<HistoryAnswer> =
+            api.past.get().map(|past| HistoryAnswer::of(&past.reach())),
+    }
 }
 
 pub(super) async fn history(Of(api): Of, Params(given): Params) -> Answered {
-    Query::new(&given, &[])?;
-    Ok(json(&reach_json(&api.past()?.reach())))
+    Query::new(&given, &[DOMAIN])?;
+    Ok(json(&HistoryAnswer::of(&api.past()?.reach())))
 }
 
-fn reach_json(reach: &Reach) -> Value {
-    let gaps = reach.gaps.iter().map(|(from, to)| json!({ "from": from, "to": to }));
-    json!({
-        "from": reach.counters.map(|(from, _)| from),
-        "to": reach.counters.map(|(_, to)| to),
-        "interval_s": reach.interval / SECOND,
-        "gaps": gaps.collect::<Vec<_>>(),
-    })
+described! {
+    /// The part of the past that is kept.
+    struct HistoryAnswer of (reach: &Reach) {
+        /// The first moment of which counters are kept; ms since 1970.
+        from: Option<Millis> = reach.counters.map(|(from, _)| from),
+        /// The last one.
+        to: Option<Millis> = reach.counters.map(|(_, to)| to),
+        /// Time between two of them; s.
+        interval_s: i64 = reach.interval / SECOND,
+        /// Spans of which decisions, throttles and commands are missing.
+        gaps: Vec<SpanAnswer> = reach.gaps.iter().map(SpanAnswer::of).collect(),
+    }
+
+    /// A span of time.
+    struct SpanAnswer of (span: &(Millis, Millis)) {
+        /// Its begin; ms since 1970.
+        from: Millis = span.0,
+        /// Its end; ms since 1970.
+        to: Millis = span.1,
+    }
 }
 
 pub(super) async fn queues(Of(api): Of, Params(given): Params) -> Answered {
-    let query = Query::new(&given, &["at"])?;
+    let query = Query::new(&given, &[AT, DOMAIN])?;
     if let Some(at) = query.moment("at")? {
         let turn = api.past.looks.turn().await?;
         let counted = counted_at(&api, at).await?;
-        let text = queues_json(counted.now, counted.cycle, &counted.queues);
+        let text = line(&QueuesAnswer::of(counted.now, counted.cycle, counted.queues));
         return Ok(looks::held(text, turn));
     }
     let shown = api.views.get(api.client.answer_max()).await.ok_or_else(late)?;
@@ -82,20 +120,39 @@ pub(super) async fn queues(Of(api): Of, Params(given): Params) -> Answered {
         None => {
             let turn = api.views.looks.turn().await?;
             let View { now, cycle, queues, .. } = &shown.view;
-            shown.queues.get_or_init(|| (queues_json(*now, *cycle, queues).into(), turn))
+            let made = || line(&QueuesAnswer::of(*now, *cycle, queues.clone()));
+            shown.queues.get_or_init(|| (made().into(), turn))
         }
     };
     Ok(looks::held(text.clone(), Arc::clone(turn)))
 }
 
-fn queues_json(now: Millis, cycle: u64, queues: &[QueueView]) -> String {
-    format!("{}\n", json!({ "now": now, "cycle": cycle, "queues": queues }))
+described! {
+    /// The grid at a glance.
+    struct QueuesAnswer of (now: Millis, cycle: u64, queues: Vec<QueueView>) {
+        /// The now of the cycle it is of; ms since 1970.
+        now: Millis = now,
+        /// That cycle.
+        cycle: u64 = cycle,
+        /// Every queue that a fact or a job names, by name.
+        queues: Vec<QueueView> = queues,
+    }
 }
 
 pub(super) async fn shares(Of(api): Of, Params(given): Params) -> Answered {
-    Query::new(&given, &[])?;
+    Query::new(&given, &[DOMAIN])?;
     let shown = api.views.get(api.client.answer_max()).await.ok_or_else(late)?;
-    Ok(json(&json!({ "now": shown.view.now, "shares": shown.view.shares })))
+    Ok(json(&SharesAnswer::of(&shown.view)))
+}
+
+described! {
+    /// The part of each leaf share in what runs.
+    struct SharesAnswer of (view: &View) {
+        /// The now of the cycle it is of; ms since 1970.
+        now: Millis = view.now,
+        /// Leaf shares, by name.
+        shares: Vec<ShareView> = view.shares.clone(),
+    }
 }
 
 /// The loop made no view in time.
@@ -123,8 +180,21 @@ pub(super) async fn counted_at(api: &Api, at: Millis) -> Result<Counted, Refused
     .await?
 }
 
+pub(super) const COUNTERS: [Parameter; 4] = [
+    Parameter::text(
+        "by",
+        "queue, user, group, share, load, nucleus, task, link; several with commas between",
+    ),
+    Parameter::text(
+        "name",
+        "only counters that carry this name; a user that has a pseudonym is found by the own name too",
+    ),
+    AT,
+    DOMAIN,
+];
+
 pub(super) async fn counters(Of(api): Of, Params(given): Params) -> Answered {
-    let query = Query::new(&given, &["by", "name", "at"])?;
+    let query = Query::new(&given, &COUNTERS)?;
     let by = query.words("by", &BY.map(|(by, _)| by))?;
     let is_all = query.text("by").is_none();
     // A user that has a pseudonym is found by the own name too.
@@ -164,8 +234,39 @@ pub(super) async fn counters(Of(api): Of, Params(given): Params) -> Answered {
         lines.join(",")
     })
     .await?;
-    let text = format!("{{\"now\":{now},\"cycle\":{cycle},\"counters\":[{chosen}]}}\n");
-    Ok(looks::held(text, turn))
+    // The lines are JSON already: they are put in where the list of them ends.
+    let text = line(&CountersAnswer::of(now, cycle));
+    let (head, tail) = text.split_at(text.find(']').unwrap_or(text.len()));
+    Ok(looks::held(format!("{head}{chosen}{tail}"), turn))
+}
+
+described! {
+    /// Counters as of a cycle.
+    struct CountersAnswer of (now: Millis, cycle: u64) {
+        /// Its now; ms since 1970.
+        now: Millis = now,
+        /// The cycle.
+        cycle: u64 = cycle,
+        /// In order of kinds and names.
+        counters: Vec<CounterLine> = Vec::new(),
+    }
+}
+
+/// A counter, whose names and figures depend on its kind.
+#[derive(Serialize)]
+enum CounterLine {}
+
+impl HasSchema for CounterLine {
+    fn schema(_: &mut Schemas) -> Value {
+        serde_json::json!({
+            "type": "object",
+            "description": "`counter` is what it counts, then come its names, then its figures; \
+                            those that are 0 are left out.",
+            "properties": { "counter": { "type": "string", "description": "Kind of counter." } },
+            "required": ["counter"],
+            "additionalProperties": true,
+        })
+    }
 }
 
 /// Whether a counter is of these kinds and carries one of these names; none: any.
@@ -177,13 +278,29 @@ fn is_wanted(line: &str, kinds: &[&str], is_all: bool, names: &[String]) -> bool
 }
 
 pub(super) async fn audit(Of(api): Of, Params(given): Params) -> Answered {
-    Query::new(&given, &[])?;
+    Query::new(&given, &[DOMAIN])?;
     let Answer::Audit(audited) = api.client.ask(Asked::Audit).await? else { return Err(late()) };
-    let drifts: Vec<Value> = audited
-        .drifts
-        .iter()
-        .map(|it| json!({ "counter": it.counter, "kept": it.kept, "recount": it.recount }))
-        .collect();
-    let (counters, cycle) = (audited.counters, audited.cycle);
-    Ok(json(&json!({ "counters": counters, "cycle": cycle, "drifts": drifts })))
+    Ok(json(&AuditAnswer::of(&audited)))
+}
+
+described! {
+    /// A recount of all counters.
+    struct AuditAnswer of (audited: &Audited) {
+        /// Counters recounted.
+        counters: usize = audited.counters,
+        /// The cycle as of which.
+        cycle: u64 = audited.cycle,
+        /// Counters that are not what the recount gives.
+        drifts: Vec<DriftAnswer> = audited.drifts.iter().map(DriftAnswer::of).collect(),
+    }
+
+    /// A counter that is not what a recount gives.
+    struct DriftAnswer of (it: &Drift) {
+        /// The counter.
+        counter: String = it.counter.clone(),
+        /// The kept value.
+        kept: String = it.kept.clone(),
+        /// The recounted value.
+        recount: String = it.recount.clone(),
+    }
 }

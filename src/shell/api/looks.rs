@@ -1,7 +1,8 @@
 //! Answers that hold every counter or queue there is: a few at a time, each until it is sent, so
 //! that any number of clients takes no more memory than these.
 
-use super::{JSON, Refused};
+use super::Refused;
+use crate::http::JSON;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};

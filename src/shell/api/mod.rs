@@ -1,5 +1,5 @@
 //! The JSON API, `/api/v1/...`: what the page, `top` and others ask. `docs/openapi.json` describes
-//! it, and a test holds the two together. Times are ms since 1970, errors are JSON with a remedy.
+//! it, and is made of its types. Times are ms since 1970, errors are JSON with a remedy.
 
 mod decision;
 mod domains;
@@ -11,30 +11,25 @@ mod looks;
 mod old;
 mod query;
 mod record;
+mod routes;
 mod waits;
 
 pub use domains::Apis;
 pub use live::Views;
+pub use routes::{PATHS, openapi, routes};
 
 use crate::history::History;
-use crate::http::problem;
+use crate::http::{JSON, line, problem};
 use crate::question::{LoopClient, NoAnswer};
 use crate::status::Status;
-use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use serde_json::Value;
+use serde::Serialize;
 use std::sync::{Arc, Mutex, PoisonError};
 use yardmaster_core::limits::Limits;
 use yardmaster_core::policy::{Flavour, Policy, PolicySpec, kind, kinds};
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_wire::pseudonym::Pseudonyms;
-
-/// The description of the API, as it is served and as it stands in `docs/`.
-pub const OPENAPI: &str = include_str!("../../../docs/openapi.json");
-
-const JSON: &str = "application/json";
 
 /// Shared data of the handlers of a domain.
 #[derive(Clone)]
@@ -114,40 +109,9 @@ impl Reasons {
     }
 }
 
-/// Paths that can be asked.
-pub const PATHS: [&str; 10] = [
-    "/api/v1/openapi.json",
-    "/api/v1/status",
-    "/api/v1/queues",
-    "/api/v1/shares",
-    "/api/v1/explain",
-    "/api/v1/decisions",
-    "/api/v1/decisions/{id}",
-    "/api/v1/counters",
-    "/api/v1/audit",
-    "/api/v1/history",
-];
-
-/// The routes; each answers for the domain that its parameter `domain` names.
-pub fn routes(apis: Apis) -> Router {
-    Router::new()
-        .route("/api/v1/openapi.json", get(async || ([(header::CONTENT_TYPE, JSON)], OPENAPI)))
-        .route("/api/v1/status", get(lists::status))
-        .route("/api/v1/history", get(lists::history))
-        .route("/api/v1/queues", get(lists::queues))
-        .route("/api/v1/shares", get(lists::shares))
-        .route("/api/v1/counters", get(lists::counters))
-        .route("/api/v1/audit", get(lists::audit))
-        .route("/api/v1/decisions", get(event::list))
-        .route("/api/v1/decisions/{id}", get(record::one))
-        .route("/api/v1/explain", get(explain::explain_name))
-        .route("/v1/{verb}", get(old::question))
-        .with_state(apis)
-}
-
 /// A JSON answer.
-fn json(value: &Value) -> Response {
-    ([(header::CONTENT_TYPE, JSON)], format!("{value}\n")).into_response()
+fn json(answer: &impl Serialize) -> Response {
+    ([(header::CONTENT_TYPE, JSON)], line(answer)).into_response()
 }
 
 /// Why a request cannot be answered.

@@ -7,8 +7,39 @@ use axum::http::request::Parts;
 use std::collections::BTreeMap;
 use yardmaster_core::unit::Millis;
 
+/// A parameter of a path.
+pub(super) struct Parameter {
+    pub name: &'static str,
+    /// Its meaning.
+    pub about: &'static str,
+    /// The type of its value in the description.
+    pub form: &'static str,
+    /// Where it stands: in the query, or in the path.
+    pub place: &'static str,
+    pub is_required: bool,
+}
+
+impl Parameter {
+    /// A text in the query.
+    pub const fn text(name: &'static str, about: &'static str) -> Parameter {
+        Parameter { name, about, form: "string", place: "query", is_required: false }
+    }
+
+    /// A number in the query.
+    pub const fn number(name: &'static str, about: &'static str) -> Parameter {
+        Parameter { form: "integer", ..Parameter::text(name, about) }
+    }
+}
+
 /// The parameter of every path that names the domain.
-pub(super) const DOMAIN: &str = "domain";
+pub(super) const DOMAIN: Parameter = Parameter::text(
+    "domain",
+    "of a process of several domains: the one that is asked about; without it the first",
+);
+
+/// The parameter of a look back.
+pub(super) const AT: Parameter =
+    Parameter::text("at", "as of a moment: ms since 1970, or RFC 3339 with its zone");
 
 /// Parameters by name.
 pub(super) type Given = BTreeMap<String, String>;
@@ -48,12 +79,12 @@ pub(super) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    /// The parameters of a path, which has `domain` beside those named here.
+    /// The parameters of a path, which has those named here.
     ///
     /// # Errors
     /// One is not known; the remedy names those that are.
-    pub fn new(given: &'a Given, known: &[&str]) -> Result<Query<'a>, Refused> {
-        let known = [known, &[DOMAIN]].concat();
+    pub fn new(given: &'a Given, known: &[Parameter]) -> Result<Query<'a>, Refused> {
+        let known: Vec<&str> = known.iter().map(|it| it.name).collect();
         match given.keys().find(|name| !known.contains(&name.as_str())) {
             None => Ok(Query { given }),
             Some(unknown) => {
@@ -114,7 +145,9 @@ mod tests {
     #[test]
     fn what_is_not_known_is_named_with_what_is() {
         let all = given(&[("at", "x"), ("limit", "5000"), ("kind", "decision, job")]);
-        let query = Query::new(&all, &["at", "limit", "kind"]).ok().unwrap();
+        let query = Query::new(&all, &["at", "limit", "kind"].map(|it| Parameter::text(it, "")))
+            .ok()
+            .unwrap();
         let wrong = |refused: Option<Refused>| match refused {
             Some(Refused::Query(what, remedy)) => format!("{what}; {remedy}"),
             other => panic!("{other:?}"),
@@ -124,6 +157,6 @@ mod tests {
         let kinds = query.words("kind", &["decision", "throttle"]);
         let text = wrong(kinds.err());
         assert!(text.contains("\" job\"") && text.contains("decision, throttle"), "{text}");
-        assert!(wrong(Query::new(&all, &["at"]).err()).contains("\"kind\""));
+        assert!(wrong(Query::new(&all, &[AT]).err()).contains("\"kind\""));
     }
 }

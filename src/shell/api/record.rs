@@ -1,13 +1,14 @@
 //! One decision, throttle or command: its line, its reasons, its record.
 
-use super::decision::decision_json;
+use super::decision::{DecisionAnswer, decision_answer};
 use super::domains::Of;
-use super::event::event;
-use super::query::{Named, Params, Query};
+use super::event::EventAnswer;
+use super::query::{DOMAIN, Named, Parameter, Params, Query};
 use super::{Refused, beside, json};
+use crate::described::described;
 use crate::history::{History, Search};
 use axum::response::Response;
-use serde_json::json;
+use serde_json::Value;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::join;
 use yardmaster_core::output::Output;
@@ -21,13 +22,22 @@ const ANSWERS_READ: usize = 32;
 
 const ALL: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
 
+pub(super) const PARAMETERS: [Parameter; 2] = [
+    Parameter {
+        place: "path",
+        is_required: true,
+        ..Parameter::text("id", "its sequence, or its id")
+    },
+    DOMAIN,
+];
+
 /// The one of a sequence, or of an id.
 pub(super) async fn one(
     Of(api): Of,
     Named(id): Named,
     Params(given): Params,
 ) -> Result<Response, Refused> {
-    Query::new(&given, &[])?;
+    Query::new(&given, &[DOMAIN])?;
     let (past, reasons) = (api.past()?, api.reasons.clone());
     beside(move || {
         let Some((sequence, output)) = find(&past, &id) else {
@@ -37,13 +47,26 @@ pub(super) async fn one(
             return Err(Refused::Unknown(what, remedy.into()));
         };
         let decision = match &output {
-            Output::Decision(it) => Some(decision_json(&whole(&past, it), &reasons)),
+            Output::Decision(it) => Some(decision_answer(&whole(&past, it), &reasons)),
             Output::Throttle(_) | Output::Command(_) => None,
         };
-        let (event, record) = (event(sequence, &output), output_json(&output));
-        Ok(json(&json!({ "event": event, "decision": decision, "record": record })))
+        Ok(json(&OneAnswer::of(sequence, &output, decision)))
     })
     .await?
+}
+
+described! {
+    /// One decision, throttle or command.
+    struct OneAnswer of (
+        sequence: u64, output: &Output, decision: Option<DecisionAnswer>,
+    ) {
+        /// Its line.
+        event: EventAnswer = EventAnswer::of(sequence, output),
+        /// With its reasons; null for a throttle or command.
+        decision: Option<DecisionAnswer> = decision,
+        /// The record, with the field names of its schema.
+        record: Value = output_json(output),
+    }
 }
 
 fn find(past: &History, id: &str) -> Option<(u64, Output)> {

@@ -1,11 +1,13 @@
 //! Headers of every answer, and answers to bytes that are no request.
 
+use crate::described::described;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use serde::Serialize;
 use std::fmt::Write;
 
 /// The MIME type of JSON.
-pub(super) const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
 
 /// Headers of every answer: nothing of this process is to be shown in a page of somebody else's,
 /// and no page of this process runs what comes from elsewhere.
@@ -35,9 +37,25 @@ pub(super) fn with_headers(mut response: Response) -> Response {
     response
 }
 
+described! {
+    /// Why a request is not answered.
+    struct ErrorAnswer of (error: &str, remedy: &str) {
+        /// The problem.
+        error: String = error.to_owned(),
+        /// A remedy.
+        remedy: String = remedy.to_owned(),
+    }
+}
+
 /// JSON of an error and its remedy.
 pub(super) fn problem_json(error: &str, remedy: &str) -> String {
-    format!("{}\n", serde_json::json!({ "error": error, "remedy": remedy }))
+    line(&ErrorAnswer::of(error, remedy))
+}
+
+/// The text of an answer.
+pub(crate) fn line(answer: &impl Serialize) -> String {
+    // Numbers, texts and lists of them can always be written.
+    serde_json::to_string(answer).unwrap_or_default() + "\n"
 }
 
 /// The bytes of an answer to what cannot be read as a request.
