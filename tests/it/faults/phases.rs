@@ -3,7 +3,7 @@
 //! that by which partitions are added to a transaction.
 
 use super::proxy::{Loss, Proxy, Step};
-use super::quick;
+use super::{is_long, quick};
 use crate::broker::{Broker, Wanted, free_ports, is_possible};
 use crate::kill::bus::Bus;
 use crate::kill::process::{Process, wait_until};
@@ -18,10 +18,6 @@ fn losses(step: Step) -> &'static [Loss] {
         true => &[Loss::Request, Loss::Answer],
         false => &[Loss::Answer],
     }
-}
-
-fn is_long() -> bool {
-    std::env::var_os("YARDMASTER_LONG").is_some()
 }
 
 /// A broker that tells those who come through a proxy to go on coming through it.

@@ -4,6 +4,7 @@
 //! The release of librdkafka is pinned, and part of it is switched off, for what this showed
 //! (src/shell/kafka/client.rs). A newer one is safe when fifty rounds pass with it and without build.rs.
 
+use super::is_long;
 use crate::broker::{Broker, Wanted, free_ports, is_possible};
 use crate::drive::yard;
 use crate::kill::bus::{Bus, now, text, topics_of};
@@ -108,10 +109,6 @@ impl Pair {
     fn logged(&self) -> String {
         self.processes.iter().map(Process::logged).collect::<Vec<_>>().join("\n---\n")
     }
-}
-
-fn is_long() -> bool {
-    std::env::var_os("YARDMASTER_LONG").is_some()
 }
 
 fn set_shipped_partitions(file: &mut Table) {

@@ -1,7 +1,7 @@
 //! A partition that lost its end and was written on since, as on a broker that lost what it had not
 //! flushed: it reaches to where it was read, and other records are there.
 
-use super::{must_stop, publish, quick};
+use super::{answered, must_stop, publish, quick};
 use crate::broker::{Broker, is_possible};
 use crate::kill::SECOND;
 use crate::kill::bus::{Bus, text};
@@ -52,6 +52,14 @@ impl Site {
         wait_until(60 * SECOND, what, || counters().contains(&wanted));
     }
 
+    /// Waits until what the process knows is counted by a cycle in the log: what no cycle counted is
+    /// not missed.
+    fn wait_for_commit(&self, process: &Process) {
+        self.bus.ask("1/1", 1, 500);
+        self.bus.flush();
+        wait_until(60 * SECOND, || process.logged(), || answered(&self.bus).contains("1/1"));
+    }
+
     /// Kills the broker, takes the last batches of each partition of job states, and starts it
     /// again.
     fn cut_off(&self, batches: usize) {
@@ -71,6 +79,7 @@ impl Site {
 fn a_leader_that_runs_stops_and_so_does_one_that_goes_on_from_its_store() {
     let Some(site) = Site::new() else { return };
     let process = site.with_jobs();
+    site.wait_for_commit(&process);
     site.cut_off(3);
     publish(&site.bus, 100..140);
     // It may look before anything is written on.
