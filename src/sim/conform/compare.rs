@@ -275,3 +275,36 @@ fn weight_of(judged: &Judged, name: &str) -> Option<f64> {
     let chosen = judged.candidates.iter().find(|it| it.0 == name).map(|it| it.2);
     chosen.or_else(|| judged.weighed.get(name).copied())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_is_excused_only_if_every_difference_may_come_of_the_unstated_figure() {
+        let unstated = [("no rate", &["badsite"][..])].into();
+        let judged = Judged { unstated, ..Judged::default() };
+        let excuse = |differences: &[&str]| {
+            let differences = differences.iter().map(|it| it.to_string()).collect();
+            Agreement { differences, ..Agreement::default() }.excuse(&judged)
+        };
+        let shown = "skipped: only theirs A (badsite)";
+        for excused in [
+            &[shown][..],
+            &["candidates: only ours [A], only theirs []", shown],
+            &[shown, "skipped: only ours B (low_weight)"],
+            &["verdict: ours pending, theirs throttled badsite", "skipped: only ours B (no_data)"],
+        ] {
+            assert_eq!(excuse(excused), Some("no rate"), "{excused:?}");
+        }
+        for not_excused in [
+            &[][..],
+            &["candidates: only ours [A], only theirs []"],
+            &[shown, "skipped: only ours B (no_data)"],
+            &[shown, "weight B: ours 1, theirs 2"],
+            &["verdict: ours pending, theirs assigned", "skipped: only ours B (no_data)", shown],
+        ] {
+            assert_eq!(excuse(not_excused), None, "{not_excused:?}");
+        }
+    }
+}
