@@ -1,22 +1,23 @@
 //! `explain`: all that is known of a name, now or as of a moment.
 
-use super::decision::{DecisionAnswer, decision_answer};
+mod answer;
+
+pub(super) use answer::ExplainedAnswer;
+
 use super::domains::Of;
 use super::event::EventAnswer;
 use super::lists::counted_at;
 use super::query::{AT, DOMAIN, Parameter, Params, Query};
-use super::waits::PoolWaitAnswer;
 use super::{Api, Reasons, Refused, beside, json};
-use crate::described::described;
 use crate::history::{History, Search};
 use crate::question::{Answer, Asked};
 use crate::view::QueueView;
+use answer::ExplainedQueue;
 use axum::response::Response;
 use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::{
-    JobStanding, NameStanding, RequestStanding, explain, explain_command, explain_throttle,
-    headline, join,
+    NameStanding, explain, explain_command, explain_throttle, headline, join,
 };
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::{Decision, Outcome};
@@ -383,107 +384,4 @@ fn explained_queue(queue: &QueueView, past: &History, to: Millis) -> ExplainedQu
     let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
     counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     ExplainedQueue::of(queue.clone(), &counts, found.outputs.len())
-}
-
-described! {
-    /// All that is known of a name.
-    struct ExplainedAnswer of (
-        it: &Looked,
-        kind: &'static str,
-        found: &[(u64, Output)],
-        decisions: &[Decision],
-        state: (&'static str, String),
-        queue: Option<ExplainedQueue>,
-        reasons: &Reasons,
-    ) {
-        /// The name.
-        name: String = it.name.clone(),
-        /// One of task, job, user, group, queue, share, offer.
-        kind: &'static str = kind,
-        /// As of which moment; ms since 1970.
-        now: Millis = it.standing.now,
-        /// As of which cycle.
-        cycle: u64 = it.standing.cycle,
-        /// One of assigned, pending, rejected, not_judged, throttled, known.
-        state: &'static str = state.0,
-        /// One sentence.
-        headline: String = state.1,
-        /// Requests as they stand now; empty for a look back.
-        requests: Vec<RequestAnswer> =
-            it.standing.requests.iter().take(SHOWN_MAX).map(RequestAnswer::of).collect(),
-        /// The newest of each request, the newest first.
-        decisions: Vec<DecisionAnswer> =
-            decisions.iter().take(SHOWN_MAX).map(|it| decision_answer(it, reasons)).collect(),
-        /// Throttles, the newest first.
-        throttles: Vec<EventAnswer> = events(found, Topic::Throttle),
-        /// Commands, the newest first.
-        commands: Vec<EventAnswer> = events(found, Topic::Command),
-        /// Of a job: how it stands.
-        job: Option<JobAnswer> =
-            it.standing.job.as_ref().map(|job| JobAnswer::of(&it.name, job)),
-        /// Of a user or working group: what it has.
-        owner: Option<OwnerAnswer> = it.owner(kind).map(OwnerAnswer::of),
-        /// Of a queue: its figures.
-        queue: Option<ExplainedQueue> = queue,
-        /// The same as text, as `yardmaster explain` prints it.
-        text: String = it.text(decisions, found, reasons),
-    }
-
-    /// A request as it stands.
-    struct RequestAnswer of (it: &RequestStanding) {
-        /// The subject that asks.
-        subject: String = it.subject.clone(),
-        /// Its attempt.
-        attempt: u64 = it.attempt,
-        /// When it first asked; ms since 1970.
-        asked_at: Millis = it.asked_at,
-        /// Whether it waits for an answer or for a better one.
-        open: bool = it.is_open,
-        /// When it is judged again at the latest; ms since 1970.
-        judged_again_at: Option<Millis> = it.until,
-        /// Whether this attempt was answered.
-        answered: bool = !it.is_unanswered,
-    }
-
-    /// Totals of a user or working group on the grid.
-    struct OwnerAnswer of (it: Totals) {
-        /// Jobs that run.
-        running_jobs: u64 = it.running_jobs,
-        /// Jobs queued.
-        queued_jobs: u64 = it.queued_jobs,
-        /// Cores of jobs that run.
-        running_cores: u64 = it.running_cores,
-        /// Cores of jobs queued.
-        queued_cores: u64 = it.queued_cores,
-        /// Jobs that decisions reserved and that were not seen yet.
-        reserved_jobs: u64 = it.reserved_jobs,
-    }
-
-    /// A job.
-    struct JobAnswer of (name: &str, it: &JobStanding) {
-        /// Its name.
-        name: String = name.to_owned(),
-        /// How it stands, and how each rule that gives commands stands to it.
-        text: String = it.text.clone(),
-        /// Of a job of a pool that waits: why. Else null.
-        waits: Option<PoolWaitAnswer> = it.wait.as_ref().map(PoolWaitAnswer::of),
-    }
-
-    /// A queue, with what rejects it.
-    struct ExplainedQueue of (queue: QueueView, counts: &[(String, u64)], decisions: usize) {
-        #[serde(flatten)]
-        queue: QueueView = queue,
-        /// Filters that reject it, the most frequent first.
-        rejecting: Vec<RejectingFilter> = counts.iter().map(RejectingFilter::of).collect(),
-        /// Decisions that were looked at for that.
-        rejecting_of: usize = decisions,
-    }
-
-    /// A filter that rejects a queue.
-    struct RejectingFilter of (it: &(String, u64)) {
-        /// Filter.
-        filter: String = it.0.clone(),
-        /// Decisions in which it did.
-        decisions: u64 = it.1,
-    }
 }

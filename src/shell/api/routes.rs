@@ -47,11 +47,11 @@ macro_rules! routes {
 routes! {
     "/api/v1/openapi.json": "This description.",
         async || ([(header::CONTENT_TYPE, JSON)], openapi()) => Value, &[], &[];
-    "/api/v1/status": "What the process does.",
+    "/api/v1/status": "State of the process.",
         lists::status => lists::StatusAnswer, &[DOMAIN], ALWAYS;
     "/api/v1/queues": "Every queue at a glance.",
         lists::queues => lists::QueuesAnswer, &[AT, DOMAIN], OF_ONE;
-    "/api/v1/shares": "What each leaf share has of what runs.",
+    "/api/v1/shares": "Part of what runs, by leaf share.",
         lists::shares => lists::SharesAnswer, &[DOMAIN], ALWAYS;
     "/api/v1/explain":
         "Why is this pending, why there, why not elsewhere: all that is known of a name.",
@@ -103,7 +103,7 @@ fn made() -> String {
         "info": {
             "title": "Yardmaster",
             "version": "1",
-            "summary": "What a running process knows, decides, and why.",
+            "summary": "State of a running process, its decisions, and their reasons.",
             "description": "All answers are JSON; times are ms since 1970. Errors are JSON with a \
                             remedy. Only GET. A process that listens beyond loopback asks for a \
                             token.",
