@@ -7,60 +7,67 @@
 use yardmaster::core::event::{Queue, QueueStatus, Status};
 use yardmaster::core::policy::room::Room;
 use yardmaster::core::policy::{
-    Applies, Candidate, Case, Filter, FilterFunction, Flavour, Objection, Param, Preassigned,
-    QueueStyle, Reads, Reason, Style, Unit, Values, Verdict, Weigh, Weighed, Weight, WholeCopies,
+    Applies, Candidate, Case, Filter, Flavour, Objection, Param, Preassigned, QueueFilter,
+    QueueStyle, QueueWeight, Reads, Reason, RuleBook, Style, Unit, Values, Verdict, Weighed,
+    Weight, WholeCopies,
 };
 
 /// The queue takes no jobs.
 const NOT_ONLINE: Reason = Reason::new("not_online", "the queue is not online");
 
-static ONLINE: Filter = Filter {
-    name: "online",
-    spec: "own 1",
-    help: "the queue takes jobs",
-    reasons: &[&NOT_ONLINE],
-    params: &[],
-    reads: &[],
-    temporary: false,
-    applies: Applies::Always,
-    judge: FilterFunction::Before(|_, candidate, _| match candidate.queue.status {
+static ONLINE: QueueFilter = QueueFilter::before(
+    Filter {
+        name: "online",
+        spec: "own 1",
+        help: "the queue takes jobs",
+        reasons: &[&NOT_ONLINE],
+        params: &[],
+        reads: &[],
+        temporary: false,
+    },
+    Applies::Always,
+    |_, candidate, _| match candidate.queue.status {
         QueueStatus::Online => Verdict::Pass,
         _ => objection(&NOT_ONLINE, 0.0, 0.0),
-    }),
-};
+    },
+);
 
 /// Too many jobs wait there.
 const TOO_MANY_WAIT: Reason =
     Reason::new("too_many_wait", "{measured} jobs wait there, at most {limit} may");
 
-static WAITING: Filter = Filter {
-    name: "waiting",
-    spec: "own 2",
-    help: "at most {most} jobs wait there",
-    reasons: &[&TOO_MANY_WAIT],
-    // Parameters are read by their places in this list.
-    params: &[Param::int("most", 2_000, 2_000).unit(Unit::Jobs).help("most waiting jobs")],
-    reads: &[Reads::Load],
-    temporary: false,
-    applies: Applies::Always,
-    judge: FilterFunction::Before(|_, candidate, values| {
+static WAITING: QueueFilter = QueueFilter::before(
+    Filter {
+        name: "waiting",
+        spec: "own 2",
+        help: "at most {most} jobs wait there",
+        reasons: &[&TOO_MANY_WAIT],
+        // Parameters are read by their places in this list.
+        params: &[Param::int("most", 2_000, 2_000).unit(Unit::Jobs).help("most waiting jobs")],
+        reads: &[Reads::Load],
+        temporary: false,
+    },
+    Applies::Always,
+    |_, candidate, values| {
         let most = values.at(0);
         match waiting(candidate) {
             found if found < most => Verdict::Pass,
             found => objection(&TOO_MANY_WAIT, found, most),
         }
-    }),
-};
+    },
+);
 
-static SHORTNESS: Weight = Weight {
-    name: "shortness",
-    spec: "own 3",
-    help: "(running + 1) / (waiting + 1)",
-    params: &[],
-    figures: &[("waiting_jobs", "jobs that wait there; jobs")],
-    reads: &[Reads::Load],
-    weigh: Weigh::Factor(shortness),
-};
+static SHORTNESS: QueueWeight = QueueWeight::factor(
+    Weight {
+        name: "shortness",
+        spec: "own 3",
+        help: "(running + 1) / (waiting + 1)",
+        params: &[],
+        figures: &[("waiting_jobs", "jobs that wait there; jobs")],
+        reads: &[Reads::Load],
+    },
+    shortness,
+);
 
 /// Sends each request to the shortest queue.
 static SHORTEST_QUEUE: Flavour = Flavour {
@@ -68,10 +75,9 @@ static SHORTEST_QUEUE: Flavour = Flavour {
     spec: "own 1 to 3",
     help: "the online queue with the fewest waiting jobs for each that runs",
     params: &[],
-    filters: &[&ONLINE, &WAITING],
-    weights: &[&SHORTNESS],
     defer: 10 * 60_000,
     style: Style::Queues(QueueStyle {
+        rules: RuleBook { filters: &[&ONLINE, &WAITING], weights: &[&SHORTNESS] },
         lists: |queue: &Queue, _| queue.production && !queue.cloud.is_empty(),
         admits: |case: &Case<'_>, _, queue, _| {
             case.task.site.split(',').any(|name| name == queue.name)

@@ -128,7 +128,7 @@ fn find_reasons() {
         .collect();
     let mut missing = Vec::new();
     for kind in kinds().iter().filter(|kind| !TESTED_BESIDE.contains(&kind.name)) {
-        for filter in kind.filters {
+        for filter in kind.filters() {
             for reason in filter.reasons {
                 let wanted = [kind.name, filter.name, reason.name];
                 let as_hold = [kind.name, "held", reason.name];

@@ -28,7 +28,7 @@ fn text() -> String {
 }
 
 fn declared() -> BTreeSet<&'static str> {
-    let filters = kinds().iter().flat_map(|kind| kind.filters);
+    let filters = kinds().iter().flat_map(|kind| kind.filters());
     filters.flat_map(|filter| filter.reasons).map(|reason| reason.name).collect()
 }
 
@@ -89,7 +89,7 @@ fn is_rule(spec: &str) -> bool {
 #[test]
 fn each_filter_is_described() {
     for kind in kinds() {
-        for filter in kind.filters {
+        for filter in kind.filters() {
             let name = format!("{} of {}", filter.name, kind.name);
             assert!(!filter.help.is_empty(), "{name}");
             assert!(
@@ -98,7 +98,7 @@ fn each_filter_is_described() {
                 filter.spec
             );
         }
-        for weight in kind.weights {
+        for weight in kind.weights() {
             assert!(is_rule(weight.spec), "{} of {}", weight.name, kind.name);
         }
     }

@@ -60,9 +60,9 @@ fn the_shipped_topology_is_right() {
     let names = |steps: &[yardmaster::core::policy::ListedStep]| -> Vec<String> {
         steps.iter().map(|step| step.name.clone()).collect()
     };
-    let all: Vec<&str> = kind.filters.iter().map(|it| it.name).collect();
+    let all: Vec<&str> = kind.filters().iter().map(|it| it.name).collect();
     assert_eq!(names(&policy.filters), all);
-    let all: Vec<&str> = kind.weights.iter().map(|it| it.name).collect();
+    let all: Vec<&str> = kind.weights().iter().map(|it| it.name).collect();
     assert_eq!(names(&policy.weights), all);
 }
 

@@ -406,7 +406,7 @@ mod tests {
     /// Texts, which are left out of a decision's figures, are the only keys without words.
     #[test]
     fn every_rank_key_has_words() {
-        for key in cms().weights {
+        for key in cms().weights() {
             let is_text = ["user", "workflow"].contains(&key.name);
             assert_eq!(rank::words(key.name, 1.0).is_none(), is_text, "{}", key.name);
         }
@@ -416,7 +416,7 @@ mod tests {
     fn any_answer_has_a_text() {
         for value in [f64::NAN, f64::INFINITY, -1e300, 0.5] {
             let factors: Vec<(&str, f64)> =
-                cms().weights.iter().map(|key| (key.name, value)).collect();
+                cms().weights().iter().map(|key| (key.name, value)).collect();
             let mut decision = assignment(&factors);
             decision.outcome = match decision.outcome {
                 Outcome::Assign(ranked) if value.is_nan() => Outcome::Assign(ranked),

@@ -226,7 +226,7 @@ impl Context<'_> {
     fn position(&self, name: &str) -> usize {
         let of_policy = self.policy.and_then(|policy| policy.position(name));
         let of_kind = || {
-            self.kinds.iter().find_map(|kind| kind.filters.iter().position(|it| it.name == name))
+            self.kinds.iter().find_map(|kind| kind.filters().iter().position(|it| it.name == name))
         };
         of_policy.or_else(of_kind).unwrap_or(usize::MAX)
     }

@@ -8,7 +8,9 @@ use crate::judge::world::{NucleusView, World};
 use crate::policy::task::{
     InputAtNucleus, NucleusCandidate, Parent, TaskCase, groups, is_whole, total,
 };
-use crate::policy::{Applicable, Bare, Candidate, Candidates, Case, Policy, Resolved, Stores};
+use crate::policy::{
+    Applicable, Bare, Candidate, Candidates, Case, Policy, Queues, Resolved, Stores,
+};
 use crate::state::State;
 use crate::unit::Millis;
 
@@ -147,7 +149,7 @@ pub(crate) struct JobCheck<'a> {
     /// ([`crate::policy::Flavour::dry_run_of`]).
     policy: &'a Policy,
     /// Those that apply to the case.
-    applicable: Applicable,
+    applicable: Applicable<Queues>,
     /// Its parameters.
     resolved: &'a Resolved,
     /// The task as its jobs would ask, without a nucleus.
@@ -164,7 +166,7 @@ impl<'a> JobCheck<'a> {
         case: &'a Case<'a>,
         candidates: &'a Gathered<'a>,
     ) -> JobCheck<'a> {
-        let applicable = policy.applicable(case, resolved);
+        let applicable = policy.queue_rules().applicable(case, resolved);
         JobCheck { policy, applicable, resolved, case, candidates }
     }
 

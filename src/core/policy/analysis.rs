@@ -4,7 +4,7 @@
 use super::caps::{self, Caps, Margins};
 use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::class::{Classes, class_of};
-use super::declare::typed;
+use super::declare::{RuleBook, typed};
 use super::divide::{QueueShare, divide};
 use super::filter::{ANALYSIS_JOB as FILTERS, OF_THE_QUEUE, OF_THE_USER, USER_EARLY};
 use super::flavour::{Flavour, Found, Plan, QueueStyle, Select, Style};
@@ -91,10 +91,9 @@ pub(super) static ANALYSIS_JOB: Flavour = Flavour {
     spec: "atlas 8",
     help: "queues for the jobs of an ATLAS user's or working group's task",
     params: Own::DECLARED,
-    filters: FILTERS,
-    weights: WEIGHTS,
     defer: 20 * MINUTE,
     style: Style::Queues(QueueStyle {
+        rules: RuleBook { filters: FILTERS, weights: WEIGHTS },
         lists: |queue, _| lists(queue),
         admits: |case, _, queue, _| admits(case, queue),
         express: |_, _| false,
@@ -291,7 +290,7 @@ fn again(case: &Case<'_>, found: &Found<'_>, own: &Own) -> bool {
         && own.locality != WithoutData::Suppressed
         && weighed.all(|fate| {
             let filter = found.filters.get(usize::from(fate.filter));
-            filter.is_some_and(|filter| OF_THE_USER.iter().any(|it| it.name == filter.name))
+            filter.is_some_and(|filter| OF_THE_USER.iter().any(|it| it.filter.name == filter.name))
         })
 }
 

@@ -1,67 +1,74 @@
 //! Which filters a case has: the one place where it is asked whether a filter applies.
 
-use super::case::Case;
-use super::compile::{Policy, Resolved};
-use super::declare::{After, Applies, Before, FilterFunction, Whole};
-use super::task::TaskCase;
+use super::compile::Resolved;
+use super::declare::{Applies, Before, FilterFunction, FilterOf, Judged, WeightOf};
 use super::values::Values;
 
+/// Filters and weights of a policy, in its order, with their functions.
+pub struct RulesOf<K: Judged> {
+    /// The filters.
+    pub(super) filters: Vec<&'static FilterOf<K>>,
+    /// The weights.
+    pub(super) weights: Vec<&'static WeightOf<K>>,
+}
+
 /// The filters of a policy that apply to a case, by how they judge, each in the policy's order.
-pub struct Applicable {
+pub struct Applicable<K: Judged> {
     /// Those that judge candidate by candidate before weighing.
-    pub(super) before: Vec<Early>,
+    pub(super) before: Vec<Early<K>>,
     /// Those before weighing that judge all candidates together.
-    pub(super) whole: Vec<Together>,
+    pub(super) whole: Vec<Together<K>>,
     /// Those that judge candidate by candidate after weighing.
-    pub(super) after: Vec<LateFilter>,
+    pub(super) after: Vec<LateFilter<K>>,
     /// Those that judge all candidates together at the end.
-    pub(super) last: Vec<Together>,
+    pub(super) last: Vec<Together<K>>,
     /// Those that judge the best together, when these were taken.
-    pub(super) kept: Vec<Together>,
+    pub(super) kept: Vec<Together<K>>,
 }
 
 /// A filter that is asked before weighing.
-#[derive(Clone, Copy)]
-pub(super) struct Early {
+pub(super) struct Early<K: Judged> {
     /// Its index in the policy's list.
     pub(super) at: u16,
     /// Whether what it objects to may be over soon.
     pub(super) temporary: bool,
     /// How it judges.
-    pub(super) judge: Before,
+    pub(super) judge: Before<K>,
 }
 
 /// A filter that is asked after weighing.
-#[derive(Clone, Copy)]
-pub(super) struct LateFilter {
+pub(super) struct LateFilter<K: Judged> {
     /// Its index in the policy's list.
     pub(super) at: u16,
     /// How it judges.
-    pub(super) judge: After,
+    pub(super) judge: K::After,
 }
 
 /// A filter that judges all candidates together.
-#[derive(Clone, Copy)]
-pub(super) struct Together {
+pub(super) struct Together<K: Judged> {
     /// Its index in the policy's list.
     pub(super) at: u16,
     /// How many of the filters before weighing come first.
     pub(super) behind: usize,
     /// How it judges.
-    pub(super) judge: Whole,
+    pub(super) judge: K::Whole,
 }
 
-impl Applicable {
+impl<K: Judged> Applicable<K> {
     /// Whether one of them judges all candidates together.
     pub(super) fn sees_all(&self) -> bool {
         !self.whole.is_empty() || !self.last.is_empty() || !self.kept.is_empty()
     }
 }
 
-impl Policy {
+impl<K: Judged> RulesOf<K> {
+    /// No filters and no weights: those of a policy whose candidates are of another kind.
+    pub(super) const NONE: &'static RulesOf<K> =
+        &RulesOf { filters: Vec::new(), weights: Vec::new() };
+
     /// The filters that apply to a case. They are the same for all its candidates, and are found
     /// once for all of them.
-    pub fn applicable(&self, case: &Case<'_>, resolved: &Resolved) -> Applicable {
+    pub fn applicable(&self, case: &K::Case<'_>, resolved: &Resolved) -> Applicable<K> {
         let mut before = Vec::with_capacity(self.filters.len());
         let (mut whole, mut after) = (Vec::new(), Vec::new());
         let (mut last, mut kept) = (Vec::new(), Vec::new());
@@ -69,47 +76,48 @@ impl Policy {
             if !applies(filter.applies, case, values) {
                 continue;
             }
-            let (at, temporary, behind) = (at as u16, filter.temporary, before.len());
+            let (at, temporary, behind) = (at as u16, filter.filter.temporary, before.len());
             match filter.judge {
                 FilterFunction::Before(judge) => before.push(Early { at, temporary, judge }),
                 FilterFunction::Whole(judge) => whole.push(Together { at, behind, judge }),
                 FilterFunction::After(judge) => after.push(LateFilter { at, judge }),
                 FilterFunction::Last(judge) => last.push(Together { at, behind, judge }),
                 FilterFunction::Kept(judge) => kept.push(Together { at, behind, judge }),
-                FilterFunction::Nuclei(_)
-                | FilterFunction::Target(_)
-                | FilterFunction::Staged(_)
-                | FilterFunction::Job(_) => {}
             }
         }
         Applicable { before, whole, after, last, kept }
     }
 
     /// Whether the filter at a place applies to a case.
-    pub(super) fn applies_to(&self, at: usize, case: &Case<'_>, resolved: &Resolved) -> bool {
+    pub(super) fn applies_to(&self, at: usize, case: &K::Case<'_>, resolved: &Resolved) -> bool {
         let filter = self.filters.get(at).zip(resolved.filters.get(at));
         filter.is_some_and(|(filter, values)| applies(filter.applies, case, values))
     }
+}
 
-    /// Whether the filter at a place applies to a task that wants a nucleus.
-    pub(super) fn applies_to_task(
-        &self,
-        at: usize,
-        case: &TaskCase<'_>,
-        resolved: &Resolved,
-    ) -> bool {
-        match self.filters[at].applies {
-            Applies::Always => true,
-            Applies::ToTask(applies) => applies(case, &resolved.filters[at]),
-            Applies::ToCase(_) | Applies::ToJob(_) => false,
-        }
+fn applies<K: Judged>(applies: Applies<K>, case: &K::Case<'_>, values: &Values) -> bool {
+    match applies {
+        Applies::Always => true,
+        Applies::To(applies) => applies(case, values),
     }
 }
 
-fn applies(applies: Applies, case: &Case<'_>, values: &Values) -> bool {
-    match applies {
-        Applies::Always => true,
-        Applies::ToCase(applies) => applies(case, values),
-        Applies::ToTask(_) | Applies::ToJob(_) => false,
+/// A copy of these is one of numbers and functions, whatever the kind is.
+macro_rules! copied {
+    ($($kind:ident)*) => {
+        $(impl<K: Judged> Clone for $kind<K> {
+            fn clone(&self) -> $kind<K> {
+                *self
+            }
+        }
+
+        impl<K: Judged> Copy for $kind<K> {})*
+    };
+}
+copied!(Early LateFilter Together);
+
+impl<K: Judged> Clone for RulesOf<K> {
+    fn clone(&self) -> RulesOf<K> {
+        RulesOf { filters: self.filters.clone(), weights: self.weights.clone() }
     }
 }

@@ -1,7 +1,7 @@
 //! ATLAS production jobs: which queues are candidates, what is express, how jobs are divided.
 
 use super::case::{Case, Preassigned, Times, WholeCopies};
-use super::declare::typed;
+use super::declare::{RuleBook, typed};
 use super::divide::{QueueShare, divide};
 use super::filter::{OF_THE_MAKE, PRODUCTION_JOB as FILTERS};
 use super::flavour::{Flavour, QueueStyle, Select, Style};
@@ -67,10 +67,9 @@ pub(super) static PRODUCTION_JOB: Flavour = Flavour {
     spec: "atlas 2, 4",
     help: "queues for the jobs of an ATLAS production task whose nucleus is known",
     params: Own::DECLARED,
-    filters: FILTERS,
-    weights: WEIGHTS,
     defer: HOUR,
     style: Style::Queues(QueueStyle {
+        rules: RuleBook { filters: FILTERS, weights: WEIGHTS },
         lists: typed!(Own: lists(queue)),
         admits: typed!(Own: admits(case, home, queue)),
         express: typed!(Own: express(task)),

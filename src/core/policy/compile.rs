@@ -1,13 +1,18 @@
 //! From a policy as data to a policy that judges: names looked up, parameters checked, all
 //! mistakes found at once.
 
-use super::declare::{Filter, Weigh, Weight};
-use super::flavour::Flavour;
+use super::applicable::RulesOf;
+use super::cms::Jobs;
+use super::declare::{Filter, Judged, RuleBook, Weigh, Weight};
+use super::flavour::{Flavour, Style};
 use super::kinds::{kind, kinds};
 use super::lists::{ListParam, read_lists, show_list};
+use super::nordugrid::Targets;
 use super::param::{Arg, ListedStep, Mistake, Param};
 use super::phrase::{limit, parameter, phrase};
+use super::queues::{QueueFilter, Queues};
 use super::spec::PolicySpec;
+use super::task::Nuclei;
 use super::values::Values;
 use crate::limits::Limits;
 use sha2::{Digest, Sha256};
@@ -25,6 +30,8 @@ pub struct Policy {
     pub(super) are_of_make: Vec<bool>,
     /// Weights in the order of the topology file.
     pub(super) weights: Vec<&'static Weight>,
+    /// Filters and weights with their functions.
+    rules: PolicyRules,
     /// The parameters before gdpconfig.
     pub(super) stated: Resolved,
     /// Whether any weight sees all candidates at once.
@@ -34,6 +41,37 @@ pub struct Policy {
     factor_names: Vec<String>,
     text: String,
     hash: String,
+}
+
+/// Filters and weights with their functions, by the kind of the candidates.
+#[derive(Clone)]
+enum PolicyRules {
+    Queues(RulesOf<Queues>),
+    Nuclei(RulesOf<Nuclei>),
+    Targets(RulesOf<Targets>),
+    Jobs(RulesOf<Jobs>),
+}
+
+impl PolicyRules {
+    /// Those of some names.
+    fn of(style: &Style, filters: &[&Filter], weights: &[&Weight]) -> PolicyRules {
+        match style {
+            Style::Queues(style) => PolicyRules::Queues(pick(&style.rules, filters, weights)),
+            Style::Nuclei(style) => PolicyRules::Nuclei(pick(&style.rules, filters, weights)),
+            Style::Targets(rules) => PolicyRules::Targets(pick(rules, filters, weights)),
+            Style::Jobs(rules) => PolicyRules::Jobs(pick(rules, filters, weights)),
+        }
+    }
+}
+
+/// The rules of some names, in their order.
+fn pick<K: Judged>(book: &RuleBook<K>, filters: &[&Filter], weights: &[&Weight]) -> RulesOf<K> {
+    let filter = |named: &&Filter| book.filters.iter().find(|it| it.filter.name == named.name);
+    let weight = |named: &&Weight| book.weights.iter().find(|it| it.weight.name == named.name);
+    RulesOf {
+        filters: filters.iter().filter_map(filter).copied().collect(),
+        weights: weights.iter().filter_map(weight).copied().collect(),
+    }
 }
 
 impl std::fmt::Debug for Policy {
@@ -82,12 +120,17 @@ impl Policy {
         let stated =
             Resolved { own, filters: of_filters, weights: of_weights, lists, notes: Vec::new() };
         let of_make = flavour.queues().of_make;
-        let is_of_make = |filter: &&Filter| of_make.iter().any(|it| it.name == filter.name);
-        let are_of_make = filters.iter().map(is_of_make).collect();
-        let is_whole = |weight: &&Weight| matches!(weight.weigh, Weigh::Whole(_));
-        let weighs_all = weights.iter().any(is_whole);
-        let factor_count = factors(&weights).count();
-        let factor_names = factor_names(&weights);
+        let is_in = |list: &[&QueueFilter], name| list.iter().any(|it| it.filter.name == name);
+        let are_of_make = filters.iter().map(|it: &&Filter| is_in(of_make, it.name)).collect();
+        let rules = PolicyRules::of(&flavour.style, &filters, &weights);
+        let weighs_all = match &rules {
+            PolicyRules::Queues(rules) => {
+                rules.weights.iter().any(|it| matches!(it.weigh, Weigh::Whole(_)))
+            }
+            PolicyRules::Nuclei(_) | PolicyRules::Targets(_) | PolicyRules::Jobs(_) => false,
+        };
+        let factor_count = factors(flavour, &weights).count();
+        let factor_names = factor_names(flavour, &weights);
         let text = text_of(spec, flavour, &filters, &weights, &stated);
         let hash = hash_of(&text);
         let spec = spec.clone();
@@ -97,6 +140,7 @@ impl Policy {
             filters,
             are_of_make,
             weights,
+            rules,
             stated,
             weighs_all,
             factor_count,
@@ -155,6 +199,16 @@ impl Policy {
         &self.factor_names
     }
 
+    /// Whether the filter at an index sees all candidates: its verdict on one depends on the others.
+    pub fn is_joint(&self, at: usize) -> bool {
+        match &self.rules {
+            PolicyRules::Queues(rules) => is_joint(rules, at),
+            PolicyRules::Nuclei(rules) => is_joint(rules, at),
+            PolicyRules::Targets(rules) => is_joint(rules, at),
+            PolicyRules::Jobs(rules) => is_joint(rules, at),
+        }
+    }
+
     /// How many filters it has.
     pub fn filter_count(&self) -> usize {
         self.filters.len()
@@ -207,6 +261,26 @@ impl Policy {
         }
         text
     }
+}
+
+/// The rules of a kind of candidates; none where the candidates are of another kind.
+macro_rules! rules_of {
+    ($($function:ident $kind:ident,)*) => {
+        impl Policy {
+            $(#[doc = concat!("Its filters and weights, if its candidates are `", stringify!($kind), "`.")]
+            pub fn $function(&self) -> &RulesOf<$kind> {
+                match &self.rules {
+                    PolicyRules::$kind(rules) => rules,
+                    _ => RulesOf::NONE,
+                }
+            })*
+        }
+    };
+}
+rules_of!(queue_rules Queues, nucleus_rules Nuclei, target_rules Targets, job_rules Jobs,);
+
+fn is_joint<K: Judged>(rules: &RulesOf<K>, at: usize) -> bool {
+    rules.filters.get(at).is_some_and(|it| it.judge.is_joint())
 }
 
 fn describe_values(text: &mut String, params: &[Param], values: &Values) {
@@ -279,7 +353,7 @@ impl Check {
         spec: &PolicySpec,
         flavour: &'static Flavour,
     ) -> Vec<(&'static Filter, Values)> {
-        let names: Vec<&str> = flavour.filters.iter().map(|filter| filter.name).collect();
+        let names: Vec<&str> = flavour.filters().iter().map(|filter| filter.name).collect();
         let mut found = Vec::new();
         for (at, step) in spec.filters.iter().enumerate() {
             let place = format!("filter {}", step.name);
@@ -302,7 +376,7 @@ impl Check {
         spec: &PolicySpec,
         flavour: &'static Flavour,
     ) -> Vec<(&'static Weight, Values)> {
-        let names: Vec<&str> = flavour.weights.iter().map(|weight| weight.name).collect();
+        let names: Vec<&str> = flavour.weights().iter().map(|weight| weight.name).collect();
         let mut found: Vec<(&'static Weight, Values)> = Vec::new();
         for (at, step) in spec.weights.iter().enumerate() {
             let place = format!("weight {}", step.name);
@@ -311,8 +385,8 @@ impl Check {
                 self.wrong(&place, "not known".to_string(), one_of(&names));
                 continue;
             };
-            let factor_before = found.iter().any(|(w, _)| !matches!(w.weigh, Weigh::Figure(_)));
-            if matches!(weight.weigh, Weigh::Figure(_)) && factor_before {
+            let factor_before = found.iter().any(|(it, _)| !flavour.is_figure(it.name));
+            if flavour.is_figure(weight.name) && factor_before {
                 let found = "stands after a weight that may use its figures".to_string();
                 self.wrong(&place, found, "before all factors".to_string());
             }
@@ -366,13 +440,17 @@ fn one_of(names: &[&str]) -> String {
     }
 }
 
-fn factors<'a>(weights: &'a [&'static Weight]) -> impl Iterator<Item = &'static Weight> + 'a {
-    weights.iter().copied().filter(|weight| !matches!(weight.weigh, Weigh::Figure(_)))
+fn factors(
+    flavour: &Flavour,
+    weights: &[&'static Weight],
+) -> impl Iterator<Item = &'static Weight> {
+    weights.iter().copied().filter(|weight| !flavour.is_figure(weight.name))
 }
 
-fn factor_names(weights: &[&'static Weight]) -> Vec<String> {
+fn factor_names(flavour: &Flavour, weights: &[&'static Weight]) -> Vec<String> {
     let figures = weights.iter().flat_map(|weight| weight.figures);
-    let names = factors(weights).map(|weight| weight.name).chain(figures.map(|(name, _)| *name));
+    let names =
+        factors(flavour, weights).map(|weight| weight.name).chain(figures.map(|(name, _)| *name));
     names.map(str::to_string).collect()
 }
 

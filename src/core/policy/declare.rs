@@ -1,24 +1,25 @@
 //! The declaration of a filter and of a weight.
 //!
+//! A kind of candidates is a [`Judged`] type; a filter or weight is one of that kind, and its
+//! functions take a case and candidates of the kind, so that none of another kind fits its list.
+//!
 //! `filter!` and `weight!` write one with the struct of its parameters: the functions take that
 //! struct, and the declaration holds functions that make it of the values in force. So
 //!
 //! ```text
-//! filter!(Cap { name: "cap", .., applies: When(is_asked), judge: After(judge) })
+//! filter!(Cap of Queues, (Case<'_>, Candidate<'_>, Weighed) { name: "cap", .., applies: When(is_asked), judge: After(judge) })
 //! ```
 //!
 //! becomes
 //!
 //! ```text
-//! Filter {
-//!     name: "cap",
-//!     ..
-//!     params: Cap::DECLARED,
+//! FilterOf::<Queues> {
+//!     filter: Filter { name: "cap", .., params: Cap::DECLARED },
 //!     applies: {
 //!         fn of_values(case: &Case<'_>, values: &Values) -> bool {
 //!             is_asked(case, &read!(Cap, values))
 //!         }
-//!         Applies::ToCase(of_values)
+//!         Applies::To(of_values)
 //!     },
 //!     judge: {
 //!         fn of_values(
@@ -34,20 +35,10 @@
 //! }
 //! ```
 
-use super::candidate::{Candidate, Row};
-use super::case::Case;
-use super::cms::key::JobKey;
-use super::cms::look::{Look, Pending};
-use super::nordugrid::case::JobCase;
-use super::nordugrid::figures::TargetFigures;
-use super::nordugrid::staging::Staging;
-use super::nordugrid::target::TargetCandidate;
 use super::param::Param;
-use super::rank::RankKey;
-use super::task::{Course, NucleusCandidate, NucleusRow, TaskCase};
 use super::values::{Reader, Values};
 use super::verdict::{Reason, Verdict};
-use super::weighed::Weighed;
+use std::convert::Infallible;
 
 /// A kind of facts that a filter reads of a candidate beyond its configuration, the task and the
 /// policy: when one of these changes, a waiting request that the filter blocks is evaluated again.
@@ -67,7 +58,32 @@ pub enum Reads {
     Work,
 }
 
-/// One objection there may be.
+/// A kind of case and of candidates, with the functions that its filters and weights may have. A
+/// filter or weight is declared for one kind, so that none of another fits into its list, nor one
+/// that judges in a manner that the kind has not: [`Never`] stands for such a function.
+pub trait Judged: 'static {
+    /// A case: what asks for an answer, with what is known of it.
+    type Case<'a>;
+    /// A candidate of a case.
+    type Candidate<'a>;
+    /// What weighing finds of a candidate.
+    type Weighed;
+    /// Judgement of one candidate with the weight known.
+    type After: Copy + Send + Sync;
+    /// Judgement, or weighing, of all candidates that are left, at once.
+    type Whole: Copy + Send + Sync;
+    /// Figures of a candidate that later weights and the filters after weighing use.
+    type Figure: Copy + Send + Sync;
+    /// A factor of a candidate's weight: finite, not negative.
+    type Factor: Copy + Send + Sync;
+    /// A key of a candidate's rank; the least goes first.
+    type Key: Copy + Send + Sync;
+}
+
+/// A function that filters and weights of a kind do not have: there is none.
+pub type Never = Infallible;
+
+/// One objection there may be: all that is told of it.
 pub struct Filter {
     /// Its name: its file, its metric label, its name in the topology file (PanDA's criteria tag
     /// where there is one).
@@ -85,133 +101,71 @@ pub struct Filter {
     /// Whether what it objects to may be over soon: filters behind it are asked too, and their
     /// objection is published in place of its own (spec atlas 0.2, temporary).
     pub temporary: bool,
+}
+
+/// A filter with its functions for a kind of candidates.
+pub struct FilterOf<K: Judged> {
+    /// All that is told of it.
+    pub filter: Filter,
     /// Whether it is asked for a case at all, whatever the candidate; where it is not, it passes
     /// all. Read in one place, when it is known which filters a case has.
-    pub applies: Applies,
+    pub applies: Applies<K>,
     /// How it judges.
-    pub judge: FilterFunction,
+    pub judge: FilterFunction<K>,
+}
+
+impl<K: Judged> FilterOf<K> {
+    /// A filter that judges one candidate after the other, before these are weighed.
+    pub const fn before(filter: Filter, applies: Applies<K>, judge: Before<K>) -> FilterOf<K> {
+        FilterOf { filter, applies, judge: FilterFunction::Before(judge) }
+    }
 }
 
 /// Whether a filter is asked for a case.
-#[derive(Clone, Copy)]
-pub enum Applies {
+pub enum Applies<K: Judged> {
     /// For every one.
     Always,
     /// Where this holds.
-    ToCase(fn(&Case<'_>, &Values) -> bool),
-    /// The same in a policy whose candidates are nuclei.
-    ToTask(fn(&TaskCase<'_>, &Values) -> bool),
-    /// The same in a policy whose candidates are targets.
-    ToJob(fn(&JobCase<'_>, &Values) -> bool),
+    To(fn(&K::Case<'_>, &Values) -> bool),
 }
 
 /// How a filter judges: before weighing, or with the weight known.
-#[derive(Clone, Copy)]
-pub enum FilterFunction {
+pub enum FilterFunction<K: Judged> {
     /// Before weighing.
-    Before(Before),
+    Before(Before<K>),
     /// After weighing.
-    After(After),
+    After(K::After),
     /// Before weighing, all candidates at once: the verdict on one depends on the others.
-    Whole(Whole),
+    Whole(K::Whole),
     /// After weighing, all candidates at once.
-    Last(Whole),
+    Last(K::Whole),
     /// Those that were taken as the best, at once: where it objects to one, none takes its place.
-    Kept(Whole),
-    /// All nuclei that are left, in a policy whose candidates are nuclei.
-    Nuclei(Nuclei),
-    /// One target, in a policy whose candidates are targets.
-    Target(Target),
-    /// One target with the sums of the job's input files there.
-    Staged(Staged),
-    /// A pending job before a slot offer, in a policy whose candidates are jobs.
-    Job(JobJudge),
+    Kept(K::Whole),
 }
 
-/// Of what the candidates of a kind of policy are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Candidacy {
-    /// Queues.
-    Queue,
-    /// Nuclei.
-    Nucleus,
-    /// Targets: queues of clusters that take single jobs.
-    Target,
-    /// Jobs that wait.
-    Job,
-}
-
-impl Candidacy {
-    /// A word for it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Candidacy::Queue => "queues",
-            Candidacy::Nucleus => "nuclei",
-            Candidacy::Target => "targets",
-            Candidacy::Job => "jobs",
-        }
-    }
-}
-
-impl FilterFunction {
-    /// Which candidates the filter judges. In a policy of others it would be passed over.
-    pub const fn candidacy(self) -> Candidacy {
-        match self {
-            FilterFunction::Before(_)
-            | FilterFunction::After(_)
-            | FilterFunction::Whole(_)
-            | FilterFunction::Last(_)
-            | FilterFunction::Kept(_) => Candidacy::Queue,
-            FilterFunction::Nuclei(_) => Candidacy::Nucleus,
-            FilterFunction::Target(_) | FilterFunction::Staged(_) => Candidacy::Target,
-            FilterFunction::Job(_) => Candidacy::Job,
-        }
-    }
-
+impl<K: Judged> FilterFunction<K> {
     /// Whether the filter sees all candidates: its verdict on one depends on the others.
-    pub fn is_joint(self) -> bool {
+    pub const fn is_joint(&self) -> bool {
         match self {
-            FilterFunction::Before(_)
-            | FilterFunction::After(_)
-            | FilterFunction::Target(_)
-            | FilterFunction::Staged(_)
-            | FilterFunction::Job(_) => false,
-            FilterFunction::Whole(_)
-            | FilterFunction::Last(_)
-            | FilterFunction::Kept(_)
-            | FilterFunction::Nuclei(_) => true,
+            FilterFunction::Before(_) | FilterFunction::After(_) => false,
+            FilterFunction::Whole(_) | FilterFunction::Last(_) | FilterFunction::Kept(_) => true,
         }
     }
 }
 
-/// A judgement of all candidates at once.
-pub type Whole = fn(&Case<'_>, &mut [Row<'_>], &Values);
+impl<K: Judged> Clone for Applies<K> {
+    fn clone(&self) -> Applies<K> {
+        *self
+    }
+}
+
+impl<K: Judged> Copy for Applies<K> {}
 
 /// A judgement before weighing.
-pub type Before = fn(&Case<'_>, &Candidate<'_>, &Values) -> Verdict;
+pub type Before<K> =
+    for<'a, 'b> fn(&<K as Judged>::Case<'a>, &<K as Judged>::Candidate<'b>, &Values) -> Verdict;
 
-/// A judgement with the weight known.
-pub type After = fn(&Case<'_>, &Candidate<'_>, &Weighed, &Values) -> Verdict;
-
-/// A judgement of all nuclei that are left.
-pub type Nuclei = fn(&TaskCase<'_>, &mut [NucleusRow<'_>], &mut Course, &Values);
-
-/// A judgement of one target.
-pub type Target = fn(&JobCase<'_>, &TargetCandidate<'_>, &Values) -> Verdict;
-
-/// A judgement of one target by the job's input files there.
-pub type Staged = fn(&JobCase<'_>, &TargetCandidate<'_>, &Staging, &Values) -> Verdict;
-
-/// A key of a target's rank.
-pub type RankWeigh = fn(&TargetFigures, &Values) -> RankKey;
-
-/// A judgement of a pending job before a slot offer.
-pub type JobJudge = fn(&Look<'_>, &Pending<'_>) -> Verdict;
-
-/// A factor of a nucleus's weight: finite, not negative.
-pub type NucleusFactor = fn(&TaskCase<'_>, &NucleusCandidate<'_>, &Course, &Values) -> f64;
-
-/// One weight there may be.
+/// One weight there may be: all that is told of it.
 pub struct Weight {
     /// Its name: its file and its name in the topology file.
     pub name: &'static str,
@@ -221,43 +175,76 @@ pub struct Weight {
     pub help: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// The figures it leaves behind in [`Weighed::factors`], in order, each with its meaning and
-    /// unit.
+    /// The figures it leaves behind in [`Weighed::factors`](super::Weighed::factors), in order,
+    /// each with its meaning and unit.
     pub figures: &'static [(&'static str, &'static str)],
     /// Kinds of facts that it reads beyond configuration.
     pub reads: &'static [Reads],
+}
+
+/// A weight with its function for a kind of candidates.
+pub struct WeightOf<K: Judged> {
+    /// All that is told of it.
+    pub weight: Weight,
     /// How it weighs.
-    pub weigh: Weigh,
+    pub weigh: Weigh<K>,
+}
+
+impl<K: Judged> WeightOf<K> {
+    /// A factor of the weight.
+    pub const fn factor(weight: Weight, factor: K::Factor) -> WeightOf<K> {
+        WeightOf { weight, weigh: Weigh::Factor(factor) }
+    }
+
+    /// A key of the rank.
+    pub const fn key(weight: Weight, key: K::Key) -> WeightOf<K> {
+        WeightOf { weight, weigh: Weigh::Key(key) }
+    }
 }
 
 /// Function of a weight. It leaves exactly its declared figures behind, all of them finite; -1
 /// stands for "not known".
-#[derive(Clone, Copy)]
-pub enum Weigh {
+pub enum Weigh<K: Judged> {
     /// Figures that later weights and the filters after weighing use; no factor.
-    Figure(fn(&Case<'_>, &Candidate<'_>, &Values, &mut Weighed)),
+    Figure(K::Figure),
     /// A factor of the weight: finite, not negative.
-    Factor(fn(&Case<'_>, &Candidate<'_>, &Values, &mut Weighed) -> f64),
+    Factor(K::Factor),
     /// A factor that depends on all candidates; each row's `factor` is set: finite, not negative.
-    Whole(Whole),
-    /// A factor of a nucleus's weight, in a policy whose candidates are nuclei.
-    Nucleus(NucleusFactor),
-    /// A key of a target's rank, in a policy whose candidates are targets.
-    Rank(RankWeigh),
-    /// A key of the rank vector of a pending job, in a policy whose candidates are jobs; smaller
-    /// goes first.
-    JobKey(JobKey),
+    Whole(K::Whole),
+    /// A key of the rank; the least goes first.
+    Key(K::Key),
 }
 
-impl Weigh {
-    /// Which candidates the weight weighs.
-    pub const fn candidacy(self) -> Candidacy {
-        match self {
-            Weigh::Figure(_) | Weigh::Factor(_) | Weigh::Whole(_) => Candidacy::Queue,
-            Weigh::Nucleus(_) => Candidacy::Nucleus,
-            Weigh::Rank(_) => Candidacy::Target,
-            Weigh::JobKey(_) => Candidacy::Job,
-        }
+/// Filters and weights of a kind, in the order of the specification.
+pub struct RuleBook<K: Judged> {
+    /// The filters.
+    pub filters: &'static [&'static FilterOf<K>],
+    /// The weights.
+    pub weights: &'static [&'static WeightOf<K>],
+}
+
+/// Filters and weights whatever their candidates are.
+pub(super) trait Rulebook: Sync {
+    /// The filters.
+    fn filters(&self) -> Vec<&'static Filter>;
+    /// The weights.
+    fn weights(&self) -> Vec<&'static Weight>;
+    /// Whether a weight leaves figures alone, and is no factor.
+    fn is_figure(&self, weight: &str) -> bool;
+}
+
+impl<K: Judged> Rulebook for RuleBook<K> {
+    fn filters(&self) -> Vec<&'static Filter> {
+        self.filters.iter().map(|it| &it.filter).collect()
+    }
+
+    fn weights(&self) -> Vec<&'static Weight> {
+        self.weights.iter().map(|it| &it.weight).collect()
+    }
+
+    fn is_figure(&self, weight: &str) -> bool {
+        let is_it = |it: &&&WeightOf<K>| it.weight.name == weight;
+        self.weights.iter().find(is_it).is_some_and(|it| matches!(it.weigh, Weigh::Figure(_)))
     }
 }
 
@@ -282,59 +269,45 @@ impl NoParams {
 /// Declares a [`Filter`] of a parameter struct and functions that take it. The functions of values
 /// are items beside those of typed parameters, so that the compiler makes one of both.
 macro_rules! filter {
-    (@applies $kind:ident $params:ident Always) => {
-        $crate::policy::Applies::Always
+    (@applies ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident Always) => {
+        $crate::policy::Applies::<$kind>::Always
     };
-    (@applies Nuclei $params:ident When($applies:expr)) => {{
+    (@applies ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident When($applies:expr)) => {{
         fn of_values(
-            case: &$crate::policy::task::TaskCase<'_>,
+            case: &$case,
             values: &$crate::policy::Values,
         ) -> bool {
             $applies(case, &$crate::policy::read!($params, values))
         }
-        $crate::policy::Applies::ToTask(of_values)
+        $crate::policy::Applies::<$kind>::To(of_values)
     }};
-    (@applies $kind:ident $params:ident When($applies:expr)) => {{
+    (@judge Before ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident $judge:expr) => {{
         fn of_values(
-            case: &$crate::policy::Case<'_>,
-            values: &$crate::policy::Values,
-        ) -> bool {
-            $applies(case, &$crate::policy::read!($params, values))
-        }
-        $crate::policy::Applies::ToCase(of_values)
-    }};
-    (@judge Before $params:ident $judge:expr) => {{
-        fn of_values(
-            case: &$crate::policy::Case<'_>,
-            candidate: &$crate::policy::Candidate<'_>,
+            case: &$case,
+            candidate: &$candidate,
             values: &$crate::policy::Values,
         ) -> $crate::policy::Verdict {
             $judge(case, candidate, &$crate::policy::read!($params, values))
         }
-        $crate::policy::FilterFunction::Before(of_values)
+        $crate::policy::FilterFunction::<$kind>::Before(of_values)
     }};
-    (@judge After $params:ident $judge:expr) => {{
+    (@judge After ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident $judge:expr) => {{
         fn of_values(
-            case: &$crate::policy::Case<'_>,
-            candidate: &$crate::policy::Candidate<'_>,
-            weighed: &$crate::policy::Weighed,
+            case: &$case,
+            candidate: &$candidate,
+            weighed: &$weighed,
             values: &$crate::policy::Values,
         ) -> $crate::policy::Verdict {
             $judge(case, candidate, weighed, &$crate::policy::read!($params, values))
         }
-        $crate::policy::FilterFunction::After(of_values)
+        $crate::policy::FilterFunction::<$kind>::After(of_values)
     }};
-    (@judge Nuclei $params:ident $judge:expr) => {
-        $crate::policy::FilterFunction::Nuclei(|case, rows, course, values| {
-            $judge(case, rows, course, &$crate::policy::read!($params, values))
-        })
-    };
-    (@judge $together:ident $params:ident $judge:expr) => {
-        $crate::policy::FilterFunction::$together(|case, rows, values| {
+    (@judge $together:ident ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident $judge:expr) => {
+        $crate::policy::FilterFunction::<$kind>::$together(|case, rows, values| {
             $judge(case, rows, &$crate::policy::read!($params, values))
         })
     };
-    ($params:ident {
+    ($params:ident of $kind:ty, ($case:ty, $candidate:ty, $weighed:ty) {
         name: $name:expr,
         spec: $spec:expr,
         help: $help:expr,
@@ -342,63 +315,66 @@ macro_rules! filter {
         reads: $reads:expr,
         temporary: $temporary:expr,
         applies: $when:ident $(($applies:expr))?,
-        judge: $kind:ident($judge:expr) $(,)?
+        judge: $how:ident($judge:expr) $(,)?
     }) => {
-        $crate::policy::Filter {
-            name: $name,
-            spec: $spec,
-            help: $help,
-            reasons: $reasons,
-            params: $params::DECLARED,
-            reads: $reads,
-            temporary: $temporary,
-            applies: filter!(@applies $kind $params $when $(($applies))?),
-            judge: filter!(@judge $kind $params $judge),
+        $crate::policy::FilterOf::<$kind> {
+            filter: $crate::policy::Filter {
+                name: $name,
+                spec: $spec,
+                help: $help,
+                reasons: $reasons,
+                params: $params::DECLARED,
+                reads: $reads,
+                temporary: $temporary,
+            },
+            applies: $crate::policy::declare::filter!(@applies ($kind, $case, $candidate, $weighed) $params $when $(($applies))?),
+            judge: $crate::policy::declare::filter!(@judge $how ($kind, $case, $candidate, $weighed) $params $judge),
         }
     };
 }
 
-/// Declares a [`Weight`] of a parameter struct and a function that takes it.
+/// Declares a [`WeightOf`] of a parameter struct and a function that takes it.
 macro_rules! weight {
-    (@weigh Whole $params:ident $weigh:expr) => {
-        $crate::policy::Weigh::Whole(|case, rows, values| {
+    (@weigh Whole ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident $weigh:expr) => {
+        $crate::policy::Weigh::<$kind>::Whole(|case, rows, values| {
             $weigh(case, rows, &$crate::policy::read!($params, values))
         })
     };
-    (@weigh Nucleus $params:ident $weigh:expr) => {
-        $crate::policy::Weigh::Nucleus(|case, nucleus, course, values| {
-            $weigh(case, nucleus, course, &$crate::policy::read!($params, values))
-        })
+    (@weigh Figure ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident $weigh:expr) => {
+        $crate::policy::declare::weight!(@alone Figure (()) ($kind, $case, $candidate, $weighed) $params $weigh)
     };
-    (@weigh Figure $params:ident $weigh:expr) => { weight!(@alone Figure (()) $params $weigh) };
-    (@weigh Factor $params:ident $weigh:expr) => { weight!(@alone Factor (f64) $params $weigh) };
-    (@alone $kind:ident ($gives:ty) $params:ident $weigh:expr) => {{
+    (@weigh Factor ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident $weigh:expr) => {
+        $crate::policy::declare::weight!(@alone Factor (f64) ($kind, $case, $candidate, $weighed) $params $weigh)
+    };
+    (@alone $how:ident ($gives:ty) ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident $weigh:expr) => {{
         fn of_values(
-            case: &$crate::policy::Case<'_>,
-            candidate: &$crate::policy::Candidate<'_>,
+            case: &$case,
+            candidate: &$candidate,
             values: &$crate::policy::Values,
-            weighed: &mut $crate::policy::Weighed,
+            weighed: &mut $weighed,
         ) -> $gives {
             $weigh(case, candidate, &$crate::policy::read!($params, values), weighed)
         }
-        $crate::policy::Weigh::$kind(of_values)
+        $crate::policy::Weigh::<$kind>::$how(of_values)
     }};
-    ($params:ident {
+    ($params:ident of $kind:ty, ($case:ty, $candidate:ty, $weighed:ty) {
         name: $name:expr,
         spec: $spec:expr,
         help: $help:expr,
         figures: $figures:expr,
         reads: $reads:expr,
-        weigh: $kind:ident($weigh:expr) $(,)?
+        weigh: $how:ident($weigh:expr) $(,)?
     }) => {
-        $crate::policy::Weight {
-            name: $name,
-            spec: $spec,
-            help: $help,
-            params: $params::DECLARED,
-            figures: $figures,
-            reads: $reads,
-            weigh: weight!(@weigh $kind $params $weigh),
+        $crate::policy::WeightOf::<$kind> {
+            weight: $crate::policy::Weight {
+                name: $name,
+                spec: $spec,
+                help: $help,
+                params: $params::DECLARED,
+                figures: $figures,
+                reads: $reads,
+            },
+            weigh: $crate::policy::declare::weight!(@weigh $how ($kind, $case, $candidate, $weighed) $params $weigh),
         }
     };
 }

@@ -2,17 +2,21 @@
 
 use super::candidate::Candidate;
 use super::case::{Case, Preassigned, Times, WholeCopies};
+use super::cms::Jobs;
 use super::cms::settings::LISTS;
-use super::declare::{Candidacy, Filter, Weight};
+use super::declare::{Filter, RuleBook, Rulebook, Weight};
 use super::divide::{QueueShare, divide};
 use super::judgement::{Chosen, Judgement};
 use super::lists::{ALLOWED, ListParam, show_list};
+use super::nordugrid::Targets;
 use super::owner::Owner;
 use super::param::{Param, Rules};
 use super::phrase::{limit, parameter, phrase};
+use super::queues::{QueueFilter, Queues};
 use super::room::Room;
 use super::site::SiteRules;
 use super::spec::PolicySpec;
+use super::task::Nuclei;
 use super::throttling::Throttling;
 use super::values::Values;
 use super::wait::Wait;
@@ -31,46 +35,39 @@ pub struct Flavour {
     pub help: &'static str,
     /// Its own parameters: of candidates, flags and division.
     pub params: &'static [Param],
-    /// Filters there are, in the order of the specification.
-    pub filters: &'static [&'static Filter],
-    /// Weights there are, in the order of the specification.
-    pub weights: &'static [&'static Weight],
     /// How long a deferral lasts at most, where the topology states nothing.
     pub defer: Millis,
-    /// Kind of its subjects and candidates, with the steps that are code for them.
+    /// Kind of its subjects and candidates, with their filters and weights and the steps that are
+    /// code for them.
     pub style: Style,
 }
 
-/// Kind of the subjects and candidates of a policy, with the steps that are code for them.
+/// Kind of the subjects and candidates of a policy, with the filters and weights there are for
+/// them, and the steps that are code.
 pub enum Style {
     /// A chunk of a task, and the queues that its jobs may go to.
     Queues(QueueStyle),
     /// A task, and the nuclei that its output may be gathered at.
-    Nuclei {
-        /// The filters of job brokerage that its dry run has (spec atlas N7).
-        dry_run: &'static [&'static Filter],
-    },
+    Nuclei(NucleusStyle),
     /// A job description, and the queues of clusters that it may be sent to.
-    Targets,
+    Targets(RuleBook<Targets>),
     /// A slot offer of a pilot, and the pending jobs that may get it: repeated until the offer is
     /// full.
-    Jobs,
+    Jobs(RuleBook<Jobs>),
 }
 
-impl Style {
-    /// Of what its candidates are.
-    pub const fn candidacy(&self) -> Candidacy {
-        match self {
-            Style::Queues(_) => Candidacy::Queue,
-            Style::Nuclei { .. } => Candidacy::Nucleus,
-            Style::Targets => Candidacy::Target,
-            Style::Jobs => Candidacy::Job,
-        }
-    }
+/// The parts of a kind whose candidates are nuclei.
+pub struct NucleusStyle {
+    /// Its filters and weights.
+    pub rules: RuleBook<Nuclei>,
+    /// The filters of job brokerage that its dry run has (spec atlas N7).
+    pub dry_run: &'static [&'static QueueFilter],
 }
 
 /// The steps of a kind whose candidates are queues.
 pub struct QueueStyle {
+    /// Its filters and weights.
+    pub rules: RuleBook<Queues>,
     /// Whether a queue is on the candidate list of a task that names no queues.
     pub lists: fn(&Queue, &Values) -> bool,
     /// Whether a queue is on the candidate list of a task that names queues, or whose chunk is
@@ -93,7 +90,7 @@ pub struct QueueStyle {
     pub select: fn(&Select<'_>, &mut Dice) -> Vec<u32>,
     /// Its filters that look at nothing of a candidate but the make of its queue ([`super::Make`]):
     /// they are asked once for all queues of a make.
-    pub of_make: &'static [&'static Filter],
+    pub of_make: &'static [&'static QueueFilter],
     /// Its steps beside judging each candidate once.
     pub plan: Option<&'static Plan>,
 }
@@ -111,10 +108,10 @@ pub struct Plan {
     pub owner: fn(&Task, Owner, &Values) -> Owner,
     /// Its filters that look at nothing of a candidate but its configuration. Where these come
     /// first, counters are looked up for those alone that pass them.
-    pub of_queue: &'static [&'static Filter],
+    pub of_queue: &'static [&'static QueueFilter],
     /// Its filters before weighing that look at what is known of the user at a queue; all others
     /// before weighing do not.
-    pub user_early: &'static [&'static Filter],
+    pub user_early: &'static [&'static QueueFilter],
     /// The case of the first pass over all candidates.
     pub first_pass: for<'a> fn(&Case<'a>, &[&Queue], &Values) -> Case<'a>,
     /// The case of the pass after another.
@@ -175,6 +172,7 @@ impl Select<'_> {
 
 /// Lists no queue.
 static NO_QUEUES: QueueStyle = QueueStyle {
+    rules: RuleBook { filters: &[], weights: &[] },
     lists: |_, _| false,
     admits: |_, _, _, _| false,
     express: |_, _| false,
@@ -189,24 +187,49 @@ static NO_QUEUES: QueueStyle = QueueStyle {
 };
 
 impl Flavour {
+    /// Its filters and weights, as they are told of.
+    fn rules(&self) -> &dyn Rulebook {
+        match &self.style {
+            Style::Queues(style) => &style.rules,
+            Style::Nuclei(style) => &style.rules,
+            Style::Targets(rules) => rules,
+            Style::Jobs(rules) => rules,
+        }
+    }
+
+    /// Filters there are, in the order of the specification.
+    pub fn filters(&self) -> Vec<&'static Filter> {
+        self.rules().filters()
+    }
+
+    /// Weights there are, in the order of the specification.
+    pub fn weights(&self) -> Vec<&'static Weight> {
+        self.rules().weights()
+    }
+
+    /// Whether a weight of it leaves figures alone, and is no factor.
+    pub(super) fn is_figure(&self, weight: &str) -> bool {
+        self.rules().is_figure(weight)
+    }
+
     /// The filter of a name.
     pub fn filter(&self, name: &str) -> Option<&'static Filter> {
-        self.filters.iter().copied().find(|filter| filter.name == name)
+        self.filters().into_iter().find(|filter| filter.name == name)
     }
 
     /// Whether its candidates are nuclei.
     pub fn judges_nuclei(&self) -> bool {
-        matches!(self.style, Style::Nuclei { .. })
+        matches!(self.style, Style::Nuclei(_))
     }
 
     /// Whether its candidates are targets: queues of clusters that take single jobs.
     pub fn judges_targets(&self) -> bool {
-        matches!(self.style, Style::Targets)
+        matches!(self.style, Style::Targets(_))
     }
 
     /// Whether its subjects are slot offers, and its candidates jobs.
     pub fn judges_offers(&self) -> bool {
-        matches!(self.style, Style::Jobs)
+        matches!(self.style, Style::Jobs(_))
     }
 
     /// The steps of queue brokerage; those of a kind that lists no queue where its candidates are
@@ -214,7 +237,7 @@ impl Flavour {
     pub(super) fn queues(&self) -> &QueueStyle {
         match &self.style {
             Style::Queues(style) => style,
-            Style::Nuclei { .. } | Style::Targets | Style::Jobs => &NO_QUEUES,
+            Style::Nuclei(_) | Style::Targets(_) | Style::Jobs(_) => &NO_QUEUES,
         }
     }
 
@@ -226,25 +249,25 @@ impl Flavour {
     /// The dry run of a policy of jobs: its filters among those that this kind names, no weights.
     pub fn dry_run_of(&self, jobs: &PolicySpec) -> PolicySpec {
         let mut spec = PolicySpec { weights: Vec::new(), ..jobs.clone() };
-        let kept: &[&Filter] = match self.style {
-            Style::Nuclei { dry_run } => dry_run,
-            Style::Queues(_) | Style::Targets | Style::Jobs => &[],
+        let kept: &[&QueueFilter] = match &self.style {
+            Style::Nuclei(style) => style.dry_run,
+            Style::Queues(_) | Style::Targets(_) | Style::Jobs(_) => &[],
         };
-        spec.filters.retain(|step| kept.iter().any(|filter| filter.name == step.name));
+        spec.filters.retain(|step| kept.iter().any(|it| it.filter.name == step.name));
         spec
     }
 
     /// Its own parameters that are lists of names.
     pub fn lists(&self) -> &'static [ListParam] {
         match self.style {
-            Style::Jobs => LISTS,
-            Style::Queues(_) | Style::Nuclei { .. } | Style::Targets => &[],
+            Style::Jobs(_) => LISTS,
+            Style::Queues(_) | Style::Nuclei(_) | Style::Targets(_) => &[],
         }
     }
 
     /// The weight of a name.
     pub fn weight(&self, name: &str) -> Option<&'static Weight> {
-        self.weights.iter().copied().find(|weight| weight.name == name)
+        self.weights().into_iter().find(|weight| weight.name == name)
     }
 
     /// Text for a reader: filters, weights, parameters with both defaults.
@@ -256,12 +279,12 @@ impl Flavour {
             let default = show_list(default);
             text += &format!("    {name} = {default} ({ALLOWED}): {help}\n");
         }
-        for filter in self.filters {
+        for filter in self.filters() {
             let help = with_defaults(filter.help, filter.params);
             text += &format!("  filter {} ({}): {help}\n", filter.name, filter.spec);
             describe_params(&mut text, filter.params);
         }
-        for weight in self.weights {
+        for weight in self.weights() {
             let help = with_defaults(weight.help, weight.params);
             text += &format!("  weight {} ({}): {help}\n", weight.name, weight.spec);
             describe_params(&mut text, weight.params);

@@ -8,8 +8,9 @@ use super::compile::{Policy, Resolved};
 use super::declare::Weigh;
 use super::judgement::{Candidates, Chosen, Judgement, Late, Refused};
 use super::pipeline::best;
+use super::queues::Queues;
 use super::verdict::{BEYOND_THE_BEST, Objection, Verdict};
-use super::walk::bounded;
+use super::walk::{bounded, walk_after, walk_before};
 use super::weighed::Weighed;
 
 /// How a candidate stands so far.
@@ -123,7 +124,7 @@ impl Policy {
         candidates: &C,
         late: Late,
         resolved: &Resolved,
-        applicable: &Applicable,
+        applicable: &Applicable<Queues>,
     ) -> Judgement {
         let mut sifted = self.sift(case, candidates, late, resolved, applicable);
         if late.user {
@@ -138,7 +139,7 @@ impl Policy {
         let mut left = self.weigh_all(&joint, resolved, &factors);
         left.retain(|Left { index, candidate, weighed, .. }| {
             joint.weights[*index as usize] = weighed.total;
-            let found = self.walk_after(case, candidate, resolved, weighed, &applicable.after);
+            let found = walk_after(case, candidate, &resolved.filters, weighed, &applicable.after);
             let Some((filter, objection)) = found else { return true };
             joint.object(*index, filter, objection);
             false
@@ -156,7 +157,7 @@ impl Policy {
         candidates: &'c C,
         late: Late,
         resolved: &Resolved,
-        applicable: &Applicable,
+        applicable: &Applicable<Queues>,
     ) -> Sifted<'c> {
         let Applicable { before, whole, .. } = applicable;
         let count = candidates.count();
@@ -178,14 +179,14 @@ impl Policy {
         let (of_queue, others) = before[..from].split_at(late.of_queue);
         for (index, stand) in (0..).zip(&mut stands) {
             let mut candidate = candidates.bare(index);
-            if !note(stand, self.walk_before(case, &candidate, resolved, of_queue)) {
+            if !note(stand, walk_before(case, &candidate, &resolved.filters, of_queue)) {
                 continue;
             }
             candidates.fill(index, &mut candidate);
             if !late.user {
                 candidates.add_user(index, &mut candidate);
             }
-            if note(stand, self.walk_before(case, &candidate, resolved, others)) {
+            if note(stand, walk_before(case, &candidate, &resolved.filters, others)) {
                 left.push(Seen { index, candidate });
             }
         }
@@ -204,7 +205,7 @@ impl Policy {
                     Some(Verdict::Pass) | None => None,
                 };
                 note(stand, found)
-                    && note(stand, self.walk_before(case, candidate, resolved, filters))
+                    && note(stand, walk_before(case, candidate, &resolved.filters, filters))
             });
         }
         // What may be over soon is not over yet.
@@ -224,7 +225,7 @@ impl Policy {
     /// The factors that depend on all, one candidate's after the other's; none where all are 1.
     fn factors_of_all(&self, joint: &Joint<'_, '_>, resolved: &Resolved) -> Vec<f64> {
         let mut columns: Vec<Vec<f64>> = Vec::new();
-        for (weight, values) in self.weights.iter().zip(&resolved.weights) {
+        for (weight, values) in self.queue_rules().weights.iter().zip(&resolved.weights) {
             if let Weigh::Whole(weigh) = weight.weigh {
                 let mut rows = rows(joint.seen, &joint.stands);
                 weigh(joint.case, &mut rows, values);
@@ -263,7 +264,7 @@ impl Policy {
         joint: &mut Joint<'_, '_>,
         left: &mut Vec<Left<'_>>,
         resolved: &Resolved,
-        last: &[Together],
+        last: &[Together<Queues>],
     ) -> First {
         let mut first = First::default();
         for Together { at: filter, judge, .. } in last {
@@ -328,7 +329,7 @@ impl Policy {
         left: &[Left<'_>],
         best: &mut Vec<usize>,
         resolved: &Resolved,
-        kept: &[Together],
+        kept: &[Together<Queues>],
     ) {
         for Together { at: filter, judge, .. } in kept {
             let of_best: Vec<&Left<'_>> = best.iter().map(|at| &left[*at]).collect();

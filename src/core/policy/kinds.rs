@@ -4,7 +4,7 @@
 use super::analysis::ANALYSIS_JOB;
 use super::atlas::PRODUCTION_JOB;
 use super::cms::CMS;
-use super::declare::{Candidacy, Filter, Weigh, Weight};
+use super::declare::{Filter, Weight};
 use super::flavour::Flavour;
 use super::nordugrid::NORDUGRID;
 use super::param::{ListedStep, Rules};
@@ -48,8 +48,7 @@ pub fn register(own: &[&'static Flavour]) -> Result<(), String> {
     })
 }
 
-/// Checks a kind: its names become names in files, records and metrics, and a filter of other
-/// candidates would pass all of these.
+/// Checks a kind: its names become names in files, records and metrics.
 fn check(flavour: &Flavour) -> Result<(), String> {
     let is_name = |name: &str, joints: &[char]| {
         let is_fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || joints.contains(&c);
@@ -59,16 +58,7 @@ fn check(flavour: &Flavour) -> Result<(), String> {
         return Err("its name must be of a-z, 0-9 and -, at most 64 of them".to_owned());
     }
     let mut seen = BTreeSet::new();
-    let own = flavour.style.candidacy();
-    let fits = |what: &str, name: &str, found: Candidacy| match found == own {
-        true => Ok(()),
-        false => {
-            let (found, own) = (found.name(), own.name());
-            Err(format!("{what} {name:?}: is for {found}, the kind's candidates are {own}"))
-        }
-    };
-    for Filter { name, reasons, judge, .. } in flavour.filters {
-        fits("filter", name, judge.candidacy())?;
+    for Filter { name, reasons, .. } in flavour.filters() {
         if !is_name(name, &['_']) || !seen.insert(*name) {
             return Err(format!("filter {name:?}: wants a name of its own, of a-z, 0-9 and _"));
         }
@@ -76,8 +66,7 @@ fn check(flavour: &Flavour) -> Result<(), String> {
             return Err(format!("filter {name:?}: wants reasons with names of a-z, 0-9 and _"));
         }
     }
-    for Weight { name, weigh, .. } in flavour.weights {
-        fits("weight", name, weigh.candidacy())?;
+    for Weight { name, .. } in flavour.weights() {
         if !is_name(name, &['_']) || !seen.insert(*name) {
             return Err(format!("weight {name:?}: wants a name of its own, of a-z, 0-9 and _"));
         }
@@ -93,9 +82,11 @@ pub fn kind(name: &str) -> Option<&'static Flavour> {
 /// The names of the factors that a weight may have, of every kind: figures behind factors have
 /// other names.
 pub fn factors() -> BTreeSet<&'static str> {
-    let weights = kinds().iter().flat_map(|flavour| flavour.weights);
-    let is_factor = |weight: &&&Weight| !matches!(weight.weigh, Weigh::Figure(_));
-    weights.filter(is_factor).map(|weight| weight.name).collect()
+    let names = kinds().iter().flat_map(|flavour| {
+        let factors = flavour.weights().into_iter().filter(|it| !flavour.is_figure(it.name));
+        factors.map(|weight| weight.name)
+    });
+    names.collect()
 }
 
 impl PolicySpec {
@@ -125,8 +116,8 @@ impl PolicySpec {
         let step = |name: &str| ListedStep { name: name.to_string(), args: Vec::new() };
         PolicySpec {
             rules,
-            filters: flavour.filters.iter().map(|filter| step(filter.name)).collect(),
-            weights: flavour.weights.iter().map(|weight| step(weight.name)).collect(),
+            filters: flavour.filters().iter().map(|filter| step(filter.name)).collect(),
+            weights: flavour.weights().iter().map(|weight| step(weight.name)).collect(),
             ..PolicySpec::empty(name, flavour.name)
         }
     }
@@ -135,17 +126,24 @@ impl PolicySpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::declare::{Applies, FilterFunction, FilterOf, RuleBook};
+    use crate::policy::flavour::NucleusStyle;
+    use crate::policy::task::Nuclei;
     use crate::policy::{Reason, Style};
 
     /// A kind of a name, with one filter of a name and a reason.
     fn kind_of(name: &'static str, filter: &'static str, reason: &'static str) -> &'static Flavour {
         let reason: &'static Reason = Box::leak(Box::new(Reason::new(reason, "it is so")));
-        let built_in = PRODUCTION_TASK.filters[0];
-        let filter = Filter { name: filter, reasons: Box::leak(Box::new([reason])), ..*built_in };
-        let filters: &'static [&'static Filter] =
-            Box::leak(Box::new([Box::leak(Box::new(filter)) as &'static Filter]));
-        let style = Style::Nuclei { dry_run: &[] };
-        Box::leak(Box::new(Flavour { name, filters, weights: &[], style, ..PRODUCTION_TASK }))
+        let reasons = Box::leak(Box::new([reason]));
+        let (params, reads) = (&[], &[]);
+        let filter =
+            Filter { name: filter, spec: "", help: "", reasons, params, reads, temporary: false };
+        let judge = FilterFunction::<Nuclei>::Whole(|_, _, _| ());
+        let filter = FilterOf { filter, applies: Applies::Always, judge };
+        let filter: &'static FilterOf<Nuclei> = Box::leak(Box::new(filter));
+        let rules = RuleBook { filters: Box::leak(Box::new([filter])), weights: &[] };
+        let style = Style::Nuclei(NucleusStyle { rules, dry_run: &[] });
+        Box::leak(Box::new(Flavour { name, style, ..PRODUCTION_TASK }))
     }
 
     #[test]
@@ -162,32 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_or_weight_of_other_candidates_is_refused() {
-        for (filters, weights, named) in [
-            (CMS.filters, &[][..], "for jobs, the kind's candidates are targets"),
-            (&[][..], PRODUCTION_TASK.weights, "for nuclei, the kind's candidates are targets"),
-        ] {
-            let style = Style::Targets;
-            let own = Flavour { name: "own", filters, weights, style, ..PRODUCTION_TASK };
-            let refused = register(&[Box::leak(Box::new(own))]).unwrap_err();
-            assert!(refused.contains(named), "{refused}");
-        }
-    }
-
-    #[test]
-    fn what_is_built_in_is_for_the_candidates_of_its_kind() {
-        for flavour in BUILT_IN {
-            let filters = flavour.filters.iter().map(|it| (it.name, it.judge.candidacy()));
-            let weights = flavour.weights.iter().map(|it| (it.name, it.weigh.candidacy()));
-            for (name, found) in filters.chain(weights) {
-                assert_eq!(found, flavour.style.candidacy(), "{} {name}", flavour.name);
-            }
-        }
-    }
-
-    #[test]
     fn no_figure_has_the_name_of_a_factor() {
-        let weights = || kinds().iter().flat_map(|flavour| flavour.weights);
+        let weights = || kinds().iter().flat_map(|flavour| flavour.weights());
         let factors = factors();
         assert!(factors.len() >= 8, "{factors:?}");
         for (figure, _) in weights().flat_map(|weight| weight.figures) {

@@ -6,7 +6,9 @@ use super::applicable::{Applicable, Early};
 use super::case::Case;
 use super::compile::{Policy, Resolved};
 use super::judgement::Candidates;
+use super::queues::Queues;
 use super::verdict::Objection;
+use super::walk::{walk_after, walk_before};
 use super::weighed::Weighed;
 use crate::event::{Queue, QueueStatus};
 
@@ -44,13 +46,13 @@ pub struct OneByOne<'a, C: ?Sized> {
     case: &'a Case<'a>,
     candidates: &'a C,
     resolved: &'a Resolved,
-    applicable: &'a Applicable,
+    applicable: &'a Applicable<Queues>,
     /// Filters of the make, each with how many of `lasting` come before it.
-    of_make: Vec<(Early, usize)>,
+    of_make: Vec<(Early<Queues>, usize)>,
     /// All others.
-    others: Vec<Early>,
+    others: Vec<Early<Queues>>,
     /// Those among the others whose objection lasts.
-    lasting: Vec<Early>,
+    lasting: Vec<Early<Queues>>,
     /// By number of the make, where it was asked: what its filters object.
     found: Vec<Option<Option<OfMake>>>,
 }
@@ -70,9 +72,9 @@ impl Policy {
         case: &'a Case<'a>,
         candidates: &'a C,
         resolved: &'a Resolved,
-        applicable: &'a Applicable,
+        applicable: &'a Applicable<Queues>,
     ) -> OneByOne<'a, C> {
-        let is_of_make = |it: &Early| !it.temporary && self.are_of_make[usize::from(it.at)];
+        let is_of_make = |it: &Early<Queues>| !it.temporary && self.are_of_make[usize::from(it.at)];
         // Of fewer candidates than makes hardly two are of one.
         let makes = Some(candidates.makes()).filter(|makes| *makes <= candidates.count());
         let found = vec![None; makes.unwrap_or(0)];
@@ -116,10 +118,10 @@ impl Policy {
         }
         // A kind that judges each candidate once knows of no users.
         let candidate = candidates.without_user(index);
-        let early = self.walk_before(case, &candidate, resolved, filters).or(found);
+        let early = walk_before(*case, &candidate, &resolved.filters, filters).or(found);
         early.or_else(|| {
             self.weigh(case, &candidate, resolved, weighed, &[]);
-            self.walk_after(case, &candidate, resolved, weighed, &applicable.after)
+            walk_after(case, &candidate, &resolved.filters, weighed, &applicable.after)
         })
     }
 
@@ -131,7 +133,7 @@ impl Policy {
     ) -> Option<OfMake> {
         let candidate = all.candidates.bare(index);
         all.of_make.iter().find_map(|(filter, behind)| {
-            let found = self.walk_before(all.case, &candidate, all.resolved, &[*filter])?;
+            let found = walk_before(all.case, &candidate, &all.resolved.filters, &[*filter])?;
             Some(OfMake { behind: *behind, found })
         })
     }

@@ -35,6 +35,7 @@ pub mod owner;
 mod param;
 pub mod phrase;
 mod pipeline;
+mod queues;
 pub mod rank;
 pub mod room;
 pub mod rule;
@@ -58,16 +59,16 @@ mod sample;
 mod tests;
 
 pub use crate::state::ledger::Totals;
-pub use applicable::Applicable;
+pub use applicable::{Applicable, RulesOf};
 pub use candidate::{Candidate, LinkView, Row, Stores};
 pub use case::{Asked, Bare, Case, Known, Nucleus, Preassigned, Times, WholeCopies};
 pub use class::{TASK_CLASSES, task_class_name};
 pub use compile::{Policy, Resolved};
 pub use declare::{
-    After, Applies, Before, Candidacy, Filter, FilterFunction, Nuclei, NucleusFactor, Reads, Weigh,
-    Weight, Whole,
+    Applies, Before, Filter, FilterFunction, FilterOf, Judged, Never, Reads, RuleBook, Weigh,
+    Weight, WeightOf,
 };
-pub use flavour::{Flavour, Plan, QueueStyle, Select, Style};
+pub use flavour::{Flavour, NucleusStyle, Plan, QueueStyle, Select, Style};
 pub use judgement::{Candidates, Chosen, Judgement, Refused};
 pub use kinds::{factors, kind, kinds, register};
 pub use lists::ListParam;
@@ -75,6 +76,7 @@ pub use locality::{Locality, Source};
 pub use make::{Make, OneByOne};
 pub use owner::{CLASSED, Owner, Slots, UserView};
 pub use param::{Arg, Kind, ListedStep, Mistake, Param, Rules, Unit};
+pub use queues::{QueueFilter, QueueWeight, Queues};
 pub use room::Room;
 pub use site::SiteRules;
 pub use software::Wanted;

@@ -7,7 +7,7 @@ use super::compile::{Policy, Resolved};
 impl Policy {
     /// Its filters and rank keys.
     pub fn job_judges(&self) -> MatchRules {
-        MatchRules::of(&self.filters, &self.weights)
+        MatchRules::of(self.job_rules())
     }
 
     /// Its parameters for the jobs of a pool.

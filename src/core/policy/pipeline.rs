@@ -3,10 +3,11 @@
 use super::applicable::{Applicable, Early};
 use super::case::{Asked, Case, Known, Preassigned, Times};
 use super::compile::{Policy, Resolved};
-use super::declare::{Filter, FilterFunction};
+use super::declare::FilterFunction;
 use super::flavour::{Found, Plan, Select};
 use super::judgement::{Candidates, Chosen, Judgement, Late, Refused};
 use super::owner::Owner;
+use super::queues::{QueueFilter, Queues};
 use super::site::SiteRules;
 use super::software::Wanted;
 use super::throttling::Throttling;
@@ -145,7 +146,8 @@ impl Policy {
 
     /// Whether the verdict on one candidate depends on the others.
     pub fn judges_together(&self, case: &Case<'_>, resolved: &Resolved) -> bool {
-        self.flavour.plan().is_some() || self.sees_all(&self.applicable(case, resolved))
+        self.flavour.plan().is_some()
+            || self.sees_all(&self.queue_rules().applicable(case, resolved))
     }
 
     /// Judges a case in as many passes as it takes.
@@ -161,7 +163,7 @@ impl Policy {
             (0..candidates.count() as u32).map(|index| candidates.queue(index)).collect();
         let mut case = (plan.first_pass)(case, &queues, &resolved.own);
         loop {
-            let applicable = self.applicable(&case, resolved);
+            let applicable = self.queue_rules().applicable(&case, resolved);
             let late = self.late(plan, &applicable);
             let judgement = self.judge_all(&case, candidates, late, resolved, &applicable);
             passed(&case, &judgement);
@@ -175,11 +177,11 @@ impl Policy {
 
     /// Figures of candidates that are looked up only when they are needed, where some filters
     /// apply.
-    fn late(&self, plan: &Plan, applicable: &Applicable) -> Late {
-        let is_of = |list: &[&Filter], at: u16| {
-            list.iter().any(|filter| filter.name == self.filters[usize::from(at)].name)
+    fn late(&self, plan: &Plan, applicable: &Applicable<Queues>) -> Late {
+        let is_of = |list: &[&QueueFilter], at: u16| {
+            list.iter().any(|it| it.filter.name == self.filters[usize::from(at)].name)
         };
-        let is_first = |filter: &&Early| is_of(plan.of_queue, filter.at);
+        let is_first = |filter: &&Early<Queues>| is_of(plan.of_queue, filter.at);
         let together = applicable.whole.first().map_or(usize::MAX, |together| together.behind);
         let of_queue = applicable.before.iter().take_while(is_first).count().min(together);
         let user = !applicable.before.iter().any(|filter| is_of(plan.user_early, filter.at));
@@ -193,7 +195,7 @@ impl Policy {
         candidates: &C,
         resolved: &Resolved,
     ) -> Judgement {
-        let applicable = self.applicable(case, resolved);
+        let applicable = self.queue_rules().applicable(case, resolved);
         if !self.sees_all(&applicable) {
             return self.judge_each(case, candidates, resolved, &applicable);
         }
@@ -206,7 +208,7 @@ impl Policy {
         case: &Case<'_>,
         candidates: &C,
         resolved: &Resolved,
-        applicable: &Applicable,
+        applicable: &Applicable<Queues>,
     ) -> Judgement {
         let count = candidates.count();
         let mut judgement = Judgement {
@@ -240,7 +242,7 @@ impl Policy {
     }
 
     /// Whether any of a case's filters, or a weight, sees all candidates.
-    fn sees_all(&self, applicable: &Applicable) -> bool {
+    fn sees_all(&self, applicable: &Applicable<Queues>) -> bool {
         self.weighs_all || applicable.sees_all()
     }
 
@@ -270,9 +272,8 @@ impl Policy {
 
     /// The weight known when a filter objected.
     fn weight_by(&self, filter: u16, weighed: &Weighed) -> f64 {
-        match self.filters[usize::from(filter)].judge {
-            FilterFunction::Before(_) | FilterFunction::Whole(_) | FilterFunction::Nuclei(_) => 0.0,
-            FilterFunction::Target(_) | FilterFunction::Staged(_) | FilterFunction::Job(_) => 0.0,
+        match self.queue_rules().filters[usize::from(filter)].judge {
+            FilterFunction::Before(_) | FilterFunction::Whole(_) => 0.0,
             FilterFunction::After(_) | FilterFunction::Last(_) | FilterFunction::Kept(_) => {
                 weighed.total
             }

@@ -4,7 +4,9 @@ use super::applicable::{Applicable, Early, LateFilter};
 use super::candidate::Candidate;
 use super::case::Case;
 use super::compile::{Policy, Resolved};
-use super::declare::{FilterFunction, Reads, Weigh};
+use super::declare::{FilterFunction, Judged, Reads, Weigh};
+use super::queues::Queues;
+use super::values::Values;
 use super::verdict::{Objection, Verdict};
 use super::weighed::Weighed;
 use crate::event::Status;
@@ -18,25 +20,26 @@ impl Policy {
         candidate: &Candidate<'_>,
         resolved: &Resolved,
     ) -> Option<(usize, Objection)> {
-        self.object_by(&self.applicable(case, resolved), case, candidate, resolved)
+        self.object_by(&self.queue_rules().applicable(case, resolved), case, candidate, resolved)
     }
 
     /// The same by the filters of the case, found before.
     pub fn object_by(
         &self,
-        applicable: &Applicable,
+        applicable: &Applicable<Queues>,
         case: &Case<'_>,
         candidate: &Candidate<'_>,
         resolved: &Resolved,
     ) -> Option<(usize, Objection)> {
-        let found = self.walk_before(case, candidate, resolved, &applicable.before).or_else(|| {
-            if applicable.after.is_empty() {
-                return None;
-            }
-            let mut weighed = Weighed::default();
-            self.weigh(case, candidate, resolved, &mut weighed, &[]);
-            self.walk_after(case, candidate, resolved, &weighed, &applicable.after)
-        });
+        let found =
+            walk_before(case, candidate, &resolved.filters, &applicable.before).or_else(|| {
+                if applicable.after.is_empty() {
+                    return None;
+                }
+                let mut weighed = Weighed::default();
+                self.weigh(case, candidate, resolved, &mut weighed, &[]);
+                walk_after(case, candidate, &resolved.filters, &weighed, &applicable.after)
+            });
         found.map(|(filter, objection)| (usize::from(filter), objection))
     }
 
@@ -49,11 +52,12 @@ impl Policy {
         candidate: &Candidate<'_>,
         resolved: &Resolved,
     ) -> Option<Objection> {
-        if !self.applies_to(filter, case, resolved) {
+        let rules = self.queue_rules();
+        if !rules.applies_to(filter, case, resolved) {
             return None;
         }
         let values = &resolved.filters[filter];
-        let verdict = match self.filters[filter].judge {
+        let verdict = match rules.filters[filter].judge {
             FilterFunction::Before(judge) => judge(case, candidate, values),
             FilterFunction::After(judge) => {
                 let mut weighed = Weighed::default();
@@ -61,12 +65,7 @@ impl Policy {
                 judge(case, candidate, &weighed, values)
             }
             // Its verdict depends on the others, too.
-            FilterFunction::Whole(_)
-            | FilterFunction::Last(_)
-            | FilterFunction::Kept(_)
-            | FilterFunction::Nuclei(_) => return None,
-            // Of a kind that does not judge queues.
-            FilterFunction::Target(_) | FilterFunction::Staged(_) | FilterFunction::Job(_) => {
+            FilterFunction::Whole(_) | FilterFunction::Last(_) | FilterFunction::Kept(_) => {
                 return None;
             }
         };
@@ -80,45 +79,6 @@ impl Policy {
     /// the same.
     pub fn reads(&self, filter: usize) -> &'static [Reads] {
         self.filters.get(filter).map_or(&[], |filter| filter.reads)
-    }
-
-    /// Through some filters before weighing: the first objection that lasts, else the last one.
-    pub(super) fn walk_before(
-        &self,
-        case: &Case<'_>,
-        candidate: &Candidate<'_>,
-        resolved: &Resolved,
-        filters: &[Early],
-    ) -> Option<(u16, Objection)> {
-        let mut doubt = None;
-        for filter in filters {
-            let values = &resolved.filters[usize::from(filter.at)];
-            if let Verdict::Object(objection) = (filter.judge)(case, candidate, values) {
-                let found = Some((filter.at, bounded(objection)));
-                if !filter.temporary {
-                    return found;
-                }
-                doubt = found;
-            }
-        }
-        doubt
-    }
-
-    /// Through some filters after weighing: the first objection.
-    pub(super) fn walk_after(
-        &self,
-        case: &Case<'_>,
-        candidate: &Candidate<'_>,
-        resolved: &Resolved,
-        weighed: &Weighed,
-        filters: &[LateFilter],
-    ) -> Option<(u16, Objection)> {
-        filters.iter().find_map(|LateFilter { at, judge }| {
-            match judge(case, candidate, weighed, &resolved.filters[usize::from(*at)]) {
-                Verdict::Object(objection) => Some((*at, bounded(objection))),
-                Verdict::Pass => None,
-            }
-        })
     }
 
     /// Weighs a candidate; `whole` has the factors of the weights that depend on all candidates, in
@@ -139,7 +99,7 @@ impl Policy {
             weighed.factors.resize(self.factor_count, 1.0);
         }
         let (mut slot, mut whole) = (0, whole.iter());
-        for (weight, values) in self.weights.iter().zip(&resolved.weights) {
+        for (weight, values) in self.queue_rules().weights.iter().zip(&resolved.weights) {
             let value = match weight.weigh {
                 Weigh::Figure(figure) => {
                     figure(case, candidate, values, weighed);
@@ -147,7 +107,7 @@ impl Policy {
                 }
                 Weigh::Factor(factor) => factor(case, candidate, values, weighed),
                 Weigh::Whole(_) => whole.next().copied().unwrap_or(1.0),
-                Weigh::Nucleus(_) | Weigh::Rank(_) | Weigh::JobKey(_) => 1.0,
+                Weigh::Key(never) => match never {},
             };
             weighed.total *= value;
             if weighed.kept {
@@ -156,6 +116,43 @@ impl Policy {
             }
         }
     }
+}
+
+/// Through some filters before weighing: the first objection that lasts, else the last one.
+pub(super) fn walk_before<K: Judged>(
+    case: &K::Case<'_>,
+    candidate: &K::Candidate<'_>,
+    values: &[Values],
+    filters: &[Early<K>],
+) -> Option<(u16, Objection)> {
+    let mut doubt = None;
+    for filter in filters {
+        let values = &values[usize::from(filter.at)];
+        if let Verdict::Object(objection) = (filter.judge)(case, candidate, values) {
+            let found = Some((filter.at, bounded(objection)));
+            if !filter.temporary {
+                return found;
+            }
+            doubt = found;
+        }
+    }
+    doubt
+}
+
+/// Through some filters after weighing: the first objection.
+pub(super) fn walk_after(
+    case: &Case<'_>,
+    candidate: &Candidate<'_>,
+    values: &[Values],
+    weighed: &Weighed,
+    filters: &[LateFilter<Queues>],
+) -> Option<(u16, Objection)> {
+    filters.iter().find_map(|LateFilter { at, judge }| {
+        match judge(case, candidate, weighed, &values[usize::from(*at)]) {
+            Verdict::Object(objection) => Some((*at, bounded(objection))),
+            Verdict::Pass => None,
+        }
+    })
 }
 
 /// An objection whose numbers can be written anywhere: what is not finite becomes the largest that

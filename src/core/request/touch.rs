@@ -36,7 +36,7 @@ pub(crate) fn kinds(policy: &Policy) -> Vec<Kinds> {
     let with = |at| {
         let kinds = of(at) | before_joint;
         before |= of(at);
-        if policy.filter(at).is_some_and(|filter| filter.judge.is_joint()) {
+        if policy.is_joint(at) {
             before_joint = before;
         }
         kinds

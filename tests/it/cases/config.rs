@@ -80,8 +80,8 @@ fn policy<'a>(table: &'a mut Table, name: &str) -> Option<&'a mut Table> {
 fn step_of<'a>(policy: &'a mut Table, list: &str, name: &str) -> Option<&'a mut Table> {
     let flavour = kind(policy.get("kind")?.as_str()?)?;
     let (key, all): (_, Vec<Value>) = match list {
-        "filter" => ("filters", flavour.filters.iter().map(|it| it.name.into()).collect()),
-        "weight" => ("weights", flavour.weights.iter().map(|it| it.name.into()).collect()),
+        "filter" => ("filters", flavour.filters().iter().map(|it| it.name.into()).collect()),
+        "weight" => ("weights", flavour.weights().iter().map(|it| it.name.into()).collect()),
         _ => return None,
     };
     let steps = policy.get_mut(key)?;

@@ -1,6 +1,7 @@
 //! Judging the pending jobs before an offer: filters, then rank keys (A.5 2).
 
 use super::autocluster::{Autocluster, Place};
+use super::declare::Jobs;
 use super::effective::effective_priority;
 use super::entry::Standing;
 use super::facts::{Band, Seconds};
@@ -10,8 +11,9 @@ use super::level::level;
 use super::look::{Bid, ClassComparison, Look, Pending};
 use super::pools::{Charge, charge};
 use super::rank::KEYS;
-use crate::policy::declare::JobJudge;
-use crate::policy::{Filter, FilterFunction, Objection, Verdict, Weigh, Weight};
+use crate::policy::applicable::RulesOf;
+use crate::policy::declare::{Before, FilterFunction, Weigh};
+use crate::policy::{Objection, Values, Verdict};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +21,7 @@ use std::sync::Arc;
 /// The filters and rank keys of a policy, in order.
 #[derive(Clone)]
 pub struct MatchRules {
-    filters: Vec<(&'static Filter, JobJudge)>,
+    filters: Vec<(&'static str, Before<Jobs>)>,
     keys: Vec<(&'static str, JobKey)>,
 }
 
@@ -46,36 +48,25 @@ pub struct Explained {
 }
 
 impl MatchRules {
-    /// Those of some filters and rank keys; others than those of jobs are left out.
-    pub fn of(filters: &[&'static Filter], weights: &[&'static Weight]) -> MatchRules {
-        let judge = |filter: &&'static Filter| match filter.judge {
-            FilterFunction::Job(judge) => Some((*filter, judge)),
-            FilterFunction::Before(_)
-            | FilterFunction::After(_)
-            | FilterFunction::Whole(_)
-            | FilterFunction::Last(_)
-            | FilterFunction::Kept(_)
-            | FilterFunction::Nuclei(_)
-            | FilterFunction::Target(_)
-            | FilterFunction::Staged(_) => None,
-        };
-        let key = |weight: &&'static Weight| match weight.weigh {
-            Weigh::JobKey(key) => Some((weight.name, key)),
-            Weigh::Figure(_)
-            | Weigh::Factor(_)
-            | Weigh::Whole(_)
-            | Weigh::Nucleus(_)
-            | Weigh::Rank(_) => None,
-        };
-        MatchRules {
-            filters: filters.iter().filter_map(judge).collect(),
-            keys: weights.iter().filter_map(key).collect(),
-        }
+    /// Those of a policy.
+    pub fn of(rules: &RulesOf<Jobs>) -> MatchRules {
+        let filters = rules.filters.iter().map(|filter| match filter.judge {
+            FilterFunction::Before(judge) => (filter.filter.name, judge),
+            FilterFunction::After(never)
+            | FilterFunction::Whole(never)
+            | FilterFunction::Last(never)
+            | FilterFunction::Kept(never) => match never {},
+        });
+        let keys = rules.weights.iter().map(|weight| match weight.weigh {
+            Weigh::Key(key) => (weight.weight.name, key),
+            Weigh::Figure(never) | Weigh::Factor(never) | Weigh::Whole(never) => match never {},
+        });
+        MatchRules { filters: filters.collect(), keys: keys.collect() }
     }
 
     /// All filters and rank keys of the kind.
     pub fn full() -> MatchRules {
-        MatchRules::of(FILTERS, KEYS)
+        MatchRules::of(&RulesOf { filters: FILTERS.to_vec(), weights: KEYS.to_vec() })
     }
 
     /// The first objection to a job, if there is one.
@@ -90,9 +81,10 @@ impl MatchRules {
         pending: &Pending<'_>,
     ) -> Option<(usize, &'static str, Objection)> {
         let mut filters = self.filters.iter().enumerate();
-        filters.find_map(|(at, (filter, judge))| match judge(look, pending) {
+        let none = Values::NONE;
+        filters.find_map(|(at, (name, judge))| match judge(look, pending, none) {
             Verdict::Pass => None,
-            Verdict::Object(objection) => Some((at, filter.name, objection)),
+            Verdict::Object(objection) => Some((at, *name, objection)),
         })
     }
 
@@ -126,7 +118,7 @@ impl MatchRules {
             }
         }
         let refused = self.filters.iter().zip(refused).filter(|(_, jobs)| *jobs > 0);
-        let refused = refused.map(|((filter, _), jobs)| (filter.name, jobs)).collect();
+        let refused = refused.map(|((name, _), jobs)| (*name, jobs)).collect();
         (best, Refusals { eligible, refused })
     }
 

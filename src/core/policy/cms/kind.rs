@@ -3,6 +3,7 @@
 use super::filter::FILTERS;
 use super::rank::KEYS;
 use super::settings::PARAMS;
+use crate::policy::declare::RuleBook;
 use crate::policy::flavour::{Flavour, Style};
 use crate::unit::MINUTE;
 
@@ -13,8 +14,6 @@ pub static CMS: Flavour = Flavour {
     help: "slots that pilots offer go to system jobs, test jobs, then by quota: central jobs by \
            priority, analysis by level and fair share",
     params: PARAMS,
-    filters: FILTERS,
-    weights: KEYS,
     defer: 15 * MINUTE,
-    style: Style::Jobs,
+    style: Style::Jobs(RuleBook { filters: FILTERS, weights: KEYS }),
 };

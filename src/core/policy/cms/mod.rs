@@ -41,4 +41,5 @@ pub mod why;
 #[cfg(test)]
 mod tests;
 
+pub use declare::Jobs;
 pub use kind::CMS;

@@ -1,14 +1,13 @@
 //! The keys that rank jobs before an offer, in the order of comparison, smaller first (C-11..C-23).
 //! A key that does not apply to a job is absent; jobs that differ in this differ in a key before.
 
-use super::declare::job_key;
+use super::declare::{JobRankKey, job_key};
 use super::facts::{Band, Class, seconds};
 use super::key::RankKeyValue;
 use super::look::{Bid, Look};
-use crate::policy::Weight;
 
 /// All of them, in order.
-pub const KEYS: &[&Weight] = &[
+pub const KEYS: &[&JobRankKey] = &[
     &BAND,
     &INJECTED_AT,
     &CLASS_ORDER,
@@ -39,14 +38,14 @@ fn is_shared(look: &Look<'_>, bid: &Bid<'_>) -> bool {
     is_normal(look, bid) && bid.pending.class() == Class::Analysis
 }
 
-const BAND: Weight = job_key!(
+const BAND: JobRankKey = job_key!(
     "band",
     "cms-nordugrid C-11",
     "system jobs, then test jobs, then all others",
     |look, bid| { number(bid.pending.band(look).number()) },
 );
 
-const INJECTED_AT: Weight = job_key!(
+const INJECTED_AT: JobRankKey = job_key!(
     "injected_at_s",
     "cms-nordugrid C-48",
     "test jobs: of the workflow that was injected first",
@@ -57,7 +56,7 @@ const INJECTED_AT: Weight = job_key!(
     },
 );
 
-const CLASS_ORDER: Weight = job_key!(
+const CLASS_ORDER: JobRankKey = job_key!(
     "class_order",
     "cms-nordugrid C-27, C-28",
     "the class that has the lower ratio of use to quota, then the other",
@@ -67,7 +66,7 @@ const CLASS_ORDER: Weight = job_key!(
     },
 );
 
-const MINUS_LEVEL: Weight = job_key!(
+const MINUS_LEVEL: JobRankKey = job_key!(
     "minus_level",
     "cms-nordugrid C-18, C-19",
     "analysis: the highest level",
@@ -76,20 +75,20 @@ const MINUS_LEVEL: Weight = job_key!(
     },
 );
 
-const FAIR_SHARE: Weight = job_key!(
+const FAIR_SHARE: JobRankKey = job_key!(
     "fair_share_milli",
     "cms-nordugrid C-18, C-20",
     "analysis: the user with the least decayed usage and weight held",
     |look, bid| is_shared(look, bid).then_some(RankKeyValue::Share(bid.share, look.growth)),
 );
 
-const USER: Weight =
+const USER: JobRankKey =
     job_key!("user", "cms-nordugrid C-18", "analysis: the user's name", |look, bid| is_shared(
         look, bid
     )
     .then(|| RankKeyValue::Text(look.pool.text(bid.pending.user()))),);
 
-const MINUS_USER_PRIORITY: Weight = job_key!(
+const MINUS_USER_PRIORITY: JobRankKey = job_key!(
     "minus_user_priority",
     "cms-nordugrid C-21",
     "analysis: the highest priority among the user's own jobs",
@@ -99,7 +98,7 @@ const MINUS_USER_PRIORITY: Weight = job_key!(
     },
 );
 
-const MINUS_PRIORITY: Weight = job_key!(
+const MINUS_PRIORITY: JobRankKey = job_key!(
     "minus_priority",
     "cms-nordugrid C-13, C-14, C-16",
     "central: the highest effective priority of the workflow",
@@ -107,7 +106,7 @@ const MINUS_PRIORITY: Weight = job_key!(
         .then_some(RankKeyValue::Number(bid.priority.saturating_neg())),
 );
 
-const OVERFLOW: Weight = job_key!(
+const OVERFLOW: JobRankKey = job_key!(
     "overflow",
     "cms-nordugrid C-13, C-21, C-41",
     "jobs that run where their input is, then those that overflow",
@@ -120,7 +119,7 @@ fn counts_closeness(look: &Look<'_>, bid: &Bid<'_>) -> bool {
     is_normal(look, bid) && look.pool.settings().fifo_bucket_s > 0
 }
 
-const BUCKET: Weight = job_key!(
+const BUCKET: JobRankKey = job_key!(
     "bucket",
     "cms-nordugrid C-23",
     "the earlier span of time in which it was queued",
@@ -131,19 +130,19 @@ const BUCKET: Weight = job_key!(
     },
 );
 
-const WALL_GAP: Weight =
+const WALL_GAP: JobRankKey =
     job_key!("wall_gap_s", "cms-nordugrid C-22", "the least time left over", |look, bid| {
         let gap = look.wall_left_s.saturating_sub(bid.pending.allocation(look).wall_s);
         counts_closeness(look, bid).then_some(RankKeyValue::Number(gap))
     },);
 
-const MEM_GAP: Weight =
+const MEM_GAP: JobRankKey =
     job_key!("mem_gap_mb", "cms-nordugrid C-22", "the least memory left over", |look, bid| {
         let gap = look.offer.mem_left_mb().saturating_sub(bid.pending.allocation(look).rss_mb);
         counts_closeness(look, bid).then_some(RankKeyValue::Number(gap))
     },);
 
-const QUEUED_AT: Weight = job_key!(
+const QUEUED_AT: JobRankKey = job_key!(
     "queued_at_s",
     "cms-nordugrid C-12, C-23, C-61",
     "the job that was queued first",
@@ -151,14 +150,14 @@ const QUEUED_AT: Weight = job_key!(
         .then_some(RankKeyValue::Number(bid.place.queued_at_s)),
 );
 
-const WORKFLOW: Weight = job_key!(
+const WORKFLOW: JobRankKey = job_key!(
     "workflow",
     "cms-nordugrid C-12, C-23, C-48",
     "the workflow's name",
     |look, bid| Some(RankKeyValue::Text(look.pool.text(bid.pending.workflow_name))),
 );
 
-const SEQ: Weight = job_key!(
+const SEQ: JobRankKey = job_key!(
     "seq",
     "cms-nordugrid C-12, C-23, C-48",
     "the place in the workflow",

@@ -1,10 +1,10 @@
 //! Sends nothing more to a queue where the jobs that are ready exceed twice the running ones.
 
 use crate::event::Status;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict, Weighed};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reads, Reason, Unit, Verdict, Weighed};
 
 params! {
     /// Parameters of `cap`.
@@ -23,7 +23,7 @@ params! {
 
 const CAP: Reason = Reason::new("cap", "{measured} jobs are ready to run; limit {limit}");
 
-pub(super) const FILTER: Filter = filter!(Cap {
+pub(super) const FILTER: QueueFilter = queue_filter!(Cap {
     name: "cap",
     spec: "atlas 2.5.7 C1, DIFF-22",
     help: "activated and starting jobs of the share are at most twice the running figure",

@@ -1,10 +1,10 @@
 //! Sends nothing more to a queue where all jobs that wait exceed twice the running ones.
 
 use crate::event::Status;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict, Weighed};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reads, Reason, Unit, Verdict, Weighed};
 
 words! {
     /// Group of jobs that is counted.
@@ -32,7 +32,7 @@ params! {
 
 const CAP_RT: Reason = Reason::new("cap_rt", "{measured} jobs are queued; limit {limit}");
 
-pub(super) const FILTER: Filter = filter!(CapRt {
+pub(super) const FILTER: QueueFilter = queue_filter!(CapRt {
     name: "cap_rt",
     spec: "atlas 2.5.7 C2, DIFF-22",
     help: "defined, assigned, activated and starting jobs are at most twice the running figure; \

@@ -1,9 +1,9 @@
 //! Keeps queues whose worker nodes have the network that the task needs.
 
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
+use crate::policy::{Candidate, Case, Param, Preassigned, QueueFilter, Reason, Verdict};
 
 params! {
     /// Parameters of `connectivity`.
@@ -18,7 +18,7 @@ const NETWORK: Reason =
 const IP_STACK: Reason =
     Reason::new("ip_stack", "the worker nodes do not speak the IP version that the task asks for");
 
-pub(super) const FILTER: Filter = filter!(Connectivity {
+pub(super) const FILTER: QueueFilter = queue_filter!(Connectivity {
     name: "connectivity",
     spec: "atlas F16, DIFF-16",
     help: "worker nodes reach as far as the task asks, over the IP version it asks for",

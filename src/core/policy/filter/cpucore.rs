@@ -1,10 +1,10 @@
 //! Keeps queues whose slots have the cores that the jobs want.
 
 use crate::event::ChunkKind;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
+use crate::policy::{Candidate, Case, Param, Preassigned, QueueFilter, Reason, Verdict};
 
 params! {
     /// Parameters of `cpucore`.
@@ -24,7 +24,7 @@ pub(super) const MAX_CPUCORE: Reason = Reason::new(
     "the queue has {measured} cores a slot, the jobs use at most {limit}",
 );
 
-pub(super) const FILTER: Filter = filter!(CpuCore {
+pub(super) const FILTER: QueueFilter = queue_filter!(CpuCore {
     name: "cpucore",
     spec: "atlas F9",
     help: "single-core jobs go to single-core queues, multi-core jobs to multi-core queues",

@@ -2,10 +2,10 @@
 
 use super::bound::whole;
 use super::scratch::slot_cores;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reads, Reason, Unit, Verdict};
 
 words! {
     /// How a task's disk I/O is divided by cores.
@@ -48,7 +48,7 @@ const DISK_IO: Reason = Reason::new(
     "running jobs do {measured} kB/s per core, above {limit}, and so would the task",
 );
 
-pub(super) const FILTER: Filter = filter!(DiskIo {
+pub(super) const FILTER: QueueFilter = queue_filter!(DiskIo {
     name: "diskIO",
     spec: "atlas F8",
     help: "the queue's mean disk I/O per core, or that of the task, is within the queue's limit",
@@ -60,12 +60,12 @@ pub(super) const FILTER: Filter = filter!(DiskIo {
 });
 
 /// As in production, but for good, by the cores of the unified queue's slots.
-pub(super) const ANALYSIS: Filter = filter!(ExactDiskIo {
-    name: FILTER.name,
+pub(super) const ANALYSIS: QueueFilter = queue_filter!(ExactDiskIo {
+    name: FILTER.filter.name,
     spec: "atlas G4",
-    help: FILTER.help,
-    reasons: FILTER.reasons,
-    reads: FILTER.reads,
+    help: FILTER.filter.help,
+    reasons: FILTER.filter.reasons,
+    reads: FILTER.filter.reads,
     temporary: false,
     applies: When(applies_to_analysis),
     judge: Before(judge_unified),

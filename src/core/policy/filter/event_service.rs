@@ -1,10 +1,10 @@
 //! Keeps event service jobs and other jobs where they can run.
 
 use crate::event::ChunkKind;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
+use crate::policy::{Candidate, Case, Param, Preassigned, QueueFilter, Reason, Verdict};
 
 params! {
     /// Parameters of `event_service`.
@@ -25,7 +25,7 @@ const ESHIGH: Reason = Reason::new(
 const ES_UCORE: Reason =
     Reason::new("es_ucore", "event service jobs take no single-core part of a unified queue");
 
-pub(super) const FILTER: Filter = filter!(EventService {
+pub(super) const FILTER: QueueFilter = queue_filter!(EventService {
     name: "event_service",
     spec: "atlas F17",
     help: "event service jobs go where the queue's jobseed has them, others where it has others",

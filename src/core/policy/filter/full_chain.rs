@@ -1,14 +1,15 @@
 //! Keeps full chains at their nucleus, and other work off queues for full chains alone.
 
 use crate::event::FullChain;
-use crate::policy::declare::{NoParams, filter};
+use crate::policy::declare::NoParams;
+use crate::policy::queues::queue_filter;
 use crate::policy::verdict::object;
-use crate::policy::{Bare, Candidate, Case, Filter, Reason, Verdict};
+use crate::policy::{Bare, Candidate, Case, QueueFilter, Reason, Verdict};
 
 const FULL_CHAIN: Reason = Reason::new("full_chain", "the full chain stays at its nucleus");
 const NOT_FULL_CHAIN: Reason = Reason::new("not_full_chain", "the queue is for full chains alone");
 
-pub(super) const FILTER: Filter = filter!(NoParams {
+pub(super) const FILTER: QueueFilter = queue_filter!(NoParams {
     name: "full_chain",
     spec: "atlas F19d, 7",
     help: "a full chain at a nucleus for full chains stays on its queues; other work goes to no \

@@ -1,10 +1,10 @@
 //! Sends nothing that must not wait to a queue that starts nothing.
 
 use crate::event::ChunkKind;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reads, Reason, Verdict};
+use crate::policy::{Candidate, Case, Param, Preassigned, QueueFilter, Reads, Reason, Verdict};
 
 params! {
     /// Parameters of `inactive`.
@@ -18,7 +18,7 @@ params! {
 const INACTIVE: Reason =
     Reason::new("inactive", "jobs are ready there and none started in the last 2 h");
 
-pub(super) const FILTER: Filter = filter!(Inactive {
+pub(super) const FILTER: QueueFilter = queue_filter!(Inactive {
     name: "inactive",
     spec: "atlas F5",
     help: "jobs of high priority, scouts, merge jobs and tasks whose output is merged go to no \

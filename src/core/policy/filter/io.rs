@@ -1,10 +1,10 @@
 //! Sends work that reads much where its input is.
 
 use crate::event::ChunkKind;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Row, Unit, Verdict};
+use crate::policy::{Candidate, Case, Param, Preassigned, QueueFilter, Reason, Row, Unit, Verdict};
 use crate::unit::GIB;
 
 words! {
@@ -56,7 +56,7 @@ const IO: Reason = Reason::new("io", "{measured} GB of the input are missing; li
 const IO_FILES: Reason =
     Reason::new("io_files", "{measured} files of the input are missing; limit {limit}");
 
-pub(super) const FILTER: Filter = filter!(Io {
+pub(super) const FILTER: QueueFilter = queue_filter!(Io {
     name: "io",
     spec: "atlas F20, DIFF-17",
     help: "a task that reads fast misses little of its input at the queue; not asked of a task \
@@ -68,7 +68,7 @@ pub(super) const FILTER: Filter = filter!(Io {
     judge: Before(judge),
 });
 
-pub(super) const SECOND_CHANCE: Filter = filter!(Io {
+pub(super) const SECOND_CHANCE: QueueFilter = queue_filter!(Io {
     name: "io_second_chance",
     spec: "atlas F20, DIFF-17, Q-28",
     help: "the same, but queues that reach the rest on tape are used when no other is left, and \

@@ -1,10 +1,10 @@
 //! Keeps queues that allow the task's rate of input.
 
 use crate::event::ChunkKind;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Reason, Verdict};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reason, Verdict};
 
 params! {
     /// Parameters of `max_io_intensity`.
@@ -16,7 +16,7 @@ params! {
 const MAX_IO_INTENSITY: Reason =
     Reason::new("max_io_intensity", "the task reads {measured} kB/s; the queue allows {limit}");
 
-pub(super) const FILTER: Filter = filter!(IoIntensity {
+pub(super) const FILTER: QueueFilter = queue_filter!(IoIntensity {
     name: "max_io_intensity",
     spec: "atlas F19c, G5",
     help: "the task reads no faster than the queue's max_io_intensity; not asked of merge jobs",

@@ -1,9 +1,9 @@
 //! Keeps jumbo jobs and other jobs apart.
 
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Reason, Verdict};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reason, Verdict};
 
 params! {
     /// Parameters of `jumbo`.
@@ -18,7 +18,7 @@ const JUMBO_JOBS: Reason =
 const FEWEVENTS: Reason =
     Reason::new("fewevents", "{measured} events are ready; the queue wants {limit}");
 
-pub(super) const FILTER: Filter = filter!(Jumbo {
+pub(super) const FILTER: QueueFilter = queue_filter!(Jumbo {
     name: "jumbo",
     spec: "atlas F7",
     help: "queues for jumbo jobs take those alone, which are not brokered here",

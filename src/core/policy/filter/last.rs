@@ -1,10 +1,10 @@
 //! Filters that are asked once the weights are known.
 
 use crate::event::{ChunkKind, Status};
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::{object, object_until};
-use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Row, Verdict, Weighed};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reads, Reason, Row, Verdict, Weighed};
 
 params! {
     /// Parameters of `lock`.
@@ -15,7 +15,7 @@ params! {
 
 const LOCKED: Reason = Reason::new("lock", "another process brokers to the queue");
 
-pub(super) const LOCK: Filter = filter!(Lock {
+pub(super) const LOCK: QueueFilter = queue_filter!(Lock {
     name: "lock",
     spec: "atlas 2.5.7",
     help: "no other process brokers to the queue at this moment",
@@ -44,7 +44,7 @@ params! {
 const NON_LOCAL: Reason =
     Reason::new("non_local", "{measured} files of the input are missing at the queue");
 
-pub(super) const LOCAL_ONLY: Filter = filter!(LocalOnly {
+pub(super) const LOCAL_ONLY: QueueFilter = queue_filter!(LocalOnly {
     name: "non_local",
     spec: "atlas 2.5.3, 2.5.7",
     help: "a queue with the flag use_only_local_data has all of the input; not asked of a task \
@@ -89,7 +89,7 @@ params! {
 const LOW_NETWORK_WEIGHT: Reason =
     Reason::new("lowNetworkWeight", "the network weight is {measured}; limit {limit}");
 
-pub(super) const NETWORK_WEIGHT: Filter = filter!(NetworkWeight {
+pub(super) const NETWORK_WEIGHT: QueueFilter = queue_filter!(NetworkWeight {
     name: "network_weight",
     spec: "atlas F22, 4.3, DIFF-18",
     help: "express chunks go over links whose network weight reaches the threshold",
@@ -141,7 +141,7 @@ impl MinWeight {
 const BELOW_MIN_WEIGHT: Reason =
     Reason::new("below_min_weight", "the weight is {measured}; limit {limit}");
 
-pub(super) const MIN_WEIGHT: Filter = filter!(MinWeight {
+pub(super) const MIN_WEIGHT: QueueFilter = queue_filter!(MinWeight {
     name: "min_weight",
     spec: "atlas 2.5.7",
     help: "the weight reaches the least weight of managed jobs",
@@ -174,7 +174,7 @@ params! {
     }
 }
 
-pub(super) const BOOTSTRAP: Filter = filter!(Bootstrap {
+pub(super) const BOOTSTRAP: QueueFilter = queue_filter!(Bootstrap {
     name: "bootstrap",
     spec: "atlas 2.5.7, Q-29",
     help: "a queue with no job at all goes ahead of all others, for work of low priority; objects \

@@ -2,10 +2,10 @@
 
 use super::bound::Boundary;
 use crate::event::BLOCKED;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::{object, object_until};
-use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reads, Reason, Unit, Verdict};
 
 const LINK_UNUSABLE: Reason =
     Reason::new("link_unusable", "the link to the nucleus is blocked (closeness {measured})");
@@ -32,7 +32,7 @@ impl NucleusFirst {
     }
 }
 
-pub(super) const BLOCKED_LINK: Filter = filter!(NucleusFirst {
+pub(super) const BLOCKED_LINK: QueueFilter = queue_filter!(NucleusFirst {
     name: "link_blocked",
     spec: "atlas F3 rules 1, 4, 5",
     help: "the link from the queue's storage site to the nucleus is not blocked; a queue at the \
@@ -68,7 +68,7 @@ const LINK_FULL: Reason = Reason::new(
     "{measured} files are queued on the link to the nucleus; limit {limit}",
 );
 
-pub(super) const FILTER: Filter = filter!(Link {
+pub(super) const FILTER: QueueFilter = queue_filter!(Link {
     name: "link",
     spec: "atlas F3 rules 1, 2, 4, 6, DIFF-11",
     help: "the link from the queue's storage site to the nucleus is not too full; \

@@ -6,10 +6,10 @@ use super::{
     remoteio, room, scratch, software, status, storage, t1weight, transferring, walltime,
     zeroshare,
 };
-use crate::policy::declare::Filter;
+use crate::policy::QueueFilter;
 
 /// Filters of ATLAS production jobs, in the order of the specification.
-pub(in crate::policy) const PRODUCTION_JOB: &[&Filter] = &[
+pub(in crate::policy) const PRODUCTION_JOB: &[&QueueFilter] = &[
     &status::FILTER,
     &nucleus_queue::FILTER,
     &link::BLOCKED_LINK,
@@ -48,7 +48,7 @@ pub(in crate::policy) const PRODUCTION_JOB: &[&Filter] = &[
 ];
 
 /// Those that look at nothing of a candidate but the make of its queue.
-pub(in crate::policy) const OF_THE_MAKE: &[&Filter] = &[
+pub(in crate::policy) const OF_THE_MAKE: &[&QueueFilter] = &[
     &status::FILTER,
     &zeroshare::FILTER,
     &jumbo::FILTER,
@@ -66,7 +66,7 @@ pub(in crate::policy) const OF_THE_MAKE: &[&Filter] = &[
 /// input lies and how much is queued is judged once the task has its nucleus; `full_chain`, since
 /// the nucleus is what is looked for; and `inactive`, since a queue that starts no jobs at the
 /// moment may start them by then.
-pub(in crate::policy) const TASK_DRY_RUN: &[&Filter] = &[
+pub(in crate::policy) const TASK_DRY_RUN: &[&QueueFilter] = &[
     &status::FILTER,
     &nucleus_queue::FILTER,
     &link::BLOCKED_LINK,

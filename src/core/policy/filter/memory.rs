@@ -2,10 +2,10 @@
 
 use super::bound::whole;
 use crate::event::{ChunkKind, RamUnit};
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Reason, Unit, Verdict};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reason, Unit, Verdict};
 
 params! {
     /// Parameters of `memory` for production jobs.
@@ -28,7 +28,7 @@ pub(super) const LOW: Reason =
 pub(super) const HIGH: Reason =
     Reason::new("highmemory", "a job needs {measured} MB, the queue is for {limit} MB and more");
 
-pub(super) const FILTER: Filter = filter!(Memory {
+pub(super) const FILTER: QueueFilter = queue_filter!(Memory {
     name: "memory",
     spec: "atlas F11",
     help: "the memory a job is expected to need lies between the queue's minimum and maximum",

@@ -1,9 +1,9 @@
 //! Sends nothing to a queue where no pilot has been seen lately.
 
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reads, Reason, Verdict};
+use crate::policy::{Candidate, Case, Param, Preassigned, QueueFilter, Reads, Reason, Verdict};
 
 params! {
     /// Parameters of `nopilot` for production jobs.
@@ -20,7 +20,7 @@ params! {
 pub(super) const NOPILOT: Reason =
     Reason::new("nopilot", "no pilot[ in the last {node_window_h} h]");
 
-pub(super) const FILTER: Filter = filter!(NoPilot {
+pub(super) const FILTER: QueueFilter = queue_filter!(NoPilot {
     name: "nopilot",
     spec: "atlas F19e",
     help: "a node asked for a job or updated one[ within {node_window_h} h]",

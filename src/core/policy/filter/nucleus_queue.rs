@@ -1,10 +1,10 @@
 //! Sends nothing while too many files wait to be aggregated at the nucleus.
 
 use super::bound::Boundary;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object_until;
-use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reads, Reason, Unit, Verdict};
 
 params! {
     /// Parameters of `nucleus_queue`.
@@ -23,7 +23,7 @@ params! {
 const LINKS_FULL: Reason =
     Reason::new("links_full", "{measured} files are queued to the nucleus; limit {limit}");
 
-pub(super) const FILTER: Filter = filter!(NucleusQueue {
+pub(super) const FILTER: QueueFilter = queue_filter!(NucleusQueue {
     name: "nucleus_queue",
     spec: "atlas F3 rule 3, DIFF-11",
     help: "not too many files are queued to the nucleus from all sources together",

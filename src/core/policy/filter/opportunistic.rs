@@ -1,10 +1,10 @@
 //! Keeps urgent work and scouts where they are sure to run.
 
 use crate::event::ChunkKind;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
+use crate::policy::{Candidate, Case, Param, Preassigned, QueueFilter, Reason, Verdict};
 
 words! {
     /// Which queues are kept.
@@ -31,7 +31,7 @@ const NOT_NUCLEUS: Reason =
 const OPPORTUNISTIC: Reason =
     Reason::new("opportunistic", "priority {measured} or scout, and the queue has no pledge");
 
-pub(super) const FILTER: Filter = filter!(Opportunistic {
+pub(super) const FILTER: QueueFilter = queue_filter!(Opportunistic {
     name: "opportunistic",
     spec: "atlas F4, DIFF-12",
     help: "jobs of high priority and scouts go to the nucleus's queues only (documented), or to \

@@ -1,10 +1,10 @@
 //! While work is short, keeps to the pledges.
 
 use crate::event::Status;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Verdict};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reads, Reason, Verdict};
 
 params! {
     /// Parameters of `pledge`.
@@ -22,7 +22,7 @@ const OVER_PLEDGED: Reason = Reason::new(
     "work is short, and {measured} cores are in use of {limit} pledged",
 );
 
-pub(super) const FILTER: Filter = filter!(Pledge {
+pub(super) const FILTER: QueueFilter = queue_filter!(Pledge {
     name: "pledge",
     spec: "atlas F19a",
     help: "while work is short, no queue without a pledge is used, nor one beyond its pledge",

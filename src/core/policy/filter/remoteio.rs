@@ -2,14 +2,15 @@
 
 use super::bound::ALWAYS_DIRECT;
 use crate::event::ChunkKind;
-use crate::policy::declare::{NoParams, filter};
+use crate::policy::declare::NoParams;
+use crate::policy::queues::queue_filter;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Reason, Verdict};
+use crate::policy::{Candidate, Case, QueueFilter, Reason, Verdict};
 
 const REMOTEIO: Reason =
     Reason::new("remoteio", "the queue does not read input directly from local storage");
 
-pub(super) const FILTER: Filter = filter!(NoParams {
+pub(super) const FILTER: QueueFilter = queue_filter!(NoParams {
     name: "remoteio",
     spec: "atlas F12",
     help: "a task that reads input only directly goes to queues that do",

@@ -1,12 +1,13 @@
 //! Sends a queue no more than it has room for.
 
-use crate::policy::declare::{NoParams, filter};
+use crate::policy::declare::NoParams;
+use crate::policy::queues::queue_filter;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Reads, Reason, Verdict};
+use crate::policy::{Candidate, Case, QueueFilter, Reads, Reason, Verdict};
 
 const NO_ROOM: Reason = Reason::new("no_room", "{measured} jobs wait for a core; limit {limit}");
 
-pub(super) const FILTER: Filter = filter!(NoParams {
+pub(super) const FILTER: QueueFilter = queue_filter!(NoParams {
     name: "room",
     spec: "not in atlas",
     help: "jobs of all shares that wait for a core are fewer than the running ones allow, or than \

@@ -2,10 +2,10 @@
 
 use super::bound::{ALWAYS_DIRECT, Boundary, whole};
 use crate::event::ChunkKind;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Reason, Unit, Verdict};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reason, Unit, Verdict};
 use crate::unit::MIB;
 
 words! {
@@ -64,7 +64,7 @@ impl Fit {
 pub(super) const DISK: Reason =
     Reason::new("disk", "a job needs {measured} MB of scratch space, a slot has {limit} MB");
 
-pub(super) const FILTER: Filter = filter!(Scratch {
+pub(super) const FILTER: QueueFilter = queue_filter!(Scratch {
     name: "scratch",
     spec: "atlas F13, DIFF-13, DIFF-14, DIFF-15",
     help: "input, output and work files of a job fit into the scratch space of a slot",

@@ -2,11 +2,11 @@
 
 use crate::event::{Gpu, Hardware, HardwareKind, Release, Task};
 use crate::math::pattern::Pattern;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::software::{Cpu, GpuLimit, GpuWish, WantedRelease};
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Reason, Verdict, Wanted};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reason, Verdict, Wanted};
 
 words! {
     /// When a release may be found by its tag alone.
@@ -41,7 +41,7 @@ pub(super) const CACHE: Reason =
 pub(super) const REGEXPCMTCONFIG: Reason =
     Reason::new("regexpcmtconfig", "none of the queue's platforms matches the task's");
 
-pub(super) const FILTER: Filter = filter!(Software {
+pub(super) const FILTER: QueueFilter = queue_filter!(Software {
     name: "software",
     spec: "atlas F10, 3, DIFF-24, DIFF-25, DIFF-26, DIFF-43",
     help: "the queue publishes the release, container, platform and hardware that the task needs; \

@@ -1,10 +1,10 @@
 //! Keeps queues that are in service.
 
 use crate::event::QueueStatus;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
+use crate::policy::{Candidate, Case, Param, Preassigned, QueueFilter, Reason, Verdict};
 
 params! {
     /// Parameters of `status` for production jobs.
@@ -23,7 +23,7 @@ const PAUSED: Reason = Reason::new("paused", "the queue is paused");
 /// Reasons of `status`.
 pub(super) const REASONS: &[&Reason] = &[&BROKEROFF, &TEST, &OFFLINE, &STANDBY, &PAUSED];
 
-pub(super) const FILTER: Filter = filter!(InService {
+pub(super) const FILTER: QueueFilter = queue_filter!(InService {
     name: "status",
     spec: "atlas F2, DIFF-10",
     help: "the queue is online; not asked of pre-assigned queues",

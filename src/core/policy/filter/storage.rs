@@ -2,10 +2,10 @@
 
 use super::bound::Boundary;
 use crate::event::Storage;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Stores, Unit, Verdict};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reads, Reason, Stores, Unit, Verdict};
 use crate::unit::GIB;
 
 words! {
@@ -68,7 +68,7 @@ const READ_WAN: Reason =
 const SOURCE: Reason =
     Reason::new("source_blacklist", "no copy of the input can be read from afar");
 
-pub(super) const FILTER: Filter = filter!(StorageParams {
+pub(super) const FILTER: QueueFilter = queue_filter!(StorageParams {
     name: "storage",
     spec: "atlas F14",
     help: "the default output endpoint has free space, and no default endpoint of the queue is \

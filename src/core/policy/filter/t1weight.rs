@@ -1,15 +1,16 @@
 //! Keeps tasks that are bound to their nucleus there.
 
 use crate::event::{ChunkKind, Status};
-use crate::policy::declare::{NoParams, filter};
+use crate::policy::declare::NoParams;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Row, Verdict};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reads, Reason, Row, Verdict};
 
 const T1WEIGHT: Reason =
     Reason::new("t1weight", "the task is bound to its nucleus (t1Weight {measured})");
 
-pub(super) const FILTER: Filter = filter!(NoParams {
+pub(super) const FILTER: QueueFilter = queue_filter!(NoParams {
     name: "t1weight",
     spec: "atlas F19b",
     help: "ordinary jobs of a task with a negative t1Weight go to queues of the nucleus, or that \
@@ -32,7 +33,7 @@ params! {
 const T1_WEIGHT: Reason =
     Reason::new("t1_weight", "{measured} jobs run; another queue of the nucleus has {limit}");
 
-pub(super) const LARGEST: Filter = filter!(Largest {
+pub(super) const LARGEST: QueueFilter = queue_filter!(Largest {
     name: "t1_largest",
     spec: "atlas 2.5.7, Q-34",
     help: "of the nucleus's queues, a task with a negative t1Weight uses the one with most running \

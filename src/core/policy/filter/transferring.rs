@@ -1,10 +1,10 @@
 //! Sends nothing to a queue whose outputs pile up on their way to the nucleus.
 
 use crate::event::Status;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reads, Reason, Unit, Verdict};
 
 params! {
     /// Parameters of `transferring`.
@@ -24,7 +24,7 @@ params! {
 const TRANSFERRING: Reason =
     Reason::new("transferring", "{measured} jobs are transferring; limit {limit}");
 
-pub(super) const FILTER: Filter = filter!(Transferring {
+pub(super) const FILTER: QueueFilter = queue_filter!(Transferring {
     name: "transferring",
     spec: "atlas F18",
     help: "the queue does not have too many jobs in transferring",

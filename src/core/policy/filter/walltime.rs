@@ -2,10 +2,10 @@
 
 use super::bound::whole;
 use crate::event::{ChunkKind, Queue, Task};
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Unit, Verdict};
+use crate::policy::{Candidate, Case, Param, Preassigned, QueueFilter, Reason, Unit, Verdict};
 use crate::unit::{DAY, SECOND};
 
 words! {
@@ -75,7 +75,7 @@ const LONG: Reason = Reason::new(
           known), the queue's shortest time asks for {limit}",
 );
 
-pub(super) const FILTER: Filter = filter!(Walltime {
+pub(super) const FILTER: QueueFilter = queue_filter!(Walltime {
     name: "walltime",
     spec: "atlas F15, 2.4, DIFF-19",
     help: "a job is expected to end within the queue's longest time and not before its shortest; \
@@ -124,13 +124,13 @@ params! {
     }
 }
 
-pub(super) const ANALYSIS: Filter = filter!(AnalysisWalltime {
-    name: FILTER.name,
+pub(super) const ANALYSIS: QueueFilter = queue_filter!(AnalysisWalltime {
+    name: FILTER.filter.name,
     spec: "atlas G13a, 2.4",
     help: "a job is expected to end within the queue's longest time and not before its shortest; \
            not asked of jobs of unknown time",
-    reasons: FILTER.reasons,
-    reads: FILTER.reads,
+    reasons: FILTER.filter.reasons,
+    reads: FILTER.filter.reads,
     temporary: false,
     applies: When(static_applies),
     judge: Before(judge_static),
@@ -157,12 +157,12 @@ fn judge_static(case: &Case<'_>, candidate: &Candidate<'_>, params: &AnalysisWal
 }
 
 /// The rule of a day by itself, and only where it is wanted.
-pub(super) const DAY_ALONE: Filter = filter!(WalltimeDay {
+pub(super) const DAY_ALONE: QueueFilter = queue_filter!(WalltimeDay {
     name: "walltime_day",
     spec: "atlas G13b, DIFF-19",
     help: "scouts and jobs of unknown time get queues whose longest time is a day and more",
-    reasons: FILTER.reasons,
-    reads: FILTER.reads,
+    reasons: FILTER.filter.reasons,
+    reads: FILTER.filter.reads,
     temporary: false,
     applies: When(day_applies),
     judge: Before(judge_day),

@@ -2,10 +2,10 @@
 
 use crate::event::{ChunkKind, Task};
 use crate::math::pattern::Pattern;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
+use crate::policy::{Candidate, Case, Param, Preassigned, QueueFilter, Reason, Verdict};
 
 params! {
     /// Parameters of `zeroshare`.
@@ -21,7 +21,7 @@ params! {
 
 const ZEROSHARE: Reason = Reason::new("zeroshare", "the queue has no share for this work");
 
-pub(super) const FILTER: Filter = filter!(ZeroShare {
+pub(super) const FILTER: QueueFilter = queue_filter!(ZeroShare {
     name: "zeroshare",
     spec: "atlas F6, 2.6, DIFF-23",
     help: "the queue's fairsharepolicy gives the task a share; not asked of work of the shares \
@@ -33,12 +33,12 @@ pub(super) const FILTER: Filter = filter!(ZeroShare {
     judge: Before(judge),
 });
 
-pub(super) const ANALYSIS: Filter = filter!(ZeroShare {
-    name: FILTER.name,
+pub(super) const ANALYSIS: QueueFilter = queue_filter!(ZeroShare {
+    name: FILTER.filter.name,
     spec: "atlas G3, 2.6, DIFF-23",
     help: "the queue's fairsharepolicy gives the task a share; not asked of a pre-assigned queue",
-    reasons: FILTER.reasons,
-    reads: FILTER.reads,
+    reasons: FILTER.filter.reasons,
+    reads: FILTER.filter.reads,
     temporary: false,
     applies: When(applies_to_analysis),
     judge: Before(judge),

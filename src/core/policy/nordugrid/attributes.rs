@@ -3,14 +3,14 @@
 //! have is not compared.
 
 use super::case::JobCase;
-use super::declared::target_filter;
+use super::declared::{TargetFilter, target_filter};
 use super::grid_facts::split_target;
 use super::limits::{cpu_time, grid_time, wall_time};
 use super::software::WantedSoftware;
 use super::target::TargetCandidate;
 use crate::event::ClusterFacts;
 use crate::policy::verdict::object;
-use crate::policy::{Applies, Filter, FilterFunction, Reason, Verdict};
+use crate::policy::{Applies, Reason, Verdict};
 use crate::xrsl::{NameCondition, NodeAccess, Relation};
 
 const MATCH_CLUSTER: Reason =
@@ -34,96 +34,96 @@ const MATCH_OPSYS: Reason =
 const MATCH_NODE_ACCESS: Reason =
     Reason::new("match:nodeaccess", "the cluster's nodes have not the network access wanted");
 
-pub(super) static CLUSTER: Filter = target_filter(
+pub(super) static CLUSTER: TargetFilter = target_filter(
     "match_cluster",
     "cms-nordugrid N-14",
     "cluster: name or second name, whatever the case of letters",
     &[&MATCH_CLUSTER],
-    Applies::ToJob(|case, _| !case.clusters.is_empty()),
-    FilterFunction::Target(|case, candidate, _| cluster(case, candidate)),
+    Applies::To(|case, _| !case.clusters.is_empty()),
+    |case, candidate, _| cluster(case, candidate),
 );
 
-pub(super) static QUEUE: Filter = target_filter(
+pub(super) static QUEUE: TargetFilter = target_filter(
     "match_queue",
     "cms-nordugrid N-14",
     "queue: the queue's name",
     &[&MATCH_QUEUE],
-    Applies::ToJob(|case, _| !case.job.queue.is_empty()),
-    FilterFunction::Target(|case, candidate, _| queue(case, candidate)),
+    Applies::To(|case, _| !case.job.queue.is_empty()),
+    |case, candidate, _| queue(case, candidate),
 );
 
-pub(super) static COUNT: Filter = target_filter(
+pub(super) static COUNT: TargetFilter = target_filter(
     "match_count",
     "cms-nordugrid N-14",
     "count: CPUs of the queue and of the cluster, and the most that one job may have",
     &[&MATCH_COUNT],
-    Applies::ToJob(|case, _| case.job.count_given),
-    FilterFunction::Target(|case, candidate, _| count(case, candidate)),
+    Applies::To(|case, _| case.job.count_given),
+    |case, candidate, _| count(case, candidate),
 );
 
-pub(super) static CPU_TIME: Filter = cpu_time();
-pub(super) static GRID_TIME: Filter = grid_time();
-pub(super) static WALL_TIME: Filter = wall_time();
+pub(super) static CPU_TIME: TargetFilter = cpu_time();
+pub(super) static GRID_TIME: TargetFilter = grid_time();
+pub(super) static WALL_TIME: TargetFilter = wall_time();
 
-pub(super) static MEMORY: Filter = target_filter(
+pub(super) static MEMORY: TargetFilter = target_filter(
     "match_memory",
     "cms-nordugrid N-14",
     "memory: what the queue publishes, else a node of the cluster",
     &[&MATCH_MEMORY],
-    Applies::ToJob(|case, _| case.job.memory_mb.is_some()),
-    FilterFunction::Target(|case, candidate, _| memory(case, candidate)),
+    Applies::To(|case, _| case.job.memory_mb.is_some()),
+    |case, candidate, _| memory(case, candidate),
 );
 
-pub(super) static ARCHITECTURE: Filter = target_filter(
+pub(super) static ARCHITECTURE: TargetFilter = target_filter(
     "match_architecture",
     "cms-nordugrid N-14",
     "architecture: that of the cluster",
     &[&MATCH_ARCHITECTURE],
-    Applies::ToJob(|case, _| !case.job.architecture.is_empty()),
-    FilterFunction::Target(|case, candidate, _| architecture(case, candidate)),
+    Applies::To(|case, _| !case.job.architecture.is_empty()),
+    |case, candidate, _| architecture(case, candidate),
 );
 
-pub(super) static MIDDLEWARE: Filter = target_filter(
+pub(super) static MIDDLEWARE: TargetFilter = target_filter(
     "match_middleware",
     "cms-nordugrid N-14",
     "middleware: names and versions that the cluster publishes",
     &[&MATCH_MIDDLEWARE],
-    Applies::ToJob(|case, _| !case.middleware.is_empty()),
-    FilterFunction::Target(|case, candidate, _| {
+    Applies::To(|case, _| !case.middleware.is_empty()),
+    |case, candidate, _| {
         software(&case.middleware, &candidate.cluster.middleware, &MATCH_MIDDLEWARE)
-    }),
+    },
 );
 
-pub(super) static RUNTIME_ENVIRONMENT: Filter = target_filter(
+pub(super) static RUNTIME_ENVIRONMENT: TargetFilter = target_filter(
     "match_runtimeenvironment",
     "cms-nordugrid N-14",
     "runtimeenvironment: names and versions that the cluster publishes",
     &[&MATCH_RUNTIME_ENVIRONMENT],
-    Applies::ToJob(|case, _| !case.runtime_environment.is_empty()),
-    FilterFunction::Target(|case, candidate, _| {
+    Applies::To(|case, _| !case.runtime_environment.is_empty()),
+    |case, candidate, _| {
         let published = &candidate.cluster.runtime_environments;
         software(&case.runtime_environment, published, &MATCH_RUNTIME_ENVIRONMENT)
-    }),
+    },
 );
 
-pub(super) static OPERATING_SYSTEM: Filter = target_filter(
+pub(super) static OPERATING_SYSTEM: TargetFilter = target_filter(
     "match_opsys",
     "cms-nordugrid N-14",
     "opsys: names and versions that the cluster publishes",
     &[&MATCH_OPSYS],
-    Applies::ToJob(|case, _| !case.operating_system.is_empty()),
-    FilterFunction::Target(|case, candidate, _| {
+    Applies::To(|case, _| !case.operating_system.is_empty()),
+    |case, candidate, _| {
         software(&case.operating_system, &candidate.cluster.operating_systems, &MATCH_OPSYS)
-    }),
+    },
 );
 
-pub(super) static NODE_ACCESS: Filter = target_filter(
+pub(super) static NODE_ACCESS: TargetFilter = target_filter(
     "match_nodeaccess",
     "cms-nordugrid N-14",
     "nodeaccess: connections that nodes take and make",
     &[&MATCH_NODE_ACCESS],
-    Applies::ToJob(|case, _| case.job.node_access.is_some()),
-    FilterFunction::Target(|case, candidate, _| node_access(case, candidate)),
+    Applies::To(|case, _| case.job.node_access.is_some()),
+    |case, candidate, _| node_access(case, candidate),
 );
 
 fn cluster(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {

@@ -7,10 +7,12 @@ use super::ranking::NOT_FREE;
 use super::staging::Staging;
 use super::target::TargetCandidate;
 use crate::draw::{Seed, SeededDraw};
-use crate::policy::declare::{FilterFunction, Weigh};
+use crate::policy::declare::Weigh;
 use crate::policy::rank::{RankKey, best};
-use crate::policy::walk::bounded;
-use crate::policy::{Applies, Objection, Policy, Resolved, Verdict, Weight};
+use crate::policy::walk::walk_before;
+use crate::policy::{Objection, Policy, Resolved};
+use std::cell::{Ref, RefCell};
+use std::ops::Deref;
 
 /// Name and version of the draw (B.10).
 pub const DRAW: &str = "ngbroker.v1";
@@ -85,9 +87,6 @@ impl ChoiceRule {
     }
 }
 
-/// The filters of a policy that apply to a case, with their indices.
-struct TargetFilters(Vec<(u16, FilterFunction)>);
-
 impl Policy {
     /// Chooses a target for a job: among the queues of some clusters that answered, in the order of
     /// their names. `seed` is what a draw is made from.
@@ -99,41 +98,34 @@ impl Policy {
         seed: &Seed<'_>,
     ) -> Choice {
         let mut choice = Choice::default();
-        let filters = self.target_filters(case, resolved);
-        let (mut staging, mut room) = (LastStaging::of(case), Vec::new());
+        let rules = self.target_rules();
+        let filters = rules.applicable(case, resolved).before;
+        let (staging, mut room) = (LastStaging::of(case), Vec::new());
         for share in case.facts.shares().filter(|share| clusters.has(share.cluster)) {
             let Some(candidate) = TargetCandidate::of(case, share) else { continue };
             if !candidate.cluster.facts.answered {
                 continue;
             }
-            match filters.objection(case, &candidate, resolved, &mut staging) {
+            let candidate = StagedTarget { target: candidate, last: &staging };
+            match walk_before(case, &candidate, &resolved.filters, &filters) {
                 Some((filter, objection)) => {
                     choice.refused.push(RefusedTarget { target: share.target, filter, objection });
                 }
                 None => {
-                    let staging = staging.at(case, &candidate);
-                    let figures = TargetFigures::of(case, &candidate, staging, &mut room);
-                    self.rank(&figures, resolved, &mut choice.keys);
+                    let staging = candidate.staging(case);
+                    let figures = TargetFigures::of(case, &candidate, &staging, &mut room);
+                    choice.keys.extend(rules.weights.iter().map(|weight| match weight.weigh {
+                        Weigh::Key(key) => key(&figures),
+                        Weigh::Figure(never) | Weigh::Factor(never) | Weigh::Whole(never) => {
+                            match never {}
+                        }
+                    }));
                     choice.ranked.push(figures);
                 }
             }
         }
         choice.chosen = self.select(case, &choice, seed);
         choice
-    }
-
-    /// Adds the keys of a target, in the order of the policy's weights.
-    fn rank(&self, figures: &TargetFigures, resolved: &Resolved, keys: &mut Vec<RankKey>) {
-        let weights = self.weights.iter().zip(&resolved.weights);
-        let key = |(weight, values): (&&'static Weight, _)| match weight.weigh {
-            Weigh::Rank(rank) => Some(rank(figures, values)),
-            Weigh::Figure(_)
-            | Weigh::Factor(_)
-            | Weigh::Whole(_)
-            | Weigh::Nucleus(_)
-            | Weigh::JobKey(_) => None,
-        };
-        keys.extend(weights.filter_map(key));
     }
 
     /// The first by rank; ties by a draw.
@@ -154,21 +146,12 @@ impl Policy {
         let rule = match (&draw, best.decided_by.and_then(|key| self.weights.get(key))) {
             (Some(_), _) if is_free => ChoiceRule::Draw,
             (Some(_), _) => ChoiceRule::QueueRatioDraw,
-            (None, Some(weight)) if weight.name != NOT_FREE.name => ChoiceRule::Key(weight.name),
+            (None, Some(weight)) if weight.name != NOT_FREE.weight.name => {
+                ChoiceRule::Key(weight.name)
+            }
             (None, Some(_) | None) => ChoiceRule::OnlyCandidate,
         };
         Some(ChosenTarget { at, rule, tied: best.left, draw })
-    }
-
-    /// The filters that apply to a job; the same for all targets.
-    fn target_filters(&self, case: &JobCase<'_>, resolved: &Resolved) -> TargetFilters {
-        let filters = (0u16..).zip(self.filters.iter().zip(&resolved.filters));
-        let applying = filters.filter(|(_, (filter, values))| match filter.applies {
-            Applies::Always => true,
-            Applies::ToJob(applies) => applies(case, values),
-            Applies::ToCase(_) | Applies::ToTask(_) => false,
-        });
-        TargetFilters(applying.map(|(at, (filter, _))| (at, filter.judge)).collect())
     }
 
     /// The first objection to one target, with the filter's index, whatever became of the others.
@@ -178,43 +161,36 @@ impl Policy {
         candidate: &TargetCandidate<'_>,
         resolved: &Resolved,
     ) -> Option<(u16, Objection)> {
-        self.target_filters(case, resolved).objection(
-            case,
-            candidate,
-            resolved,
-            &mut LastStaging::of(case),
-        )
+        let filters = self.target_rules().applicable(case, resolved).before;
+        let candidate = StagedTarget { target: *candidate, last: &LastStaging::of(case) };
+        walk_before(case, &candidate, &resolved.filters, &filters)
     }
 }
 
-impl TargetFilters {
-    fn objection(
-        &self,
-        case: &JobCase<'_>,
-        candidate: &TargetCandidate<'_>,
-        resolved: &Resolved,
-        staging: &mut LastStaging,
-    ) -> Option<(u16, Objection)> {
-        self.0.iter().find_map(|(at, judge)| {
-            let values = &resolved.filters[usize::from(*at)];
-            let verdict = match judge {
-                FilterFunction::Target(judge) => judge(case, candidate, values),
-                FilterFunction::Staged(judge) => {
-                    judge(case, candidate, staging.at(case, candidate), values)
-                }
-                FilterFunction::Before(_)
-                | FilterFunction::After(_)
-                | FilterFunction::Whole(_)
-                | FilterFunction::Last(_)
-                | FilterFunction::Kept(_)
-                | FilterFunction::Nuclei(_)
-                | FilterFunction::Job(_) => Verdict::Pass,
-            };
-            match verdict {
-                Verdict::Object(objection) => Some((*at, bounded(objection))),
-                Verdict::Pass => None,
-            }
-        })
+/// A target under judgement, with the job's input files there, which are summed up when a filter
+/// asks for them.
+pub struct StagedTarget<'a> {
+    /// The target.
+    pub target: TargetCandidate<'a>,
+    last: &'a LastStaging,
+}
+
+impl<'a> Deref for StagedTarget<'a> {
+    type Target = TargetCandidate<'a>;
+
+    fn deref(&self) -> &TargetCandidate<'a> {
+        &self.target
+    }
+}
+
+impl StagedTarget<'_> {
+    /// The job's input files at its cluster.
+    pub fn staging(&self, case: &JobCase<'_>) -> Ref<'_, Staging> {
+        let LastStaging { elsewhere, last } = self.last;
+        if last.borrow().cluster != self.target.cluster.number {
+            *last.borrow_mut() = Staging::from(case, self.target.cluster, elsewhere);
+        }
+        last.borrow()
     }
 }
 
@@ -222,19 +198,12 @@ impl TargetFilters {
 struct LastStaging {
     /// Staging at clusters that have none of the files.
     elsewhere: Staging,
-    last: Option<Staging>,
+    last: RefCell<Staging>,
 }
 
 impl LastStaging {
     fn of(case: &JobCase<'_>) -> LastStaging {
-        LastStaging { elsewhere: Staging::elsewhere(case), last: None }
-    }
-
-    /// The input files at a candidate's cluster.
-    fn at(&mut self, case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> &Staging {
-        if self.last.as_ref().is_some_and(|last| last.cluster != candidate.cluster.number) {
-            self.last = None;
-        }
-        self.last.get_or_insert_with(|| Staging::from(case, candidate.cluster, &self.elsewhere))
+        let elsewhere = Staging::elsewhere(case);
+        LastStaging { last: RefCell::new(elsewhere.clone()), elsewhere }
     }
 }

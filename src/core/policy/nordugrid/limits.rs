@@ -2,11 +2,11 @@
 //! and `walltime`. A limit that is not published holds nothing back.
 
 use super::case::JobCase;
-use super::declared::target_filter;
+use super::declared::{TargetFilter, target_filter};
 use super::target::TargetCandidate;
 use crate::event::BatchFacts;
 use crate::policy::verdict::object;
-use crate::policy::{Applies, Filter, FilterFunction, Reason, Values, Verdict};
+use crate::policy::{Applies, Reason, Verdict};
 
 const MATCH_CPU_TIME: Reason = Reason::new(
     "match:cputime",
@@ -21,47 +21,47 @@ const MATCH_WALL_TIME: Reason = Reason::new(
     "the job wants {measured} s of wall time, the limit that it misses is {limit} s",
 );
 
-pub(super) const fn cpu_time() -> Filter {
+pub(super) const fn cpu_time() -> TargetFilter {
     target_filter(
         "match_cputime",
         "cms-nordugrid N-14",
         "cputime: of each slot within the queue's limits, of the whole job within that for jobs",
         &[&MATCH_CPU_TIME],
-        Applies::ToJob(|case, _| case.job.cpu_time_s.is_some()),
-        FilterFunction::Target(|case, candidate, _| {
+        Applies::To(|case, _| case.job.cpu_time_s.is_some()),
+        |case, candidate, _| {
             let time = case.job.cpu_time_s.map_or(0, u128::from);
             within_cpu_limits(case, &candidate.share.facts, (time, 1), &MATCH_CPU_TIME)
-        }),
+        },
     )
 }
 
-pub(super) const fn grid_time() -> Filter {
+pub(super) const fn grid_time() -> TargetFilter {
     target_filter(
         "match_gridtime",
         "cms-nordugrid N-14",
         "gridtime: as cputime, scaled from reference_clock_mhz to the cluster's clock",
         &[&MATCH_GRID_TIME],
-        Applies::ToJob(|case, _| case.job.grid_time_s.is_some()),
-        FilterFunction::Target(|case, candidate, _| {
+        Applies::To(|case, _| case.job.grid_time_s.is_some()),
+        |case, candidate, _| {
             let time = case.scaled_grid_time().unwrap_or(0);
             let clock = u128::from(case.clock_mhz(candidate.cluster));
             within_cpu_limits(case, &candidate.share.facts, (time, clock), &MATCH_GRID_TIME)
-        }),
+        },
     )
 }
 
-pub(super) const fn wall_time() -> Filter {
+pub(super) const fn wall_time() -> TargetFilter {
     target_filter(
         "match_walltime",
         "cms-nordugrid N-14, B.15",
         "walltime: within the queue's limits",
         &[&MATCH_WALL_TIME],
-        Applies::ToJob(|case, _| case.job.wall_time_s.is_some()),
-        FilterFunction::Target(wall_time_of),
+        Applies::To(|case, _| case.job.wall_time_s.is_some()),
+        |case, candidate, _| wall_time_of(case, candidate),
     )
 }
 
-fn wall_time_of(case: &JobCase<'_>, candidate: &TargetCandidate<'_>, _: &Values) -> Verdict {
+fn wall_time_of(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
     let time = case.job.wall_time_s.map_or(0, u128::from);
     let BatchFacts { min_wall_time_s, max_wall_time_s, .. } = candidate.share.facts;
     missed((time, 1), min_wall_time_s, max_wall_time_s, &MATCH_WALL_TIME)

@@ -37,4 +37,5 @@ mod tests;
 pub use ahead::{
     Ahead, Amount, Held, KnownJob, TargetContribution, TimeNeeded, Until, contributions,
 };
+pub use declared::Targets;
 pub(super) use kind::NORDUGRID;

@@ -2,10 +2,10 @@
 //! one that comes last (N-25).
 
 use super::case::JobCase;
-use super::declared::target_filter;
+use super::declared::{TargetFilter, target_filter};
 use super::target::TargetCandidate;
 use crate::policy::verdict::object;
-use crate::policy::{Applies, Filter, FilterFunction, Reason, Verdict};
+use crate::policy::{Applies, Reason, Verdict};
 use crate::unit::{Millis, SECOND};
 
 const NO_INFORMATION: Reason =
@@ -19,58 +19,58 @@ const NO_CPUS: Reason =
     Reason::new("no_cpus", "neither the queue nor its cluster publishes a number of CPUs above 0");
 const EXCLUDED: Reason = Reason::new("excluded", "the target refused the job before");
 
-pub(super) static INFORMATION: Filter = target_filter(
+pub(super) static INFORMATION: TargetFilter = target_filter(
     "no_information",
     "cms-nordugrid N-06",
     "the facts of the queue are no older than info_ttl_s",
     &[&NO_INFORMATION],
     Applies::Always,
-    FilterFunction::Target(|case, candidate, _| information(case, candidate)),
+    |case, candidate, _| information(case, candidate),
 );
 
-pub(super) static STATUS: Filter = target_filter(
+pub(super) static STATUS: TargetFilter = target_filter(
     "queue_status",
     "cms-nordugrid N-10",
     "the queue's status is active; what stands behind a comma is a remark",
     &[&QUEUE_STATUS],
     Applies::Always,
-    FilterFunction::Target(|_, candidate, _| status(candidate)),
+    |_, candidate, _| status(candidate),
 );
 
-pub(super) static AUTHORISED: Filter = target_filter(
+pub(super) static AUTHORISED: TargetFilter = target_filter(
     "not_authorised",
     "cms-nordugrid N-11",
     "the queue lists the user as authorised",
     &[&NOT_AUTHORISED],
     Applies::Always,
-    FilterFunction::Target(|_, candidate, _| authorised(candidate)),
+    |_, candidate, _| authorised(candidate),
 );
 
-pub(super) static FULL: Filter = target_filter(
+pub(super) static FULL: TargetFilter = target_filter(
     "queue_full",
     "cms-nordugrid N-12",
     "fewer jobs are queued than the queue takes, those in front counted",
     &[&QUEUE_FULL],
     Applies::Always,
-    FilterFunction::Target(|_, candidate, _| full(candidate)),
+    |_, candidate, _| full(candidate),
 );
 
-pub(super) static CPUS: Filter = target_filter(
+pub(super) static CPUS: TargetFilter = target_filter(
     "no_cpus",
     "cms-nordugrid N-13",
     "the queue, else its cluster, has CPUs",
     &[&NO_CPUS],
     Applies::Always,
-    FilterFunction::Target(|_, candidate, _| cpus(candidate)),
+    |_, candidate, _| cpus(candidate),
 );
 
-pub(super) static NOT_EXCLUDED: Filter = target_filter(
+pub(super) static NOT_EXCLUDED: TargetFilter = target_filter(
     "excluded",
     "cms-nordugrid N-25",
     "the target did not refuse the job before",
     &[&EXCLUDED],
     Applies::Always,
-    FilterFunction::Target(|case, candidate, _| excluded(case, candidate)),
+    |case, candidate, _| excluded(case, candidate),
 );
 
 fn information(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {

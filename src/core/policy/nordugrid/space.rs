@@ -1,10 +1,10 @@
 //! Filters that look at the job's input files (N-15, N-17, N-19).
 
-use super::declared::target_filter;
+use super::declared::{TargetFilter, target_filter};
 use super::staging::Staging;
 use super::target::TargetCandidate;
 use crate::policy::verdict::object;
-use crate::policy::{Applies, Filter, FilterFunction, Reason, Verdict};
+use crate::policy::{Applies, Reason, Verdict};
 
 const NO_LOCATION: Reason =
     Reason::new("no_location", "{measured} input files cannot come to the cluster");
@@ -18,40 +18,40 @@ const DISK_SPACE: Reason = Reason::new(
     "the job wants {limit} bytes of the user's disk, {measured} are free",
 );
 
-pub(super) static LOCATION: Filter = target_filter(
+pub(super) static LOCATION: TargetFilter = target_filter(
     "no_location",
     "cms-nordugrid N-17",
     "every input file can come to the cluster",
     &[&NO_LOCATION],
     Applies::Always,
-    FilterFunction::Staged(|_, _, staging, _| location(staging)),
+    |case, target, _| location(&target.staging(case)),
 );
 
-pub(super) static SIZES: Filter = target_filter(
+pub(super) static SIZES: TargetFilter = target_filter(
     "size_unknown",
     "cms-nordugrid N-15",
     "the size of every input file is known; asked where size_unknown is reject",
     &[&SIZE_UNKNOWN],
-    Applies::ToJob(|case, _| case.rejects_unknown_sizes && case.is_size_unknown),
-    FilterFunction::Staged(|_, _, _, _| object(&SIZE_UNKNOWN, 0.0, 0.0)),
+    Applies::To(|case, _| case.rejects_unknown_sizes && case.is_size_unknown),
+    |_, _, _| object(&SIZE_UNKNOWN, 0.0, 0.0),
 );
 
-pub(super) static CACHE: Filter = target_filter(
+pub(super) static CACHE: TargetFilter = target_filter(
     "cache_space",
     "cms-nordugrid N-19",
     "input files fit into what is free of the cluster's cache, if it has one",
     &[&CACHE_SPACE],
     Applies::Always,
-    FilterFunction::Staged(|_, _, staging, _| cache(staging)),
+    |case, target, _| cache(&target.staging(case)),
 );
 
-pub(super) static DISK: Filter = target_filter(
+pub(super) static DISK: TargetFilter = target_filter(
     "disk_space",
     "cms-nordugrid N-19",
     "what the job stages and writes fits into what is free of the user's disk, if that is known",
     &[&DISK_SPACE],
     Applies::Always,
-    FilterFunction::Staged(|_, candidate, staging, _| disk(candidate, staging)),
+    |case, target, _| disk(target, &target.staging(case)),
 );
 
 fn location(staging: &Staging) -> Verdict {

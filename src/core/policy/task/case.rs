@@ -70,7 +70,15 @@ pub struct NucleusRow<'a> {
     pub verdict: Verdict,
 }
 
-/// Flags that a filter sets for the filters after it.
+/// All nuclei that are left when a filter is asked, with the flags of those before it.
+pub struct NucleusRows<'a> {
+    /// The nuclei.
+    pub left: Vec<NucleusRow<'a>>,
+    /// Flags for the filters and weights behind.
+    pub course: Course,
+}
+
+/// Flags that a filter sets for the filters and weights after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Course {
     /// The check of locality was dropped: where the input lies counts nowhere any more.

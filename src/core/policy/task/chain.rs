@@ -1,12 +1,12 @@
 //! Keeps full chains at nuclei for full chains, and other work off those for full chains alone.
 
+use super::kind::{NucleusFilter, nucleus_filter};
 use super::usable::each;
-use super::{Course, NucleusRow, Parent, TaskCase};
+use super::{NucleusRows, Parent, TaskCase};
 use crate::event::FullChain;
-use crate::policy::declare::filter;
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
-use crate::policy::{Bare, Filter, Reason, Verdict};
+use crate::policy::{Bare, Reason, Verdict};
 
 words! {
     /// Which nuclei take a task that is a full chain alone.
@@ -33,7 +33,7 @@ const NOT_FULL_CHAIN: Reason =
 const PARENT: Reason =
     Reason::new("parent", "the task it was made of is at another nucleus for full chains");
 
-pub(super) const FILTER: Filter = filter!(Chain {
+pub(super) const FILTER: NucleusFilter = nucleus_filter!(Chain {
     name: "full_chain",
     spec: "atlas N9, 7, DIFF-34, DIFF-35",
     help: "a full chain goes to a nucleus that takes full chains, and stays where its parent is; \
@@ -42,10 +42,10 @@ pub(super) const FILTER: Filter = filter!(Chain {
     reads: &[],
     temporary: false,
     applies: Always,
-    judge: Nuclei(judge),
+    judge: Whole(judge),
 });
 
-fn judge(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, params: &Chain) {
+fn judge(case: &TaskCase<'_>, rows: &mut NucleusRows<'_>, params: &Chain) {
     let chain = case.task.options.full_chain;
     each(rows, |nucleus| {
         let takes = match chain {

@@ -1,12 +1,14 @@
 //! Judging nuclei: filter by filter over all that are left, then a draw in proportion to weight.
 
 use super::kind::{AllZero, Own};
-use super::{Course, NucleusCandidate, NucleusRow, Parent, TaskCase};
+use super::{Course, NucleusCandidate, NucleusRow, NucleusRows, Parent, TaskCase};
 use crate::event::FullChain;
+use crate::policy::applicable::Together;
 use crate::policy::compile::{Policy, Resolved};
+use crate::policy::declare::Weigh;
 use crate::policy::typed::read;
 use crate::policy::walk::bounded;
-use crate::policy::{FilterFunction, Refused, Verdict, Wait, WaitReason, Weigh, Weighed};
+use crate::policy::{Refused, Verdict, Wait, WaitReason, Weighed};
 
 /// Judgement of all nuclei of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -51,29 +53,26 @@ impl Policy {
         }
         let mut left: Vec<u32> = (0..nuclei.len() as u32).collect();
         let mut course = Course::default();
-        for (at, (filter, values)) in self.filters.iter().zip(&resolved.filters).enumerate() {
-            let FilterFunction::Nuclei(judge) = filter.judge else { continue };
-            if !self.applies_to_task(at, case, resolved) {
-                continue;
-            }
+        for Together { at, judge, .. } in self.nucleus_rules().applicable(case, resolved).whole {
             let row = |index: &u32| NucleusRow {
                 nucleus: nuclei[*index as usize],
                 verdict: Verdict::Pass,
             };
-            let mut rows: Vec<NucleusRow<'_>> = left.iter().map(row).collect();
-            if rows.is_empty() || choice.wait.is_some() {
+            if left.is_empty() || choice.wait.is_some() {
                 break;
             }
-            judge(case, &mut rows, &mut course, values);
+            let mut rows = NucleusRows { left: left.iter().map(row).collect(), course };
+            judge(case, &mut rows, &resolved.filters[usize::from(at)]);
+            course = rows.course;
             choice.wait = course.wait;
-            let mut verdicts = rows.iter().map(|row| row.verdict);
+            let mut verdicts = rows.left.iter().map(|row| row.verdict);
             left.retain(|index| match verdicts.next() {
                 Some(Verdict::Object(objection)) => {
                     let objection = bounded(objection);
-                    choice.counts[at] += 1;
+                    choice.counts[usize::from(at)] += 1;
                     choice.fates.push(Refused {
                         candidate: *index,
-                        filter: at as u16,
+                        filter: at,
                         objection,
                         weight: 0.0,
                     });
@@ -86,7 +85,7 @@ impl Policy {
         if choice.wait.is_none() {
             let weigh = |candidate: u32| {
                 let nucleus = &nuclei[candidate as usize];
-                Passed { candidate, weighed: self.weigh_nucleus(case, nucleus, &course, resolved) }
+                Passed { candidate, weighed: self.weigh_nucleus(case, nucleus, course, resolved) }
             };
             choice.passed = left.into_iter().map(weigh).collect();
             let first = own.all_zero == AllZero::First;
@@ -99,13 +98,13 @@ impl Policy {
         &self,
         case: &TaskCase<'_>,
         nucleus: &NucleusCandidate<'_>,
-        course: &Course,
+        mut course: Course,
         resolved: &Resolved,
     ) -> Weighed {
         let mut weighed = Weighed { total: 1.0, ..Weighed::default() };
-        for (weight, values) in self.weights.iter().zip(&resolved.weights) {
-            let Weigh::Nucleus(weigh) = weight.weigh else { continue };
-            let factor = weigh(case, nucleus, course, values);
+        for (weight, values) in self.nucleus_rules().weights.iter().zip(&resolved.weights) {
+            let Weigh::Factor(weigh) = weight.weigh else { continue };
+            let factor = weigh(case, nucleus, values, &mut course);
             weighed.factors.push(factor);
             weighed.total = (weighed.total * factor).min(f64::MAX);
         }

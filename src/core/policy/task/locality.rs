@@ -1,13 +1,13 @@
 //! Keeps tasks at nuclei that have enough of their input, unless none has.
 
 use super::input::Total;
+use super::kind::{NucleusFilter, nucleus_filter};
 use super::usable::each;
-use super::{Course, NucleusRow, TaskCase};
-use crate::policy::declare::filter;
+use super::{NucleusRows, TaskCase};
 use crate::policy::filter::Boundary;
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object_until;
-use crate::policy::{Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::policy::{Param, Reads, Reason, Unit, Verdict};
 use crate::unit::{DAY, GIB, Millis};
 
 /// Largest size, count or priority a parameter may have.
@@ -74,7 +74,7 @@ const INSIZE: Reason =
 const INNUM: Reason =
     Reason::new("innum", "{measured} % of the input's files lie there; limit {limit} %");
 
-pub(super) const FILTER: Filter = filter!(Locality {
+pub(super) const FILTER: NucleusFilter = nucleus_filter!(Locality {
     name: "locality",
     spec: "atlas N8, 1.6, DIFF-4, DIFF-5, DIFF-6",
     help: "enough of the input lies at the nucleus, in bytes and in files; where no nucleus has \
@@ -83,7 +83,7 @@ pub(super) const FILTER: Filter = filter!(Locality {
     reads: &[Reads::Storage],
     temporary: false,
     applies: When(applies),
-    judge: Nuclei(judge),
+    judge: Whole(judge),
 });
 
 impl Total {
@@ -108,7 +108,7 @@ fn applies(case: &TaskCase<'_>, params: &Locality) -> bool {
     case.total.is_there && !is_late
 }
 
-fn judge(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], course: &mut Course, params: &Locality) {
+fn judge(case: &TaskCase<'_>, rows: &mut NucleusRows<'_>, params: &Locality) {
     let gives_up_at = gives_up_at(case, params);
     let (bytes, files) = case.total.counted(params.last_part);
     let is_enough = |has: f64, all: f64, percent: f64| {
@@ -132,10 +132,10 @@ fn judge(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], course: &mut Course, 
         }
         Verdict::Pass
     });
-    let is_none = rows.iter().all(|row| row.verdict != Verdict::Pass);
-    if !rows.is_empty() && is_none && may_come_from_afar(case, bytes, params) {
-        rows.iter_mut().for_each(|row| row.verdict = Verdict::Pass);
-        course.locality_dropped = true;
+    let is_none = rows.left.iter().all(|row| row.verdict != Verdict::Pass);
+    if !rows.left.is_empty() && is_none && may_come_from_afar(case, bytes, params) {
+        rows.left.iter_mut().for_each(|row| row.verdict = Verdict::Pass);
+        rows.course.locality_dropped = true;
     }
 }
 

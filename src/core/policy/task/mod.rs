@@ -18,8 +18,9 @@ mod weight;
 #[cfg(test)]
 mod tests;
 
-pub use case::{Course, NucleusCandidate, NucleusRow, Parent, TaskCase};
+pub use case::{Course, NucleusCandidate, NucleusRow, NucleusRows, Parent, TaskCase};
 pub use choice::{NucleusChoice, Passed};
 pub use input::{InputAtNucleus, Total, groups, is_whole, total};
+pub use kind::Nuclei;
 pub(super) use kind::PRODUCTION_TASK;
 pub use token::{endpoint, is_distributed};

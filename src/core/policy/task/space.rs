@@ -1,13 +1,13 @@
 //! Keeps tasks off nuclei whose storage will not hold their output.
 
+use super::kind::{NucleusFilter, nucleus_filter};
 use super::usable::{each, endpoints};
-use super::{Course, NucleusCandidate, NucleusRow, TaskCase};
+use super::{NucleusCandidate, NucleusRows, TaskCase};
 use crate::event::Storage;
-use crate::policy::declare::filter;
 use crate::policy::filter::Boundary;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::policy::{Param, Reads, Reason, Unit, Verdict};
 use crate::unit::GIB;
 
 /// Threshold of a share that sets none.
@@ -44,7 +44,7 @@ const SPACE: Reason = Reason::new(
     "{measured} GB will be left at an endpoint of the output; limit {limit} GB",
 );
 
-pub(super) const FILTER: Filter = filter!(Space {
+pub(super) const FILTER: NucleusFilter = nucleus_filter!(Space {
     name: "space",
     spec: "atlas N6, 1.5, DIFF-3",
     help: "what is free at every endpoint of the output, less what the work that remains at the \
@@ -53,7 +53,7 @@ pub(super) const FILTER: Filter = filter!(Space {
     reads: &[Reads::Storage, Reads::Work],
     temporary: false,
     applies: Always,
-    judge: Nuclei(judge),
+    judge: Whole(judge),
 });
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
@@ -99,7 +99,7 @@ pub(super) fn tightest(
     spaces.min_by(|a, b| (a.net_gb / a.total_gb).total_cmp(&(b.net_gb / b.total_gb)))
 }
 
-fn judge(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, params: &Space) {
+fn judge(case: &TaskCase<'_>, rows: &mut NucleusRows<'_>, params: &Space) {
     let own = params.share_threshold;
     let limit = 1_024.0 * if own == UNSET { params.threshold } else { own };
     each(rows, |nucleus| {

@@ -1,16 +1,17 @@
 //! Whether a nucleus can be used at all: in service, not backlogged, with storage that is open, and
 //! with a queue that could run the jobs.
 
-use super::{Course, NucleusCandidate, NucleusRow, TaskCase, endpoint, is_distributed};
+use super::kind::{NucleusFilter, nucleus_filter};
+use super::{NucleusCandidate, NucleusRows, TaskCase, endpoint, is_distributed};
 use crate::event::Storage;
-use crate::policy::declare::{NoParams, filter};
+use crate::policy::declare::NoParams;
 use crate::policy::typed::params;
 use crate::policy::verdict::{object, object_until};
-use crate::policy::{Filter, Param, Reads, Reason, Unit, Verdict, WaitReason};
+use crate::policy::{Param, Reads, Reason, Unit, Verdict, WaitReason};
 
 const NOT_IN_SERVICE: Reason = Reason::new("status", "the nucleus is not in service");
 
-pub(super) const STATUS: Filter = filter!(NoParams {
+pub(super) const STATUS: NucleusFilter = nucleus_filter!(NoParams {
     name: "status",
     spec: "atlas N2",
     help: "the nucleus is in service",
@@ -18,10 +19,10 @@ pub(super) const STATUS: Filter = filter!(NoParams {
     reads: &[],
     temporary: false,
     applies: Always,
-    judge: Nuclei(status),
+    judge: Whole(status),
 });
 
-fn status(_: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, _: &NoParams) {
+fn status(_: &TaskCase<'_>, rows: &mut NucleusRows<'_>, _: &NoParams) {
     each(rows, |nucleus| match nucleus.active {
         true => Verdict::Pass,
         false => object(&NOT_IN_SERVICE, 0.0, 1.0),
@@ -43,7 +44,7 @@ const TRANSFER_BACKLOG: Reason = Reason::new(
     "{measured} files are queued to the nucleus from all sources; limit {limit}",
 );
 
-pub(super) const BACKLOG: Filter = filter!(Backlog {
+pub(super) const BACKLOG: NucleusFilter = nucleus_filter!(Backlog {
     name: "backlog",
     spec: "atlas N3",
     help: "not too many files of production output are queued to the nucleus; not asked when \
@@ -52,13 +53,13 @@ pub(super) const BACKLOG: Filter = filter!(Backlog {
     reads: &[Reads::Nucleus],
     temporary: false,
     applies: When(backlog_applies),
-    judge: Nuclei(backlog),
+    judge: Whole(backlog),
 });
 
 const NO_ENDPOINT: Reason =
     Reason::new("storage", "{measured} outputs have no endpoint at the nucleus");
 
-pub(super) const STORAGE: Filter = filter!(NoParams {
+pub(super) const STORAGE: NucleusFilter = nucleus_filter!(NoParams {
     name: "storage",
     spec: "atlas N4, 1.4",
     help: "the nucleus has an endpoint for every output",
@@ -66,7 +67,7 @@ pub(super) const STORAGE: Filter = filter!(NoParams {
     reads: &[Reads::Storage],
     temporary: false,
     applies: Always,
-    judge: Nuclei(storage),
+    judge: Whole(storage),
 });
 
 params! {
@@ -81,7 +82,7 @@ const SOURCE_BLACKLIST: Reason =
 const DESTINATION_BLACKLIST: Reason =
     Reason::new("destination_blacklist", "an endpoint of the output cannot be written from afar");
 
-pub(super) const BLACKLIST: Filter = filter!(Blacklist {
+pub(super) const BLACKLIST: NucleusFilter = nucleus_filter!(Blacklist {
     name: "blacklist",
     spec: "atlas N5",
     help: "the endpoints of the output can be read and written from afar",
@@ -89,7 +90,7 @@ pub(super) const BLACKLIST: Filter = filter!(Blacklist {
     reads: &[Reads::Storage],
     temporary: false,
     applies: When(blacklist_applies),
-    judge: Nuclei(blacklist),
+    judge: Whole(blacklist),
 });
 
 params! {
@@ -101,7 +102,7 @@ params! {
 
 const NO_QUEUE: Reason = Reason::new("job", "no queue of the nucleus could run the jobs");
 
-pub(super) const JOB: Filter = filter!(Job {
+pub(super) const JOB: NucleusFilter = nucleus_filter!(Job {
     name: "job",
     spec: "atlas N7, DIFF-2",
     help: "a queue of the nucleus could run the task's jobs now: the filters of job brokerage that \
@@ -110,19 +111,19 @@ pub(super) const JOB: Filter = filter!(Job {
     reads: &[Reads::Load, Reads::Pilot, Reads::Storage],
     temporary: false,
     applies: When(job_applies),
-    judge: Nuclei(job),
+    judge: Whole(job),
 });
 
 /// Asks of each nucleus by itself.
-pub(super) fn each(rows: &mut [NucleusRow<'_>], judge: impl Fn(&NucleusCandidate<'_>) -> Verdict) {
-    rows.iter_mut().for_each(|row| row.verdict = judge(&row.nucleus));
+pub(super) fn each(rows: &mut NucleusRows<'_>, judge: impl Fn(&NucleusCandidate<'_>) -> Verdict) {
+    rows.left.iter_mut().for_each(|row| row.verdict = judge(&row.nucleus));
 }
 
 fn backlog_applies(case: &TaskCase<'_>, _: &Backlog) -> bool {
     case.task.options.t1_weight >= 0
 }
 
-fn backlog(_: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, params: &Backlog) {
+fn backlog(_: &TaskCase<'_>, rows: &mut NucleusRows<'_>, params: &Backlog) {
     each(rows, |nucleus| {
         let queued = nucleus.queued_files as f64;
         if queued <= params.cap {
@@ -146,7 +147,7 @@ pub(super) fn endpoints<'a>(
     tokens(case).filter_map(|token| endpoint(nucleus, token))
 }
 
-fn storage(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, _: &NoParams) {
+fn storage(case: &TaskCase<'_>, rows: &mut NucleusRows<'_>, _: &NoParams) {
     each(rows, |nucleus| {
         let missing = tokens(case).filter(|token| endpoint(nucleus, token).is_none()).count();
         if missing == 0 { Verdict::Pass } else { object(&NO_ENDPOINT, missing as f64, 0.0) }
@@ -157,7 +158,7 @@ fn blacklist_applies(_: &TaskCase<'_>, params: &Blacklist) -> bool {
     params.checked
 }
 
-fn blacklist(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], _: &mut Course, _: &Blacklist) {
+fn blacklist(case: &TaskCase<'_>, rows: &mut NucleusRows<'_>, _: &Blacklist) {
     each(rows, |nucleus| {
         for storage in endpoints(case, nucleus) {
             if !storage.read_wan {
@@ -175,12 +176,12 @@ fn job_applies(_: &TaskCase<'_>, params: &Job) -> bool {
     params.checked
 }
 
-fn job(case: &TaskCase<'_>, rows: &mut [NucleusRow<'_>], course: &mut Course, _: &Job) {
+fn job(case: &TaskCase<'_>, rows: &mut NucleusRows<'_>, _: &Job) {
     each(rows, |nucleus| match (case.runs)(nucleus.queues) {
         true => Verdict::Pass,
         false => object(&NO_QUEUE, 0.0, 1.0),
     });
-    if rows.iter().all(|row| row.verdict != Verdict::Pass) {
-        course.wait = Some(WaitReason::NoQueueCanRun.plain());
+    if rows.left.iter().all(|row| row.verdict != Verdict::Pass) {
+        rows.course.wait = Some(WaitReason::NoQueueCanRun.plain());
     }
 }

@@ -1,11 +1,11 @@
 //! Weights of nuclei (spec atlas 1.7). Only + - * /, so that the bytes agree on every machine;
 //! never NaN, never infinite.
 
+use super::kind::{NucleusWeight, nucleus_weight};
 use super::space::{demand_gb, tightest};
 use super::{Course, NucleusCandidate, TaskCase};
-use crate::policy::declare::weight;
 use crate::policy::typed::{params, words};
-use crate::policy::{Param, Reads, Unit, Weight};
+use crate::policy::{Param, Reads, Unit};
 
 /// Largest figure of a parameter.
 const MOST: f64 = 1e12;
@@ -29,14 +29,14 @@ params! {
     }
 }
 
-pub(super) const WORK: Weight = weight!(Work {
+pub(super) const WORK: NucleusWeight = nucleus_weight!(Work {
     name: "work",
     spec: "atlas 1.7, DIFF-7",
     help: "the more work of the share and of at least the task's priority remains at the nucleus, \
            the lighter",
     figures: &[],
     reads: &[],
-    weigh: Nucleus(work),
+    weigh: Factor(work),
 });
 
 words! {
@@ -62,13 +62,13 @@ params! {
     }
 }
 
-pub(super) const LOCAL_INPUT: Weight = weight!(LocalInput {
+pub(super) const LOCAL_INPUT: NucleusWeight = nucleus_weight!(LocalInput {
     name: "local_input",
     spec: "atlas 1.7",
     help: "the part of the input's bytes that lies at the nucleus, for tasks of high I/O intensity",
     figures: &[],
     reads: &[],
-    weigh: Nucleus(local_input),
+    weigh: Factor(local_input),
 });
 
 params! {
@@ -80,13 +80,13 @@ params! {
     }
 }
 
-pub(super) const TAPE: Weight = weight!(Tape {
+pub(super) const TAPE: NucleusWeight = nucleus_weight!(Tape {
     name: "tape",
     spec: "atlas 1.7",
     help: "a nucleus that has more of the input on tape than on disk is lighter",
     figures: &[],
     reads: &[],
-    weigh: Nucleus(tape),
+    weigh: Factor(tape),
 });
 
 params! {
@@ -99,13 +99,13 @@ params! {
     }
 }
 
-pub(super) const SPACE: Weight = weight!(FreePart {
+pub(super) const SPACE: NucleusWeight = nucleus_weight!(FreePart {
     name: "free_part",
     spec: "atlas 1.7",
     help: "the part of the storage for the output that is free",
     figures: &[],
     reads: &[Reads::Storage],
-    weigh: Nucleus(free_part),
+    weigh: Factor(free_part),
 });
 
 params! {
@@ -120,20 +120,20 @@ params! {
     }
 }
 
-pub(super) const DISK: Weight = weight!(FreeDisk {
+pub(super) const DISK: NucleusWeight = nucleus_weight!(FreeDisk {
     name: "free_disk",
     spec: "atlas 1.7, DIFF-8",
     help: "what is left of the storage for the output, up to a cutoff; whole TB",
     figures: &[],
     reads: &[Reads::Storage],
-    weigh: Nucleus(free_disk),
+    weigh: Factor(free_disk),
 });
 
 /// Output of a core in a day, GB, and the power of a core, HS06 (spec atlas 1.5).
 const GB_PER_CORE_DAY: f64 = 0.25;
 const CORE_POWER: f64 = 10.0;
 
-fn work(_: &TaskCase<'_>, nucleus: &NucleusCandidate<'_>, _: &Course, params: &Work) -> f64 {
+fn work(_: &TaskCase<'_>, nucleus: &NucleusCandidate<'_>, params: &Work, _: &mut Course) -> f64 {
     let work = nucleus.work_ahead;
     if work >= params.offset {
         return 1.0 / work.min(f64::MAX);
@@ -147,8 +147,8 @@ fn work(_: &TaskCase<'_>, nucleus: &NucleusCandidate<'_>, _: &Course, params: &W
 fn local_input(
     case: &TaskCase<'_>,
     nucleus: &NucleusCandidate<'_>,
-    course: &Course,
     params: &LocalInput,
+    course: &mut Course,
 ) -> f64 {
     let (bytes, _) = case.total.counted(params.last_part);
     let is_high = match case.task.io_intensity_kbps {
@@ -164,8 +164,8 @@ fn local_input(
 fn tape(
     case: &TaskCase<'_>,
     nucleus: &NucleusCandidate<'_>,
-    course: &Course,
     params: &Tape,
+    course: &mut Course,
 ) -> f64 {
     let (bytes, _) = case.total.counted(params.last_part);
     if course.locality_dropped || bytes <= 0.0 {
@@ -181,8 +181,8 @@ fn demand(nucleus: &NucleusCandidate<'_>) -> f64 {
 fn free_part(
     case: &TaskCase<'_>,
     nucleus: &NucleusCandidate<'_>,
-    _: &Course,
     params: &FreePart,
+    _: &mut Course,
 ) -> f64 {
     tightest(case, nucleus, demand(nucleus), params.usable).map_or(1.0, |space| {
         let free = if params.net { space.net_gb } else { space.free_gb };
@@ -193,8 +193,8 @@ fn free_part(
 fn free_disk(
     case: &TaskCase<'_>,
     nucleus: &NucleusCandidate<'_>,
-    _: &Course,
     params: &FreeDisk,
+    _: &mut Course,
 ) -> f64 {
     if !params.counted {
         return 1.0;

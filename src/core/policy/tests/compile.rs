@@ -150,8 +150,8 @@ fn the_shipped_topology_lists_all() {
     let shipped = include_str!("../../../../topology/atlas.toml");
     let (_, mut rest) = shipped.split_once("kind = \"atlas-production-job\"").expect("its kind");
     let flavour = kind("atlas-production-job").expect("built in");
-    let names = flavour.filters.iter().map(|filter| filter.name);
-    for name in names.chain(flavour.weights.iter().map(|weight| weight.name)) {
+    let names = flavour.filters().into_iter().map(|filter| filter.name);
+    for name in names.chain(flavour.weights().into_iter().map(|weight| weight.name)) {
         let quoted = format!("\"{name}\"");
         let at = rest.find(&quoted).unwrap_or_else(|| panic!("{name} is not there, or misplaced"));
         rest = &rest[at + quoted.len()..];
@@ -162,13 +162,13 @@ fn the_shipped_topology_lists_all() {
 fn the_registry_is_consistent() {
     for flavour in kinds() {
         assert_eq!(kind(flavour.name).map(|found| found.name), Some(flavour.name));
-        let filters = flavour.filters.iter().map(|filter| filter.name);
-        let weights = flavour.weights.iter().map(|weight| weight.name);
+        let filters = flavour.filters().into_iter().map(|filter| filter.name);
+        let weights = flavour.weights().into_iter().map(|weight| weight.name);
         let names: BTreeSet<&str> = filters.clone().chain(weights.clone()).collect();
         assert_eq!(names.len(), filters.count() + weights.count(), "a name is one thing");
         let params = [flavour.params].into_iter();
-        let params = params.chain(flavour.filters.iter().map(|filter| filter.params));
-        for params in params.chain(flavour.weights.iter().map(|weight| weight.params)) {
+        let params = params.chain(flavour.filters().into_iter().map(|filter| filter.params));
+        for params in params.chain(flavour.weights().into_iter().map(|weight| weight.params)) {
             let names: BTreeSet<&str> = params.iter().map(|param| param.name).collect();
             assert_eq!(names.len(), params.len());
             for param in params {

@@ -82,7 +82,7 @@ fn first_objection(
     let mut doubt = None;
     for at in 0..policy.filter_count() {
         let filter = policy.filter(at).expect("a filter");
-        let is_early = matches!(filter.judge, FilterFunction::Before(_));
+        let is_early = matches!(policy.queue_rules().filters[at].judge, FilterFunction::Before(_));
         if !is_early && doubt.is_some() {
             break;
         }
@@ -141,7 +141,7 @@ proptest! {
                 _ => Preassigned::No,
             };
             let quick = policy.judge(&case, &candidates[..], &resolved);
-            let applicable = policy.applicable(&case, &resolved);
+            let applicable = policy.queue_rules().applicable(&case, &resolved);
             let all = &candidates[..];
             let whole = policy.judge_all(&case, all, Late::NOTHING, &resolved, &applicable);
             prop_assert_eq!(quick, whole);

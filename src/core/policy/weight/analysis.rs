@@ -1,10 +1,10 @@
 //! Weights of queues for analysis jobs (spec atlas 8.6).
 
 use crate::event::{ChunkKind, Status};
-use crate::policy::declare::weight;
+use crate::policy::queues::queue_weight;
 use crate::policy::stabilizer::{Stabilizer, Stabilizing, queued};
 use crate::policy::typed::{params, words};
-use crate::policy::{CLASSED, Candidate, Case, Param, Reads, Row, Unit, Weighed, Weight};
+use crate::policy::{CLASSED, Candidate, Case, Param, QueueWeight, Reads, Row, Unit, Weighed};
 use crate::unit::GIB;
 
 params! {
@@ -15,7 +15,7 @@ params! {
     }
 }
 
-pub(in crate::policy) const ORIGINAL: Weight = weight!(Original {
+pub(in crate::policy) const ORIGINAL: QueueWeight = queue_weight!(Original {
     name: "basic",
     spec: "atlas 8.6.1, DIFF-42",
     help: "the original basic weight: (R + 1) over the jobs queued in the share plus 1",
@@ -57,7 +57,7 @@ params! {
     }
 }
 
-pub(in crate::policy) const CLASSES: Weight = weight!(Classes {
+pub(in crate::policy) const CLASSES: QueueWeight = queue_weight!(Classes {
     name: "classes",
     spec: "atlas 8.6.2, 8.6.3, DIFF-42",
     help: "the new basic weight: what the user may still queue here, more at sites whose class \
@@ -229,7 +229,7 @@ params! {
     }
 }
 
-pub(in crate::policy) const DATA: Weight = weight!(Data {
+pub(in crate::policy) const DATA: QueueWeight = queue_weight!(Data {
     name: "data",
     spec: "atlas 8.6.4",
     help: "one for each dataset on disk, next to nothing for one on tape; where data do not count, \
@@ -281,7 +281,7 @@ params! {
     }
 }
 
-pub(in crate::policy) const RUNNING: Weight = weight!(Running {
+pub(in crate::policy) const RUNNING: QueueWeight = queue_weight!(Running {
     name: "running",
     spec: "atlas 8.6.1, 2.5.1, DIFF-20",
     help: "the jobs running in the share, or what stands for them where few or none run yet: \

@@ -1,9 +1,9 @@
 //! Running against queued jobs: work goes where it is being done.
 
 use crate::event::Status;
-use crate::policy::declare::weight;
+use crate::policy::queues::queue_weight;
 use crate::policy::typed::{params, words};
-use crate::policy::{Candidate, Case, Reads, Weighed, Weight};
+use crate::policy::{Candidate, Case, QueueWeight, Reads, Weighed};
 
 words! {
     /// How the ratio of assigned to activated jobs is taken.
@@ -24,7 +24,7 @@ params! {
     }
 }
 
-pub(in crate::policy) const WEIGHT: Weight = weight!(Basic {
+pub(in crate::policy) const WEIGHT: QueueWeight = queue_weight!(Basic {
     name: "basic",
     spec: "atlas 2.5.2, DIFF-21",
     help: "(R + 1) over the jobs queued in the share plus 10; assigned jobs count, once more by \

@@ -1,9 +1,10 @@
 //! Input that is there already: work goes where its data lie.
 
-use crate::policy::declare::{NoParams, weight};
-use crate::policy::{Candidate, Case, Weighed, Weight};
+use crate::policy::declare::NoParams;
+use crate::policy::queues::queue_weight;
+use crate::policy::{Candidate, Case, QueueWeight, Weighed};
 
-pub(in crate::policy) const WEIGHT: Weight = weight!(NoParams {
+pub(in crate::policy) const WEIGHT: QueueWeight = queue_weight!(NoParams {
     name: "data",
     spec: "atlas 2.5.3",
     help: "(available + total) over total input, less the more files are missing; 2 when all \

@@ -1,10 +1,10 @@
 //! The weights of each kind of policy.
 
 use super::{analysis, basic, data, network, nucleus, running};
-use crate::policy::declare::Weight;
+use crate::policy::QueueWeight;
 
 /// Weights of ATLAS production jobs, in the order of the specification.
-pub(in crate::policy) const PRODUCTION_JOB: &[&Weight] = &[
+pub(in crate::policy) const PRODUCTION_JOB: &[&QueueWeight] = &[
     &running::WEIGHT,
     &basic::WEIGHT,
     &data::WEIGHT,
@@ -14,5 +14,5 @@ pub(in crate::policy) const PRODUCTION_JOB: &[&Weight] = &[
 ];
 
 /// Weights of ATLAS analysis jobs, in the order of the specification.
-pub(in crate::policy) const ANALYSIS_JOB: &[&Weight] =
+pub(in crate::policy) const ANALYSIS_JOB: &[&QueueWeight] =
     &[&analysis::RUNNING, &analysis::ORIGINAL, &analysis::CLASSES, &analysis::DATA];

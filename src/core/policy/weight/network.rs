@@ -1,9 +1,9 @@
 //! The link over which the output will go to the nucleus: how full it is, how fast it has been.
 
 use super::figure::figure;
-use crate::policy::declare::weight;
+use crate::policy::queues::queue_weight;
 use crate::policy::typed::{params, words};
-use crate::policy::{Candidate, Case, LinkView, Param, Reads, Unit, Weighed, Weight};
+use crate::policy::{Candidate, Case, LinkView, Param, QueueWeight, Reads, Unit, Weighed};
 
 words! {
     /// When the network counts.
@@ -71,7 +71,7 @@ params! {
     }
 }
 
-pub(in crate::policy) const WEIGHT: Weight = weight!(Network {
+pub(in crate::policy) const WEIGHT: QueueWeight = queue_weight!(Network {
     name: "network",
     spec: "atlas 4, 2.5.5, DIFF-18, DIFF-27, DIFF-28, DIFF-29",
     help: "queuedWeight and throughputWeight of the link to the nucleus, mixed; 1 (bad) to 2 \

@@ -1,9 +1,9 @@
 //! Weights of queues at the nucleus, and of queues with the processors a task prefers.
 
 use crate::event::ChunkKind;
-use crate::policy::declare::weight;
+use crate::policy::queues::queue_weight;
 use crate::policy::typed::params;
-use crate::policy::{Candidate, Case, Param, Unit, Weighed, Weight};
+use crate::policy::{Candidate, Case, Param, QueueWeight, Unit, Weighed};
 
 params! {
     /// Parameters of `nucleus`.
@@ -17,7 +17,7 @@ params! {
     }
 }
 
-pub(in crate::policy) const NUCLEUS: Weight = weight!(Nucleus {
+pub(in crate::policy) const NUCLEUS: QueueWeight = queue_weight!(Nucleus {
     name: "nucleus",
     spec: "atlas 2.5.4, Q-37",
     help: "the task's t1Weight for queues of the nucleus, or that share its storage; 4 for tasks \
@@ -56,7 +56,7 @@ params! {
     }
 }
 
-pub(in crate::policy) const CPU_LEVEL: Weight = weight!(CpuLevel {
+pub(in crate::policy) const CPU_LEVEL: QueueWeight = queue_weight!(CpuLevel {
     name: "cpu_level",
     spec: "atlas 2.5.6",
     help: "1 more by the part of the queue's cores that have the CPU level the task prefers",

@@ -2,9 +2,9 @@
 
 use super::figure::figure;
 use crate::event::Status;
-use crate::policy::declare::weight;
+use crate::policy::queues::queue_weight;
 use crate::policy::typed::{params, words};
-use crate::policy::{Candidate, Case, Param, Reads, Unit, Weighed, Weight};
+use crate::policy::{Candidate, Case, Param, QueueWeight, Reads, Unit, Weighed};
 
 words! {
     /// Way in which other figures replace the running jobs where few run.
@@ -31,7 +31,7 @@ params! {
     }
 }
 
-pub(in crate::policy) const WEIGHT: Weight = weight!(Running {
+pub(in crate::policy) const WEIGHT: QueueWeight = queue_weight!(Running {
     name: "running",
     spec: "atlas 2.5.1, DIFF-20",
     help: "the jobs running in the share, or what stands for them where few or none run yet: \

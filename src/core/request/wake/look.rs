@@ -60,7 +60,8 @@ impl EvaluationInputs<'_> {
         let EvaluationInputs { case, policy, .. } = *self;
         let look = self.view.look(case, self.survey);
         let (resolved, applicable) = (&self.ready.resolved, OnceCell::new());
-        let applicable = || applicable.get_or_init(|| policy.applicable(case, resolved));
+        let applicable =
+            || applicable.get_or_init(|| policy.queue_rules().applicable(case, resolved));
         for at in stirred {
             let Some(blocker) = waiting.queues.get(*at) else { continue };
             let candidate = look.one(*at);
@@ -82,7 +83,7 @@ impl EvaluationInputs<'_> {
         let list = self.ready.list(policy, view.world, case);
         let candidates = view.gather(case, self.survey, list.clone());
         let resolved = &self.ready.resolved;
-        let applicable = policy.applicable(case, resolved);
+        let applicable = policy.queue_rules().applicable(case, resolved);
         let mut one_by_one = policy.one_by_one(case, &candidates, resolved, &applicable);
         let mut weighed = Weighed::default();
         for index in 0..candidates.count() as u32 {
@@ -123,7 +124,7 @@ impl EvaluationInputs<'_> {
         let case = prepared.case(self.case);
         let look = self.view.look(&case, self.survey);
         let resolved = &self.ready.resolved;
-        let applicable = self.policy.applicable(&case, resolved);
+        let applicable = self.policy.queue_rules().applicable(&case, resolved);
         stirred.iter().any(|at| {
             let Some(blocker) = queues.get(*at) else { return false };
             let candidate = look.one(*at);

@@ -64,7 +64,9 @@ fn rank(decision: &Decision, factors: &[f64], is_shared: bool) -> Map<String, Va
         "user" => is_shared.then(|| json!(decision.user)),
         _ => numbers.get(name).map(|value| json!(value)),
     };
-    KEYS.iter().filter_map(|key| Some((key.name.to_owned(), value(key.name)?))).collect()
+    KEYS.iter()
+        .filter_map(|key| Some((key.weight.name.to_owned(), value(key.weight.name)?)))
+        .collect()
 }
 
 fn assignment(given: &Given) -> Option<Value> {

@@ -13,7 +13,10 @@ use yardmaster_core::policy::nordugrid::grid_facts::GridFacts;
 use yardmaster_core::policy::nordugrid::staging::{FileClass, Staging};
 use yardmaster_core::policy::nordugrid::target::TargetCandidate;
 use yardmaster_core::policy::nordugrid::windows::{UNLIMITED_S, Windows};
-use yardmaster_core::policy::{FilterFunction, Policy, Resolved};
+use yardmaster_core::policy::{Policy, Resolved};
+
+/// Filters whose objection is published with what the job stages at the queue.
+const STAGED: [&str; 5] = ["no_location", "size_unknown", "cache_space", "disk_space", "excluded"];
 
 /// The whole answer.
 pub(super) fn answer(
@@ -30,9 +33,7 @@ pub(super) fn answer(
         let queues: Map<String, Value> = candidates(&case, tried)
             .map(|(candidate, refused)| {
                 let filter = refused.and_then(|it| policy.filter(usize::from(it.0)));
-                let is_early = filter.is_some_and(|it| {
-                    !matches!(it.judge, FilterFunction::Staged(_)) && it.name != "excluded"
-                });
+                let is_early = filter.is_some_and(|it| !STAGED.contains(&it.name));
                 let reason = refused.map(|(_, reason)| reason);
                 let entry = match is_early {
                     true => json!({"rejected": reason}),

@@ -1,11 +1,11 @@
 //! Whether the site takes jobs of the class (C-28, C-48; A.13 6).
 
-use crate::policy::cms::declare::job_filter;
+use crate::policy::cms::declare::{JobFilter, job_filter};
 use crate::policy::cms::facts::Band;
 use crate::policy::cms::look::{Look, Pending};
 use crate::policy::cms::pools::{Charge, charge};
 use crate::policy::verdict::object;
-use crate::policy::{Filter, Reason, Verdict};
+use crate::policy::{Reason, Verdict};
 
 const NOT_AT_ALL: Reason = Reason::new(
     "class_not_admitted",
@@ -17,7 +17,7 @@ const TOO_MUCH: Reason = Reason::new(
      the site",
 );
 
-pub(super) const NOT_ADMITTED: Filter = job_filter!(
+pub(super) const NOT_ADMITTED: JobFilter = job_filter!(
     "class_not_admitted",
     "cms-nordugrid C-28, C-48",
     "a class without quota runs only where its surplus is accepted; system jobs always do",
@@ -35,7 +35,7 @@ fn not_admitted(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     }
 }
 
-pub(super) const OVER_QUOTA: Filter = job_filter!(
+pub(super) const OVER_QUOTA: JobFilter = job_filter!(
     "class_over_quota",
     "cms-nordugrid C-28, A.13 6",
     "a class at its quota goes on only where its surplus is accepted, and never onto blocks that \

@@ -1,9 +1,9 @@
 //! Whether a job fits what is left of an offer (C-52..C-54, C-56, F-6).
 
-use crate::policy::cms::declare::job_filter;
+use crate::policy::cms::declare::{JobFilter, job_filter};
 use crate::policy::cms::look::{Look, Pending};
 use crate::policy::verdict::object;
-use crate::policy::{Filter, Reason, Verdict};
+use crate::policy::{Reason, Verdict};
 
 const TOO_FEW: Reason =
     Reason::new("cores", "the offer has {measured} cores left, the job takes {limit} at least");
@@ -16,7 +16,7 @@ const DRAINING: Reason = Reason::new(
     "the node is drained: jobs end within {measured} s, this one takes {limit} s",
 );
 
-pub(super) const CORES: Filter = job_filter!(
+pub(super) const CORES: JobFilter = job_filter!(
     "cores",
     "cms-nordugrid C-52, C-53, C-54",
     "the offer has the fewest cores that the job uses; a whole node must be free",
@@ -34,7 +34,7 @@ fn cores(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     if left >= least { Verdict::Pass } else { object(&TOO_FEW, left as f64, least as f64) }
 }
 
-pub(super) const WALL: Filter = job_filter!(
+pub(super) const WALL: JobFilter = job_filter!(
     "wall",
     "cms-nordugrid C-22, F-6",
     "the job ends before the offer does, with the cores it would get",
@@ -47,7 +47,7 @@ fn wall(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     if wanted <= left { Verdict::Pass } else { object(&TOO_SHORT, left as f64, wanted as f64) }
 }
 
-pub(super) const MEM: Filter = job_filter!(
+pub(super) const MEM: JobFilter = job_filter!(
     "mem",
     "cms-nordugrid C-22, F-6",
     "the offer has the memory left that the job takes, with the cores it would get",
@@ -60,7 +60,7 @@ fn mem(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     if wanted <= left { Verdict::Pass } else { object(&TOO_SMALL, left as f64, wanted as f64) }
 }
 
-pub(super) const DRAINING_NODE: Filter = job_filter!(
+pub(super) const DRAINING_NODE: JobFilter = job_filter!(
     "draining_node",
     "cms-nordugrid C-56",
     "on a node that is drained, jobs must end before it is expected to be ready",

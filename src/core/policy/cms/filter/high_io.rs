@@ -1,14 +1,14 @@
 //! How many HighIO jobs a storage serves (C-44, C-46).
 
-use crate::policy::cms::declare::job_filter;
+use crate::policy::cms::declare::{JobFilter, job_filter};
 use crate::policy::cms::look::{Look, Pending};
 use crate::policy::verdict::object;
-use crate::policy::{Filter, Reason, Verdict};
+use crate::policy::{Reason, Verdict};
 
 const FULL: Reason =
     Reason::new("highio_limit", "the storage serves {measured} HighIO jobs, {limit} at most");
 
-pub(super) const LIMIT: Filter = job_filter!(
+pub(super) const LIMIT: JobFilter = job_filter!(
     "highio_limit",
     "cms-nordugrid C-44, C-45, C-46",
     "the storage of the run site, or of the host where a job overflows, serves one more HighIO job",

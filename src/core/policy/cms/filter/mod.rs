@@ -8,10 +8,10 @@ mod overflow;
 mod place;
 mod restricted;
 
-use crate::policy::Filter;
+use crate::policy::cms::declare::JobFilter;
 
 /// All of them, in order.
-pub const FILTERS: &[&Filter] = &[
+pub const FILTERS: &[&JobFilter] = &[
     &place::SITE_STATUS,
     &place::WORKFLOW_UNKNOWN,
     &place::NO_KNOWN_SITE,

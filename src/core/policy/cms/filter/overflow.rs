@@ -1,10 +1,10 @@
 //! Overflow: running where the input is not, reading it from afar (C-37..C-43, C-45).
 
 use crate::policy::cms::admission::max_overflow_sites;
-use crate::policy::cms::declare::job_filter;
+use crate::policy::cms::declare::{JobFilter, job_filter};
 use crate::policy::cms::look::{Look, Pending};
 use crate::policy::verdict::{object, object_until};
-use crate::policy::{Filter, Reason, Verdict};
+use crate::policy::{Reason, Verdict};
 
 const IS_OFF: Reason =
     Reason::new("overflow_off", "system and HighIO jobs do not overflow, whatever their flag");
@@ -25,7 +25,7 @@ const FAILED: Reason = Reason::new(
     "the last attempt of the job failed on opening remote data",
 );
 
-pub(super) const OFF: Filter = job_filter!(
+pub(super) const OFF: JobFilter = job_filter!(
     "overflow_off",
     "cms-nordugrid C-06, C-45",
     "system jobs and HighIO jobs do not overflow unless the parameters allow it",
@@ -40,7 +40,7 @@ fn off(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     if !pending.is_local && is_off { object(&IS_OFF, 0.0, 1.0) } else { Verdict::Pass }
 }
 
-pub(super) const LIMIT: Filter = job_filter!(
+pub(super) const LIMIT: JobFilter = job_filter!(
     "overflow_limit",
     "cms-nordugrid C-38, C-39, C-43",
     "the hosts of the input have overflow slots left in sum, and the one that is booked has",
@@ -60,7 +60,7 @@ fn limit(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     }
 }
 
-pub(super) const MAX_SITES: Filter = job_filter!(
+pub(super) const MAX_SITES: JobFilter = job_filter!(
     "overflow_max_sites",
     "cms-nordugrid C-40",
     "a workflow overflows to the sites of its list, else to so many sites at most",
@@ -91,7 +91,7 @@ fn max_sites(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     }
 }
 
-pub(super) const IDLE: Filter = job_filter!(
+pub(super) const IDLE: JobFilter = job_filter!(
     "overflow_idle",
     "cms-nordugrid C-41",
     "a job overflows only after it has waited",
@@ -109,7 +109,7 @@ fn idle(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     object_until(&TOO_EARLY, waited as f64, wait as f64, Some(recheck_at))
 }
 
-pub(super) const FAILED_BEFORE: Filter = job_filter!(
+pub(super) const FAILED_BEFORE: JobFilter = job_filter!(
     "overflow_failed_before",
     "cms-nordugrid C-42",
     "a job that failed on opening remote data does not overflow again",

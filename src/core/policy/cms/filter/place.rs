@@ -1,10 +1,10 @@
 //! Where a job may run (C-03, C-34..C-36), and whether its workflow is known (C-02).
 
-use crate::policy::cms::declare::job_filter;
+use crate::policy::cms::declare::{JobFilter, job_filter};
 use crate::policy::cms::facts::SiteStatus;
 use crate::policy::cms::look::{Look, Pending};
 use crate::policy::verdict::object;
-use crate::policy::{Filter, Reason, Verdict};
+use crate::policy::{Reason, Verdict};
 
 const STATUS: Reason = Reason::new("site_status", "the site takes no such jobs now");
 const UNKNOWN: Reason =
@@ -13,7 +13,7 @@ const NO_SITE: Reason = Reason::new("no_known_site", "no site of the job's white
 const OFF_LIST: Reason =
     Reason::new("whitelist", "the site is not on the job's whitelist, and it may not overflow");
 
-pub(super) const SITE_STATUS: Filter = job_filter!(
+pub(super) const SITE_STATUS: JobFilter = job_filter!(
     "site_status",
     "cms-nordugrid C-36",
     "a site in drain or offline takes no jobs, a site in test those of site tests alone",
@@ -30,7 +30,7 @@ fn site_status(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     if takes { Verdict::Pass } else { object(&STATUS, 0.0, 1.0) }
 }
 
-pub(super) const WORKFLOW_UNKNOWN: Filter = job_filter!(
+pub(super) const WORKFLOW_UNKNOWN: JobFilter = job_filter!(
     "workflow_unknown",
     "cms-nordugrid C-02",
     "a job waits for the record of its workflow",
@@ -45,7 +45,7 @@ fn workflow_unknown(_: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     }
 }
 
-pub(super) const NO_KNOWN_SITE: Filter = job_filter!(
+pub(super) const NO_KNOWN_SITE: JobFilter = job_filter!(
     "no_known_site",
     "cms-nordugrid C-03",
     "a whitelist of unknown sites alone fits nowhere yet",
@@ -61,7 +61,7 @@ fn no_known_site(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     }
 }
 
-pub(super) const WHITELIST: Filter = job_filter!(
+pub(super) const WHITELIST: JobFilter = job_filter!(
     "whitelist",
     "cms-nordugrid C-34, C-06",
     "a job with a whitelist runs at these sites, unless it may overflow",

@@ -1,10 +1,10 @@
 //! Resources for one group alone, and what is left for all others (C-30).
 
-use crate::policy::cms::declare::job_filter;
+use crate::policy::cms::declare::{JobFilter, job_filter};
 use crate::policy::cms::look::{Look, Pending};
 use crate::policy::cms::pools::{Charge, charge};
 use crate::policy::verdict::object;
-use crate::policy::{Filter, Reason, Verdict};
+use crate::policy::{Reason, Verdict};
 
 const NO_ROOM: Reason = Reason::new(
     "restricted_pool",
@@ -12,7 +12,7 @@ const NO_ROOM: Reason = Reason::new(
      share has room for the job: {measured} of {limit} thousandths of that are used",
 );
 
-pub(super) const POOL: Filter = job_filter!(
+pub(super) const POOL: JobFilter = job_filter!(
     "restricted_pool",
     "cms-nordugrid C-30",
     "a job is charged to its group's pool while that has room, else to what all share",

@@ -1,9 +1,9 @@
 //! The last steps that choose among queues for an analysis task (spec atlas 8.7).
 
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::{BEYOND_THE_BEST, object};
-use crate::policy::{Case, Filter, Param, Reads, Reason, Row};
+use crate::policy::{Case, Param, QueueFilter, Reads, Reason, Row};
 
 params! {
     /// Parameters of `used_first`.
@@ -12,7 +12,7 @@ params! {
     }
 }
 
-pub(super) const USED_FIRST: Filter = filter!(UsedFirst {
+pub(super) const USED_FIRST: QueueFilter = queue_filter!(UsedFirst {
     name: "used_first",
     spec: "atlas 8.7",
     help: "a queue that has jobs of the task already goes before others; objects to nothing",
@@ -50,7 +50,7 @@ params! {
 const BELOW_MIN_WEIGHT: Reason =
     Reason::new("below_min_weight", "the weight is {measured}; limit {limit}");
 
-pub(super) const MIN_WEIGHT: Filter = filter!(MinWeight {
+pub(super) const MIN_WEIGHT: QueueFilter = queue_filter!(MinWeight {
     name: "min_weight",
     spec: "atlas 8.7",
     help: "the weight reaches the least weight of users' jobs; asked of the best alone",
@@ -89,7 +89,7 @@ params! {
 const FILE_UNAVAILABLE: Reason =
     Reason::new("fileunavailable", "{measured} files of the input are missing at the queue");
 
-pub(super) const LOCAL_ONLY: Filter = filter!(LocalOnly {
+pub(super) const LOCAL_ONLY: QueueFilter = queue_filter!(LocalOnly {
     name: "local_only",
     spec: "atlas 8.7",
     help: "where data do not count, a queue with the flag use_only_local_data has all of the input \

@@ -4,12 +4,12 @@ use super::super::bound::Boundary;
 use super::super::nopilot::NOPILOT;
 use super::usable::is_virtual;
 use crate::event::{ChunkKind, Scope, Status};
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::stabilizer::{Stabilizer, Stabilizing, queued};
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
 use crate::policy::{
-    Candidate, Case, Filter, Param, Preassigned, Reads, Reason, Row, Unit, Verdict, Weighed,
+    Candidate, Case, Param, Preassigned, QueueFilter, Reads, Reason, Row, Unit, Verdict, Weighed,
 };
 
 params! {
@@ -22,7 +22,7 @@ params! {
 const CLOSED_HERE: Reason =
     Reason::new("closed", "{measured} jobs of the task were closed here lately");
 
-pub(super) const CLOSED: Filter = filter!(Closed {
+pub(super) const CLOSED: QueueFilter = queue_filter!(Closed {
     name: "closed",
     spec: "atlas G9",
     help: "no job of the task was closed at the queue lately; not asked of merge jobs and of a \
@@ -73,7 +73,7 @@ params! {
     }
 }
 
-pub(super) const PILOTS: Filter = filter!(Pilots {
+pub(super) const PILOTS: QueueFilter = queue_filter!(Pilots {
     name: "nopilot",
     spec: "atlas G13c",
     help: "a node asked for a job or updated one[ within {node_window_h} h]",
@@ -126,7 +126,7 @@ const OVERLOADED_VP: Reason = Reason::new(
     "it is overloaded ({measured}; limit {limit}), and its data are virtual",
 );
 
-pub(super) const OVERLOAD: Filter = filter!(Overload {
+pub(super) const OVERLOAD: QueueFilter = queue_filter!(Overload {
     name: "overload",
     spec: "atlas G17",
     help: "the queue's jobs queued for each running one are not far more than those of all queues \
@@ -188,7 +188,7 @@ params! {
 const IDLE_SITE: Reason =
     Reason::new("badsite", "{measured} jobs are queued and none runs; limit {limit}");
 
-pub(super) const IDLE: Filter = filter!(Idle {
+pub(super) const IDLE: QueueFilter = queue_filter!(Idle {
     name: "idle",
     spec: "atlas G17",
     help: "jobs of the share run at a queue where some are queued; not asked of merge jobs and of \
@@ -227,7 +227,7 @@ params! {
 
 const CAP_RT: Reason = Reason::new("cap_rt", "{measured} jobs are queued; limit {limit}");
 
-pub(super) const CAP: Filter = filter!(Cap {
+pub(super) const CAP: QueueFilter = queue_filter!(Cap {
     name: "cap_rt",
     spec: "atlas G18, DIFF-40",
     help: "jobs queued of the share and resource type are at most twice the running ones[, of \
@@ -263,7 +263,7 @@ params! {
     }
 }
 
-pub(super) const STABILIZER: Filter = filter!(StabilizerParams {
+pub(super) const STABILIZER: QueueFilter = queue_filter!(StabilizerParams {
     name: "stabilizer",
     spec: "atlas G19, 8.5, DIFF-41",
     help: "the user has no more jobs queued at the queue than the user's part of what it takes; \
@@ -313,7 +313,7 @@ params! {
 const FAILED: Reason =
     Reason::new("badsite", "{measured} jobs of the task failed or were closed; limit {limit}");
 
-pub(super) const FAILURES: Filter = filter!(Failures {
+pub(super) const FAILURES: QueueFilter = queue_filter!(Failures {
     name: "failures",
     spec: "atlas G16, DIFF-39",
     help: "few jobs of the task failed or were closed at the queue lately, against those that \

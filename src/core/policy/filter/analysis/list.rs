@@ -2,10 +2,10 @@
 
 use super::super::{disk_io, io_intensity, remoteio, room, walltime, zeroshare};
 use super::{choice, crowd, size, software, storage, usable};
-use crate::policy::declare::Filter;
+use crate::policy::QueueFilter;
 
 /// Filters of ATLAS analysis jobs, in the order of the specification.
-pub(in crate::policy) const ANALYSIS_JOB: &[&Filter] = &[
+pub(in crate::policy) const ANALYSIS_JOB: &[&QueueFilter] = &[
     &usable::LOCALITY,
     &usable::STATUS,
     &zeroshare::ANALYSIS,
@@ -38,12 +38,12 @@ pub(in crate::policy) const ANALYSIS_JOB: &[&Filter] = &[
 ];
 
 /// Those that object for what is bad for the user, and for nothing that lasts.
-pub(in crate::policy) const OF_THE_USER: &[&Filter] =
+pub(in crate::policy) const OF_THE_USER: &[&QueueFilter] =
     &[&crowd::STABILIZER, &crowd::FAILURES, &crowd::IDLE];
 
 /// Those that look at nothing of a candidate but its configuration.
-pub(in crate::policy) const OF_THE_QUEUE: &[&Filter] =
+pub(in crate::policy) const OF_THE_QUEUE: &[&QueueFilter] =
     &[&usable::LOCALITY, &usable::STATUS, &zeroshare::ANALYSIS];
 
 /// Those before weighing that look at what is known of the user at a queue.
-pub(in crate::policy) const USER_EARLY: &[&Filter] = &[&crowd::CLOSED];
+pub(in crate::policy) const USER_EARLY: &[&QueueFilter] = &[&crowd::CLOSED];

@@ -5,13 +5,14 @@ use super::super::cpucore::{CPUCORE, MAX_CPUCORE};
 use super::super::memory::{HIGH, LOW};
 use super::super::scratch::{DISK, Fit, Scaling, slot_cores};
 use crate::event::{ChunkKind, RamUnit};
-use crate::policy::declare::{NoParams, filter};
+use crate::policy::declare::NoParams;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Unit, Verdict};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Unit, Verdict};
 use crate::unit::MIB;
 
-pub(super) const CORES: Filter = filter!(NoParams {
+pub(super) const CORES: QueueFilter = queue_filter!(NoParams {
     name: "cpucore",
     spec: "atlas G7",
     help: "single-core jobs go to single-core queues, multi-core jobs to multi-core queues, jobs \
@@ -52,7 +53,7 @@ params! {
     }
 }
 
-pub(super) const MEMORY: Filter = filter!(Memory {
+pub(super) const MEMORY: QueueFilter = queue_filter!(Memory {
     name: "memory",
     spec: "atlas G11, DIFF-38",
     help: "the memory a job is expected to need lies between the queue's minimum and maximum",
@@ -102,7 +103,7 @@ params! {
     }
 }
 
-pub(super) const SCRATCH: Filter = filter!(Scratch {
+pub(super) const SCRATCH: QueueFilter = queue_filter!(Scratch {
     name: "scratch",
     spec: "atlas G12a, DIFF-14, DIFF-15",
     help: "input, output and work files of a job fit into the scratch space of a slot",

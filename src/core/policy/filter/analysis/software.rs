@@ -2,11 +2,11 @@
 
 use super::super::software::{CACHE, REGEXPCMTCONFIG, Software as Production, TaskSoftware};
 use crate::math::pattern::Pattern;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::software::WantedRelease;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reason, Verdict};
+use crate::policy::{Candidate, Case, Param, Preassigned, QueueFilter, Reason, Verdict};
 
 params! {
     /// Parameters of `software` for analysis jobs.
@@ -17,7 +17,7 @@ params! {
     }
 }
 
-pub(super) const FILTER: Filter = filter!(Software {
+pub(super) const FILTER: QueueFilter = queue_filter!(Software {
     name: "software",
     spec: "atlas G10, 3, DIFF-24, DIFF-25, DIFF-26, DIFF-43",
     help: "the queue publishes the release, container, platform and hardware that the task needs",
@@ -97,7 +97,7 @@ const NEEDS_ARCHITECTURE: Reason =
 const ARCHITECTURE_UNAVAILABLE: Reason =
     Reason::new("gpu_architecture_unavailable", "the queue does not publish its software");
 
-pub(super) const GPU: Filter = filter!(GpuArchitecture {
+pub(super) const GPU: QueueFilter = queue_filter!(GpuArchitecture {
     name: "gpu_architecture",
     spec: "atlas G8",
     help: "a queue with the flag gpu gets work that names a platform the queue publishes",

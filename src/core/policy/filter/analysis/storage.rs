@@ -3,10 +3,10 @@
 use super::super::bound::Boundary;
 use super::super::storage::{Endpoints, Free, LIMIT_GB, Service, Wan, blacklisted, free_gb};
 use crate::event::Storage;
-use crate::policy::declare::filter;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Reads, Reason, Unit, Verdict};
+use crate::policy::{Candidate, Case, Param, QueueFilter, Reads, Reason, Unit, Verdict};
 
 params! {
     /// Parameters of `storage` for analysis jobs.
@@ -45,7 +45,7 @@ const BLACKLIST: Reason = Reason::new("blacklist", "an endpoint of the queue is 
 const LOCAL_QUOTA: Reason =
     Reason::new("local_quota", "the owner's quota at the output endpoint is used up");
 
-pub(super) const FILTER: Filter = filter!(StorageParams {
+pub(super) const FILTER: QueueFilter = queue_filter!(StorageParams {
     name: "storage",
     spec: "atlas G12b",
     help: "the output endpoint has free space, where data do not count the input endpoint too; no \

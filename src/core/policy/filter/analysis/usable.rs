@@ -3,14 +3,17 @@
 use super::super::status::{REASONS, object_to};
 use crate::event::{ChunkKind, QueueStatus, Scope};
 use crate::math::pattern::Pattern;
-use crate::policy::declare::{NoParams, filter};
+use crate::policy::declare::NoParams;
+use crate::policy::queues::queue_filter;
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
-use crate::policy::{Candidate, Case, Filter, Param, Preassigned, Reads, Reason, Row, Verdict};
+use crate::policy::{
+    Candidate, Case, Param, Preassigned, QueueFilter, Reads, Reason, Row, Verdict,
+};
 
 const NO_DATA: Reason = Reason::new("no_data", "the input does not lie at the queue");
 
-pub(super) const LOCALITY: Filter = filter!(NoParams {
+pub(super) const LOCALITY: QueueFilter = queue_filter!(NoParams {
     name: "locality",
     spec: "atlas G1, 8.4",
     help: "the queue reads all of the input locally; where no queue does, some of it",
@@ -42,7 +45,7 @@ params! {
     }
 }
 
-pub(super) const STATUS: Filter = filter!(InService {
+pub(super) const STATUS: QueueFilter = queue_filter!(InService {
     name: "status",
     spec: "atlas G2, DIFF-37",
     help: "the queue is online; not asked of queues that the task names",
@@ -92,7 +95,7 @@ params! {
 
 const VIRTUAL: Reason = Reason::new("avoid_vp", "the queue reads virtually placed data");
 
-pub(super) const AVOID_VP: Filter = filter!(AvoidVp {
+pub(super) const AVOID_VP: QueueFilter = queue_filter!(AvoidVp {
     name: "avoid_vp",
     spec: "atlas G6",
     help: "the queue has no virtual placement, where the task or its input wants none",
@@ -127,7 +130,7 @@ const EXCLUDED: Reason = Reason::new("excluded", "the task excludes the queue");
 const NOT_INCLUDED: Reason = Reason::new("notincluded", "the task includes other queues");
 const CLOUD_MISMATCH: Reason = Reason::new("cloudmismatch", "the task is bound to another cloud");
 
-pub(super) const CHOSEN: Filter = filter!(NoParams {
+pub(super) const CHOSEN: QueueFilter = queue_filter!(NoParams {
     name: "chosen",
     spec: "atlas G14",
     help: "the task does not exclude the queue, and includes it where it includes any; the task is \
@@ -199,7 +202,7 @@ fn matches(list: &[Listed<'_>], name: &str) -> bool {
 
 const NON_PREASSIGNED: Reason = Reason::new("nonpreassigned", "the task names another queue");
 
-pub(super) const PREASSIGNED: Filter = filter!(NoParams {
+pub(super) const PREASSIGNED: QueueFilter = queue_filter!(NoParams {
     name: "preassigned",
     spec: "atlas G15",
     help: "where the task names one queue, no other is used",
@@ -227,7 +230,7 @@ params! {
 
 const IS_HOSPITAL: Reason = Reason::new("hospital", "it is a hospital queue, and others are left");
 
-pub(super) const HOSPITAL: Filter = filter!(Hospital {
+pub(super) const HOSPITAL: QueueFilter = queue_filter!(Hospital {
     name: "hospital",
     spec: "atlas G15",
     help: "a hospital queue is used only where no other is left",
