@@ -92,6 +92,8 @@ macro_rules! each_topic {
             25 Comparison "comparison" Beside Optional [],
                 "clients that ask a broker of their own as well",
                 "`compare`, `explain`, metrics of `run`";
+            26 DomainRecord "domain-record" Configuration Optional [],
+                "`import domain-records`, a program's own domain", "fold: for that domain alone";
         }
     };
 }
@@ -208,7 +210,7 @@ mod tests {
             assert_eq!(Topic::from_name(topic.name()), Some(*topic));
             assert_eq!(Topic::from_number(index as u8), Some(*topic));
         }
-        assert_eq!(Topic::from_number(26), None);
+        assert_eq!(Topic::from_number(27), None);
     }
 
     #[test]

@@ -42,14 +42,18 @@ fn needed() -> Vec<Topic> {
 
 /// Topics that every shipped topology has.
 fn shipped() -> Vec<Topic> {
-    let is_shipped = |topic: &Topic| matches!(topic.need(), Need::All | Need::Optional);
+    let is_shipped = |topic: &Topic| match topic.need() {
+        Need::All => true,
+        Need::Targets | Need::Offers => false,
+        Need::Optional => *topic != Topic::DomainRecord,
+    };
     Topic::ALL.iter().copied().filter(is_shipped).collect()
 }
 
 #[test]
 fn a_topology_with_targets_has_the_topics_of_targets() {
     let topology = Topology::default_nordugrid();
-    let has = |topic: &&Topic| topic.need() != Need::Offers;
+    let has = |it: &&Topic| it.need() != Need::Offers && **it != Topic::DomainRecord;
     assert!(topology.topics.keys().eq(Topic::ALL.iter().filter(has)));
     assert_eq!(topology.domain, "nordugrid");
     let without = NORDUGRID.replace("[topics.user-share]", "[topics.user-shares]");
@@ -80,6 +84,21 @@ fn the_shipped_topology_is_right() {
     assert_eq!(trial("progress"), ids("yardmaster-atlas-trial.progress", intake));
     assert_eq!(trial("job-state"), ids(lead, "yardmaster-atlas-trial.job-state-intake"));
     assert_eq!(trial("decision"), ids(lead, intake));
+}
+
+/// A domain of a program's own may have records, and no shipped topology does.
+#[test]
+fn a_topology_may_name_the_records_of_a_domain_of_its_own() {
+    assert_eq!(Topology::default_atlas().topics.get(&Topic::DomainRecord), None);
+    let table = "[topics.domain-record]\nname = \"slurm.facts\"\npartitions = 2\n";
+    let with = |keys: &str| format!("{ATLAS}\n{table}{keys}\n");
+    let topology = Topology::parse("my.toml", &with("cleanup = \"compact\"")).expect("right");
+    assert_eq!(topology.topic_named("slurm.facts"), Some(Topic::DomainRecord));
+    let settings = topology.topic(Topic::DomainRecord);
+    assert_eq!((settings.partitions, settings.cleanup), (2, Cleanup::Compact));
+    assert!(topology.read_topics().any(|topic| topic == Topic::DomainRecord));
+    let deleted = complaints(&with("cleanup = \"delete\"\nretention_hours = 336"));
+    assert_says(&deleted[0].to_string(), &["cleanup \"delete\" for domain-record", "\"compact\""]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod cluster;
 mod configured;
 mod description;
+mod domain_record;
 mod grant;
 mod input;
 mod job;
@@ -30,6 +31,7 @@ pub use cluster::{
 };
 pub use configured::{Configured, Touches, is_newer};
 pub use description::{JobDescription, Upload};
+pub use domain_record::{DomainRecord, DomainValue, domain_record_name};
 pub use grant::Grant;
 pub use input::{Dataset, DatasetReplica, FilePlacement, Input, OutputDataset};
 pub use job::{Heartbeat, JobState, Status};
@@ -79,6 +81,7 @@ macro_rules! each_configuration {
             Registration registrations,
             UserShare user_shares,
             Grant grants,
+            DomainRecord domain_records,
         }
     };
 }

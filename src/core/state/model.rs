@@ -4,8 +4,8 @@ use crate::command::CommandSetting;
 use crate::copy::{CopyFor, PortionMap, UnderWay};
 use crate::cut::{Lane, Topic};
 use crate::event::{
-    Grant, Link, Parameter, Queue, Quota, Registration, Release, Replica, Share, Site, Storage,
-    User, UserShare, each_configuration,
+    DomainRecord, Grant, Link, Parameter, Queue, Quota, Registration, Release, Replica, Share,
+    Site, Storage, User, UserShare, each_configuration,
 };
 use crate::id::{Key, Name, Names, cut};
 use crate::limits::Limits;

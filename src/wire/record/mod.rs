@@ -12,9 +12,9 @@ use crate::architecture;
 use crate::avro::{Cursor, Fault, Sink, schema};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{
-    Configuration, DecisionOutcome, Event, Garbled, Grant, Heartbeat, JobState, Link, Parameter,
-    Pilot, PilotKind, Queue, Quota, Registration, Release, Replica, Share, Site, Storage, Task,
-    Transfer, User, UserShare, each_configuration,
+    Configuration, DecisionOutcome, DomainRecord, Event, Garbled, Grant, Heartbeat, JobState, Link,
+    Parameter, Pilot, PilotKind, Queue, Quota, Registration, Release, Replica, Share, Site,
+    Storage, Task, Transfer, User, UserShare, each_configuration,
 };
 use yardmaster_core::id::Key;
 use yardmaster_core::output::Output;

@@ -127,7 +127,8 @@ impl<'a> Section<'a> {
 /// The default of a field; that of a record is not spelled out if it is that of each field.
 fn default(field: &Map<String, Value>) -> String {
     let Some(default) = field.get("default") else { return String::new() };
-    let of_fields: Option<Map<String, Value>> = field["type"].as_object().and_then(|of| {
+    let record = field["type"].as_object().filter(|of| of.contains_key("fields"));
+    let of_fields: Option<Map<String, Value>> = record.and_then(|of| {
         let all =
             fields(of).map(|it| Some((text(it, "name").to_owned(), it.get("default")?.clone())));
         all.collect()

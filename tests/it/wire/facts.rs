@@ -2,9 +2,9 @@
 
 use super::dice::Dice;
 use yardmaster::core::event::{
-    DataKind, Dataset, DatasetReplica, FilePlacement, FullChain, Gpu, Hardware, HardwareKind,
-    Input, Location, Options, OutputDataset, Quota, QuotaKind, Release, Replica, ReplicaState,
-    Share, SoftwareTag, User, UserKind,
+    DataKind, Dataset, DatasetReplica, DomainRecord, DomainValue, FilePlacement, FullChain, Gpu,
+    Hardware, HardwareKind, Input, Location, Options, OutputDataset, Quota, QuotaKind, Release,
+    Replica, ReplicaState, Share, SoftwareTag, User, UserKind,
 };
 use yardmaster::core::output::command::{Command, CommandId, CommandKind};
 use yardmaster::core::output::throttle::{Action, SubjectKind, Throttle, ThrottleId};
@@ -174,6 +174,22 @@ pub fn replica(dice: &mut Dice<'_>) -> Replica {
             ]),
         }),
         endpoint: dice.text(),
+    }
+}
+
+pub fn domain_record(dice: &mut Dice<'_>) -> DomainRecord {
+    let value = |dice: &mut Dice<'_>| match dice.roll(5) {
+        0 => DomainValue::Flag(dice.flag()),
+        1 => DomainValue::Whole(dice.long()),
+        2 => DomainValue::Number(dice.float()),
+        3 => DomainValue::Text(dice.text()),
+        _ => DomainValue::List(dice.list(Dice::text)),
+    };
+    DomainRecord {
+        kind: dice.text(),
+        name: dice.text(),
+        changed_at: dice.long(),
+        values: dice.list(|dice| (dice.text(), value(dice))).into_iter().collect(),
     }
 }
 

@@ -31,6 +31,7 @@ pub fn event<'a>(topic: Topic, dice: &mut Dice<'_>, text: &'a [String]) -> Optio
         Topic::Throttle => Event::Output(Output::from(facts::throttle(dice))),
         Topic::Registration => Event::from(targets::registration(dice)),
         Topic::Grant => Event::from(pool::grant(dice)),
+        Topic::DomainRecord => Event::from(facts::domain_record(dice)),
         Topic::UserShare => Event::from(targets::user_share(dice)),
         Topic::Progress | Topic::DeadLetter => return None,
         Topic::Replica => Event::from(facts::replica(dice)),

@@ -59,9 +59,11 @@ impl Made {
                 "null" | "boolean" | "int" | "long" | "string" | "bytes" => ours.clone(),
                 named => json!({ "$ref": named }),
             },
-            Json::Array(branches) => self.mutate_option(branches, dice),
+            Json::Array(branches) if branches[0] == "null" => self.mutate_option(branches, dice),
+            Json::Array(branches) => self.mutate_union(branches, dice),
             Json::Object(object) => match object["type"].as_str().expect("a type") {
                 "array" => json!({"type": "array", "items": self.mutate(&object["items"], dice)}),
+                "map" => json!({"type": "map", "values": self.mutate(&object["values"], dice)}),
                 "record" => self.mutate_record(object, dice),
                 "enum" => self.mutate_enum(object, dice),
                 "fixed" => self.define(object.clone()),
@@ -72,7 +74,26 @@ impl Made {
         }
     }
 
-    /// `["null", T]`, as all our unions are.
+    /// A union of several types: one of them alone, or some of them in another order, perhaps with
+    /// one that ours does not have.
+    fn mutate_union(&mut self, branches: &[Json], dice: &mut Dice<'_>) -> Json {
+        if dice.one_in(4) {
+            let only = dice.roll(branches.len());
+            return self.mutate(&branches[only], dice);
+        }
+        let mut branches = branches.to_vec();
+        for index in 0..branches.len() {
+            let other = dice.roll(branches.len());
+            branches.swap(index, other);
+        }
+        branches.truncate(dice.roll(branches.len()) + 1);
+        if dice.one_in(4) {
+            branches.insert(dice.roll(branches.len() + 1), json!("null"));
+        }
+        Json::Array(branches)
+    }
+
+    /// `["null", T]`, as most of our unions are.
     fn mutate_option(&mut self, branches: &[Json], dice: &mut Dice<'_>) -> Json {
         let inner = self.mutate(&branches[1], dice);
         match dice.roll(8) {

@@ -46,7 +46,14 @@ fn check(text: &str, bytes: &[u8]) -> Result<(), TestCaseError> {
         match expected {
             Ok(expected) => {
                 prop_assert_eq!(done, Ok(()), "{}", pair.writer);
-                prop_assert_eq!(&out[6..], &encode(&reader, &expected)[..], "{}", pair.writer);
+                let (ours, theirs) = (&out[6..], &encode(&reader, &expected)[..]);
+                // The reference keeps no order of a map's entries.
+                if has_map(&reader) {
+                    let ours = decode(&reader, ours);
+                    prop_assert_eq!(ours, decode(&reader, theirs), "{}", pair.writer);
+                } else {
+                    prop_assert_eq!(ours, theirs, "{}", pair.writer);
+                }
             }
             Err(error) => {
                 let refused = matches!(done, Err(Fault::WrongSchema | Fault::Malformed));
@@ -56,6 +63,12 @@ fn check(text: &str, bytes: &[u8]) -> Result<(), TestCaseError> {
         }
     }
     Ok(())
+}
+
+/// Whether a record has a field that is a map.
+fn has_map(schema: &Schema) -> bool {
+    let Schema::Record(record) = schema else { return false };
+    record.fields.iter().any(|field| matches!(field.schema, Schema::Map(_)))
 }
 
 proptest! {

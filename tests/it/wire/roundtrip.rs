@@ -6,6 +6,7 @@ use apache_avro::types::Value;
 use apache_avro::{Schema, schema::ResolvedSchema};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::collections::HashMap;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled};
 use yardmaster::core::output::Output;
@@ -21,7 +22,14 @@ fn check(codec: &Codec, topic: Topic, event: &Event<'_>) {
     assert_eq!(codec.read(topic, None, Some(&bytes), &mut arena), *event);
     assert_eq!(record::sought(topic, &bytes[HEADER_BYTES..]), Sought::of(event).key);
     let datum = &bytes[HEADER_BYTES..];
-    assert_eq!(encode(schema(topic), &decode(schema(topic), datum)), datum);
+    let theirs = encode(schema(topic), &decode(schema(topic), datum));
+    if topic == Topic::DomainRecord {
+        // The reference keeps no order of a map's entries.
+        let theirs = framed(topic, &theirs);
+        assert_eq!(codec.read(topic, None, Some(&theirs), &mut arena), *event);
+    } else {
+        assert_eq!(theirs, datum);
+    }
     if let Event::Output(Output::Decision(decision)) = event {
         let mut answer = Decision::clone(decision);
         if answer.outcome.is_final() {
@@ -188,6 +196,10 @@ fn without_zero(
             Value::Enum(index as u32, it.symbols[index].clone())
         }
         Schema::Array(it) => Value::Array(vec![without_zero(&it.items, names, turn, choice)]),
+        Schema::Map(it) => {
+            let value = without_zero(&it.types, names, turn, choice);
+            Value::Map(HashMap::from([(format!("key{turn}"), value)]))
+        }
         Schema::Union(it) => {
             Value::Union(1, Box::new(without_zero(&it.variants()[1], names, turn, choice)))
         }
@@ -230,6 +242,10 @@ fn expected(value: &Value, into: &mut Vec<String>) {
             Value::Boolean(flag) => flag.to_string(),
             Value::Array(items) => {
                 items.iter().for_each(|item| expected(item, into));
+                continue;
+            }
+            Value::Map(entries) => {
+                into.extend(entries.keys().map(|key| format!("{key:?}: Whole(")));
                 continue;
             }
             other => {

@@ -43,6 +43,7 @@ fn fields(schema: &Schema, each: &mut impl FnMut(&str, &RecordField)) {
             }
         }
         Schema::Array(array) => fields(&array.items, each),
+        Schema::Map(map) => fields(&map.types, each),
         Schema::Union(union) => union.variants().iter().for_each(|branch| fields(branch, each)),
         _ => {}
     }
@@ -272,7 +273,11 @@ fn every_example_survives_the_round_trip() {
                 Event::Garbled(Garbled::WrongSchema) => continue, // No event of the core yet.
                 event => out = encoded(event),
             }
-            assert_eq!(out[HEADER_BYTES..], datum, "{name}: {event:?}");
+            // The reference keeps no order of a map's entries.
+            match topic {
+                Topic::DomainRecord => assert_eq!(decode(&schema, &out[HEADER_BYTES..]), value),
+                _ => assert_eq!(out[HEADER_BYTES..], datum, "{name}: {event:?}"),
+            }
         }
     }
 }
