@@ -67,6 +67,21 @@ fn value<'s>(
             }
             Value::Array(items)
         }
+        Schema::Map(it) => {
+            let mut entries = Map::new();
+            loop {
+                match at.block()? {
+                    0 => break,
+                    count => {
+                        for _ in 0..count {
+                            let name = at.string()?.to_owned();
+                            entries.insert(name, value(&it.types, at, named)?);
+                        }
+                    }
+                }
+            }
+            Value::Object(entries)
+        }
         Schema::Union(it) => {
             value(it.variants().get(at.index()?).ok_or(Fault::Malformed)?, at, named)?
         }

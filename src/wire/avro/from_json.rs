@@ -6,7 +6,7 @@ use super::Sink;
 use super::schema::schema;
 use super::shape::{Names, SchemaNode};
 use apache_avro::schema::{RecordSchema, ResolvedSchema, Schema};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use yardmaster_core::topic::Topic;
 
 /// Most of a wrong value that a message shows; characters.
@@ -59,34 +59,28 @@ impl<'a> Writer<'a> {
         let Some(node) = self.names.follow(node) else {
             return Err(self.fault(json, "a type of the schema"));
         };
+        let wrong = || self.fault(json, called(node.schema));
         match node.schema {
-            Schema::Null => json.as_null().ok_or_else(|| self.fault(json, "null")),
+            Schema::Null => json.as_null().ok_or_else(wrong),
             Schema::Boolean => {
-                let value = json.as_bool().ok_or_else(|| self.fault(json, "true or false"))?;
-                sink.boolean(value);
+                sink.boolean(json.as_bool().ok_or_else(wrong)?);
                 Ok(())
             }
             Schema::Int => {
                 let value = json.as_i64().and_then(|it| i32::try_from(it).ok());
-                sink.int(value.ok_or_else(|| self.fault(json, "a whole number of 32 bits"))?);
+                sink.int(value.ok_or_else(wrong)?);
                 Ok(())
             }
-            Schema::Long => {
-                sink.long(json.as_i64().ok_or_else(|| self.fault(json, "a whole number"))?);
-                Ok(())
-            }
-            Schema::TimestampMillis => {
-                let value = json.as_i64();
-                let allowed = "a moment in ms since 1970";
-                sink.long(value.ok_or_else(|| self.fault(json, allowed))?);
+            Schema::Long | Schema::TimestampMillis => {
+                sink.long(json.as_i64().ok_or_else(wrong)?);
                 Ok(())
             }
             Schema::Double => {
-                sink.double(json.as_f64().ok_or_else(|| self.fault(json, "a number"))?);
+                sink.double(json.as_f64().ok_or_else(wrong)?);
                 Ok(())
             }
             Schema::String => {
-                sink.string(json.as_str().ok_or_else(|| self.fault(json, "a text"))?);
+                sink.string(json.as_str().ok_or_else(wrong)?);
                 Ok(())
             }
             Schema::Enum(it) => {
@@ -97,21 +91,40 @@ impl<'a> Writer<'a> {
                 Ok(())
             }
             Schema::Union(union) => {
-                let is_null = |schema: &&Schema| matches!(schema, Schema::Null);
-                let variants = union.variants().iter().enumerate();
-                let mut fitting = variants.filter(|(_, it)| is_null(it) == json.is_null());
-                let Some((at, schema)) = fitting.next() else {
-                    return Err(self.fault(json, "a value, not null"));
-                };
+                let (at, schema) = self.branch(union.variants(), json)?;
                 sink.index(at);
                 self.put(node.inner(schema), json, sink)
             }
             Schema::Array(array) => {
-                let items = json.as_array().ok_or_else(|| self.fault(json, "a list"))?;
+                let items = json.as_array().ok_or_else(wrong)?;
                 self.items(node.inner(&array.items), items, sink)
             }
+            Schema::Map(map) => {
+                let entries = json.as_object().ok_or_else(wrong)?;
+                self.entries(node.inner(&map.types), entries, sink)
+            }
             Schema::Record(record) => self.record(node, record, json, sink),
-            _ => Err(self.fault(json, "a type that JSON has")),
+            _ => Err(wrong()),
+        }
+    }
+
+    /// The branch of a union that a value is of, with its place. A value that no branch takes is
+    /// taken for the one that is there beside null, if there is only one: its fault says more.
+    fn branch(
+        &self,
+        branches: &'a [Schema],
+        json: &Value,
+    ) -> Result<(usize, &'a Schema), JsonFault> {
+        let is_null = |schema: &Schema| matches!(schema, Schema::Null);
+        let all = branches.iter().enumerate();
+        let fitting: Vec<_> = all.filter(|(_, it)| is_null(it) == json.is_null()).collect();
+        match fitting[..] {
+            [] => Err(self.fault(json, "a value, not null")),
+            [only] => Ok(only),
+            _ => fitting.iter().copied().find(|(_, it)| takes(it, json)).ok_or_else(|| {
+                let names: Vec<&str> = fitting.iter().map(|(_, it)| called(it)).collect();
+                self.fault(json, &names.join(", or "))
+            }),
         }
     }
 
@@ -133,6 +146,25 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    fn entries(
+        &mut self,
+        node: SchemaNode<'a>,
+        entries: &Map<String, Value>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), JsonFault> {
+        if !entries.is_empty() {
+            sink.index(entries.len());
+        }
+        for (name, value) in entries {
+            self.at.push(name.clone());
+            sink.string(name);
+            self.put(node, value, sink)?;
+            self.at.pop();
+        }
+        sink.index(0);
+        Ok(())
+    }
+
     fn record(
         &mut self,
         node: SchemaNode<'a>,
@@ -140,7 +172,8 @@ impl<'a> Writer<'a> {
         json: &Value,
         sink: &mut Sink<'_>,
     ) -> Result<(), JsonFault> {
-        let given = json.as_object().ok_or_else(|| self.fault(json, "an object with fields"))?;
+        let given = json.as_object();
+        let given = given.ok_or_else(|| self.fault(json, called(node.schema)))?;
         let names = || record.fields.iter().map(|field| field.name.as_str());
         if let Some((name, value)) = given.iter().find(|(name, _)| names().all(|it| it != *name)) {
             self.at.push(name.clone());
@@ -182,6 +215,36 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// The JSON of a type, for a message.
+fn called(schema: &Schema) -> &'static str {
+    match schema {
+        Schema::Null => "null",
+        Schema::Boolean => "true or false",
+        Schema::Int => "a whole number of 32 bits",
+        Schema::Long => "a whole number",
+        Schema::TimestampMillis => "a moment in ms since 1970",
+        Schema::Double => "a number",
+        Schema::String => "a text",
+        Schema::Array(_) => "a list",
+        Schema::Map(_) => "an object with values",
+        Schema::Record(_) => "an object with fields",
+        _ => "a type that JSON has",
+    }
+}
+
+/// Whether a value has the JSON of a type, which tells apart the branches of a union.
+fn takes(schema: &Schema, json: &Value) -> bool {
+    match schema {
+        Schema::Boolean => json.is_boolean(),
+        Schema::Int | Schema::Long | Schema::TimestampMillis => json.is_i64(),
+        Schema::Double => json.is_number(),
+        Schema::String | Schema::Enum(_) => json.is_string(),
+        Schema::Array(_) => json.is_array(),
+        Schema::Map(_) | Schema::Record(_) => json.is_object(),
+        _ => false,
+    }
+}
+
 fn names_of<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
@@ -190,9 +253,10 @@ fn names_of<'n>(names: impl Iterator<Item = &'n str>) -> String {
 mod tests {
     use super::*;
     use crate::avro::{Arena, Codec};
+    use crate::json::record_json;
     use crate::record;
     use serde_json::json;
-    use yardmaster_core::event::Event;
+    use yardmaster_core::event::{DomainRecord, DomainValue, Event};
 
     fn smallest() -> Value {
         json!({
@@ -250,5 +314,51 @@ mod tests {
         stated["core_count"] = Value::Null;
         stated["chunk"] = json!("normal");
         assert_eq!(from_json(Topic::Task, &stated).unwrap(), full);
+    }
+
+    fn domain_record(values: Value) -> Value {
+        json!({"kind": "partition", "name": "batch", "changed_at": 6, "values": values})
+    }
+
+    /// A map, and a union of more than a type beside null: each value finds its type, and comes
+    /// back as it was.
+    #[test]
+    fn properties_of_a_domain_find_their_types() {
+        let json = domain_record(json!({
+            "accounts": ["a", "b"], "cpus": 8, "huge": 1_u64 << 63, "idle": [], "load": 8.0,
+            "state": "UP", "up": true,
+        }));
+        let bytes = from_json(Topic::DomainRecord, &json).unwrap();
+        let mut arena = Arena::default();
+        let event = Codec::default().read(Topic::DomainRecord, None, Some(&bytes), &mut arena);
+        let Event::Configuration(read) = event else { panic!("{event:?}") };
+        let read = <&DomainRecord>::try_from(&*read).unwrap();
+        assert_eq!((read.whole("cpus"), read.flag("up")), (Some(8), Some(true)));
+        assert_eq!(read.values["load"], DomainValue::Number(8.0));
+        assert_eq!(read.number("huge"), Some(9_223_372_036_854_775_808.0));
+        assert_eq!((read.text("state"), read.list("accounts").len()), (Some("UP"), 2));
+        assert_eq!(read.values["idle"], DomainValue::List(Vec::new()));
+        let mut again = Vec::new();
+        record::write(&mut again, read);
+        assert_eq!(again, bytes);
+        let mut expected = json.clone();
+        expected["values"]["huge"] = json!(9_223_372_036_854_775_808.0);
+        assert_eq!(record_json(read), expected);
+    }
+
+    #[test]
+    fn a_property_of_no_type_is_named_with_the_types_there_are() {
+        let fault = |values| from_json(Topic::DomainRecord, &domain_record(values)).unwrap_err();
+        assert_eq!(
+            fault(json!({"load": {"cpu": 1}})).to_string(),
+            "field values.load: found {\"cpu\":1}; allowed: true or false, or a whole number, or a \
+             number, or a text, or a list"
+        );
+        assert_eq!(fault(json!({"a": null})).allowed, "a value, not null");
+        assert_eq!(fault(json!({"a": ["b", 7]})).field, "values.a[1]");
+        assert_eq!(
+            fault(json!([])).to_string(),
+            "field values: found []; allowed: an object with values"
+        );
     }
 }
