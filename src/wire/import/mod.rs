@@ -1,12 +1,14 @@
 //! From the JSON that others publish to our records: CRIC's queues, the network matrix, storage
-//! space, nuclei, shares, parameters, quotas, software, replicas, slots, tables of jobs. Pure
-//! functions from text to events; the caller writes the events to the topics they belong to.
+//! space, nuclei, shares, parameters, quotas, software, replicas, slots, tables of jobs, things of
+//! a domain of a program's own. Pure functions from text to events; the caller writes the events
+//! to the topics they belong to.
 //!
 //! Unknown fields are ignored. A missing or wrong one is named with the thing and the field; a
 //! thing with a wrong field is left out, since a guess could send jobs where they cannot run, and
 //! the rest goes on. Text that is not of the expected shape at all is the one error.
 
 mod cric;
+mod domain_records;
 mod field;
 mod gdpconfig;
 mod jobs;
@@ -23,6 +25,7 @@ mod storage;
 mod tables;
 
 pub use cric::cric;
+pub use domain_records::domain_records;
 pub use gdpconfig::gdpconfig;
 pub use jobs::{JobRecord, jobs, jobs_with};
 pub use netmetrics::netmetrics;
@@ -59,6 +62,20 @@ fn list(what: &str, text: &str) -> Result<Vec<Value>, String> {
         Ok(other) => Err(format!("{what}: found {}, wants a JSON list", field::show(&other))),
         Err(error) => Err(format!("{what}: not JSON: {error}")),
     }
+}
+
+/// A list, or one object a line.
+fn rows(what: &str, text: &str) -> Result<Vec<Value>, String> {
+    if text.trim_start().starts_with('[') {
+        return list(what, text);
+    }
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
+    let read = |(number, line): (usize, &str)| {
+        let wants = "wants a JSON list, or a JSON object on each line";
+        serde_json::from_str(line)
+            .map_err(|error| format!("{what}: line {number}: {error}; {wants}"))
+    };
+    lines.map(read).collect()
 }
 
 /// A row with its columns in small letters; a database gives them in capitals.

@@ -1,7 +1,7 @@
 //! Where datasets lie, from Rucio's list of dataset replicas.
 
 use super::field::Fields;
-use super::{Imported, list};
+use super::{Imported, rows};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use yardmaster_core::event::{Configuration, DataKind, Location, Replica, ReplicaState, unscoped};
@@ -13,7 +13,7 @@ use yardmaster_core::unit::Millis;
 /// `AVAILABLE`. The list is taken to be true now: `updated_at` says when a copy changed, not until
 /// when that was so.
 pub fn replicas(text: &str, now: Millis) -> Result<Imported, String> {
-    let rows = rows(text)?;
+    let rows = rows("replicas", text)?;
     let (mut imported, mut seen) = (Imported::default(), BTreeSet::new());
     for (at, row) in rows.iter().enumerate() {
         let word = |field: &str| row[field].as_str().unwrap_or("");
@@ -37,20 +37,6 @@ pub fn replicas(text: &str, now: Millis) -> Result<Imported, String> {
     imported.records.sort_by_key(Configuration::name);
     imported.notes.push(format!("{} of {} replicas", imported.records.len(), rows.len()));
     Ok(imported)
-}
-
-/// A list, or one object a line.
-fn rows(text: &str) -> Result<Vec<Value>, String> {
-    if text.trim_start().starts_with('[') {
-        return list("replicas", text);
-    }
-    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-    let read = |(number, line): (usize, &str)| {
-        let wants = "wants a JSON list, or a JSON object on each line";
-        serde_json::from_str(line)
-            .map_err(|error| format!("replicas: line {number}: {error}; {wants}"))
-    };
-    lines.map(read).collect()
 }
 
 fn replica(fields: &mut Fields<'_>, now: Millis) -> Replica {

@@ -5,11 +5,12 @@ use super::NOW;
 use super::of;
 use serde_json::json;
 use yardmaster::core::event::{
-    HardwareKind, Location, Parameter, Quota, QuotaKind, Release, Replica, Share, SoftwareTag,
+    Configured, DomainRecord, HardwareKind, Location, Parameter, Quota, QuotaKind, Release,
+    Replica, Share, SoftwareTag,
 };
 use yardmaster::core::judge::share::Tree;
 use yardmaster::wire::import::{
-    Sites, SlotRow, cric, gdpconfig, quotas, releases, replicas, shares, slots,
+    Sites, SlotRow, cric, domain_records, gdpconfig, quotas, releases, replicas, shares, slots,
 };
 
 #[test]
@@ -348,6 +349,32 @@ fn replicas_of_datasets_from_a_list_or_from_lines() {
     }
     let why = replicas("{\"name\": 1}\nnothing", NOW).expect_err("no JSON");
     assert!(why.contains("line 2") && why.contains("wants a JSON list"), "{why}");
+}
+
+#[test]
+fn things_of_a_domain_from_a_list_or_from_lines() {
+    let partition = json!({"kind": "partition", "name": "batch", "changed_at": 5,
+        "values": {"cpus": 8, "state": "UP", "accounts": ["a"]}});
+    let job = json!({"kind": "job", "name": "4711"});
+    let lines = format!("{partition}\n{job}\n");
+    let imported = domain_records(&lines, NOW).expect("lines");
+    let list = json!([partition, job]).to_string();
+    assert_eq!(imported, domain_records(&list, NOW).expect("a list"));
+    assert!(imported.complaints.is_empty(), "{:?}", imported.complaints);
+    let read = of::<DomainRecord>(&imported);
+    assert_eq!((read[0].name().as_str(), read[0].changed_at), ("job|4711", NOW));
+    assert_eq!((read[1].name().as_str(), read[1].changed_at), ("partition|batch", 5));
+    assert_eq!((read[1].whole("cpus"), read[1].text("state")), (Some(8), Some("UP")));
+    for (row, part) in [
+        (json!({"kind": "a|b", "name": "c"}), "domain record a|b c: wants a kind without a `|`"),
+        (json!({"kind": "a"}), "domain record number 1: field name: it is missing"),
+        (json!({"kind": "a", "name": "b", "values": {"c": null}}), "field values.c: found null"),
+        (json!({"kind": "a", "name": "b", "cpus": 1}), "field cpus: there is no such field"),
+        (json!(7), "domain record number 1: "),
+    ] {
+        let found = domain_records(&json!([row]).to_string(), NOW).expect("a list");
+        assert!(found.complaints[0].contains(part) && found.records.is_empty(), "{found:?}");
+    }
 }
 
 #[test]

@@ -262,6 +262,33 @@ fn copies_that_stay_where_they_are_are_published_again_before_they_are_forgotten
     }
 }
 
+/// Things of a domain of a program's own, from stdin; only into a log of a topology that has them.
+#[test]
+fn things_of_a_domain_are_taken_from_stdin() {
+    let place = TempDir::new().unwrap();
+    let (dir, file) = (place.path().join("yard"), place.path().join("own.toml"));
+    let table = "[topics.domain-record]\npartitions = 1\ncleanup = \"compact\"\n";
+    std::fs::write(&file, format!("{ATLAS}\n{table}")).unwrap();
+    let import = |topology: &str, text: &str| {
+        let args = ["import", "domain-records", "/dev/stdin", "--topology", topology, "--dir"];
+        let mut command = verb(&[&args[..], &[dir.to_str().unwrap()]].concat());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // A process that refuses its flags reads nothing.
+        let _ = child.stdin.take().unwrap().write_all(text.as_bytes());
+        printed(&child.wait_with_output().unwrap())
+    };
+    let job = |name: &str| format!("{}\n", json!({"kind": "job", "name": name}));
+    let (code, _, errors) = import("atlas", &job("1"));
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("the topology has no [topics.domain-record]"), "{errors}");
+    let (code, out, errors) = import(file.to_str().unwrap(), &(job("1") + &job("2")));
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(out.starts_with("domain-record: 2 records published"), "{out}");
+    let held: Vec<String> = held(&dir, Topic::DomainRecord).into_keys().collect();
+    assert_eq!(held, ["job|1", "job|2"]);
+}
+
 #[test]
 fn its_age_and_its_failures_are_shown() {
     let (place, web) = (TempDir::new().unwrap(), Web::start(&quotas(&[("ann", 1)])));

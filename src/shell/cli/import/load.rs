@@ -31,6 +31,8 @@ pub enum ImportKind {
     Replicas,
     /// Slot figures.
     Slots,
+    /// Things of a domain that a program of its own brings.
+    DomainRecords,
 }
 
 impl ImportKind {
@@ -47,6 +49,7 @@ impl ImportKind {
             ImportKind::Releases => "releases",
             ImportKind::Replicas => "replicas",
             ImportKind::Slots => "slots",
+            ImportKind::DomainRecords => "domain-records",
         }
     }
 
@@ -63,6 +66,7 @@ impl ImportKind {
             ImportKind::Releases => Topic::Release,
             ImportKind::Replicas => Topic::Replica,
             ImportKind::Slots => Topic::Pilot,
+            ImportKind::DomainRecords => Topic::DomainRecord,
         }
     }
 }
@@ -212,6 +216,7 @@ pub fn imported(
             ImportKind::Quotas => import::quotas(text, now),
             ImportKind::Releases => import::releases(text, now),
             ImportKind::Replicas => import::replicas(text, now),
+            ImportKind::DomainRecords => import::domain_records(text, now),
             // A list of nuclei, or what can be taken for one from a CRIC dump.
             _ if text.trim_start().starts_with('[') => import::nuclei(text, now),
             _ => import::nuclei_from_cric(text, now, &known),

@@ -82,6 +82,13 @@ enum What {
     /// Columns, in any case: pandaqueuename, gshare and resourcetype (null for any), numslots,
     /// expirationtime (null for ever), modificationtime; times in UTC.
     Slots(Facts),
+    /// Things of a domain that a program of its own brings: a JSON list, or one object a line.
+    ///
+    /// Fields: kind, name, values, an object of booleans, numbers, texts and lists of texts;
+    /// changed_at, in ms since 1970, is now where it is left out. /dev/stdin is a file, too.
+    ///
+    /// Example: yardmaster import domain-records /dev/stdin --topology slurm.toml --dir yard
+    DomainRecords(Facts),
     /// Job states, from a table of PanDA jobs as JSON lines: a first snapshot, before intake.
     ///
     /// Columns, in any case: PANDAID, JOBSTATUS, STATECHANGETIME or MODIFICATIONTIME, JEDITASKID,
@@ -176,6 +183,7 @@ impl Import {
             What::Releases(facts) => facts.run(ImportKind::Releases),
             What::Replicas(facts) => facts.run(ImportKind::Replicas),
             What::Slots(facts) => facts.run(ImportKind::Slots),
+            What::DomainRecords(facts) => facts.run(ImportKind::DomainRecords),
             What::Jobs(files) => files.run(),
         }
     }

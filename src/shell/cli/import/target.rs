@@ -1,6 +1,7 @@
 //! Where an import publishes: all of its rows, or only what changed since it was there last.
 
 use super::load::{ImportKind, Loaded, Row, encode};
+use crate::cli::Usage;
 use crate::cli::log_args::{LogArgs, Read, dir_topics, may_hold_log};
 use crate::cli::progress::Bar;
 use crate::clock;
@@ -71,9 +72,15 @@ impl Target {
     /// Of an import of a kind, under a name.
     ///
     /// # Errors
-    /// A topology that cannot be read, or no log.
+    /// A topology that cannot be read or does not have the topic, or no log.
     pub fn new(log_args: &LogArgs, kind: ImportKind, name: &str) -> anyhow::Result<Target> {
         let read = log_args.read()?;
+        let topic = kind.topic();
+        if !read.topology.topics.contains_key(&topic) {
+            let word = topic.name();
+            let why = format!("the topology has no [topics.{word}]; add it, or name one that has");
+            return Err(Usage(why).into());
+        }
         log_args.check()?;
         Ok(Target {
             log_args: log_args.clone(),
