@@ -195,4 +195,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "a042e2870d56a718adb6e9c414f533b78e6d2a53e8187103515454f6d32fabe6";
+const DIGEST: &str = "bcfb77119a6812b46aa65cf20e0cbe4ffde22068a10c40a0b66327f4af047cd4";
