@@ -25,12 +25,12 @@ use crate::output::Output;
 use crate::output::command::Command;
 use crate::output::decision::Decision;
 use crate::output::throttle::Throttle;
-use crate::policy::Policy;
 use crate::policy::cms::cut::Step;
 use crate::policy::cms::judge::Explained;
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::why::PoolWait;
 use crate::policy::throttling::Gauge;
+use crate::policy::{DomainTile, Policy};
 use crate::request::cycle::CycleQueue;
 use crate::request::requests::Requests;
 use crate::request::throttles::{ThrottleEvaluation, gauges_of_users};
@@ -113,6 +113,11 @@ impl Engine {
         self.pool.as_ref()?.explain(&self.state, offer)
     }
 
+    /// The candidates of a domain that a program brings, at a glance.
+    pub fn domain_tiles(&self) -> Vec<DomainTile> {
+        self.grid.view(&self.state).domain.map_or_else(Vec::new, |domain| domain.tiles())
+    }
+
     /// How many requests wait for an answer or for a better one.
     pub fn waiting(&self) -> usize {
         self.requests.len()
@@ -175,7 +180,8 @@ impl Engine {
         self.touch_expired_slots();
         let Engine { state, policies, grid, work, requests, cycle, exceeded, .. } = self;
         let judging = JudgingInputs { view: grid.view(state), policies, work };
-        match is_cold {
+        // A domain's facts may rank its requests otherwise.
+        match is_cold || grid.has_domain_changed() {
             true => requests.update_all(judging),
             false => subjects.iter().for_each(|subject| requests.update(subject, judging)),
         }
@@ -213,7 +219,7 @@ impl Engine {
         if state.touched.settings {
             work.note_shares();
         }
-        grid.update(state, is_cold);
+        grid.update(state, policies.domain(), is_cold);
         let is_configured = is_cold || state.touched.queues || state.touched.settings;
         if let Some(alternative) = alternative {
             alternative.begin_cut(state, is_configured, is_cold);
@@ -280,8 +286,9 @@ impl Engine {
             return Some(throttle.into());
         }
         if self.commands.is_none() {
-            let Engine { state, pool, command_evaluation, .. } = self;
-            let commands = command_evaluation.evaluate(state, &mut |state, step, given| {
+            let Engine { state, pool, grid, command_evaluation, .. } = self;
+            let asked = grid.domain_commands(state);
+            let commands = command_evaluation.evaluate(state, &asked, &mut |state, step, given| {
                 let Some(pool) = pool else { return Vec::new() };
                 pool.apply(given);
                 pool.actions(state, step)
@@ -382,6 +389,7 @@ impl Engine {
         }
         self.state.touched.subjects.remove(&decision.subject);
         let Engine { state, policies, grid, work, requests, cycle, .. } = self;
+        grid.note_answer(state, &decision.subject);
         if decision.placed.is_some() {
             grid.note_placed(state, &decision.subject);
         }

@@ -28,6 +28,8 @@ pub enum Need {
     Targets,
     /// Only those that give offered slots to waiting jobs.
     Offers,
+    /// Those with a policy of a domain that a program brings.
+    Domains,
     /// None: without it nothing but what is read there is missing.
     Optional,
 }
@@ -92,7 +94,7 @@ macro_rules! each_topic {
             25 Comparison "comparison" Beside Optional [],
                 "clients that ask a broker of their own as well",
                 "`compare`, `explain`, metrics of `run`";
-            26 DomainRecord "domain-record" Configuration Optional [],
+            26 DomainRecord "domain-record" Configuration Domains [],
                 "`import domain-records`, a program's own domain", "fold: for that domain alone";
         }
     };

@@ -4,8 +4,8 @@ use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::policy::{Mistake, Policy};
-use yardmaster_core::state::Setting;
 use yardmaster_core::state::pool::PoolSetting;
+use yardmaster_core::state::{DomainRequests, Setting};
 use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_wire::pseudonym::Pseudonyms;
 use yardmaster_wire::topology::Topology;
@@ -79,8 +79,21 @@ impl EpochConfig {
         }
         let judges_targets = policies.iter().any(|policy: &Policy| policy.flavour.judges_targets());
         let pool = policies.iter().find(|policy| policy.flavour.judges_offers()).map(pool_setting);
-        let setting =
-            Setting { domain, limits, silence, stale_after, commands, judges_targets, pool };
+        let domain_requests = policies.iter().find_map(|policy| {
+            let domain = policy.flavour.domain()?;
+            let policy = policy.spec.name.clone();
+            Some(DomainRequests { kind: domain.asks, policy, request: domain.request })
+        });
+        let setting = Setting {
+            domain,
+            limits,
+            silence,
+            stale_after,
+            commands,
+            judges_targets,
+            pool,
+            domain_requests,
+        };
         Ok(EpochConfig {
             text,
             hash,

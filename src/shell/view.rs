@@ -10,6 +10,7 @@ use yardmaster_core::event::is_newer;
 use yardmaster_core::event::{Queue, Status};
 use yardmaster_core::id::Name;
 use yardmaster_core::judge::share::share_use;
+use yardmaster_core::policy::DomainTile;
 use yardmaster_core::state::State;
 use yardmaster_core::unit::Millis;
 
@@ -85,13 +86,13 @@ impl View {
             now: state.now,
             cycle: state.number,
             requests_open: engine.waiting() as u64,
-            queues: queues(state),
+            queues: queues(state, &engine.domain_tiles()),
             shares: shares(state),
         }
     }
 }
 
-fn queues(state: &State) -> Vec<QueueView> {
+fn queues(state: &State, tiles: &[DomainTile]) -> Vec<QueueView> {
     let mut views: BTreeMap<&str, QueueView> = BTreeMap::new();
     let records = state.facts.queues.iter();
     for queue in records.filter_map(|(_, fact)| fact.current(is_newer)) {
@@ -129,6 +130,10 @@ fn queues(state: &State) -> Vec<QueueView> {
             view.last_start_at = Some(marks.start).filter(|at| *at > 0);
         }
     }
+    for tile in tiles {
+        let view = views.entry(&tile.name).or_default();
+        *view = QueueView { reserved: view.reserved, ..of_tile(tile) };
+    }
     views.into_values().filter(|view| !view.queue.is_empty()).collect()
 }
 
@@ -137,6 +142,18 @@ fn of_fact(queue: &Queue) -> QueueView {
         queue: queue.unified.clone(),
         site: queue.site.clone(),
         status: queue.status.name().to_owned(),
+        ..QueueView::default()
+    }
+}
+
+fn of_tile(tile: &DomainTile) -> QueueView {
+    QueueView {
+        queue: tile.name.clone(),
+        status: tile.status.clone(),
+        running: tile.running,
+        queued: tile.queued,
+        running_cores: tile.running_cores,
+        queued_cores: tile.queued_cores,
         ..QueueView::default()
     }
 }

@@ -60,6 +60,7 @@ mod nordugrid;
 mod other_rules;
 #[cfg(feature = "shell")]
 mod output;
+mod own_domain;
 mod own_kind;
 #[cfg(feature = "shell")]
 mod packaging;

@@ -6,17 +6,17 @@ use std::process::Command;
 use tempfile::TempDir;
 use yardmaster::wire::topology::ATLAS;
 
-/// The program in `examples/own-policy`, built as the program under test was.
-fn program() -> PathBuf {
+/// A program in `examples`, built as the program under test was.
+pub fn program(name: &str) -> PathBuf {
     let ours = Path::new(env!("CARGO_BIN_EXE_yardmaster"));
     let profile = ours.parent().unwrap();
-    let program = profile.join("examples").join("own-policy");
+    let program = profile.join("examples").join(name);
     // What runs the tests has built it with them, and may build something else now.
     if std::env::var_os("NEXTEST").is_some() && program.is_file() {
         return program;
     }
     let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--locked", "--workspace", "--example", "own-policy"]);
+    build.args(["build", "--quiet", "--locked", "--workspace", "--example", name]);
     build.arg("--manifest-path").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
     build.arg("--target-dir").arg(profile.parent().unwrap());
     if cfg!(feature = "tls") {
@@ -46,7 +46,7 @@ fn a_program_brings_a_kind_of_policy_of_its_own() {
     std::fs::write(&file, topology()).unwrap();
     let (file, log) = (file.to_str().unwrap(), dir.path().join("yard"));
     let log = log.to_str().unwrap();
-    let program = program();
+    let program = program("own-policy");
     let own = |args: &[&str]| {
         let mut command = Command::new(&program);
         printed(&command.args(args).env_remove("YARDMASTER_LOG").output().unwrap())

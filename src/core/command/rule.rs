@@ -51,6 +51,8 @@ pub enum CommandRule {
     Drain,
     /// The job that a node was kept free for needs it no longer.
     Undrain,
+    /// A domain that a program brings asks for it.
+    Domain,
 }
 
 /// Name, effect, inputs and documentation of a command rule.
@@ -176,6 +178,8 @@ const SLOTS: &[Topic] = &[Topic::JobState, Topic::Pilot, Topic::Queue, Topic::Pa
 const WORKFLOWS: &[Topic] = &[Topic::JobState, Topic::Task, Topic::Parameter];
 /// Job states, a pool's nodes and sites, and parameters that operators set.
 const NODES: &[Topic] = &[Topic::JobState, Topic::Pilot, Topic::Site, Topic::Parameter];
+/// Records of a domain that a program brings, and parameters that operators set.
+const RECORDS: &[Topic] = &[Topic::DomainRecord, Topic::Parameter];
 /// Job states of a pool and parameters that operators set.
 const JOBS: &[Topic] = &[Topic::JobState, Topic::Parameter];
 
@@ -245,6 +249,8 @@ rules! {
         "a job of a pool waits for more cores than any node has free: a node is kept free for it";
     Undrain "undrain" Undrain JOBS None, "cms-nordugrid C-55"
         "the job that a node is kept free for started elsewhere or is gone";
+    Domain "domain" Reassign RECORDS None, "docs/own-domain.md"
+        "a domain that a program brings asks for it, by a rule of its own";
 }
 
 impl CommandRule {
@@ -273,6 +279,12 @@ impl CommandRule {
     pub const fn is_of_pool(self) -> bool {
         use CommandRule::{Alert, Boost, Drain, KillWorkflow, Profile, Undrain};
         matches!(self, Boost | KillWorkflow | Alert | Profile | Drain | Undrain)
+    }
+
+    /// Whether it is about a job by its clocks and by its queue: not those of a pool, nor what a
+    /// domain asks for.
+    pub const fn is_of_jobs(self) -> bool {
+        !self.is_of_pool() && !matches!(self, CommandRule::Domain)
     }
 
     /// Mode of the rule if the topology file states none: a pool cannot do without its own rules.

@@ -81,7 +81,7 @@ impl Engine {
     /// [`Engine::judge_task`].
     pub fn make_ready(&mut self) {
         let Engine { state, policies, grid, work, .. } = self;
-        grid.update(state, true);
+        grid.update(state, policies.domain(), true);
         policies.reset();
         *work = WorkTable::default();
         work.begin_cycle();

@@ -5,10 +5,12 @@
 //! written](Configured::is_as_written) has the stamp in any case, and the last in a lane holds.
 
 use crate::cut::{Lane, Topic};
-use crate::event::{Configuration, Configured, Touches, each_configuration, is_newer};
+use crate::event::{
+    Configuration, Configured, DomainRecord, Task, TaskPhase, Touches, each_configuration, is_newer,
+};
 use crate::oddity::Oddity;
 use crate::state::record::Fact;
-use crate::state::{NamedTable, State};
+use crate::state::{NamedTable, Setting, State};
 use crate::unit::Millis;
 
 fn are_of_a_time<T: Configured>(one: &T, other: &T) -> bool {
@@ -112,6 +114,9 @@ impl State {
             Some(oddity) => self.odd(event.topic(), oddity),
             None => self.touch(event.topic(), &name, touches),
         }
+        if let Configuration::DomainRecord(record) = event {
+            self.ask_for_domain(&name, Some(record), at.at);
+        }
     }
 
     pub(super) fn fold_removed(&mut self, lane: Lane, topic: Topic, name: &str) {
@@ -129,11 +134,41 @@ impl State {
             self.end_replica(name, before);
         }
         self.touch(topic, name, touches);
+        if topic == Topic::DomainRecord && self.facts.domain_records.of(name).is_none() {
+            self.ask_for_domain(name, None, self.times.of(topic).clock);
+        }
+    }
+
+    /// The request that a domain's record makes, or no longer makes (`record` is none, or asks
+    /// nothing), is folded like one of `task`.
+    fn ask_for_domain(&mut self, name: &str, record: Option<&DomainRecord>, at: Millis) {
+        let Some(asks) = &self.setting.domain_requests else { return };
+        let Some(subject) = name.strip_prefix(asks.kind).and_then(|it| it.strip_prefix('|')) else {
+            return;
+        };
+        let known = self.requests.of(subject).and_then(|request| request.task.as_ref());
+        let task = match (record.and_then(asks.request), known) {
+            (Some(task), _) => Task {
+                subject: subject.to_owned(),
+                task: subject.to_owned(),
+                domain: self.setting.domain.clone(),
+                policy: asks.policy.clone(),
+                ..task
+            },
+            (None, Some(known)) => {
+                Task { phase: TaskPhase::Ended, changed_at: at, ..known.clone() }
+            }
+            (None, None) => return,
+        };
+        if known != Some(&task) {
+            self.fold_task(&task, at);
+        }
     }
 
     /// Notes what a changed or removed record is part of.
     fn touch(&mut self, topic: Topic, name: &str, touches: Touches) {
-        if self.setting.judges_targets || self.setting.pool.is_some() {
+        let Setting { judges_targets, pool, domain_requests, .. } = &self.setting;
+        if *judges_targets || pool.is_some() || domain_requests.is_some() {
             self.touched.facts.insert((topic, name.to_owned()));
         }
         match touches {

@@ -7,10 +7,11 @@ use super::hold::{Hold, hold};
 use super::making::{Making, too_many_moves};
 use super::open::{is_due, is_ordered, is_taken, unanswered};
 use super::timeout::{Deadline, kind};
-use super::{make, pool, rebroker, report};
+use super::{domain, make, pool, rebroker, report};
 use crate::command::{CommandRule, CommandSetting, Mode, RuleSetting};
 use crate::id::{Key, Name};
 use crate::output::command::{Command, CommandId};
+use crate::policy::DomainCommand;
 use crate::policy::cms::cut::Step;
 use crate::policy::cms::decision::PoolAction;
 use crate::state::State;
@@ -29,6 +30,8 @@ pub(crate) struct CommandEvaluation {
     is_cold: bool,
     /// The commands of this cycle that its decisions depend on; `None`: there are none.
     begun: Option<Making>,
+    /// Subjects of commands that a domain asked for in this cycle.
+    asked: BTreeSet<String>,
 }
 
 /// Actions that a pool of slots wants in a step of a cut, after the given actions of the step
@@ -80,11 +83,12 @@ impl CommandEvaluation {
         std::mem::take(&mut self.due.without_heartbeat)
     }
 
-    /// The commands that are published in this cycle; not folded yet. `actions` is asked for each
-    /// step after the decisions.
+    /// The commands that are published in this cycle; not folded yet. `asked`: what a domain that a
+    /// program brings asks for. `actions` is asked for each step after the decisions.
     pub(crate) fn evaluate(
         &mut self,
         state: &mut State,
+        asked: &[DomainCommand],
         actions: &mut Asks<'_>,
     ) -> VecDeque<Command> {
         let setting = state.setting.commands.clone();
@@ -100,6 +104,10 @@ impl CommandEvaluation {
         if let Some(rule) = setting.rule(CommandRule::FastRebrokerage) {
             rebroker::rebroker(state, &self.around, rule, &mut making);
         }
+        if let Some(rule) = setting.rule(CommandRule::Domain) {
+            domain::give(state, &self.around, (&setting, rule), asked, &mut making);
+        }
+        self.asked = asked.iter().map(|wanted| wanted.subject.clone()).collect();
         let mut given = Vec::new();
         for step in Step::AFTER {
             let asked = actions(state, step, &given);
@@ -252,6 +260,9 @@ impl CommandEvaluation {
     ) -> Option<Command> {
         if setting.rule.is_of_pool() {
             return pool::again(state, setting, command);
+        }
+        if setting.rule == CommandRule::Domain {
+            return self.asked.contains(&command.subject).then(|| make::again(state, command));
         }
         let jobs = self.wanted(state, (setting, command), making);
         (!jobs.is_empty()).then(|| make::repeated(state, command, &jobs))

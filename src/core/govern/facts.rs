@@ -245,6 +245,7 @@ impl Surroundings {
                 R::FastRebrokerage => {}
                 // They are about no clock of a job.
                 R::Boost | R::KillWorkflow | R::Alert | R::Profile | R::Drain | R::Undrain => {}
+                R::Domain => {}
             }
         }
         first

@@ -3,6 +3,7 @@
 //! state at the cut alone.
 
 mod budget;
+mod domain;
 mod due;
 mod evaluation;
 mod facts;

@@ -87,6 +87,9 @@ impl JudgingInputs<'_> {
         if self.policies.at(at).flavour.judges_targets() {
             return Some(self.place(at, request, task, blank));
         }
+        if self.policies.at(at).flavour.domain().is_some() {
+            return self.answer_of_domain(at, task, blank);
+        }
         match evaluation {
             Some(Evaluation::Nuclei(found)) => self.assign(at, task, blank, Some(found)),
             None if self.policies.at(at).flavour.judges_nuclei() => {

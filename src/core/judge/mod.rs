@@ -5,6 +5,7 @@ pub(crate) mod alternative;
 mod assign;
 pub(crate) mod caches;
 mod decide;
+mod domain;
 #[cfg(test)]
 pub(crate) mod draws;
 pub(crate) mod evaluation;
@@ -12,6 +13,7 @@ pub mod gather;
 mod input_availability;
 pub(crate) mod inputs;
 pub(crate) mod judging;
+mod kept_view;
 pub(crate) mod notes;
 pub(crate) mod nuclei;
 mod partial_copies;

@@ -2,7 +2,7 @@
 
 use crate::judge::view::CutView;
 use crate::judge::world::World;
-use crate::policy::{Case, Policy, PolicySpec, Preassigned, Resolved, kind};
+use crate::policy::{Case, Domain, Policy, PolicySpec, Preassigned, Resolved, kind};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -68,6 +68,11 @@ impl Policies {
     /// Whether the candidates of any of them are nuclei.
     pub(crate) fn any_judges_nuclei(&self) -> bool {
         self.all.iter().any(|policy| policy.flavour.judges_nuclei())
+    }
+
+    /// The domain that one of them is of, if a program brings one.
+    pub(crate) fn domain(&self) -> Option<&Domain> {
+        self.all.iter().find_map(|policy| policy.flavour.domain())
     }
 
     /// A queue, a site or a parameter changed: all are made ready again when they are asked for.

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Facts about targets, with the names and times that are needed to update them.
 #[derive(Default)]
-pub struct Targets {
+pub struct KeptTargets {
     /// The facts that the policy reads.
     pub facts: GridFacts,
     /// Name of the cut, for draws (spec cms-nordugrid S-02).
@@ -32,7 +32,7 @@ pub struct Targets {
 /// So many facts may go before all is made again, or as many as there are.
 const GONE_MIN: usize = 10_000;
 
-impl Targets {
+impl KeptTargets {
     /// Brings everything up to date with a cut that was just closed; all of it where `everything`.
     pub(crate) fn update(&mut self, state: &mut State, everything: bool) {
         if !state.setting.judges_targets {
@@ -58,7 +58,7 @@ impl Targets {
 
     /// Makes all of it from the state.
     fn make(&mut self, state: &State) {
-        *self = Targets::default();
+        *self = KeptTargets::default();
         for (topic, names) in [
             (Topic::Registration, names(&state.facts.registrations)),
             (Topic::Site, names(&state.facts.sites)),

@@ -4,8 +4,10 @@
 use crate::event::Task;
 use crate::judge::caches::Caches;
 use crate::judge::inputs::Inputs;
-use crate::judge::targets::Targets;
+use crate::judge::kept_view::KeptView;
+use crate::judge::targets::KeptTargets;
 use crate::judge::world::World;
+use crate::policy::{Domain, DomainCommand, DomainFacts, DomainView};
 use crate::state::State;
 use crate::state::record::RequestState;
 
@@ -15,7 +17,8 @@ pub struct Grid {
     world: World,
     caches: Caches,
     inputs: Inputs,
-    targets: Targets,
+    targets: KeptTargets,
+    domain: KeptView,
 }
 
 /// All that judging reads at a cut.
@@ -30,14 +33,18 @@ pub struct CutView<'a> {
     /// Requests whose input lies where records say.
     pub(crate) inputs: &'a Inputs,
     /// Facts about targets; empty if no policy judges targets.
-    pub(crate) targets: &'a Targets,
+    pub(crate) targets: &'a KeptTargets,
+    /// Facts of a domain that a program brings, if a policy is of one.
+    pub(crate) domain: Option<&'a dyn DomainView>,
 }
 
 impl Grid {
     /// Brings everything up to date with a cut that was just closed, by what the state notes as
-    /// touched; with `everything`, all of it is made again.
-    pub fn update(&mut self, state: &mut State, everything: bool) {
+    /// touched; with `everything`, all of it is made again. `domain`: that of a policy, if one is
+    /// of a domain that a program brings.
+    pub fn update(&mut self, state: &mut State, domain: Option<&Domain>, everything: bool) {
         let is_other = everything || state.touched.queues || state.touched.settings;
+        self.domain.update(state, domain, everything);
         self.world.update(state, everything);
         self.inputs.update(state, everything);
         self.targets.update(state, everything);
@@ -52,8 +59,8 @@ impl Grid {
     /// The inputs of judging at the state's cut. The state must be the one of the last update, or
     /// differ from it only by outputs that were folded since.
     pub fn view<'a>(&'a self, state: &'a State) -> CutView<'a> {
-        let Grid { world, caches, inputs, targets } = self;
-        CutView { state, world, caches, inputs, targets }
+        let Grid { world, caches, inputs, targets, domain } = self;
+        CutView { state, world, caches, inputs, targets, domain: domain.get() }
     }
 
     /// A decision on a single job was folded: what it takes at its target counts from now on.
@@ -61,6 +68,22 @@ impl Grid {
         if state.setting.judges_targets {
             self.targets.put_job(state, subject);
         }
+    }
+
+    /// Whether facts of a domain that a program brings changed.
+    pub(crate) fn has_domain_changed(&self) -> bool {
+        self.domain.has_changed()
+    }
+
+    /// Commands that a domain asks for at the cut.
+    pub(crate) fn domain_commands(&self, state: &State) -> Vec<DomainCommand> {
+        let facts = DomainFacts::of(state);
+        self.domain.get().map_or_else(Vec::new, |domain| domain.commands(facts))
+    }
+
+    /// A request was answered: what that changes for the domain counts from now on.
+    pub(crate) fn note_answer(&mut self, state: &State, subject: &str) {
+        self.domain.note_answer(state, subject);
     }
 
     /// A request has its final answer: nothing is known of its input any more.

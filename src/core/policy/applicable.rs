@@ -1,16 +1,10 @@
-//! Which filters a case has: the one place where it is asked whether a filter applies.
+//! Which filters a case has, and what those object that are asked before weighing: one walk for
+//! every kind of candidates.
 
-use super::compile::Resolved;
-use super::declare::{Applies, Before, FilterFunction, FilterOf, Judged, WeightOf};
+use super::declare::{Applies, Before, FilterFunction, Judged, RulesOf};
+use super::resolved::Resolved;
 use super::values::Values;
-
-/// Filters and weights of a policy, in its order, with their functions.
-pub struct RulesOf<K: Judged> {
-    /// The filters.
-    pub(super) filters: Vec<&'static FilterOf<K>>,
-    /// The weights.
-    pub(super) weights: Vec<&'static WeightOf<K>>,
-}
+use super::verdict::{Objection, Verdict};
 
 /// The filters of a policy that apply to a case, by how they judge, each in the policy's order.
 pub struct Applicable<K: Judged> {
@@ -120,4 +114,35 @@ impl<K: Judged> Clone for RulesOf<K> {
     fn clone(&self) -> RulesOf<K> {
         RulesOf { filters: self.filters.clone(), weights: self.weights.clone() }
     }
+}
+
+/// Through some filters before weighing: the first objection that lasts, else the last one.
+pub(super) fn walk_before<K: Judged>(
+    case: &K::Case<'_>,
+    candidate: &K::Candidate<'_>,
+    values: &[Values],
+    filters: &[Early<K>],
+) -> Option<(u16, Objection)> {
+    let mut doubt = None;
+    for filter in filters {
+        let values = &values[usize::from(filter.at)];
+        if let Verdict::Object(objection) = (filter.judge)(case, candidate, values) {
+            let found = Some((filter.at, bounded(objection)));
+            if !filter.temporary {
+                return found;
+            }
+            doubt = found;
+        }
+    }
+    doubt
+}
+
+/// An objection whose numbers can be written anywhere: what is not finite becomes the largest that
+/// is, or 0.
+pub(super) fn bounded(objection: Objection) -> Objection {
+    let finite = |value: f64| {
+        if value.is_nan() { 0.0 } else { value.clamp(-f64::MAX, f64::MAX) }
+    };
+    let (measured, limit) = (finite(objection.measured), finite(objection.limit));
+    Objection { measured, limit, ..objection }
 }

@@ -1,16 +1,18 @@
 //! From a policy as data to a policy that judges: names looked up, parameters checked, all
 //! mistakes found at once.
 
-use super::applicable::RulesOf;
 use super::cms::Jobs;
-use super::declare::{Filter, Judged, RuleBook, Weigh, Weight};
-use super::flavour::{Flavour, Style};
+use super::declare::{Filter, RulesOf, Weight};
+use super::domain::PickedRules;
+use super::flavour::Flavour;
 use super::kinds::{kind, kinds};
 use super::lists::{ListParam, read_lists, show_list};
 use super::nordugrid::Targets;
 use super::param::{Arg, ListedStep, Mistake, Param};
 use super::phrase::{limit, parameter, phrase};
+use super::picked::PolicyRules;
 use super::queues::{QueueFilter, Queues};
+use super::resolved::Resolved;
 use super::spec::PolicySpec;
 use super::task::Nuclei;
 use super::values::Values;
@@ -31,7 +33,7 @@ pub struct Policy {
     /// Weights in the order of the topology file.
     pub(super) weights: Vec<&'static Weight>,
     /// Filters and weights with their functions.
-    rules: PolicyRules,
+    pub(super) rules: PolicyRules,
     /// The parameters before gdpconfig.
     pub(super) stated: Resolved,
     /// Whether any weight sees all candidates at once.
@@ -43,57 +45,10 @@ pub struct Policy {
     hash: String,
 }
 
-/// Filters and weights with their functions, by the kind of the candidates.
-#[derive(Clone)]
-enum PolicyRules {
-    Queues(RulesOf<Queues>),
-    Nuclei(RulesOf<Nuclei>),
-    Targets(RulesOf<Targets>),
-    Jobs(RulesOf<Jobs>),
-}
-
-impl PolicyRules {
-    /// Those of some names.
-    fn of(style: &Style, filters: &[&Filter], weights: &[&Weight]) -> PolicyRules {
-        match style {
-            Style::Queues(style) => PolicyRules::Queues(pick(&style.rules, filters, weights)),
-            Style::Nuclei(style) => PolicyRules::Nuclei(pick(&style.rules, filters, weights)),
-            Style::Targets(rules) => PolicyRules::Targets(pick(rules, filters, weights)),
-            Style::Jobs(rules) => PolicyRules::Jobs(pick(rules, filters, weights)),
-        }
-    }
-}
-
-/// The rules of some names, in their order.
-fn pick<K: Judged>(book: &RuleBook<K>, filters: &[&Filter], weights: &[&Weight]) -> RulesOf<K> {
-    let filter = |named: &&Filter| book.filters.iter().find(|it| it.filter.name == named.name);
-    let weight = |named: &&Weight| book.weights.iter().find(|it| it.weight.name == named.name);
-    RulesOf {
-        filters: filters.iter().filter_map(filter).copied().collect(),
-        weights: weights.iter().filter_map(weight).copied().collect(),
-    }
-}
-
 impl std::fmt::Debug for Policy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Policy {} {}", self.spec.name, self.hash)
     }
-}
-
-/// The parameters of a policy with gdpconfig's values in place, for one share. Two that are equal
-/// judge alike.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Resolved {
-    /// The kind's own parameters.
-    pub own: Values,
-    /// Parameters of each filter, in the policy's order.
-    pub filters: Vec<Values>,
-    /// Parameters of each weight, in the policy's order.
-    pub weights: Vec<Values>,
-    /// The kind's own lists, in the order of their declaration.
-    pub lists: Vec<Vec<String>>,
-    /// gdpconfig values that were ignored, and why.
-    pub notes: Vec<String>,
 }
 
 impl Policy {
@@ -123,12 +78,7 @@ impl Policy {
         let is_in = |list: &[&QueueFilter], name| list.iter().any(|it| it.filter.name == name);
         let are_of_make = filters.iter().map(|it: &&Filter| is_in(of_make, it.name)).collect();
         let rules = PolicyRules::of(&flavour.style, &filters, &weights);
-        let weighs_all = match &rules {
-            PolicyRules::Queues(rules) => {
-                rules.weights.iter().any(|it| matches!(it.weigh, Weigh::Whole(_)))
-            }
-            PolicyRules::Nuclei(_) | PolicyRules::Targets(_) | PolicyRules::Jobs(_) => false,
-        };
+        let weighs_all = rules.weighs_all();
         let factor_count = factors(flavour, &weights).count();
         let factor_names = factor_names(flavour, &weights);
         let text = text_of(spec, flavour, &filters, &weights, &stated);
@@ -199,14 +149,10 @@ impl Policy {
         &self.factor_names
     }
 
-    /// Whether the filter at an index sees all candidates: its verdict on one depends on the others.
+    /// Whether the filter at an index sees all candidates: its verdict on one depends on the
+    /// others.
     pub fn is_joint(&self, at: usize) -> bool {
-        match &self.rules {
-            PolicyRules::Queues(rules) => is_joint(rules, at),
-            PolicyRules::Nuclei(rules) => is_joint(rules, at),
-            PolicyRules::Targets(rules) => is_joint(rules, at),
-            PolicyRules::Jobs(rules) => is_joint(rules, at),
-        }
+        self.rules.is_joint(at)
     }
 
     /// How many filters it has.
@@ -267,7 +213,7 @@ impl Policy {
 macro_rules! rules_of {
     ($($function:ident $kind:ident,)*) => {
         impl Policy {
-            $(#[doc = concat!("Its filters and weights, if its candidates are `", stringify!($kind), "`.")]
+            $(#[doc = concat!("Its rules, if its candidates are `", stringify!($kind), "`.")]
             pub fn $function(&self) -> &RulesOf<$kind> {
                 match &self.rules {
                     PolicyRules::$kind(rules) => rules,
@@ -279,8 +225,14 @@ macro_rules! rules_of {
 }
 rules_of!(queue_rules Queues, nucleus_rules Nuclei, target_rules Targets, job_rules Jobs,);
 
-fn is_joint<K: Judged>(rules: &RulesOf<K>, at: usize) -> bool {
-    rules.filters.get(at).is_some_and(|it| it.judge.is_joint())
+impl Policy {
+    /// Its rules, if it is one of a domain that a program brings.
+    pub(crate) fn domain_rules(&self) -> Option<&PickedRules> {
+        match &self.rules {
+            PolicyRules::Domain(rules) => Some(rules),
+            _ => None,
+        }
+    }
 }
 
 fn describe_values(text: &mut String, params: &[Param], values: &Values) {

@@ -7,7 +7,9 @@
 //! struct, and the declaration holds functions that make it of the values in force. So
 //!
 //! ```text
-//! filter!(Cap of Queues, (Case<'_>, Candidate<'_>, Weighed) { name: "cap", .., applies: When(is_asked), judge: After(judge) })
+//! filter!(Cap of Queues, (Case<'_>, Candidate<'_>, Weighed) {
+//!     name: "cap", .., applies: When(is_asked), judge: After(judge)
+//! })
 //! ```
 //!
 //! becomes
@@ -83,7 +85,7 @@ pub trait Judged: 'static {
 /// A function that filters and weights of a kind do not have: there is none.
 pub type Never = Infallible;
 
-/// One objection there may be: all that is told of it.
+/// Description of an objection that there may be.
 pub struct Filter {
     /// Its name: its file, its metric label, its name in the topology file (PanDA's criteria tag
     /// where there is one).
@@ -105,7 +107,7 @@ pub struct Filter {
 
 /// A filter with its functions for a kind of candidates.
 pub struct FilterOf<K: Judged> {
-    /// All that is told of it.
+    /// Its description.
     pub filter: Filter,
     /// Whether it is asked for a case at all, whatever the candidate; where it is not, it passes
     /// all. Read in one place, when it is known which filters a case has.
@@ -165,7 +167,7 @@ impl<K: Judged> Copy for Applies<K> {}
 pub type Before<K> =
     for<'a, 'b> fn(&<K as Judged>::Case<'a>, &<K as Judged>::Candidate<'b>, &Values) -> Verdict;
 
-/// One weight there may be: all that is told of it.
+/// Description of a weight that there may be.
 pub struct Weight {
     /// Its name: its file and its name in the topology file.
     pub name: &'static str,
@@ -184,7 +186,7 @@ pub struct Weight {
 
 /// A weight with its function for a kind of candidates.
 pub struct WeightOf<K: Judged> {
-    /// All that is told of it.
+    /// Its description.
     pub weight: Weight,
     /// How it weighs.
     pub weigh: Weigh<K>,
@@ -199,6 +201,14 @@ impl<K: Judged> WeightOf<K> {
     /// A key of the rank.
     pub const fn key(weight: Weight, key: K::Key) -> WeightOf<K> {
         WeightOf { weight, weigh: Weigh::Key(key) }
+    }
+
+    /// The function of a key of the rank; `None`: it is none.
+    pub(super) fn key_function(&self) -> Option<K::Key> {
+        match self.weigh {
+            Weigh::Key(key) => Some(key),
+            Weigh::Figure(_) | Weigh::Factor(_) | Weigh::Whole(_) => None,
+        }
     }
 }
 
@@ -223,8 +233,28 @@ pub struct RuleBook<K: Judged> {
     pub weights: &'static [&'static WeightOf<K>],
 }
 
+impl<K: Judged> RuleBook<K> {
+    /// The rules of some names, in their order.
+    pub(super) fn of(&self, filters: &[&Filter], weights: &[&Weight]) -> RulesOf<K> {
+        let filter = |named: &&Filter| self.filters.iter().find(|it| it.filter.name == named.name);
+        let weight = |named: &&Weight| self.weights.iter().find(|it| it.weight.name == named.name);
+        RulesOf {
+            filters: filters.iter().filter_map(filter).copied().collect(),
+            weights: weights.iter().filter_map(weight).copied().collect(),
+        }
+    }
+}
+
+/// Filters and weights of a policy, in its order, with their functions.
+pub struct RulesOf<K: Judged> {
+    /// The filters.
+    pub(super) filters: Vec<&'static FilterOf<K>>,
+    /// The weights.
+    pub(super) weights: Vec<&'static WeightOf<K>>,
+}
+
 /// Filters and weights whatever their candidates are.
-pub(super) trait Rulebook: Sync {
+pub trait Rulebook: Sync {
     /// The filters.
     fn filters(&self) -> Vec<&'static Filter>;
     /// The weights.
@@ -272,7 +302,10 @@ macro_rules! filter {
     (@applies ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident Always) => {
         $crate::policy::Applies::<$kind>::Always
     };
-    (@applies ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident When($applies:expr)) => {{
+    (
+        @applies ($kind:ty, $case:ty, $candidate:ty, $weighed:ty)
+        $params:ident When($applies:expr)
+    ) => {{
         fn of_values(
             case: &$case,
             values: &$crate::policy::Values,
@@ -302,7 +335,10 @@ macro_rules! filter {
         }
         $crate::policy::FilterFunction::<$kind>::After(of_values)
     }};
-    (@judge $together:ident ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident $judge:expr) => {
+    (
+        @judge $together:ident ($kind:ty, $case:ty, $candidate:ty, $weighed:ty)
+        $params:ident $judge:expr
+    ) => {
         $crate::policy::FilterFunction::<$kind>::$together(|case, rows, values| {
             $judge(case, rows, &$crate::policy::read!($params, values))
         })
@@ -327,8 +363,12 @@ macro_rules! filter {
                 reads: $reads,
                 temporary: $temporary,
             },
-            applies: $crate::policy::declare::filter!(@applies ($kind, $case, $candidate, $weighed) $params $when $(($applies))?),
-            judge: $crate::policy::declare::filter!(@judge $how ($kind, $case, $candidate, $weighed) $params $judge),
+            applies: $crate::policy::declare::filter!(
+                @applies ($kind, $case, $candidate, $weighed) $params $when $(($applies))?
+            ),
+            judge: $crate::policy::declare::filter!(
+                @judge $how ($kind, $case, $candidate, $weighed) $params $judge
+            ),
         }
     };
 }
@@ -341,12 +381,19 @@ macro_rules! weight {
         })
     };
     (@weigh Figure ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident $weigh:expr) => {
-        $crate::policy::declare::weight!(@alone Figure (()) ($kind, $case, $candidate, $weighed) $params $weigh)
+        $crate::policy::declare::weight!(
+            @alone Figure (()) ($kind, $case, $candidate, $weighed) $params $weigh
+        )
     };
     (@weigh Factor ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident $weigh:expr) => {
-        $crate::policy::declare::weight!(@alone Factor (f64) ($kind, $case, $candidate, $weighed) $params $weigh)
+        $crate::policy::declare::weight!(
+            @alone Factor (f64) ($kind, $case, $candidate, $weighed) $params $weigh
+        )
     };
-    (@alone $how:ident ($gives:ty) ($kind:ty, $case:ty, $candidate:ty, $weighed:ty) $params:ident $weigh:expr) => {{
+    (
+        @alone $how:ident ($gives:ty) ($kind:ty, $case:ty, $candidate:ty, $weighed:ty)
+        $params:ident $weigh:expr
+    ) => {{
         fn of_values(
             case: &$case,
             candidate: &$candidate,
@@ -374,7 +421,9 @@ macro_rules! weight {
                 figures: $figures,
                 reads: $reads,
             },
-            weigh: $crate::policy::declare::weight!(@weigh $how ($kind, $case, $candidate, $weighed) $params $weigh),
+            weigh: $crate::policy::declare::weight!(
+                @weigh $how ($kind, $case, $candidate, $weighed) $params $weigh
+            ),
         }
     };
 }

@@ -6,6 +6,7 @@ use super::cms::Jobs;
 use super::cms::settings::LISTS;
 use super::declare::{Filter, RuleBook, Rulebook, Weight};
 use super::divide::{QueueShare, divide};
+use super::domain::Domain;
 use super::judgement::{Chosen, Judgement};
 use super::lists::{ALLOWED, ListParam, show_list};
 use super::nordugrid::Targets;
@@ -54,6 +55,8 @@ pub enum Style {
     /// A slot offer of a pilot, and the pending jobs that may get it: repeated until the offer is
     /// full.
     Jobs(RuleBook<Jobs>),
+    /// What a domain asks for, and its candidates, which the engine does not know.
+    Domain(Domain),
 }
 
 /// The parts of a kind whose candidates are nuclei.
@@ -187,13 +190,14 @@ static NO_QUEUES: QueueStyle = QueueStyle {
 };
 
 impl Flavour {
-    /// Its filters and weights, as they are told of.
+    /// Its filters and weights, whatever their candidates are.
     fn rules(&self) -> &dyn Rulebook {
         match &self.style {
             Style::Queues(style) => &style.rules,
             Style::Nuclei(style) => &style.rules,
             Style::Targets(rules) => rules,
             Style::Jobs(rules) => rules,
+            Style::Domain(domain) => domain.rules,
         }
     }
 
@@ -232,12 +236,20 @@ impl Flavour {
         matches!(self.style, Style::Jobs(_))
     }
 
+    /// The domain that it joins to the engine, if it is one of a domain that a program brings.
+    pub fn domain(&self) -> Option<&Domain> {
+        match &self.style {
+            Style::Domain(domain) => Some(domain),
+            Style::Queues(_) | Style::Nuclei(_) | Style::Targets(_) | Style::Jobs(_) => None,
+        }
+    }
+
     /// The steps of queue brokerage; those of a kind that lists no queue where its candidates are
     /// something else.
     pub(super) fn queues(&self) -> &QueueStyle {
         match &self.style {
             Style::Queues(style) => style,
-            Style::Nuclei(_) | Style::Targets(_) | Style::Jobs(_) => &NO_QUEUES,
+            Style::Nuclei(_) | Style::Targets(_) | Style::Jobs(_) | Style::Domain(_) => &NO_QUEUES,
         }
     }
 
@@ -251,7 +263,7 @@ impl Flavour {
         let mut spec = PolicySpec { weights: Vec::new(), ..jobs.clone() };
         let kept: &[&QueueFilter] = match &self.style {
             Style::Nuclei(style) => style.dry_run,
-            Style::Queues(_) | Style::Targets(_) | Style::Jobs(_) => &[],
+            Style::Queues(_) | Style::Targets(_) | Style::Jobs(_) | Style::Domain(_) => &[],
         };
         spec.filters.retain(|step| kept.iter().any(|it| it.filter.name == step.name));
         spec
@@ -261,7 +273,7 @@ impl Flavour {
     pub fn lists(&self) -> &'static [ListParam] {
         match self.style {
             Style::Jobs(_) => LISTS,
-            Style::Queues(_) | Style::Nuclei(_) | Style::Targets(_) => &[],
+            Style::Queues(_) | Style::Nuclei(_) | Style::Targets(_) | Style::Domain(_) => &[],
         }
     }
 

@@ -1,16 +1,17 @@
 //! Joint evaluation, where the verdict on one candidate depends on the others: filter by filter
 //! over all of them, instead of candidate by candidate.
 
-use super::applicable::{Applicable, Together};
+use super::applicable::{Applicable, Together, bounded, walk_before};
 use super::candidate::{Candidate, Row};
 use super::case::Case;
-use super::compile::{Policy, Resolved};
+use super::compile::Policy;
 use super::declare::Weigh;
 use super::judgement::{Candidates, Chosen, Judgement, Late, Refused};
 use super::pipeline::best;
 use super::queues::Queues;
+use super::resolved::Resolved;
 use super::verdict::{BEYOND_THE_BEST, Objection, Verdict};
-use super::walk::{bounded, walk_after, walk_before};
+use super::walk::walk_after;
 use super::weighed::Weighed;
 
 /// How a candidate stands so far.

@@ -2,13 +2,14 @@
 //! so it is asked once for a make and not once for a queue. Of very many queues few makes differ,
 //! and those of a make that cannot match are passed over without a look at them.
 
-use super::applicable::{Applicable, Early};
+use super::applicable::{Applicable, Early, walk_before};
 use super::case::Case;
-use super::compile::{Policy, Resolved};
+use super::compile::Policy;
 use super::judgement::Candidates;
 use super::queues::Queues;
+use super::resolved::Resolved;
 use super::verdict::Objection;
-use super::walk::{walk_after, walk_before};
+use super::walk::walk_after;
 use super::weighed::Weighed;
 use crate::event::{Queue, QueueStatus};
 

@@ -19,6 +19,7 @@ pub mod cms;
 mod compile;
 mod declare;
 mod divide;
+mod domain;
 mod filter;
 mod flavour;
 mod holder;
@@ -34,9 +35,11 @@ mod offers;
 pub mod owner;
 mod param;
 pub mod phrase;
+mod picked;
 mod pipeline;
 mod queues;
 pub mod rank;
+mod resolved;
 pub mod room;
 pub mod rule;
 pub mod site;
@@ -59,14 +62,18 @@ mod sample;
 mod tests;
 
 pub use crate::state::ledger::Totals;
-pub use applicable::{Applicable, RulesOf};
+pub use applicable::Applicable;
 pub use candidate::{Candidate, LinkView, Row, Stores};
 pub use case::{Asked, Bare, Case, Known, Nucleus, Preassigned, Times, WholeCopies};
 pub use class::{TASK_CLASSES, task_class_name};
-pub use compile::{Policy, Resolved};
+pub use compile::Policy;
 pub use declare::{
-    Applies, Before, Filter, FilterFunction, FilterOf, Judged, Never, Reads, RuleBook, Weigh,
-    Weight, WeightOf,
+    Applies, Before, Filter, FilterFunction, FilterOf, Judged, Never, Reads, RuleBook, RulesOf,
+    Weigh, Weight, WeightOf,
+};
+pub use domain::{
+    Domain, DomainAnswer, DomainChoice, DomainCommand, DomainFacts, DomainQuestion, DomainRules,
+    DomainTile, DomainView,
 };
 pub use flavour::{Flavour, NucleusStyle, Plan, QueueStyle, Select, Style};
 pub use judgement::{Candidates, Chosen, Judgement, Refused};
@@ -77,6 +84,7 @@ pub use make::{Make, OneByOne};
 pub use owner::{CLASSED, Owner, Slots, UserView};
 pub use param::{Arg, Kind, ListedStep, Mistake, Param, Rules, Unit};
 pub use queues::{QueueFilter, QueueWeight, Queues};
+pub use resolved::Resolved;
 pub use room::Room;
 pub use site::SiteRules;
 pub use software::Wanted;

@@ -2,7 +2,8 @@
 
 use super::cms::judge::MatchRules;
 use super::cms::settings::Settings;
-use super::compile::{Policy, Resolved};
+use super::compile::Policy;
+use super::resolved::Resolved;
 
 impl Policy {
     /// Its filters and rank keys.

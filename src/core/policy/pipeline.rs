@@ -2,12 +2,13 @@
 
 use super::applicable::{Applicable, Early};
 use super::case::{Asked, Case, Known, Preassigned, Times};
-use super::compile::{Policy, Resolved};
+use super::compile::Policy;
 use super::declare::FilterFunction;
 use super::flavour::{Found, Plan, Select};
 use super::judgement::{Candidates, Chosen, Judgement, Late, Refused};
 use super::owner::Owner;
 use super::queues::{QueueFilter, Queues};
+use super::resolved::Resolved;
 use super::site::SiteRules;
 use super::software::Wanted;
 use super::throttling::Throttling;

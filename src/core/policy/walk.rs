@@ -1,11 +1,12 @@
 //! One candidate: through the filters, weighed.
 
-use super::applicable::{Applicable, Early, LateFilter};
+use super::applicable::{Applicable, LateFilter, bounded, walk_before};
 use super::candidate::Candidate;
 use super::case::Case;
-use super::compile::{Policy, Resolved};
-use super::declare::{FilterFunction, Judged, Reads, Weigh};
+use super::compile::Policy;
+use super::declare::{FilterFunction, Reads, Weigh};
 use super::queues::Queues;
+use super::resolved::Resolved;
 use super::values::Values;
 use super::verdict::{Objection, Verdict};
 use super::weighed::Weighed;
@@ -118,27 +119,6 @@ impl Policy {
     }
 }
 
-/// Through some filters before weighing: the first objection that lasts, else the last one.
-pub(super) fn walk_before<K: Judged>(
-    case: &K::Case<'_>,
-    candidate: &K::Candidate<'_>,
-    values: &[Values],
-    filters: &[Early<K>],
-) -> Option<(u16, Objection)> {
-    let mut doubt = None;
-    for filter in filters {
-        let values = &values[usize::from(filter.at)];
-        if let Verdict::Object(objection) = (filter.judge)(case, candidate, values) {
-            let found = Some((filter.at, bounded(objection)));
-            if !filter.temporary {
-                return found;
-            }
-            doubt = found;
-        }
-    }
-    doubt
-}
-
 /// Through some filters after weighing: the first objection.
 pub(super) fn walk_after(
     case: &Case<'_>,
@@ -153,14 +133,4 @@ pub(super) fn walk_after(
             Verdict::Pass => None,
         }
     })
-}
-
-/// An objection whose numbers can be written anywhere: what is not finite becomes the largest that
-/// is, or 0.
-pub(super) fn bounded(objection: Objection) -> Objection {
-    let finite = |value: f64| {
-        if value.is_nan() { 0.0 } else { value.clamp(-f64::MAX, f64::MAX) }
-    };
-    let (measured, limit) = (finite(objection.measured), finite(objection.limit));
-    Objection { measured, limit, ..objection }
 }

@@ -142,7 +142,7 @@ impl Requests {
         self.note_change(subject, judging);
         let state = judging.view.state;
         let Some(request) = state.requests.of(subject) else { return };
-        let Some(turn) = turn_of(request) else { return };
+        let Some(turn) = turn_of(request, judging) else { return };
         match standing(request, state, judging.policies) {
             Standing::Closed => {}
             Standing::Ready => {
@@ -254,7 +254,8 @@ fn waiting(request: &RequestState, turn: Turn, judging: JudgingInputs<'_>) -> Wa
     }
 }
 
-fn turn_of(request: &RequestState) -> Option<Turn> {
+fn turn_of(request: &RequestState, judging: JudgingInputs<'_>) -> Option<Turn> {
     let task = request.task.as_ref()?;
-    Some((Reverse(task.priority), task.asked_at, request.subject.clone()))
+    let rank = judging.view.domain.map_or(task.priority.into(), |domain| domain.rank(task));
+    Some((Reverse(rank), task.asked_at, request.subject.clone()))
 }

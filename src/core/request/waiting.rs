@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A place in the order of judgement: priority, asked-at, subject.
-pub type Turn = (Reverse<i32>, Millis, String);
+pub type Turn = (Reverse<i64>, Millis, String);
 
 /// A deferred request and what blocks it.
 pub(crate) struct Waiting {

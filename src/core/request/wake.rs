@@ -67,6 +67,14 @@ impl Requests {
         if policy.flavour.judges_nuclei() {
             return Some(self.evaluate_nuclei(task, waiting, judging));
         }
+        if policy.flavour.domain().is_some() {
+            let answer = judging.ask_domain(at, task)?;
+            waiting.evaluated_in = state.number;
+            return Some(match answer.chosen {
+                Some(_) => Evaluated::Wakes(None),
+                None => Evaluated::Blocked,
+            });
+        }
         waiting.is_cold |= waiting.turns_at.is_some_and(|at| at <= state.now);
         let [stirred, stirred_first] = self.stirred(task, waiting, state)?;
         let is_joint = policy.flavour.plan().is_some();

@@ -5,7 +5,7 @@ use crate::copy::{CopyFor, PortionMap, UnderWay};
 use crate::cut::{Lane, Topic};
 use crate::event::{
     DomainRecord, Grant, Link, Parameter, Queue, Quota, Registration, Release, Replica, Share,
-    Site, Storage, User, UserShare, each_configuration,
+    Site, Storage, Task, User, UserShare, each_configuration,
 };
 use crate::id::{Key, Name, Names, cut};
 use crate::limits::Limits;
@@ -47,6 +47,27 @@ pub struct Setting {
     pub judges_targets: bool,
     /// By what the records of a pool of slots are kept; `None`: no policy answers slot offers.
     pub pool: Option<PoolSetting>,
+    /// How records of a domain that a program brings make requests; `None`: there is no such
+    /// domain.
+    pub domain_requests: Option<DomainRequests>,
+}
+
+/// How records of a domain that a program brings make requests.
+#[derive(Clone, Debug)]
+pub struct DomainRequests {
+    /// Kind of the records that ask.
+    pub kind: &'static str,
+    /// The policy that answers.
+    pub policy: String,
+    /// The request of a record; `None`: it asks nothing.
+    pub request: fn(&DomainRecord) -> Option<Task>,
+}
+
+impl PartialEq for DomainRequests {
+    /// A program has one function for a kind.
+    fn eq(&self, other: &DomainRequests) -> bool {
+        (self.kind, &self.policy) == (other.kind, &other.policy)
+    }
 }
 
 /// Set in [`State::seen_states`] once a job state has named a sub-state.

@@ -182,6 +182,7 @@ impl Grid {
             R::T11a | R::T11b => job.status == Status::Holding,
             R::FastRebrokerage => is_queued(job.status),
             R::Boost | R::KillWorkflow | R::Alert | R::Profile | R::Drain | R::Undrain => false,
+            R::Domain => false,
         };
         !is_about
     }

@@ -69,7 +69,7 @@ pub(super) fn policies(reader: &mut Reader, value: Option<&Value<'_>>) -> Vec<Pl
         }
         found.push(placed);
     }
-    complain_of_offers(reader, &found);
+    complain_of_others(reader, &found);
     for placed in &found {
         let Err(mistakes) = Policy::compile(&placed.policy) else { continue };
         for Mistake { place, found, allowed } in mistakes {
@@ -88,20 +88,24 @@ pub(super) fn policies(reader: &mut Reader, value: Option<&Value<'_>>) -> Vec<Pl
 }
 
 /// One policy answers every offer of a pool, and a pool's jobs are in no queue that another policy
-/// could send work to.
-fn complain_of_offers(reader: &mut Reader, policies: &[Placed]) {
-    let answers =
-        |placed: &&Placed| kind(&placed.policy.kind).is_some_and(|kind| kind.judges_offers());
-    let Some(pool) = policies.iter().find(answers) else { return };
-    for other in policies.iter().filter(|other| other.policy.name != pool.policy.name) {
+/// could send work to. A domain that a program brings has its requests answered by one as well.
+fn complain_of_others(reader: &mut Reader, policies: &[Placed]) {
+    let alone = policies.iter().find_map(|placed| {
+        let kind = kind(&placed.policy.kind)?;
+        let offers = kind.judges_offers().then_some("answers slot offers");
+        let why = offers.or(kind.domain().map(|_| "answers for a domain of its own"))?;
+        Some((placed, why))
+    });
+    let Some((alone, why)) = alone else { return };
+    for other in policies.iter().filter(|other| other.policy.name != alone.policy.name) {
         let PolicySpec { name, kind, .. } = &other.policy;
-        let (first, line) = (&pool.policy.name, pool.line);
+        let (first, line) = (&alone.policy.name, alone.line);
         let found = format!(
-            "policy {name} of kind {kind:?} beside policy {first} (line {line}), which answers slot \
-             offers"
+            "policy {name} of kind {kind:?} beside policy {first} (line {line}), which {why}"
         );
-        let allowed = "one policy in a file of which one answers slot offers; another domain has a \
-                       file of its own";
+        let allowed = format!(
+            "one policy in a file of which one {why}; another domain has a file of its own"
+        );
         reader.complain(other.line, found, allowed);
     }
 }

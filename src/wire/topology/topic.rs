@@ -191,6 +191,7 @@ pub(super) fn complain_of_missing(
             Need::All => true,
             Need::Targets => kinds().any(|kind| kind.judges_targets()),
             Need::Offers => kinds().any(|kind| kind.judges_offers()),
+            Need::Domains => kinds().any(|kind| kind.domain().is_some()),
             Need::Optional => false,
         };
         if is_needed {

@@ -31,7 +31,7 @@ fn endpoint(state: &mut State, name: &str, site: &str, write_wan: bool, at: i64)
 /// Stuck jobs that are counted of the first queue.
 fn stuck(state: &mut State, grid: &mut Grid) -> u32 {
     close(state, state.now.max(DAWN) + 1);
-    grid.update(state, grid.world().queues.is_empty());
+    grid.update(state, None, grid.world().queues.is_empty());
     state.touched = Default::default();
     let (policy, resolved) = policy("atlas-production-job", Rules::Panda);
     let task = Task::default();

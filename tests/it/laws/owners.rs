@@ -164,7 +164,7 @@ fn owners_have_what_their_jobs_sum_up_to() {
                 fold(&mut state, &published(lane(Topic::Queue, 0), Event::from(queue)));
             }
             let mut grid = Grid::default();
-            grid.update(&mut state, true);
+            grid.update(&mut state, None, true);
             let view = grid.view(&state);
             for (user, group, share) in [
                 ("ann", "", "User Analysis"),
@@ -237,7 +237,7 @@ fn a_share_is_used_as_its_jobs_run() {
     }
     close(&mut state, DAWN + 1);
     let mut grid = Grid::default();
-    grid.update(&mut state, true);
+    grid.update(&mut state, None, true);
     let usage = |gshare: &str| {
         let task = Task { gshare: gshare.into(), ..Task::default() };
         let (case, _) = grid.view(&state).case(&policy, &resolved, &task);

@@ -44,7 +44,7 @@ fn feed(state: &mut State, job: JobState<'static>) {
 /// The class of each queue's site, to somebody who just came.
 fn classes(state: &State, rules: Rules) -> BTreeMap<&'static str, i8> {
     let (mut state, mut grid) = (state.clone(), Grid::default());
-    grid.update(&mut state, true);
+    grid.update(&mut state, None, true);
     seen(&state, &grid, rules)
 }
 
@@ -166,7 +166,7 @@ fn classes_are_those_of_all_samples_reported() {
                 feed(&mut state, merge(text(format!("{}", 100 + at)), queue, from, start));
             }
             close(&mut state, now);
-            grid.update(&mut state, step == 0);
+            grid.update(&mut state, None, step == 0);
             state.touched = Default::default();
             let seen_at = now - now % (30 * MINUTE);
             for rules in [Rules::Documented, Rules::Panda] {

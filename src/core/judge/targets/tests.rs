@@ -27,7 +27,7 @@ const FILES: [&str; 3] = ["rls://x/f", "rls://x/f|ce-a", "rls://y/g"];
 
 struct Grid {
     state: State,
-    kept: Targets,
+    kept: KeptTargets,
     draws: Draws,
     now: i64,
     attempts: u64,
@@ -41,7 +41,7 @@ impl Grid {
         let limits = Limits { replicas_max, ..Limits::default() };
         let setting = Setting { domain, limits, judges_targets: true, ..Setting::default() };
         let state = State::new(setting);
-        Grid { state, kept: Targets::default(), draws: Draws(seed), now: T0, attempts: 0 }
+        Grid { state, kept: KeptTargets::default(), draws: Draws(seed), now: T0, attempts: 0 }
     }
 
     fn fold(&mut self, topic: Topic, event: Event<'_>) {
@@ -249,14 +249,14 @@ impl Grid {
     }
 
     /// All that judging a job shows of what is known, by names.
-    fn shown(&self, targets: &Targets) -> String {
+    fn shown(&self, targets: &KeptTargets) -> String {
         let flavour = kind("nordugrid").expect("built in");
         let spec = PolicySpec::full("p", flavour, Rules::Documented);
         let policy = Policy::compile(&spec).expect("allowed");
         FILES.iter().map(|file| self.shown_for(targets, &policy, file)).collect()
     }
 
-    fn shown_for(&self, targets: &Targets, policy: &Policy, file: &str) -> String {
+    fn shown_for(&self, targets: &KeptTargets, policy: &Policy, file: &str) -> String {
         let asks = "&(executable=a)(count=3)(cputime=20)(disk=0)";
         let text = &format!("{asks}(inputfiles=(f \"{file}\"))");
         let submission = JobSubmission {
@@ -298,7 +298,7 @@ fn what_is_kept_is_what_is_made_from_the_state() {
             grid.close();
             let ahead = &grid.kept.facts.ahead;
             assert!(ahead.has_sums_of(&ahead.recount()), "seed {seed}, round {round}");
-            let mut made = Targets::default();
+            let mut made = KeptTargets::default();
             made.make(&grid.state);
             let (kept, made) = (grid.shown(&grid.kept), grid.shown(&made));
             assert_eq!(kept, made, "seed {seed}, round {round}");

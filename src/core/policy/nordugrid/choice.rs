@@ -4,15 +4,13 @@ use super::case::JobCase;
 use super::figures::TargetFigures;
 use super::names::Numbers;
 use super::ranking::NOT_FREE;
-use super::staging::Staging;
+use super::staged::{LastStaging, StagedTarget};
 use super::target::TargetCandidate;
 use crate::draw::{Seed, SeededDraw};
+use crate::policy::applicable::walk_before;
 use crate::policy::declare::Weigh;
 use crate::policy::rank::{RankKey, best};
-use crate::policy::walk::walk_before;
 use crate::policy::{Objection, Policy, Resolved};
-use std::cell::{Ref, RefCell};
-use std::ops::Deref;
 
 /// Name and version of the draw (B.10).
 pub const DRAW: &str = "ngbroker.v1";
@@ -164,46 +162,5 @@ impl Policy {
         let filters = self.target_rules().applicable(case, resolved).before;
         let candidate = StagedTarget { target: *candidate, last: &LastStaging::of(case) };
         walk_before(case, &candidate, &resolved.filters, &filters)
-    }
-}
-
-/// A target under judgement, with the job's input files there, which are summed up when a filter
-/// asks for them.
-pub struct StagedTarget<'a> {
-    /// The target.
-    pub target: TargetCandidate<'a>,
-    last: &'a LastStaging,
-}
-
-impl<'a> Deref for StagedTarget<'a> {
-    type Target = TargetCandidate<'a>;
-
-    fn deref(&self) -> &TargetCandidate<'a> {
-        &self.target
-    }
-}
-
-impl StagedTarget<'_> {
-    /// The job's input files at its cluster.
-    pub fn staging(&self, case: &JobCase<'_>) -> Ref<'_, Staging> {
-        let LastStaging { elsewhere, last } = self.last;
-        if last.borrow().cluster != self.target.cluster.number {
-            *last.borrow_mut() = Staging::from(case, self.target.cluster, elsewhere);
-        }
-        last.borrow()
-    }
-}
-
-/// The input files at the cluster that was looked at last: queues of one cluster follow each other.
-struct LastStaging {
-    /// Staging at clusters that have none of the files.
-    elsewhere: Staging,
-    last: RefCell<Staging>,
-}
-
-impl LastStaging {
-    fn of(case: &JobCase<'_>) -> LastStaging {
-        let elsewhere = Staging::elsewhere(case);
-        LastStaging { last: RefCell::new(elsewhere.clone()), elsewhere }
     }
 }

@@ -2,8 +2,8 @@
 //! waits for facts to change, since a choice is made at once or not at all.
 
 use super::case::JobCase;
-use super::choice::StagedTarget;
 use super::figures::TargetFigures;
+use super::staged::StagedTarget;
 use crate::policy::declare::{Before, Judged, Never};
 use crate::policy::rank::RankKey;
 use crate::policy::{Applies, Filter, FilterOf, Reason, Weight, WeightOf};

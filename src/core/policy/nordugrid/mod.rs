@@ -27,6 +27,7 @@ mod prechecks;
 mod ranking;
 mod software;
 mod space;
+mod staged;
 pub mod staging;
 pub mod target;
 pub mod windows;

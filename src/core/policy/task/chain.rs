@@ -1,6 +1,6 @@
 //! Keeps full chains at nuclei for full chains, and other work off those for full chains alone.
 
-use super::kind::{NucleusFilter, nucleus_filter};
+use super::declare::{NucleusFilter, nucleus_filter};
 use super::usable::each;
 use super::{NucleusRows, Parent, TaskCase};
 use crate::event::FullChain;

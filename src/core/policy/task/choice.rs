@@ -3,11 +3,11 @@
 use super::kind::{AllZero, Own};
 use super::{Course, NucleusCandidate, NucleusRow, NucleusRows, Parent, TaskCase};
 use crate::event::FullChain;
-use crate::policy::applicable::Together;
-use crate::policy::compile::{Policy, Resolved};
+use crate::policy::applicable::{Together, bounded};
+use crate::policy::compile::Policy;
 use crate::policy::declare::Weigh;
+use crate::policy::resolved::Resolved;
 use crate::policy::typed::read;
-use crate::policy::walk::bounded;
 use crate::policy::{Refused, Verdict, Wait, WaitReason, Weighed};
 
 /// Judgement of all nuclei of a case.

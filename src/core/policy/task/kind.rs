@@ -1,61 +1,12 @@
 //! The kind of policy of ATLAS production tasks.
 
-use super::{Course, NucleusCandidate, NucleusRows, TaskCase};
 use super::{chain, locality, space, usable, weight};
-use crate::policy::declare::{FilterOf, Judged, Never, RuleBook, WeightOf};
+use crate::policy::Param;
+use crate::policy::declare::RuleBook;
 use crate::policy::filter::TASK_DRY_RUN;
 use crate::policy::flavour::{Flavour, NucleusStyle, Style};
 use crate::policy::typed::{params, words};
-use crate::policy::{Param, Values};
 use crate::unit::MINUTE;
-
-/// A task, and the nuclei that its output may be gathered at.
-#[derive(Clone, Copy, Debug)]
-pub enum Nuclei {}
-
-impl Judged for Nuclei {
-    type Case<'a> = TaskCase<'a>;
-    type Candidate<'a> = NucleusCandidate<'a>;
-    type Weighed = Course;
-    type After = Never;
-    type Whole = fn(&TaskCase<'_>, &mut NucleusRows<'_>, &Values);
-    type Figure = Never;
-    type Factor = fn(&TaskCase<'_>, &NucleusCandidate<'_>, &Values, &mut Course) -> f64;
-    type Key = Never;
-}
-
-/// A filter of nuclei.
-pub(super) type NucleusFilter = FilterOf<Nuclei>;
-/// A weight of nuclei.
-pub(super) type NucleusWeight = WeightOf<Nuclei>;
-
-/// Declares a [`NucleusFilter`]: see `filter!`.
-macro_rules! nucleus_filter {
-    ($params:ident { $($rest:tt)* }) => {
-        $crate::policy::declare::filter!(
-            $params of $crate::policy::task::Nuclei, (
-                $crate::policy::task::TaskCase<'_>,
-                $crate::policy::task::NucleusCandidate<'_>,
-                $crate::policy::task::Course
-            ) { $($rest)* }
-        )
-    };
-}
-
-/// Declares a [`NucleusWeight`]: see `weight!`.
-macro_rules! nucleus_weight {
-    ($params:ident { $($rest:tt)* }) => {
-        $crate::policy::declare::weight!(
-            $params of $crate::policy::task::Nuclei, (
-                $crate::policy::task::TaskCase<'_>,
-                $crate::policy::task::NucleusCandidate<'_>,
-                $crate::policy::task::Course
-            ) { $($rest)* }
-        )
-    };
-}
-
-pub(super) use {nucleus_filter, nucleus_weight};
 
 words! {
     /// Which nucleus is drawn when all weights are 0.

@@ -1,7 +1,7 @@
 //! Keeps tasks at nuclei that have enough of their input, unless none has.
 
+use super::declare::{NucleusFilter, nucleus_filter};
 use super::input::Total;
-use super::kind::{NucleusFilter, nucleus_filter};
 use super::usable::each;
 use super::{NucleusRows, TaskCase};
 use crate::policy::filter::Boundary;

@@ -7,6 +7,7 @@
 mod case;
 mod chain;
 mod choice;
+mod declare;
 mod input;
 mod kind;
 mod locality;
@@ -20,7 +21,7 @@ mod tests;
 
 pub use case::{Course, NucleusCandidate, NucleusRow, NucleusRows, Parent, TaskCase};
 pub use choice::{NucleusChoice, Passed};
+pub use declare::Nuclei;
 pub use input::{InputAtNucleus, Total, groups, is_whole, total};
-pub use kind::Nuclei;
 pub(super) use kind::PRODUCTION_TASK;
 pub use token::{endpoint, is_distributed};

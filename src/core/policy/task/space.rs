@@ -1,6 +1,6 @@
 //! Keeps tasks off nuclei whose storage will not hold their output.
 
-use super::kind::{NucleusFilter, nucleus_filter};
+use super::declare::{NucleusFilter, nucleus_filter};
 use super::usable::{each, endpoints};
 use super::{NucleusCandidate, NucleusRows, TaskCase};
 use crate::event::Storage;

@@ -1,7 +1,7 @@
 //! Whether a nucleus can be used at all: in service, not backlogged, with storage that is open, and
 //! with a queue that could run the jobs.
 
-use super::kind::{NucleusFilter, nucleus_filter};
+use super::declare::{NucleusFilter, nucleus_filter};
 use super::{NucleusCandidate, NucleusRows, TaskCase, endpoint, is_distributed};
 use crate::event::Storage;
 use crate::policy::declare::NoParams;

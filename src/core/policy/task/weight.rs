@@ -1,7 +1,7 @@
 //! Weights of nuclei (spec atlas 1.7). Only + - * /, so that the bytes agree on every machine;
 //! never NaN, never infinite.
 
-use super::kind::{NucleusWeight, nucleus_weight};
+use super::declare::{NucleusWeight, nucleus_weight};
 use super::space::{demand_gb, tightest};
 use super::{Course, NucleusCandidate, TaskCase};
 use crate::policy::typed::{params, words};

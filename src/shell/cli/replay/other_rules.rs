@@ -184,10 +184,11 @@ fn comparable(new: &Read, read: &Read) -> Result<(), Usage> {
     }
 }
 
-/// Kind of a policy's candidates: nuclei, targets, jobs for offers; else queues.
-fn class(spec: &PolicySpec) -> [bool; 3] {
-    let Some(kind) = kind(&spec.kind) else { return [false; 3] };
-    [kind.judges_nuclei(), kind.judges_targets(), kind.judges_offers()]
+/// Kind of a policy's candidates: nuclei, targets, jobs for offers, those of a domain; else queues.
+fn class(spec: &PolicySpec) -> [bool; 4] {
+    let Some(kind) = kind(&spec.kind) else { return [false; 4] };
+    let is_of_domain = kind.domain().is_some();
+    [kind.judges_nuclei(), kind.judges_targets(), kind.judges_offers(), is_of_domain]
 }
 
 /// Parts of the files beside policies that differ, as `limits.batch_records`.

@@ -19,8 +19,8 @@ pub(super) fn look(found: &mut Findings, topology: &Topology) {
     budgets(found, governor);
     moves(found, topology, &active);
     times(found, topology);
-    // What a pool asks for follows from no silence, and from no clock of a job.
-    for rule in active.into_iter().filter(|rule| !rule.rule.is_of_pool()) {
+    // What a pool or a domain asks for follows from no silence, and from no clock of a job.
+    for rule in active.into_iter().filter(|rule| rule.rule.is_of_jobs()) {
         silence(found, topology, rule);
         forgotten(found, topology, rule);
     }

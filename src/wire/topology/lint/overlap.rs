@@ -37,7 +37,7 @@ fn before(rule: CommandRule) -> Vec<&'static [CommandRule]> {
     match rule {
         T8 | FastRebrokerage => Vec::new(),
         // They are about no clock of a job.
-        rule if rule.is_of_pool() => Vec::new(),
+        rule if !rule.is_of_jobs() => Vec::new(),
         T6 => vec![&[T8], &[T5a, T5b]],
         T11a => vec![&[T8], &[T11b]],
         _ => vec![&[T8]],

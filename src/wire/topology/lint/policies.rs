@@ -26,6 +26,11 @@ fn judges_targets(policy: &PolicySpec) -> bool {
     kind(&policy.kind).is_some_and(|kind| kind.judges_targets())
 }
 
+/// Whether a policy is of a domain that a program brings, whose filters are its own.
+fn is_of_domain(policy: &PolicySpec) -> bool {
+    kind(&policy.kind).is_some_and(|kind| kind.domain().is_some())
+}
+
 fn lists(found: &mut Findings, policy: &PolicySpec) {
     let name = &policy.name;
     let status = match (judges_targets(policy), answers_offers(policy)) {
@@ -43,7 +48,7 @@ fn lists(found: &mut Findings, policy: &PolicySpec) {
                 remedy: "filters = \"all\", or a list of those that are wanted".to_owned(),
             },
         );
-    } else if filter(policy, status).is_none() {
+    } else if filter(policy, status).is_none() && !is_of_domain(policy) {
         found.warning(
             &["policy", name, "filters"],
             Report {

@@ -1,0 +1,213 @@
+//! A program that brings a domain of its own: partitions of Slurm, as in `examples/own-domain`. The
+//! facts are what a real Slurm printed at three moments, cut down to what the example reads; the
+//! choices were worked out by hand.
+
+use crate::kill::process::{Process, wait_until};
+use crate::own_kind::program;
+use crate::verbs::printed;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use tempfile::TempDir;
+
+const MOMENTS: [&str; 3] = [
+    include_str!("own_domain/m1.json"),
+    include_str!("own_domain/m2.json"),
+    include_str!("own_domain/m3.json"),
+];
+/// A process has taken its part by then; it waits for no broker.
+const SOON: Duration = Duration::from_secs(60);
+
+/// A log of its own, and the program.
+struct Slurm {
+    dir: TempDir,
+    program: PathBuf,
+}
+
+impl Slurm {
+    /// A log with the records of a moment.
+    fn at(moment: &Value) -> Slurm {
+        let slurm = Slurm { dir: TempDir::new().unwrap(), program: program("own-domain") };
+        for name in ["nodes", "partitions", "reservations", "sshare", "jobs"] {
+            let text = moment[name].to_string();
+            std::fs::write(slurm.path(&format!("{name}.json")), text).unwrap();
+        }
+        let now = moment["now"].to_string();
+        let captured = slurm.dir.path().to_str().unwrap();
+        let (code, records, errors) = slurm.say(&["capture", captured, "--now", &now]);
+        assert_eq!(code, Some(0), "{errors}");
+        slurm.feed(&records);
+        slurm
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn say(&self, words: &[&str]) -> (Option<i32>, String, String) {
+        let mut command = Command::new(&self.program);
+        printed(&command.args(words).env_remove("YARDMASTER_LOG").output().unwrap())
+    }
+
+    /// What a verb prints of the log.
+    #[track_caller]
+    fn ask(&self, words: &[&str]) -> String {
+        let (dir, topology) = (self.path("yard"), topology());
+        let log = ["--dir", dir.to_str().unwrap(), "--topology", topology.to_str().unwrap()];
+        let (code, shown, errors) = self.say(&[words, &log[..]].concat());
+        assert_eq!(code, Some(0), "{words:?}: {shown}\n{errors}");
+        shown
+    }
+
+    fn feed(&self, records: &str) {
+        let file = self.path("records.jsonl");
+        std::fs::write(&file, records).unwrap();
+        self.ask(&["import", "domain-records", file.to_str().unwrap()]);
+    }
+
+    fn start(&self) -> Process {
+        let mut command = Command::new(&self.program);
+        command.arg("run").arg("--dir").arg(self.path("yard")).arg("--topology").arg(topology());
+        Process::spawn(command, &self.path("store"))
+    }
+
+    /// The last outputs of a kind, in the order of their making.
+    fn outputs(&self, field: &str) -> Vec<Value> {
+        let all = self.ask(&["tail", "--json", "--no-follow", "--from", "1000000000000"]);
+        let all = all.lines().map(|line| serde_json::from_str(line).expect(line));
+        all.filter(|it: &Value| !it[field].is_null()).collect()
+    }
+
+    /// Waits until so many jobs have an answer.
+    fn wait_for_answers(&self, process: &Process, jobs: usize) {
+        wait_until(
+            SOON,
+            || format!("{jobs} answers: {}", process.logged()),
+            || {
+                let page = process.page("/api/v1/decisions?limit=100").unwrap_or_default();
+                page.matches("\"kind\":\"decision\"").count() >= jobs
+            },
+        );
+    }
+}
+
+fn topology() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/own-domain/slurm.toml")
+}
+
+fn moments() -> [Value; 3] {
+    MOMENTS.map(|text| serde_json::from_str(text).expect("JSON"))
+}
+
+/// Job and choice, in the order in which the jobs are served; `none` and `wait`: there is none.
+fn choices(moment: &Value) -> Vec<(String, String)> {
+    let row = |row: &Value| [0, 1].map(|at| row[at].as_str().unwrap().to_owned());
+    moment["choices"].as_array().unwrap().iter().map(|it| row(it).into()).collect()
+}
+
+#[test]
+fn each_pending_job_is_sent_to_the_partition_that_was_worked_out() {
+    for moment in moments() {
+        let slurm = Slurm::at(&moment);
+        let expected = choices(&moment);
+        let process = slurm.start();
+        slurm.wait_for_answers(&process, expected.len());
+        assert!(process.stop().success());
+        let found: Vec<(String, String)> = slurm
+            .outputs("outcome")
+            .iter()
+            .map(|decision| {
+                let queue = decision["ranked"][0]["queue"].as_str().unwrap_or("none");
+                (decision["subject"].as_str().unwrap().to_owned(), queue.to_owned())
+            })
+            .collect();
+        let is_chosen = |choice: String| if choice == "wait" { "none".to_owned() } else { choice };
+        let expected: Vec<(String, String)> =
+            expected.into_iter().map(|(job, choice)| (job, is_chosen(choice))).collect();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn a_domain_is_asked_killed_rebuilt_audited_and_explained() {
+    let [moment, ..] = moments();
+    let slurm = Slurm::at(&moment);
+    let process = slurm.start();
+    slurm.wait_for_answers(&process, choices(&moment).len());
+    process.kill();
+
+    // Partition long goes down: the jobs that were sent there are to be moved.
+    let long = moment["partitions"]["partitions"].as_array().unwrap();
+    assert!(long.iter().any(|it| it["name"] == "long"), "{long:?}");
+    slurm.feed(r#"{"kind": "partition", "name": "long", "values": {"state": "DOWN"}}"#);
+    let process = slurm.start();
+    wait_until(
+        SOON,
+        || process.logged(),
+        || {
+            process.page("/api/v1/queues").is_some_and(|page| {
+                let page: Value = serde_json::from_str(&page).unwrap_or_default();
+                let tiles = page["queues"].as_array().into_iter().flatten();
+                tiles.clone().any(|it| it["queue"] == "long" && it["status"] == "down")
+                    && tiles.clone().any(|it| it["queue"] == "main" && it["queued_cores"] == 86)
+            })
+        },
+    );
+    wait_until(
+        SOON,
+        || process.logged(),
+        || {
+            let page = process.page("/api/v1/decisions?limit=100").unwrap_or_default();
+            page.matches("\"reassign\"").count() >= 3
+        },
+    );
+    process.kill();
+
+    let commands = slurm.outputs("rule");
+    let moved: BTreeMap<&str, &str> = commands
+        .iter()
+        .map(|it| (it["subject"].as_str().unwrap(), it["queue"].as_str().unwrap()))
+        .collect();
+    assert_eq!(moved, BTreeMap::from([("14", "long"), ("17", "long"), ("30", "long")]));
+    assert_eq!(commands.len(), 3, "each once: {commands:?}");
+
+    // Nothing was decided twice, and all of it is made again from the log alone.
+    assert_eq!(slurm.outputs("outcome").len(), choices(&moment).len());
+    std::fs::remove_dir_all(slurm.path("store")).unwrap();
+    assert!(slurm.ask(&["replay", "--verify"]).contains("26 same, 0 different, 0 not verifiable"));
+    assert!(slurm.ask(&["audit"]).contains(" 0 drifted"));
+
+    let why = slurm.ask(&["explain", "14", "--fates"]);
+    assert!(why.contains("1. long: weight 5") && why.contains("free_cores 5"), "{why}");
+    assert!(why.contains("main: rank: not_best: measured -23, limit 5"), "{why}");
+    assert!(why.contains("stranded: partition long is DOWN"), "{why}");
+    let why = slurm.ask(&["explain", "16", "--fates"]);
+    assert!(why.contains("short: time: the job wants 120 min of 30"), "{why}");
+}
+
+#[test]
+fn the_policy_of_a_domain_is_alone_and_wants_its_records() {
+    let slurm = Slurm { dir: TempDir::new().unwrap(), program: program("own-domain") };
+    let text = std::fs::read_to_string(topology()).unwrap();
+    let check = |text: &str| {
+        let file = slurm.path("own.toml");
+        std::fs::write(&file, text).unwrap();
+        slurm.say(&["topology", "check", "--strict", "--topology", file.to_str().unwrap()])
+    };
+    assert_eq!(check(&text).0, Some(0), "{:?}", check(&text));
+    let without: String = text
+        .lines()
+        .filter(|it| !it.starts_with("domain-record"))
+        .map(|it| format!("{it}\n"))
+        .collect();
+    assert!(check(&without).2.contains("no [topics.domain-record]"), "{:?}", check(&without));
+    let other = "\n[[policy]]\nname = \"other\"\nkind = \"nordugrid\"\nfilters = \"all\"\nweights = \
+                 \"all\"\n";
+    let both = check(&format!("{text}{other}")).2;
+    assert!(
+        both.contains("beside policy slurm-job") && both.contains("a domain of its own"),
+        "{both}"
+    );
+}
