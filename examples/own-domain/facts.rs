@@ -25,8 +25,8 @@ pub struct Job<'a> {
 impl<'a> Job<'a> {
     /// A job of a record, as of a moment.
     pub fn of(record: &'a DomainRecord, now: i64) -> Job<'a> {
-        let nodes = record.whole("nodes").unwrap_or(1).max(1);
-        Job { record, cpus: record.whole("cpus").unwrap_or(1), nodes, now }
+        let [cpus, nodes] = ["cpus", "nodes"].map(|name| whole(record, name).max(1));
+        Job { record, cpus, nodes, now }
     }
 
     /// Until when it may not begin, if that is still to come; ms since 1970.
@@ -62,7 +62,7 @@ pub fn partitions(facts: DomainFacts<'_>) -> BTreeMap<String, Partition> {
     all.collect()
 }
 
-/// A number that counts as 0 where it is not stated.
+/// A number that counts as 0 where it is not stated, and of no more than can be added up.
 pub fn whole(record: &DomainRecord, name: &str) -> i64 {
-    record.whole(name).unwrap_or(0)
+    record.whole(name).unwrap_or(0).clamp(0, 1 << 40)
 }

@@ -21,7 +21,7 @@ impl SlurmView {
     pub fn of(facts: DomainFacts<'_>) -> SlurmView {
         let share = facts.records("user").filter_map(|record| {
             let (account, user) = record.name.split_once('/')?;
-            let millionths = (record.number("fair_share")? * 1e6) as i64;
+            let millionths = (record.number("fair_share")?.clamp(0.0, 1.0) * 1e6) as i64;
             Some(((account.to_owned(), user.to_owned()), millionths))
         });
         let fair_share = share.collect();
@@ -39,7 +39,7 @@ impl SlurmView {
         };
         let cpus = Job::of(job, facts.now()).cpus;
         partition.free -= cpus;
-        partition.sent = (partition.sent.0 + 1, partition.sent.1 + cpus.max(0) as u64);
+        partition.sent = (partition.sent.0 + 1, partition.sent.1 + cpus as u64);
     }
 }
 
@@ -48,7 +48,7 @@ impl DomainView for SlurmView {
     fn rank(&self, task: &Task) -> i64 {
         let owner = (task.working_group.clone(), task.user.clone());
         let share = self.fair_share.get(&owner).copied().unwrap_or(0);
-        (share << 32) - task.subject.parse::<i64>().unwrap_or(0)
+        (share << 32) - i64::from(task.subject.parse::<u32>().unwrap_or(0))
     }
 
     fn answer(&self, asked: &DomainQuestion<'_>) -> DomainAnswer {

@@ -60,12 +60,17 @@ fn ranked(task: &Task, chosen: DomainChoice) -> Ranked {
     Ranked {
         unified: name.clone(),
         queue: name,
-        weight,
+        weight: finite(weight),
         jobs: task.jobs.max(1),
         cores,
-        factors,
+        factors: factors.into_iter().map(finite).collect(),
         platform: String::new(),
     }
+}
+
+/// A number that can be written anywhere.
+fn finite(value: f64) -> f64 {
+    if value.is_nan() { 0.0 } else { value.clamp(-f64::MAX, f64::MAX) }
 }
 
 /// Adds the fate of each candidate, and how many each filter rejected.
@@ -89,8 +94,8 @@ fn add_fates(decision: &mut Decision, policy: &Policy, answer: &DomainAnswer) {
             queue: queue.clone(),
             filter: Cow::Borrowed(RANK),
             reason: Cow::Borrowed("not_best"),
-            measured: *measured,
-            limit: *limit,
+            measured: finite(*measured),
+            limit: finite(*limit),
         });
     }
     let filters = (0..).map_while(|at| policy.filter(at)).zip(counts);

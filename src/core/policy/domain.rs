@@ -28,7 +28,7 @@ pub struct Domain {
 }
 
 /// Facts of a domain, as of a cut and the answers since. It is made again of the facts at every cut
-/// at which a record or a request changed, so that nothing in it can drift.
+/// at which a record, a request or a reservation changed, so that nothing in it can drift.
 pub trait DomainView: Send {
     /// Requests of a higher rank are judged first; those of one rank in the order in which they
     /// asked.
