@@ -25,7 +25,6 @@ type PartitionKey = WeightOf<Partitions>;
 
 /// All filters, in the order in which they are asked.
 pub static FILTERS: &[&PartitionFilter] = &[&READY, &UP, &ACCOUNT, &TIME, &NODES, &MEMORY, &FIT];
-/// All keys of the rank.
 pub static KEYS: &[&PartitionKey] = &[&FREE_CORES];
 
 const HELD: Reason = Reason::new("held", "the job is held");

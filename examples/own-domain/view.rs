@@ -8,6 +8,7 @@ use yardmaster::core::output::command::CommandKind;
 use yardmaster::core::policy::{
     DomainAnswer, DomainChoice, DomainCommand, DomainFacts, DomainQuestion, DomainTile, DomainView,
 };
+use yardmaster::core::state::record::Answer;
 
 /// Partitions with what is reserved of them, and the fair share of users.
 pub struct SlurmView {
@@ -95,15 +96,15 @@ impl DomainView for SlurmView {
 
     /// A job that was sent to a partition which is up no more is to be brokered again.
     fn commands(&self, facts: DomainFacts<'_>) -> Vec<DomainCommand> {
-        let stranded = |(task, _): (&Task, _)| {
+        let stranded = |(task, answer): (&Task, Option<&Answer>)| {
             let record = facts.record("partition", facts.sent_to(&task.subject)?)?;
             let state = record.text("state").filter(|state| *state != "UP")?;
             Some(DomainCommand {
                 kind: CommandKind::Reassign,
                 subject: task.subject.clone(),
                 queue: record.name.clone(),
-                clock: "partition_changed",
-                since: record.changed_at,
+                clock: "sent",
+                since: answer?.now,
                 note: format!("stranded: partition {} is {state}", record.name),
             })
         };

@@ -30,7 +30,7 @@ use crate::policy::cms::judge::Explained;
 use crate::policy::cms::pool::Pool;
 use crate::policy::cms::why::PoolWait;
 use crate::policy::throttling::Gauge;
-use crate::policy::{DomainTile, Policy};
+use crate::policy::{DomainFacts, DomainTile, Policy};
 use crate::request::cycle::CycleQueue;
 use crate::request::requests::Requests;
 use crate::request::throttles::{ThrottleEvaluation, gauges_of_users};
@@ -115,7 +115,8 @@ impl Engine {
 
     /// The candidates of a domain that a program brings, at a glance.
     pub fn domain_tiles(&self) -> Vec<DomainTile> {
-        self.grid.view(&self.state).domain.map_or_else(Vec::new, |domain| domain.tiles())
+        let facts = DomainFacts::of(&self.state);
+        self.policies.domain().map_or_else(Vec::new, |domain| (domain.view)(facts).tiles())
     }
 
     /// How many requests wait for an answer or for a better one.

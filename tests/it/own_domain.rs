@@ -24,12 +24,14 @@ const SOON: Duration = Duration::from_secs(60);
 struct Slurm {
     dir: TempDir,
     program: PathBuf,
+    /// Records of the moment, one a line.
+    records: String,
 }
 
 impl Slurm {
     /// A log with the records of a moment.
     fn at(moment: &Value) -> Slurm {
-        let slurm = Slurm { dir: TempDir::new().unwrap(), program: program("own-domain") };
+        let mut slurm = Slurm::new();
         for name in ["nodes", "partitions", "reservations", "sshare", "jobs"] {
             let text = moment[name].to_string();
             std::fs::write(slurm.path(&format!("{name}.json")), text).unwrap();
@@ -38,8 +40,14 @@ impl Slurm {
         let captured = slurm.dir.path().to_str().unwrap();
         let (code, records, errors) = slurm.say(&["capture", captured, "--now", &now]);
         assert_eq!(code, Some(0), "{errors}");
-        slurm.feed(&records);
+        slurm.feed(&records, &[]);
+        slurm.records = records;
         slurm
+    }
+
+    fn new() -> Slurm {
+        let (dir, program) = (TempDir::new().unwrap(), program("own-domain"));
+        Slurm { dir, program, records: String::new() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -61,15 +69,19 @@ impl Slurm {
         shown
     }
 
-    fn feed(&self, records: &str) {
+    fn feed(&self, records: &str, flags: &[&str]) {
         let file = self.path("records.jsonl");
         std::fs::write(&file, records).unwrap();
-        self.ask(&["import", "domain-records", file.to_str().unwrap()]);
+        self.ask(&[&["import", "domain-records", file.to_str().unwrap()], flags].concat());
     }
 
     fn start(&self) -> Process {
+        self.start_by(&topology())
+    }
+
+    fn start_by(&self, topology: &Path) -> Process {
         let mut command = Command::new(&self.program);
-        command.arg("run").arg("--dir").arg(self.path("yard")).arg("--topology").arg(topology());
+        command.arg("run").arg("--dir").arg(self.path("yard")).arg("--topology").arg(topology);
         Process::spawn(command, &self.path("store"))
     }
 
@@ -141,7 +153,7 @@ fn a_domain_is_asked_killed_rebuilt_audited_and_explained() {
     // Partition long goes down: the jobs that were sent there are to be moved.
     let long = moment["partitions"]["partitions"].as_array().unwrap();
     assert!(long.iter().any(|it| it["name"] == "long"), "{long:?}");
-    slurm.feed(r#"{"kind": "partition", "name": "long", "values": {"state": "DOWN"}}"#);
+    slurm.feed(r#"{"kind": "partition", "name": "long", "values": {"state": "DOWN"}}"#, &[]);
     let process = slurm.start();
     wait_until(
         SOON,
@@ -189,7 +201,7 @@ fn a_domain_is_asked_killed_rebuilt_audited_and_explained() {
 
 #[test]
 fn the_policy_of_a_domain_is_alone_and_wants_its_records() {
-    let slurm = Slurm { dir: TempDir::new().unwrap(), program: program("own-domain") };
+    let slurm = Slurm::new();
     let text = std::fs::read_to_string(topology()).unwrap();
     let check = |text: &str| {
         let file = slurm.path("own.toml");
@@ -210,4 +222,56 @@ fn the_policy_of_a_domain_is_alone_and_wants_its_records() {
         both.contains("beside policy slurm-job") && both.contains("a domain of its own"),
         "{both}"
     );
+}
+
+#[test]
+fn what_is_taken_back_waits_no_more_and_is_not_moved() {
+    let [moment, ..] = moments();
+    let slurm = Slurm::at(&moment);
+    let process = slurm.start();
+    slurm.wait_for_answers(&process, choices(&moment).len());
+    assert!(process.stop().success());
+
+    // A record that is older than the one that holds takes nothing back.
+    let stale = "{\"kind\": \"job\", \"name\": \"20\", \"changed_at\": -5, \"values\": {}}";
+    slurm.feed(stale, &[]);
+    // Jobs 14 (sent to long) and 21 (held) are pending no more; long goes down, then is drained; and
+    // the policy has another name, which no job knows of.
+    let is_left = |it: &&str| !["\"14\"", "\"21\""].iter().any(|job| it.contains(job));
+    let renamed = slurm.path("renamed.toml");
+    let text = std::fs::read_to_string(topology()).unwrap();
+    std::fs::write(&renamed, text.replace("\"slurm-job\"", "\"slurm-two\"")).unwrap();
+    for state in ["DOWN", "DRAIN"] {
+        let is_long = |it: &str| it.contains("\"partition\",\"name\":\"long\"");
+        let long = |it: &str| match is_long(it) {
+            true => it.replace("\"UP\"", &format!("{state:?}")),
+            false => it.to_owned(),
+        };
+        let records: Vec<String> = slurm.records.lines().filter(is_left).map(long).collect();
+        assert_ne!(records.join("\n"), slurm.records);
+        slurm.feed(&records.join("\n"), &["--prune"]);
+        let process = slurm.start_by(&renamed);
+        wait_until(
+            SOON,
+            || process.logged(),
+            || {
+                let page = process.page("/api/v1/decisions?limit=1000").unwrap_or_default();
+                page.matches("\"reassign\"").count() >= 2 && page.contains("slurm-two")
+            },
+        );
+        assert!(process.stop().success());
+    }
+    let orders = slurm.outputs("rule");
+    let moved: Vec<&str> = orders.iter().map(|it| it["subject"].as_str().unwrap()).collect();
+    assert_eq!(moved, ["17", "30"], "{orders:?}");
+    let decisions = slurm.outputs("outcome");
+    let last = |job: &str| decisions.iter().rfind(|it| it["subject"] == job).unwrap().to_string();
+    assert!(
+        last("21").contains("withdrawn(at 17") && last("21").contains("reject"),
+        "{}",
+        last("21")
+    );
+    assert!(last("20").contains("defer") && last("20").contains("slurm-two"), "{}", last("20"));
+    assert!(slurm.ask(&["replay", "--verify"]).contains(" 0 different, 0 not verifiable"));
+    assert!(slurm.ask(&["audit"]).contains(" 0 drifted"));
 }

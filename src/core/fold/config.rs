@@ -6,7 +6,7 @@
 
 use crate::cut::{Lane, Topic};
 use crate::event::{
-    Configuration, Configured, DomainRecord, Task, TaskPhase, Touches, each_configuration, is_newer,
+    Configuration, Configured, Task, TaskPhase, Touches, each_configuration, is_newer,
 };
 use crate::oddity::Oddity;
 use crate::state::record::Fact;
@@ -114,8 +114,8 @@ impl State {
             Some(oddity) => self.odd(event.topic(), oddity),
             None => self.touch(event.topic(), &name, touches),
         }
-        if let Configuration::DomainRecord(record) = event {
-            self.ask_for_domain(&name, Some(record), at.at);
+        if event.topic() == Topic::DomainRecord && oddity.is_none() {
+            self.ask_for_domain(&name, at.at);
         }
     }
 
@@ -134,18 +134,19 @@ impl State {
             self.end_replica(name, before);
         }
         self.touch(topic, name, touches);
-        if topic == Topic::DomainRecord && self.facts.domain_records.of(name).is_none() {
-            self.ask_for_domain(name, None, self.times.of(topic).clock);
+        if topic == Topic::DomainRecord {
+            self.ask_for_domain(name, self.times.of(topic).time);
         }
     }
 
-    /// The request that a domain's record makes, or no longer makes (`record` is none, or asks
+    /// The request that a domain's record makes, or no longer makes (there is none, or it asks
     /// nothing), is folded like one of `task`.
-    fn ask_for_domain(&mut self, name: &str, record: Option<&DomainRecord>, at: Millis) {
+    fn ask_for_domain(&mut self, name: &str, at: Millis) {
         let Some(asks) = &self.setting.domain_requests else { return };
         let Some(subject) = name.strip_prefix(asks.kind).and_then(|it| it.strip_prefix('|')) else {
             return;
         };
+        let record = self.facts.domain_records.of(name).and_then(|fact| fact.current(is_newer));
         let known = self.requests.of(subject).and_then(|request| request.task.as_ref());
         let task = match (record.and_then(asks.request), known) {
             (Some(task), _) => Task {
@@ -156,12 +157,14 @@ impl State {
                 ..task
             },
             (None, Some(known)) => {
-                Task { phase: TaskPhase::Ended, changed_at: at, ..known.clone() }
+                let changed_at = at.max(known.changed_at);
+                Task { phase: TaskPhase::Ended, changed_at, ..known.clone() }
             }
             (None, None) => return,
         };
         if known != Some(&task) {
-            self.fold_task(&task, at);
+            let bound = at.max(task.changed_at);
+            self.fold_task(&task, bound);
         }
     }
 

@@ -30,8 +30,8 @@ pub(crate) struct CommandEvaluation {
     is_cold: bool,
     /// The commands of this cycle that its decisions depend on; `None`: there are none.
     begun: Option<Making>,
-    /// Subjects of commands that a domain asked for in this cycle.
-    asked: BTreeSet<String>,
+    /// Commands that a domain asked for in this cycle: by subject and moment, why.
+    asked: BTreeMap<(String, Millis), String>,
 }
 
 /// Actions that a pool of slots wants in a step of a cut, after the given actions of the step
@@ -107,7 +107,8 @@ impl CommandEvaluation {
         if let Some(rule) = setting.rule(CommandRule::Domain) {
             domain::give(state, &self.around, (&setting, rule), asked, &mut making);
         }
-        self.asked = asked.iter().map(|wanted| wanted.subject.clone()).collect();
+        let why = |it: &DomainCommand| ((it.subject.clone(), it.since), it.note.clone());
+        self.asked = asked.iter().map(why).collect();
         let mut given = Vec::new();
         for step in Step::AFTER {
             let asked = actions(state, step, &given);
@@ -262,7 +263,10 @@ impl CommandEvaluation {
             return pool::again(state, setting, command);
         }
         if setting.rule == CommandRule::Domain {
-            return self.asked.contains(&command.subject).then(|| make::again(state, command));
+            let why = self.asked.get(&(command.subject.clone(), command.clock_at?))?;
+            let mut again = make::again(state, command);
+            again.notes.insert(0, why.clone());
+            return Some(again);
         }
         let jobs = self.wanted(state, (setting, command), making);
         (!jobs.is_empty()).then(|| make::repeated(state, command, &jobs))

@@ -33,6 +33,7 @@ impl JudgingInputs<'_> {
         let (state, policy) = (self.view.state, self.policies.at(at));
         let answer = self.ask_domain(at, task)?;
         let ready = self.policies.ready(at, &task.gshare, self.view);
+        decision.policy.clone_from(&policy.spec.name);
         decision.policy_hash = policy.hash().to_owned();
         decision.dry_run = policy.spec.dry_run;
         decision.notes = ready.resolved.notes.clone();

@@ -55,9 +55,12 @@ impl Policies {
         &self.all[index]
     }
 
-    /// The index of a policy.
+    /// The index of a policy. That of a domain answers every request of the domain: the name in a
+    /// request is the one that the policy had when the record was read.
     pub(crate) fn index(&self, name: &str) -> Option<usize> {
-        self.all.iter().position(|policy| policy.spec.name == name)
+        let is_it = |policy: &Policy| policy.spec.name == name;
+        let of_domain = |policy: &Policy| policy.flavour.domain().is_some();
+        self.all.iter().position(is_it).or_else(|| self.all.iter().position(of_domain))
     }
 
     /// The dry run of job brokerage of a policy whose candidates are nuclei.

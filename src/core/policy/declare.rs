@@ -78,7 +78,7 @@ pub trait Judged: 'static {
     type Figure: Copy + Send + Sync;
     /// A factor of a candidate's weight: finite, not negative.
     type Factor: Copy + Send + Sync;
-    /// A key of a candidate's rank; the least goes first.
+    /// A key of a candidate's rank.
     type Key: Copy + Send + Sync;
 }
 

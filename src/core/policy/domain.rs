@@ -6,7 +6,7 @@ use super::applicable::walk_before;
 use super::declare::{Filter, Judged, RuleBook, Rulebook, RulesOf, Weight};
 use super::resolved::Resolved;
 use super::verdict::Objection;
-use crate::event::{DomainRecord, Task, domain_record_name, is_newer};
+use crate::event::{DomainRecord, Task, TaskPhase, domain_record_name, is_newer};
 use crate::output::command::CommandKind;
 use crate::state::State;
 use crate::state::record::{Answer, RequestState};
@@ -23,7 +23,8 @@ pub struct Domain {
     pub request: fn(&DomainRecord) -> Option<Task>,
     /// Its filters and weights.
     pub rules: &'static dyn DomainRules,
-    /// All that its rules need of the facts at a cut.
+    /// All that its rules need of the facts at a cut. It is kept while these do not change, so
+    /// nothing in it may depend on the moment: that belongs into an answer.
     pub view: fn(DomainFacts<'_>) -> Box<dyn DomainView>,
 }
 
@@ -49,7 +50,8 @@ pub trait DomainView: Send {
         Vec::new()
     }
 
-    /// Its candidates at a glance: a tile each on the page, a row in `top`.
+    /// Its candidates at a glance: a tile each on the page, a row in `top`. A standby makes a view
+    /// for it.
     fn tiles(&self) -> Vec<DomainTile> {
         Vec::new()
     }
@@ -192,7 +194,7 @@ impl<'a> DomainFacts<'a> {
 }
 
 fn asked(request: &RequestState) -> Option<(&Task, Option<&Answer>)> {
-    let task = request.task.as_ref()?;
+    let task = request.task.as_ref().filter(|task| task.phase == TaskPhase::Asking)?;
     Some((task, request.answer.as_ref().filter(|answer| answer.attempt == task.attempt)))
 }
 

@@ -35,7 +35,8 @@ impl Requests {
         let worked = judging.work.take_changed(state);
         self.touch_log.note(state, world, &worked);
         let most = state.setting.limits.wake_candidates_per_cycle;
-        let parts = parts(self.waiting.len(), world.queues.len(), most);
+        let candidates = judging.view.domain.map_or(world.queues.len(), |_| 1);
+        let parts = parts(self.waiting.len(), candidates, most);
         self.parts = parts;
         // Where requests take turns, those that are held are evaluated in their turn.
         let with_held = parts > 1 || evaluates_whole_waits(state);
@@ -68,8 +69,12 @@ impl Requests {
             return Some(self.evaluate_nuclei(task, waiting, judging));
         }
         if policy.flavour.domain().is_some() {
-            let answer = judging.ask_domain(at, task)?;
+            // Made cold by a change of the facts; time alone is what its deferral waits for.
+            if !std::mem::take(&mut waiting.is_cold) {
+                return Some(Evaluated::Blocked);
+            }
             waiting.evaluated_in = state.number;
+            let answer = judging.ask_domain(at, task)?;
             return Some(match answer.chosen {
                 Some(_) => Evaluated::Wakes(None),
                 None => Evaluated::Blocked,
