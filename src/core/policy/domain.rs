@@ -3,7 +3,7 @@
 //! are; everything else that is known of it is made of them.
 
 use super::applicable::walk_before;
-use super::declare::{Filter, Judged, RuleBook, Rulebook, RulesOf, Weight};
+use super::declare::{Filter, Judged, Never, RuleBook, Rulebook, RulesOf, Weight};
 use super::resolved::Resolved;
 use super::verdict::Objection;
 use crate::event::{DomainRecord, Task, TaskPhase, domain_record_name, is_newer};
@@ -207,7 +207,12 @@ pub trait DomainRules: Rulebook {
 /// Rules of a domain in a policy: a [`RulesOf`] of its kind.
 pub type PickedRules = Arc<dyn Any + Send + Sync>;
 
-impl<K: Judged> DomainRules for RuleBook<K> {
+/// Candidates of a domain are asked one by one, before they are ranked by keys: a kind with other
+/// functions, which nobody would call, is none of a domain.
+impl<K> DomainRules for RuleBook<K>
+where
+    K: Judged<After = Never, Whole = Never, Figure = Never, Factor = Never>,
+{
     fn pick(&self, filters: &[&Filter], weights: &[&Weight]) -> PickedRules {
         Arc::new(self.of(filters, weights))
     }
