@@ -44,3 +44,73 @@ impl KeptView {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::Name;
+    use crate::policy::{DomainAnswer, DomainQuestion, Judged, Never, RuleBook};
+    use crate::state::Setting;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    static MADE: AtomicU32 = AtomicU32::new(0);
+
+    enum Nothings {}
+
+    impl Judged for Nothings {
+        type Case<'a> = ();
+        type Candidate<'a> = ();
+        type Weighed = Never;
+        type After = Never;
+        type Whole = Never;
+        type Figure = Never;
+        type Factor = Never;
+        type Key = Never;
+    }
+
+    struct Counted;
+
+    impl DomainView for Counted {
+        fn answer(&self, _: &DomainQuestion<'_>) -> DomainAnswer {
+            DomainAnswer::default()
+        }
+
+        fn note_answer(&mut self, _: DomainFacts<'_>, _: &str) {}
+    }
+
+    static DOMAIN: Domain = Domain {
+        asks: "job",
+        request: |_| None,
+        rules: &RuleBook::<Nothings> { filters: &[], weights: &[] },
+        view: |_| {
+            MADE.fetch_add(1, Ordering::Relaxed);
+            Box::new(Counted)
+        },
+    };
+
+    #[test]
+    fn a_view_is_made_again_if_a_record_a_request_or_a_reservation_changed() {
+        let (mut state, mut kept) = (State::new(Setting::default()), KeptView::default());
+        let mut is_made = |touch: &dyn Fn(&mut State)| {
+            state.touched = Default::default();
+            touch(&mut state);
+            let before = MADE.load(Ordering::Relaxed);
+            kept.update(&state, Some(&DOMAIN), false);
+            let is_made = MADE.load(Ordering::Relaxed) > before;
+            assert_eq!(kept.has_changed(), is_made);
+            is_made
+        };
+        assert!(is_made(&|_| ()), "there was none");
+        assert!(!is_made(&|_| ()));
+        assert!(is_made(&|state| {
+            state.touched.subjects.insert("12".to_owned());
+        }));
+        assert!(is_made(&|state| state.touched.load.add(Name(1))));
+        for (topic, is_of_domain) in [(Topic::DomainRecord, true), (Topic::Site, false)] {
+            let touch = |state: &mut State| {
+                state.touched.facts.insert((topic, "job|12".to_owned()));
+            };
+            assert_eq!(is_made(&touch), is_of_domain);
+        }
+    }
+}
