@@ -183,7 +183,7 @@ impl<'a> DomainFacts<'a> {
     }
 
     /// Where the last answer sends a subject's job, as long as that is reserved: until its outcome
-    /// is published, the subject asks again or `reservation_lifetime_min` is over.
+    /// is published, the subject asks again or `reservation_lifetime_h` is over.
     pub fn sent_to(self, subject: &str) -> Option<&'a str> {
         let request = self.state.requests.of(subject)?;
         let (_, answer) = asked(request)?;
