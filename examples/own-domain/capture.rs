@@ -5,22 +5,22 @@
 
 use serde_json::{Map, Value, json};
 use std::process::ExitCode;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 /// States in which a node runs nothing new.
 const OUT_OF_SERVICE: [&str; 7] =
     ["DOWN", "DRAIN", "NOT_RESPONDING", "FAIL", "MAINTENANCE", "POWERED_DOWN", "UNKNOWN"];
 
 pub fn main(words: &[String]) -> ExitCode {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let clock_s = since.as_secs() as i64;
+    let clock_s = UNIX_EPOCH.elapsed().unwrap_or_default().as_secs() as i64;
     let printed_s = match words {
-        [_] => clock_s,
-        [_, flag, at] if flag == "--now" => at.parse().unwrap_or(clock_s),
-        _ => {
-            eprintln!("usage: own-domain capture DIR [--now SECONDS]");
-            return ExitCode::from(2);
-        }
+        [_] => Some(clock_s),
+        [_, flag, at] if flag == "--now" => at.parse().ok(),
+        _ => None,
+    };
+    let Some(printed_s) = printed_s else {
+        eprintln!("usage: own-domain capture DIR [--now SECONDS]");
+        return ExitCode::from(2);
     };
     let read = |name: &str| -> Result<Value, String> {
         let path = format!("{}/{name}.json", words[0]);

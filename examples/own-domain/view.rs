@@ -54,14 +54,14 @@ impl DomainView for SlurmView {
 
     fn answer(&self, asked: &DomainQuestion<'_>) -> DomainAnswer {
         let facts = asked.facts;
-        let Some(record) = facts.record("job", &asked.task.subject) else {
+        let record = facts.record("job", &asked.task.subject);
+        let (Some(record), Some(rules)) = (record, asked.rules::<Partitions>()) else {
             return DomainAnswer::default();
         };
         let job = Job::of(record, facts.now());
         let named = record.list("partitions").iter();
         let candidates: Vec<&Partition> =
             named.filter_map(|name| self.partitions.get(name)).collect();
-        let rules = asked.rules::<Partitions>();
         let (passed, refused) = rules.sift(&job, &candidates, asked.resolved);
         let rank =
             |at: &usize| -> Vec<i64> { rules.keys().map(|key| key(candidates[*at])).collect() };

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
+use yardmaster::wire::topology::ATLAS;
 
 const MOMENTS: [&str; 3] = [
     include_str!("own_domain/m1.json"),
@@ -215,6 +216,8 @@ fn the_policy_of_a_domain_is_alone_and_wants_its_records() {
         .map(|it| format!("{it}\n"))
         .collect();
     assert!(check(&without).2.contains("no [topics.domain-record]"), "{:?}", check(&without));
+    let shipped = format!("{}\n[[rule]]\nname = \"domain\"\nmode = \"on\"\n", ATLAS);
+    assert!(check(&shipped).1.contains("it never acts"), "{:?}", check(&shipped));
     let other = "\n[[policy]]\nname = \"other\"\nkind = \"nordugrid\"\nfilters = \"all\"\nweights = \
                  \"all\"\n";
     let both = check(&format!("{text}{other}")).2;

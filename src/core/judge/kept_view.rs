@@ -14,15 +14,17 @@ pub(crate) struct KeptView {
 impl KeptView {
     /// Makes the view again if a record, a request or a reservation of the domain changed.
     pub(crate) fn update(&mut self, state: &State, domain: Option<&Domain>, everything: bool) {
+        self.has_changed = false;
+        let Some(domain) = domain else { return };
         let is_record = |(topic, _): &(Topic, String)| *topic == Topic::DomainRecord;
         let touched = &state.touched;
         // Jobs at a queue are touched by a reservation that ended, too.
-        let has_changed = everything
+        self.has_changed = everything
+            || self.view.is_none()
             || !touched.subjects.is_empty()
             || !touched.load.is_empty()
             || touched.facts.iter().any(is_record);
-        self.has_changed = domain.is_some() && (has_changed || self.view.is_none());
-        if let Some(domain) = domain.filter(|_| self.has_changed) {
+        if self.has_changed {
             self.view = Some((domain.view)(DomainFacts::of(state)));
         }
     }

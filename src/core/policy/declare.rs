@@ -221,7 +221,7 @@ pub enum Weigh<K: Judged> {
     Factor(K::Factor),
     /// A factor that depends on all candidates; each row's `factor` is set: finite, not negative.
     Whole(K::Whole),
-    /// A key of the rank; the least goes first.
+    /// A key of the rank.
     Key(K::Key),
 }
 
@@ -253,8 +253,8 @@ pub struct RulesOf<K: Judged> {
     pub(super) weights: Vec<&'static WeightOf<K>>,
 }
 
-/// Filters and weights whatever their candidates are.
-pub trait Rulebook: Sync {
+/// Descriptions of filters and weights, whatever their candidates are.
+pub trait DescribedRules: Sync {
     /// The filters.
     fn filters(&self) -> Vec<&'static Filter>;
     /// The weights.
@@ -263,7 +263,7 @@ pub trait Rulebook: Sync {
     fn is_figure(&self, weight: &str) -> bool;
 }
 
-impl<K: Judged> Rulebook for RuleBook<K> {
+impl<K: Judged> DescribedRules for RuleBook<K> {
     fn filters(&self) -> Vec<&'static Filter> {
         self.filters.iter().map(|it| &it.filter).collect()
     }

@@ -3,7 +3,7 @@
 //! are; everything else that is known of it is made of them.
 
 use super::applicable::walk_before;
-use super::declare::{Filter, Judged, Never, RuleBook, Rulebook, RulesOf, Weight};
+use super::declare::{DescribedRules, Filter, Judged, Never, RuleBook, RulesOf, Weight};
 use super::resolved::Resolved;
 use super::verdict::Objection;
 use crate::event::{DomainRecord, Task, TaskPhase, domain_record_name, is_newer};
@@ -70,9 +70,10 @@ pub struct DomainQuestion<'a> {
 }
 
 impl<'a> DomainQuestion<'a> {
-    /// The filters and weights of the policy; none if the domain's candidates are of another kind.
-    pub fn rules<K: Judged>(&self) -> &'a RulesOf<K> {
-        self.rules.downcast_ref().unwrap_or(RulesOf::NONE)
+    /// The filters and weights of the policy; `None`: the domain's are of another kind of
+    /// candidates.
+    pub fn rules<K: Judged>(&self) -> Option<&'a RulesOf<K>> {
+        self.rules.downcast_ref()
     }
 }
 
@@ -199,7 +200,7 @@ fn asked(request: &RequestState) -> Option<(&Task, Option<&Answer>)> {
 }
 
 /// Filters and weights of a domain, whatever its candidates are.
-pub trait DomainRules: Rulebook {
+pub trait DomainRules: DescribedRules {
     /// Those of some names, with their functions.
     fn pick(&self, filters: &[&Filter], weights: &[&Weight]) -> PickedRules;
 }

@@ -4,7 +4,7 @@ use super::candidate::Candidate;
 use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::cms::Jobs;
 use super::cms::settings::LISTS;
-use super::declare::{Filter, RuleBook, Rulebook, Weight};
+use super::declare::{DescribedRules, Filter, RuleBook, Weight};
 use super::divide::{QueueShare, divide};
 use super::domain::Domain;
 use super::judgement::{Chosen, Judgement};
@@ -191,7 +191,7 @@ static NO_QUEUES: QueueStyle = QueueStyle {
 
 impl Flavour {
     /// Its filters and weights, whatever their candidates are.
-    fn rules(&self) -> &dyn Rulebook {
+    fn rules(&self) -> &dyn DescribedRules {
         match &self.style {
             Style::Queues(style) => &style.rules,
             Style::Nuclei(style) => &style.rules,

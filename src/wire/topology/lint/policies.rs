@@ -27,7 +27,7 @@ fn judges_targets(policy: &PolicySpec) -> bool {
 }
 
 /// Whether a policy is of a domain that a program brings, whose filters are its own.
-fn is_of_domain(policy: &PolicySpec) -> bool {
+pub(super) fn is_of_domain(policy: &PolicySpec) -> bool {
     kind(&policy.kind).is_some_and(|kind| kind.domain().is_some())
 }
 

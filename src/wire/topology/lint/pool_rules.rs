@@ -1,7 +1,8 @@
-//! Rules of a pool of slots where there is none, and rules about single jobs where jobs wait in a
-//! pool.
+//! Rules of a pool of slots or of a domain where there is none, and rules about single jobs where
+//! jobs wait in a pool.
 
 use super::finding::{Findings, Report, Severity};
+use super::policies::is_of_domain;
 use crate::topology::Topology;
 use yardmaster_core::command::rule::{CommandRule, Mode};
 use yardmaster_core::command::setting::RuleSetting;
@@ -19,6 +20,21 @@ pub(super) fn look(found: &mut Findings, topology: &Topology) {
             of_pool.for_each(|rule| no_pool(found, rule));
         }
     }
+    if !topology.policies.iter().any(is_of_domain) {
+        let stated = topology.commands.rules.iter().find(|it| it.rule == CommandRule::Domain);
+        stated.into_iter().for_each(|rule| no_domain(found, rule));
+    }
+}
+
+fn no_domain(found: &mut Findings, rule: &RuleSetting) {
+    let name = rule.rule.name();
+    let report = Report {
+        code: "not-read",
+        found: format!("rule {name} is stated, and no policy is of a domain of a program's own"),
+        why: format!("{name} gives what such a domain asks for: it never acts"),
+        remedy: format!("leave rule {name} out"),
+    };
+    found.warning(&["rule", name], report);
 }
 
 /// Whether a rule takes it for a fault that a job waits.
