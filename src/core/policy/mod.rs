@@ -3,10 +3,10 @@
 //! A filter sees one case and one candidate; it looks nothing up, counts nothing, remembers
 //! nothing. A policy is data: which filters may object, in which order, with which parameters.
 //!
-//! From below: parameters (`param`, `typed`), what is judged (`case`, `candidate`), how
-//! (`declare`, `filter/`, `weight/`), the kinds of policy (`flavour`, `atlas`, `analysis`, `task/`)
-//! and their list (`kinds`), a policy that is ready to judge (`compile`) and judging with it
-//! (`applicable`, `walk`, `joint`, `pipeline`).
+//! From below: parameters (`param`, `typed`), what is judged (`case`, `candidate`), how (`declare`,
+//! `queues`, `filter/`, `weight/`), the kinds of policy (`flavour`, `atlas`, `analysis`, `task/`;
+//! `domain` for those that programs bring) and their list (`kinds`), a policy that is ready to
+//! judge (`compile`, `picked`) and judging with it (`applicable`, `walk`, `joint`, `pipeline`).
 
 mod analysis;
 mod applicable;

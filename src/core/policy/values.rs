@@ -9,9 +9,6 @@ use super::param::{Param, Rules};
 pub struct Values(pub(super) Vec<f64>);
 
 impl Values {
-    /// Those of nothing that has parameters.
-    pub const NONE: &'static Values = &Values(Vec::new());
-
     /// The defaults of some parameters.
     pub fn defaults(params: &[Param], rules: Rules) -> Values {
         Values(params.iter().map(|param| param.default_under(rules)).collect())

@@ -11,8 +11,9 @@ use super::level::level;
 use super::look::{Bid, ClassComparison, Look, Pending};
 use super::pools::{Charge, charge};
 use super::rank::KEYS;
-use crate::policy::declare::{Before, FilterFunction, RulesOf, Weigh};
-use crate::policy::{Objection, Values, Verdict};
+use crate::policy::applicable::{Early, walk_before};
+use crate::policy::declare::{FilterFunction, RulesOf, Weigh};
+use crate::policy::{Objection, Values};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +21,10 @@ use std::sync::Arc;
 /// The filters and rank keys of a policy, in order.
 #[derive(Clone)]
 pub struct MatchRules {
-    filters: Vec<(&'static str, Before<Jobs>)>,
+    names: Vec<&'static str>,
+    filters: Vec<Early<Jobs>>,
+    /// The filters have no parameters of their own.
+    values: Vec<Values>,
     keys: Vec<(&'static str, JobKey)>,
 }
 
@@ -49,8 +53,10 @@ pub struct Explained {
 impl MatchRules {
     /// Those of a policy.
     pub fn of(rules: &RulesOf<Jobs>) -> MatchRules {
-        let filters = rules.filters.iter().map(|filter| match filter.judge {
-            FilterFunction::Before(judge) => (filter.filter.name, judge),
+        let filters = (0..).zip(&rules.filters).map(|(at, filter)| match filter.judge {
+            FilterFunction::Before(judge) => {
+                Early::<Jobs> { at, temporary: filter.filter.temporary, judge }
+            }
             FilterFunction::After(never)
             | FilterFunction::Whole(never)
             | FilterFunction::Last(never)
@@ -60,7 +66,12 @@ impl MatchRules {
             Weigh::Key(key) => (weight.weight.name, key),
             Weigh::Figure(never) | Weigh::Factor(never) | Weigh::Whole(never) => match never {},
         });
-        MatchRules { filters: filters.collect(), keys: keys.collect() }
+        MatchRules {
+            names: rules.filters.iter().map(|it| it.filter.name).collect(),
+            filters: filters.collect(),
+            values: vec![Values::default(); rules.filters.len()],
+            keys: keys.collect(),
+        }
     }
 
     /// All filters and rank keys of the kind.
@@ -79,12 +90,9 @@ impl MatchRules {
         look: &Look<'_>,
         pending: &Pending<'_>,
     ) -> Option<(usize, &'static str, Objection)> {
-        let mut filters = self.filters.iter().enumerate();
-        let none = Values::NONE;
-        filters.find_map(|(at, (name, judge))| match judge(look, pending, none) {
-            Verdict::Pass => None,
-            Verdict::Object(objection) => Some((at, *name, objection)),
-        })
+        let found = walk_before(look, pending, &self.values, &self.filters)?;
+        let (at, objection) = (usize::from(found.0), found.1);
+        Some((at, self.names[at], objection))
     }
 
     /// The names of the rank keys, in order.
@@ -116,8 +124,8 @@ impl MatchRules {
                 best = Some(bid);
             }
         }
-        let refused = self.filters.iter().zip(refused).filter(|(_, jobs)| *jobs > 0);
-        let refused = refused.map(|((name, _), jobs)| (*name, jobs)).collect();
+        let refused = self.names.iter().copied().zip(refused).filter(|(_, jobs)| *jobs > 0);
+        let refused = refused.collect();
         (best, Refusals { eligible, refused })
     }
 
