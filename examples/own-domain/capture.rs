@@ -146,12 +146,11 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("")
 }
 
-/// A number as Slurm prints it: `None` where it is not set, or has no limit.
+/// A number as Slurm prints it: `None` where it is not set, or has no limit (the largest there is).
 fn number(value: &Value) -> Option<i64> {
-    match value.get("set") {
-        None => value.as_i64(),
-        Some(set) => value["number"].as_i64().filter(|_| *set == true && value["infinite"] != true),
-    }
+    let is_set = value["set"] != false && value["infinite"] != true;
+    let number = value.as_i64().or(value["number"].as_i64());
+    number.filter(|it| is_set && *it != i64::MAX)
 }
 
 /// GPUs of `gpu:a100:2` or `gres/gpu:2(IDX:0-1)`.

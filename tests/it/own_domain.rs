@@ -264,6 +264,21 @@ fn what_is_taken_back_waits_no_more_and_is_not_moved() {
         );
         assert!(process.stop().success());
     }
+    // Partition old comes up: job 27 waited for it alone, and its deferral lasts ten minutes.
+    let old = slurm.records.lines().find(|it| it.contains("\"partition\",\"name\":\"old\""));
+    slurm.feed(&old.unwrap().replace("\"DOWN\"", "\"UP\""), &[]);
+    let process = slurm.start_by(&renamed);
+    wait_until(
+        SOON,
+        || process.logged(),
+        || {
+            let page = process.page("/api/v1/decisions?limit=1000").unwrap_or_default();
+            let page: Value = serde_json::from_str(&page).unwrap_or_default();
+            let mut items = page["items"].as_array().into_iter().flatten();
+            items.any(|it| it["subject"] == "27" && it["what"] == "assign")
+        },
+    );
+    assert!(process.stop().success());
     let orders = slurm.outputs("rule");
     let moved: Vec<&str> = orders.iter().map(|it| it["subject"].as_str().unwrap()).collect();
     assert_eq!(moved, ["17", "30"], "{orders:?}");
@@ -275,6 +290,7 @@ fn what_is_taken_back_waits_no_more_and_is_not_moved() {
         last("21")
     );
     assert!(last("20").contains("defer") && last("20").contains("slurm-two"), "{}", last("20"));
+    assert!(last("27").contains("\"queue\":\"old\""), "{}", last("27"));
     assert!(slurm.ask(&["replay", "--verify"]).contains(" 0 different, 0 not verifiable"));
     assert!(slurm.ask(&["audit"]).contains(" 0 drifted"));
 }
