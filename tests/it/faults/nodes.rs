@@ -1,7 +1,7 @@
-//! A cluster of three, of which one is killed: the one that leads our topics, then the one that
-//! keeps our transactions.
+//! A cluster of three, of which one is killed: the one that keeps our transactions; with
+//! `YARDMASTER_LONG=1` then also the one that leads our topics.
 
-use super::{admin, quick};
+use super::{admin, is_long, quick};
 use crate::broker::{Broker, Wanted, free_ports, is_possible};
 use crate::kill::bus::{Bus, parts};
 use crate::kill::process::{Process, wait_until};
@@ -84,10 +84,12 @@ fn of_three_brokers_any_one_may_die() {
     wait_for_lead(&process[0], 60 * SECOND);
     let mut subjects = BTreeSet::new();
     let progress = bus.topic(Topic::Progress);
-    for (what, topic, partition) in [
-        ("who leads progress", progress.as_str(), 0),
+    let victims = [
         ("who keeps our transactions", "__transaction_state", kept_in(&id)),
-    ] {
+        ("who leads progress", progress.as_str(), 0),
+    ];
+    let count = if is_long() { 2 } else { 1 };
+    for (what, topic, partition) in victims.into_iter().take(count) {
         crate::kill::ask(&bus, &mut subjects, &mut process);
         let whole = || leader(&bus, topic, partition).filter(|(_, in_step)| *in_step == NODES);
         wait_until(60 * SECOND, || format!("{topic} is not whole"), || whole().is_some());

@@ -1,5 +1,6 @@
 //! A broker that is restarted and paused again and again: nobody has to do anything about it.
-//! Each way once; `YARDMASTER_LONG=1` does it fifty times, with as many partitions as the topology ships.
+//! Each way once, to a pair that logs in; `YARDMASTER_LONG=1` does it fifty times, to another pair
+//! beside it too, with as many partitions as the topology ships.
 //!
 //! The release of librdkafka is pinned, and part of it is switched off, for what this showed
 //! (src/shell/kafka/client.rs). A newer one is safe when fifty rounds pass with it and without build.rs.
@@ -28,7 +29,7 @@ const READY_AGAIN: Duration = Duration::from_secs(30);
 const LOAD: u32 = 2_000;
 const WORD: &str = "pair";
 
-/// A broker with a listener for everybody and one that asks for a password; where the second is.
+/// A broker with a listener for everybody and one that asks for a password; the address of the second.
 fn broker() -> (Broker, String) {
     let [port, controller, asking] = free_ports();
     let properties = format!(
@@ -132,8 +133,10 @@ fn a_broker_that_restarts_again_and_again_needs_no_person() {
         ("sasl.username", WORD),
         ("sasl.password", WORD),
     ];
-    let mut pairs =
-        [Pair::start(&broker, &broker.address(), &[]), Pair::start(&broker, &asking, &sasl)];
+    let mut pairs = vec![Pair::start(&broker, &asking, &sasl)];
+    if is_long() {
+        pairs.push(Pair::start(&broker, &broker.address(), &[]));
+    }
     for pair in &mut pairs {
         wait_ready(pair);
     }
@@ -163,11 +166,11 @@ fn a_broker_that_restarts_again_and_again_needs_no_person() {
         };
         pairs.iter_mut().for_each(Pair::ask);
         let back = Instant::now();
-        let took = pairs.each_mut().map(|pair| {
+        let took = pairs.iter_mut().map(|pair| {
             wait_ready(pair);
             back.elapsed()
         });
-        println!("round {round}, {blow}: ready after {took:?}");
+        println!("round {round}, {blow}: ready after {:?}", took.collect::<Vec<_>>());
     }
     for Pair { bus, mut processes, subjects } in pairs {
         bus.flush();
