@@ -291,7 +291,7 @@ fn disagreement<L: Log>(
     let is_whole = is_same(Topic::Progress) && span.first <= began && is_decided;
     let (mut is_found, mut others, mut is_newer, mut first) = (false, 0, false, None);
     read_lane(log, span, began.max(span.first), &mut |codec, value, _| {
-        match codec.read_progress(value) {
+        match codec.read_record::<Progress>(value) {
             Ok(progress) if progress.domain == state.setting.domain => {
                 is_found = (progress.epoch, progress.number) == (epoch, number);
                 first.get_or_insert(progress.number);

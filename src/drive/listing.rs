@@ -190,7 +190,7 @@ impl Listing {
 
     /// Takes up a record of topic `progress`; gives outputs that are now known to count.
     pub fn progress(&mut self, codec: &Codec, place: Place, value: Option<&[u8]>) -> Vec<Listed> {
-        let read = value.map_or(Err(Garbled::Null), |value| codec.read_progress(value));
+        let read = value.map_or(Err(Garbled::Null), |value| codec.read_record::<Progress>(value));
         let progress = match read {
             Ok(progress) if progress.domain != self.domain => return Vec::new(),
             Ok(progress) => progress,
@@ -257,7 +257,7 @@ impl Listing {
     fn surplus(&mut self, read: &Waiting) {
         let Listed { place, output } = &read.listed;
         let (what, cycle) = (place.0.topic.name(), output.cycle());
-        let what = format!("{what} about {}", output.subject());
+        let what = format!("{what} about {}", output.title());
         let why = match cycle == self.unlisted {
             true => format!("{what}: cycle {cycle} has too many outputs to list them"),
             false => format!("{what}: not listed by the progress record of cycle {cycle}"),

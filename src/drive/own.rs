@@ -185,7 +185,8 @@ impl Own {
         value: Option<&[u8]>,
     ) -> Result<(), String> {
         let (lane, offset) = (raw.lane, raw.offset);
-        let read = value.map_or(Err(Garbled::Null), |value| self.codec.read_progress(value));
+        let read =
+            value.map_or(Err(Garbled::Null), |value| self.codec.read_record::<Progress>(value));
         let progress = match read {
             Ok(progress) if progress.domain != domain => return Ok(()),
             Ok(progress) => progress,

@@ -66,25 +66,16 @@ pub struct Report {
 impl Report {
     /// The decisions among the outputs.
     pub fn decisions(&self) -> impl Iterator<Item = &Decision> {
-        self.outputs.iter().filter_map(|output| match output {
-            Output::Decision(decision) => Some(&**decision),
-            Output::Throttle(_) | Output::Command(_) => None,
-        })
+        self.outputs.iter().filter_map(Output::decision)
     }
 
     /// The throttles among the outputs.
     pub fn throttles(&self) -> impl Iterator<Item = &Throttle> {
-        self.outputs.iter().filter_map(|output| match output {
-            Output::Throttle(throttle) => Some(&**throttle),
-            Output::Decision(_) | Output::Command(_) => None,
-        })
+        self.outputs.iter().filter_map(Output::throttle)
     }
 
     /// The commands among the outputs.
     pub fn commands(&self) -> impl Iterator<Item = &Command> {
-        self.outputs.iter().filter_map(|output| match output {
-            Output::Command(command) => Some(&**command),
-            Output::Decision(_) | Output::Throttle(_) => None,
-        })
+        self.outputs.iter().filter_map(Output::command)
     }
 }

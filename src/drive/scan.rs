@@ -24,7 +24,7 @@ pub(super) fn read_progress<L: Log>(
     is_enough: &mut dyn FnMut(Progress, Millis) -> bool,
 ) -> Result<(), Halt> {
     read_lane(log, span, from, &mut |codec, value, at| {
-        let progress = codec.read_progress(value).ok();
+        let progress = codec.read_record::<Progress>(value).ok();
         progress.filter(|it| it.domain == domain).is_some_and(|it| is_enough(it, at))
     })
 }

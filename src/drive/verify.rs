@@ -121,7 +121,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         let (cycle, topic) = (progress.number, published.output.topic());
         let whole = self.whole(published);
         let text = format!("{:?}", whole.as_ref().unwrap_or(&published.output));
-        let (number, subject) = (published.output.number(), published.output.subject());
+        let (number, subject) = (published.output.number(), published.output.title());
         let what = format!("{} {number} ({subject})", topic.name());
         let made = made.map_or_else(|| "nothing".to_owned(), |made| format!("{made:?}"));
         let same = text.bytes().zip(made.bytes()).take_while(|(one, other)| one == other).count();

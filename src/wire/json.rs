@@ -6,7 +6,7 @@ use crate::record;
 use apache_avro::Schema;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use yardmaster_core::output::Output;
+use yardmaster_core::output::{Output, each_output};
 use yardmaster_core::record::Published;
 
 /// A record: an object with the fields of its schema.
@@ -20,11 +20,10 @@ pub fn record_json<T: Published>(record: &T) -> Value {
 
 /// A decision, throttle or command.
 pub fn output_json(output: &Output) -> Value {
-    match output {
-        Output::Decision(decision) => record_json(decision),
-        Output::Throttle(throttle) => record_json(throttle),
-        Output::Command(command) => record_json(command),
+    macro_rules! shown {
+        ($($kind:ident,)*) => { match output { $(Output::$kind(record) => record_json(record),)* } };
     }
+    each_output!(shown)
 }
 
 /// Records and enums that a schema names further on.

@@ -73,7 +73,7 @@ impl Leader {
         let mut batch = Batch::default();
         log.take(&mut batch, 1, Duration::from_secs(10)).unwrap();
         let value = batch.value(&batch.records[0]).unwrap();
-        Codec::default().read_progress(value).unwrap().number
+        Codec::default().read_record::<Progress>(value).unwrap().number
     }
 
     fn decision(&self, subject: &str) -> Decision {

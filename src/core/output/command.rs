@@ -1,5 +1,7 @@
 //! Commands: what others are asked to do to jobs.
 
+use super::repair::moved;
+use super::{About, Folded};
 use crate::cut::Topic;
 use crate::record::{Published, record, symbols};
 use crate::unit::Millis;
@@ -219,11 +221,6 @@ impl Command {
         }
     }
 
-    /// The record's key.
-    pub fn key(&self) -> String {
-        self.subject.clone()
-    }
-
     /// Why it was held back, as its note has it. Such a record is a report on all that a rule holds
     /// back at a queue, and nobody's to carry out.
     pub fn held_back(&self) -> Option<&str> {
@@ -257,6 +254,104 @@ impl Command {
             CommandKind::Drain => "cores",
             _ => &self.unit,
         }
+    }
+}
+
+impl Folded for Command {
+    fn topic(&self) -> Topic {
+        Topic::Command
+    }
+
+    fn key(&self) -> String {
+        self.subject.clone()
+    }
+
+    fn title(&self) -> String {
+        format!("{} {}", self.rule, self.subject)
+    }
+
+    fn subject(&self) -> String {
+        self.subject.clone()
+    }
+
+    fn ordinal(&self) -> u32 {
+        self.repeat.saturating_add(1)
+    }
+
+    fn moment(&self) -> (u64, u64, Millis) {
+        (self.epoch, self.cycle, self.now)
+    }
+
+    fn number(&self) -> u32 {
+        self.number
+    }
+
+    fn domain(&self) -> &str {
+        &self.domain
+    }
+
+    fn id(&self) -> [u8; 16] {
+        self.id.0
+    }
+
+    fn has_right_id(&self) -> bool {
+        let Command { id, domain, rule, subject, attempt, clock_at, .. } = self;
+        *id == CommandId::derive(domain, rule, subject, *attempt, *clock_at)
+    }
+
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    fn effect(&self) -> &'static str {
+        self.kind.name()
+    }
+
+    fn rule(&self) -> &str {
+        &self.rule
+    }
+
+    fn gshare(&self) -> &str {
+        &self.gshare
+    }
+
+    fn user(&self) -> &str {
+        ""
+    }
+
+    fn task(&self) -> &str {
+        ""
+    }
+
+    fn queues(&self) -> Vec<&str> {
+        Some(self.queue.as_str()).filter(|queue| !queue.is_empty()).into_iter().collect()
+    }
+
+    fn amount(&self) -> u64 {
+        self.amount
+    }
+
+    fn is_about(&self, what: About, name: &str) -> bool {
+        match what {
+            About::Queue => self.queue == name,
+            About::Share => self.gshare == name,
+            About::User | About::Group => false,
+            About::Task => self.subject == name,
+            About::Job => self.about().iter().any(|job| job == name),
+            About::Rule => self.rule == name,
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = vec![&self.subject, &self.rule, &self.queue, &self.gshare];
+        names.extend(self.jobs.iter().map(String::as_str));
+        names
+    }
+
+    fn count_at(&mut self, now: Millis) {
+        // What its clock stood at is part of its id.
+        self.expires_at = moved(self.expires_at, self.now, now);
+        self.now = now;
     }
 }
 

@@ -4,6 +4,8 @@ pub use super::id::DecisionId;
 use super::matched::Matched;
 use super::placed::{LimitUse, Placed};
 
+use super::repair::moved;
+use super::{About, Folded};
 use crate::cut::Topic;
 use crate::event::Task;
 use crate::record::{Coded, Decode, Decoder, Encode, Encoder, Published, record};
@@ -136,6 +138,121 @@ impl Decision {
     }
 }
 
+impl Folded for Decision {
+    fn topic(&self) -> Topic {
+        Topic::Decision
+    }
+
+    fn key(&self) -> String {
+        self.subject.clone()
+    }
+
+    fn title(&self) -> String {
+        self.subject.clone()
+    }
+
+    fn subject(&self) -> String {
+        self.subject.clone()
+    }
+
+    fn ordinal(&self) -> u32 {
+        self.ordinal
+    }
+
+    fn moment(&self) -> (u64, u64, Millis) {
+        (self.epoch, self.cycle, self.now)
+    }
+
+    fn number(&self) -> u32 {
+        self.number
+    }
+
+    fn domain(&self) -> &str {
+        &self.domain
+    }
+
+    fn id(&self) -> [u8; 16] {
+        self.id.0
+    }
+
+    fn has_right_id(&self) -> bool {
+        let Decision { id, domain, subject, attempt, ordinal, .. } = self;
+        // Before engine revision 8 an answer to an offer was named as one to a job.
+        *id == DecisionId::derive(domain, subject, *attempt, *ordinal)
+            || self.answers_offer()
+                && *id == DecisionId::of_offer(domain, subject, *attempt, *ordinal)
+    }
+
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    fn effect(&self) -> &'static str {
+        self.outcome.name()
+    }
+
+    fn rule(&self) -> &str {
+        &self.policy
+    }
+
+    fn gshare(&self) -> &str {
+        &self.gshare
+    }
+
+    fn user(&self) -> &str {
+        &self.user
+    }
+
+    fn task(&self) -> &str {
+        &self.task
+    }
+
+    fn queues(&self) -> Vec<&str> {
+        let ranked = self.outcome.ranked().iter().filter(|it| it.jobs > 0);
+        ranked.map(|it| it.queue.as_str()).collect()
+    }
+
+    fn amount(&self) -> u64 {
+        self.outcome.ranked().iter().map(|it| u64::from(it.jobs)).sum()
+    }
+
+    fn is_about(&self, what: About, name: &str) -> bool {
+        match what {
+            About::Queue => {
+                // A nucleus or target comes to no number of jobs.
+                let is_chosen = |it: &&Ranked| it.jobs > 0 || self.amount() == 0;
+                let mut chosen = self.outcome.ranked().iter().filter(is_chosen);
+                chosen.any(|it| it.queue == name || it.unified == name)
+            }
+            About::Share => self.gshare == name,
+            About::User => self.user == name,
+            About::Group => self.working_group == name,
+            About::Task => self.task == name || self.subject == name,
+            About::Job => {
+                self.subject == name || self.matched.as_ref().is_some_and(|it| it.job == name)
+            }
+            About::Rule => self.policy == name,
+        }
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let Decision { subject, task, gshare, user, working_group, nucleus, policy, .. } = self;
+        let fixed = [subject, task, gshare, user, working_group, nucleus, policy];
+        let mut names: Vec<&str> = fixed.into_iter().map(String::as_str).collect();
+        names.extend(self.matched.iter().map(|it| it.job.as_str()));
+        let ranked = self.outcome.ranked().iter();
+        names.extend(ranked.flat_map(|it| [it.queue.as_str(), it.unified.as_str()]));
+        names
+    }
+
+    fn count_at(&mut self, now: Millis) {
+        if let Outcome::Defer { until } = &mut self.outcome {
+            *until = moved(*until, self.now, now);
+        }
+        self.now = now;
+    }
+}
+
 /// The answer itself.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
@@ -154,6 +271,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Their names.
+    pub const NAMES: [&str; 3] = ["assign", "defer", "reject"];
+
     /// Its name on the wire and in metrics.
     pub fn name(&self) -> &'static str {
         match self {
@@ -161,6 +281,11 @@ impl Outcome {
             Outcome::Defer { .. } => "defer",
             Outcome::Reject { .. } => "reject",
         }
+    }
+
+    /// The queues that were chosen, best first; none unless work is assigned.
+    pub fn ranked(&self) -> &[Ranked] {
+        if let Outcome::Assign(ranked) = self { ranked } else { &[] }
     }
 
     /// Whether nothing follows it.

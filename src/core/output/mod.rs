@@ -11,4 +11,4 @@ pub mod progress;
 pub mod repair;
 pub mod throttle;
 
-pub use folded::Output;
+pub use folded::{About, Folded, Output, each_output};

@@ -3,8 +3,6 @@
 
 use crate::limits::NOW_REPAIRS_MAX;
 use crate::output::Output;
-use crate::output::decision::Outcome;
-use crate::output::throttle::Throttle;
 use crate::record::record;
 use crate::unit::Millis;
 use std::borrow::Cow;
@@ -73,33 +71,14 @@ impl NowRepairs {
             return Cow::Borrowed(published);
         }
         let mut output = published.clone();
-        match &mut output {
-            Output::Decision(decision) => {
-                decision.now = now;
-                if let Outcome::Defer { until } = &mut decision.outcome {
-                    *until = moved(*until, then, now);
-                }
-            }
-            Output::Throttle(throttle) => {
-                throttle.now = now;
-                let Throttle { until, since, lift_from, .. } = &mut **throttle;
-                for time in [until, since, lift_from].into_iter().flatten() {
-                    *time = moved(*time, then, now);
-                }
-            }
-            // What its clock stood at is part of its id.
-            Output::Command(command) => {
-                command.now = now;
-                command.expires_at = moved(command.expires_at, then, now);
-            }
-        }
+        output.count_at(now);
         Cow::Owned(output)
     }
 }
 
 /// A time of an output whose `now` moves from `published` to `now`. What lay before it is a moment
 /// of the past and moves only if it would lie ahead.
-fn moved(time: Millis, published: Millis, now: Millis) -> Millis {
+pub(super) fn moved(time: Millis, published: Millis, now: Millis) -> Millis {
     match time >= published {
         true => now.saturating_add(time.saturating_sub(published)),
         false => time.min(now),

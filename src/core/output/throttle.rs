@@ -1,5 +1,7 @@
 //! Throttles: an owner or task that is throttled as a whole, or no longer.
 
+use super::repair::moved;
+use super::{About, Folded};
 use crate::cut::Topic;
 use crate::event::Task;
 use crate::record::{Published, record, symbols};
@@ -192,6 +194,11 @@ impl Throttle {
         key(self.kind, &self.subject)
     }
 
+    /// The subject if it is of a kind; else empty.
+    fn subject_of(&self, kind: SubjectKind) -> &str {
+        if self.kind == kind { &self.subject } else { "" }
+    }
+
     /// The name under which it is stored: all records of one (rule, subject) have the same.
     pub fn name(&self) -> String {
         name(self.kind, &self.subject, &self.rule)
@@ -223,6 +230,104 @@ impl Throttle {
             Action::Set => self.until.unwrap_or(Millis::MAX),
             Action::Lift => self.now,
         }
+    }
+}
+
+impl Folded for Throttle {
+    fn topic(&self) -> Topic {
+        Topic::Throttle
+    }
+
+    fn key(&self) -> String {
+        Throttle::key(self)
+    }
+
+    fn title(&self) -> String {
+        self.name()
+    }
+
+    fn subject(&self) -> String {
+        self.key()
+    }
+
+    fn ordinal(&self) -> u32 {
+        self.ordinal
+    }
+
+    fn moment(&self) -> (u64, u64, Millis) {
+        (self.epoch, self.cycle, self.now)
+    }
+
+    fn number(&self) -> u32 {
+        self.number
+    }
+
+    fn domain(&self) -> &str {
+        &self.domain
+    }
+
+    fn id(&self) -> [u8; 16] {
+        self.id.0
+    }
+
+    fn has_right_id(&self) -> bool {
+        self.id == ThrottleId::derive(&self.domain, &self.rule, &self.key(), self.ordinal)
+    }
+
+    fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    fn effect(&self) -> &'static str {
+        self.action.name()
+    }
+
+    fn rule(&self) -> &str {
+        &self.rule
+    }
+
+    fn gshare(&self) -> &str {
+        ""
+    }
+
+    fn user(&self) -> &str {
+        self.subject_of(SubjectKind::User)
+    }
+
+    fn task(&self) -> &str {
+        self.subject_of(SubjectKind::Task)
+    }
+
+    fn queues(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    fn amount(&self) -> u64 {
+        0
+    }
+
+    fn is_about(&self, what: About, name: &str) -> bool {
+        let kind = match what {
+            About::Queue => SubjectKind::Queue,
+            About::User => SubjectKind::User,
+            About::Group => SubjectKind::Group,
+            About::Task => SubjectKind::Task,
+            About::Rule => return self.rule == name,
+            About::Share | About::Job => return false,
+        };
+        self.kind == kind && self.subject == name
+    }
+
+    fn names(&self) -> Vec<&str> {
+        vec![&self.subject, &self.rule, &self.policy]
+    }
+
+    fn count_at(&mut self, now: Millis) {
+        let Throttle { until, since, lift_from, .. } = self;
+        for time in [until, since, lift_from].into_iter().flatten() {
+            *time = moved(*time, self.now, now);
+        }
+        self.now = now;
     }
 }
 

@@ -8,38 +8,14 @@ use crate::history::{FoundOutputs, Search};
 use axum::response::Response;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::{asked_of_pool, headline};
-use yardmaster_core::output::Output;
-use yardmaster_core::output::command::{Command, CommandKind};
-use yardmaster_core::output::decision::Outcome;
+use yardmaster_core::output::command::Command;
 use yardmaster_core::output::throttle::{Action, Throttle};
+use yardmaster_core::output::{About, Output};
 use yardmaster_core::unit::Millis;
 
 /// Lines if nothing else is asked for, and at most.
 const LINES: u64 = 100;
 const LINES_MAX: u64 = 1_000;
-
-/// Kinds of outputs, and their topics.
-const KINDS: [(&str, Topic); 3] =
-    [("decision", Topic::Decision), ("throttle", Topic::Throttle), ("command", Topic::Command)];
-
-/// Names of the effects of outputs.
-const WHATS: [&str; 15] = [
-    "assign",
-    "defer",
-    "reject",
-    "set",
-    "lift",
-    CommandKind::Rebroker.name(),
-    CommandKind::Reassign.name(),
-    CommandKind::Kill.name(),
-    CommandKind::Fail.name(),
-    CommandKind::KillWorkflow.name(),
-    CommandKind::Drain.name(),
-    CommandKind::Boost.name(),
-    CommandKind::Profile.name(),
-    CommandKind::Alert.name(),
-    CommandKind::Undrain.name(),
-];
 
 pub(super) const PARAMETERS: [Parameter; 14] = [
     Parameter::text("kind", "decision, throttle, command; several with commas between"),
@@ -47,7 +23,7 @@ pub(super) const PARAMETERS: [Parameter; 14] = [
         "what",
         "assign, defer, reject, set, lift, or kinds of commands; several with commas between",
     ),
-    Parameter::text("queue", "a queue that jobs are sent to"),
+    Parameter::text("queue", "a queue that jobs are sent to, or that it is about"),
     Parameter::text("gshare", "leaf share"),
     Parameter::text("user", "user, by the pseudonym or the own name where users have pseudonyms"),
     Parameter::text("task", "task"),
@@ -67,10 +43,12 @@ pub(super) const PARAMETERS: [Parameter; 14] = [
 /// The newest outputs that are wanted.
 pub(super) async fn list(Of(api): Of, Params(given): Params) -> Result<Response, Refused> {
     let query = Query::new(&given, &PARAMETERS)?;
-    let kinds = query.words("kind", &KINDS.map(|(kind, _)| kind))?;
-    let whats = query.words("what", &WHATS)?;
-    let topics: Vec<Topic> =
-        KINDS.iter().filter(|(kind, _)| kinds.contains(kind)).map(|(_, topic)| *topic).collect();
+    let kinds: Vec<&str> = Output::TOPICS.iter().map(|topic| topic.name()).collect();
+    let kinds = query.words("kind", &kinds)?;
+    let whats: Vec<&str> = Output::TOPICS.iter().copied().flat_map(Output::effects).collect();
+    let whats = query.words("what", &whats)?;
+    let is_wanted = |topic: &Topic| kinds.contains(&topic.name());
+    let topics: Vec<Topic> = Output::TOPICS.iter().copied().filter(is_wanted).collect();
     let of = |name| query.text(name).map(str::to_owned);
     let (queue, gshare, task, rule) = (of("queue"), of("gshare"), of("task"), of("rule"));
     // A user that has a pseudonym is found by the own name too.
@@ -85,14 +63,13 @@ pub(super) async fn list(Of(api): Of, Params(given): Params) -> Result<Response,
     let past = api.past()?;
     let value = beside(move || {
         let named = [&queue, &gshare, &user, &task, &rule];
-        let has = |wanted: &Option<String>, it: &str| wanted.as_deref().is_none_or(|w| w == it);
+        let about = [About::Queue, About::Share, About::User, About::Task, About::Rule];
         let wants = |output: &Output| {
-            whats.contains(&what(output))
-                && has(&gshare, gshare_of(output))
-                && has(&user, user_of(output))
-                && has(&task, task_of(output))
-                && has(&rule, rule_of(output))
-                && queue.as_deref().is_none_or(|queue| is_of_queue(output, queue))
+            let mut each = about.into_iter().zip(named);
+            let is = |(what, name): (About, &Option<String>)| {
+                name.as_deref().is_none_or(|name| output.is_about(what, name))
+            };
+            whats.contains(&output.effect()) && each.all(is)
         };
         let search = |name: &Option<String>| {
             let names = named.into_iter().chain([name]).flatten();
@@ -129,130 +106,33 @@ described! {
         /// Orders all of them, the same in every process.
         sequence: u64 = sequence,
         /// One of decision, throttle, command.
-        kind: &'static str =
-            KINDS.iter().find(|(_, topic)| *topic == output.topic()).map_or("", |it| it.0),
+        kind: &'static str = output.topic().name(),
         /// Its effect: assign, defer, reject; set, lift; kinds of commands.
-        what: &'static str = what(output),
+        what: &'static str = output.effect(),
         /// Its cycle's now; ms since 1970.
         at: Millis = output.moment().2,
         /// Its subject.
-        subject: String = match output {
-            Output::Decision(it) => it.subject.clone(),
-            Output::Throttle(it) => it.key(),
-            Output::Command(it) => it.subject.clone(),
-        },
+        subject: String = output.subject(),
         /// Task; empty where it is not about one.
-        task: String = task_of(output).to_owned(),
+        task: String = output.task().to_owned(),
         /// Policy or rule that gave it.
-        rule: String = rule_of(output).to_owned(),
+        rule: String = output.rule().to_owned(),
         /// Leaf share.
-        gshare: String = gshare_of(output).to_owned(),
+        gshare: String = output.gshare().to_owned(),
         /// User.
-        user: String = user_of(output).to_owned(),
+        user: String = output.user().to_owned(),
         /// Queues that jobs are sent to, or that a command is about.
-        queues: Vec<String> = queues_of(output),
+        queues: Vec<String> = output.queues().into_iter().map(str::to_owned).collect(),
         /// Jobs.
-        jobs: u64 = match output {
-            Output::Decision(it) => ranked_jobs(&it.outcome),
-            Output::Throttle(_) => 0,
-            Output::Command(it) => it.amount,
-        },
+        jobs: u64 = output.amount(),
         /// One sentence.
         text: String = text(output),
         /// Its id; 32 hex digits.
-        id: String = match output {
-            Output::Decision(it) => it.id.to_string(),
-            Output::Throttle(it) => it.id.to_string(),
-            Output::Command(it) => it.id.to_string(),
-        },
+        id: String = hex::encode(output.id()),
         /// Its cycle.
         cycle: u64 = output.moment().1,
         /// Whether it is only published, not to be carried out.
-        dry_run: bool = match output {
-            Output::Decision(it) => it.dry_run,
-            Output::Throttle(it) => it.dry_run,
-            Output::Command(it) => it.dry_run,
-        },
-    }
-}
-
-fn ranked_jobs(outcome: &Outcome) -> u64 {
-    match outcome {
-        Outcome::Assign(ranked) => ranked.iter().map(|it| u64::from(it.jobs)).sum(),
-        Outcome::Defer { .. } | Outcome::Reject { .. } => 0,
-    }
-}
-
-/// Name of an output's effect: one of [`WHATS`].
-fn what(output: &Output) -> &'static str {
-    match output {
-        Output::Decision(it) => it.outcome.name(),
-        Output::Throttle(it) => it.action.name(),
-        Output::Command(it) => it.kind.name(),
-    }
-}
-
-fn gshare_of(output: &Output) -> &str {
-    match output {
-        Output::Decision(it) => &it.gshare,
-        Output::Throttle(_) => "",
-        Output::Command(it) => &it.gshare,
-    }
-}
-
-fn user_of(output: &Output) -> &str {
-    match output {
-        Output::Decision(it) => &it.user,
-        Output::Throttle(it) if it.kind.name() == "user" => &it.subject,
-        Output::Throttle(_) | Output::Command(_) => "",
-    }
-}
-
-fn task_of(output: &Output) -> &str {
-    match output {
-        Output::Decision(it) => &it.task,
-        Output::Throttle(it) if it.kind.name() == "task" => &it.subject,
-        Output::Throttle(_) | Output::Command(_) => "",
-    }
-}
-
-/// The policy or rule that gave it.
-fn rule_of(output: &Output) -> &str {
-    match output {
-        Output::Decision(it) => &it.policy,
-        Output::Throttle(it) => &it.rule,
-        Output::Command(it) => &it.rule,
-    }
-}
-
-fn queues_of(output: &Output) -> Vec<String> {
-    match output {
-        Output::Decision(it) => match &it.outcome {
-            Outcome::Assign(ranked) => {
-                let chosen = ranked.iter().filter(|it| it.jobs > 0);
-                chosen.map(|it| it.queue.clone()).collect()
-            }
-            Outcome::Defer { .. } | Outcome::Reject { .. } => Vec::new(),
-        },
-        Output::Throttle(_) => Vec::new(),
-        Output::Command(it) => {
-            Some(it.queue.clone()).filter(|it| !it.is_empty()).into_iter().collect()
-        }
-    }
-}
-
-/// Whether jobs are sent to a queue, or a command is about it.
-fn is_of_queue(output: &Output, queue: &str) -> bool {
-    match output {
-        Output::Decision(it) => match &it.outcome {
-            Outcome::Assign(ranked) => {
-                let mut chosen = ranked.iter().filter(|it| it.jobs > 0);
-                chosen.any(|it| it.queue == queue || it.unified == queue)
-            }
-            Outcome::Defer { .. } | Outcome::Reject { .. } => false,
-        },
-        Output::Throttle(_) => false,
-        Output::Command(it) => it.queue == queue,
+        dry_run: bool = output.is_dry_run(),
     }
 }
 

@@ -19,9 +19,9 @@ use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::{
     NameStanding, explain, explain_command, explain_throttle, headline, join,
 };
-use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::{Decision, Outcome};
 use yardmaster_core::output::throttle::{Action, Throttle};
+use yardmaster_core::output::{About, Output};
 use yardmaster_core::state::ledger::Totals;
 use yardmaster_core::unit::Millis;
 
@@ -33,8 +33,6 @@ const SHOWN_MAX: usize = 50;
 const REJECTING_READ: usize = 200;
 
 const KINDS: [&str; 7] = ["task", "job", "user", "group", "queue", "share", "offer"];
-const ALL: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
-
 pub(super) const PARAMETERS: [Parameter; 4] = [
     Parameter {
         is_required: true,
@@ -124,7 +122,7 @@ impl Looked {
     fn answer(self, past: &History, reasons: &Reasons) -> Result<ExplainedAnswer, Refused> {
         let to = self.at.unwrap_or(Millis::MAX);
         let found = past.search(&Search {
-            topics: &ALL,
+            topics: Output::TOPICS,
             after: 0,
             before: u64::MAX,
             from: Millis::MIN,
@@ -170,14 +168,7 @@ impl Looked {
             let Output::Decision(it) = output else { return false };
             it.matched.as_ref().is_some_and(|it| it.job == name)
         };
-        let of_owner = |kind: &'static str| {
-            move |output: &Output| match output {
-                Output::Decision(it) if kind == "user" => it.user == name,
-                Output::Decision(it) => it.working_group == name,
-                Output::Throttle(it) => it.kind.name() == kind && it.subject == name,
-                Output::Command(_) => false,
-            }
-        };
+        let is_about = |what: About| move |output: &Output| output.is_about(what, name);
         let is_job = |output: &Output| {
             let Output::Command(it) = output else { return false };
             it.about().contains(&self.name)
@@ -196,9 +187,9 @@ impl Looked {
             Some("offer")
         } else if any(&is_task) || !standing.requests.is_empty() {
             Some("task")
-        } else if any(&of_owner("user")) || has(standing.user) {
+        } else if any(&is_about(About::User)) || has(standing.user) {
             Some("user")
-        } else if any(&of_owner("group")) || has(standing.group) {
+        } else if any(&is_about(About::Group)) || has(standing.group) {
             Some("group")
         } else if standing.job.is_some() || any(&is_job) {
             Some("job")
@@ -286,11 +277,8 @@ impl Looked {
 /// The newest decision of each request, and every answer to an offer of slots, each of which is
 /// about another job: the newest first, each with what it does not repeat.
 fn newest_of_each(outputs: &[(u64, Output)]) -> Vec<Decision> {
-    let decisions = outputs.iter().filter_map(|(_, output)| match output {
-        Output::Decision(it) => Some((**it).clone()),
-        Output::Throttle(_) | Output::Command(_) => None,
-    });
-    let mut all: Vec<Decision> = decisions.collect();
+    let decisions = outputs.iter().filter_map(|(_, output)| output.decision());
+    let mut all: Vec<Decision> = decisions.cloned().collect();
     all.sort_by(|a, b| {
         let key = |it: &Decision| (it.attempt, it.ordinal);
         a.subject.cmp(&b.subject).then_with(|| key(a).cmp(&key(b)))
@@ -358,14 +346,11 @@ fn events(outputs: &[(u64, Output)], topic: Topic) -> Vec<EventAnswer> {
 
 /// A queue, with the filters that rejected it in the newest decisions that list it.
 fn explained_queue(queue: &QueueView, past: &History, to: Millis) -> ExplainedQueue {
-    let filter_of = |output: &Output| match output {
-        Output::Decision(it) => {
-            // A pseudo-queue has the name of its queue and a resource type.
-            let is_of = |fate: &str| fate.split('/').next() == Some(queue.queue.as_str());
-            let mut fates = it.fates.iter();
-            fates.find(|fate| is_of(&fate.queue)).map(|fate| fate.filter.to_string())
-        }
-        Output::Throttle(_) | Output::Command(_) => None,
+    let filter_of = |output: &Output| {
+        // A pseudo-queue has the name of its queue and a resource type.
+        let is_of = |fate: &str| fate.split('/').next() == Some(queue.queue.as_str());
+        let mut fates = output.decision()?.fates.iter();
+        fates.find(|fate| is_of(&fate.queue)).map(|fate| fate.filter.to_string())
     };
     let found = past.search(&Search {
         topics: &[Topic::Decision],

@@ -20,8 +20,6 @@ use yardmaster_wire::json::output_json;
 /// deferral carries all.
 const ANSWERS_READ: usize = 32;
 
-const ALL: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
-
 pub(super) const PARAMETERS: [Parameter; 2] = [
     Parameter {
         place: "path",
@@ -46,10 +44,8 @@ pub(super) async fn one(
                           shown by `yardmaster explain`, which reads the log";
             return Err(Refused::Unknown(what, remedy.into()));
         };
-        let decision = match &output {
-            Output::Decision(it) => Some(decision_answer(&whole(&past, it), &reasons)),
-            Output::Throttle(_) | Output::Command(_) => None,
-        };
+        let decision = output.decision();
+        let decision = decision.map(|it| decision_answer(&whole(&past, it), &reasons));
         Ok(json(&OneAnswer::of(sequence, &output, decision)))
     })
     .await?
@@ -72,16 +68,9 @@ described! {
 fn find(past: &History, id: &str) -> Option<(u64, Output)> {
     let is_id = id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let sequence = if is_id { None } else { Some(id.parse::<u64>().ok()?) };
-    let has_id = |output: &Output| {
-        let its = match output {
-            Output::Decision(it) => it.id.0,
-            Output::Throttle(it) => it.id.0,
-            Output::Command(it) => it.id.0,
-        };
-        hex::encode(its) == id
-    };
+    let has_id = |output: &Output| hex::encode(output.id()) == id;
     let search = Search {
-        topics: &ALL,
+        topics: Output::TOPICS,
         after: sequence.map_or(0, |it| it.saturating_sub(1)),
         before: sequence.map_or(u64::MAX, |it| it.saturating_add(1)),
         from: Millis::MIN,
@@ -98,12 +87,11 @@ fn whole(past: &History, decision: &Decision) -> Decision {
     if decision.full {
         return decision.clone();
     }
-    let is_of_request = |output: &Output| match output {
-        Output::Decision(it) => {
+    let is_of_request = |output: &Output| {
+        output.decision().is_some_and(|it| {
             (&it.subject, it.attempt) == (&decision.subject, decision.attempt)
                 && it.ordinal <= decision.ordinal
-        }
-        Output::Throttle(_) | Output::Command(_) => false,
+        })
     };
     let search = Search {
         topics: &[Topic::Decision],
@@ -116,12 +104,8 @@ fn whole(past: &History, decision: &Decision) -> Decision {
         limit: ANSWERS_READ,
     };
     let found = past.search(&search).outputs.into_iter().rev();
-    let mut answers: Vec<Decision> = found
-        .filter_map(|(_, output)| match output {
-            Output::Decision(it) => Some(*it),
-            Output::Throttle(_) | Output::Command(_) => None,
-        })
-        .collect();
+    let mut answers: Vec<Decision> =
+        found.filter_map(|(_, output)| output.decision().cloned()).collect();
     join(&mut answers);
     answers.pop().unwrap_or_else(|| decision.clone())
 }

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::output::progress::Progress;
 use yardmaster_drive::port::{LaneSpan, Log, LogError};
 use yardmaster_wire::avro::Codec;
 use yardmaster_wire::topology::Topology;
@@ -178,7 +179,8 @@ fn newest_cycle(log: &KafkaScan, progress: &[LaneSpan]) -> Result<(u64, u64), Lo
     for span in progress {
         let from = span.stable_end.saturating_sub(TAIL).max(span.first);
         log.read(span.lane, from, span.stable_end, &mut |record| {
-            if let Some(Ok(cycle)) = record.value.map(|value| codec.read_progress(value)) {
+            if let Some(Ok(cycle)) = record.value.map(|value| codec.read_record::<Progress>(value))
+            {
                 newest = newest.max((cycle.epoch, cycle.number));
             }
             Ok(())

@@ -339,7 +339,7 @@ fn epoch_configs_of(
         return Ok(epoch_config);
     }
     records(log, Topic::Progress, u64::MAX, |codec, value| {
-        let progress = value.and_then(|value| codec.read_progress(value).ok());
+        let progress = value.and_then(|value| codec.read_record::<Progress>(value).ok());
         let Some(progress) = progress.filter(|it| epochs.contains(&it.epoch)) else { return };
         let text = progress.policies.as_deref();
         let published = text.and_then(|text| EpochConfig::of("progress", text).ok());

@@ -8,6 +8,7 @@ use crate::dirlog::Mode;
 use crate::ports::{AnyLog, AnyStore};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::iso;
+use yardmaster_core::output::progress::Progress;
 use yardmaster_core::output::repair::NowRepairs;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::Drive;
@@ -66,7 +67,7 @@ fn cycles(log: &mut AnyLog, domain: &str) -> anyhow::Result<Vec<AsOf>> {
     let mut cycles: Vec<AsOf> = Vec::new();
     let mut repairs = NowRepairs::default();
     records(log, Topic::Progress, u64::MAX, |codec, value| {
-        let progress = value.and_then(|value| codec.read_progress(value).ok());
+        let progress = value.and_then(|value| codec.read_record::<Progress>(value).ok());
         let Some(progress) = progress.filter(|it| it.domain == domain) else { return };
         repairs.learn(progress.number, &progress.now_repairs);
         // Nothing is known of the state before the first full cut.

@@ -46,7 +46,7 @@ pub(super) fn without_strays<T>(
     let mut listed = BTreeSet::new();
     if !cycles.is_empty() {
         records(log, Topic::Progress, u64::MAX, |codec, value| {
-            let progress = value.and_then(|value| codec.read_progress(value).ok());
+            let progress = value.and_then(|value| codec.read_record::<Progress>(value).ok());
             if let Some(it) = progress.filter(|it| cycles.contains(&it.number)) {
                 listed.extend(it.output_hashes.iter().map(|hash| (it.number, *hash)));
             }
@@ -64,7 +64,7 @@ pub(super) fn without_strays<T>(
 pub(super) fn newest(log: &mut impl Log) -> anyhow::Result<Option<Progress>> {
     let mut newest: Option<Progress> = None;
     records(log, Topic::Progress, TAIL, |codec, value| {
-        let progress = value.and_then(|value| codec.read_progress(value).ok());
+        let progress = value.and_then(|value| codec.read_record::<Progress>(value).ok());
         let now = newest.as_ref().map(|newest| newest.now);
         newest = progress.filter(|it| now.is_none_or(|now| now <= it.now)).or(newest.take());
     })?;
@@ -183,7 +183,7 @@ fn first_cycle(
 ) -> Result<Option<u64>, LogError> {
     let mut first = None;
     read_to_end(log, &[*cycles], |_| from, codec, &mut |codec, batch, raw| {
-        let progress = batch.value(raw).and_then(|value| codec.read_progress(value).ok());
+        let progress = batch.value(raw).and_then(|value| codec.read_record::<Progress>(value).ok());
         first = progress.filter(|it| it.domain == domain).map(|it| it.number);
         first.is_none()
     })?;

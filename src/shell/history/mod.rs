@@ -18,7 +18,6 @@ pub use look::{Counted, FoundOutputs, History, Reach, Search};
 
 use yardmaster_core::cut::Topic;
 use yardmaster_core::output::Output;
-use yardmaster_core::output::decision::Outcome;
 
 /// A number that orders all outputs, the same in every process: cycle, topic, number in the cycle.
 /// Below 2^53 for some billions of cycles, so that JavaScript reads it as it is.
@@ -29,7 +28,7 @@ pub fn sequence(output: &Output) -> u64 {
 }
 
 /// Topics of outputs, by the number that stands for them in files and sequences.
-const TOPICS: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
+const TOPICS: &[Topic] = Output::TOPICS;
 
 /// The number that stands for a topic of outputs.
 fn code(topic: Topic) -> u8 {
@@ -46,31 +45,7 @@ const CYCLE_SHIFT: u32 = NUMBER_BITS + 2;
 
 /// The names under which an output can be found.
 fn names(output: &Output) -> Vec<&str> {
-    let mut names: Vec<&str> = match output {
-        Output::Decision(it) => {
-            let fixed = [
-                &it.subject,
-                &it.task,
-                &it.gshare,
-                &it.user,
-                &it.working_group,
-                &it.nucleus,
-                &it.policy,
-            ];
-            let mut names: Vec<&str> = fixed.into_iter().map(String::as_str).collect();
-            names.extend(it.matched.iter().map(|it| it.job.as_str()));
-            if let Outcome::Assign(ranked) = &it.outcome {
-                names.extend(ranked.iter().flat_map(|it| [it.queue.as_str(), it.unified.as_str()]));
-            }
-            names
-        }
-        Output::Throttle(it) => vec![&it.subject, &it.rule, &it.policy],
-        Output::Command(it) => {
-            let mut names: Vec<&str> = vec![&it.subject, &it.rule, &it.queue, &it.gshare];
-            names.extend(it.jobs.iter().map(String::as_str));
-            names
-        }
-    };
+    let mut names = output.names();
     names.retain(|name| !name.is_empty());
     names
 }

@@ -10,15 +10,12 @@ use crate::pseudonym::Pseudonyms;
 use crate::record;
 use apache_avro::Schema;
 use std::sync::{Arc, OnceLock};
-use yardmaster_core::comparison::Comparison;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{Event, Garbled};
 use yardmaster_core::id::Key;
 use yardmaster_core::limits::Limits;
 use yardmaster_core::output::Output;
-use yardmaster_core::output::command::Command;
-use yardmaster_core::output::progress::Progress;
-use yardmaster_core::output::throttle::Throttle;
+use yardmaster_core::record::{Decode, Published};
 
 /// Deepest nesting in a writer's record. Ours go four deep.
 const DEPTH: u32 = 64;
@@ -365,33 +362,13 @@ impl Codec {
         }
     }
 
-    /// Reads a throttle.
-    pub fn read_throttle(&self, value: &[u8]) -> Result<Throttle, Garbled> {
-        match self.read_output(Topic::Throttle, value)? {
-            Output::Throttle(throttle) => Ok(*throttle),
-            Output::Decision(_) | Output::Command(_) => Err(Garbled::WrongSchema),
-        }
-    }
-
-    /// Reads a command.
-    pub fn read_command(&self, value: &[u8]) -> Result<Command, Garbled> {
-        match self.read_output(Topic::Command, value)? {
-            Output::Command(command) => Ok(*command),
-            Output::Decision(_) | Output::Throttle(_) => Err(Garbled::WrongSchema),
-        }
-    }
-
-    /// Reads the record of a cycle.
-    pub fn read_progress(&self, value: &[u8]) -> Result<Progress, Garbled> {
+    /// Reads a record of ours, for callers that take an unreadable one as an error.
+    pub fn read_record<T: Published + for<'a> Decode<'a>>(
+        &self,
+        value: &[u8],
+    ) -> Result<T, Garbled> {
         let mut arena = Arena::default();
-        let prepared = self.prepare(Topic::Progress, None, Some(value), &mut arena);
-        Ok(record::read(datum(&prepared, Some(value), &arena)?)?)
-    }
-
-    /// Reads a request that was answered twice.
-    pub fn read_comparison(&self, value: &[u8]) -> Result<Comparison, Garbled> {
-        let mut arena = Arena::default();
-        let prepared = self.prepare(Topic::Comparison, None, Some(value), &mut arena);
+        let prepared = self.prepare(T::TOPIC, None, Some(value), &mut arena);
         Ok(record::read(datum(&prepared, Some(value), &arena)?)?)
     }
 }

@@ -17,10 +17,10 @@ use yardmaster_core::event::{
     Storage, Task, Transfer, User, UserShare, each_configuration,
 };
 use yardmaster_core::id::Key;
-use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
 use yardmaster_core::output::decision::Decision;
 use yardmaster_core::output::throttle::Throttle;
+use yardmaster_core::output::{Output, each_output};
 use yardmaster_core::record::{Decode, Published};
 
 /// The event in a datum of a topic's current schema. Never fails: bytes that cannot be read are
@@ -51,11 +51,10 @@ pub fn write_configuration(out: &mut Vec<u8>, record: &Configuration) {
 
 /// Appends an output that is folded.
 pub fn write_output(out: &mut Vec<u8>, output: &Output) {
-    match output {
-        Output::Decision(decision) => write(out, decision),
-        Output::Throttle(throttle) => write(out, throttle),
-        Output::Command(command) => write(out, command),
+    macro_rules! written {
+        ($($kind:ident,)*) => { match output { $(Output::$kind(record) => write(out, record),)* } };
     }
+    each_output!(written);
 }
 
 #[inline(always)]

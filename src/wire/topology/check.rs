@@ -92,7 +92,7 @@ fn kept_as_it_must(
     let every_record = match topic {
         // In a pool of slots each is a workflow, of which the newest record is enough.
         Topic::Task => !topology.answers_offers(),
-        Topic::Decision | Topic::Throttle | Topic::Command => true,
+        topic if topic.is_folded_output() => true,
         Topic::Progress | Topic::DeadLetter | Topic::Comparison => true,
         _ => false,
     };

@@ -3,6 +3,7 @@
 use super::play::config;
 use std::time::Duration;
 use yardmaster::core::cut::{Cut, Lane, Topic};
+use yardmaster::core::output::progress::Progress;
 use yardmaster::core::state::{Setting, State};
 use yardmaster::drive::port::*;
 use yardmaster::sim::paper::store::PaperStore;
@@ -35,7 +36,7 @@ impl Store for Watch {
         let mut state = State::new(self.setting.clone());
         stored::read_head(&checkpoint.head, &mut state).unwrap();
         let published = self.paper.records(Lane::new(Topic::Progress, 0));
-        let read = |note: &Note| self.codec.read_progress(note.value.as_deref()?).ok();
+        let read = |note: &Note| self.codec.read_record::<Progress>(note.value.as_deref()?).ok();
         let same = published
             .iter()
             .rev()

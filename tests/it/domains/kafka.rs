@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 use toml::Table;
 use yardmaster::core::cut::Topic;
+use yardmaster::core::output::progress::Progress;
 use yardmaster::wire::avro::Codec;
 
 /// Requests of each domain before each kill.
@@ -89,7 +90,8 @@ impl Pair {
             assert!(!given.is_empty() && !given.iter().any(|it| is_other(&it.domain)));
             let codec = Codec::default();
             let cycles = glance(&bus.bootstrap, &bus.topic(Topic::Progress));
-            let cycles = cycles.iter().map(|(_, value)| codec.read_progress(value).unwrap());
+            let cycles =
+                cycles.iter().map(|(_, value)| codec.read_record::<Progress>(value).unwrap());
             let mut numbers: Vec<u64> = cycles
                 .map(|progress| {
                     assert_eq!(progress.domain, bus.domain);

@@ -195,7 +195,8 @@ impl Yard {
         let spans = self.paper.spans().into_iter();
         let lanes = spans.filter(|span| span.lane.topic == Topic::Throttle);
         let notes = lanes.flat_map(|span| outputs(&self.paper, span.lane));
-        let read = |note: Note| codec.read_throttle(note.value.as_deref().unwrap()).unwrap();
+        let read =
+            |note: Note| codec.read_record::<Throttle>(note.value.as_deref().unwrap()).unwrap();
         let mut all: Vec<Throttle> = notes.map(read).collect();
         all.sort_by_key(|throttle| (throttle.cycle, throttle.number));
         all
@@ -207,7 +208,8 @@ impl Yard {
         let spans = self.paper.spans().into_iter();
         let lanes = spans.filter(|span| span.lane.topic == Topic::Command);
         let notes = lanes.flat_map(|span| outputs(&self.paper, span.lane));
-        let read = |note: Note| codec.read_command(note.value.as_deref().unwrap()).unwrap();
+        let read =
+            |note: Note| codec.read_record::<Command>(note.value.as_deref().unwrap()).unwrap();
         let mut all: Vec<Command> = notes.map(read).collect();
         all.sort_by_key(|command| (command.cycle, command.number));
         all
@@ -228,7 +230,7 @@ impl Yard {
 pub fn progress(paper: &Paper) -> Vec<Progress> {
     let codec = Codec::default();
     let records = outputs(paper, Lane::new(Topic::Progress, 0));
-    let read = |note: &Note| codec.read_progress(note.value.as_deref().unwrap()).unwrap();
+    let read = |note: &Note| codec.read_record::<Progress>(note.value.as_deref().unwrap()).unwrap();
     records.iter().map(read).collect()
 }
 

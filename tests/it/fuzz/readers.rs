@@ -7,6 +7,7 @@ use crate::wire::{CODEC, framed, kinds, records, roundtrip::encoded};
 use crate::world::{Chance, state};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::Event;
+use yardmaster::core::output::progress::Progress;
 use yardmaster::core::state::State;
 use yardmaster::wire::avro::{Arena, Cursor, HEADER_BYTES, Prepared, peek, schema_text};
 use yardmaster::wire::stored::{self, Head, Restore};
@@ -90,7 +91,7 @@ fn a_cycle_or_an_answer_is_read_or_garbled() {
             out
         })
         .collect();
-    feed("progress", 1, &cycles, |bytes| CODEC.read_progress(bytes).is_ok());
+    feed("progress", 1, &cycles, |bytes| CODEC.read_record::<Progress>(bytes).is_ok());
     let answers = corpus(Topic::Decision);
     feed("answer", 1, &answers, |bytes| CODEC.read_output(Topic::Decision, bytes).is_ok());
     feed("peek", 1, &answers, |bytes| peek(bytes).stopped.is_none());

@@ -14,7 +14,7 @@ use yardmaster::wire::record;
 fn cycles(bus: &Bus) -> Vec<Progress> {
     let codec = Codec::new(usize::MAX);
     let records = glance(&bus.bootstrap, &bus.topic(Topic::Progress));
-    let read = |(_, value): &(Vec<u8>, Vec<u8>)| codec.read_progress(value).unwrap();
+    let read = |(_, value): &(Vec<u8>, Vec<u8>)| codec.read_record::<Progress>(value).unwrap();
     let mut cycles: Vec<Progress> = records.iter().map(read).collect();
     cycles.sort_by_key(|cycle| cycle.number);
     cycles

@@ -206,7 +206,7 @@ pub fn complaints(
 /// Records of the command topic as commands.
 pub fn commands(records: &[Record]) -> Vec<Published> {
     let codec = Codec::default();
-    records.iter().map(|(_, value)| codec.read_command(value).expect("a command")).collect()
+    records.iter().map(|(_, value)| codec.read_record(value).expect("a command")).collect()
 }
 
 /// Mistakes in the commands that were given about these jobs by a rule: none, if each was given

@@ -72,7 +72,7 @@ proptest! {
         let out = written(&comparison);
         let (ours, datum) = (schema(Topic::Comparison), &out[HEADER_BYTES..]);
         prop_assert_eq!(encode(ours, &decode(ours, datum)), datum);
-        prop_assert_eq!(CODEC.read_comparison(&out), Ok(comparison));
+        prop_assert_eq!(CODEC.read_record::<Comparison>(&out), Ok(comparison));
     }
 
     #[test]
@@ -84,8 +84,8 @@ proptest! {
         let mut out = written(&comparison(&mut Dice::new(&bytes)));
         let index = at.index(out.len());
         out[index] = with;
-        CODEC.read_comparison(&out).ok();
-        prop_assert!(CODEC.read_comparison(&out[..index]).is_err(), "a part of a record");
+        CODEC.read_record::<Comparison>(&out).ok();
+        prop_assert!(CODEC.read_record::<Comparison>(&out[..index]).is_err(), "a part of a record");
     }
 }
 
@@ -94,9 +94,9 @@ fn what_is_no_comparison_is_refused() {
     let mut dice = Dice::new(&[]);
     let mut out = written(&comparison(&mut dice));
     out.push(0);
-    assert_eq!(CODEC.read_comparison(&out), Err(Garbled::Malformed), "a byte too many");
+    assert_eq!(CODEC.read_record::<Comparison>(&out), Err(Garbled::Malformed), "a byte too many");
     let mut outcome = Vec::new();
     record::write(&mut outcome, &super::records::outcome(&mut dice));
-    assert_eq!(CODEC.read_comparison(&outcome), Err(Garbled::WrongSchema));
-    assert_eq!(CODEC.read_comparison(b"text"), Err(Garbled::Framing));
+    assert_eq!(CODEC.read_record::<Comparison>(&outcome), Err(Garbled::WrongSchema));
+    assert_eq!(CODEC.read_record::<Comparison>(b"text"), Err(Garbled::Framing));
 }

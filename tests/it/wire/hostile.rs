@@ -7,6 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled, Queue};
+use yardmaster::core::output::progress::Progress;
 use yardmaster::wire::avro::{Arena, Bounds, Fault, Scratch, compile, schema_text, transcode};
 use yardmaster::wire::record;
 
@@ -23,7 +24,7 @@ proptest! {
             codec.read(*topic, None, Some(&bytes), &mut arena);
             codec.read(*topic, Some(&bytes), Some(&framed(*topic, &bytes)), &mut arena);
         }
-        codec.read_progress(&framed(Topic::Progress, &bytes)).ok();
+        codec.read_record::<Progress>(&framed(Topic::Progress, &bytes)).ok();
     }
 
     #[test]

@@ -11,6 +11,7 @@ use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, Garbled};
 use yardmaster::core::output::Output;
 use yardmaster::core::output::decision::Decision;
+use yardmaster::core::output::progress::Progress;
 use yardmaster::core::state::prefetch::Sought;
 use yardmaster::wire::avro::{Arena, Codec, HEADER_BYTES, schema};
 use yardmaster::wire::record;
@@ -77,7 +78,7 @@ proptest! {
         let ours = schema(Topic::Progress);
         let datum = &out[HEADER_BYTES..];
         prop_assert_eq!(encode(ours, &decode(ours, datum)), datum);
-        prop_assert_eq!(codec.read_progress(&out), Ok(progress));
+        prop_assert_eq!(codec.read_record::<Progress>(&out), Ok(progress));
     }
 }
 

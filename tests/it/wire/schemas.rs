@@ -8,12 +8,14 @@ use apache_avro::schema_compatibility::{Compatibility, SchemaCompatibility};
 use apache_avro::types::Value;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
+use yardmaster::core::comparison::Comparison;
 use yardmaster::core::comparison::{AnswerOutcome, InCharge};
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{
     Band, Class, Event, FailureClass, Garbled, GrantScopeKind, PrincipalKind, QueueStatus,
     SiteStatus, Status, TransferStatus,
 };
+use yardmaster::core::output::progress::Progress;
 
 use yardmaster::core::output::command::CommandKind;
 use yardmaster::core::output::repair::NowRepair;
@@ -264,10 +266,10 @@ fn every_example_survives_the_round_trip() {
             let mut out = Vec::new();
             match &event {
                 Event::Garbled(Garbled::WrongSchema) if topic == Topic::Progress => {
-                    record::write(&mut out, &codec.read_progress(&bytes).expect(name));
+                    record::write(&mut out, &codec.read_record::<Progress>(&bytes).expect(name));
                 }
                 Event::Garbled(Garbled::WrongSchema) if topic == Topic::Comparison => {
-                    let read = codec.read_comparison(&bytes).expect(name);
+                    let read = codec.read_record::<Comparison>(&bytes).expect(name);
                     record::write(&mut out, &read);
                 }
                 Event::Garbled(Garbled::WrongSchema) => continue, // No event of the core yet.
@@ -287,7 +289,7 @@ fn progress_fields_have_the_names_of_the_struct() {
     let ours = schema(Topic::Progress);
     let first = examples("progress", ours).swap_remove(0);
     let bytes = framed(Topic::Progress, &encode(ours, &first));
-    let read = CODEC.read_progress(&bytes).expect("a cycle");
+    let read = CODEC.read_record::<Progress>(&bytes).expect("a cycle");
     assert_eq!((&read.domain[..], read.epoch, read.number), ("atlas", 7, 812_344));
     assert_eq!(read.now, 1_760_000_000_000);
     assert_eq!((&read.instance[..], read.lanes.len()), ("broker1.cern.ch:4711:18f2a0", 5));
@@ -300,8 +302,9 @@ fn progress_fields_have_the_names_of_the_struct() {
     let job_state = (Topic::JobState, "Zk3u2yTCSbuVgVRlYt9C9A".to_owned());
     assert_eq!((read.topic_ids.len(), read.topic_ids[0].clone()), (2, job_state));
     let last = examples("progress", ours).pop().expect("an example");
-    let read =
-        CODEC.read_progress(&framed(Topic::Progress, &encode(ours, &last))).expect("a cycle");
+    let read = CODEC
+        .read_record::<Progress>(&framed(Topic::Progress, &encode(ours, &last)))
+        .expect("a cycle");
     let repair = NowRepair { from_cycle: 812_100, until_cycle: 812_107, now: 1_759_999_000_000 };
     assert_eq!(read.now_repairs, vec![repair]);
 }

@@ -186,10 +186,8 @@ impl CommandLog {
 
 /// A command that counts.
 fn published(listed: Listed) -> Option<NewRecord> {
-    match listed.output {
-        Output::Command(command) => Some(NewRecord::Published(command)),
-        Output::Decision(_) | Output::Throttle(_) => None,
-    }
+    let Output::Command(command) = listed.output else { return None };
+    Some(NewRecord::Published(command))
 }
 
 /// The news of an outcome or a parameter; `None`: the record is neither.

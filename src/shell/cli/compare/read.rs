@@ -69,7 +69,7 @@ pub(in crate::cli) fn comparisons(
     };
     let (mut passed, mut seen) = (Passed::default(), HashSet::new());
     read_to_end(log, &spans, from, &mut Codec::default(), &mut |codec, batch, raw| {
-        match batch.value(raw).map(|value| codec.read_comparison(value)) {
+        match batch.value(raw).map(|value| codec.read_record::<Comparison>(value)) {
             Some(Ok(it)) if it.domain != domain || !asked.has(it.asked_at) => {}
             Some(Ok(it)) if !seen.insert(identity(&it)) => passed.copies += 1,
             Some(Ok(it)) => each(it),

@@ -10,8 +10,6 @@ use yardmaster_drive::listing::Listing;
 use yardmaster_drive::port::{Batch, Log, LogError};
 use yardmaster_wire::avro::Codec;
 
-/// Topics of outputs.
-const OUTPUTS: [Topic; 3] = [Topic::Decision, Topic::Throttle, Topic::Command];
 /// Most records of one look.
 const LOOK_RECORDS: usize = 10_000;
 
@@ -27,14 +25,14 @@ pub(super) struct OutputReader {
 impl OutputReader {
     /// Topics that are read.
     pub fn topics() -> impl Iterator<Item = Topic> {
-        OUTPUTS.into_iter().chain([Topic::Progress])
+        Output::TOPICS.iter().copied().chain([Topic::Progress])
     }
 
     /// Of a domain, with nothing read.
     pub fn new(domain: &str) -> OutputReader {
         OutputReader {
             codec: Codec::new(usize::MAX),
-            listing: Listing::new(domain, &OUTPUTS),
+            listing: Listing::new(domain, Output::TOPICS),
             cut: Cut::default(),
             batch: Batch::default(),
         }

@@ -190,17 +190,11 @@ impl GridBeside {
     }
 
     fn hear(&mut self, output: Output) {
-        match output {
-            Output::Decision(decision) => {
-                self.totals.count([&*decision].into_iter());
-                self.decisions.push(*decision);
-            }
-            Output::Throttle(throttle) => self.totals.count_throttles([&*throttle].into_iter()),
-            Output::Command(command) => {
-                self.totals.commands.count([&*command].into_iter());
-                self.commands.push(*command);
-            }
-        }
+        self.totals.count(output.decision().into_iter());
+        self.totals.count_throttles(output.throttle().into_iter());
+        self.totals.commands.count(output.command().into_iter());
+        self.decisions.extend(output.decision().cloned());
+        self.commands.extend(output.command().cloned());
     }
 
     /// Prints how the grid fares, every so often.

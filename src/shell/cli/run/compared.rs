@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use yardmaster_core::comparison::Comparison;
 use yardmaster_core::comparison::Counted;
 use yardmaster_core::cut::{Cut, Topic};
 use yardmaster_drive::port::{Batch, Log};
@@ -148,7 +149,7 @@ impl Reader {
         }
         let mut came = Pending::default();
         for raw in &batch.records {
-            match batch.value(raw).map(|value| codec.read_comparison(value)) {
+            match batch.value(raw).map(|value| codec.read_record::<Comparison>(value)) {
                 Some(Ok(it)) if it.domain == self.topology.domain => {
                     came.comparisons.push(Counted::of(&it));
                 }

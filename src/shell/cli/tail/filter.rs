@@ -1,18 +1,21 @@
 //! Which outputs are shown.
 
+use clap::Args;
 use clap::builder::PossibleValuesParser;
-use clap::{Args, ValueEnum};
 use yardmaster_core::cut::Topic;
-use yardmaster_core::output::Output;
-use yardmaster_core::output::command::CommandKind;
-use yardmaster_core::output::throttle::{SubjectKind, Throttle};
+use yardmaster_core::output::{About, Output};
 
 /// Conditions on the outputs that are shown; of several flags all must hold.
 #[derive(Args, Clone, Debug, Default)]
 pub(super) struct Filter {
     /// Only these kinds; several separated by commas.
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "KIND")]
-    kind: Vec<Kind>,
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "KIND",
+        value_parser = PossibleValuesParser::new(kinds())
+    )]
+    kind: Vec<String>,
     /// Only these: assign, defer, reject of decisions, set, lift of throttles, and kinds of
     /// commands; several separated by commas.
     #[arg(
@@ -48,60 +51,25 @@ pub(super) struct Filter {
     dry_run: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
-    /// Answers to requests.
-    Decision,
-    /// Users, groups, tasks and queues that are throttled, or no longer.
-    Throttle,
-    /// Orders about jobs.
-    Command,
+fn kinds() -> impl Iterator<Item = &'static str> {
+    Output::TOPICS.iter().map(|topic| topic.name())
 }
 
-impl Kind {
-    const fn topic(self) -> Topic {
-        match self {
-            Kind::Decision => Topic::Decision,
-            Kind::Throttle => Topic::Throttle,
-            Kind::Command => Topic::Command,
-        }
-    }
-}
-
-/// Effects that an output of a topic may have.
-fn whats_of(topic: Topic) -> Vec<&'static str> {
-    match topic {
-        Topic::Decision => vec!["assign", "defer", "reject"],
-        Topic::Throttle => vec!["set", "lift"],
-        _ => CommandKind::ALL.iter().map(|kind| kind.name()).collect(),
-    }
-}
-
-fn whats() -> Vec<&'static str> {
-    Kind::value_variants().iter().flat_map(|kind| whats_of(kind.topic())).collect()
-}
-
-fn what(output: &Output) -> &'static str {
-    match output {
-        Output::Decision(it) => it.outcome.name(),
-        Output::Throttle(it) => it.action.name(),
-        Output::Command(it) => it.kind.name(),
-    }
+fn whats() -> impl Iterator<Item = &'static str> {
+    Output::TOPICS.iter().copied().flat_map(Output::effects)
 }
 
 impl Filter {
     /// Topics that can hold what is wanted; empty if none can, as with a throttle that is assigned.
     pub fn topics(&self) -> Vec<Topic> {
-        let mut topics: Vec<Topic> = match self.kind.as_slice() {
-            [] => Kind::value_variants().iter().map(|kind| kind.topic()).collect(),
-            kinds => kinds.iter().map(|kind| kind.topic()).collect(),
+        let is_of_kind = |topic: &Topic| {
+            self.kind.is_empty() || self.kind.iter().any(|kind| kind == topic.name())
         };
-        topics.sort_unstable();
-        topics.dedup();
-        let is_of =
-            |topic: Topic| self.what.iter().any(|it| whats_of(topic).contains(&it.as_str()));
-        topics.retain(|topic| self.what.is_empty() || is_of(*topic));
-        topics
+        let has_effect = |topic: &Topic| {
+            let effects = Output::effects(*topic);
+            self.what.is_empty() || self.what.iter().any(|it| effects.contains(&it.as_str()))
+        };
+        Output::TOPICS.iter().copied().filter(is_of_kind).filter(has_effect).collect()
     }
 
     /// Whether every output is shown.
@@ -113,68 +81,22 @@ impl Filter {
 
     /// Whether an output is shown.
     pub fn wants(&self, output: &Output) -> bool {
-        let is_dry = match output {
-            Output::Decision(it) => it.dry_run,
-            Output::Throttle(it) => it.dry_run,
-            Output::Command(it) => it.dry_run,
+        let Filter { queue, gshare, user, group, task, job, rule, .. } = self;
+        let about = [
+            (queue, About::Queue),
+            (gshare, About::Share),
+            (user, About::User),
+            (group, About::Group),
+            (task, About::Task),
+            (job, About::Job),
+            (rule, About::Rule),
+        ];
+        let is = |(name, what): &(&Option<String>, About)| {
+            name.as_deref().is_none_or(|name| output.is_about(*what, name))
         };
-        (self.what.is_empty() || self.what.iter().any(|it| it == what(output)))
-            && (!self.dry_run || is_dry)
-            && holds(&self.queue, |name| queue(output, name))
-            && holds(&self.gshare, |name| match output {
-                Output::Decision(it) => it.gshare == name,
-                Output::Throttle(_) => false,
-                Output::Command(it) => it.gshare == name,
-            })
-            && holds(&self.user, |name| match output {
-                Output::Decision(it) => it.user == name,
-                Output::Throttle(it) => is_of(it, SubjectKind::User, name),
-                Output::Command(_) => false,
-            })
-            && holds(&self.group, |name| match output {
-                Output::Decision(it) => it.working_group == name,
-                Output::Throttle(it) => is_of(it, SubjectKind::Group, name),
-                Output::Command(_) => false,
-            })
-            && holds(&self.task, |name| match output {
-                Output::Decision(it) => it.task == name || it.subject == name,
-                Output::Throttle(it) => is_of(it, SubjectKind::Task, name),
-                Output::Command(it) => it.subject == name,
-            })
-            && holds(&self.job, |name| match output {
-                Output::Decision(it) => {
-                    it.subject == name || it.matched.as_ref().is_some_and(|it| it.job == name)
-                }
-                Output::Throttle(_) => false,
-                Output::Command(it) => it.about().iter().any(|job| job == name),
-            })
-            && holds(&self.rule, |name| match output {
-                Output::Decision(it) => it.policy == name,
-                Output::Throttle(it) => it.rule == name,
-                Output::Command(it) => it.rule == name,
-            })
-    }
-}
-
-fn holds(wanted: &Option<String>, is: impl Fn(&str) -> bool) -> bool {
-    wanted.as_deref().is_none_or(is)
-}
-
-fn is_of(throttle: &Throttle, kind: SubjectKind, name: &str) -> bool {
-    throttle.kind == kind && throttle.subject == name
-}
-
-fn queue(output: &Output, name: &str) -> bool {
-    use yardmaster_core::output::decision::Outcome;
-    match output {
-        Output::Decision(it) => match &it.outcome {
-            Outcome::Assign(ranked) => {
-                ranked.iter().any(|it| it.queue == name || it.unified == name)
-            }
-            Outcome::Defer { .. } | Outcome::Reject { .. } => false,
-        },
-        Output::Throttle(it) => is_of(it, SubjectKind::Queue, name),
-        Output::Command(it) => it.queue == name,
+        (self.what.is_empty() || self.what.iter().any(|it| it == output.effect()))
+            && (!self.dry_run || output.is_dry_run())
+            && about.iter().all(is)
     }
 }
 
@@ -182,9 +104,9 @@ fn queue(output: &Output, name: &str) -> bool {
 mod tests {
     use super::*;
     use clap::Parser;
-    use yardmaster_core::output::command::Command;
+    use yardmaster_core::output::command::{Command, CommandKind};
     use yardmaster_core::output::decision::{Decision, Outcome};
-    use yardmaster_core::output::throttle::Action;
+    use yardmaster_core::output::throttle::{Action, SubjectKind, Throttle};
 
     #[derive(Parser)]
     struct Line {
@@ -222,7 +144,7 @@ mod tests {
         ];
         let topics = filter.topics();
         let is_shown = |it: &&Output| topics.contains(&it.topic()) && filter.wants(it);
-        outputs.iter().filter(is_shown).map(what).collect()
+        outputs.iter().filter(is_shown).map(|it| it.effect()).collect()
     }
 
     #[test]

@@ -28,25 +28,16 @@ pub(super) fn json(listed: &Listed, topology: &Topology) -> String {
 
 /// When, what kind, what, about what, share, user, and where to or why.
 pub(super) fn text(output: &Output) -> String {
-    let Row { kind, what, subject, gshare, user, why, dry_run } = match output {
+    let (at, kind, what) = (iso(output.moment().2), output.topic().name(), output.effect());
+    let [subject, gshare, user] = [&output.subject(), output.gshare(), output.user()].map(or_dash);
+    let dry = if output.is_dry_run() { "(dry run) " } else { "" };
+    let why = match output {
         Output::Decision(it) => decision(it),
         Output::Throttle(it) => throttle(it),
         Output::Command(it) => command(it),
     };
-    let (at, or_none) = (iso(output.moment().2), |text: String| or_dash(&text));
-    let (subject, gshare, user) = (or_none(subject), or_none(gshare), or_none(user));
-    let dry = if dry_run { "(dry run) " } else { "" };
+    let why = plain(&why);
     format!("{at:<24}  {kind:<8}  {what:<8}  {subject:<16}  {gshare:<16}  {user:<12}  {dry}{why}")
-}
-
-struct Row {
-    kind: &'static str,
-    what: &'static str,
-    subject: String,
-    gshare: String,
-    user: String,
-    why: String,
-    dry_run: bool,
 }
 
 /// The text on one line; a dash for none.
@@ -57,7 +48,7 @@ fn or_dash(text: &str) -> String {
     }
 }
 
-fn decision(it: &Decision) -> Row {
+fn decision(it: &Decision) -> String {
     let why = match &it.outcome {
         Outcome::Assign(ranked) => match &it.matched {
             Some(matched) => match_sentence(it, matched),
@@ -69,15 +60,7 @@ fn decision(it: &Decision) -> Row {
         Outcome::Defer { until } => deferred(it, *until),
         Outcome::Reject { reason } => reason.clone(),
     };
-    Row {
-        kind: "decision",
-        what: it.outcome.name(),
-        subject: it.subject.clone(),
-        gshare: it.gshare.clone(),
-        user: it.user.clone(),
-        why: or_dash(&format!("{}: {why}", it.policy)),
-        dry_run: it.dry_run,
-    }
+    format!("{}: {why}", it.policy)
 }
 
 /// `120 jobs to X 100, Y 20 and 2 more queues`.
@@ -124,7 +107,7 @@ fn deferred(it: &Decision, until: Millis) -> String {
     format!("{why}; asked again by {}", iso(until))
 }
 
-fn throttle(it: &Throttle) -> Row {
+fn throttle(it: &Throttle) -> String {
     let (measured, limit) = (it.measured, it.limit);
     let relation = match (it.action, measured >= limit) {
         (_, true) => "at or over",
@@ -134,19 +117,10 @@ fn throttle(it: &Throttle) -> Row {
     if let (Action::Set, Some(until)) = (it.action, it.until) {
         let _ = write!(why, "; until {}", iso(until));
     }
-    let is_user = it.kind.name() == "user";
-    Row {
-        kind: "throttle",
-        what: it.action.name(),
-        subject: it.key(),
-        gshare: String::new(),
-        user: if is_user { it.subject.clone() } else { String::new() },
-        why: or_dash(&why),
-        dry_run: it.dry_run,
-    }
+    why
 }
 
-fn command(it: &Command) -> Row {
+fn command(it: &Command) -> String {
     let amount = match (it.held_back(), asked_of_pool(it), it.amount) {
         (Some(why), _, amount) => format!("holds back {amount}: {why}"),
         (None, Some(asked), _) => asked,
@@ -163,15 +137,7 @@ fn command(it: &Command) -> Row {
     if it.repeat > 0 {
         let _ = write!(why, "; repeat {}", it.repeat);
     }
-    Row {
-        kind: "command",
-        what: it.kind.name(),
-        subject: it.subject.clone(),
-        gshare: it.gshare.clone(),
-        user: String::new(),
-        why: or_dash(&why),
-        dry_run: it.dry_run,
-    }
+    why
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use yardmaster_core::cut::{Cut, Lane, Topic};
 use yardmaster_core::output::Output;
+use yardmaster_core::output::progress::Progress;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::listing::{LISTED_MAX, Listed, Listing};
 use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, Raw};
@@ -143,7 +144,8 @@ impl OutputLog {
         let from = |span: &LaneSpan| span.stable_end.saturating_sub(TAIL).max(span.first);
         let (codec, domain) = (&mut self.codec, &self.domain);
         read_to_end(&mut self.log, &cycles, from, codec, &mut |codec, batch, raw| {
-            let progress = batch.value(raw).and_then(|value| codec.read_progress(value).ok());
+            let progress =
+                batch.value(raw).and_then(|value| codec.read_record::<Progress>(value).ok());
             let ours = progress.filter(|it| it.domain == *domain).map(|it| it.number);
             newest = newest.max(ours);
             true

@@ -85,7 +85,7 @@ pub(super) fn cut(world: &mut World, at_s: Seconds) -> Cut {
         (Output::Decision(decision), false) => note(engine, decision, &mut cut),
         (Output::Decision(decision), true) => look_again(engine, &decision.subject, &mut cut),
         (Output::Command(command), false) => cut.commands.push(Command::clone(command)),
-        (Output::Command(_) | Output::Throttle(_), _) => {}
+        _ => {}
     });
     cut
 }
