@@ -3,10 +3,9 @@
 
 use divan::{Bencher, black_box};
 use yardmaster::core::dice::Dice;
+use yardmaster::core::domain::atlas::policy::{Known, LinkView, Nucleus, Stores};
 use yardmaster::core::event::{Endpoints, Queue, RamUnit, Status, Storage, Task};
-use yardmaster::core::policy::{
-    Candidate, Case, Known, LinkView, Nucleus, Policy, PolicySpec, Resolved, Rules, Stores, kind,
-};
+use yardmaster::core::policy::{Candidate, Case, Policy, PolicySpec, Resolved, Rules, kind};
 use yardmaster::core::state::ledger::Count;
 use yardmaster::sim::scenario::records;
 

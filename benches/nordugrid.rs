@@ -3,19 +3,19 @@
 //! `cargo bench --bench nordugrid`.
 
 use divan::{Bencher, black_box};
+use yardmaster::core::domain::nordugrid::output::Placed;
+use yardmaster::core::domain::nordugrid::policy::KnownJob;
+use yardmaster::core::domain::nordugrid::policy::decide::JobSubmission;
+use yardmaster::core::domain::nordugrid::policy::discovery::Start;
+use yardmaster::core::domain::nordugrid::policy::grid_facts::GridFacts;
+use yardmaster::core::domain::nordugrid::policy::job_state::{ClusterJobState, JobRecord};
+use yardmaster::core::domain::nordugrid::xrsl::{Dialect, read};
 use yardmaster::core::event::{BatchFacts, ChildKind, ClusterFacts, Location, OutcomeKind};
 use yardmaster::core::event::{Registration, Replica, UserShare};
 use yardmaster::core::output::id::DecisionId;
-use yardmaster::core::output::placed::Placed;
-use yardmaster::core::policy::nordugrid::KnownJob;
-use yardmaster::core::policy::nordugrid::decide::JobSubmission;
-use yardmaster::core::policy::nordugrid::discovery::Start;
-use yardmaster::core::policy::nordugrid::grid_facts::GridFacts;
-use yardmaster::core::policy::nordugrid::job_state::{ClusterJobState, JobRecord};
 use yardmaster::core::policy::{Policy, PolicySpec, Resolved, Rules, kind};
 use yardmaster::core::state::record::{Placement, RequestState};
 use yardmaster::core::unit::{DAY, MIB};
-use yardmaster::core::xrsl::{Dialect, read};
 
 fn main() {
     divan::main();

@@ -1,19 +1,19 @@
 //! Cost of one slot offer before many pending jobs: `cargo bench --bench slot_offer`.
 
 use divan::{Bencher, black_box};
+use yardmaster::core::domain::cms::policy::cut::next;
+use yardmaster::core::domain::cms::policy::decision::Assignment;
+use yardmaster::core::domain::cms::policy::entry::Standing;
+use yardmaster::core::domain::cms::policy::facts::{
+    Band, Class, CoresMax, ExtraBlock, HeldJob, PendingJob, SlotQuota, Tier,
+};
+use yardmaster::core::domain::cms::policy::judge::MatchRules;
+use yardmaster::core::domain::cms::policy::pool::Pool;
+use yardmaster::core::domain::cms::policy::settings::Settings;
+use yardmaster::core::domain::cms::state::{PoolOffer, PoolWorkflow, PoolWorkflowRecord};
 use yardmaster::core::event::{
     Grant, GrantScopeKind, OwnSlotOffer, PrincipalKind, User, WorkflowFacts,
 };
-use yardmaster::core::policy::cms::cut::next;
-use yardmaster::core::policy::cms::decision::Assignment;
-use yardmaster::core::policy::cms::entry::Standing;
-use yardmaster::core::policy::cms::facts::{
-    Band, Class, CoresMax, ExtraBlock, HeldJob, PendingJob, SlotQuota, Tier,
-};
-use yardmaster::core::policy::cms::judge::MatchRules;
-use yardmaster::core::policy::cms::pool::Pool;
-use yardmaster::core::policy::cms::settings::Settings;
-use yardmaster::core::state::pool::{PoolOffer, PoolWorkflow, PoolWorkflowRecord};
 
 const NOW_S: i64 = 1_700_000_000;
 const NOW: i64 = NOW_S * 1_000;

@@ -3,8 +3,8 @@
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use yardmaster_core::cut::Topic;
+use yardmaster_core::domain::cms::state::PoolSetting;
 use yardmaster_core::policy::{Mistake, Policy};
-use yardmaster_core::state::pool::PoolSetting;
 use yardmaster_core::state::{DomainRequests, Setting};
 use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_wire::pseudonym::Pseudonyms;

@@ -100,14 +100,14 @@ mod tests {
     use super::*;
     use serde_json::json;
     use yardmaster_core::comparison::{AnswerOutcome, Comparison, InCharge, SideAnswer};
+    use yardmaster_core::domain::cms::output::Matched;
+    use yardmaster_core::domain::nordugrid::output::Placed;
     use yardmaster_core::event::{
         DecisionOutcome, Heartbeat, JobState, Link, OutcomeAbout, OutcomeKind, Pilot, Queue, Site,
         Task, Transfer,
     };
     use yardmaster_core::output::command::{Command, CommandKind};
     use yardmaster_core::output::decision::{Decision, Fate, Outcome, Ranked};
-    use yardmaster_core::output::matched::Matched;
-    use yardmaster_core::output::placed::Placed;
     use yardmaster_core::output::progress::Progress;
     use yardmaster_core::output::throttle::{Action, SubjectKind, Throttle};
 

@@ -7,10 +7,10 @@ pub mod small;
 
 use small::*;
 use std::collections::BTreeMap;
+use yardmaster::core::domain::nordugrid::output::Draw;
 use yardmaster::core::draw::Seed;
 use yardmaster::core::event::{JobState, OutcomeKind, Status};
 use yardmaster::core::output::decision::{Decision, Outcome};
-use yardmaster::core::output::placed::Draw;
 use yardmaster::core::state::audit::audit;
 use yardmaster::core::state::digest::digest;
 use yardmaster::drive::Drive;

@@ -10,12 +10,12 @@ mod waits;
 
 use crate::drive::yard::{Yard, config_with, lead};
 use std::time::Duration;
+use yardmaster::core::domain::cms::output::Matched;
 use yardmaster::core::event::{
     Class, FailureClass, Grant, JobState, Pilot, Requirements, Site, SlotOffer, SlotQuota, Status,
     Task, TaskPhase, User, WorkflowFacts,
 };
 use yardmaster::core::output::decision::{Decision, Outcome};
-use yardmaster::core::output::matched::Matched;
 use yardmaster::core::state::audit::audit;
 use yardmaster::core::state::digest::digest;
 use yardmaster::core::topic::Topic;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
+use yardmaster::core::domain::cms::output::Matched;
 use yardmaster::core::event::{Band, Configuration, Event, Pilot, Status};
 use yardmaster::core::output::decision::{Decision, Outcome};
-use yardmaster::core::output::matched::Matched;
 use yardmaster::core::unit::{HOUR, MINUTE, Millis, SECOND};
 use yardmaster::sim::cms::{Cms, CmsPlan, CmsSummary};
 use yardmaster::sim::grid::Record;

@@ -2,17 +2,17 @@
 //! them.
 
 use super::Engine;
+use crate::domain::atlas::judge::work::WorkTable;
+use crate::domain::cms::judge::{AskedAgain, PoolJudging};
+use crate::domain::nordugrid::judge::place::submission;
+use crate::domain::nordugrid::policy::decide::JobSubmission;
+use crate::domain::nordugrid::policy::grid_facts::GridFacts;
 use crate::event::Task;
 use crate::judge::alternative::AlternativeRules;
 use crate::judge::judging::JudgingInputs;
-use crate::judge::place::submission;
 use crate::judge::policies::Policies;
-use crate::judge::pool::{AskedAgain, PoolJudging};
-use crate::judge::work::WorkTable;
 use crate::output::decision::{Decision, Outcome};
 use crate::policy::Policy;
-use crate::policy::nordugrid::decide::JobSubmission;
-use crate::policy::nordugrid::grid_facts::GridFacts;
 use crate::state::record::RequestState;
 use std::collections::BTreeMap;
 

@@ -1,11 +1,12 @@
 //! A job as text: where it stands, and how each rule that gives commands stands to it.
 
-use super::{Written, iso, pool_job, pool_wait};
+use super::{Written, iso};
+use crate::domain::cms::explain as cms;
+use crate::domain::cms::policy::why::PoolWait;
 use crate::engine::Engine;
 use crate::govern::job::{RuleStanding, standings};
 use crate::govern::timeout::{Deadline, TimeoutFinding};
 use crate::id::Name;
-use crate::policy::cms::why::PoolWait;
 use crate::state::State;
 use crate::state::record::Job;
 use crate::unit::SECOND;
@@ -48,9 +49,9 @@ fn write(
         0 => writeln!(text, "  heartbeat none")?,
         at => writeln!(text, "  heartbeat {} of attempt {}", iso(at), job.heartbeat.attempt)?,
     }
-    pool_job::write(text, state, name)?;
+    cms::job::write(text, state, name)?;
     if let Some(wait) = wait {
-        pool_wait::write(text, wait, sites_max)?;
+        cms::wait::write(text, wait, sites_max)?;
     }
     for it in rules {
         write_rule(text, state, it)?;

@@ -3,53 +3,38 @@
 
 mod command;
 mod comparison;
-mod held;
+mod context;
 mod job;
 mod join;
-mod offer;
-mod pool_job;
-mod pool_wait;
-mod rank;
 mod standing;
-mod target;
+mod text;
 mod throttle;
 mod why;
 
 pub use command::{asked_of_pool, explain_command};
 pub use comparison::{explain_comparison, side_name};
+pub use context::Context;
+pub(crate) use context::counts_of;
 pub use job::{JobStanding, explain_job};
 pub use join::join;
-pub use offer::{match_sentence, nothing_fits};
-pub use pool_wait::{SITES_SHOWN, blocked_sentence, objection_sentence, site_sentence};
 pub use standing::{NameStanding, RequestStanding};
+pub use text::iso;
+pub(crate) use text::{limit_sentence, milli, number, or_none};
 pub use throttle::{explain_throttle, throttle_of};
 pub use why::{FilterStep, Rejected, WaitConditions, Why, headline, why};
 
-use crate::limits::Limits;
-use crate::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
+use crate::domain::cms::explain as cms;
+use crate::domain::nordugrid::explain as nordugrid;
+use crate::output::decision::{Decision, Fate, Outcome, Ranked};
 use crate::policy::note::Note;
-use crate::policy::phrase::{limit, phrase};
-use crate::policy::{Filter, Flavour, Policy};
 use crate::state::admit::remedy;
-use crate::unit::{Millis, SECOND};
+use crate::unit::SECOND;
 use std::fmt::Write;
 
 /// Queues shown of an assignment.
 const RANKED_SHOWN: usize = 10;
 /// Objections shown of a deferral.
 const WAITS_SHOWN: usize = 5;
-
-/// Sources of the texts and figures that the explanation of a decision quotes.
-#[derive(Clone, Copy)]
-pub struct Context<'a> {
-    /// Filters are explained by the texts of the first of these that has them; one that none has
-    /// (another version gave the decision) is shown by its name alone.
-    pub kinds: &'a [&'a Flavour],
-    /// The limits in force when it was made; `None`: not known, so no text shows one.
-    pub limits: Option<&'a Limits>,
-    /// The policy it was made by; `None`: not known, so no text shows its parameters.
-    pub policy: Option<&'a Policy>,
-}
 
 /// The text of a decision.
 pub fn explain(decision: &Decision, context: &Context<'_>) -> String {
@@ -71,64 +56,11 @@ pub fn explain_fates(decision: &Decision, context: &Context<'_>) -> String {
     if lines.is_empty() { lines } else { format!("not chosen:\n{lines}") }
 }
 
-/// A moment as `2025-10-15T12:00:00.000Z`; as a number of ms if it is beyond the year 9999.
-pub fn iso(at: Millis) -> String {
-    match jiff::Timestamp::from_millisecond(at) {
-        Ok(moment) => format!("{moment:.3}"),
-        Err(_) => format!("{at} ms since 1970"),
-    }
-}
-
-impl Context<'_> {
-    /// The same where nothing is known of what was in force.
-    pub fn of_kinds<'a>(kinds: &'a [&'a Flavour]) -> Context<'a> {
-        Context { kinds, limits: None, policy: None }
-    }
-
-    /// Whether a decision is about a pool of slots: it answers an offer, or its policy, whose kind
-    /// is the first, does so.
-    fn is_of_pool(&self, decision: &Decision) -> bool {
-        decision.answers_offer() || self.kinds.first().is_some_and(|kind| kind.judges_offers())
-    }
-
-    fn filter(&self, name: &str) -> Option<&'static Filter> {
-        self.kinds.iter().find_map(|kind| kind.filter(name))
-    }
-
-    /// A fate as a sentence.
-    fn sentence(&self, fate: &Fate) -> String {
-        let known = self
-            .filter(&fate.filter)
-            .and_then(|filter| filter.reasons.iter().find(|reason| reason.name == fate.reason));
-        let (measured, limit) = (number(fate.measured), number(fate.limit));
-        let figure = |name: &str| match name {
-            "measured" => Some(measured.clone()),
-            "limit" => Some(limit.clone()),
-            _ => self.figure(&fate.filter, name),
-        };
-        match known {
-            Some(reason) => phrase(reason.sentence, &figure),
-            None => format!("{}: measured {measured}, limit {limit}", fate.reason),
-        }
-    }
-
-    /// A filter's objection on one line, with the figures in force where they are known.
-    fn help(&self, filter: &Filter) -> String {
-        phrase(filter.help, &|name| self.figure(filter.name, name))
-    }
-
-    /// A parameter of a filter or a limit, as it was in force.
-    fn figure(&self, filter: &str, name: &str) -> Option<String> {
-        let parameter = self.policy.and_then(|policy| policy.stated_value(filter, name));
-        parameter.or_else(|| limit(self.limits?, name))
-    }
-}
-
 type Written = std::fmt::Result;
 
 fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Written {
     if context.is_of_pool(decision) {
-        return offer::write(text, decision, context);
+        return cms::offer::write(text, decision, context);
     }
     header(text, decision)?;
     let heading = "rejected by filter (each candidate by the first that objected)";
@@ -137,7 +69,7 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
         Outcome::Assign(ranked) => {
             assignment(text, &decision.factor_names, ranked)?;
             if let (Some(placed), Some(chosen)) = (&decision.placed, ranked.first()) {
-                target::write(text, decision, chosen, placed, context)?;
+                nordugrid::target::write(text, decision, chosen, placed, context)?;
             }
         }
         Outcome::Defer { .. } => waits(text, decision, context)?,
@@ -147,7 +79,7 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
             }
         }
     }
-    held::write(text, decision, context)?;
+    nordugrid::held::write(text, decision, context)?;
     for note in &decision.notes {
         writeln!(text, "note: {note}")?;
     }
@@ -192,31 +124,6 @@ fn header(text: &mut String, decision: &Decision) -> Written {
         }
         Outcome::Reject { reason } => writeln!(text, "rejected for good: {reason}"),
     }
-}
-
-/// How many candidates each filter rejected, most first.
-fn counts_of(
-    text: &mut String,
-    heading: &str,
-    counts: &[FilterCount],
-    context: &Context<'_>,
-) -> Written {
-    if counts.is_empty() {
-        return Ok(());
-    }
-    let mut counts: Vec<&FilterCount> = counts.iter().collect();
-    counts.sort_by(|a, b| b.rejected.cmp(&a.rejected).then_with(|| a.filter.cmp(&b.filter)));
-    writeln!(text, "{heading}:")?;
-    for FilterCount { filter, rejected } in counts {
-        match context.filter(filter) {
-            Some(known) => {
-                let (help, spec) = (context.help(known), known.spec);
-                writeln!(text, "  {rejected:>6}  {filter}: {help} ({spec})")?;
-            }
-            None => writeln!(text, "  {rejected:>6}  {filter}")?,
-        }
-    }
-    Ok(())
 }
 
 fn assignment(text: &mut String, names: &[String], ranked: &[Ranked]) -> Written {
@@ -290,24 +197,6 @@ fn waits(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
 fn distance(fate: &Fate) -> f64 {
     let scale = fate.measured.abs().max(fate.limit.abs());
     if scale > 0.0 { (fate.measured / scale - fate.limit / scale).abs() } else { 0.0 }
-}
-
-/// A number without digits nobody reads.
-fn number(value: f64) -> String {
-    if value == value.trunc() && value.abs() < 1e15 {
-        return format!("{value}");
-    }
-    match value.abs() {
-        size if !(1e-4..1e15).contains(&size) => format!("{value:e}"),
-        _ => {
-            let text = format!("{value:.6}");
-            text.trim_end_matches('0').trim_end_matches('.').to_string()
-        }
-    }
-}
-
-fn or_none(text: &str) -> &str {
-    if text.is_empty() { "none" } else { text }
 }
 
 #[cfg(test)]

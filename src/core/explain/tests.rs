@@ -1,8 +1,8 @@
 //! Every decision has a text, with its figures.
 
 use super::*;
+use crate::domain::nordugrid::output::Placed;
 use crate::output::decision::DecisionId;
-use crate::output::placed::Placed;
 use crate::policy::{Arg, PolicySpec, Rules, kind};
 use crate::unit::HOUR;
 

@@ -1,6 +1,7 @@
 //! A decision's reasons as data: what its text shows, for programs and pictures.
 
-use super::{Context, distance, iso, match_sentence, nothing_fits, waits_as_whole};
+use super::{Context, distance, iso, waits_as_whole};
+use crate::domain::cms::explain::{match_sentence, nothing_fits};
 use crate::output::decision::{Decision, Fate, Outcome};
 use crate::policy::{Filter, Reads};
 use crate::state::admit::remedy;

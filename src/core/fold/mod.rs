@@ -9,7 +9,6 @@ mod config;
 mod decision;
 mod job;
 mod pilot;
-mod pool;
 mod task;
 mod throttle;
 mod transfer;

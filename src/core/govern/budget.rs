@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// jobs of commands that were published for people to see. Each counts against the budgets by
 /// itself, so that a rule that is tried does not hold back one that acts, and shows what it would
 /// do.
-pub(super) struct Budget {
+pub(crate) struct Budget {
     all: u64,
     rules: BTreeMap<&'static str, u64>,
     queues: BTreeMap<Name, u64>,
@@ -58,7 +58,7 @@ impl Budget {
     }
 
     /// Counts jobs that are commanded.
-    pub(super) fn take(&mut self, rule: &'static str, queue: Name, jobs: u64) {
+    pub(crate) fn take(&mut self, rule: &'static str, queue: Name, jobs: u64) {
         self.all += jobs;
         *self.rules.entry(rule).or_default() += jobs;
         *self.queues.entry(queue).or_default() += jobs;
@@ -66,7 +66,7 @@ impl Budget {
 
     /// How many more jobs of a queue a rule may command, and what bounds that; `u64::MAX` never.
     /// A command about a workflow of a pool belongs to no queue, so no queue's budget bounds it.
-    pub(super) fn left(&self, state: &State, rule: CommandRule, queue: Name) -> (u64, Hold) {
+    pub(crate) fn left(&self, state: &State, rule: CommandRule, queue: Name) -> (u64, Hold) {
         let governor = &state.setting.commands.governor;
         let live = state.ledger.queue.of([queue.0, 0, 0, 0]).map_or(0, |at| {
             let by = &at.count.by;

@@ -3,7 +3,8 @@
 
 use super::facts::Surroundings;
 use super::hold::hold;
-use super::make::{self, Order};
+use super::make;
+use super::make::Order;
 use super::making::Making;
 use crate::command::{CommandSetting, Mode, RuleSetting};
 use crate::id::Name;

@@ -292,7 +292,7 @@ impl Surroundings {
 
 /// The spans that do not count for a rule at a queue: of the topics that it needs, and of the
 /// queue.
-pub(super) fn gaps(state: &State, rule: CommandRule, queue: Name) -> Vec<&Gaps> {
+pub(crate) fn gaps(state: &State, rule: CommandRule, queue: Name) -> Vec<&Gaps> {
     let of_topics = rule.text().needs.iter().map(|it| &state.times.gaps[*it as usize]);
     let of_queue = state.signs_of(queue).map(|signs| &signs.gaps);
     of_topics.chain(of_queue).filter(|gaps| !gaps.spans().is_empty()).collect()
@@ -300,7 +300,7 @@ pub(super) fn gaps(state: &State, rule: CommandRule, queue: Name) -> Vec<&Gaps> 
 
 /// Up to when what a rule needs is known: the earliest time of its topics. One that never had a
 /// record, and is none that jobs are known by, is not waited for.
-pub(super) fn known_until(state: &State, rule: CommandRule) -> Millis {
+pub(crate) fn known_until(state: &State, rule: CommandRule) -> Millis {
     let topics = rule.text().needs.iter().map(|topic| (*topic, state.times.of(*topic).time));
     let times = topics.filter(|(topic, time)| *time != 0 || !is_optional(*topic));
     times.map(|(_, time)| time).min().unwrap_or(state.now).min(state.now)

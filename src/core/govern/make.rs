@@ -9,7 +9,7 @@ use crate::state::commands::pause;
 use crate::unit::Millis;
 
 /// The parts of a command that differ between the commands of a cycle.
-pub(super) struct Order<'a> {
+pub(crate) struct Order<'a> {
     pub rule: CommandRule,
     pub kind: CommandKind,
     pub subject: String,
@@ -29,7 +29,7 @@ pub(super) struct Order<'a> {
 }
 
 /// The id that a rule's command about an attempt of a subject has.
-pub(super) fn id_of(
+pub(crate) fn id_of(
     state: &State,
     rule: CommandRule,
     subject: &str,
@@ -41,7 +41,7 @@ pub(super) fn id_of(
 
 /// A command at a cut, the next record of its id; its number in the cycle is set when all are
 /// known.
-pub(super) fn command(state: &State, order: Order<'_>) -> Command {
+pub(crate) fn command(state: &State, order: Order<'_>) -> Command {
     let rule = order.rule;
     let id = id_of(state, rule, &order.subject, order.attempt, order.clock_at);
     let repeat = state.commands.of(id).map_or(0, |known| known.command.repeat.saturating_add(1));
@@ -114,7 +114,7 @@ pub(super) fn repeated(state: &State, known: &Command, jobs: &[&String]) -> Comm
 }
 
 /// The same command once more.
-pub(super) fn again(state: &State, known: &Command) -> Command {
+pub(crate) fn again(state: &State, known: &Command) -> Command {
     let repeat = known.repeat.saturating_add(1);
     Command {
         repeat,

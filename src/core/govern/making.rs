@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) type HeldBackJobs = BTreeMap<(CommandRule, Name), (u64, Hold)>;
 
 /// The commands of a cycle, the jobs that it holds back, and the budgets left.
-pub(super) struct Making {
+pub(crate) struct Making {
     pub commands: Vec<Command>,
     pub held: HeldBackJobs,
     /// Jobs that a command of this cycle is about that is to be carried out.
@@ -38,7 +38,7 @@ impl Making {
     }
 
     /// Takes in a command that is to be carried out.
-    pub(super) fn order(&mut self, command: Command) {
+    pub(crate) fn order(&mut self, command: Command) {
         if command.kind.takes_jobs() {
             self.ordered.extend(command.about().iter().map(|job| Key::of(job.as_bytes())));
         }
@@ -46,7 +46,7 @@ impl Making {
     }
 
     /// Takes in a command that is for people to see.
-    pub(super) fn show(&mut self, command: Command) {
+    pub(crate) fn show(&mut self, command: Command) {
         let jobs = command.about().iter().map(|job| Key::of(job.as_bytes()));
         if let Some(rule) = CommandRule::from_name(&command.rule) {
             self.made.extend(jobs.map(|job| (rule, job)));
@@ -60,7 +60,7 @@ impl Making {
     }
 
     /// Which budget leaves nothing for a rule at a queue.
-    pub(super) fn used_up(
+    pub(crate) fn used_up(
         &mut self,
         state: &State,
         setting: &RuleSetting,
@@ -72,12 +72,12 @@ impl Making {
     }
 
     /// The budget of a mode, at the cut of the state.
-    pub(super) fn budget(&mut self, state: &State, dry_run: bool) -> &mut Budget {
+    pub(crate) fn budget(&mut self, state: &State, dry_run: bool) -> &mut Budget {
         self.budgets[usize::from(dry_run)].get_or_insert_with(|| Budget::of(state, dry_run))
     }
 
     /// Notes that jobs of a queue are held back.
-    pub(super) fn hold(&mut self, at: (CommandRule, Name), jobs: u64, why: Hold) {
+    pub(crate) fn hold(&mut self, at: (CommandRule, Name), jobs: u64, why: Hold) {
         if jobs > 0 {
             self.held.entry(at).or_insert((0, why)).0 += jobs;
         }
@@ -85,7 +85,7 @@ impl Making {
 }
 
 /// Why a job is not moved again: it was moved as often as it may be within the window.
-pub(super) fn too_many_moves(state: &State, job: Key, kind: CommandKind) -> Option<Hold> {
+pub(crate) fn too_many_moves(state: &State, job: Key, kind: CommandKind) -> Option<Hold> {
     if !kind.moves() {
         return None;
     }

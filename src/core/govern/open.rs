@@ -2,9 +2,9 @@
 //! still to be done.
 
 use super::facts::{Surroundings, gaps, known_until};
-use super::pool;
 use super::timeout::{TimeoutFinding, standing};
 use crate::command::{CommandRule, Mode, RuleSetting};
+use crate::domain::cms::govern as pool;
 use crate::id::Key;
 use crate::output::command::{Command, CommandId};
 use crate::state::State;
@@ -25,7 +25,7 @@ pub(super) fn is_ordered(state: &State, key: Key) -> bool {
 }
 
 /// The same, or one that expired will be repeated, since there is still reason to.
-pub(super) fn is_taken(state: &State, around: &Surroundings, key: Key) -> bool {
+pub(crate) fn is_taken(state: &State, around: &Surroundings, key: Key) -> bool {
     let repeats = state.setting.commands.governor.repeats;
     let open = || {
         let open = state.commands.about(key).filter(|known| known.is_open(state.now, repeats));

@@ -1,8 +1,8 @@
 //! Rules beside those of a log: what they would answer at a cut that the log's own rules made. They
 //! read the same state; nothing that they answer has an effect on it.
 
+use crate::domain::cms::judge::PoolJudging;
 use crate::judge::policies::Policies;
-use crate::judge::pool::PoolJudging;
 use crate::policy::Policy;
 use crate::state::State;
 

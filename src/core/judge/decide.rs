@@ -1,24 +1,16 @@
 //! From a request to its answer.
 
-use crate::dice::Dice;
 use crate::event::{ChunkKind, Task};
 use crate::id::cut;
 use crate::judge::evaluation::Evaluation;
-use crate::judge::gather::Gathered;
 use crate::judge::inputs::Inputs;
 use crate::judge::judging::JudgingInputs;
-use crate::judge::notes::{doubts, time_notes};
 use crate::judge::size::limit;
 use crate::judge::tag::NO_SHARE;
 use crate::judge::view::CutView;
-use crate::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
-use crate::output::throttle::key;
-use crate::policy::note::Note;
-use crate::policy::rule::RuleText;
-use crate::policy::{Candidates, Judgement, Policy, Wait};
+use crate::output::decision::{Decision, Outcome};
 use crate::state::admit::{Refusal, asked_attempt, is_open, passed_attempt};
 use crate::state::record::{Answer, RequestState};
-use std::borrow::Cow;
 
 impl JudgingInputs<'_> {
     /// The answer to a request; a first deferral only while there is room for it: `no_room` is
@@ -144,141 +136,6 @@ impl JudgingInputs<'_> {
             merge: task.chunk == ChunkKind::Merge,
             nucleus: task.nucleus.clone(),
             ..Decision::new(domain, &task.subject, task.attempt, ordinal, outcome)
-        }
-    }
-
-    /// The queues that a request's jobs go to, or what keeps them from each.
-    fn choose_queues(
-        self,
-        at: usize,
-        task: &Task,
-        mut decision: Decision,
-        before: Option<&Answer>,
-        judgement: Option<Judgement>,
-    ) -> Decision {
-        let (CutView { state, world, .. }, policy) = (self.view, self.policies.at(at));
-        let ready = self.policies.ready(at, &task.gshare, self.view);
-        let resolved = &ready.resolved;
-        let (case, survey) = self.view.case(policy, resolved, task);
-        let candidates = self.view.gather(&case, &survey, ready.list(policy, world, &case));
-        let judgement = judgement.unwrap_or_else(|| policy.judge(&case, &candidates, resolved));
-        decision.policy_hash = policy.hash().to_owned();
-        decision.dry_run = policy.spec.dry_run;
-        decision.notes = resolved.notes.clone();
-        decision.notes.extend(doubts(self.view, task, true));
-        decision.notes.extend_from_slice(self.view.caches.time_notes(|| time_notes(state)));
-        decision.notes.extend(survey.links_note(&task.nucleus));
-        if let Some(wait) = &judgement.wait {
-            decision.notes.push(Note::Wait(wait.reason).to_string());
-            decision.notes.extend(throttled(task, wait));
-        }
-        decision.outcome = if judgement.ranked.is_empty() {
-            Outcome::Defer { until: state.now + policy.spec.defer }
-        } else {
-            let (epoch, cycle) = (state.epoch, state.number);
-            let mut dice =
-                Dice::of(&state.setting.domain, &task.subject, task.attempt, epoch, cycle);
-            let jobs = policy.divide(&case, &candidates, &judgement, resolved, &mut dice);
-            decision.factor_names = policy.factor_names().to_vec();
-            let longest = state.setting.limits.name_bytes;
-            let platform = |candidate: u32| {
-                let software = candidates.at(candidate).software;
-                let platform = software.and_then(|release| case.wanted.platform_at(release));
-                // A longer one is no name of a platform, and a decision must fit.
-                platform.filter(|platform| platform.len() <= longest).unwrap_or_default()
-            };
-            Outcome::Assign(ranked(task, &judgement, &candidates, &jobs, platform))
-        };
-        let every = state.setting.limits.full_fates_every;
-        decision.full = decision.outcome.is_final() || decision.ordinal % every.max(1) == 1 % every;
-        let most = state.setting.limits.fates_max;
-        fates(&mut decision, policy, (&judgement, &candidates), before, most);
-        limit(&mut decision, &state.setting.limits);
-        decision
-    }
-}
-
-/// By what rule, and by the figures of which subject, a task is throttled: `explain` finds the
-/// throttle by it.
-fn throttled(task: &Task, held: &Wait) -> Option<String> {
-    let rule = held.reason.rule()?;
-    let (kind, subject) = rule.subject(task);
-    let (Wait { measured, limit, .. }, RuleText { name, unit, .. }) = (held, rule.text());
-    let subject = key(kind, subject);
-    let note = Note::Throttled { rule: name, subject: &subject };
-    Some(note.with_figures(&format!("{measured} of {limit} {unit}")))
-}
-
-fn ranked(
-    task: &Task,
-    judgement: &Judgement,
-    candidates: &Gathered<'_>,
-    jobs: &[u32],
-    platform: impl Fn(u32) -> String,
-) -> Vec<Ranked> {
-    let ranked = judgement.ranked.iter().enumerate();
-    ranked
-        .map(|(at, chosen)| {
-            let queue = candidates.queue(chosen.candidate);
-            Ranked {
-                queue: queue.name.clone(),
-                unified: queue.unified.clone(),
-                weight: chosen.weighed.total,
-                jobs: jobs.get(at).copied().unwrap_or(0),
-                cores: task.cores_at(queue.cores),
-                factors: chosen.weighed.factors.clone(),
-                platform: platform(chosen.candidate),
-            }
-        })
-        .collect()
-}
-
-/// Adds the fate of each candidate; to a repeated deferral only those that changed since the one
-/// before. Those beyond `most` are counted.
-fn fates(
-    decision: &mut Decision,
-    policy: &Policy,
-    (judgement, candidates): (&Judgement, &Gathered<'_>),
-    before: Option<&Answer>,
-    most: usize,
-) {
-    let name = |filter: u16| policy.filter(usize::from(filter)).map_or("", |filter| filter.name);
-    for (at, rejected) in judgement.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-        let filter = name(at as u16).to_owned();
-        decision.counts.push(FilterCount { filter, rejected: *rejected });
-    }
-    let known = before.filter(|_| !decision.full).map(|answer| &answer.blockers);
-    if known.is_none() {
-        decision.fates.reserve_exact(judgement.fates.len().min(most));
-    }
-    for refused in &judgement.fates {
-        let queue = &candidates.queue(refused.candidate).name;
-        let (filter, reason) = (name(refused.filter), refused.objection.reason.name);
-        let same = known
-            .and_then(|known| known.of(queue))
-            .is_some_and(|cause| (&*cause.filter, &*cause.reason) == (filter, reason));
-        if !same && decision.fates.len() >= most {
-            decision.fates_cut += 1;
-        } else if !same {
-            decision.fates.push(Fate {
-                queue: queue.clone(),
-                filter: Cow::Borrowed(filter),
-                reason: Cow::Borrowed(reason),
-                measured: refused.objection.measured,
-                limit: refused.objection.limit,
-            });
-        }
-    }
-    let Some(known) = known else { return };
-    let standing = judgement.fates.iter();
-    let mut standing: Vec<&str> =
-        standing.map(|refused| candidates.queue(refused.candidate).name.as_str()).collect();
-    standing.sort_unstable();
-    for queue in known.queues().iter() {
-        if standing.binary_search(&queue.as_ref()).is_err() {
-            let (filter, reason) = (Cow::Borrowed(""), Cow::Borrowed(""));
-            let queue = queue.to_string();
-            decision.fates.push(Fate { queue, filter, reason, measured: 0.0, limit: 0.0 });
         }
     }
 }

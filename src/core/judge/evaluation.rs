@@ -1,7 +1,7 @@
 //! Result of judging all candidates of a request.
 
-use crate::policy::Judgement;
-use crate::policy::task::NucleusChoice;
+use crate::domain::atlas::policy::Judgement;
+use crate::domain::atlas::policy::task::NucleusChoice;
 
 /// All candidates of a request as they were judged at the cut.
 pub(crate) enum Evaluation {

@@ -1,8 +1,8 @@
 //! Judging at a cut: what is read, by which policies. It changes nothing.
 
+use crate::domain::atlas::judge::work::WorkTable;
 use crate::judge::policies::Policies;
 use crate::judge::view::CutView;
-use crate::judge::work::WorkTable;
 
 /// The inputs of judging at a cut.
 #[derive(Clone, Copy)]

@@ -1,8 +1,9 @@
 //! The policies that answer, each made ready for the shares it is asked for.
 
+use crate::domain::atlas::judge::world::World;
+use crate::domain::atlas::policy::{Case, Preassigned};
 use crate::judge::view::CutView;
-use crate::judge::world::World;
-use crate::policy::{Case, Domain, Policy, PolicySpec, Preassigned, Resolved, kind};
+use crate::policy::{Domain, Policy, PolicySpec, Resolved, kind};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! The size of a decision when it is published, and what is left out above the limit.
 
+use crate::domain::nordugrid::output::Placed;
 use crate::limits::Limits;
 use crate::output::decision::{Decision, Fate, Outcome};
-use crate::output::placed::Placed;
 
 /// About what a fate takes of a record beyond its texts; bytes.
 const FATE_BYTES: usize = 24;

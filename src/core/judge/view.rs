@@ -1,12 +1,12 @@
 //! The inputs of judging: the state at a cut, the configuration as judging wants it, and values
 //! computed from both.
 
+use crate::domain::atlas::judge::caches::Caches;
+use crate::domain::atlas::judge::world::World;
+use crate::domain::nordugrid::judge::targets::KeptTargets;
 use crate::event::Task;
-use crate::judge::caches::Caches;
 use crate::judge::inputs::Inputs;
 use crate::judge::kept_view::KeptView;
-use crate::judge::targets::KeptTargets;
-use crate::judge::world::World;
 use crate::policy::{Domain, DomainCommand, DomainFacts, DomainView};
 use crate::state::State;
 use crate::state::record::RequestState;

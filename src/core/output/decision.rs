@@ -1,8 +1,9 @@
 //! Decisions: the answer to a request or an offer, with its reasons.
 
 pub use super::id::DecisionId;
-use super::matched::Matched;
-use super::placed::{LimitUse, Placed};
+use super::limit_use::LimitUse;
+use crate::domain::cms::output::Matched;
+use crate::domain::nordugrid::output::Placed;
 
 use super::repair::moved;
 use super::{About, Folded};

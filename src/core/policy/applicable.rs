@@ -9,48 +9,48 @@ use super::verdict::{Objection, Verdict};
 /// The filters of a policy that apply to a case, by how they judge, each in the policy's order.
 pub struct Applicable<K: Judged> {
     /// Those that judge candidate by candidate before weighing.
-    pub(super) before: Vec<Early<K>>,
+    pub(crate) before: Vec<Early<K>>,
     /// Those before weighing that judge all candidates together.
-    pub(super) whole: Vec<Together<K>>,
+    pub(crate) whole: Vec<Together<K>>,
     /// Those that judge candidate by candidate after weighing.
-    pub(super) after: Vec<LateFilter<K>>,
+    pub(crate) after: Vec<LateFilter<K>>,
     /// Those that judge all candidates together at the end.
-    pub(super) last: Vec<Together<K>>,
+    pub(crate) last: Vec<Together<K>>,
     /// Those that judge the best together, when these were taken.
-    pub(super) kept: Vec<Together<K>>,
+    pub(crate) kept: Vec<Together<K>>,
 }
 
 /// A filter that is asked before weighing.
-pub(super) struct Early<K: Judged> {
+pub(crate) struct Early<K: Judged> {
     /// Its index in the policy's list.
-    pub(super) at: u16,
+    pub(crate) at: u16,
     /// Whether what it objects to may be over soon.
-    pub(super) temporary: bool,
+    pub(crate) temporary: bool,
     /// How it judges.
-    pub(super) judge: Before<K>,
+    pub(crate) judge: Before<K>,
 }
 
 /// A filter that is asked after weighing.
-pub(super) struct LateFilter<K: Judged> {
+pub(crate) struct LateFilter<K: Judged> {
     /// Its index in the policy's list.
-    pub(super) at: u16,
+    pub(crate) at: u16,
     /// How it judges.
-    pub(super) judge: K::After,
+    pub(crate) judge: K::After,
 }
 
 /// A filter that judges all candidates together.
-pub(super) struct Together<K: Judged> {
+pub(crate) struct Together<K: Judged> {
     /// Its index in the policy's list.
-    pub(super) at: u16,
+    pub(crate) at: u16,
     /// How many of the filters before weighing come first.
-    pub(super) behind: usize,
+    pub(crate) behind: usize,
     /// How it judges.
-    pub(super) judge: K::Whole,
+    pub(crate) judge: K::Whole,
 }
 
 impl<K: Judged> Applicable<K> {
     /// Whether one of them judges all candidates together.
-    pub(super) fn sees_all(&self) -> bool {
+    pub(crate) fn sees_all(&self) -> bool {
         !self.whole.is_empty() || !self.last.is_empty() || !self.kept.is_empty()
     }
 }
@@ -83,7 +83,7 @@ impl<K: Judged> RulesOf<K> {
     }
 
     /// Whether the filter at a place applies to a case.
-    pub(super) fn applies_to(&self, at: usize, case: &K::Case<'_>, resolved: &Resolved) -> bool {
+    pub(crate) fn applies_to(&self, at: usize, case: &K::Case<'_>, resolved: &Resolved) -> bool {
         let filter = self.filters.get(at).zip(resolved.filters.get(at));
         filter.is_some_and(|(filter, values)| applies(filter.applies, case, values))
     }
@@ -117,7 +117,7 @@ impl<K: Judged> Clone for RulesOf<K> {
 }
 
 /// Through some filters before weighing: the first objection that lasts, else the last one.
-pub(super) fn walk_before<K: Judged>(
+pub(crate) fn walk_before<K: Judged>(
     case: &K::Case<'_>,
     candidate: &K::Candidate<'_>,
     values: &[Values],
@@ -139,7 +139,7 @@ pub(super) fn walk_before<K: Judged>(
 
 /// An objection whose numbers can be written anywhere: what is not finite becomes the largest that
 /// is, or 0.
-pub(super) fn bounded(objection: Objection) -> Objection {
+pub(crate) fn bounded(objection: Objection) -> Objection {
     let finite = |value: f64| {
         if value.is_nan() { 0.0 } else { value.clamp(-f64::MAX, f64::MAX) }
     };

@@ -1,21 +1,21 @@
 //! From a policy as data to a policy that judges: names looked up, parameters checked, all
 //! mistakes found at once.
 
-use super::cms::Jobs;
 use super::declare::{Filter, RulesOf, Weight};
 use super::domain::PickedRules;
 use super::flavour::Flavour;
 use super::kinds::{kind, kinds};
 use super::lists::{ListParam, read_lists, show_list};
-use super::nordugrid::Targets;
 use super::param::{Arg, ListedStep, Mistake, Param};
 use super::phrase::{limit, parameter, phrase};
 use super::picked::PolicyRules;
-use super::queues::{QueueFilter, Queues};
 use super::resolved::Resolved;
 use super::spec::PolicySpec;
-use super::task::Nuclei;
 use super::values::Values;
+use crate::domain::atlas::policy::queues::{QueueFilter, Queues};
+use crate::domain::atlas::policy::task::Nuclei;
+use crate::domain::cms::policy::Jobs;
+use crate::domain::nordugrid::policy::Targets;
 use crate::limits::Limits;
 use sha2::{Digest, Sha256};
 
@@ -27,19 +27,19 @@ pub struct Policy {
     /// Its kind.
     pub flavour: &'static Flavour,
     /// Filters in the order of the topology file: a filter's index is that here.
-    pub(super) filters: Vec<&'static Filter>,
+    pub(crate) filters: Vec<&'static Filter>,
     /// By the filter's index: whether it looks at the make of a queue alone.
-    pub(super) are_of_make: Vec<bool>,
+    pub(crate) are_of_make: Vec<bool>,
     /// Weights in the order of the topology file.
-    pub(super) weights: Vec<&'static Weight>,
+    pub(crate) weights: Vec<&'static Weight>,
     /// Filters and weights with their functions.
     pub(super) rules: PolicyRules,
     /// The parameters before gdpconfig.
     pub(super) stated: Resolved,
     /// Whether any weight sees all candidates at once.
-    pub(super) weighs_all: bool,
+    pub(crate) weighs_all: bool,
     /// How many of `weights` are factors.
-    pub(super) factor_count: usize,
+    pub(crate) factor_count: usize,
     factor_names: Vec<String>,
     text: String,
     hash: String,
@@ -144,7 +144,7 @@ impl Policy {
         &self.hash
     }
 
-    /// Names of [`super::Weighed::factors`]: the factors, then the figures behind them.
+    /// Names of [`crate::domain::atlas::policy::Weighed::factors`]: the factors, then the figures behind them.
     pub fn factor_names(&self) -> &[String] {
         &self.factor_names
     }

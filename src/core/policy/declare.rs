@@ -177,7 +177,7 @@ pub struct Weight {
     pub help: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// The figures it leaves behind in [`Weighed::factors`](super::Weighed::factors), in order,
+    /// The figures it leaves behind in [`Weighed::factors`](crate::domain::atlas::policy::Weighed::factors), in order,
     /// each with its meaning and unit.
     pub figures: &'static [(&'static str, &'static str)],
     /// Kinds of facts that it reads beyond configuration.
@@ -248,9 +248,9 @@ impl<K: Judged> RuleBook<K> {
 /// Filters and weights of a policy, in its order, with their functions.
 pub struct RulesOf<K: Judged> {
     /// The filters.
-    pub(super) filters: Vec<&'static FilterOf<K>>,
+    pub(crate) filters: Vec<&'static FilterOf<K>>,
     /// The weights.
-    pub(super) weights: Vec<&'static WeightOf<K>>,
+    pub(crate) weights: Vec<&'static WeightOf<K>>,
 }
 
 /// Descriptions of filters and weights, whatever their candidates are.
@@ -280,18 +280,18 @@ impl<K: Judged> DescribedRules for RuleBook<K> {
 
 /// The parameters of a filter or a weight that has none.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct NoParams;
+pub(crate) struct NoParams;
 
 impl NoParams {
     /// Of no value.
-    pub(super) const COUNT: usize = 0;
+    pub(crate) const COUNT: usize = 0;
 
     /// Nothing.
-    pub(super) const DECLARED: &'static [Param] = &[];
+    pub(crate) const DECLARED: &'static [Param] = &[];
 
     /// Made of nothing.
     #[inline(always)]
-    pub(super) fn read(_: &mut Reader<'_>) -> NoParams {
+    pub(crate) fn read(_: &mut Reader<'_>) -> NoParams {
         NoParams
     }
 }
@@ -438,4 +438,4 @@ macro_rules! typed {
     };
 }
 
-pub(in crate::policy) use {filter, typed, weight};
+pub(crate) use {filter, typed, weight};

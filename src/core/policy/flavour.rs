@@ -1,27 +1,27 @@
 //! The plug-in point: what a kind of policy brings.
 
-use super::candidate::Candidate;
-use super::case::{Case, Preassigned, Times, WholeCopies};
-use super::cms::Jobs;
-use super::cms::settings::LISTS;
 use super::declare::{DescribedRules, Filter, RuleBook, Weight};
-use super::divide::{QueueShare, divide};
 use super::domain::Domain;
-use super::judgement::{Chosen, Judgement};
 use super::lists::{ALLOWED, ListParam, show_list};
-use super::nordugrid::Targets;
-use super::owner::Owner;
 use super::param::{Param, Rules};
 use super::phrase::{limit, parameter, phrase};
-use super::queues::{QueueFilter, Queues};
-use super::room::Room;
-use super::site::SiteRules;
 use super::spec::PolicySpec;
-use super::task::Nuclei;
-use super::throttling::Throttling;
 use super::values::Values;
 use super::wait::Wait;
 use crate::dice::Dice;
+use crate::domain::atlas::policy::candidate::Candidate;
+use crate::domain::atlas::policy::case::{Case, Preassigned, Times, WholeCopies};
+use crate::domain::atlas::policy::divide::{QueueShare, divide};
+use crate::domain::atlas::policy::judgement::{Chosen, Judgement};
+use crate::domain::atlas::policy::owner::Owner;
+use crate::domain::atlas::policy::queues::{QueueFilter, Queues};
+use crate::domain::atlas::policy::room::Room;
+use crate::domain::atlas::policy::site::SiteRules;
+use crate::domain::atlas::policy::task::Nuclei;
+use crate::domain::atlas::policy::throttling::Throttling;
+use crate::domain::cms::policy::Jobs;
+use crate::domain::cms::policy::settings::LISTS;
+use crate::domain::nordugrid::policy::Targets;
 use crate::event::{ChunkKind, Queue, Scope, Status, Task};
 use crate::limits::Limits;
 use crate::unit::Millis;
@@ -91,7 +91,7 @@ pub struct QueueStyle {
     pub room: fn(&Values) -> Room,
     /// How many of the chunk's jobs go to each ranked candidate.
     pub select: fn(&Select<'_>, &mut Dice) -> Vec<u32>,
-    /// Its filters that look at nothing of a candidate but the make of its queue ([`super::Make`]):
+    /// Its filters that look at nothing of a candidate but the make of its queue ([`crate::domain::atlas::policy::Make`]):
     /// they are asked once for all queues of a make.
     pub of_make: &'static [&'static QueueFilter],
     /// Its steps beside judging each candidate once.
@@ -246,7 +246,7 @@ impl Flavour {
 
     /// The steps of queue brokerage; those of a kind that lists no queue where its candidates are
     /// something else.
-    pub(super) fn queues(&self) -> &QueueStyle {
+    pub(crate) fn queues(&self) -> &QueueStyle {
         match &self.style {
             Style::Queues(style) => style,
             Style::Nuclei(_) | Style::Targets(_) | Style::Jobs(_) | Style::Domain(_) => &NO_QUEUES,

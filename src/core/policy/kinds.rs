@@ -1,15 +1,15 @@
 //! The list of the kinds of policy: those built in, and those that a program built on this library
 //! registers. The only registry there is.
 
-use super::analysis::ANALYSIS_JOB;
-use super::atlas::PRODUCTION_JOB;
-use super::cms::CMS;
 use super::declare::{Filter, Weight};
 use super::flavour::Flavour;
-use super::nordugrid::NORDUGRID;
 use super::param::{ListedStep, Rules};
 use super::spec::{PolicySpec, Wake};
-use super::task::PRODUCTION_TASK;
+use crate::domain::atlas::policy::analysis::ANALYSIS_JOB;
+use crate::domain::atlas::policy::production::PRODUCTION_JOB;
+use crate::domain::atlas::policy::task::PRODUCTION_TASK;
+use crate::domain::cms::policy::CMS;
+use crate::domain::nordugrid::policy::NORDUGRID;
 use crate::unit::{HOUR, MINUTE};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -126,9 +126,9 @@ impl PolicySpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::atlas::policy::task::Nuclei;
     use crate::policy::declare::{Applies, FilterFunction, FilterOf, RuleBook};
     use crate::policy::flavour::NucleusStyle;
-    use crate::policy::task::Nuclei;
     use crate::policy::{Reason, Style};
 
     /// A kind of a name, with one filter of a name and a reason.

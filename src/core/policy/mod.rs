@@ -8,64 +8,33 @@
 //! `domain` for those that programs bring) and their list (`kinds`), a policy that is ready to
 //! judge (`compile`, `picked`) and judging with it (`applicable`, `walk`, `joint`, `pipeline`).
 
-mod analysis;
-mod applicable;
-mod atlas;
-mod candidate;
-mod caps;
-mod case;
-mod class;
-pub mod cms;
-mod compile;
-mod declare;
-mod divide;
+pub(crate) mod applicable;
+pub(crate) mod compile;
+pub(crate) mod declare;
 mod domain;
-mod filter;
-mod flavour;
-mod holder;
-mod joint;
-mod judgement;
+pub(crate) mod flavour;
 mod kinds;
 mod lists;
-pub mod locality;
-mod make;
-pub mod nordugrid;
 pub mod note;
-mod offers;
-pub mod owner;
-mod param;
+pub(crate) mod param;
 pub mod phrase;
 mod picked;
-mod pipeline;
-mod queues;
-pub mod rank;
-mod resolved;
-pub mod room;
+pub(crate) mod resolved;
 pub mod rule;
-pub mod site;
-pub mod software;
 mod spec;
-mod stabilizer;
-pub mod task;
-pub mod throttling;
-mod typed;
-mod values;
-mod verdict;
-mod wait;
-mod walk;
-mod weighed;
-mod weight;
+pub(crate) mod typed;
+pub(crate) mod values;
+pub(crate) mod verdict;
+pub(crate) mod wait;
 
-#[cfg(test)]
-mod sample;
 #[cfg(test)]
 mod tests;
 
+pub use crate::domain::atlas::policy::{
+    Candidate, Case, Preassigned, QueueFilter, QueueWeight, Room, Weighed, WholeCopies,
+};
 pub use crate::state::ledger::Totals;
 pub use applicable::Applicable;
-pub use candidate::{Candidate, LinkView, Row, Stores};
-pub use case::{Asked, Bare, Case, Known, Nucleus, Preassigned, Times, WholeCopies};
-pub use class::{TASK_CLASSES, task_class_name};
 pub use compile::Policy;
 pub use declare::{
     Applies, Before, Filter, FilterFunction, FilterOf, Judged, Never, Reads, RuleBook, RulesOf,
@@ -76,21 +45,12 @@ pub use domain::{
     DomainTile, DomainView,
 };
 pub use flavour::{Flavour, NucleusStyle, Plan, QueueStyle, Select, Style};
-pub use judgement::{Candidates, Chosen, Judgement, Refused};
 pub use kinds::{factors, kind, kinds, register};
 pub use lists::ListParam;
-pub use locality::{Locality, Source};
-pub use make::{Make, OneByOne};
-pub use owner::{CLASSED, Owner, Slots, UserView};
 pub use param::{Arg, Kind, ListedStep, Mistake, Param, Rules, Unit};
-pub use queues::{QueueFilter, QueueWeight, Queues};
 pub use resolved::Resolved;
-pub use room::Room;
-pub use site::SiteRules;
-pub use software::Wanted;
 pub use spec::{PolicySpec, Wake};
-use typed::read;
+pub(crate) use typed::read;
 pub use values::Values;
 pub use verdict::{Objection, Reason, Verdict};
 pub use wait::{Wait, WaitReason};
-pub use weighed::Weighed;

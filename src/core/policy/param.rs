@@ -159,7 +159,7 @@ const INT_MAX: i64 = 1_000_000_000_000;
 
 impl Param {
     /// A declaration without a name: what others are written over.
-    pub(super) const NONE: Param = Param {
+    pub(crate) const NONE: Param = Param {
         name: "",
         kind: Kind::Bool,
         documented: Default::Bool(false),
@@ -237,19 +237,19 @@ impl Param {
     }
 
     /// A declaration of a number; a mistake in the source where it is none.
-    pub(super) const fn number(self) -> Param {
+    pub(crate) const fn number(self) -> Param {
         assert!(matches!(self.kind, Kind::Int(..) | Kind::Float(..)), "a field that is no number");
         self
     }
 
     /// A declaration of a truth value; a mistake in the source where it is none.
-    pub(super) const fn truth(self) -> Param {
+    pub(crate) const fn truth(self) -> Param {
         assert!(matches!(self.kind, Kind::Bool), "a field that is not true or false");
         self
     }
 
     /// A declaration of words; a mistake in the source where it has others.
-    pub(super) const fn one_of(self, words: &'static [&'static str]) -> Param {
+    pub(crate) const fn one_of(self, words: &'static [&'static str]) -> Param {
         let Kind::Word(own) = self.kind else { panic!("a field that is no word") };
         assert!(own.len() == words.len(), "a field of other words");
         self

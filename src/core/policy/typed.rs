@@ -89,17 +89,17 @@ macro_rules! params {
     }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq)]
-        pub(in crate::policy) struct $name {
-            $($(#[$field_meta])* pub(in crate::policy) $field: $type,)+
+        pub(crate) struct $name {
+            $($(#[$field_meta])* pub(crate) $field: $type,)+
         }
 
         impl $name {
             /// How many values it is made of.
-            pub(in crate::policy) const COUNT: usize =
+            pub(crate) const COUNT: usize =
                 0 $(+ params!(@count $type $(= $declared)?))+;
 
             /// Its declarations, in order.
-            pub(in crate::policy) const DECLARED: &'static [$crate::policy::Param] = &{
+            pub(crate) const DECLARED: &'static [$crate::policy::Param] = &{
                 let mut all = [$crate::policy::Param::NONE; $name::COUNT];
                 let mut at = 0;
                 $(at = params!(@declare all at $type $(= $declared)?);)+
@@ -109,7 +109,7 @@ macro_rules! params {
 
             /// Made of the values of its declarations, which come next.
             #[inline(always)]
-            pub(in crate::policy) fn read(
+            pub(crate) fn read(
                 values: &mut $crate::policy::values::Reader<'_>,
             ) -> $name {
                 $name { $($field: params!(@read values $type $(= $declared)?),)+ }
@@ -123,14 +123,14 @@ macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $($word:ident = $text:literal,)+ }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(in crate::policy) enum $name { $($word,)+ }
+        pub(crate) enum $name { $($word,)+ }
 
         impl $name {
             /// The words as a topology file has them.
-            pub(in crate::policy) const WORDS: &'static [&'static str] = &[$($text,)+];
+            pub(crate) const WORDS: &'static [&'static str] = &[$($text,)+];
 
             /// A parameter that takes one of the words, with its default under each reading.
-            pub(in crate::policy) const fn param(
+            pub(crate) const fn param(
                 name: &'static str,
                 documented: $name,
                 panda: $name,
@@ -142,7 +142,7 @@ macro_rules! words {
 
             /// The word of a value; the first one for a value that stands for none.
             #[inline(always)]
-            pub(in crate::policy) fn of(value: f64) -> $name {
+            pub(crate) fn of(value: f64) -> $name {
                 $(if value == $name::$word as u8 as f64 {
                     return $name::$word;
                 })+
@@ -159,4 +159,4 @@ macro_rules! read {
     };
 }
 
-pub(in crate::policy) use {params, read, words};
+pub(crate) use {params, read, words};

@@ -22,14 +22,14 @@ impl Values {
 
     /// Reads all of them, which are so many.
     #[inline(always)]
-    pub(super) fn reader(&self, count: usize) -> Reader<'_> {
+    pub(crate) fn reader(&self, count: usize) -> Reader<'_> {
         // cannot fail: a filter, a weight and a kind declare what they read by one struct.
         Reader { values: &self.0[..count], at: 0 }
     }
 }
 
 /// Reads values one after the other.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     values: &'a [f64],
     at: usize,
 }
@@ -37,7 +37,7 @@ pub(super) struct Reader<'a> {
 impl Reader<'_> {
     /// The next value.
     #[inline(always)]
-    pub(super) fn next(&mut self) -> f64 {
+    pub(crate) fn next(&mut self) -> f64 {
         // cannot fail: a struct reads as many values as it declares.
         let value = self.values[self.at];
         self.at += 1;

@@ -20,7 +20,7 @@ impl Reason {
 }
 
 /// Why a candidate is refused that is not among the best, when none of these is left.
-pub(super) const BEYOND_THE_BEST: Reason =
+pub(crate) const BEYOND_THE_BEST: Reason =
     Reason::new("beyond_the_best", "it is not among the best, of which none is left");
 
 /// Verdict of a filter on a candidate.
@@ -47,13 +47,13 @@ pub struct Objection {
 
 /// An objection that disappears only when a fact changes.
 #[inline]
-pub(super) fn object(reason: &'static Reason, measured: f64, limit: f64) -> Verdict {
+pub(crate) fn object(reason: &'static Reason, measured: f64, limit: f64) -> Verdict {
     object_until(reason, measured, limit, None)
 }
 
 /// An objection that may disappear by the passing of time alone.
 #[inline]
-pub(super) fn object_until(
+pub(crate) fn object_until(
     reason: &'static Reason,
     measured: f64,
     limit: f64,

@@ -1,8 +1,6 @@
 //! Why a request is deferred as a whole, before any candidate is looked at.
 
-use super::case::Case;
 use super::rule::Rule;
-use crate::event::ChunkKind;
 
 /// A wait reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,15 +97,8 @@ impl WaitReason {
         }
     }
 
-    /// The wait of a request whose share is throttled: no jobs are made for it but merge jobs
-    /// (spec atlas 10.1, 10.5).
-    pub(super) fn of_share(case: &Case<'_>, holds: bool) -> Option<Wait> {
-        let is_held = holds && case.share_throttled && case.task.chunk != ChunkKind::Merge;
-        is_held.then(|| WaitReason::ShareThrottled.plain())
-    }
-
     /// The wait of a request for this reason, where nothing is measured.
-    pub(super) const fn plain(self) -> Wait {
+    pub(crate) const fn plain(self) -> Wait {
         Wait { reason: self, measured: 0.0, limit: 1.0 }
     }
 }

@@ -2,9 +2,8 @@
 //! owners are throttled. It may name the state, policies and judging.
 
 pub(crate) mod cycle;
+pub(crate) mod evaluated;
 pub(crate) mod requests;
-pub(crate) mod throttles;
-pub(crate) mod touch;
 pub(crate) mod waiting;
 mod wake;
-mod whole_waits;
+pub(crate) mod whole_waits;

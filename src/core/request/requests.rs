@@ -1,9 +1,9 @@
 //! The requests that are open at a cut: which are to be judged, and which are deferred and wait.
 
+use crate::domain::atlas::judge::world::World;
+use crate::domain::atlas::request::touch::{Kinds, TouchLog, kinds};
 use crate::judge::judging::JudgingInputs;
 use crate::judge::policies::Policies;
-use crate::judge::world::World;
-use crate::request::touch::{Kinds, TouchLog, kinds};
 use crate::request::waiting::{QueueBlockers, Turn, Waiting, WaitingList};
 use crate::state::State;
 use crate::state::admit::{Refusal, asked_attempt, is_open};
@@ -23,9 +23,9 @@ pub(crate) struct Requests {
     /// Deferred, by subject.
     pub(super) waiting: WaitingList,
     /// When what blockers read last changed.
-    pub(super) touch_log: TouchLog,
+    pub(crate) touch_log: TouchLog,
     /// By index of the policy, what each of its filters reads.
-    pub(super) reads: Vec<Vec<Kinds>>,
+    pub(crate) reads: Vec<Vec<Kinds>>,
     /// For so many cycles more some waiting requests have not had their turn since everything
     /// changed or the budget was short.
     turns_left: u64,

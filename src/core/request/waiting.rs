@@ -1,6 +1,7 @@
 //! Deferred requests: what blocks each now, and which of them are evaluated in a cycle.
 
-use crate::policy::{Case, Locality, Objection, Preassigned, Source};
+use crate::domain::atlas::policy::{Case, Locality, Preassigned, Source};
+use crate::policy::Objection;
 use crate::turns::{hash_of, hashes};
 use crate::unit::Millis;
 use std::cmp::Reverse;

@@ -4,29 +4,19 @@
 //! than one cycle may evaluate, the requests take turns by the number of the cycle: which part has
 //! its turn depends on what was published, never on what a process remembers.
 
-mod look;
-mod nucleus;
-
+use crate::domain::atlas::policy::Times;
+use crate::domain::atlas::request::look::EvaluationInputs;
+use crate::domain::atlas::request::touch;
 use crate::event::Task;
-use crate::judge::evaluation::Evaluation;
 use crate::judge::judging::JudgingInputs;
-use crate::policy::{Times, Wake};
+use crate::policy::Wake;
 use crate::request::cycle::Woken;
+use crate::request::evaluated::Evaluated;
 use crate::request::requests::Requests;
-use crate::request::touch;
 use crate::request::waiting::Waiting;
 use crate::request::whole_waits::evaluates_whole_waits;
 use crate::state::State;
 use crate::turns::parts;
-use look::EvaluationInputs;
-
-/// Result of evaluating a waiting request.
-enum Evaluated {
-    /// It is still blocked.
-    Blocked,
-    /// It wakes.
-    Wakes(Option<Evaluation>),
-}
 
 impl Requests {
     /// The requests that wake at this cut. Those that rest are evaluated when their rest is over.

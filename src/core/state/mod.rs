@@ -16,7 +16,6 @@ pub mod gaps;
 pub mod ledger;
 pub mod looks;
 mod model;
-pub mod pool;
 pub mod prefetch;
 pub mod record;
 pub(crate) mod replica_index;

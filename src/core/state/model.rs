@@ -3,6 +3,7 @@
 use crate::command::CommandSetting;
 use crate::copy::{CopyFor, PortionMap, UnderWay};
 use crate::cut::{Lane, Topic};
+use crate::domain::cms::state::{PoolRecords, PoolSetting};
 use crate::event::{
     DomainRecord, Grant, Link, Parameter, Queue, Quota, Registration, Release, Replica, Share,
     Site, Storage, Task, User, UserShare, each_configuration,
@@ -20,7 +21,6 @@ use crate::state::commands::Commands;
 use crate::state::crowded::Crowded;
 use crate::state::ledger::{Ledger, WORK_GRAIN};
 use crate::state::looks::JobLooks;
-use crate::state::pool::{PoolRecords, PoolSetting};
 use crate::state::record::{Fact, Job, Node, RequestState, SlotFigure, TransferState, Workers};
 use crate::state::replica_index::ReplicaIndex;
 use crate::state::signs::QueueSigns;

@@ -4,10 +4,10 @@
 //! wins by a total order on its own content, so merging is commutative, associative, idempotent.
 
 use crate::cut::Lane;
+use crate::domain::nordugrid::output::Placed;
 use crate::event::{JobState, OutcomeKind, Status, Task, TaskPhase, TransferStatus};
 use crate::id::{Key, Name};
 use crate::output::decision::DecisionId;
-use crate::output::placed::Placed;
 use crate::record::{Encode, Encoder, encode, record};
 use crate::state::blockers::Blockers;
 use crate::unit::Millis;

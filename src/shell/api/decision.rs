@@ -2,9 +2,9 @@
 
 use super::Reasons;
 use crate::described::described;
+use yardmaster_core::domain::cms::output::Matched;
 use yardmaster_core::explain::{Context, FilterStep, Rejected, WaitConditions, Why, why};
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
-use yardmaster_core::output::matched::Matched;
 use yardmaster_core::unit::Millis;
 
 impl Reasons {

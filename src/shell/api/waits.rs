@@ -1,9 +1,9 @@
 //! Why a job of a pool waits, as an answer has it.
 
 use crate::described::described;
-use yardmaster_core::explain::{blocked_sentence, objection_sentence, site_sentence};
-use yardmaster_core::policy::cms::judge::RankValue;
-use yardmaster_core::policy::cms::why::{
+use yardmaster_core::domain::cms::explain::{blocked_sentence, objection_sentence, site_sentence};
+use yardmaster_core::domain::cms::policy::judge::RankValue;
+use yardmaster_core::domain::cms::policy::why::{
     Blocked, DrainedFor, First, PoolWait, SiteAt, SiteObjection,
 };
 use yardmaster_core::unit::Millis;

@@ -3,9 +3,9 @@
 use super::Cms;
 use super::held::Holding;
 use super::jobs::CmsStage;
+use yardmaster_core::domain::cms::output::Matched;
 use yardmaster_core::event::Status;
 use yardmaster_core::output::decision::{Decision, Outcome};
-use yardmaster_core::output::matched::Matched;
 
 impl Cms {
     /// Hears a decision.

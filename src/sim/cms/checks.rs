@@ -6,9 +6,9 @@ use super::nodes::Node;
 use super::sites::Site;
 use super::workflows::Workflow;
 use crate::grid::Handle;
+use yardmaster_core::domain::cms::output::Matched;
 use yardmaster_core::event::{Class, FailureClass, SiteStatus};
 use yardmaster_core::output::decision::Decision;
-use yardmaster_core::output::matched::Matched;
 use yardmaster_core::unit::{Millis, SECOND};
 
 /// How long a job waits before it overflows, in whole seconds (CD-08).

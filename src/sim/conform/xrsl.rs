@@ -3,7 +3,7 @@
 use super::json::{show, text};
 use super::{Judged, Recorded};
 use serde_json::{Value, json};
-use yardmaster_core::xrsl::{
+use yardmaster_core::domain::nordugrid::xrsl::{
     Alternative, Condition, Description, Dialect, Expression, InputFile, Item, NameCondition,
     SoftwareCondition, Value as Literal, XrslError, read, tree,
 };

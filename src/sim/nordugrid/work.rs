@@ -187,7 +187,7 @@ impl WantedJob {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use yardmaster_core::xrsl::{Dialect, read};
+    use yardmaster_core::domain::nordugrid::xrsl::{Dialect, read};
 
     #[test]
     fn descriptions_say_what_is_wanted_and_few_cannot_be_read() {

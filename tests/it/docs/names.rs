@@ -76,7 +76,7 @@ fn is_test(span: &str) -> bool {
     span.contains("::") && is_whole && span.chars().all(is_of_names)
 }
 
-/// The module that a file is: `laws::recount`, `core::policy::tests`.
+/// The module that a file is: `laws::recount`, `core::domain::atlas::policy::tests`.
 fn module(path: &str) -> Option<String> {
     let path = path.strip_prefix("tests/it/").or_else(|| path.strip_prefix("src/"))?;
     let path = path.strip_suffix(".rs")?;

@@ -139,7 +139,7 @@ fn a_match_that_is_not_taken_up_leaves_nothing() {
             (&after.state, after.seen_at, after.refused),
             (&known.state, known.seen_at, known.refused)
         );
-        let of = |pool: &yardmaster::core::state::pool::PoolRecords| {
+        let of = |pool: &yardmaster::core::domain::cms::state::PoolRecords| {
             let users: Vec<_> =
                 pool.users.iter().map(|(name, user)| (name.to_owned(), user.x)).collect();
             let tallies = pool.workflows.iter().map(|(name, it)| {

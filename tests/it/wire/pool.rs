@@ -1,11 +1,11 @@
 //! Records of a pool of slots and its answers, drawn by [`Dice`].
 
 use super::dice::Dice;
+use yardmaster::core::domain::cms::output::Matched;
 use yardmaster::core::event::{
     Band, Class, ExtraBlock, FailureClass, Grant, GrantScopeKind, Pilot, PrincipalKind,
     Requirements, SiteStatus, SlotOffer, SlotQuota, WorkflowFacts,
 };
-use yardmaster::core::output::matched::Matched;
 
 pub fn quota(dice: &mut Dice<'_>) -> SlotQuota {
     SlotQuota {

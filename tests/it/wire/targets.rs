@@ -2,11 +2,12 @@
 //! [`Dice`].
 
 use super::dice::Dice;
+use yardmaster::core::domain::nordugrid::output::{Draw, DrawWeight, Placed};
 use yardmaster::core::event::{
     BatchFacts, ChildKind, ClusterFacts, JobDescription, Registration, RegistrationStatus, Upload,
     UserShare,
 };
-use yardmaster::core::output::placed::{Draw, DrawWeight, LimitUse, Placed};
+use yardmaster::core::output::limit_use::LimitUse;
 
 pub fn cluster(dice: &mut Dice<'_>) -> ClusterFacts {
     ClusterFacts {

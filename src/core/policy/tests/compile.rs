@@ -1,7 +1,7 @@
 //! Reading a policy: all mistakes at once, gdpconfig on top, one text and one hash.
 
+use crate::domain::atlas::policy::sample::policy;
 use crate::limits::Limits;
-use crate::policy::sample::policy;
 use crate::policy::{Arg, ListedStep, Policy, PolicySpec, Resolved, Rules, kind, kinds};
 use std::collections::BTreeSet;
 

@@ -4,8 +4,10 @@ use super::text::{Unread, text};
 use crate::cli::Usage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use yardmaster_core::domain::nordugrid::xrsl::{
+    Alternative, Description, Dialect, ErrorCode, read,
+};
 use yardmaster_core::event::Upload;
-use yardmaster_core::xrsl::{Alternative, Description, Dialect, ErrorCode, read};
 
 /// A description that was read.
 pub struct ReadDescription {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use yardmaster_core::xrsl::TEXT_BYTES_MAX;
+use yardmaster_core::domain::nordugrid::xrsl::TEXT_BYTES_MAX;
 
 /// Mark that some editors put before a text in UTF-8.
 const BYTE_ORDER_MARK: &str = "\u{feff}";

@@ -1,7 +1,8 @@
 //! An output as one line: a JSON object, or text in columns.
 
 use std::fmt::Write;
-use yardmaster_core::explain::{asked_of_pool, iso, match_sentence, nothing_fits};
+use yardmaster_core::domain::cms::explain::{match_sentence, nothing_fits};
+use yardmaster_core::explain::{asked_of_pool, iso};
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
@@ -145,9 +146,9 @@ mod tests {
     use super::*;
     use serde_json::Value;
     use yardmaster_core::cut::{Lane, Topic};
+    use yardmaster_core::domain::cms::output::Matched;
     use yardmaster_core::output::command::CommandKind;
     use yardmaster_core::output::decision::FilterCount;
-    use yardmaster_core::output::matched::Matched;
     use yardmaster_core::output::throttle::SubjectKind;
     use yardmaster_wire::topology::ATLAS;
 

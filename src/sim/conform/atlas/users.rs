@@ -4,8 +4,8 @@
 use super::super::json::{count, entries, number, text, whole};
 use super::publisher::CasePublisher;
 use serde_json::Value;
+use yardmaster_core::domain::atlas::policy::CLASSED;
 use yardmaster_core::event::{JobState, Status};
-use yardmaster_core::policy::CLASSED;
 use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 /// States in which jobs of a user are queued.

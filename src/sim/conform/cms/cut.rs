@@ -6,15 +6,15 @@ use super::super::world::World;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use toml::Table;
+use yardmaster_core::domain::cms::policy::facts::Seconds;
+use yardmaster_core::domain::cms::policy::judge::Explained;
+use yardmaster_core::domain::cms::policy::pool::Pool;
+use yardmaster_core::domain::cms::policy::settings::Settings;
+use yardmaster_core::domain::cms::state::PoolJob;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
 use yardmaster_core::output::decision::{Decision, Outcome};
-use yardmaster_core::policy::cms::facts::Seconds;
-use yardmaster_core::policy::cms::judge::Explained;
-use yardmaster_core::policy::cms::pool::Pool;
-use yardmaster_core::policy::cms::settings::Settings;
-use yardmaster_core::state::pool::PoolJob;
 use yardmaster_core::unit::SECOND;
 
 /// A job that got a place of an offer.

@@ -20,12 +20,12 @@ use read::{number, one_of};
 use records::millis;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+use yardmaster_core::domain::cms::policy::admission::{Admission, admit, max_overflow_sites};
+use yardmaster_core::domain::cms::policy::effective::effective_test_jobs;
+use yardmaster_core::domain::cms::policy::entry::{Standing, WorkflowEntry};
+use yardmaster_core::domain::cms::policy::facts::Seconds;
+use yardmaster_core::domain::cms::policy::why::{Blocked, PoolWait};
 use yardmaster_core::event::{Class, JobState, Status};
-use yardmaster_core::policy::cms::admission::{Admission, admit, max_overflow_sites};
-use yardmaster_core::policy::cms::effective::effective_test_jobs;
-use yardmaster_core::policy::cms::entry::{Standing, WorkflowEntry};
-use yardmaster_core::policy::cms::facts::Seconds;
-use yardmaster_core::policy::cms::why::{Blocked, PoolWait};
 
 /// Judges a case.
 ///
@@ -205,8 +205,9 @@ fn in_force(world: &World, site: &str) -> Result<Option<Value>, String> {
 fn standing(world: &World) -> Option<(u32, Status, bool)> {
     let known = world.engine.state.pool.jobs.of("j")?;
     let state = known.state.as_ref()?;
-    let is_ours =
-        |it: &&yardmaster_core::state::pool::PoolMatch| it.matched.job_attempt == state.attempt;
+    let is_ours = |it: &&yardmaster_core::domain::cms::state::PoolMatch| {
+        it.matched.job_attempt == state.attempt
+    };
     Some((state.attempt, state.status, known.matched.as_ref().filter(is_ours).is_some()))
 }
 

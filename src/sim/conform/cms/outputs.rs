@@ -8,13 +8,13 @@ use super::records::{attempt, millis, owners, publish_state};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
+use yardmaster_core::domain::cms::output::Matched;
+use yardmaster_core::domain::cms::policy::facts::Seconds;
 use yardmaster_core::event::{self, Band, Class, JobState, OutcomeAbout, OutcomeKind, Status};
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::{Command, CommandKind};
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
 use yardmaster_core::output::id::DecisionId;
-use yardmaster_core::output::matched::Matched;
-use yardmaster_core::policy::cms::facts::Seconds;
 use yardmaster_core::unit::HOUR;
 use yardmaster_wire::record;
 

@@ -8,12 +8,12 @@ use super::read::{failure, known, list, named, number, one_of};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
+use yardmaster_core::domain::cms::policy::facts::Seconds;
 use yardmaster_core::event::{
     Class, ExtraBlock, FailureClass, Grant, GrantScopeKind, JobState, Pilot, PrincipalKind,
     Requirements, Site, SiteStatus, SlotOffer, SlotQuota, Status, Task, TaskPhase, User, UserKind,
     WorkflowFacts,
 };
-use yardmaster_core::policy::cms::facts::Seconds;
 use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_wire::record;
 

@@ -4,14 +4,14 @@ use super::cut::{Cut, Given};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use yardmaster_core::domain::cms::policy::admission::Admitted;
+use yardmaster_core::domain::cms::policy::facts::{CoresMax, PendingJob, Seconds};
+use yardmaster_core::domain::cms::policy::judge::Explained;
+use yardmaster_core::domain::cms::policy::quota::SiteTerms;
+use yardmaster_core::domain::cms::policy::rank::KEYS;
 use yardmaster_core::event::{Band, Class};
 use yardmaster_core::output::command::{Command, CommandKind};
 use yardmaster_core::output::decision::{Decision, Outcome};
-use yardmaster_core::policy::cms::admission::Admitted;
-use yardmaster_core::policy::cms::facts::{CoresMax, PendingJob, Seconds};
-use yardmaster_core::policy::cms::judge::Explained;
-use yardmaster_core::policy::cms::quota::SiteTerms;
-use yardmaster_core::policy::cms::rank::KEYS;
 
 /// A whole cut.
 pub(super) fn cut(cut: &Cut, now_s: Seconds) -> Value {

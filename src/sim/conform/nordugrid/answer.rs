@@ -3,16 +3,16 @@
 use super::super::xrsl::alternative;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
+use yardmaster_core::domain::nordugrid::policy::case::JobCase;
+use yardmaster_core::domain::nordugrid::policy::changes::TargetChanges;
+use yardmaster_core::domain::nordugrid::policy::choice::Choice;
+use yardmaster_core::domain::nordugrid::policy::decide::{JobSubmission, TargetDecision};
+use yardmaster_core::domain::nordugrid::policy::discovery::Discovery;
+use yardmaster_core::domain::nordugrid::policy::grid_facts::GridFacts;
+use yardmaster_core::domain::nordugrid::policy::staging::{FileClass, Staging};
+use yardmaster_core::domain::nordugrid::policy::target::TargetCandidate;
+use yardmaster_core::domain::nordugrid::policy::windows::{UNLIMITED_S, Windows};
 use yardmaster_core::draw::SeededDraw;
-use yardmaster_core::policy::nordugrid::case::JobCase;
-use yardmaster_core::policy::nordugrid::changes::TargetChanges;
-use yardmaster_core::policy::nordugrid::choice::Choice;
-use yardmaster_core::policy::nordugrid::decide::{JobSubmission, TargetDecision};
-use yardmaster_core::policy::nordugrid::discovery::Discovery;
-use yardmaster_core::policy::nordugrid::grid_facts::GridFacts;
-use yardmaster_core::policy::nordugrid::staging::{FileClass, Staging};
-use yardmaster_core::policy::nordugrid::target::TargetCandidate;
-use yardmaster_core::policy::nordugrid::windows::{UNLIMITED_S, Windows};
 use yardmaster_core::policy::{Policy, Resolved};
 
 /// Filters whose objection is published with what the job stages at the queue.

@@ -11,13 +11,13 @@ use super::{Judged, Recorded};
 use answer::{answer, drawn};
 use serde_json::{Value, json};
 use toml::Table;
+use yardmaster_core::domain::nordugrid::policy::choice::DRAW;
+use yardmaster_core::domain::nordugrid::policy::decide::JobSubmission;
+use yardmaster_core::domain::nordugrid::xrsl::{Alternative, XrslError, read};
 use yardmaster_core::draw::{Seed, cut_id};
 use yardmaster_core::engine::Engine;
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::{Decision, Outcome};
-use yardmaster_core::policy::nordugrid::choice::DRAW;
-use yardmaster_core::policy::nordugrid::decide::JobSubmission;
-use yardmaster_core::xrsl::{Alternative, XrslError, read};
 
 /// Judges a case.
 ///

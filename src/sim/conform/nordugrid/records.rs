@@ -5,13 +5,13 @@ use super::super::json::{count, entries, flag, items, moment, text, texts, whole
 use super::super::world::World;
 use serde_json::Value;
 use yardmaster_core::cut::Topic;
+use yardmaster_core::domain::nordugrid::output::Placed;
 use yardmaster_core::event::{
     self, BatchFacts, ChildKind, ClusterFacts, JobDescription, JobState, Location, OutcomeAbout,
     OutcomeKind, Queue, Registration, RegistrationStatus, Replica, Site, Status, Task, Upload,
     UserShare,
 };
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
-use yardmaster_core::output::placed::Placed;
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::record;
 

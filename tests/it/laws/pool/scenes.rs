@@ -3,6 +3,7 @@
 use super::story::{self, MATCH_LIFETIME, empty, keep_up, match_of};
 use crate::world::*;
 use yardmaster::core::cut::Topic;
+use yardmaster::core::domain::cms::state::{PoolJob, PoolOffer, PoolSetting};
 use yardmaster::core::event::{
     Event, FailureClass, JobState, Pilot, Requirements, SlotOffer, Status, Task, TaskPhase,
     WorkflowFacts,
@@ -13,7 +14,6 @@ use yardmaster::core::output::Output;
 use yardmaster::core::output::command::{Command, CommandKind};
 use yardmaster::core::output::decision::{Decision, Outcome};
 use yardmaster::core::state::State;
-use yardmaster::core::state::pool::{PoolJob, PoolOffer, PoolSetting};
 use yardmaster::core::unit::{DAY, HOUR, MINUTE, Millis};
 
 const SETTING: PoolSetting = PoolSetting { half_life_s: 86_400, match_lifetime_ms: MATCH_LIFETIME };

@@ -4,6 +4,8 @@
 use crate::world::*;
 use std::collections::BTreeMap;
 use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::core::domain::cms::output::Matched;
+use yardmaster::core::domain::cms::state::{PoolSetting, PoolWorkflow};
 use yardmaster::core::event::{
     Class, Event, FailureClass, JobState, Pilot, Requirements, SlotOffer, Status, Task, TaskPhase,
     WorkflowFacts,
@@ -12,9 +14,7 @@ use yardmaster::core::limits::Limits;
 use yardmaster::core::output::Output;
 use yardmaster::core::output::command::{Command, CommandKind};
 use yardmaster::core::output::decision::{Decision, Outcome};
-use yardmaster::core::output::matched::Matched;
 use yardmaster::core::state::State;
-use yardmaster::core::state::pool::{PoolSetting, PoolWorkflow};
 use yardmaster::core::unit::{DAY, HOUR, MINUTE, Millis};
 
 pub const MATCH_LIFETIME: Millis = 15 * MINUTE;

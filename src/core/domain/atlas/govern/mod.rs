@@ -1,0 +1,3 @@
+//! Commands of ATLAS alone. Those of timeouts are general: `crate::govern`.
+
+pub(crate) mod rebroker;

@@ -1,0 +1,54 @@
+//! ATLAS: how a chunk of a task is judged, whose jobs go to queues, and how a task is, whose output
+//! is gathered at a nucleus (`task/`).
+//!
+//! A filter sees one case and one candidate; it looks nothing up, counts nothing, remembers
+//! nothing.
+//!
+//! From below: what is judged (`case`, `candidate`), how (`queues`, `filter/`, `weight/`), the kinds
+//! of policy (`production`, `analysis`, `task/`), and judging with a policy that is ready (`walk`,
+//! `joint`, `pipeline`). A program's own kind of policy over queues is written with `Case` and
+//! `Candidate` too: `crate::policy` names them for it.
+
+pub(crate) mod analysis;
+pub(crate) mod candidate;
+mod caps;
+pub(crate) mod case;
+mod class;
+pub(crate) mod divide;
+mod filter;
+mod holder;
+mod joint;
+pub(crate) mod judgement;
+pub mod locality;
+mod make;
+pub mod owner;
+mod pipeline;
+pub(crate) mod production;
+pub(crate) mod queues;
+pub mod room;
+pub mod site;
+pub mod software;
+mod stabilizer;
+pub mod task;
+pub mod throttling;
+mod walk;
+mod weighed;
+mod weight;
+
+#[cfg(test)]
+pub(crate) mod sample;
+#[cfg(test)]
+mod tests;
+
+pub use candidate::{Candidate, LinkView, Row, Stores};
+pub use case::{Asked, Bare, Case, Known, Nucleus, Preassigned, Times, WholeCopies};
+pub use class::{TASK_CLASSES, task_class_name};
+pub use judgement::{Candidates, Chosen, Judgement, Refused};
+pub use locality::{Locality, Source};
+pub use make::{Make, OneByOne};
+pub use owner::{CLASSED, Owner, Slots, UserView};
+pub use queues::{QueueFilter, QueueWeight, Queues};
+pub use room::Room;
+pub use site::SiteRules;
+pub use software::Wanted;
+pub use weighed::Weighed;

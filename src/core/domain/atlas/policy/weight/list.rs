@@ -1,0 +1,18 @@
+//! The weights of each kind of policy.
+
+use super::{analysis, basic, data, network, nucleus, running};
+use crate::domain::atlas::policy::QueueWeight;
+
+/// Weights of ATLAS production jobs, in the order of the specification.
+pub(crate) const PRODUCTION_JOB: &[&QueueWeight] = &[
+    &running::WEIGHT,
+    &basic::WEIGHT,
+    &data::WEIGHT,
+    &nucleus::NUCLEUS,
+    &network::WEIGHT,
+    &nucleus::CPU_LEVEL,
+];
+
+/// Weights of ATLAS analysis jobs, in the order of the specification.
+pub(crate) const ANALYSIS_JOB: &[&QueueWeight] =
+    &[&analysis::RUNNING, &analysis::ORIGINAL, &analysis::CLASSES, &analysis::DATA];

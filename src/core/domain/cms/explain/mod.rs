@@ -1,0 +1,9 @@
+//! Answers to offers, and jobs of a pool, as text.
+
+pub(crate) mod job;
+pub(crate) mod offer;
+mod rank;
+pub(crate) mod wait;
+
+pub use offer::{match_sentence, nothing_fits};
+pub use wait::{SITES_SHOWN, blocked_sentence, objection_sentence, site_sentence};

@@ -1,0 +1,161 @@
+//! Why a job of a pool waits, as the rules would judge it now (spec cms-nordugrid C-60).
+
+use super::PoolJudging;
+use crate::domain::cms::judge::facts;
+use crate::domain::cms::judge::{PoolView, now_s};
+use crate::domain::cms::policy::admission::{Admission, admit};
+use crate::domain::cms::policy::entry::{Standing, WorkflowEntry};
+use crate::domain::cms::policy::facts::Seconds;
+use crate::domain::cms::policy::pool::Pool;
+use crate::domain::cms::policy::why::{Blocked, DrainedFor, PoolWait, SiteAt, site_wait};
+use crate::domain::cms::state::{PoolJob, PoolOffer};
+use crate::event::OwnSlotOffer;
+use crate::judge::policies::Policies;
+use crate::state::State;
+use crate::unit::{Millis, SECOND};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Time left and memory of an imagined offer: more than any job takes.
+const AMPLE: i64 = 1_000_000_000_000_000;
+
+impl PoolJudging {
+    /// Why a job waits; `None`: it is no job that waits. A process that judges has the pool at
+    /// hand, as of its last cut; elsewhere it is made of the state.
+    pub(crate) fn why(&self, state: &State, policies: &Policies, name: &str) -> Option<PoolWait> {
+        let job = state.pool.jobs.of(name).filter(|job| job.waits())?;
+        let own = self.view.pool();
+        if let Some(pool) = own.filter(|pool| !is_pending(pool, name))
+            && let Some(blocked) = blocked(state, pool, job)
+        {
+            return Some(PoolWait::Blocked(blocked));
+        }
+        let pool = match own.filter(|pool| is_pending(pool, name)) {
+            Some(pool) => Cow::Borrowed(pool),
+            None => Cow::Owned(self.pool_of(state, policies)?),
+        };
+        if !is_pending(&pool, name) {
+            return Some(PoolWait::Blocked(blocked(state, &pool, job)?));
+        }
+        let offers = live_offers(state);
+        let seen = last_offers(state);
+        let sites = sites(&pool, name, &offers);
+        let at = |site: &str| {
+            let of_site = offers.get(site).map_or(&[][..], Vec::as_slice);
+            let cores = node_cores(&pool, site);
+            let imagined = imagined(&pool, name, site, cores, state.now)?;
+            let imagined = [&imagined];
+            let (looked, is_imagined) =
+                if of_site.is_empty() { (&imagined[..], true) } else { (of_site, false) };
+            Some(SiteAt {
+                wait: site_wait(&self.judges, &pool, name, looked, is_imagined, state.now)?,
+                is_known: pool.name(site).is_some_and(|site| pool.site(site).is_some()),
+                last_offer_at: seen.get(site).copied(),
+                node_cores: cores,
+            })
+        };
+        let drain = pool.open_drains().find(|(_, drain)| drain.job == name);
+        Some(PoolWait::Sites {
+            drained: drain.map(|(node, drain)| DrainedFor {
+                node: node.node.clone(),
+                site: node.site.clone(),
+                until: drain.until_s.saturating_mul(SECOND),
+            }),
+            sites: sites.iter().filter_map(|site| at(site)).collect(),
+        })
+    }
+
+    /// The pool of a state.
+    fn pool_of(&self, state: &State, policies: &Policies) -> Option<Pool> {
+        let policy = policies.at(self.at);
+        let resolved = policy.resolve(&|component, key| state.parameter(component, key), "");
+        let mut view = PoolView::default();
+        view.make(state, &policy.pool_settings(&resolved));
+        view.pool
+    }
+}
+
+fn is_pending(pool: &Pool, job: &str) -> bool {
+    matches!(pool.job(job), Some(Standing::Pending(_)))
+}
+
+/// Why a job waits that is not looked at before any offer.
+fn blocked(state: &State, pool: &Pool, job: &PoolJob) -> Option<Blocked> {
+    let pending = facts::pending(job)?;
+    let workflow = pool.name(&pending.workflow).and_then(|name| pool.workflow(name));
+    let workflow = workflow.and_then(WorkflowEntry::workflow);
+    if workflow.is_some_and(|workflow| workflow.known.killed) {
+        return Some(Blocked::Killed);
+    }
+    if workflow.is_some_and(|workflow| workflow.record.closed) {
+        return Some(Blocked::Closed);
+    }
+    let seen_s: Seconds = job.seen_at.div_euclid(SECOND);
+    match admit(pool, &pending, seen_s, now_s(state)) {
+        Admission::Hold(until_s) => Some(Blocked::OnHold(until_s.saturating_mul(SECOND))),
+        Admission::Reject(why) => Some(Blocked::Refused(why.code())),
+        Admission::Accept(_) => None,
+    }
+}
+
+/// The live offers of each site, in the order of their names.
+fn live_offers(state: &State) -> BTreeMap<&str, Vec<&PoolOffer>> {
+    let mut offers: BTreeMap<&str, Vec<&PoolOffer>> = BTreeMap::new();
+    let all = state.pool.offers.iter().map(|(_, known)| known);
+    for known in all.filter(|known| known.is_live(state.now) && known.cores_left() > 0) {
+        offers.entry(&known.site).or_default().push(known);
+    }
+    for of_site in offers.values_mut() {
+        of_site.sort_by(|a, b| a.offer.offer.cmp(&b.offer.offer));
+    }
+    offers
+}
+
+/// When each site was last offered from, as far as it is remembered.
+fn last_offers(state: &State) -> BTreeMap<&str, Millis> {
+    let of_offer = |known: &'_ PoolOffer| known.changed_at;
+    let offers = state.pool.offers.iter().map(|(_, it)| (it.site.as_str(), of_offer(it)));
+    let nodes = state.pool.nodes.iter().map(|(_, it)| (it.site.as_str(), it.seen_at));
+    let mut last: BTreeMap<&str, Millis> = BTreeMap::new();
+    for (site, at) in offers.chain(nodes).filter(|(_, at)| *at > 0) {
+        let known = last.entry(site).or_insert(at);
+        *known = at.max(*known);
+    }
+    last
+}
+
+/// Sites where a job is looked at: the known ones, those it names, those with an offer.
+fn sites<'a>(
+    pool: &'a Pool,
+    job: &str,
+    offers: &BTreeMap<&'a str, Vec<&PoolOffer>>,
+) -> BTreeSet<&'a str> {
+    let known = pool.sites().map(|(name, _)| pool.text(name));
+    let named = pool.job(job).into_iter().flat_map(|it| it.job().site_whitelist.iter().flatten());
+    known.chain(named.map(String::as_str)).chain(offers.keys().copied()).collect()
+}
+
+/// Cores of the largest known node of a site; `None`: none is known.
+fn node_cores(pool: &Pool, site: &str) -> Option<i64> {
+    pool.nodes().filter(|node| node.site == site).map(|node| node.cores_total).max()
+}
+
+/// An offer of a whole free node of a site that no pilot made; where no node is known, one of as
+/// many cores as the job needs.
+fn imagined(
+    pool: &Pool,
+    job: &str,
+    site: &str,
+    cores: Option<i64>,
+    now: Millis,
+) -> Option<PoolOffer> {
+    let cores = cores.unwrap_or(pool.job(job)?.job().cores_min);
+    let offer = OwnSlotOffer {
+        cores_free: cores,
+        cores_total: cores,
+        wall_left_s: AMPLE,
+        mem_free_mb: AMPLE,
+        ..OwnSlotOffer::default()
+    };
+    Some(PoolOffer { offer, site: site.to_owned(), changed_at: now, ..PoolOffer::default() })
+}

@@ -1,0 +1,11 @@
+//! Result of evaluating a waiting request.
+
+use crate::judge::evaluation::Evaluation;
+
+/// What was found of a waiting request.
+pub(crate) enum Evaluated {
+    /// It is still blocked.
+    Blocked,
+    /// It wakes.
+    Wakes(Option<Evaluation>),
+}
