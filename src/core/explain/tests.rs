@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::domain::nordugrid::output::Placed;
-use crate::output::decision::DecisionId;
-use crate::policy::{Arg, PolicySpec, Rules, kind};
-use crate::unit::HOUR;
+use crate::limits::Limits;
+use crate::output::decision::{DecisionId, FilterCount};
+use crate::policy::{Arg, Flavour, Policy, PolicySpec, Rules, kind};
+use crate::unit::{HOUR, Millis};
 
 fn kinds() -> [&'static Flavour; 1] {
     [kind("atlas-production-job").expect("built in")]

@@ -144,7 +144,7 @@ impl Policy {
         &self.hash
     }
 
-    /// Names of [`crate::domain::atlas::policy::Weighed::factors`]: the factors, then the figures behind them.
+    /// Names of [`super::Weighed::factors`]: the factors, then the figures behind them.
     pub fn factor_names(&self) -> &[String] {
         &self.factor_names
     }

@@ -177,7 +177,7 @@ pub struct Weight {
     pub help: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// The figures it leaves behind in [`Weighed::factors`](crate::domain::atlas::policy::Weighed::factors), in order,
+    /// The figures it leaves behind in [`Weighed::factors`](super::Weighed::factors), in order,
     /// each with its meaning and unit.
     pub figures: &'static [(&'static str, &'static str)],
     /// Kinds of facts that it reads beyond configuration.

@@ -91,8 +91,8 @@ pub struct QueueStyle {
     pub room: fn(&Values) -> Room,
     /// How many of the chunk's jobs go to each ranked candidate.
     pub select: fn(&Select<'_>, &mut Dice) -> Vec<u32>,
-    /// Its filters that look at nothing of a candidate but the make of its queue ([`crate::domain::atlas::policy::Make`]):
-    /// they are asked once for all queues of a make.
+    /// Its filters that look at nothing of a candidate but the make of its queue (`Make` of
+    /// ATLAS): they are asked once for all queues of a make.
     pub of_make: &'static [&'static QueueFilter],
     /// Its steps beside judging each candidate once.
     pub plan: Option<&'static Plan>,

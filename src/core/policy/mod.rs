@@ -3,10 +3,13 @@
 //! A filter sees one case and one candidate; it looks nothing up, counts nothing, remembers
 //! nothing. A policy is data: which filters may object, in which order, with which parameters.
 //!
-//! From below: parameters (`param`, `typed`), what is judged (`case`, `candidate`), how (`declare`,
-//! `queues`, `filter/`, `weight/`), the kinds of policy (`flavour`, `atlas`, `analysis`, `task/`;
-//! `domain` for those that programs bring) and their list (`kinds`), a policy that is ready to
-//! judge (`compile`, `picked`) and judging with it (`applicable`, `walk`, `joint`, `pipeline`).
+//! Here is what the policies of all domains have in common; the rules of each are in
+//! `domain/*/policy/`.
+//!
+//! From below: parameters (`param`, `typed`), how rules are declared (`declare`), what a kind of
+//! policy brings (`flavour`; `domain` for those that programs bring) and the list of kinds
+//! (`kinds`), a policy that is ready to judge (`compile`, `picked`) and which of its filters a case
+//! has (`applicable`).
 
 pub(crate) mod applicable;
 pub(crate) mod compile;

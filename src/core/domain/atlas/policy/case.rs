@@ -12,8 +12,8 @@ use crate::unit::Millis;
 use std::sync::Arc;
 
 /// The fixed part of a judgement: what is asked, when, and what holds for every candidate. It is
-/// complete when it is made ([`crate::policy::Policy::case`]) and does not change; a second pass over the
-/// candidates has a case of its own.
+/// complete when it is made ([`crate::policy::Policy::case`]) and does not change; a second pass
+/// over the candidates has a case of its own.
 #[derive(Clone)]
 pub struct Case<'a> {
     /// The request.

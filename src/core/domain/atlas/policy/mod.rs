@@ -1,13 +1,10 @@
 //! ATLAS: how a chunk of a task is judged, whose jobs go to queues, and how a task is, whose output
 //! is gathered at a nucleus (`task/`).
 //!
-//! A filter sees one case and one candidate; it looks nothing up, counts nothing, remembers
-//! nothing.
-//!
-//! From below: what is judged (`case`, `candidate`), how (`queues`, `filter/`, `weight/`), the kinds
-//! of policy (`production`, `analysis`, `task/`), and judging with a policy that is ready (`walk`,
-//! `joint`, `pipeline`). A program's own kind of policy over queues is written with `Case` and
-//! `Candidate` too: `crate::policy` names them for it.
+//! From below: what is judged (`case`, `candidate`), how (`queues`, `filter/`, `weight/`), the
+//! kinds of policy (`production`, `analysis`, `task/`), and judging with a policy that is ready
+//! (`walk`, `joint`, `pipeline`). A program's own kind of policy over queues is written with `Case`
+//! and `Candidate` too: `crate::policy` names them for it.
 
 pub(crate) mod analysis;
 pub(crate) mod candidate;

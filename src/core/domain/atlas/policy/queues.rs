@@ -37,7 +37,9 @@ macro_rules! queue_filter {
     ($params:ident { $($rest:tt)* }) => {
         $crate::policy::declare::filter!(
             $params of $crate::domain::atlas::policy::Queues, (
-                $crate::domain::atlas::policy::Case<'_>, $crate::domain::atlas::policy::Candidate<'_>, $crate::domain::atlas::policy::Weighed
+                $crate::domain::atlas::policy::Case<'_>,
+                $crate::domain::atlas::policy::Candidate<'_>,
+                $crate::domain::atlas::policy::Weighed
             ) { $($rest)* }
         )
     };
@@ -48,7 +50,9 @@ macro_rules! queue_weight {
     ($params:ident { $($rest:tt)* }) => {
         $crate::policy::declare::weight!(
             $params of $crate::domain::atlas::policy::Queues, (
-                $crate::domain::atlas::policy::Case<'_>, $crate::domain::atlas::policy::Candidate<'_>, $crate::domain::atlas::policy::Weighed
+                $crate::domain::atlas::policy::Case<'_>,
+                $crate::domain::atlas::policy::Candidate<'_>,
+                $crate::domain::atlas::policy::Weighed
             ) { $($rest)* }
         )
     };

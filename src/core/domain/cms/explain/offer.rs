@@ -219,6 +219,7 @@ mod tests {
     use crate::event::Class;
     use crate::explain::{explain, headline};
     use crate::output::decision::{FilterCount, Ranked};
+    use crate::output::limit_use::LimitUse;
     use crate::policy::{Flavour, kind};
 
     const NOW: Millis = 1_760_529_600_000;
