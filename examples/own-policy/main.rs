@@ -4,11 +4,10 @@
 //! waiting jobs for each that runs. A topology file names it like any other kind, and every verb
 //! of the program knows it: `topology --kinds`, `run`, `demo`, `explain`.
 
-use yardmaster::core::domain::atlas::policy::room::Room;
 use yardmaster::core::event::{Queue, QueueStatus, Status};
 use yardmaster::core::policy::{
     Applies, Candidate, Case, Filter, Flavour, Objection, Param, Preassigned, QueueFilter,
-    QueueStyle, QueueWeight, Reads, Reason, RuleBook, Style, Unit, Values, Verdict, Weighed,
+    QueueStyle, QueueWeight, Reads, Reason, Room, RuleBook, Style, Unit, Values, Verdict, Weighed,
     Weight, WholeCopies,
 };
 

@@ -3,6 +3,7 @@
 //! between floors point one way is kept by cargo: each floor is a crate.
 
 mod circles;
+mod domains;
 mod rooms;
 mod type_names;
 mod words;
@@ -451,6 +452,12 @@ fn tests_schemas_and_documents_use_plain_words() {
 fn each_room_of_the_core_names_only_those_below_it() {
     let found = rooms::arrows_up(&source());
     assert!(found.is_empty(), "{} arrows:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn no_domain_names_another_and_what_is_general_names_one_only_at_the_joins() {
+    let found = domains::broken_walls(&source());
+    assert!(found.is_empty(), "{} breaches:\n{}", found.len(), found.join("\n"));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 //! owners are throttled. It may name the state, policies and judging.
 
 pub(crate) mod cycle;
-pub(crate) mod evaluated;
 pub(crate) mod requests;
 pub(crate) mod waiting;
 mod wake;
+pub(crate) mod wake_finding;
 pub(crate) mod whole_waits;

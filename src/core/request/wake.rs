@@ -11,9 +11,9 @@ use crate::event::Task;
 use crate::judge::judging::JudgingInputs;
 use crate::policy::Wake;
 use crate::request::cycle::Woken;
-use crate::request::evaluated::Evaluated;
 use crate::request::requests::Requests;
 use crate::request::waiting::Waiting;
+use crate::request::wake_finding::WakeFinding;
 use crate::request::whole_waits::evaluates_whole_waits;
 use crate::state::State;
 use crate::turns::parts;
@@ -36,7 +36,7 @@ impl Requests {
             let Some(waiting) = list.in_slot(slot) else { continue };
             if waiting.rests_until <= state.now
                 && (with_held || !waiting.waits_as_whole)
-                && let Some(Evaluated::Wakes(evaluation)) = self.evaluate(waiting, judging)
+                && let Some(WakeFinding::Wakes(evaluation)) = self.evaluate(waiting, judging)
             {
                 woken.push(waiting.turn.clone(), evaluation);
             }
@@ -47,7 +47,11 @@ impl Requests {
     }
 
     /// Evaluates a waiting request; `None`: its policy does not wake it, or it is gone.
-    fn evaluate(&mut self, waiting: &mut Waiting, judging: JudgingInputs<'_>) -> Option<Evaluated> {
+    fn evaluate(
+        &mut self,
+        waiting: &mut Waiting,
+        judging: JudgingInputs<'_>,
+    ) -> Option<WakeFinding> {
         let (at, state) = (waiting.policy, judging.view.state);
         let policy = judging.policies.at(at);
         if policy.spec.wake == Wake::Timer {
@@ -61,13 +65,13 @@ impl Requests {
         if policy.flavour.domain().is_some() {
             // Made cold by a change of the facts; time alone is what its deferral waits for.
             if !std::mem::take(&mut waiting.is_cold) {
-                return Some(Evaluated::Blocked);
+                return Some(WakeFinding::Blocked);
             }
             waiting.evaluated_in = state.number;
             let answer = judging.ask_domain(at, task)?;
             return Some(match answer.chosen {
-                Some(_) => Evaluated::Wakes(None),
-                None => Evaluated::Blocked,
+                Some(_) => WakeFinding::Wakes(None),
+                None => WakeFinding::Blocked,
             });
         }
         waiting.is_cold |= waiting.turns_at.is_some_and(|at| at <= state.now);
@@ -81,7 +85,7 @@ impl Requests {
             waiting.evaluated_in = state.number;
             // No blocker is left whose objection expires.
             waiting.recheck_at = waiting.recheck_at.filter(|at| *at > state.now);
-            return Some(Evaluated::Blocked);
+            return Some(WakeFinding::Blocked);
         }
         let ready = judging.policies.ready(at, &task.gshare, judging.view);
         let first_answered_at = judging.view.first_answered_at(task);
@@ -92,7 +96,7 @@ impl Requests {
         let (case, survey) = judging.view.case(policy, &ready.resolved, task);
         // One that is held by now gets a decision that says so where a throttle may be the cause.
         if (waiting.waits_as_whole || !is_joint) && policy.waits(&case, &ready.resolved) {
-            return Some(Evaluated::Blocked);
+            return Some(WakeFinding::Blocked);
         }
         let view = judging.view;
         let look = EvaluationInputs { view, policy, ready: &ready, case: &case, survey: &survey };

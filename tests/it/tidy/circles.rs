@@ -4,7 +4,7 @@
 use super::{File, code_of, is_test_file, uses, without_tests};
 use std::collections::{BTreeMap, BTreeSet};
 
-type Module = Vec<String>;
+pub(super) type Module = Vec<String>;
 
 /// The files of a source tree by their modules, and what each names.
 struct Graph {
@@ -49,7 +49,7 @@ fn paths_in(module: &Module, code: &str) -> impl Iterator<Item = Module> {
 }
 
 /// A file's module: `src/core/a/mod.rs` is `core::a`, `src/core/lib.rs` is `core`.
-fn module_of(path: &str) -> Option<Module> {
+pub(super) fn module_of(path: &str) -> Option<Module> {
     let path = path.strip_prefix("src/")?.strip_suffix(".rs")?;
     let path = path.strip_suffix("/mod").or_else(|| path.strip_suffix("/lib")).unwrap_or(path);
     Some(path.split('/').map(str::to_owned).collect())
@@ -75,11 +75,23 @@ fn absolute(module: &Module, path: &str) -> Option<Module> {
 /// Paths in code that begin with `crate` or `super`, outside of `use`.
 fn spelled(code: &str) -> impl Iterator<Item = String> {
     let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '$');
+    let code = outside_of_use(code);
     let words = code.split(move |c: char| !is_path(c));
     let words = words.filter(|word| {
         ["crate::", "$crate::", "super::"].iter().any(|start| word.starts_with(start))
     });
     words.map(|word| word.trim_end_matches(':').to_owned()).collect::<Vec<_>>().into_iter()
+}
+
+/// The code with its `use` trees blanked.
+fn outside_of_use(code: &str) -> String {
+    let mut left = code.to_owned();
+    let is_own_word = |at: usize| code[..at].chars().next_back().is_none_or(char::is_whitespace);
+    for (start, _) in code.match_indices("use ").filter(|(at, _)| is_own_word(*at)) {
+        let Some(length) = code[start..].find(';') else { continue };
+        left.replace_range(start..start + length, &" ".repeat(length));
+    }
+    left
 }
 
 /// Re-exports of each module, and where they come from.
@@ -106,8 +118,8 @@ fn exports(module: &Module, code: &str) -> Vec<(String, Module)> {
     found
 }
 
-/// Every circle there is: the files of each.
-pub(super) fn circles(files: &[File]) -> Vec<Vec<String>> {
+/// By module: the modules whose items its file names. Files for tests are left alone.
+pub(super) fn named(files: &[File]) -> BTreeMap<Module, BTreeSet<Module>> {
     let code = |file: &File| without_tests(&code_of(&file.text));
     let sources = files.iter().filter(|file| !is_test_file(&file.path, files));
     let sources: BTreeMap<Module, String> =
@@ -120,10 +132,15 @@ pub(super) fn circles(files: &[File]) -> Vec<Vec<String>> {
             }
         }
     }
-    let named: BTreeMap<&Module, BTreeSet<Module>> =
-        sources.iter().map(|(module, code)| (module, graph.named(module, code))).collect();
+    let named = |(module, code): (Module, String)| (module.clone(), graph.named(&module, &code));
+    sources.into_iter().map(named).collect()
+}
+
+/// Every circle there is: the files of each.
+pub(super) fn circles(files: &[File]) -> Vec<Vec<String>> {
+    let named = named(files);
     let reached: BTreeMap<&Module, BTreeSet<Module>> =
-        sources.keys().map(|module| (module, reach(module, &named))).collect();
+        named.keys().map(|module| (module, reach(module, &named))).collect();
     let mut found = BTreeSet::new();
     for (module, all) in &reached {
         if all.contains(*module) {
@@ -136,7 +153,7 @@ pub(super) fn circles(files: &[File]) -> Vec<Vec<String>> {
 }
 
 /// All that a module names, directly or by way of others.
-fn reach(module: &Module, named: &BTreeMap<&Module, BTreeSet<Module>>) -> BTreeSet<Module> {
+fn reach(module: &Module, named: &BTreeMap<Module, BTreeSet<Module>>) -> BTreeSet<Module> {
     let mut found = BTreeSet::new();
     let mut left = vec![module.clone()];
     while let Some(next) = left.pop() {
@@ -177,4 +194,7 @@ fn a_reexport_counts_as_the_file_that_defines_the_item() {
     assert_eq!(circles_of(&[parent, one, other]), ["core::p::a core::p::b"]);
     let tests = ("src/core/p/b.rs", "#[cfg(test)]\nmod tests { use crate::p::A; }");
     assert_eq!(circles_of(&[parent, one, tests]), [""; 0]);
+    let parent = ("src/core/p/mod.rs", "pub use crate::q::A;\nmod b;\npub use b::{B, C};");
+    let tree = ("src/core/q.rs", "use crate::p::{B, C}; pub struct A;");
+    assert_eq!(circles_of(&[parent, tree, ("src/core/p/b.rs", "")]), [""; 0]);
 }

@@ -6,8 +6,8 @@ use crate::judge::evaluation::Evaluation;
 use crate::judge::policies::Ready;
 use crate::judge::view::CutView;
 use crate::policy::{Objection, Policy};
-use crate::request::evaluated::Evaluated;
 use crate::request::waiting::{FirstPass, Prepared, QueueBlockers, Waiting};
+use crate::request::wake_finding::WakeFinding;
 use crate::unit::Millis;
 use std::cell::OnceCell;
 
@@ -30,7 +30,7 @@ impl EvaluationInputs<'_> {
         waiting: &mut Waiting,
         stirred: &[u32],
         stirred_first: &[u32],
-    ) -> Evaluated {
+    ) -> WakeFinding {
         let is_cold = std::mem::take(&mut waiting.is_cold);
         let now = self.view.state.now;
         // All that expire are evaluated again when the first is due.
@@ -40,18 +40,18 @@ impl EvaluationInputs<'_> {
         let evaluated = if self.policy.judges_together(self.case, &self.ready.resolved) {
             match is_cold || self.has_moved(waiting, stirred, stirred_first) {
                 true => self.judge(waiting),
-                false => Evaluated::Blocked,
+                false => WakeFinding::Blocked,
             }
         } else {
             let wakes = match is_cold {
                 true => self.any_passes(waiting),
                 false => self.any_stirred_passes(waiting, stirred),
             };
-            if wakes { Evaluated::Wakes(None) } else { Evaluated::Blocked }
+            if wakes { WakeFinding::Wakes(None) } else { WakeFinding::Blocked }
         };
         waiting.evaluated_in = self.view.state.number;
         // One that wakes may find no room in this cycle: then all is evaluated again.
-        waiting.is_cold = matches!(evaluated, Evaluated::Wakes(_));
+        waiting.is_cold = matches!(evaluated, WakeFinding::Wakes(_));
         evaluated
     }
 
@@ -140,7 +140,7 @@ impl EvaluationInputs<'_> {
     }
 
     /// Judges all candidates there are now, as for a decision.
-    fn judge(&self, waiting: &mut Waiting) -> Evaluated {
+    fn judge(&self, waiting: &mut Waiting) -> WakeFinding {
         let EvaluationInputs { view, case, policy, .. } = *self;
         let list = self.ready.list(policy, view.world, case);
         let candidates = view.gather(case, self.survey, list.clone());
@@ -169,8 +169,8 @@ impl EvaluationInputs<'_> {
         };
         // One that is held as a whole by now gets a decision that says so.
         match judgement.passed > 0 || judgement.wait.is_some() {
-            true => Evaluated::Wakes(Some(Evaluation::Queues(judgement))),
-            false => Evaluated::Blocked,
+            true => WakeFinding::Wakes(Some(Evaluation::Queues(judgement))),
+            false => WakeFinding::Blocked,
         }
     }
 }

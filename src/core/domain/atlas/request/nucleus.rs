@@ -5,9 +5,9 @@ use crate::domain::atlas::request::touch::Kinds;
 use crate::event::Task;
 use crate::judge::evaluation::Evaluation;
 use crate::judge::judging::JudgingInputs;
-use crate::request::evaluated::Evaluated;
 use crate::request::requests::Requests;
 use crate::request::waiting::Waiting;
+use crate::request::wake_finding::WakeFinding;
 
 impl Requests {
     /// Whether a deferred task finds a nucleus now; it is judged if something changed that one of
@@ -17,7 +17,7 @@ impl Requests {
         task: &Task,
         waiting: &mut Waiting,
         judging: JudgingInputs<'_>,
-    ) -> Evaluated {
+    ) -> WakeFinding {
         let state = judging.view.state;
         let is_cold = std::mem::take(&mut waiting.is_cold) || waiting.waits_as_whole;
         let is_due = waiting.recheck_at.is_some_and(|at| at <= state.now);
@@ -28,10 +28,10 @@ impl Requests {
             self.touch_log.of_nucleus(*nucleus, before) & reads != 0
         };
         if !is_cold && !is_due && !waiting.nuclei.iter().any(moved) {
-            return Evaluated::Blocked;
+            return WakeFinding::Blocked;
         }
         let Some(found) = judging.find_nucleus(waiting.policy, task) else {
-            return Evaluated::Blocked;
+            return WakeFinding::Blocked;
         };
         let fates = found.choice.fates.iter();
         let name = |refused: &Refused| found.names[refused.candidate as usize].as_str();
@@ -42,8 +42,8 @@ impl Requests {
         // blockers by which to see that this is over: then all is judged again.
         waiting.is_cold = found.nucleus.is_some() || waiting.nuclei.is_empty();
         match found.nucleus {
-            Some(_) => Evaluated::Wakes(Some(Evaluation::Nuclei(found))),
-            None => Evaluated::Blocked,
+            Some(_) => WakeFinding::Wakes(Some(Evaluation::Nuclei(found))),
+            None => WakeFinding::Blocked,
         }
     }
 }

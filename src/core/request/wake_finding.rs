@@ -3,7 +3,7 @@
 use crate::judge::evaluation::Evaluation;
 
 /// What was found of a waiting request.
-pub(crate) enum Evaluated {
+pub(crate) enum WakeFinding {
     /// It is still blocked.
     Blocked,
     /// It wakes.
