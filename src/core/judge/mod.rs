@@ -1,5 +1,5 @@
-//! How one case is judged: candidates with their figures, the configuration as judging wants it,
-//! and the way from a request to its answer. It may name the state and policies.
+//! How one case is judged: what judging reads at a cut, and the way from a request to its answer.
+//! Candidates with their figures are in `domain/*/judge`. It may name the state and policies.
 
 pub(crate) mod alternative;
 mod decide;

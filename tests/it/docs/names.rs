@@ -76,7 +76,7 @@ fn is_test(span: &str) -> bool {
     span.contains("::") && is_whole && span.chars().all(is_of_names)
 }
 
-/// The module that a file is: `laws::recount`, `core::domain::atlas::policy::tests`.
+/// The module that a file is: `laws::recount`, `core::policy::tests`.
 fn module(path: &str) -> Option<String> {
     let path = path.strip_prefix("tests/it/").or_else(|| path.strip_prefix("src/"))?;
     let path = path.strip_suffix(".rs")?;
@@ -154,9 +154,9 @@ fn names_of_nothing_are_seen() {
     let sources = [
         source("tests/it/laws/recount.rs", "fn nothing_stays() {}"),
         source("src/core/state/time.rs", "mod tests { fn a_topic_stops_its_clock() {} }"),
-        source("src/core/judge/pool/cut.rs", ""),
+        source("src/core/domain/cms/judge/cut.rs", ""),
     ];
-    let text = "`core/state/time.rs` `core/{state,gone}/time.rs` `pool/cut.rs` `other/cut.rs`\n\
+    let text = "`core/state/time.rs` `core/{state,gone}/time.rs` `judge/cut.rs` `other/cut.rs`\n\
                 `laws::recount` `laws::recount::nothing_stays` `laws::recount::nothing_*`\n\
                 `laws::gone` `laws::recount::nothing` `core::state::time::tests::a_topic_*`\n\
                 `Topic::is_own` `/readyz`\n\n```sh\n`no/such/file.rs`\n```\n";
