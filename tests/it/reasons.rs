@@ -19,9 +19,13 @@ fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
 
 /// Text of all that judges, without tests.
 fn text() -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/core/policy");
+    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/core");
+    let domains = fs::read_dir(core.join("domain")).expect("the domains").flatten();
+    let folders = domains.map(|domain| domain.path().join("policy")).chain([core.join("policy")]);
     let mut found = Vec::new();
-    sources(&root, &mut found);
+    for folder in folders.filter(|folder| folder.is_dir()) {
+        sources(&folder, &mut found);
+    }
     let is_test = |path: &PathBuf| path.iter().any(|part| part.to_string_lossy().contains("tests"));
     found.retain(|path| !is_test(path));
     found.iter().map(|path| fs::read_to_string(path).expect("a text")).collect()
