@@ -21,7 +21,7 @@ pub fn record_json<T: Published>(record: &T) -> Value {
 /// A decision, throttle or command.
 pub fn output_json(output: &Output) -> Value {
     macro_rules! shown {
-        ($($kind:ident,)*) => { match output { $(Output::$kind(record) => record_json(record),)* } };
+        ($($kind:ident,)*) => { match output { $(Output::$kind(it) => record_json(it),)* } };
     }
     each_output!(shown)
 }

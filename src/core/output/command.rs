@@ -1,7 +1,6 @@
 //! Commands: what others are asked to do to jobs.
 
-use super::repair::moved;
-use super::{About, Folded};
+use super::common::{About, Folded, moved};
 use crate::cut::Topic;
 use crate::record::{Published, record, symbols};
 use crate::unit::Millis;

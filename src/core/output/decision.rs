@@ -5,8 +5,7 @@ use super::limit_use::LimitUse;
 use crate::domain::cms::output::Matched;
 use crate::domain::nordugrid::output::Placed;
 
-use super::repair::moved;
-use super::{About, Folded};
+use super::common::{About, Folded, moved};
 use crate::cut::Topic;
 use crate::event::Task;
 use crate::record::{Coded, Decode, Decoder, Encode, Encoder, Published, record};

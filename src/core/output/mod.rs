@@ -2,6 +2,7 @@
 //! and events, nothing that is known or judged.
 
 pub mod command;
+mod common;
 pub mod decision;
 mod folded;
 pub mod id;
@@ -10,4 +11,5 @@ pub mod progress;
 pub mod repair;
 pub mod throttle;
 
-pub use folded::{About, Folded, Output, each_output};
+pub use common::{About, Folded};
+pub use folded::{Output, each_output};

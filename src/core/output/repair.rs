@@ -76,17 +76,9 @@ impl NowRepairs {
     }
 }
 
-/// A time of an output whose `now` moves from `published` to `now`. What lay before it is a moment
-/// of the past and moves only if it would lie ahead.
-pub(super) fn moved(time: Millis, published: Millis, now: Millis) -> Millis {
-    match time >= published {
-        true => now.saturating_add(time.saturating_sub(published)),
-        false => time.min(now),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::common::moved;
     use super::*;
 
     const REPAIR: NowRepair = NowRepair { from_cycle: 5, until_cycle: 7, now: 1_000 };

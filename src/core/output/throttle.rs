@@ -1,7 +1,6 @@
 //! Throttles: an owner or task that is throttled as a whole, or no longer.
 
-use super::repair::moved;
-use super::{About, Folded};
+use super::common::{About, Folded, moved};
 use crate::cut::Topic;
 use crate::event::Task;
 use crate::record::{Published, record, symbols};
