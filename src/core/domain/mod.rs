@@ -7,3 +7,4 @@
 pub mod atlas;
 pub mod cms;
 pub mod nordugrid;
+pub mod own;

@@ -74,6 +74,6 @@ pub enum Touches {
 }
 
 /// Length of the longest of some names; bytes.
-pub(super) fn longest(names: &[&str]) -> usize {
+pub(crate) fn longest(names: &[&str]) -> usize {
     names.iter().map(|name| name.len()).max().unwrap_or(0)
 }

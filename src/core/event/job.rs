@@ -1,6 +1,6 @@
 //! Job states and heartbeats.
 
-use super::pool::Requirements;
+use crate::domain::cms::event::pool::Requirements;
 use crate::record::{Attempt, record, symbols};
 use crate::unit::{Bytes, Cores, Millis};
 

@@ -1,11 +1,8 @@
 //! Facts, in the past tense. An event carries the whole state of its thing, so that a compacted
 //! topic is enough to rebuild and a gap (a skipped state) does no harm.
 
-mod cluster;
-mod configured;
+pub(crate) mod configured;
 mod description;
-mod domain_record;
-mod grant;
 mod input;
 mod job;
 mod link;
@@ -13,26 +10,34 @@ mod names;
 mod options;
 mod parameter;
 mod pilot;
-mod pool;
 mod queue;
 mod quota;
 mod release;
 mod replica;
 mod share;
 mod site;
-mod slot_quota;
 mod storage;
 mod task;
 mod transfer;
 mod user;
 
-pub use cluster::{
+pub use crate::domain::cms::event::grant::Grant;
+pub use crate::domain::cms::event::pool::listed_sites;
+pub use crate::domain::cms::event::pool::{
+    Band, Class, FailureClass, GrantScopeKind, OwnRequirements, OwnSlotOffer,
+};
+pub use crate::domain::cms::event::pool::{
+    PrincipalKind, Requirements, SiteStatus, SlotOffer, Tier, WorkflowFacts,
+};
+pub use crate::domain::cms::event::slot_quota::{
+    BadQuota, ExtraBlock, MAX_SLOTS, SlotParts, SlotQuota, SlotsOfSite,
+};
+pub use crate::domain::nordugrid::event::{
     BatchFacts, ChildKind, ClusterFacts, Registration, RegistrationStatus, UserShare,
 };
+pub use crate::domain::own::event::{DomainRecord, DomainValue, domain_record_name};
 pub use configured::{Configured, Touches, is_newer};
 pub use description::{JobDescription, Upload};
-pub use domain_record::{DomainRecord, DomainValue, domain_record_name};
-pub use grant::Grant;
 pub use input::{Dataset, DatasetReplica, FilePlacement, Input, OutputDataset};
 pub use job::{Heartbeat, JobState, Status};
 pub use link::{BLOCKED, Link, LinkQueued, link_name};
@@ -40,16 +45,12 @@ pub use names::longest_name;
 pub use options::{FullChain, Options};
 pub use parameter::{Parameter, confirmed, history_since, is_bookkeeping, kill_switch};
 pub use pilot::{Pilot, PilotKind};
-pub use pool::listed_sites;
-pub use pool::{Band, Class, FailureClass, GrantScopeKind, OwnRequirements, OwnSlotOffer};
-pub use pool::{PrincipalKind, Requirements, SiteStatus, SlotOffer, Tier, WorkflowFacts};
 pub use queue::{Endpoints, Queue, QueueStatus, Scope};
 pub use quota::{Quota, QuotaKind};
 pub use release::{Gpu, Hardware, HardwareKind, Release, SoftwareTag};
 pub use replica::{DataKind, Location, Replica, ReplicaState, unscoped};
 pub use share::Share;
 pub use site::Site;
-pub use slot_quota::{BadQuota, ExtraBlock, MAX_SLOTS, SlotParts, SlotQuota, SlotsOfSite};
 pub use storage::Storage;
 pub use task::{
     ChunkKind, DecisionOutcome, OutcomeAbout, OutcomeKind, RamUnit, ReplicaSummary, Task, TaskPhase,

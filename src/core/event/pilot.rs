@@ -1,6 +1,6 @@
 //! Reports on pilots, workers and slots.
 
-use super::pool::SlotOffer;
+use crate::domain::cms::event::pool::SlotOffer;
 use crate::record::{Attempt, Decode, Decoder, Encode, Encoder, record, symbols};
 use crate::unit::Millis;
 

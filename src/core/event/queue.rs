@@ -1,7 +1,7 @@
 //! `queue`: a queue or pseudo-queue as configured.
 
-use super::cluster::BatchFacts;
 use super::configured::{Configured, Touches, longest};
+use crate::domain::nordugrid::event::BatchFacts;
 use crate::record::{record, symbols};
 use crate::unit::{Cores, Millis};
 

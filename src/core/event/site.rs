@@ -1,8 +1,8 @@
 //! `site`: a site, perhaps a nucleus.
 
-use super::cluster::ClusterFacts;
 use super::configured::{Configured, Touches, longest};
-use super::slot_quota::SlotQuota;
+use crate::domain::cms::event::slot_quota::SlotQuota;
+use crate::domain::nordugrid::event::ClusterFacts;
 use crate::record::record;
 use crate::unit::Millis;
 

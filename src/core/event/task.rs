@@ -3,7 +3,7 @@
 use super::description::JobDescription;
 use super::input::{Input, OutputDataset};
 use super::options::Options;
-use super::pool::WorkflowFacts;
+use crate::domain::cms::event::pool::WorkflowFacts;
 use crate::output::id::DecisionId;
 use crate::record::{Derived, Quantity, record, symbols};
 use crate::unit::{Bytes, Cores, Millis};

@@ -7,12 +7,13 @@ use super::hold::{Hold, hold};
 use super::making::{Making, too_many_moves};
 use super::open::{is_due, is_ordered, is_taken, unanswered};
 use super::timeout::{Deadline, kind};
-use super::{domain, make, report};
+use super::{make, report};
 use crate::command::{CommandRule, CommandSetting, Mode, RuleSetting};
 use crate::domain::atlas::govern::rebroker;
 use crate::domain::cms::govern as pool;
 use crate::domain::cms::policy::cut::Step;
 use crate::domain::cms::policy::decision::PoolAction;
+use crate::domain::own::govern as own;
 use crate::id::{Key, Name};
 use crate::output::command::{Command, CommandId};
 use crate::policy::DomainCommand;
@@ -107,7 +108,7 @@ impl CommandEvaluation {
             rebroker::rebroker(state, &self.around, rule, &mut making);
         }
         if let Some(rule) = setting.rule(CommandRule::Domain) {
-            domain::give(state, &self.around, (&setting, rule), asked, &mut making);
+            own::give(state, &self.around, (&setting, rule), asked, &mut making);
         }
         let why = |it: &DomainCommand| ((it.subject.clone(), it.since), it.note.clone());
         self.asked = asked.iter().map(why).collect();

@@ -3,7 +3,6 @@
 //! state at the cut alone.
 
 mod budget;
-mod domain;
 mod due;
 mod evaluation;
 pub(crate) mod facts;

@@ -3,13 +3,11 @@
 
 pub(crate) mod alternative;
 mod decide;
-mod domain;
 #[cfg(test)]
 pub(crate) mod draws;
 pub(crate) mod evaluation;
 pub(crate) mod inputs;
 pub(crate) mod judging;
-mod kept_view;
 pub(crate) mod notes;
 pub(crate) mod policies;
 pub mod share;

@@ -4,9 +4,9 @@
 use crate::domain::atlas::judge::caches::Caches;
 use crate::domain::atlas::judge::world::World;
 use crate::domain::nordugrid::judge::targets::KeptTargets;
+use crate::domain::own::judge::kept_view::KeptView;
 use crate::event::Task;
 use crate::judge::inputs::Inputs;
-use crate::judge::kept_view::KeptView;
 use crate::policy::{Domain, DomainCommand, DomainFacts, DomainView};
 use crate::state::State;
 use crate::state::record::RequestState;

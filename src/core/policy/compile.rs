@@ -2,7 +2,6 @@
 //! mistakes found at once.
 
 use super::declare::{Filter, RulesOf, Weight};
-use super::domain::PickedRules;
 use super::flavour::Flavour;
 use super::kinds::{kind, kinds};
 use super::lists::{ListParam, read_lists, show_list};
@@ -16,6 +15,7 @@ use crate::domain::atlas::policy::queues::{QueueFilter, Queues};
 use crate::domain::atlas::policy::task::Nuclei;
 use crate::domain::cms::policy::Jobs;
 use crate::domain::nordugrid::policy::Targets;
+use crate::domain::own::policy::PickedRules;
 use crate::limits::Limits;
 use sha2::{Digest, Sha256};
 

@@ -204,7 +204,7 @@ impl<K: Judged> WeightOf<K> {
     }
 
     /// The function of a key of the rank; `None`: it is none.
-    pub(super) fn key_function(&self) -> Option<K::Key> {
+    pub(crate) fn key_function(&self) -> Option<K::Key> {
         match self.weigh {
             Weigh::Key(key) => Some(key),
             Weigh::Figure(_) | Weigh::Factor(_) | Weigh::Whole(_) => None,
@@ -235,7 +235,7 @@ pub struct RuleBook<K: Judged> {
 
 impl<K: Judged> RuleBook<K> {
     /// The rules of some names, in their order.
-    pub(super) fn of(&self, filters: &[&Filter], weights: &[&Weight]) -> RulesOf<K> {
+    pub(crate) fn of(&self, filters: &[&Filter], weights: &[&Weight]) -> RulesOf<K> {
         let filter = |named: &&Filter| self.filters.iter().find(|it| it.filter.name == named.name);
         let weight = |named: &&Weight| self.weights.iter().find(|it| it.weight.name == named.name);
         RulesOf {

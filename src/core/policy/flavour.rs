@@ -1,7 +1,6 @@
 //! The plug-in point: what a kind of policy brings.
 
 use super::declare::{DescribedRules, Filter, RuleBook, Weight};
-use super::domain::Domain;
 use super::lists::{ALLOWED, ListParam, show_list};
 use super::param::{Param, Rules};
 use super::phrase::{limit, parameter, phrase};
@@ -22,6 +21,7 @@ use crate::domain::atlas::policy::throttling::Throttling;
 use crate::domain::cms::policy::Jobs;
 use crate::domain::cms::policy::settings::LISTS;
 use crate::domain::nordugrid::policy::Targets;
+use crate::domain::own::policy::Domain;
 use crate::event::{ChunkKind, Queue, Scope, Status, Task};
 use crate::limits::Limits;
 use crate::unit::Millis;

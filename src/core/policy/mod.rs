@@ -14,7 +14,6 @@
 pub(crate) mod applicable;
 pub(crate) mod compile;
 pub(crate) mod declare;
-mod domain;
 pub(crate) mod flavour;
 mod kinds;
 mod lists;
@@ -36,16 +35,16 @@ mod tests;
 pub use crate::domain::atlas::policy::{
     Candidate, Case, Preassigned, QueueFilter, QueueWeight, Room, Weighed, WholeCopies,
 };
+pub use crate::domain::own::policy::{
+    Domain, DomainAnswer, DomainChoice, DomainCommand, DomainFacts, DomainQuestion, DomainRules,
+    DomainTile, DomainView,
+};
 pub use crate::state::ledger::Totals;
 pub use applicable::Applicable;
 pub use compile::Policy;
 pub use declare::{
     Applies, Before, Filter, FilterFunction, FilterOf, Judged, Never, Reads, RuleBook, RulesOf,
     Weigh, Weight, WeightOf,
-};
-pub use domain::{
-    Domain, DomainAnswer, DomainChoice, DomainCommand, DomainFacts, DomainQuestion, DomainRules,
-    DomainTile, DomainView,
 };
 pub use flavour::{Flavour, NucleusStyle, Plan, QueueStyle, Select, Style};
 pub use kinds::{factors, kind, kinds, register};

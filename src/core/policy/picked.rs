@@ -1,12 +1,12 @@
 //! The filters and weights of a policy with their functions, by the kind of its candidates.
 
 use super::declare::{Filter, Judged, RulesOf, Weigh, Weight};
-use super::domain::PickedRules;
 use super::flavour::Style;
 use crate::domain::atlas::policy::queues::Queues;
 use crate::domain::atlas::policy::task::Nuclei;
 use crate::domain::cms::policy::Jobs;
 use crate::domain::nordugrid::policy::Targets;
+use crate::domain::own::policy::PickedRules;
 
 /// Filters and weights with their functions, by the kind of the candidates.
 #[derive(Clone)]

@@ -1,5 +1,5 @@
-//! Which requests are open, what blocks them, which wake, and in which order they are judged. It may
-//! name the state, policies and judging.
+//! Which requests are open, what blocks them, which wake, and in which order they are judged. It
+//! may name the state, policies and judging.
 
 pub(crate) mod cycle;
 pub(crate) mod requests;

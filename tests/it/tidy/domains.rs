@@ -7,9 +7,15 @@ use super::circles::{Module, module_of, named};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Files of the core where a domain is joined to what is general.
-const JOINS: [&str; 25] = [
+const JOINS: [&str; 31] = [
     "engine.rs",
     "engine/again.rs",
+    "event/job.rs",
+    "event/mod.rs",
+    "event/pilot.rs",
+    "event/queue.rs",
+    "event/site.rs",
+    "event/task.rs",
     "explain/job.rs",
     "explain/mod.rs",
     "explain/standing.rs",

@@ -1,5 +1,7 @@
 //! CMS: a pilot offers slots, and the jobs of a pool that wait are its candidates.
 
+/// Records of topics.
+pub(crate) mod event;
 /// Offers, matches, jobs and what they wait for, as text.
 pub mod explain;
 mod fold;

@@ -1,5 +1,7 @@
 //! NorduGrid: a job that describes itself, and the queues of clusters that it may be sent to.
 
+/// Records of topics.
+pub(crate) mod event;
 /// How a target was chosen, and until when it is held, as text.
 pub(crate) mod explain;
 /// Targets as judging wants them, and the way from a job to its answer.

@@ -1,7 +1,7 @@
 //! Records of a NorduGrid grid: clusters, their queues, what is free for each user, and what is
 //! registered at index servers (spec cms-nordugrid B.11).
 
-use super::configured::{Configured, Touches, longest};
+use crate::event::configured::{Configured, Touches, longest};
 use crate::record::{record, symbols};
 use crate::unit::{Bytes, Millis};
 

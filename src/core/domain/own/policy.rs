@@ -2,12 +2,12 @@
 //! built in. Its facts are records of the topic `domain-record`, which the engine keeps as they
 //! are; everything else that is known of it is made of them.
 
-use super::applicable::walk_before;
-use super::declare::{DescribedRules, Filter, Judged, Never, RuleBook, RulesOf, Weight};
-use super::resolved::Resolved;
-use super::verdict::Objection;
 use crate::event::{DomainRecord, Task, TaskPhase, domain_record_name, is_newer};
 use crate::output::command::CommandKind;
+use crate::policy::applicable::walk_before;
+use crate::policy::declare::{DescribedRules, Filter, Judged, Never, RuleBook, RulesOf, Weight};
+use crate::policy::resolved::Resolved;
+use crate::policy::verdict::Objection;
 use crate::state::State;
 use crate::state::record::{Answer, RequestState};
 use crate::unit::Millis;

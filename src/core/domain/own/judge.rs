@@ -1,5 +1,7 @@
 //! From a request of a domain that a program brings to its answer.
 
+pub(crate) mod kept_view;
+
 use crate::event::Task;
 use crate::judge::judging::JudgingInputs;
 use crate::judge::notes::time_notes;

@@ -1,18 +1,18 @@
 //! Commands that a domain which a program brings asks for. Each is given once for its job and the
 //! moment since when there is reason for it, and repeated while it is still asked for.
 
-use super::facts::Surroundings;
-use super::hold::hold;
-use super::make;
-use super::make::Order;
-use super::making::Making;
 use crate::command::{CommandSetting, Mode, RuleSetting};
+use crate::govern::facts::Surroundings;
+use crate::govern::hold::hold;
+use crate::govern::make;
+use crate::govern::make::Order;
+use crate::govern::making::Making;
 use crate::id::Name;
 use crate::policy::DomainCommand;
 use crate::state::State;
 
 /// Gives the commands that are asked for, as far as the governor lets them be.
-pub(super) fn give(
+pub(crate) fn give(
     state: &mut State,
     around: &Surroundings,
     (setting, rule): (&CommandSetting, &RuleSetting),

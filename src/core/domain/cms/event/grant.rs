@@ -1,7 +1,7 @@
 //! `grant`: who goes first in a pool of slots.
 
-use super::configured::{Configured, Touches, longest};
 use super::pool::{GrantScopeKind, PrincipalKind};
+use crate::event::configured::{Configured, Touches, longest};
 use crate::record::record;
 use crate::unit::Millis;
 

@@ -1,6 +1,6 @@
 //! `domain-record`: what a domain of a program's own knows of its things.
 
-use super::configured::{Configured, Touches, longest};
+use crate::event::configured::{Configured, Touches, longest};
 use crate::record::{Decode, Decoder, Encode, Encoder, record};
 use crate::unit::Millis;
 use std::collections::BTreeMap;
