@@ -1,6 +1,6 @@
 //! Commands: what others are asked to do to jobs.
 
-use super::common::{About, Folded, moved};
+use super::common::{About, Folded, moved, stamped};
 use crate::cut::Topic;
 use crate::record::{Published, record, symbols};
 use crate::unit::Millis;
@@ -277,30 +277,12 @@ impl Folded for Command {
         self.repeat.saturating_add(1)
     }
 
-    fn moment(&self) -> (u64, u64, Millis) {
-        (self.epoch, self.cycle, self.now)
-    }
-
-    fn number(&self) -> u32 {
-        self.number
-    }
-
-    fn domain(&self) -> &str {
-        &self.domain
-    }
-
-    fn id(&self) -> [u8; 16] {
-        self.id.0
-    }
-
     fn has_right_id(&self) -> bool {
         let Command { id, domain, rule, subject, attempt, clock_at, .. } = self;
         *id == CommandId::derive(domain, rule, subject, *attempt, *clock_at)
     }
 
-    fn is_dry_run(&self) -> bool {
-        self.dry_run
-    }
+    stamped!();
 
     fn effect(&self) -> &'static str {
         self.kind.name()

@@ -78,6 +78,32 @@ pub trait Folded {
     }
 }
 
+/// The part of [`Folded`] that each record has as fields of the same names.
+macro_rules! stamped {
+    () => {
+        fn moment(&self) -> (u64, u64, Millis) {
+            (self.epoch, self.cycle, self.now)
+        }
+
+        fn number(&self) -> u32 {
+            self.number
+        }
+
+        fn domain(&self) -> &str {
+            &self.domain
+        }
+
+        fn id(&self) -> [u8; 16] {
+            self.id.0
+        }
+
+        fn is_dry_run(&self) -> bool {
+            self.dry_run
+        }
+    };
+}
+pub(super) use stamped;
+
 /// A time of an output whose `now` moves from `published` to `now`. What lay before it is a moment
 /// of the past and moves only if it would lie ahead.
 pub(super) fn moved(time: Millis, published: Millis, now: Millis) -> Millis {

@@ -5,7 +5,7 @@ use super::limit_use::LimitUse;
 use crate::domain::cms::output::Matched;
 use crate::domain::nordugrid::output::Placed;
 
-use super::common::{About, Folded, moved};
+use super::common::{About, Folded, moved, stamped};
 use crate::cut::Topic;
 use crate::event::Task;
 use crate::record::{Coded, Decode, Decoder, Encode, Encoder, Published, record};
@@ -159,22 +159,6 @@ impl Folded for Decision {
         self.ordinal
     }
 
-    fn moment(&self) -> (u64, u64, Millis) {
-        (self.epoch, self.cycle, self.now)
-    }
-
-    fn number(&self) -> u32 {
-        self.number
-    }
-
-    fn domain(&self) -> &str {
-        &self.domain
-    }
-
-    fn id(&self) -> [u8; 16] {
-        self.id.0
-    }
-
     fn has_right_id(&self) -> bool {
         let Decision { id, domain, subject, attempt, ordinal, .. } = self;
         // Before engine revision 8 an answer to an offer was named as one to a job.
@@ -183,9 +167,7 @@ impl Folded for Decision {
                 && *id == DecisionId::of_offer(domain, subject, *attempt, *ordinal)
     }
 
-    fn is_dry_run(&self) -> bool {
-        self.dry_run
-    }
+    stamped!();
 
     fn effect(&self) -> &'static str {
         self.outcome.name()

@@ -1,6 +1,6 @@
 //! Throttles: an owner or task that is throttled as a whole, or no longer.
 
-use super::common::{About, Folded, moved};
+use super::common::{About, Folded, moved, stamped};
 use crate::cut::Topic;
 use crate::event::Task;
 use crate::record::{Published, record, symbols};
@@ -253,29 +253,11 @@ impl Folded for Throttle {
         self.ordinal
     }
 
-    fn moment(&self) -> (u64, u64, Millis) {
-        (self.epoch, self.cycle, self.now)
-    }
-
-    fn number(&self) -> u32 {
-        self.number
-    }
-
-    fn domain(&self) -> &str {
-        &self.domain
-    }
-
-    fn id(&self) -> [u8; 16] {
-        self.id.0
-    }
-
     fn has_right_id(&self) -> bool {
         self.id == ThrottleId::derive(&self.domain, &self.rule, &self.key(), self.ordinal)
     }
 
-    fn is_dry_run(&self) -> bool {
-        self.dry_run
-    }
+    stamped!();
 
     fn effect(&self) -> &'static str {
         self.action.name()
