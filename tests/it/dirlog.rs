@@ -15,6 +15,8 @@ use tempfile::TempDir;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::drive::port::{Log, LogError};
 use yardmaster::shell::dirlog::envelope::{EARLIER, Envelope, Stamp};
+use yardmaster::shell::dirlog::file::LaneFile;
+use yardmaster::shell::dirlog::ocf::parse_header;
 use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, DirWriter, Mode};
 use yardmaster::wire::avro::ENVELOPE;
 
@@ -274,6 +276,29 @@ fn torn_inputs_are_cut_and_damage_is_refused() {
     let mut reader = open(dir.path(), Mode::Read);
     let damage = reader.assign(&all_from_start()).unwrap_err().to_string();
     assert!(damage.contains("damaged at byte"), "{damage}");
+}
+
+/// A reader that found no block, and then the marker of one that came meanwhile, took it for damage.
+#[test]
+fn a_block_that_comes_while_it_is_looked_for_is_no_damage() {
+    let dir = TempDir::new().unwrap();
+    two_cycles(dir.path(), 1);
+    let whole = fs::read(file_of(dir.path(), JOBS)).unwrap();
+    let (head, block) = whole.split_at(parse_header(&whole).unwrap().length);
+    let path = dir.path().join("0.avro");
+    for _ in 0..2_000 {
+        fs::write(&path, head).unwrap();
+        let file = LaneFile::open(&path).unwrap().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                OpenOptions::new().append(true).open(&path).unwrap().write_all(block).unwrap();
+            });
+            while file.first().unwrap().is_none() {
+                file.tail().unwrap();
+            }
+        });
+        assert_eq!(file.tail().unwrap().torn, 0);
+    }
 }
 
 #[test]

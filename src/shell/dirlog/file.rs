@@ -142,10 +142,12 @@ impl LaneFile {
 
     /// Offset of the first record; `None` while there is none.
     pub fn first(&self) -> Result<Option<u64>, LogError> {
-        let found = self.block_at(self.start, self.length()?)?;
-        if found.is_none() && !self.is_torn_at(self.start)? {
-            return Err(self.damaged(self.start));
-        }
+        let look = || self.block_at(self.start, self.length()?);
+        let found = match look()? {
+            None if self.is_damaged_at(self.start)? => return Err(self.damaged(self.start)),
+            None => look()?,
+            found => found,
+        };
         Ok(found.map(|found| found.first))
     }
 
@@ -176,7 +178,7 @@ impl LaneFile {
             tail.next = found.next;
         })?;
         tail.torn = length.saturating_sub(tail.end);
-        if tail.torn > 0 && !self.is_torn_at(tail.end)? {
+        if tail.torn > 0 && self.is_damaged_at(tail.end)? {
             return Err(self.damaged(tail.end));
         }
         Ok(tail)
@@ -331,9 +333,15 @@ impl LaneFile {
         ))
     }
 
+    /// Whether a place where no whole block was found is damaged: a marker follows, and there is
+    /// still no block. A writer beside may have ended it since.
+    pub fn is_damaged_at(&self, position: u64) -> Result<bool, LogError> {
+        Ok(!self.is_torn_at(position)? && self.block_at(position, self.length()?)?.is_none())
+    }
+
     /// Whether a place that holds no whole block is the torn end of the file: then no marker
     /// follows, as that is the last part of a block to be written.
-    pub fn is_torn_at(&self, position: u64) -> Result<bool, LogError> {
+    fn is_torn_at(&self, position: u64) -> Result<bool, LogError> {
         let mut from = position;
         let mut bytes = Vec::new();
         loop {

@@ -171,7 +171,7 @@ impl LaneReader {
                 Next::Incomplete(needed) => needed,
                 Next::Damaged => {
                     let place = self.position + self.at as u64;
-                    if !file.is_torn_at(place)? {
+                    if file.is_damaged_at(place)? {
                         return Err(file.damaged(place));
                     }
                     self.forget();
