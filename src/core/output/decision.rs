@@ -202,7 +202,8 @@ impl Folded for Decision {
         match what {
             About::Queue => {
                 // A nucleus or target comes to no number of jobs.
-                let is_chosen = |it: &&Ranked| it.jobs > 0 || self.amount() == 0;
+                let has_no_jobs = self.amount() == 0;
+                let is_chosen = |it: &&Ranked| has_no_jobs || it.jobs > 0;
                 let mut chosen = self.outcome.ranked().iter().filter(is_chosen);
                 chosen.any(|it| it.queue == name || it.unified == name)
             }

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use clap::Parser;
     use yardmaster_core::output::command::{Command, CommandKind};
-    use yardmaster_core::output::decision::{Decision, Outcome};
+    use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
     use yardmaster_core::output::throttle::{Action, SubjectKind, Throttle};
 
     #[derive(Parser)]
@@ -160,6 +160,28 @@ mod tests {
         assert_eq!(shown("--queue ash --job 9"), ["drain"]);
         assert_eq!(shown("--job 12/3"), ["reject", "defer"]);
         assert!(shown("--queue ash --user ann").is_empty());
+    }
+
+    #[test]
+    fn a_queue_is_shown_with_what_was_sent_there_and_not_with_what_came_to_no_job() {
+        let ranked = |queue: &str, jobs| Ranked {
+            queue: queue.into(),
+            unified: format!("{queue}/SCORE"),
+            weight: 1.0,
+            jobs,
+            cores: 1,
+            factors: Vec::new(),
+            platform: String::new(),
+        };
+        let wants = |flags: &str, ranked: &[Ranked]| {
+            let outcome = Outcome::Assign(ranked.to_vec());
+            filter(flags).wants(&Decision::new("atlas", "12/3", 0, 1, outcome).into())
+        };
+        let jobs = [ranked("ash", 5), ranked("elm", 0)];
+        assert!(wants("--queue ash", &jobs) && wants("--queue ash/SCORE", &jobs));
+        assert!(!wants("--queue elm", &jobs) && !wants("--queue oak", &jobs));
+        // A nucleus comes to no number of jobs.
+        assert!(wants("--queue elm", &[ranked("elm", 0)]));
     }
 
     #[test]
