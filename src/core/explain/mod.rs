@@ -31,6 +31,8 @@ use crate::state::admit::remedy;
 use crate::unit::SECOND;
 use std::fmt::Write;
 
+/// Sites that a text lists where not all are asked for.
+pub const SITES_SHOWN: usize = 20;
 /// Queues shown of an assignment.
 const RANKED_SHOWN: usize = 10;
 /// Objections shown of a deferral.

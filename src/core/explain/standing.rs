@@ -1,8 +1,7 @@
 //! How a name stands at a cut: a job, the requests of a task, what is known of an owner. Looked up
 //! by name, so it costs the loop next to nothing.
 
-use super::{JobStanding, explain_job};
-use crate::domain::cms::explain::SITES_SHOWN;
+use super::{JobStanding, SITES_SHOWN, explain_job};
 use crate::engine::Engine;
 use crate::output::throttle::Throttle;
 use crate::state::admit::is_open;

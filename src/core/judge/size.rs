@@ -1,6 +1,5 @@
 //! The size of a decision when it is published, and what is left out above the limit.
 
-use crate::domain::nordugrid::output::Placed;
 use crate::limits::Limits;
 use crate::output::decision::{Decision, Fate, Outcome};
 
@@ -52,7 +51,7 @@ fn bytes_without_fates(decision: &Decision) -> usize {
         + decision.subject.len()
         + names.into_iter().map(String::len).sum::<usize>()
         + decision.notes.iter().map(String::len).sum::<usize>()
-        + decision.placed.as_ref().map_or(0, bytes_of_placed)
+        + decision.placed.as_ref().map_or(0, |placed| placed.bytes())
         + decision.limits.iter().map(|it| it.name.len() + it.of.len() + 40).sum::<usize>()
         + match &decision.outcome {
             Outcome::Assign(ranked) => ranked
@@ -65,15 +64,6 @@ fn bytes_without_fates(decision: &Decision) -> usize {
             Outcome::Defer { .. } => 0,
             Outcome::Reject { reason } => reason.len(),
         }
-}
-
-fn bytes_of_placed(placed: &Placed) -> usize {
-    let texts = |texts: &[String]| texts.iter().map(|text| text.len() + 4).sum::<usize>();
-    let draw = placed.draw.as_ref().map_or(0, |draw| {
-        let weights = draw.weights.iter().map(|it| it.name.len() + 14);
-        draw.algorithm.len() + draw.cut_id.len() + draw.digest.len() + weights.sum::<usize>() + 40
-    });
-    placed.rule.len() + texts(&placed.tags) + draw + 80
 }
 
 /// Leaves out the notes beyond so many bytes; one more note counts them.

@@ -19,11 +19,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use yardmaster_core::comparison::Comparison;
 use yardmaster_core::cut::Topic;
-use yardmaster_core::domain::cms::explain::SITES_SHOWN;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::event::Event;
 use yardmaster_core::explain::{
-    Context, explain, explain_command, explain_comparison, explain_fates, explain_job,
+    Context, SITES_SHOWN, explain, explain_command, explain_comparison, explain_fates, explain_job,
     explain_throttle, join, throttle_of,
 };
 use yardmaster_core::output::Output;

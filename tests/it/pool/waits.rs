@@ -2,8 +2,9 @@
 //! of the state alone.
 
 use super::*;
-use yardmaster::core::domain::cms::explain::{SITES_SHOWN, site_sentence};
+use yardmaster::core::domain::cms::explain::site_sentence;
 use yardmaster::core::domain::cms::policy::why::{Blocked, PoolWait, SiteAt};
+use yardmaster::core::explain::SITES_SHOWN;
 use yardmaster::core::explain::explain_job;
 
 /// Why a job waits; the process that leads and one that followed find the same.

@@ -7,7 +7,7 @@ use super::circles::{Module, module_of, named};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Files of the core where a domain is joined to what is general.
-const JOINS: [&str; 31] = [
+const JOINS: [&str; 29] = [
     "engine.rs",
     "engine/again.rs",
     "event/job.rs",
@@ -18,7 +18,6 @@ const JOINS: [&str; 31] = [
     "event/task.rs",
     "explain/job.rs",
     "explain/mod.rs",
-    "explain/standing.rs",
     "explain/why.rs",
     "govern/evaluation.rs",
     "govern/open.rs",
@@ -26,7 +25,6 @@ const JOINS: [&str; 31] = [
     "judge/evaluation.rs",
     "judge/judging.rs",
     "judge/policies.rs",
-    "judge/size.rs",
     "judge/view.rs",
     "output/decision.rs",
     "policy/compile.rs",

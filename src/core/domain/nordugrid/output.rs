@@ -25,6 +25,14 @@ pub struct Placed {
     pub draw: Option<Draw>,
 }
 
+impl Placed {
+    /// About what it takes when it is published, at least as much as it does; bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let tags = self.tags.iter().map(|tag| tag.len() + 4).sum::<usize>();
+        self.rule.len() + tags + self.draw.as_ref().map_or(0, Draw::bytes) + 80
+    }
+}
+
 /// A seeded weighted draw, with all that is needed to make it again (spec cms-nordugrid B.10).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Draw {
@@ -41,6 +49,13 @@ pub struct Draw {
     /// The candidates in the order of the draw; of more than 1000 the first 1000, and a note of
     /// the decision has the sum, the number drawn and the digest of all.
     pub weights: Vec<DrawWeight>,
+}
+
+impl Draw {
+    fn bytes(&self) -> usize {
+        let weights = self.weights.iter().map(|it| it.name.len() + 14).sum::<usize>();
+        self.algorithm.len() + self.cut_id.len() + self.digest.len() + weights + 40
+    }
 }
 
 /// A candidate of a draw.

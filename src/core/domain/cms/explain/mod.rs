@@ -6,4 +6,4 @@ mod rank;
 pub(crate) mod wait;
 
 pub use offer::{match_sentence, nothing_fits};
-pub use wait::{SITES_SHOWN, blocked_sentence, objection_sentence, site_sentence};
+pub use wait::{blocked_sentence, objection_sentence, site_sentence};

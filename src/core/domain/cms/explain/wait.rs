@@ -10,9 +10,6 @@ use crate::policy::phrase::phrase;
 use crate::state::admit::remedy;
 use std::fmt::{self, Write};
 
-/// Sites that a text lists where not all are asked for.
-pub const SITES_SHOWN: usize = 20;
-
 /// The filter whose sites a text counts and does not list, for a whitelist names the others.
 const COUNTED: &str = "whitelist";
 
@@ -158,6 +155,7 @@ fn first_sentence(first: &First) -> String {
 mod tests {
     use super::*;
     use crate::domain::cms::policy::why::SiteWait;
+    use crate::explain::SITES_SHOWN;
     use crate::policy::{Objection, Reason};
 
     const REASON: Reason = Reason::new("cores", "{measured} cores left, it takes {limit}");

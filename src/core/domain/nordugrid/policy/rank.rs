@@ -9,9 +9,6 @@ pub struct RankKey {
     denominator: u64,
 }
 
-/// The keys of one candidate, in the order in which they count.
-pub type RankVector = Vec<RankKey>;
-
 impl RankKey {
     /// A whole number.
     pub const fn whole(number: u64) -> RankKey {
