@@ -145,8 +145,6 @@ fn candidate<'a>(
         all_software: None,
         inactive: false,
         stuck_transferring: 0,
-        locked: false,
-        preferred_cpu_percent: 0.0,
         user: Default::default(),
     }
 }

@@ -193,8 +193,15 @@ const CASES: &[(&str, &[Edit])] = &[
         )],
     ),
     (
+        "a filter and a weight that are no more",
+        &[
+            ("\"network\"]", "\"network\", \"cpu_level\"]"),
+            ("\"non_local\",", "\"lock\", \"non_local\","),
+        ],
+    ),
+    (
         "a threshold of network weight, and no network weight",
-        &[("\"nucleus\", \"network\", \"cpu_level\"", "\"nucleus\", \"cpu_level\"")],
+        &[("\"nucleus\", \"network\"]", "\"nucleus\"]")],
     ),
     (
         "a threshold that no link reaches",
@@ -284,10 +291,7 @@ const CASES: &[(&str, &[Edit])] = &[
             ),
             ("\"transferring\",", "{ name = \"transferring\", default_limit = 0 },"),
             ("\"io\", ", "{ name = \"io\", NUM_CUTOFF_TO_MOVE_INPUT = 0 }, "),
-            (
-                "\"network\", \"cpu_level\"]",
-                "{ name = \"network\", at_nucleus = 0 }, \"cpu_level\"]",
-            ),
+            ("\"network\"]", "{ name = \"network\", at_nucleus = 0 }]"),
         ],
     ),
     (
@@ -326,10 +330,7 @@ const CASES: &[(&str, &[Edit])] = &[
                 "\"cap_rt\", \"bootstrap\",",
                 "\"cap_rt\", { name = \"bootstrap\", MAX_PRIO_TO_BOOTSTRAP = 150 },",
             ),
-            (
-                "\"network\", \"cpu_level\"]",
-                "{ name = \"network\", NQUEUED_SAT_CAP = 150, NW_ACTIVE = true }, \"cpu_level\"]",
-            ),
+            ("\"network\"]", "{ name = \"network\", NQUEUED_SAT_CAP = 150, NW_ACTIVE = true }]"),
             (
                 "\"running\", \"basic\"",
                 "{ name = \"running\", MAX_PRIO_TO_BOOTSTRAP = 150 }, \"basic\"",

@@ -2,6 +2,7 @@
 
 use super::finding::{Findings, Report};
 use super::part::{Part, parts};
+use yardmaster_core::domain::atlas::policy::RETIRED;
 use yardmaster_core::policy::PolicySpec;
 
 /// Parameters that are read only where another one of the same part has a value.
@@ -50,9 +51,13 @@ const GATES: &[Gate] = &[
     gate("weights", "free_disk", &[], "counted", FALSE),
 ];
 
-/// Looks at every parameter that the file states.
+/// Looks at every filter, weight and parameter that the file states.
 pub(super) fn look(found: &mut Findings, policy: &PolicySpec) {
     for part in parts(policy) {
+        let is_ours = policy.kind == "atlas-production-job";
+        if is_ours && RETIRED.contains(&part.name) && found.states(&part.path("")) {
+            retired(found, &part);
+        }
         for gate in GATES.iter().filter(|gate| gate.is_of(&part)) {
             for param in part.given().filter(|param| gate.shuts(param)) {
                 if found.states(&part.path(param)) {
@@ -61,6 +66,18 @@ pub(super) fn look(found: &mut Findings, policy: &PolicySpec) {
             }
         }
     }
+}
+
+fn retired(found: &mut Findings, part: &Part<'_>) {
+    found.warning(
+        &part.path(""),
+        Report {
+            code: "retired",
+            found: format!("{} is listed", part.place("")),
+            why: "the rule is no more: no record brings what it asked for".to_owned(),
+            remedy: format!("leave {} out of {}", part.name, part.list),
+        },
+    );
 }
 
 /// Whether anything reads a parameter of a part, given the others.

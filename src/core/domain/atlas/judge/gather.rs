@@ -242,8 +242,6 @@ impl<'a> CandidateInputs<'a> {
             all_software: world.software_of(world.all_software),
             inactive: false,
             stuck_transferring: 0,
-            locked: false,
-            preferred_cpu_percent: 0.0,
             user: UserView::default(),
         }
     }

@@ -58,10 +58,6 @@ pub struct Candidate<'a> {
     pub inactive: bool,
     /// Jobs transferring to nuclei that cannot be written over the WAN (spec atlas F18).
     pub stuck_transferring: u32,
-    /// Whether another process is brokering to it at this moment.
-    pub locked: bool,
-    /// Its part of cores with the CPU level the task prefers; % (spec atlas 2.5.6).
-    pub preferred_cpu_percent: f64,
     /// Jobs of the user here.
     pub user: UserView,
 }

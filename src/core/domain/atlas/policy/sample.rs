@@ -96,8 +96,6 @@ pub fn candidate(queue: &Queue) -> Candidate<'_> {
         all_software: None,
         inactive: false,
         stuck_transferring: 0,
-        locked: false,
-        preferred_cpu_percent: 0.0,
         user: UserView::default(),
     }
 }

@@ -8,34 +8,6 @@ use crate::policy::verdict::{object, object_until};
 use crate::policy::{Param, Reads, Reason, Verdict};
 
 params! {
-    /// Parameters of `lock`.
-    Lock {
-        active: bool = Param::flag("active", false, true).help("whether this is asked at all"),
-    }
-}
-
-const LOCKED: Reason = Reason::new("lock", "another process brokers to the queue");
-
-pub(super) const LOCK: QueueFilter = queue_filter!(Lock {
-    name: "lock",
-    spec: "atlas 2.5.7",
-    help: "no other process brokers to the queue at this moment",
-    reasons: &[&LOCKED],
-    reads: &[],
-    temporary: false,
-    applies: When(lock_applies),
-    judge: After(lock),
-});
-
-fn lock_applies(_: &Case<'_>, params: &Lock) -> bool {
-    params.active
-}
-
-fn lock(_: &Case<'_>, candidate: &Candidate<'_>, _: &Weighed, _: &Lock) -> Verdict {
-    if candidate.locked { object(&LOCKED, 1.0, 0.0) } else { Verdict::Pass }
-}
-
-params! {
     /// Parameters of `non_local`.
     LocalOnly {
         active: bool = Param::flag("active", false, true).help("whether this is asked at all"),

@@ -7,6 +7,7 @@ use super::{
     zeroshare,
 };
 use crate::domain::atlas::policy::QueueFilter;
+use crate::domain::atlas::policy::retired::LOCK;
 
 /// Filters of ATLAS production jobs, in the order of the specification.
 pub(crate) const PRODUCTION_JOB: &[&QueueFilter] = &[
@@ -37,7 +38,7 @@ pub(crate) const PRODUCTION_JOB: &[&QueueFilter] = &[
     &room::FILTER,
     &io::FILTER,
     &io::SECOND_CHANCE,
-    &last::LOCK,
+    &LOCK,
     &last::LOCAL_ONLY,
     &cap::FILTER,
     &last::NETWORK_WEIGHT,

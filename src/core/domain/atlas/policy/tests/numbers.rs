@@ -175,7 +175,6 @@ fn odd_candidate<'a>(
         reachable_bytes: odd.size(),
         reachable_files: odd.count(),
         stuck_transferring: odd.count(),
-        preferred_cpu_percent: odd.number(),
         user: UserView {
             present: odd.flag(),
             queued: odd.count(),

@@ -2,6 +2,7 @@
 
 use super::{analysis, basic, data, network, nucleus, running};
 use crate::domain::atlas::policy::QueueWeight;
+use crate::domain::atlas::policy::retired::CPU_LEVEL;
 
 /// Weights of ATLAS production jobs, in the order of the specification.
 pub(crate) const PRODUCTION_JOB: &[&QueueWeight] = &[
@@ -10,7 +11,7 @@ pub(crate) const PRODUCTION_JOB: &[&QueueWeight] = &[
     &data::WEIGHT,
     &nucleus::NUCLEUS,
     &network::WEIGHT,
-    &nucleus::CPU_LEVEL,
+    &CPU_LEVEL,
 ];
 
 /// Weights of ATLAS analysis jobs, in the order of the specification.

@@ -49,25 +49,3 @@ fn nucleus(case: &Case<'_>, candidate: &Candidate<'_>, params: &Nucleus, _: &mut
         f64::from(task.priority) >= params.urgent_priority || task.chunk == ChunkKind::Scout;
     if is_urgent && !task.options.event_service { weight.max(URGENT) } else { weight }
 }
-
-params! {
-    /// Parameters of `cpu_level`.
-    CpuLevel {
-        active: bool = Param::flag("active", false, true).help("whether this counts at all"),
-    }
-}
-
-pub(crate) const CPU_LEVEL: QueueWeight = queue_weight!(CpuLevel {
-    name: "cpu_level",
-    spec: "atlas 2.5.6",
-    help: "1 more by the part of the queue's cores that have the CPU level the task prefers",
-    figures: &[],
-    reads: &[],
-    weigh: Factor(cpu_level),
-});
-
-fn cpu_level(_: &Case<'_>, candidate: &Candidate<'_>, params: &CpuLevel, _: &mut Weighed) -> f64 {
-    let percent = candidate.preferred_cpu_percent;
-    let counts = params.active && percent.is_finite();
-    if counts { 1.0 + percent.clamp(0.0, 100.0) / 100.0 } else { 1.0 }
-}
