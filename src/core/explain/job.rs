@@ -8,7 +8,7 @@ use crate::govern::job::{RuleStanding, standings};
 use crate::govern::timeout::{Deadline, TimeoutFinding};
 use crate::id::Name;
 use crate::state::State;
-use crate::state::record::Job;
+use crate::state::job::Job;
 use crate::unit::SECOND;
 use std::fmt::Write;
 

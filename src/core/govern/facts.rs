@@ -10,8 +10,8 @@ use crate::id::{Key, Name};
 use crate::state::State;
 use crate::state::crowded::is_exempt;
 use crate::state::gaps::Gaps;
+use crate::state::job::Job;
 use crate::state::looks::FirstLooks;
-use crate::state::record::Job;
 use crate::unit::{DAY, HOUR, MINUTE, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 

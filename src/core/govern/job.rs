@@ -13,7 +13,7 @@ use crate::output::command::CommandKind;
 use crate::state::State;
 use crate::state::crowded::is_queued;
 use crate::state::gaps::put_off;
-use crate::state::record::Job;
+use crate::state::job::Job;
 
 /// How a rule stands to a job.
 #[derive(Clone, Debug, PartialEq)]

@@ -80,7 +80,7 @@ fn expires_at(state: &State, repeat: u32) -> Millis {
 pub(super) fn about_job(
     state: &State,
     (rule, kind, dry_run): (CommandRule, CommandKind, bool),
-    job: &crate::state::record::Job,
+    job: &crate::state::job::Job,
     deadline: &Deadline,
 ) -> Command {
     let order = Order {

@@ -9,7 +9,7 @@ use crate::id::Key;
 use crate::output::command::{Command, CommandId};
 use crate::state::State;
 use crate::state::crowded::is_queued;
-use crate::state::record::Job;
+use crate::state::job::Job;
 
 /// Commands that were not answered.
 pub(super) fn unanswered(state: &State) -> impl Iterator<Item = CommandId> {

@@ -4,7 +4,7 @@ use crate::command::{CommandRule, RuleSetting};
 use crate::event::Status;
 use crate::output::command::CommandKind;
 use crate::state::gaps::{Gaps, put_off};
-use crate::state::record::Job;
+use crate::state::job::Job;
 use crate::unit::Millis;
 
 /// A job with what the rules read of it and around it.

@@ -4,8 +4,9 @@
 use crate::id::{Key, Name};
 use crate::output::decision::DecisionId;
 use crate::state::State;
+use crate::state::job::Job;
 use crate::state::ledger::{EndedJobs, Ledger, Rate};
-use crate::state::record::{Job, ReservedJobs, TransferState};
+use crate::state::record::{ReservedJobs, TransferState};
 use crate::state::reservation::Seen;
 use crate::state::reserve::{ReservedAt, seen_row};
 use crate::state::rows::{Chains, NO_ROW, RowKey, Rows};

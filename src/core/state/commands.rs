@@ -5,7 +5,7 @@ use crate::id::Key;
 use crate::output::command::{Command, CommandId, CommandKind};
 use crate::record::record;
 use crate::state::NamedTable;
-use crate::state::record::Job;
+use crate::state::job::Job;
 use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,16 +7,19 @@ use crate::event::is_newer;
 use crate::event::{Configured, Status, each_configuration};
 use crate::id::{Key, Name};
 use crate::record::Encode;
-use crate::state::record::{Fact, Job, Node, SlotFigure, TransferState, Workers};
+use crate::state::job::{Job, JobNumbers};
+use crate::state::record::{Fact, Node, SlotFigure, TransferState, Workers};
 use crate::state::rows::NO_ROW;
 use crate::state::window::Window;
 use crate::state::{NamedTable, State};
+use crate::unit::Millis;
 use sha2::{Digest as _, Sha256};
+use std::convert::Infallible;
 
 /// Revision of the digest: two states that are the same have the same digest only where it was
 /// taken by programs of the same revision. Raised when what it is taken of changes; decisions do
 /// not depend on it.
-const DIGEST_REVISION: i64 = 6;
+const DIGEST_REVISION: i64 = 7;
 
 /// The digest, as 64 hex digits.
 pub fn digest(state: &State) -> String {
@@ -50,6 +53,31 @@ pub fn records_digest(state: &State) -> String {
 struct Sink<'a> {
     hasher: Sha256,
     state: &'a State,
+}
+
+impl JobNumbers for Sink<'_> {
+    type Fault = Infallible;
+
+    fn long(&mut self, number: &mut i64) -> Result<(), Infallible> {
+        self.number(*number);
+        Ok(())
+    }
+
+    fn near(&mut self, moment: &mut Millis, _: Millis) -> Result<(), Infallible> {
+        self.long(moment)
+    }
+
+    fn word(&mut self, word: &mut u64) -> Result<(), Infallible> {
+        self.long(&mut (*word as i64))
+    }
+
+    fn count(&mut self, count: &mut u32) -> Result<(), Infallible> {
+        self.long(&mut i64::from(*count))
+    }
+
+    fn int(&mut self, number: &mut i32) -> Result<(), Infallible> {
+        self.long(&mut i64::from(*number))
+    }
 }
 
 impl<'a> Sink<'a> {
@@ -181,27 +209,16 @@ impl<'a> Sink<'a> {
         }
         let times = self.state.asked_times.get(&job.key).copied();
         let (cpu_time_s, wall_time_s) = times.unwrap_or_default();
+        let mut listed = *job;
+        let Ok(()) = listed.each_number(self);
         for number in [
             job.key.0 as i64,
-            job.task.0 as i64,
-            job.request.0 as i64,
-            job.changed_at,
-            job.created_at,
-            job.started_at,
-            job.ended_at,
-            job.activated_at,
             job.sample as i64,
-            job.input_bytes as i64,
-            job.output_bytes as i64,
             i64::from(cpu_time_s) << 32 | i64::from(wall_time_s),
             job.heartbeat.at,
             i64::from(job.heartbeat.attempt) << 32 | i64::from(job.heartbeat.events),
             i64::from(job.heartbeat.cpu_s) << 32 | i64::from(job.heartbeat.disk_io_kbps),
             i64::from(job.heartbeat.rss_mb),
-            i64::from(job.attempt),
-            job.revision as i64,
-            i64::from(job.priority),
-            i64::from(job.cores),
             job.status.map_or(-1, |status: Status| status as i64),
         ] {
             self.number(number);
@@ -222,9 +239,8 @@ impl<'a> Sink<'a> {
         {
             self.name(name);
         }
-        for name in [nucleus, job.workflow, job.label, job.sub_status] {
-            self.name(name);
-        }
+        self.name(nucleus);
+        listed.texts().into_iter().for_each(|name| self.name(*name));
     }
 
     fn transfers(&mut self) {

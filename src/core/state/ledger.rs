@@ -23,7 +23,8 @@ pub use who::{GROUP, MERGE, Totals, USER, USER_FOR_GROUP};
 
 use crate::event::Status;
 use crate::id::{Key, Name};
-use crate::state::record::{Job, Node, Sample, Workers};
+use crate::state::job::{Job, Sample};
+use crate::state::record::{Node, Workers};
 use crate::state::reservation::{OpenReservations, Seen};
 use crate::state::rows::{ByName, NO_ROW, RowKey, Rows};
 use crate::state::window::{Window, bucket_of};

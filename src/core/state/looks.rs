@@ -7,7 +7,7 @@
 
 use crate::event::Status;
 use crate::id::Name;
-use crate::state::record::Job;
+use crate::state::job::Job;
 use crate::unit::{MINUTE, Millis};
 use std::collections::{BTreeSet, VecDeque};
 

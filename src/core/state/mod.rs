@@ -13,6 +13,7 @@ pub mod crowded;
 pub mod digest;
 pub mod facts_age;
 pub mod gaps;
+pub mod job;
 pub mod ledger;
 pub mod looks;
 mod model;

@@ -9,7 +9,7 @@ use crate::cut::Topic;
 use crate::event::{Event, Pilot};
 use crate::id::Key;
 use crate::state::State;
-use crate::state::record::Job;
+use crate::state::job::Job;
 use crate::state::rows::NO_ROW;
 use crate::state::slab::Index;
 use std::hint::black_box;

@@ -7,8 +7,9 @@
 //! jobs; it is kept up to date here and recounted by the audit.
 
 use crate::id::{Key, Name};
+use crate::state::job::Job;
 use crate::state::ledger::{GROUP, Ledger, USER, at_queue};
-use crate::state::record::{Job, Reservation};
+use crate::state::record::Reservation;
 use crate::state::reservation::Open;
 use crate::state::rows::NO_ROW;
 use crate::unit::{Millis, SECOND};

@@ -4,7 +4,8 @@
 use crate::copy::{CopyFor, InPortions, TakeCopy};
 use crate::event::Task;
 use crate::state::State;
-use crate::state::record::{Job, Node, RequestState, TransferState, Workers};
+use crate::state::job::Job;
+use crate::state::record::{Node, RequestState, TransferState, Workers};
 use crate::state::slab::{Copied, Index};
 
 impl State {

@@ -1,8 +1,9 @@
 //! Records of one kind, found by number or by name.
 
 use crate::id::Key;
+use crate::state::job::Job;
 use crate::state::prefetch::Sought;
-use crate::state::record::{Job, Node, TransferState, Workers};
+use crate::state::record::{Node, TransferState, Workers};
 use crate::state::slab::{Index, Slab};
 use std::collections::BTreeMap;
 

@@ -3,13 +3,14 @@
 
 use super::{count, word};
 use crate::avro::{Cursor, Fault, Sink};
+use std::convert::Infallible;
 use yardmaster_core::event::{Status, TransferStatus};
 use yardmaster_core::id::{Key, Name, hash, stir};
 use yardmaster_core::state::State;
-use yardmaster_core::state::record::{
-    Job, LastHeartbeat, Node, Sample, TransferState, Workers, counts_closed,
-};
+use yardmaster_core::state::job::{Job, JobNumbers, LastHeartbeat, Sample, counts_closed};
+use yardmaster_core::state::record::{Node, TransferState, Workers};
 use yardmaster_core::state::reserve::seen_row;
+use yardmaster_core::unit::Millis;
 
 pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
     sink.long(job.key.0 as i64);
@@ -26,25 +27,75 @@ pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
         return;
     }
     sink.index(job.sample as usize);
-    for number in [job.task.0 as i64, job.request.0 as i64, job.changed_at] {
-        sink.long(number);
-    }
-    // The other times lie near, so their distances are short.
-    for time in [job.created_at, job.activated_at, job.started_at, job.ended_at] {
-        sink.long(if time == 0 { i64::MIN } else { time.wrapping_sub(job.changed_at) });
-    }
-    sink.long(job.input_bytes as i64);
-    sink.long(job.output_bytes as i64);
+    let mut listed = *job;
+    let Ok(()) = listed.each_number(sink);
     let times = state.asked_times.get(&job.key).copied();
     let (cpu_time_s, wall_time_s) = times.unwrap_or_default();
-    sink.count(job.attempt);
-    sink.long(job.revision as i64);
-    for number in [job.cores, cpu_time_s, wall_time_s] {
-        sink.count(number);
-    }
-    sink.int(job.priority);
-    for name in job.names.into_iter().chain([job.workflow, job.label, job.sub_status]) {
+    sink.count(cpu_time_s);
+    sink.count(wall_time_s);
+    for name in job.names.into_iter().chain(listed.texts().map(|name| *name)) {
         sink.string(state.names.text(name));
+    }
+}
+
+impl JobNumbers for Sink<'_> {
+    type Fault = Infallible;
+
+    fn long(&mut self, number: &mut i64) -> Result<(), Infallible> {
+        Sink::long(self, *number);
+        Ok(())
+    }
+
+    /// Its distance, which is short.
+    fn near(&mut self, moment: &mut Millis, changed_at: Millis) -> Result<(), Infallible> {
+        let distance = if *moment == 0 { i64::MIN } else { moment.wrapping_sub(changed_at) };
+        Sink::long(self, distance);
+        Ok(())
+    }
+
+    fn word(&mut self, word: &mut u64) -> Result<(), Infallible> {
+        Sink::long(self, *word as i64);
+        Ok(())
+    }
+
+    fn count(&mut self, count: &mut u32) -> Result<(), Infallible> {
+        Sink::count(self, *count);
+        Ok(())
+    }
+
+    fn int(&mut self, number: &mut i32) -> Result<(), Infallible> {
+        Sink::int(self, *number);
+        Ok(())
+    }
+}
+
+impl JobNumbers for Cursor<'_> {
+    type Fault = Fault;
+
+    fn long(&mut self, number: &mut i64) -> Result<(), Fault> {
+        *number = Cursor::long(self)?;
+        Ok(())
+    }
+
+    fn near(&mut self, moment: &mut Millis, changed_at: Millis) -> Result<(), Fault> {
+        let distance = Cursor::long(self)?;
+        *moment = if distance == i64::MIN { 0 } else { changed_at.wrapping_add(distance) };
+        Ok(())
+    }
+
+    fn word(&mut self, to: &mut u64) -> Result<(), Fault> {
+        *to = word(self)?;
+        Ok(())
+    }
+
+    fn count(&mut self, to: &mut u32) -> Result<(), Fault> {
+        *to = count(self)?;
+        Ok(())
+    }
+
+    fn int(&mut self, number: &mut i32) -> Result<(), Fault> {
+        *number = Cursor::int(self)?;
+        Ok(())
     }
 }
 
@@ -54,8 +105,8 @@ pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
 pub(super) struct Memo {
     /// By request, task, and the names from queue to nucleus.
     rows: Recent<JobRows>,
-    /// By workflow, label and sub-state.
-    tails: Recent<[Name; 3]>,
+    /// By its texts.
+    tails: Recent<[Name; Job::TEXTS]>,
 }
 
 impl Default for Memo {
@@ -152,35 +203,23 @@ pub(super) fn read_job(
         return Err(Fault::Malformed);
     }
     job.sample = *Sample::ALL.get(at.index()?).ok_or(Fault::Malformed)?;
-    job.task = Key(word(at)?);
-    job.request = Key(word(at)?);
-    let changed_at = at.long()?;
-    job.changed_at = changed_at;
-    let Job { created_at, activated_at, started_at, ended_at, .. } = &mut job;
-    for time in [created_at, activated_at, started_at, ended_at] {
-        let distance = at.long()?;
-        *time = if distance == i64::MIN { 0 } else { changed_at.wrapping_add(distance) };
-    }
-    job.input_bytes = word(at)?;
-    job.output_bytes = word(at)?;
-    job.attempt = count(at)?;
-    job.revision = word(at)?;
-    job.cores = count(at)?;
+    job.each_number(at)?;
     let times = (count(at)?, count(at)?);
     match times {
         (0, 0) => _ = state.asked_times.remove(&key),
         times => _ = state.asked_times.insert(key, times),
     }
-    job.priority = at.int()?;
     let names = strings(at, 6)?;
     let numbers = [job.request.0, job.task.0, u64::from(job.sample.is_merge())];
     let rows = memo.rows.of(numbers, names, || rows(state, &job, names))?;
     (job.names, job.seen) = (rows.names, rows.seen);
     [job.load, job.user, job.group, job.nucleus] = rows.rows;
-    let names = strings(at, 3)?;
-    [job.workflow, job.label, job.sub_status] = memo.tails.of([0; 3], names, || {
-        Ok(Cursor::new(names).strings::<3>()?.map(|text| state.names.intern(text)))
+    let names = strings(at, Job::TEXTS)?;
+    let texts = memo.tails.of([0; 3], names, || {
+        let texts = Cursor::new(names).strings::<{ Job::TEXTS }>()?;
+        Ok(texts.map(|text| state.names.intern(text)))
     })?;
+    job.texts().into_iter().zip(texts).for_each(|(name, text)| *name = text);
     job.counts_closed = counts_closed(state.names.text(job.sub_status));
     Ok(job)
 }

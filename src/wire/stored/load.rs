@@ -7,7 +7,7 @@ use yardmaster_core::event::Status;
 use yardmaster_core::id::Key;
 use yardmaster_core::output::throttle::Throttle;
 use yardmaster_core::record::Decode;
-use yardmaster_core::state::record::Job;
+use yardmaster_core::state::job::Job;
 use yardmaster_core::state::timer::NodePart;
 use yardmaster_core::state::{Keyed, State, Table};
 

@@ -14,8 +14,8 @@ use yardmaster::core::output::decision::Decision;
 use yardmaster::core::state::State;
 use yardmaster::core::state::audit::audit;
 use yardmaster::core::state::digest::{digest, records_digest};
+use yardmaster::core::state::job::{Job, Sample};
 use yardmaster::core::state::ledger::Ledger;
-use yardmaster::core::state::record::{Job, Sample};
 use yardmaster::core::state::rows::{Chains, RowKey, Rows};
 use yardmaster::core::unit::HOUR;
 

@@ -195,4 +195,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "bcfb77119a6812b46aa65cf20e0cbe4ffde22068a10c40a0b66327f4af047cd4";
+const DIGEST: &str = "d2fef9364a988e354c170baf3270250526e23d09506cc4d399ea05368ad61a0c";

@@ -10,7 +10,8 @@ use yardmaster::core::id::Key;
 use yardmaster::core::judge::view::Grid;
 use yardmaster::core::policy::{Rules, Totals};
 use yardmaster::core::state::State;
-use yardmaster::core::state::record::{Job, Reservation, ReservedJobs};
+use yardmaster::core::state::job::Job;
+use yardmaster::core::state::record::{Reservation, ReservedJobs};
 use yardmaster::core::unit::{HOUR, MINUTE, Millis, SECOND};
 
 const QUEUED: [Status; 4] =

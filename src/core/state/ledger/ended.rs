@@ -6,7 +6,7 @@
 use super::{Ledger, at_queue};
 use crate::event::Status;
 use crate::id::{Key, Name};
-use crate::state::record::{Job, Sample};
+use crate::state::job::{Job, Sample};
 use crate::state::rows::{NO_ROW, RowKey, Rows};
 use crate::state::window::{Window, bucket_of};
 use crate::unit::{HOUR, MINUTE, Millis};

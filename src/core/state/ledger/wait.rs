@@ -7,7 +7,7 @@
 use super::Ledger;
 use super::ended::note_whether_empty;
 use crate::event::Status;
-use crate::state::record::{Job, Sample};
+use crate::state::job::{Job, Sample};
 use crate::state::rows::RowKey;
 use crate::state::window::{Window, bucket_of};
 use crate::unit::{DAY, MINUTE, Millis, SECOND};

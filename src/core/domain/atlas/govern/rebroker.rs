@@ -13,7 +13,7 @@ use crate::output::command::CommandKind;
 use crate::state::State;
 use crate::state::crowded::{Crowd, is_queued};
 use crate::state::gaps::put_off;
-use crate::state::record::Job;
+use crate::state::job::Job;
 use crate::unit::{MINUTE, Millis};
 
 const RULE: CommandRule = CommandRule::FastRebrokerage;

@@ -3,7 +3,7 @@
 
 use crate::event::Status;
 use crate::state::State;
-use crate::state::record::Job;
+use crate::state::job::Job;
 use crate::unit::Millis;
 
 /// The state of a job at a cluster.
