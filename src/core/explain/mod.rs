@@ -90,7 +90,8 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
 
 fn header(text: &mut String, decision: &Decision) -> Written {
     let Decision { subject, attempt, ordinal, .. } = decision;
-    writeln!(text, "decision {}", decision.id)?;
+    let dry_run = if decision.dry_run { ", dry run: not to be carried out" } else { "" };
+    writeln!(text, "decision {}{dry_run}", decision.id)?;
     writeln!(text, "  request   {subject}, attempt {attempt}, answer {ordinal}")?;
     writeln!(text, "  task      {}, share {}", decision.task, or_none(&decision.gshare))?;
     writeln!(text, "  nucleus   {}", or_none(&decision.nucleus))?;

@@ -89,6 +89,10 @@ impl Conformance {
             }
         }
         drop(bar);
+        if summary.cases == 0 && beyond.is_empty() && alone == 0 {
+            let none = "no case in the files: a file of recorded cases has a JSON object a line";
+            return Err(Usage(none.to_owned()).into());
+        }
         if !beyond.is_empty() && !self.json {
             println!("out of scope: {}", beyond.join(", "));
         }

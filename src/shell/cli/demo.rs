@@ -31,6 +31,7 @@ use played::{Atlas, Played};
 use polled::Polled;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use yardmaster_core::policy::{PolicySpec, kind};
 use yardmaster_core::unit::{HOUR, Millis, SECOND};
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_sim::grid::{Facts, Grid, GridPlan};
@@ -143,6 +144,17 @@ pub struct Demo {
     serve_args: ServeArgs,
 }
 
+/// Refuses a policy of a domain that a program brings: nothing here simulates its grid.
+fn refuse_own_domain(read: &Read) -> Result<(), Usage> {
+    let is_own = |it: &&PolicySpec| kind(&it.kind).is_some_and(|kind| kind.domain().is_some());
+    let Some(policy) = read.topology.policies.iter().find(is_own) else { return Ok(()) };
+    Err(Usage(format!(
+        "policy {} is of kind {}, a domain that this program brings: no simulation knows its grid. \
+         Publish its records with import domain-records, and use run",
+        policy.name, policy.kind
+    )))
+}
+
 impl Demo {
     /// Runs the verb.
     pub fn run(self) -> Ended {
@@ -155,6 +167,7 @@ impl Demo {
             let pool = self.cms(&read, policy)?;
             return self.play(&read, pool, None);
         }
+        refuse_own_domain(&read)?;
         if self.log_args.bootstrap_server.is_some() {
             return self.beside(read);
         }

@@ -13,6 +13,7 @@ use crate::dirlog::Mode;
 use crate::ports::AnyStore;
 use crate::when::moment;
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -59,6 +60,7 @@ use yardmaster_drive::port::Log;
 pub struct Explain {
     /// Task, subject (task/chunk), job, slot offer, user or working group; user/NAME, group/NAME
     /// and task/NAME state which.
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     #[command(flatten)]
     log_args: LogArgs,

@@ -221,44 +221,57 @@ fn the_log_follows_a_source_and_stays_as_it_is_while_that_fails() {
     standing.wait("quota: 0 written, 0 removed, 2 unchanged");
 }
 
-/// Where data lies is forgotten after `replica_lifetime_d`, 30: what did not change is published again
-/// before that.
-#[test]
-fn copies_that_stay_where_they_are_are_published_again_before_they_are_forgotten() {
+/// The records of a log, appended to another so many days ago.
+fn aged(from: &Path, to: &Path, days: i64) {
     const DAY: i64 = 86_400_000;
+    let at = crate::kill::bus::now() - days * DAY;
+    let mut from = DirLog::open(from, Mode::Read, &topics(), DirOptions::default()).unwrap();
+    let to = DirLog::open(to, Mode::Write, &topics(), DirOptions::default()).unwrap();
+    let mut writer = to.writer().unwrap();
+    for span in from.lanes().unwrap() {
+        from.scan(span.lane, 0, span.stable_end, &mut |record| {
+            writer.append(span.lane, record.key, record.value, record.headers, at).map(drop)
+        })
+        .unwrap();
+    }
+    writer.flush().unwrap();
+}
+
+/// Where data lies is forgotten after `replica_lifetime_d`, 30, and what a thing of a domain asked by
+/// its record after `request_lifetime_d`, 14: what did not change is published again before that.
+#[test]
+fn what_stays_as_it_is_is_published_again_before_it_is_forgotten() {
     let place = TempDir::new().unwrap();
-    let file = place.path().join("replicas.json");
+    let (replicas, things) =
+        (place.path().join("replicas.json"), place.path().join("things.jsonl"));
     let row = json!([{"scope": "mc", "name": "mc.AOD", "rse": "CERN", "length": 2,
                       "available_length": 2, "state": "AVAILABLE"}]);
-    std::fs::write(&file, row.to_string()).unwrap();
-    let import = |dir: &Path| {
-        let dir = dir.to_str().unwrap();
-        let args = ["import", "replicas", file.to_str().unwrap(), "--dir", dir, "--prune"];
-        let (code, out, errors) = printed(&verb(&args).output().unwrap());
-        assert_eq!(code, Some(0), "{errors}");
-        out.lines().next().unwrap().to_owned()
-    };
-    let first = place.path().join("first");
-    assert_eq!(import(&first), "replica: 1 written, 0 removed, 0 unchanged");
-    assert_eq!(import(&first), "replica: 0 written, 0 removed, 1 unchanged");
-    // The same record, appended at another time.
-    let now = crate::kill::bus::now();
-    for (days, expected) in [(14, "0 written, 0 removed, 1 unchanged"), (16, "1 written")] {
-        let dir = place.path().join(days.to_string());
-        let mut from = DirLog::open(&first, Mode::Read, &topics(), DirOptions::default()).unwrap();
-        let to = DirLog::open(&dir, Mode::Write, &topics(), DirOptions::default()).unwrap();
-        let mut writer = to.writer().unwrap();
-        for span in from.lanes().unwrap() {
-            from.scan(span.lane, 0, span.stable_end, &mut |record| {
-                let at = now - days * DAY;
-                writer.append(span.lane, record.key, record.value, record.headers, at).map(drop)
-            })
-            .unwrap();
-        }
-        writer.flush().unwrap();
-        drop((writer, to));
-        let done = import(&dir);
-        assert!(done.contains(expected), "{days} days: {done}");
+    std::fs::write(&replicas, row.to_string()).unwrap();
+    std::fs::write(&things, json!({"kind": "job", "name": "1"}).to_string()).unwrap();
+    let own = place.path().join("own.toml");
+    let table = "[topics.domain-record]\npartitions = 1\ncleanup = \"compact\"\n";
+    std::fs::write(&own, format!("{ATLAS}\n{table}")).unwrap();
+    for (kind, topic, file, [kept, again]) in [
+        ("replicas", "replica", &replicas, [14, 16]),
+        ("domain-records", "domain-record", &things, [6, 8]),
+    ] {
+        let import = |dir: &Path| {
+            let [file, own, dir] = [file, &own, dir].map(|path| path.to_str().unwrap());
+            let args = ["import", kind, file, "--topology", own, "--dir", dir, "--prune"];
+            let (code, out, errors) = printed(&verb(&args).output().unwrap());
+            assert_eq!(code, Some(0), "{errors}");
+            out.lines().next().unwrap().to_owned()
+        };
+        let first = place.path().join(kind);
+        assert_eq!(import(&first), format!("{topic}: 1 written, 0 removed, 0 unchanged"));
+        assert_eq!(import(&first), format!("{topic}: 0 written, 0 removed, 1 unchanged"));
+        let later = |days: i64| {
+            let dir = place.path().join(format!("{kind}-{days}"));
+            aged(&first, &dir, days);
+            import(&dir)
+        };
+        assert_eq!(later(kept), format!("{topic}: 0 written, 0 removed, 1 unchanged"));
+        assert_eq!(later(again), format!("{topic}: 1 written, 0 removed, 0 unchanged"));
     }
 }
 

@@ -146,10 +146,12 @@ impl Target {
     }
 
     /// Whether the log has a row as it is. Where data lies is forgotten some time after it was
-    /// stated: that is published again in good time.
+    /// stated, and what asks by its record gives up: these are published again in good time.
     fn is_published(&self, row: &Row) -> bool {
+        let limits = &self.read.topology.limits;
         let lasts = match self.kind {
-            ImportKind::Replicas => self.read.topology.limits.replica_lifetime_ms / 2,
+            ImportKind::Replicas => limits.replica_lifetime_ms / 2,
+            ImportKind::DomainRecords => limits.request_lifetime_ms / 2,
             _ => Millis::MAX,
         };
         self.newest.get(&row.key).is_some_and(|newest| {

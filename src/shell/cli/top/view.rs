@@ -132,7 +132,10 @@ fn state(model: &Model, look: TerminalStyles) -> (String, Style) {
         let count = status.state.stuck.len();
         return (format!("{count} lanes cannot be read on: {first}"), look.bad());
     }
-    let sum = |of: fn(&super::data::Queue) -> u64| answered.queues.iter().map(of).sum::<u64>();
+    // Tiles of a domain that a program brings are that program's figures.
+    let sum = |of: fn(&super::data::Queue) -> u64| {
+        answered.queues.iter().map(of).fold(0, u64::saturating_add)
+    };
     let mut text = format!(
         "{}  version {}  queues {}  running {} ({} cores)  queued {} ({} cores)",
         answered.address,
