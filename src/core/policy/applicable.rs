@@ -117,6 +117,8 @@ impl<K: Judged> Clone for RulesOf<K> {
 }
 
 /// Through some filters before weighing: the first objection that lasts, else the last one.
+// So that a caller who only asks which filter it was pays for no more.
+#[inline(always)]
 pub(crate) fn walk_before<K: Judged>(
     case: &K::Case<'_>,
     candidate: &K::Candidate<'_>,

@@ -108,13 +108,13 @@ impl MatchRules {
         for cluster in look.pool.clusters() {
             let Some(oldest) = cluster.oldest() else { continue };
             let pending = Pending::new(look, cluster, oldest.queued_at_s);
-            let bid = match self.first_objection(look, &pending) {
+            let bid = match walk_before(look, &pending, &self.values, &self.filters) {
                 None => {
                     eligible += cluster.len() as u64;
                     head(look, pending)
                 }
-                Some((at, _, _)) => {
-                    refused[at] += cluster.len() as u64;
+                Some((at, _)) => {
+                    refused[usize::from(at)] += cluster.len() as u64;
                     let place = drained_for.as_ref().and_then(|place| cluster.find(place));
                     place.and_then(|place| self.drained_for(look, cluster, place))
                 }
