@@ -1,5 +1,6 @@
-//! The record of a job. A field that is kept of it is listed here, and nowhere else but where it is
-//! folded: the store and the digest go through [`Job::each_number`] and [`Job::texts`].
+//! The record of a job. A number or a text that is kept of its state is listed here, and nowhere
+//! else but where it is folded: store and digest go through [`Job::each_number`] and
+//! [`Job::texts`].
 
 use crate::event::{JobState, Status};
 use crate::id::{Key, Name};
@@ -211,20 +212,52 @@ impl Job {
     /// Shows each of its numbers, in the order of the store.
     #[inline]
     pub fn each_number<V: JobNumbers>(&mut self, to: &mut V) -> Result<(), V::Fault> {
-        to.word(&mut self.task.0)?;
-        to.word(&mut self.request.0)?;
-        to.long(&mut self.changed_at)?;
-        let changed_at = self.changed_at;
-        to.near(&mut self.created_at, changed_at)?;
-        to.near(&mut self.activated_at, changed_at)?;
-        to.near(&mut self.started_at, changed_at)?;
-        to.near(&mut self.ended_at, changed_at)?;
-        to.word(&mut self.input_bytes)?;
-        to.word(&mut self.output_bytes)?;
-        to.count(&mut self.attempt)?;
-        to.word(&mut self.revision)?;
-        to.count(&mut self.cores)?;
-        to.int(&mut self.priority)
+        // Every field is named, so that none is added and forgotten: one that is missing here would
+        // be missing from the digest too, which then shows no difference.
+        let Job {
+            task,
+            request,
+            changed_at,
+            created_at,
+            activated_at,
+            started_at,
+            ended_at,
+            input_bytes,
+            output_bytes,
+            attempt,
+            revision,
+            cores,
+            priority,
+            // Written beside these, or made of what is.
+            key: _,
+            heartbeat: _,
+            status: _,
+            sample: _,
+            workflow: _,
+            label: _,
+            sub_status: _,
+            names: _,
+            load: _,
+            user: _,
+            group: _,
+            nucleus: _,
+            seen: _,
+            counts_closed: _,
+            awaits_heartbeat: _,
+            look: _,
+        } = self;
+        to.word(&mut task.0)?;
+        to.word(&mut request.0)?;
+        to.long(changed_at)?;
+        for moment in [created_at, activated_at, started_at, ended_at] {
+            to.near(moment, *changed_at)?;
+        }
+        to.word(input_bytes)?;
+        to.word(output_bytes)?;
+        to.count(attempt)?;
+        to.word(revision)?;
+        to.count(cores)?;
+        to.int(priority)
     }
 
     /// Its names that are no part of a row, in the order of the store.

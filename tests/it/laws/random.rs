@@ -247,7 +247,16 @@ fn job_name(number: usize) -> &'static str {
 
 fn job_state(taste: &Taste, chance: &mut Chance, number: usize, at: Millis) -> JobState<'static> {
     let status = Status::ALL[chance.weighed(&taste.statuses)];
+    // A chance of their own: what nothing counts draws nothing from the others.
+    let beside = &mut Chance(at as u64 ^ number as u64);
     let state = JobState {
+        workflow: beside.of(&["", "pull_ups", "push"]),
+        label: beside.of(&["", "managed", "user"]),
+        priority: beside.of(&[0, -5, 900]),
+        input_bytes: beside.below(1 << 40) as u64,
+        output_bytes: beside.below(1 << 40) as u64,
+        cpu_time_s: beside.below(9) as u32,
+        wall_time_s: beside.below(9) as u32,
         status,
         changed_at: at - at % chance.of(&[1, 60_000]),
         revision: (chance.below(2) as u64) << 33,
