@@ -228,6 +228,37 @@ fn the_policy_of_a_domain_is_alone_and_wants_its_records() {
 }
 
 #[test]
+fn answers_of_a_policy_that_is_tried_are_explained_as_a_dry_run() {
+    let [moment, ..] = moments();
+    let slurm = Slurm::at(&moment);
+    let file = slurm.path("tried.toml");
+    let kind = "kind = \"slurm\"";
+    let text = std::fs::read_to_string(topology()).unwrap();
+    std::fs::write(&file, text.replace(kind, &format!("{kind}\nmode = \"dry_run\""))).unwrap();
+    let expected = choices(&moment);
+    let process = slurm.start_by(&file);
+    slurm.wait_for_answers(&process, expected.len());
+    assert!(process.stop().success());
+    let why = slurm.ask(&["explain", &expected[0].0]);
+    let first = why.lines().find(|line| line.starts_with("decision ")).expect(&why);
+    assert!(first.ends_with(", dry run: not to be carried out"), "{why}");
+}
+
+#[test]
+fn no_demo_stands_for_the_grid_of_a_domain() {
+    let slurm = Slurm::new();
+    let [dir, file] = [slurm.path("demo"), topology()];
+    let place = ["--dir", dir.to_str().unwrap(), "--topology", file.to_str().unwrap()];
+    let (code, shown, errors) = slurm.say(&[&["demo"], &place[..]].concat());
+    assert_eq!(code, Some(2), "{shown}\n{errors}");
+    assert!(
+        errors.contains("policy slurm-job") && errors.contains("import domain-records"),
+        "{errors}"
+    );
+    assert!(!dir.exists(), "nothing is written");
+}
+
+#[test]
 fn what_is_taken_back_waits_no_more_and_is_not_moved() {
     let [moment, ..] = moments();
     let slurm = Slurm::at(&moment);

@@ -46,6 +46,21 @@ fn an_import_of_a_file_of_another_kind_fails_in_a_few_lines() {
     assert!(errors.lines().count() > 10_000, "{} lines", errors.lines().count());
 }
 
+#[test]
+fn a_name_or_a_file_of_cases_with_nothing_in_it_is_wrong_use() {
+    let dir = TempDir::new().unwrap();
+    let file = dir.path().join("cases.jsonl");
+    std::fs::write(&file, "").unwrap();
+    for (args, expected) in [
+        (["explain", ""], "a value is required"),
+        (["conformance", file.to_str().unwrap()], "no case in the files"),
+    ] {
+        let (code, shown, errors) = printed(&yardmaster(&args));
+        assert_eq!(code, Some(2), "{args:?}: {shown}{errors}");
+        assert!(errors.contains(expected), "{args:?}: {errors}");
+    }
+}
+
 /// A mistyped directory is not made, and what is there is not written into.
 #[test]
 fn a_directory_without_a_log_is_refused_unless_a_log_is_to_be_made() {

@@ -1,7 +1,7 @@
 //! A command as text: what is to be done to which job, workflow or node, which clock ran out, what
 //! became of it.
 
-use super::{Written, iso, number};
+use super::{Written, dry_run, iso, number};
 use crate::command::CommandRule;
 use crate::event::OutcomeKind;
 use crate::output::command::{Command, CommandKind};
@@ -57,8 +57,7 @@ fn write(
         (Some(_), _) => {
             writeln!(text, "{subject}: {what} of {} jobs held back", command.amount)?;
         }
-        (None, true) => writeln!(text, "{subject}: {what}, dry run: not to be carried out")?,
-        (None, false) => writeln!(text, "{subject}: {what}")?,
+        (None, is_trial) => writeln!(text, "{subject}: {what}{}", dry_run(is_trial))?,
     }
     writeln!(text, "  command   {}, record {} of it", command.id, command.repeat + 1)?;
     match CommandRule::from_name(rule) {

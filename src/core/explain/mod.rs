@@ -19,7 +19,7 @@ pub use job::{JobStanding, explain_job};
 pub use join::join;
 pub use standing::{NameStanding, RequestStanding};
 pub use text::iso;
-pub(crate) use text::{limit_sentence, milli, number, or_none};
+pub(crate) use text::{dry_run, limit_sentence, milli, number, or_none};
 pub use throttle::{explain_throttle, throttle_of};
 pub use why::{FilterStep, Rejected, WaitConditions, Why, headline, why};
 
@@ -90,8 +90,7 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
 
 fn header(text: &mut String, decision: &Decision) -> Written {
     let Decision { subject, attempt, ordinal, .. } = decision;
-    let dry_run = if decision.dry_run { ", dry run: not to be carried out" } else { "" };
-    writeln!(text, "decision {}{dry_run}", decision.id)?;
+    writeln!(text, "decision {}{}", decision.id, dry_run(decision.dry_run))?;
     writeln!(text, "  request   {subject}, attempt {attempt}, answer {ordinal}")?;
     writeln!(text, "  task      {}, share {}", decision.task, or_none(&decision.gshare))?;
     writeln!(text, "  nucleus   {}", or_none(&decision.nucleus))?;

@@ -25,6 +25,11 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
+/// Ending of a line about an answer that is not to be carried out; empty for all others.
+pub(crate) fn dry_run(is_one: bool) -> &'static str {
+    if is_one { ", dry run: not to be carried out" } else { "" }
+}
+
 pub(crate) fn or_none(text: &str) -> &str {
     if text.is_empty() { "none" } else { text }
 }

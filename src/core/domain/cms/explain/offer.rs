@@ -4,7 +4,7 @@
 use super::rank;
 use crate::domain::cms::output::Matched;
 use crate::event::Band;
-use crate::explain::{Context, counts_of, iso, limit_sentence, milli, number, or_none};
+use crate::explain::{Context, counts_of, dry_run, iso, limit_sentence, milli, number, or_none};
 use crate::output::decision::{Decision, Outcome};
 use crate::state::admit::remedy;
 use crate::unit::{Millis, SECOND};
@@ -56,8 +56,7 @@ pub(crate) fn write(text: &mut String, decision: &Decision, context: &Context<'_
 
 fn header(text: &mut String, decision: &Decision) -> fmt::Result {
     let Decision { subject, attempt, ordinal, .. } = decision;
-    let dry_run = if decision.dry_run { ", dry run: not to be carried out" } else { "" };
-    writeln!(text, "decision {}{dry_run}", decision.id)?;
+    writeln!(text, "decision {}{}", decision.id, dry_run(decision.dry_run))?;
     match (&decision.outcome, &decision.matched) {
         (Outcome::Reject { .. }, _) => {
             writeln!(text, "  job       {subject}, attempt {attempt}")?;
