@@ -9,7 +9,7 @@ pub enum Rules {
     Documented,
     /// The rules as PanDA's code has them.
     Panda,
-    /// The seed's letter, but for what is better than both.
+    /// The seed's letter, but that less work waits at queues and more with the broker.
     Tuned,
 }
 
