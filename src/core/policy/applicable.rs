@@ -117,7 +117,6 @@ impl<K: Judged> Clone for RulesOf<K> {
 }
 
 /// Through some filters before weighing: the first objection that lasts, else the last one.
-// So that a caller who only asks which filter it was pays for no more.
 #[inline(always)]
 pub(crate) fn walk_before<K: Judged>(
     case: &K::Case<'_>,
@@ -125,10 +124,22 @@ pub(crate) fn walk_before<K: Judged>(
     values: &[Values],
     filters: &[Early<K>],
 ) -> Option<(u16, Objection)> {
+    walk_with(case, candidate, filters, |at| &values[usize::from(at)])
+}
+
+/// The same with the parameters of the filter at a place in the policy's list.
+// Inlined, so that a caller who only asks which filter it was, or whose filters have no parameters,
+// pays for no more.
+#[inline(always)]
+pub(crate) fn walk_with<'v, K: Judged>(
+    case: &K::Case<'_>,
+    candidate: &K::Candidate<'_>,
+    filters: &[Early<K>],
+    values: impl Fn(u16) -> &'v Values,
+) -> Option<(u16, Objection)> {
     let mut doubt = None;
     for filter in filters {
-        let values = &values[usize::from(filter.at)];
-        if let Verdict::Object(objection) = (filter.judge)(case, candidate, values) {
+        if let Verdict::Object(objection) = (filter.judge)(case, candidate, values(filter.at)) {
             let found = Some((filter.at, bounded(objection)));
             if !filter.temporary {
                 return found;

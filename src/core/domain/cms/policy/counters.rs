@@ -189,8 +189,13 @@ impl Counters {
     }
 
     /// Those of a user.
-    pub fn user(&self, user: Name) -> UserCounters {
-        self.users.get(user.index()).copied().unwrap_or_default()
+    pub fn user(&self, user: Name) -> &UserCounters {
+        static NONE: UserCounters = UserCounters {
+            weight: 0,
+            usage: Usage { running: 0, reserved: 0, x: 0 },
+            test_jobs: 0,
+        };
+        self.users.get(user.index()).unwrap_or(&NONE)
     }
 
     /// Those of all users.

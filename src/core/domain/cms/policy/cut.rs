@@ -111,6 +111,11 @@ fn matched(look: &Look<'_>, bid: &Bid<'_>) -> Matched {
     let overflows = source.is_some();
     let relaxed = [(is_surplus, SURPLUS), (overflows, OVERFLOW)];
     let relaxed = relaxed.iter().filter(|(is_relaxed, _)| *is_relaxed);
+    // The restricted pool that it is charged to (C-30).
+    let charged = match charge(look, pending) {
+        Charge::Pool(group, _, _) => Some(group),
+        Charge::Free | Charge::Shared | Charge::NoRoom => None,
+    };
     Matched {
         job: bid.place.job.to_string(),
         job_attempt: 0,
@@ -119,12 +124,12 @@ fn matched(look: &Look<'_>, bid: &Bid<'_>) -> Matched {
         node: look.offer.offer.node.clone(),
         cores: given.cores,
         weight_milli,
-        usage_milli: settings.charge_milli(weight_milli, bid.charged.is_some()),
+        usage_milli: settings.charge_milli(weight_milli, charged.is_some()),
         wall_time_s: given.wall_s,
         rss_mb: given.rss_mb,
         overflow_source: source.map(|source| text(source.site)).unwrap_or_default(),
         overflow_cost: if overflows { overflow_cost(given.cores, settings) } else { 0 },
-        charged_group: bid.charged.map(text).unwrap_or_default(),
+        charged_group: charged.map(text).unwrap_or_default(),
         io_source: io_source.to_owned(),
         relaxed: relaxed.map(|(_, rule)| (*rule).to_owned()).collect(),
     }

@@ -9,9 +9,8 @@ use super::filter::FILTERS;
 use super::key::{JobKey, RankKeyValue};
 use super::level::level;
 use super::look::{Bid, ClassComparison, Look, Pending};
-use super::pools::{Charge, charge};
 use super::rank::KEYS;
-use crate::policy::applicable::{Early, walk_before};
+use crate::policy::applicable::{Early, walk_with};
 use crate::policy::declare::{FilterFunction, RulesOf, Weigh};
 use crate::policy::{Objection, Values};
 use std::cmp::Ordering;
@@ -23,8 +22,6 @@ use std::sync::Arc;
 pub struct MatchRules {
     names: Vec<&'static str>,
     filters: Vec<Early<Jobs>>,
-    /// The filters have no parameters of their own.
-    values: Vec<Values>,
     keys: Vec<(&'static str, JobKey)>,
 }
 
@@ -69,7 +66,6 @@ impl MatchRules {
         MatchRules {
             names: rules.filters.iter().map(|it| it.filter.name).collect(),
             filters: filters.collect(),
-            values: vec![Values::default(); rules.filters.len()],
             keys: keys.collect(),
         }
     }
@@ -90,9 +86,17 @@ impl MatchRules {
         look: &Look<'_>,
         pending: &Pending<'_>,
     ) -> Option<(usize, &'static str, Objection)> {
-        let found = walk_before(look, pending, &self.values, &self.filters)?;
+        let found = self.walk(look, pending)?;
         let (at, objection) = (usize::from(found.0), found.1);
         Some((at, self.names[at], objection))
+    }
+
+    /// The index of the first filter that objects, with its objection.
+    #[inline(always)]
+    fn walk(&self, look: &Look<'_>, pending: &Pending<'_>) -> Option<(u16, Objection)> {
+        // The filters have no parameters of their own.
+        let none = Values::default();
+        walk_with(look, pending, &self.filters, |_| &none)
     }
 
     /// The names of the rank keys, in order.
@@ -108,7 +112,7 @@ impl MatchRules {
         for cluster in look.pool.clusters() {
             let Some(oldest) = cluster.oldest() else { continue };
             let pending = Pending::new(look, cluster, oldest.queued_at_s);
-            let bid = match walk_before(look, &pending, &self.values, &self.filters) {
+            let bid = match self.walk(look, &pending) {
                 None => {
                     eligible += cluster.len() as u64;
                     head(look, pending)
@@ -229,10 +233,6 @@ pub(super) fn queued_by(look: &Look<'_>, pending: &Pending<'_>) -> Seconds {
 
 /// The figures that rank a job which passed.
 pub(super) fn bid<'a>(look: &Look<'a>, pending: Pending<'a>, place: &'a Place) -> Bid<'a> {
-    let charged = match charge(look, &pending) {
-        Charge::Pool(group, _, _) => Some(group),
-        Charge::Free | Charge::Shared | Charge::NoRoom => None,
-    };
     let (mut own_level, mut share, mut priority) = (0, 0, 0);
     match pending.class() {
         super::facts::Class::Analysis => {
@@ -245,7 +245,7 @@ pub(super) fn bid<'a>(look: &Look<'a>, pending: Pending<'a>, place: &'a Place) -
                 pending.workflow.map_or(0, |workflow| effective_priority(workflow, settings));
         }
     }
-    Bid { pending, place, level: own_level, share, priority, charged }
+    Bid { pending, place, level: own_level, share, priority }
 }
 
 /// A value of a rank vector, as published.

@@ -312,8 +312,6 @@ pub struct Bid<'a> {
     pub share: i128,
     /// Effective priority of its workflow (C-13).
     pub priority: i64,
-    /// The restricted pool it is charged to, if any (C-30).
-    pub charged: Option<Name>,
 }
 
 /// Whether an attempt's failure is final for a test job: failures of sites and of the

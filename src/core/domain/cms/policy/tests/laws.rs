@@ -47,7 +47,7 @@ fn counted(pool: &Pool) -> BTreeMap<String, i64> {
         for (site, jobs) in &workflow.overflow_sites {
             all.insert(format!("spread {text} {}", pool.text(*site)), *jobs);
         }
-        let user = pool.name(&of.record.user).map(|user| counters.user(user)).unwrap_or_default();
+        let user = pool.name(&of.record.user).map(|user| *counters.user(user)).unwrap_or_default();
         all.insert(format!("weight {}", of.record.user), user.weight);
         all.insert(format!("test_jobs {}", of.record.user), user.test_jobs);
         let (running, reserved) = (user.usage.running, user.usage.reserved);
