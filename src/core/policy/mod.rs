@@ -37,7 +37,7 @@ pub use crate::domain::atlas::policy::{
 };
 pub use crate::domain::own::policy::{
     Domain, DomainAnswer, DomainChoice, DomainCommand, DomainFacts, DomainQuestion, DomainRules,
-    DomainTile, DomainView,
+    DomainTile, DomainView, FilterIndex,
 };
 pub use crate::state::ledger::Totals;
 pub use applicable::Applicable;

@@ -2,6 +2,7 @@
 
 pub(crate) mod kept_view;
 
+use super::policy::FilterIndex;
 use crate::event::Task;
 use crate::judge::judging::JudgingInputs;
 use crate::judge::notes::time_notes;
@@ -79,7 +80,7 @@ fn finite(value: f64) -> f64 {
 /// Adds the fate of each candidate, and how many each filter rejected.
 fn add_fates(decision: &mut Decision, policy: &Policy, answer: &DomainAnswer) {
     let mut counts = vec![0; policy.filter_count()];
-    for (queue, at, objection) in &answer.refused {
+    for (queue, FilterIndex(at), objection) in &answer.refused {
         let filter = policy.filter(usize::from(*at)).map_or("", |filter| filter.name);
         if let Some(count) = counts.get_mut(usize::from(*at)) {
             *count += 1;

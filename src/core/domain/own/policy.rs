@@ -82,8 +82,9 @@ impl<'a> DomainQuestion<'a> {
 pub struct DomainAnswer {
     /// What is chosen; `None`: the request waits.
     pub chosen: Option<DomainChoice>,
-    /// Candidates that a filter objects to: their names, the filter's index in the policy, why.
-    pub refused: Vec<(String, u16, Objection)>,
+    /// Candidates that a filter objects to: their names, the filter as [`RulesOf::sift`] gives it,
+    /// why.
+    pub refused: Vec<(String, FilterIndex, Objection)>,
     /// Candidates that passed and are not chosen: their names, and what was less than what of the
     /// one chosen.
     pub passed_over: Vec<(String, f64, f64)>,
@@ -91,6 +92,11 @@ pub struct DomainAnswer {
     /// time alone; `None`: the policy's `defer_s` holds.
     pub recheck_at: Option<Millis>,
 }
+
+/// A filter of the policy that answers, by its place there. Only [`RulesOf::sift`] makes one, so
+/// that none of them is of a filter that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FilterIndex(pub(super) u16);
 
 /// The candidate that an answer chooses.
 #[derive(Debug, Default)]
@@ -220,19 +226,19 @@ where
 }
 
 impl<K: Judged> RulesOf<K> {
-    /// The candidates of a case that pass, and those that do not, each by its place: the filter's
-    /// index and its objection.
+    /// The candidates of a case that pass, and those that do not, each by its place: the filter and
+    /// its objection.
     pub fn sift(
         &self,
         case: &K::Case<'_>,
         candidates: &[K::Candidate<'_>],
         resolved: &Resolved,
-    ) -> (Vec<usize>, Vec<(usize, u16, Objection)>) {
+    ) -> (Vec<usize>, Vec<(usize, FilterIndex, Objection)>) {
         let filters = self.applicable(case, resolved).before;
         let (mut passed, mut refused) = (Vec::new(), Vec::new());
         for (at, candidate) in candidates.iter().enumerate() {
             match walk_before(case, candidate, &resolved.filters, &filters) {
-                Some((filter, objection)) => refused.push((at, filter, objection)),
+                Some((filter, objection)) => refused.push((at, FilterIndex(filter), objection)),
                 None => passed.push(at),
             }
         }
