@@ -198,6 +198,7 @@ fn with_the_published_rights_it_works_and_with_one_less_it_names_what_is_missing
         ],
     );
     works(&fort.mutual, &bus, &store, &certificate, "3/1");
+    works_with_a_password_of_the_environment(&fort, &bus, &store);
 
     for (at, right) in published.iter().enumerate() {
         // Something to answer, something that cannot be read, an owner to throttle, and a job that
@@ -298,11 +299,8 @@ fn a_refused_client_gets_the_remedy_and_no_secret_is_shown() {
     fails(&bootstrap, &odd, &["-X", "security.protocol=ssl"], 1, &["ssl.key.pem"]);
 }
 
-#[test]
-fn a_password_may_come_from_the_environment() {
-    let Some(fort) = Fort::build() else { return };
-    let (bus, rights) = (fort.bus(), fort.rights());
-    published("acl", &bus.domain).iter().for_each(|right| rights.grant(right));
+/// The password comes from the environment.
+fn works_with_a_password_of_the_environment(fort: &Fort, bus: &Bus, store: &Path) {
     let config = fort.file(
         "environment.properties",
         &[
@@ -314,8 +312,8 @@ fn a_password_may_come_from_the_environment() {
     );
     let mut command = Command::new(PROGRAM);
     command.env("YARDMASTER_SASL_PASSWORD", SECRET);
-    let (store, more) = (fort.path("store"), ["--command-config", text(&config)]);
-    let process = Process::start_by(command, &fort.broker.address(), &bus.topology, &store, &more);
+    let more = ["--command-config", text(&config)];
+    let process = Process::start_by(command, &fort.broker.address(), &bus.topology, store, &more);
     wait_until(60 * SECOND, || process.logged(), || process.leads());
     hushed(&process.all_logged());
     assert_eq!(process.stop().code(), Some(0));

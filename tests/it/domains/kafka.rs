@@ -105,6 +105,7 @@ impl Pair {
 }
 
 #[test]
+#[ignore = "domains::kinds does it with three: test.sh --long"]
 fn one_process_that_leads_two_domains_is_killed_and_each_goes_on_without_gap() {
     let Some(mut pair) = Pair::new() else { return };
     let store = pair.buses[0].path("store");
@@ -132,6 +133,7 @@ fn one_process_that_leads_two_domains_is_killed_and_each_goes_on_without_gap() {
 }
 
 #[test]
+#[ignore = "domains::kinds does it with three: test.sh --long"]
 fn two_processes_of_a_domain_each_are_killed_in_turns_and_neither_notices_the_other() {
     let Some(mut pair) = Pair::new() else { return };
     let stores = [pair.buses[0].path("store"), pair.buses[1].path("store")];

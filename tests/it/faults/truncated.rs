@@ -90,6 +90,7 @@ fn a_leader_that_runs_stops_and_so_does_one_that_goes_on_from_its_store() {
 }
 
 #[test]
+#[ignore = "a part of the test before: test.sh --long"]
 fn one_that_did_not_run_meanwhile_stops_at_its_start() {
     let Some(site) = Site::new() else { return };
     let process = site.with_jobs();

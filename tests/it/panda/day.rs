@@ -266,6 +266,7 @@ fn plan(domain: &str) -> GridPlan {
 }
 
 #[test]
+#[ignore = "panda::live counts the same tables through faults: test.sh --long"]
 fn a_day_of_the_grid_in_pandas_database_is_counted_as_the_tables_have_it() {
     let Some(postgres) = Postgres::panda(&[]) else { return };
     let quick = |limits: &mut toml::Table, policy: &mut toml::Table| {
