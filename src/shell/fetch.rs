@@ -3,7 +3,9 @@
 //! certificate authorities by `SSL_CERT_FILE` and `SSL_CERT_DIR`. A proxy is asked for a tunnel
 //! (CONNECT), for plain HTTP too.
 
+use flate2::read::GzDecoder;
 use std::fmt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use ureq::{Agent, Proxy};
@@ -106,13 +108,31 @@ impl Fetch {
             return Err(format!("the server answers {status}"));
         }
         let mut body = response.into_body();
-        let text = body.with_config().limit(ANSWER_MAX).read_to_string();
-        text.map_err(|error| format!("the answer breaks off: {error}"))
+        let bytes = body.with_config().limit(ANSWER_MAX).read_to_vec();
+        text(bytes.map_err(|error| format!("the answer breaks off: {error}"))?)
     }
 }
 
-fn file(path: &Path) -> Result<String, String> {
-    std::fs::read_to_string(path).map_err(|error| format!("{error}; name a readable file"))
+/// The text of a file.
+///
+/// # Errors
+/// It cannot be read; the text states the cause without the file's name.
+pub fn file(path: &Path) -> Result<String, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("{error}; name a readable file"))?;
+    text(bytes)
+}
+
+/// Text of bytes, which may be packed by gzip.
+fn text(bytes: Vec<u8>) -> Result<String, String> {
+    const GZIP: &[u8] = &[0x1f, 0x8b];
+    let mut unpacked = Vec::new();
+    if bytes.starts_with(GZIP) {
+        let mut packed = GzDecoder::new(bytes.as_slice()).take(ANSWER_MAX);
+        packed.read_to_end(&mut unpacked).map_err(|error| format!("gzip: {error}"))?;
+    } else {
+        unpacked = bytes;
+    }
+    String::from_utf8(unpacked).map_err(|error| format!("no UTF-8 text: {error}"))
 }
 
 type Config = ureq::config::ConfigBuilder<ureq::typestate::AgentScope>;

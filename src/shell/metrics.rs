@@ -350,9 +350,8 @@ impl Metrics {
         self.current.set(Metric::AuditAge, std::iter::once((none, age.as_secs_f64())));
     }
 
-    /// Counts an import of a name: records written, removed and left as they were; `None`: it
-    /// failed.
-    pub fn record_import(&mut self, name: &str, done: Option<(usize, usize, usize)>) {
+    /// Counts the records of an import of a name by outcome; `None`: it failed.
+    pub fn record_import(&mut self, name: &str, done: Option<&[(&str, usize)]>) {
         self.intake.record_import(&self.recorder, name, done);
     }
 

@@ -231,9 +231,8 @@ impl Show {
         self.metrics.add();
     }
 
-    /// Reports what an import of a name changed (records written, removed and left as they were),
-    /// or why it failed.
-    pub fn report_import(&mut self, name: &str, done: Result<(usize, usize, usize), String>) {
+    /// Reports what an import of a name changed, by outcome, or why it failed.
+    pub fn report_import(&mut self, name: &str, done: Result<&[(&'static str, usize)], String>) {
         self.metrics.record_import(name, done.as_ref().ok().copied());
         self.status.update(|status| status.import_failed = done.err());
         self.metrics.add();

@@ -8,6 +8,7 @@ pub mod counter;
 pub mod dialect;
 pub mod import;
 pub mod json;
+mod loose;
 pub mod pseudonym;
 pub mod record;
 pub mod stamp;

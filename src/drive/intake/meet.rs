@@ -2,7 +2,7 @@
 
 use super::records::Records;
 use super::{Intake, Origin, Taken};
-use yardmaster_wire::dialect::{Dialect, Foreign, read};
+use yardmaster_wire::dialect::{Dialect, Foreign, mended, read};
 
 /// Key and value of a message; either may be null.
 pub type KeyValue<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
@@ -34,14 +34,12 @@ impl Intake {
             return self.counts.count(dialect, Taken::Ignored);
         };
         let most = self.limits.max_record_bytes;
-        let taken = match (value.len() > most, dialect) {
-            (true, _) => {
-                Err(format!("{} bytes, more than max_record_bytes of {most}", value.len()))
-            }
-            (false, Dialect::PandaCdc) => self
-                .take_change(origin, key, value, records)
-                .map_err(|why| format!("{}: {why}", dialect.name())),
-            (false, _) => self.take_message(dialect, origin, value, records),
+        let taken = match value.len() > most {
+            true => Err(format!("{} bytes, more than max_record_bytes of {most}", value.len())),
+            false => self.take(dialect, origin, (key, value), records).or_else(|why| {
+                let mended = mended(value).ok_or(why)?;
+                self.take(dialect, origin, (key, &mended), records)
+            }),
         };
         match taken {
             Ok(taken) => self.counts.count(dialect, taken),
@@ -49,6 +47,21 @@ impl Intake {
                 let (key, value) = (raw.0.unwrap_or(b""), raw.1.unwrap_or(b""));
                 self.refuse(dialect, origin, key, value, why, records);
             }
+        }
+    }
+
+    fn take(
+        &mut self,
+        dialect: Dialect,
+        origin: Origin<'_>,
+        (key, value): (Option<&[u8]>, &[u8]),
+        records: &mut Records,
+    ) -> Result<Taken, String> {
+        match dialect {
+            Dialect::PandaCdc => self
+                .take_change(origin, key, value, records)
+                .map_err(|why| format!("{}: {why}", dialect.name())),
+            _ => self.take_message(dialect, origin, value, records),
         }
     }
 

@@ -140,7 +140,8 @@ impl TableFacts {
         let published = self.published.entry(topic).or_default();
         let mut before = std::mem::take(published);
         let mut bytes = Vec::new();
-        for it in self.tables.records(topic).records {
+        let imported = self.tables.records(topic);
+        for it in imported.records {
             let key = it.name();
             bytes.clear();
             record::write_configuration(&mut bytes, &it.changed(0));
@@ -150,8 +151,13 @@ impl TableFacts {
             }
             published.insert(key, content);
         }
-        for gone in before.keys() {
-            records.push_removal(topic, gone.as_bytes());
+        for (key, content) in before {
+            if imported.unnamed > 0 || imported.left_out.contains(&key) {
+                // There is a row of it, of which no record can be made now.
+                published.insert(key, content);
+            } else {
+                records.push_removal(topic, key.as_bytes());
+            }
         }
     }
 }

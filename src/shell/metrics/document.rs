@@ -72,7 +72,9 @@ fn words(metric: Metric, label: &str) -> Option<String> {
         ("outcome", Metric::Decisions) => list(["assign", "defer", "reject"]),
         ("outcome", Metric::WithoutHeartbeat) => list(["no_heartbeat"]),
         ("outcome", Metric::ImportReads) => list(["succeeded", "failed"]),
-        ("outcome", Metric::ImportRecords) => list(["written", "removed", "unchanged"]),
+        ("outcome", Metric::ImportRecords) => {
+            list(["written", "removed", "kept", "unchanged", "unreadable"])
+        }
         ("outcome", Metric::IntakeRecords) => list(Taken::ALL.iter().map(|it| it.name())),
         ("outcome", Metric::ComparedAnswers) => list(AnswerOutcome::ALL.map(AnswerOutcome::name)),
         ("outcome", Metric::IntakeChanges) => list(Noted::ALL.iter().map(|it| it.name())),

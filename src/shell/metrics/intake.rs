@@ -37,15 +37,13 @@ impl IntakeMetrics {
         &mut self,
         recorder: &PrometheusRecorder,
         name: &str,
-        done: Option<(usize, usize, usize)>,
+        done: Option<&[(&str, usize)]>,
     ) {
         let [rounds, records] = &mut self.imports;
         let outcome = if done.is_some() { "succeeded" } else { "failed" };
         rounds.count(recorder, name, outcome, 1);
-        let (written, removed, unchanged) = done.unwrap_or_default();
-        let counts = [("written", written), ("removed", removed), ("unchanged", unchanged)];
-        for (outcome, count) in counts {
-            records.count(recorder, name, outcome, count as u64);
+        for (outcome, count) in done.unwrap_or_default() {
+            records.count(recorder, name, outcome, *count as u64);
         }
     }
 

@@ -200,7 +200,7 @@ metrics! {
     ImportAge Kind::Gauge, "yardmaster_import_age_seconds" ["import"]
         "Age of what an import found last: since the newest time that its source states, or since it was read, in seconds.";
     ImportRecords Kind::Counter, "yardmaster_import_records_total" ["import", "outcome"]
-        "Records of an import, by whether they were written, removed or unchanged.";
+        "Records of an import, by whether they were written, removed, unchanged, or kept because the source could not be read there; and what of the source was unreadable.";
     ImportReads Kind::Counter, "yardmaster_import_reads_total" ["import", "outcome"]
         "How often an import read its sources, by whether it succeeded or failed.";
     HeldBack Kind::Gauge, "yardmaster_held_back_records" []

@@ -127,7 +127,7 @@ fn all() -> Metrics {
     metrics.record_lag(Topic::Task, 12);
     metrics.record_stuck([("task", 1), ("panda.jobs", 0), ("panda.jobs", 3)].into());
     metrics.record_time(Topic::Task, 1_000_500, 1_003_000);
-    metrics.record_import("cric", Some((3, 1, 170)));
+    metrics.record_import("cric", Some(&[("written", 3), ("removed", 1), ("unchanged", 170)]));
     metrics.record_import("cric", None);
     metrics.record_import_age("cric", 61_000);
     metrics.record_facts_age(Topic::Link, 61_000);

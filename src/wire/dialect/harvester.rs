@@ -7,6 +7,7 @@
 
 use super::scalar::Scalar;
 use super::{Foreign, json};
+use crate::loose;
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -129,8 +130,7 @@ fn counts(statistics: Value) -> Result<BTreeMap<String, (u32, u32)>, String> {
             let states = states.as_object().ok_or_else(|| wrong(&place))?;
             let count = |state: &str| match states.get(state) {
                 None | Some(Value::Null) => Ok(0),
-                Some(found) => found
-                    .as_u64()
+                Some(found) => loose::whole_in(found)
                     .and_then(|count| u32::try_from(count).ok())
                     .ok_or_else(|| wrong(&format!("{place}.{state}"))),
             };

@@ -16,6 +16,8 @@ pub use panda::{JobMessage, TaskMessage};
 pub use revision::{Grades, OWN, learned, revision, transfer_revision};
 pub use rucio::{ReplicaMessage, TransferMessage};
 
+use crate::loose;
+
 /// Whose messages a topic carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
@@ -99,6 +101,12 @@ pub fn read(dialect: Dialect, bytes: &[u8]) -> Result<Foreign<'_>, String> {
         Dialect::PandaCdc => return change::read(None, Some(bytes)).map(|_| Foreign::Other),
     };
     read.map_err(|why| format!("{}: {why}", dialect.name()))
+}
+
+/// A message without what Python's `json` writes and JSON does not have: a byte order mark, `NaN`
+/// and `Infinity`, which are no values. `None` where it has none of these.
+pub fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
+    loose::mended(bytes)
 }
 
 /// Reads a JSON object into the shape of a dialect's messages.

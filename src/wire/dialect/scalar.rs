@@ -2,7 +2,7 @@
 //! no error of the whole text, so that the reason can name the field, what was found and what is
 //! wanted.
 
-use crate::stamp;
+use crate::{loose, stamp};
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
@@ -31,7 +31,7 @@ impl<'a> Scalar<'a> {
     pub fn is_unset(&self) -> bool {
         match self {
             Scalar::Absent => true,
-            Scalar::Text(text) => text.is_empty() || text == "None" || text == "NULL",
+            Scalar::Text(text) => loose::is_unset(text),
             _ => false,
         }
     }
@@ -85,9 +85,13 @@ impl<'a> Scalar<'a> {
         match self {
             it if it.is_unset() => Ok(0),
             Scalar::Int(number) => u64::try_from(*number).map_err(|_| self.wrong(field, wants)),
-            Scalar::Text(text) => text.trim().parse().map_err(|_| self.wrong(field, wants)),
-            Scalar::Float(number) if (0.0..9e15).contains(number) && number.fract() == 0.0 => {
-                Ok(*number as u64)
+            Scalar::Text(text) => {
+                let long = || loose::whole(text)?.try_into().ok();
+                text.trim().parse().ok().or_else(long).ok_or_else(|| self.wrong(field, wants))
+            }
+            Scalar::Float(number) => {
+                let whole = loose::whole_of(*number).and_then(|it| u64::try_from(it).ok());
+                whole.filter(|_| number.fract() == 0.0).ok_or_else(|| self.wrong(field, wants))
             }
             other => Err(other.wrong(field, wants)),
         }

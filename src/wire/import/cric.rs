@@ -3,6 +3,7 @@
 use super::field::Fields;
 use super::sites::{Found, Sites};
 use super::{Imported, object, pseudo};
+use crate::loose;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use yardmaster_core::event::{Configuration, Endpoints, Queue, QueueStatus};
@@ -42,15 +43,19 @@ pub fn cric(text: &str, now: Millis, sites: &Sites) -> Result<Imported, String> 
 pub(super) fn queues(dump: &Map<String, Value>, now: Millis, sites: &Sites) -> Imported {
     let mut imported = Imported::default();
     let mut how: BTreeMap<Found, u32> = BTreeMap::new();
-    let (mut read, mut unified) = (0, 0);
+    let (mut count, mut unified) = (0, 0);
     for (name, value) in dump {
         let thing = format!("queue {name}");
-        let Some(mut fields) = Fields::of(thing, value, &mut imported.complaints) else { continue };
-        let (queue, found) = queue(name, &mut fields, now, sites);
-        if fields.is_bad() {
+        let read = Fields::of(thing, Some(name), value, &mut imported).and_then(|mut fields| {
+            let read = queue(name, &mut fields, now, sites);
+            (!fields.is_left_out(name)).then_some(read)
+        });
+        let Some((queue, found)) = read else {
+            // It may be a unified one, which is published under other names.
+            imported.left_out.extend(pseudo::names(name, &pseudo::RESOURCE_TYPES));
             continue;
-        }
-        read += 1;
+        };
+        count += 1;
         unified += u32::from(queue.ucore);
         *how.entry(found).or_default() += 1;
         let queues = pseudo::expand(queue, &pseudo::RESOURCE_TYPES).into_iter();
@@ -58,7 +63,7 @@ pub(super) fn queues(dump: &Map<String, Value>, now: Millis, sites: &Sites) -> I
     }
     let records = imported.records.len();
     let note =
-        format!("{read} of {} queues, {unified} of them unified: {records} records", dump.len());
+        format!("{count} of {} queues, {unified} of them unified: {records} records", dump.len());
     imported.notes.push(note);
     let how = how.iter().map(|(found, count)| format!("{count} {}", found.name()));
     imported.notes.push(format!("storage sites: {}", how.collect::<Vec<_>>().join(", ")));
@@ -66,11 +71,14 @@ pub(super) fn queues(dump: &Map<String, Value>, now: Millis, sites: &Sites) -> I
 }
 
 fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Queue, Found) {
-    let kind = fields.needed("type");
+    let kind = fields.word_or("type", "production");
     let status = status(fields);
     let catchall = catchall(fields);
     let everything = has_flag(&catchall, "grandly_unified");
-    let site = fields.needed("atlas_site").to_string();
+    // Others than ATLAS have no such name, and one queue a site.
+    let panda_site = fields.deep(&["panda_site"]).and_then(Value::as_str).unwrap_or("");
+    let default = if panda_site.is_empty() { name } else { panda_site };
+    let site = fields.word_or("atlas_site", default).to_string();
     let read = fields.first_words("astorages", &["read_lan", "pr"]);
     let write = fields.first_words("astorages", &["write_lan", "pw"]);
     let analysis_endpoints = analysis_endpoints(fields);
@@ -82,6 +90,7 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
     // Where limits are given per core they are multiplied out: ours are per slot.
     let per_slot = if has_flag(&catchall, "per_core_attr") { cores.max(1) } else { 1 };
     let jobseed = fields.text("jobseed");
+    let max_input_mb = fields.whole("maxinputsize", -1..=i64::from(i32::MAX)) as i32;
     let queue = Queue {
         name: name.to_string(),
         unified: name.to_string(),
@@ -98,8 +107,8 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
         min_rss_mb: fields.count("minrss").saturating_mul(per_slot),
         max_time_s: fields.count("maxtime"),
         min_time_s: fields.count("mintime"),
-        max_wdir_mb: fields.count("maxwdir"),
-        max_input_mb: fields.whole("maxinputsize", -1..=i64::from(i32::MAX)) as i32,
+        max_wdir_mb: max_wdir_mb(fields, max_input_mb),
+        max_input_mb,
         max_disk_io_kbps: fields.count("maxdiskio"),
         transferring_limit: fields.count("transferringlimit"),
         pledged_cpu: fields.whole("pledgedcpu", -1..=i64::from(i32::MAX)) as i32,
@@ -118,6 +127,19 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
         ..Queue::default()
     };
     (queue, found)
+}
+
+/// Room for a job's files; MB, 0 where it is not checked. What cannot be read is taken for room for
+/// the input and 2,000 MB, or 16,336 MB (spec atlas 12.1).
+fn max_wdir_mb(fields: &mut Fields<'_>, max_input_mb: i32) -> u32 {
+    const DEFAULT_MB: u32 = 16_336;
+    let stated = fields.deep(&["maxwdir"]).and_then(Value::as_str);
+    let is_readable = stated.is_none_or(|it| loose::is_unset(it) || loose::whole(it).is_some());
+    match u32::try_from(max_input_mb) {
+        _ if is_readable => fields.count("maxwdir"),
+        Ok(0) | Err(_) => DEFAULT_MB,
+        Ok(input_mb) => input_mb + 2_000,
+    }
 }
 
 /// Endpoints of scope analysis; empty for a queue that has no such scope. Reading goes to those of
@@ -141,7 +163,8 @@ fn analysis_endpoints(fields: &mut Fields<'_>) -> Endpoints {
 
 fn status(fields: &mut Fields<'_>) -> QueueStatus {
     let word = fields.needed("status");
-    let status = QueueStatus::ALL.into_iter().find(|status| status.name() == word);
+    let is_it = |status: &QueueStatus| status.name().eq_ignore_ascii_case(word.trim());
+    let status = QueueStatus::ALL.into_iter().find(is_it);
     if status.is_none() && !word.is_empty() {
         let words = QueueStatus::ALL.map(QueueStatus::name).join(", ");
         fields.wrong("status", &Value::from(word), &format!("one of {words}"));
@@ -161,7 +184,12 @@ fn catchall(fields: &mut Fields<'_>) -> String {
             Value::Bool(true) => flags.push(name.to_string()),
             Value::Bool(false) => {}
             Value::String(text) => flags.push(format!("{name}={text}")),
-            Value::Number(number) => flags.push(format!("{name}={number}")),
+            Value::Number(number) => match loose::whole_number(number) {
+                Some(whole) if number.as_f64() == Some(whole as f64) => {
+                    flags.push(format!("{name}={whole}"));
+                }
+                _ => flags.push(format!("{name}={number}")),
+            },
             other => fields.wrong(&format!("params.{name}"), other, "a flag, number or word"),
         }
     }

@@ -5,7 +5,7 @@ use crate::avro::{HEADER_BYTES, from_json};
 use crate::record;
 use serde_json::Value;
 use yardmaster_core::cut::Topic;
-use yardmaster_core::event::{Configuration, DomainRecord};
+use yardmaster_core::event::{Configuration, DomainRecord, domain_record_name};
 use yardmaster_core::unit::Millis;
 
 /// Records from a JSON list, or JSON lines, of `{kind, name, changed_at, values}`. One that does
@@ -22,7 +22,10 @@ pub fn domain_records(text: &str, now: Millis) -> Result<Imported, String> {
                     "" => format!("domain record number {}", at + 1),
                     name => format!("domain record {} {name}", word("kind")),
                 };
-                imported.complaints.push(format!("{thing}: {why}; left out"));
+                let [kind, name] = ["kind", "name"].map(word);
+                let is_known = !kind.is_empty() && !name.is_empty();
+                let key = is_known.then(|| domain_record_name(kind, name));
+                imported.leave_out(key, format!("{thing}: {why}; left out"));
             }
         }
     }

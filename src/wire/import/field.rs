@@ -1,5 +1,7 @@
 //! Reading one thing's fields: what is missing or wrong is named, and remembered.
 
+use super::Imported;
+use crate::loose;
 use serde_json::{Map, Value};
 use std::ops::RangeInclusive;
 
@@ -7,29 +9,47 @@ use std::ops::RangeInclusive;
 pub(super) struct Fields<'a> {
     thing: String,
     map: &'a Map<String, Value>,
-    complaints: &'a mut Vec<String>,
+    imported: &'a mut Imported,
     bad: bool,
+    /// Whether a word that must be there is not.
+    lacks_word: bool,
 }
 
 impl<'a> Fields<'a> {
-    /// A thing called so, its value, and where complaints go; `None` when it is not an object.
+    /// A thing called so, the key of its record where that is known before it is read, its value,
+    /// and where complaints go; `None` when it is not an object.
     pub(super) fn of(
         thing: String,
+        key: Option<&str>,
         value: &'a Value,
-        complaints: &'a mut Vec<String>,
+        imported: &'a mut Imported,
     ) -> Option<Fields<'a>> {
         match value.as_object() {
-            Some(map) => Some(Fields { thing, map, complaints, bad: false }),
+            Some(map) => Some(Fields { thing, map, imported, bad: false, lacks_word: false }),
             None => {
                 let found = show(value);
-                complaints.push(format!("{thing}: found {found}, wants an object; left out"));
+                let complaint = format!("{thing}: found {found}, wants an object; left out");
+                imported.leave_out(key.map(str::to_owned), complaint);
                 None
             }
         }
     }
 
-    /// Whether a field was wrong, so that the thing must be left out.
-    pub(super) fn is_bad(&self) -> bool {
+    /// Whether a field was wrong, so that the thing must be left out. `key`: that of its record,
+    /// known whatever the fields are.
+    pub(super) fn is_left_out(&mut self, key: &str) -> bool {
+        if self.bad {
+            self.imported.note_left_out(Some(key.to_owned()));
+        }
+        self.bad
+    }
+
+    /// The same where the key is made of words that must be there.
+    pub(super) fn is_left_out_by(&mut self, key: impl FnOnce() -> String) -> bool {
+        if self.bad {
+            let key = (!self.lacks_word).then(key);
+            self.imported.note_left_out(key);
+        }
         self.bad
     }
 
@@ -37,23 +57,33 @@ impl<'a> Fields<'a> {
     pub(super) fn wrong(&mut self, field: &str, found: &Value, wants: &str) {
         self.bad = true;
         let (thing, found) = (&self.thing, show(found));
-        self.complaints
+        self.imported
+            .complaints
             .push(format!("{thing}: field `{field}`: found {found}, wants {wants}; left out"));
     }
 
     /// Names a missing field that has a value for "not set".
     fn missing(&mut self, field: &str) {
         let thing = &self.thing;
-        self.complaints.push(format!("{thing}: field `{field}` is missing; taken as not set"));
+        let complaint = format!("{thing}: field `{field}` is missing; taken as not set");
+        self.imported.complaints.push(complaint);
     }
 
-    /// A field's value; nothing for null, nothing and a complaint for a missing one.
+    /// Names a value that means nothing, in a field that need not be set.
+    fn not_set(&mut self, field: &str, found: &Value, wants: &str) {
+        let (thing, found) = (&self.thing, show(found));
+        let complaint =
+            format!("{thing}: field `{field}`: found {found}, wants {wants}; taken as not set");
+        self.imported.complaints.push(complaint);
+    }
+
+    /// A field's value; nothing for null and its like, nothing and a complaint for a missing one.
     fn expected(&mut self, field: &str) -> Option<&'a Value> {
         let found = self.map.get(field);
         if found.is_none() {
             self.missing(field);
         }
-        found.filter(|value| !value.is_null())
+        found.filter(|value| is_set(value))
     }
 
     /// Text that must be there.
@@ -62,9 +92,21 @@ impl<'a> Fields<'a> {
             Some(Value::String(text)) if !text.is_empty() => text,
             found => {
                 let found = found.unwrap_or(&Value::Null);
+                self.lacks_word = true;
                 self.wrong(field, found, "a word");
                 ""
             }
+        }
+    }
+
+    /// A word, or what stands for one that is not set.
+    pub(super) fn word_or<'d>(&mut self, field: &str, default: &'d str) -> &'d str
+    where
+        'a: 'd,
+    {
+        match self.text(field) {
+            "" => default,
+            word => word,
         }
     }
 
@@ -80,40 +122,49 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A flag; false when not set.
+    /// A flag; what is not `true` is false, as PanDA has it.
     pub(super) fn flag(&mut self, field: &str) -> bool {
         match self.expected(field) {
             Some(Value::Bool(flag)) => *flag,
             Some(other) => {
-                self.wrong(field, other, "true or false");
+                self.not_set(field, other, "true or false");
                 false
             }
             None => false,
         }
     }
 
-    /// A whole number; 0 when not set.
+    /// A whole number; 0 when not set, or when what is there is none.
     pub(super) fn whole(&mut self, field: &str, range: RangeInclusive<i64>) -> i64 {
         let Some(value) = self.expected(field) else { return 0 };
-        let number = value.as_i64().filter(|number| range.contains(number));
+        let number = loose::whole_in(value).filter(|number| range.contains(number));
         if number.is_none() {
-            let wants = format!("a whole number {}..={}", range.start(), range.end());
-            self.wrong(field, value, &wants);
+            self.not_set(field, value, &whole_wanted(&range));
         }
         number.unwrap_or(0)
     }
 
-    /// A count of 32 bits; 0 when not set.
+    /// A count of 32 bits; 0 when not set, or when what is there is none.
     pub(super) fn count(&mut self, field: &str) -> u32 {
         self.whole(field, 0..=i64::from(u32::MAX)) as u32
     }
 
-    /// A number that is not negative; 0 when not set.
+    /// A number, 0 or more; 0 when not set, or when what is there is none.
     pub(super) fn number(&mut self, field: &str) -> f64 {
         let Some(value) = self.expected(field) else { return 0.0 };
-        let number = value.as_f64().filter(|number| *number >= 0.0);
+        let number = loose::number_in(value).filter(|number| *number >= 0.0);
         if number.is_none() {
-            self.wrong(field, value, "a number, 0 or more");
+            self.not_set(field, value, NUMBER);
+        }
+        number.unwrap_or(0.0)
+    }
+
+    /// A number, 0 or more, without which the thing is another; 0 when not set.
+    pub(super) fn weight(&mut self, field: &str) -> f64 {
+        let Some(value) = self.expected(field) else { return 0.0 };
+        let number = loose::number_in(value).filter(|number| *number >= 0.0);
+        if number.is_none() {
+            self.wrong(field, value, NUMBER);
         }
         number.unwrap_or(0.0)
     }
@@ -163,8 +214,17 @@ impl<'a> Fields<'a> {
 
     /// A whole number that need not be there.
     pub(super) fn whole_if_set(&mut self, field: &str, range: RangeInclusive<i64>) -> Option<i64> {
-        self.deep(&[field])?;
-        Some(self.whole(field, range))
+        self.whole_at(&[field], range)
+    }
+
+    /// The same some levels down.
+    pub(super) fn whole_at(&mut self, path: &[&str], range: RangeInclusive<i64>) -> Option<i64> {
+        let value = self.deep(path).filter(|value| is_set(value))?;
+        let number = loose::whole_in(value).filter(|number| range.contains(number));
+        if number.is_none() {
+            self.wrong(&path.join("."), value, &whole_wanted(&range));
+        }
+        number
     }
 
     /// A value some levels down that need not be there.
@@ -173,6 +233,17 @@ impl<'a> Fields<'a> {
         let value = rest.iter().try_fold(self.map.get(*first)?, |value, key| value.get(key))?;
         (!value.is_null()).then_some(value)
     }
+}
+
+const NUMBER: &str = "a number, 0 or more";
+
+fn whole_wanted(range: &RangeInclusive<i64>) -> String {
+    format!("a whole number {}..={}", range.start(), range.end())
+}
+
+/// Whether a value is one: no null, nor text that stands for none.
+fn is_set(value: &Value) -> bool {
+    !value.is_null() && !value.as_str().is_some_and(loose::is_unset)
 }
 
 /// A list of words; `None` for anything else.

@@ -73,13 +73,13 @@ impl Type {
 /// `app.component.KEY`. A value that is not of the type it is declared to be is named and left out.
 pub fn gdpconfig(text: &str, now: Millis) -> Result<Imported, String> {
     let dump: Value =
-        serde_json::from_str(text).map_err(|error| format!("gdpconfig: not JSON: {error}"))?;
+        super::parse(text).map_err(|error| format!("gdpconfig: not JSON: {error}"))?;
     let (mut imported, mut seen) = (Imported::default(), BTreeSet::new());
     let count = match &dump {
         Value::Array(rows) => return Ok(parameters(rows, now)),
         Value::Object(values) => {
             for (name, value) in values {
-                let read = entry(name, value, now, &mut imported.complaints);
+                let read = entry(name, value, now, &mut imported);
                 keep(read, &mut seen, &mut imported);
             }
             values.len()
@@ -97,7 +97,7 @@ pub fn gdpconfig(text: &str, now: Millis) -> Result<Imported, String> {
 pub(super) fn parameters(rows: &[Value], now: Millis) -> Imported {
     let (mut imported, mut seen) = (Imported::default(), BTreeSet::new());
     for (at, row) in rows.iter().map(lower).enumerate() {
-        let read = row_of(at + 1, &row, now, &mut imported.complaints);
+        let read = row_of(at + 1, &row, now, &mut imported);
         keep(read, &mut seen, &mut imported);
     }
     imported.notes.push(format!("{} of {} parameters", imported.records.len(), rows.len()));
@@ -116,18 +116,13 @@ fn keep(read: Option<Parameter>, seen: &mut BTreeSet<String>, imported: &mut Imp
     imported.records.push(Configuration::Parameter(parameter));
 }
 
-fn row_of(
-    number: usize,
-    row: &Value,
-    now: Millis,
-    complaints: &mut Vec<String>,
-) -> Option<Parameter> {
+fn row_of(number: usize, row: &Value, now: Millis, imported: &mut Imported) -> Option<Parameter> {
     let part = |name: &str| row.get(name).and_then(Value::as_str).filter(|it| !it.is_empty());
     let thing = match (part("app"), part("component"), part("key")) {
         (Some(app), Some(component), Some(key)) => format!("parameter {app}.{component}.{key}"),
         _ => format!("parameter number {number}"),
     };
-    let mut fields = Fields::of(thing, row, complaints)?;
+    let mut fields = Fields::of(thing, None, row, imported)?;
     let mut parameter = Parameter {
         app: fields.needed("app").to_owned(),
         component: fields.needed("component").to_owned(),
@@ -152,15 +147,10 @@ fn row_of(
             }
         },
     }
-    (!fields.is_bad()).then_some(parameter)
+    (!fields.is_left_out_by(|| parameter.name())).then_some(parameter)
 }
 
-fn entry(
-    name: &str,
-    value: &Value,
-    now: Millis,
-    complaints: &mut Vec<String>,
-) -> Option<Parameter> {
+fn entry(name: &str, value: &Value, now: Millis, imported: &mut Imported) -> Option<Parameter> {
     let mut parts = name.splitn(3, '.');
     let mut part = || parts.next().filter(|part| !part.is_empty());
     let row = match (part(), part(), part(), value) {
@@ -179,14 +169,15 @@ fn entry(
             row
         }
         _ => {
-            complaints.push(format!(
+            let complaint = format!(
                 "parameter {name}: field `key`: found {}, wants app.component.KEY; left out",
                 show(&Value::from(name))
-            ));
+            );
+            imported.leave_out(None, complaint);
             return None;
         }
     };
-    row_of(0, &Value::Object(row), now, complaints)
+    row_of(0, &Value::Object(row), now, imported)
 }
 
 /// Type of a value where none is stated.

@@ -3,7 +3,7 @@
 use super::Imported;
 use super::field::show;
 use crate::dialect::{Grades, OWN, revision};
-use crate::{record, stamp};
+use crate::{loose, record, stamp};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use yardmaster_core::event::{JobState, Status};
@@ -41,7 +41,7 @@ pub fn jobs_with(text: &str, mut done: impl FnMut(usize)) -> (Vec<JobRecord>, Im
             continue;
         }
         let place = format!("line {}", at + 1);
-        let row = match serde_json::from_str(line) {
+        let row = match loose::read(line.as_bytes(), |line| serde_json::from_slice(line)) {
             Ok(Value::Object(columns)) => Row::of(columns).read(),
             Ok(other) => Err(format!("found {}, wants an object", show(&other))),
             Err(error) => Err(format!("not JSON: {error}")),
@@ -150,13 +150,10 @@ impl Row {
     fn whole(&self, column: &str) -> Result<Option<i64>, String> {
         let number = match self.0.get(column) {
             None => return Ok(None),
-            Some(Value::Number(number)) => number.as_i64().or_else(|| whole(number.as_f64()?)),
-            Some(Value::String(text)) if text.is_empty() || text == "NULL" => return Ok(None),
-            Some(Value::String(text)) => {
-                let text = text.trim();
-                text.parse().ok().or_else(|| whole(text.parse().ok()?))
-            }
-            Some(_) => None,
+            Some(Value::String(text)) if loose::is_unset(text) => return Ok(None),
+            // One with a fraction is no number of anything.
+            Some(value) => loose::whole_in(value)
+                .filter(|whole| loose::number_in(value) == Some(*whole as f64)),
         };
         number.map_or_else(|| self.wrong(column, "a whole number"), |number| Ok(Some(number)))
     }
@@ -191,9 +188,4 @@ impl Row {
             None => self.wrong(column, "a time as 2025-03-20 20:15:43 in UTC, or a number"),
         }
     }
-}
-
-fn whole(number: f64) -> Option<i64> {
-    let fits = number.is_finite() && number.fract() == 0.0 && number.abs() < 9e15;
-    fits.then_some(number as i64)
 }

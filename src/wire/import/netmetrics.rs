@@ -2,8 +2,8 @@
 
 use super::field::Fields;
 use super::{Imported, object};
-use crate::stamp;
-use yardmaster_core::event::{Configuration, Link, LinkQueued};
+use crate::{loose, stamp};
+use yardmaster_core::event::{Configuration, Configured, Link, LinkQueued};
 use yardmaster_core::unit::Millis;
 
 /// Link records from a network matrix. Each takes the newest of its own time stamps as its change
@@ -16,9 +16,9 @@ pub fn netmetrics(text: &str, now: Millis) -> Result<Imported, String> {
     let mut imported = Imported::default();
     for (name, value) in &dump {
         let thing = format!("link {name}");
-        let Some(mut fields) = Fields::of(thing, value, &mut imported.complaints) else { continue };
+        let Some(mut fields) = Fields::of(thing, None, value, &mut imported) else { continue };
         let link = link(&mut fields, now, queued_known);
-        if !fields.is_bad() {
+        if !fields.is_left_out_by(|| link.name()) {
             imported.records.push(Configuration::Link(link));
         }
     }
@@ -29,7 +29,7 @@ pub fn netmetrics(text: &str, now: Millis) -> Result<Imported, String> {
 
 fn link(fields: &mut Fields<'_>, now: Millis, queued_known: bool) -> Link {
     let mut newest = None;
-    let closeness = integer(fields, &["closeness", "latest"], -1, 11).map(|c| c as i32);
+    let closeness = fields.whole_at(&["closeness", "latest"], -1..=11).map(|c| c as i32);
     note_stamp(fields, &["closeness", "timestamp"], &mut newest);
     let mut mbps = |span: &str| rate(fields, &["mbps", "dashb", span]);
     let (mbps_1h, mbps_1d, mbps_1w) = (mbps("1h"), mbps("1d"), mbps("1w"));
@@ -57,8 +57,8 @@ fn queued(fields: &mut Fields<'_>, newest: &mut Option<Millis>) -> Vec<LinkQueue
     };
     let mut queued = Vec::new();
     for activity in files.keys() {
-        let waiting = integer(fields, &["files", "queued", activity, "latest"], 0, i64::MAX);
-        let bytes = integer(fields, &["bytes", "queued", activity, "latest"], 0, i64::MAX);
+        let waiting = fields.whole_at(&["files", "queued", activity, "latest"], 0..=i64::MAX);
+        let bytes = fields.whole_at(&["bytes", "queued", activity, "latest"], 0..=i64::MAX);
         note_stamp(fields, &["files", "queued", activity, "timestamp"], newest);
         queued.push(LinkQueued {
             activity: activity.clone(),
@@ -69,18 +69,9 @@ fn queued(fields: &mut Fields<'_>, newest: &mut Option<Millis>) -> Vec<LinkQueue
     queued
 }
 
-fn integer(fields: &mut Fields<'_>, path: &[&str], from: i64, to: i64) -> Option<i64> {
-    let value = fields.deep(path)?;
-    let number = value.as_i64().filter(|number| (from..=to).contains(number));
-    if number.is_none() {
-        fields.wrong(&path.join("."), value, &format!("a whole number {from}..={to}"));
-    }
-    number
-}
-
 fn rate(fields: &mut Fields<'_>, path: &[&str]) -> Option<f64> {
     let value = fields.deep(path)?;
-    let number = value.as_f64().filter(|number| *number >= 0.0);
+    let number = loose::number_in(value).filter(|number| *number >= 0.0);
     if number.is_none() {
         fields.wrong(&path.join("."), value, "a number of MB/s, 0 or more");
     }
@@ -102,11 +93,12 @@ mod tests {
     #[test]
     fn a_path_is_named_in_a_complaint() {
         let value = serde_json::json!({"closeness": {"latest": 12}});
-        let mut complaints = Vec::new();
-        let mut fields = Fields::of("link A:B".to_string(), &value, &mut complaints).expect("map");
-        assert_eq!(integer(&mut fields, &["closeness", "latest"], -1, 11), None);
+        let mut imported = Imported::default();
+        let mut fields =
+            Fields::of("link A:B".to_string(), None, &value, &mut imported).expect("map");
+        assert_eq!(fields.whole_at(&["closeness", "latest"], -1..=11), None);
         let complaint =
             "link A:B: field `closeness.latest`: found 12, wants a whole number -1..=11";
-        assert_eq!(complaints, [format!("{complaint}; left out")]);
+        assert_eq!(imported.complaints, [format!("{complaint}; left out")]);
     }
 }

@@ -3,6 +3,7 @@
 use super::field::Fields;
 use super::sites::Found;
 use super::{Imported, Sites, cric, list, object};
+use crate::loose;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster_core::event::{Configuration, Queue, QueueStatus, Site};
@@ -22,7 +23,7 @@ pub fn nuclei(text: &str, now: Millis) -> Result<Imported, String> {
     for (at, value) in list.iter().enumerate() {
         let site = match value.as_str().filter(|name| !name.is_empty()) {
             Some(name) => Some(nucleus(name, now)),
-            None => object_site(at + 1, value, now, &mut imported.complaints),
+            None => object_site(at + 1, value, now, &mut imported),
         };
         imported.records.extend(site.map(Configuration::Site));
     }
@@ -34,13 +35,8 @@ fn nucleus(name: &str, now: Millis) -> Site {
     Site { name: name.to_string(), changed_at: now, nucleus: true, active: true, ..Site::default() }
 }
 
-fn object_site(
-    number: usize,
-    value: &Value,
-    now: Millis,
-    complaints: &mut Vec<String>,
-) -> Option<Site> {
-    let mut fields = Fields::of(format!("nucleus number {number}"), value, complaints)?;
+fn object_site(number: usize, value: &Value, now: Millis, imported: &mut Imported) -> Option<Site> {
+    let mut fields = Fields::of(format!("nucleus number {number}"), None, value, imported)?;
     let mut site = nucleus(fields.needed("name"), now);
     if fields.deep(&["output_endpoint"]).is_some() {
         site.output_endpoint = fields.text("output_endpoint").to_string();
@@ -51,7 +47,7 @@ fn object_site(
     if fields.deep(&["active"]).is_some() {
         site.active = fields.flag("active");
     }
-    (!fields.is_bad()).then_some(site)
+    (!fields.is_left_out_by(|| site.name.clone())).then_some(site)
 }
 
 /// Tier, parents and endpoints of one storage site, as CRIC's queues have them.
@@ -97,7 +93,14 @@ pub fn nuclei_from_cric(text: &str, now: Millis, sites: &Sites) -> Result<Import
     let mut second: Vec<&str> = of_tier(|tier| tier == 2).collect();
     second.sort_by_key(|name| (std::cmp::Reverse(seen[name].size()), *name));
     second.truncate(NUCLEI_TIER2);
-    let mut imported = Imported { complaints: queues.complaints, ..Imported::default() };
+    // Which sites are the largest is not known while a queue is not.
+    let unnamed = queues.left_out.len() + queues.unnamed;
+    let mut imported = Imported {
+        complaints: queues.complaints,
+        unreadable: queues.unreadable,
+        unnamed,
+        ..Imported::default()
+    };
     for (name, site) in &seen {
         if first.contains(name) || second.contains(name) {
             imported.records.push(Configuration::Site(site.record(name, now)));
@@ -150,6 +153,6 @@ impl Seen {
 
 /// Tier level of a queue; CRIC has it, a queue record does not.
 fn tier(dump: &Map<String, Value>, queue: &Queue) -> Option<u32> {
-    let tier = dump.get(&queue.unified)?.get("tier_level")?.as_u64()?;
+    let tier = dump.get(&queue.unified)?.get("tier_level").and_then(loose::whole_in)?;
     u32::try_from(tier).ok()
 }

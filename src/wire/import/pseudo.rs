@@ -58,6 +58,15 @@ pub fn expand(queue: Queue, kinds: &[ResourceType<'_>]) -> Vec<Queue> {
     kinds.iter().filter_map(|kind| child(&queue, kind)).collect()
 }
 
+/// The names of the pseudo-queues that a unified queue may have.
+pub(super) fn names(unified: &str, kinds: &[ResourceType<'_>]) -> impl Iterator<Item = String> {
+    kinds.iter().map(move |kind| name(unified, kind))
+}
+
+fn name(unified: &str, kind: &ResourceType<'_>) -> String {
+    format!("{unified}/{}", kind.name)
+}
+
 /// The pseudo-queue of a resource type; `None` when the parent has too few cores for it.
 fn child(parent: &Queue, kind: &ResourceType<'_>) -> Option<Queue> {
     let parent_cores = parent.cores.max(1);
@@ -79,7 +88,7 @@ fn child(parent: &Queue, kind: &ResourceType<'_>) -> Option<Queue> {
         None => own_most.min(parent.max_rss_mb),
     };
     Some(Queue {
-        name: format!("{}/{}", parent.unified, kind.name),
+        name: name(&parent.unified, kind),
         resource_type: kind.name.to_string(),
         cores,
         unified_cores: parent_cores,

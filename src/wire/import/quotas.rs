@@ -23,7 +23,7 @@ pub fn quotas(text: &str, now: Millis) -> Result<Imported, String> {
             (subject, "") => format!("quota of {subject}"),
             (subject, place) => format!("quota of {subject} at {place}"),
         };
-        let Some(mut fields) = Fields::of(thing, &row, &mut imported.complaints) else { continue };
+        let Some(mut fields) = Fields::of(thing, None, &row, &mut imported) else { continue };
         let limit = first_set(&["bytes_limit", "limit_bytes"]);
         let quota = Quota {
             kind: if subject == Some("group") { QuotaKind::Group } else { QuotaKind::User },
@@ -34,7 +34,7 @@ pub fn quotas(text: &str, now: Millis) -> Result<Imported, String> {
             used_bytes: amount(&mut fields, "used_bytes"),
             used_files: amount(&mut fields, "used_files"),
         };
-        if fields.is_bad() {
+        if fields.is_left_out_by(|| quota.name()) {
             continue;
         }
         if !seen.insert(quota.name()) {

@@ -17,9 +17,11 @@ pub fn releases(text: &str, now: Millis) -> Result<Imported, String> {
     let mut all: Vec<SoftwareTag> = Vec::new();
     for (name, value) in &dump {
         let thing = format!("queue {name}");
-        let Some(mut fields) = Fields::of(thing, value, &mut imported.complaints) else { continue };
+        let Some(mut fields) = Fields::of(thing, Some(name), value, &mut imported) else {
+            continue;
+        };
         let release = release(name, &mut fields, now);
-        if fields.is_bad() {
+        if fields.is_left_out(name) {
             continue;
         }
         all.extend(release.tags.iter().filter(|tag| !tag.container_name.is_empty()).cloned());
@@ -27,7 +29,11 @@ pub fn releases(text: &str, now: Millis) -> Result<Imported, String> {
     }
     let read = imported.records.len();
     imported.notes.push(format!("{read} of {} queues", dump.len()));
-    if !dump.contains_key(ALL) && !all.is_empty() {
+    if !dump.contains_key(ALL) && !imported.left_out.is_empty() {
+        // Made without the tags of these it would have less than before.
+        imported.left_out.push(ALL.to_owned());
+        imported.notes.push(format!("entry {ALL} is not made: it needs all queues"));
+    } else if !dump.contains_key(ALL) && !all.is_empty() {
         let order = |tag: &SoftwareTag| (tag.container_name.clone(), tag.tag.clone());
         all.sort_by_key(order);
         all.dedup();

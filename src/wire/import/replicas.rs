@@ -4,7 +4,9 @@ use super::field::Fields;
 use super::{Imported, rows};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use yardmaster_core::event::{Configuration, DataKind, Location, Replica, ReplicaState, unscoped};
+use yardmaster_core::event::{
+    Configuration, Configured, DataKind, Location, Replica, ReplicaState, unscoped,
+};
 use yardmaster_core::unit::Millis;
 
 /// Replica records from a JSON list, or JSON lines, of `{scope, name, rse, length, bytes,
@@ -22,9 +24,9 @@ pub fn replicas(text: &str, now: Millis) -> Result<Imported, String> {
             (name, "") => format!("replica of {name}"),
             (name, rse) => format!("replica of {name} at {rse}"),
         };
-        let Some(mut fields) = Fields::of(thing, row, &mut imported.complaints) else { continue };
+        let Some(mut fields) = Fields::of(thing, None, row, &mut imported) else { continue };
         let replica = replica(&mut fields, now);
-        if fields.is_bad() {
+        if fields.is_left_out_by(|| replica.name()) {
             continue;
         }
         if !seen.insert((unscoped(&replica.name).to_owned(), replica.endpoint.clone())) {

@@ -29,12 +29,12 @@ pub(super) fn tree(rows: &[Value], now: Millis) -> Imported {
         } else {
             format!("share {name}")
         };
-        let Some(mut fields) = Fields::of(thing, &row, &mut imported.complaints) else { continue };
+        let Some(mut fields) = Fields::of(thing, None, &row, &mut imported) else { continue };
         if shares.iter().any(|share| share.name == name) {
             fields.wrong("name", &Value::from(name), "a name that no row above has");
         }
         let mut share = share(&mut fields, now);
-        if fields.is_bad() {
+        if fields.is_left_out_by(|| name.to_owned()) {
             continue;
         }
         let position = siblings.entry(share.parent.clone()).or_default();
@@ -45,11 +45,12 @@ pub(super) fn tree(rows: &[Value], now: Millis) -> Imported {
     let strays = Tree::new(&shares).strays;
     for share in &shares {
         if strays.contains(&share.name) {
-            imported.complaints.push(format!(
+            let complaint = format!(
                 "share {}: field `parent`: found {:?}, wants a row whose parents lead to the root, \
                  or nothing; left out",
                 share.name, share.parent
-            ));
+            );
+            imported.leave_out(Some(share.name.clone()), complaint);
         }
     }
     shares.retain(|share| !strays.contains(&share.name));
@@ -63,7 +64,7 @@ fn share(fields: &mut Fields<'_>, now: Millis) -> Share {
         name: fields.needed("name").to_owned(),
         changed_at: now,
         parent: fields.text_if_set("parent").unwrap_or_default(),
-        value: fields.number("value"),
+        value: fields.weight("value"),
         label: pattern(fields, "prodsourcelabel"),
         working_group: pattern(fields, "workinggroup"),
         campaign: pattern(fields, "campaign"),
@@ -93,6 +94,7 @@ fn throttled(fields: &mut Fields<'_>) -> bool {
         Some(Value::Bool(flag)) => *flag,
         Some(Value::String(word)) if word.eq_ignore_ascii_case("y") => true,
         Some(Value::String(word)) if word.is_empty() || word.eq_ignore_ascii_case("n") => false,
+        Some(Value::Number(number)) => number.as_f64() != Some(0.0),
         Some(other) => {
             fields.wrong("throttled", other, "Y, N, true or false");
             false

@@ -2,7 +2,7 @@
 
 use super::field::Fields;
 use super::{Imported, list, lower};
-use crate::{record, stamp};
+use crate::{loose, record, stamp};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use yardmaster_core::event::Pilot;
@@ -68,7 +68,7 @@ pub fn slots(text: &str, now: Millis) -> Result<(Vec<SlotRow>, Imported), String
             "" => format!("slot row number {}", at + 1),
             name => format!("slots of {name}"),
         };
-        let Some(mut fields) = Fields::of(thing, &row, &mut imported.complaints) else { continue };
+        let Some(mut fields) = Fields::of(thing, None, &row, &mut imported) else { continue };
         if fields.deep(&["numslots"]).is_none() {
             fields.wrong("numslots", &Value::Null, "a whole number");
         }
@@ -80,7 +80,7 @@ pub fn slots(text: &str, now: Millis) -> Result<(Vec<SlotRow>, Imported), String
             expires_at: time(&mut fields, "expirationtime").unwrap_or(0),
             at: time(&mut fields, "modificationtime").unwrap_or(now),
         };
-        if fields.is_bad() {
+        if fields.is_left_out_by(|| slot.key()) {
             continue;
         }
         if !seen.insert(slot.key()) {
@@ -101,11 +101,13 @@ fn time(fields: &mut Fields<'_>, field: &str) -> Option<Millis> {
     const SECONDS_MAX: i64 = 100_000_000_000;
     let value = fields.deep(&[field])?;
     let at = match value {
-        Value::String(text) => stamp::parse(text),
-        number => number.as_i64().filter(|number| *number >= 0).map(|number| match number {
-            0..SECONDS_MAX => number * SECOND,
-            number => number,
-        }),
+        Value::String(text) if loose::whole(text).is_none() => stamp::parse(text),
+        number => {
+            loose::whole_in(number).filter(|number| *number >= 0).map(|number| match number {
+                0..SECONDS_MAX => number * SECOND,
+                number => number,
+            })
+        }
     };
     if at.is_none() {
         fields.wrong(field, value, "a time as 2025-03-20 20:15:43 in UTC, or a number");

@@ -2,6 +2,7 @@
 
 use super::field::{Fields, show};
 use super::{Imported, Sites, object};
+use crate::loose;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use yardmaster_core::event::{Configuration, Storage};
@@ -35,15 +36,18 @@ pub fn storage(texts: &[&str], now: Millis, sites: &Sites) -> Result<Imported, S
         sites.learn_from(&dump);
         for (name, value) in &dump {
             if value.get("RSE").is_some() {
-                read_space(name, value, &mut endpoints, &mut imported.complaints);
+                read_space(name, value, &mut endpoints, &mut imported);
             } else {
-                read_endpoint(name, value, &mut endpoints, &mut imported.complaints);
+                read_endpoint(name, value, &mut endpoints, &mut imported);
             }
         }
     }
     let known = endpoints.len();
     for (name, endpoint) in endpoints {
-        let Some(tb) = endpoint.tb.filter(|tb| *tb > 0.0) else { continue };
+        let Some(tb) = endpoint.tb.filter(|tb| *tb > 0.0) else {
+            imported.left_out.push(name);
+            continue;
+        };
         imported.records.push(Configuration::Storage(record(name, endpoint, tb, now, &sites)));
     }
     let stated = imported.records.len();
@@ -82,25 +86,28 @@ fn read_space(
     queue: &str,
     value: &Value,
     endpoints: &mut BTreeMap<String, Endpoint>,
-    complaints: &mut Vec<String>,
+    imported: &mut Imported,
 ) {
     let empty = Map::new();
     let sizes = value["RSE"].as_object().unwrap_or_else(|| {
         let found = show(&value["RSE"]);
-        complaints.push(format!("queue {queue}: field `RSE`: found {found}, wants an object"));
+        let complaint = format!("queue {queue}: field `RSE`: found {found}, wants an object");
+        imported.leave_out(None, complaint);
         &empty
     });
     for (name, size) in sizes {
-        let stated = size.as_f64().or_else(|| size.as_str()?.trim().parse().ok());
-        match stated.filter(|tb| tb.is_finite() && *tb >= 0.0) {
+        match loose::number_in(size).filter(|tb| *tb >= 0.0) {
             Some(tb) => {
                 let endpoint = endpoints.entry(name.clone()).or_default();
                 endpoint.tb = Some(endpoint.tb.map_or(tb, |known| known.max(tb)));
             }
-            None => complaints.push(format!(
-                "queue {queue}: field `RSE.{name}`: found {}, wants a size in TB; left out",
-                show(size)
-            )),
+            None => {
+                let complaint = format!(
+                    "queue {queue}: field `RSE.{name}`: found {}, wants a size in TB; left out",
+                    show(size)
+                );
+                imported.leave_out(Some(name.clone()), complaint);
+            }
         }
     }
 }
@@ -109,15 +116,14 @@ fn read_endpoint(
     name: &str,
     value: &Value,
     endpoints: &mut BTreeMap<String, Endpoint>,
-    complaints: &mut Vec<String>,
+    imported: &mut Imported,
 ) {
-    let Some(mut fields) = Fields::of(format!("endpoint {name}"), value, complaints) else {
-        return;
-    };
+    let thing = format!("endpoint {name}");
+    let Some(mut fields) = Fields::of(thing, Some(name), value, imported) else { return };
     let kind = fields.needed("type").to_string();
     let tape = fields.flag("is_tape");
     let site = fields.text("rc_site").to_string();
-    if fields.is_bad() {
+    if fields.is_left_out(name) {
         return;
     }
     let endpoint = endpoints.entry(name.to_string()).or_default();

@@ -10,13 +10,13 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::core::cut::Topic;
 use yardmaster::drive::port::Log;
 use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, Mode};
 use yardmaster::wire::topology::{ATLAS, Topology};
 
 /// A web server with one page, that also lets itself be used as a proxy for any host.
-struct Web {
+pub(super) struct Web {
     address: SocketAddr,
     page: Arc<Mutex<(u16, String)>>,
     /// First lines and headers of the requests.
@@ -24,7 +24,7 @@ struct Web {
 }
 
 impl Web {
-    fn start(body: &str) -> Web {
+    pub(super) fn start(body: &str) -> Web {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let page = Arc::new(Mutex::new((200, body.to_owned())));
@@ -39,11 +39,11 @@ impl Web {
         Web { address, page, asked }
     }
 
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("http://{}/facts.json?token=hush", self.address)
     }
 
-    fn show(&self, status: u16, body: &str) {
+    pub(super) fn show(&self, status: u16, body: &str) {
         *self.page.lock().unwrap() = (status, body.to_owned());
     }
 
@@ -77,7 +77,7 @@ fn quotas(limits: &[(&str, u64)]) -> String {
     json!(limits.iter().map(row).collect::<Vec<_>>()).to_string()
 }
 
-fn topics() -> Vec<DirTopic> {
+pub(super) fn topics() -> Vec<DirTopic> {
     let topology = Topology::parse("atlas.toml", ATLAS).unwrap();
     Topic::read()
         .map(|topic| {
@@ -88,22 +88,22 @@ fn topics() -> Vec<DirTopic> {
 }
 
 /// The newest record of each key on a topic: whether it has a value.
-fn held(dir: &Path, topic: Topic) -> BTreeMap<String, bool> {
+pub(super) fn held(dir: &Path, topic: Topic) -> BTreeMap<String, bool> {
     let mut log = DirLog::open(dir, Mode::Read, &topics(), DirOptions::default()).unwrap();
-    let lane = Lane::new(topic, 0);
-    let span = log.lanes().unwrap().into_iter().find(|span| span.lane == lane).unwrap();
     let mut held = BTreeMap::new();
-    log.scan(lane, 0, span.stable_end, &mut |record| {
-        let key = String::from_utf8(record.key.unwrap().to_vec()).unwrap();
-        held.insert(key, record.value.is_some());
-        Ok(())
-    })
-    .unwrap();
+    for span in log.lanes().unwrap().into_iter().filter(|span| span.lane.topic == topic) {
+        log.scan(span.lane, 0, span.stable_end, &mut |record| {
+            let key = String::from_utf8(record.key.unwrap().to_vec()).unwrap();
+            held.insert(key, record.value.is_some());
+            Ok(())
+        })
+        .unwrap();
+    }
     held
 }
 
 /// A verb without proxies of the machine's own.
-fn verb(args: &[&str]) -> Command {
+pub(super) fn verb(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_yardmaster"));
     command.args(args).env_remove("YARDMASTER_LOG");
     for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
@@ -112,19 +112,19 @@ fn verb(args: &[&str]) -> Command {
     command
 }
 
-fn printed(output: &Output) -> (Option<i32>, String, String) {
+pub(super) fn printed(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
 /// An import that goes on, ended with this.
-struct Standing {
+pub(super) struct Standing {
     child: Child,
     logged: Arc<Mutex<String>>,
 }
 
 impl Standing {
-    fn start(args: &[&str]) -> Standing {
+    pub(super) fn start(args: &[&str]) -> Standing {
         let mut child = verb(args).stderr(Stdio::piped()).spawn().unwrap();
         let logged = Arc::new(Mutex::new(String::new()));
         let (mut stderr, sink) = (BufReader::new(child.stderr.take().unwrap()), logged.clone());
@@ -138,7 +138,7 @@ impl Standing {
     }
 
     /// Waits until something is logged after what was so far.
-    fn wait(&self, text: &str) -> String {
+    pub(super) fn wait(&self, text: &str) -> String {
         let begun = Instant::now();
         loop {
             let logged = self.logged.lock().unwrap().clone();
@@ -160,7 +160,7 @@ impl Drop for Standing {
 }
 
 /// The status and body of a page of the process.
-fn page(address: &str, path: &str) -> (String, String) {
+pub(super) fn page(address: &str, path: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     let mut text = String::new();

@@ -4,6 +4,7 @@ use super::{Demo, START};
 use crate::cli::Usage;
 use crate::cli::complaints;
 use crate::cli::import::{ImportKind, Text, imported};
+use crate::fetch;
 use std::path::{Path, PathBuf};
 use yardmaster_core::event::Configuration;
 use yardmaster_core::unit::Millis;
@@ -67,9 +68,9 @@ fn load_file(
 ) -> anyhow::Result<Imported> {
     let text = |path: &Path| {
         let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
+        match fetch::file(path) {
             Ok(text) => Ok(Text { name, text }),
-            Err(error) => Err(Usage(format!("{name}: {error}; name a readable file"))),
+            Err(why) => Err(Usage(format!("{name}: {why}"))),
         }
     };
     let sites: Vec<Text> = sites.iter().map(|path| text(path)).collect::<Result<_, _>>()?;

@@ -2,6 +2,7 @@
 
 use crate::cli::progress::Bar;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Configuration;
 use yardmaster_core::unit::Millis;
@@ -92,6 +93,12 @@ pub struct Loaded {
     pub complaints: Vec<String>,
     /// Notes for the operator.
     pub notes: Vec<String>,
+    /// Things with a wrong value, which were left out.
+    pub unreadable: usize,
+    /// Those of them whose key is not known either: nothing is known to be gone.
+    pub unnamed: usize,
+    /// Keys that the sources name and say too little of: what was published under them holds.
+    pub left_out: BTreeSet<String>,
     /// As of when they hold: the newest time that the source states, `now` if it states none.
     pub as_of: Millis,
 }
@@ -126,7 +133,8 @@ pub fn load(
     if kind == ImportKind::Slots {
         return slots(texts, now);
     }
-    let Imported { records, complaints, notes } = imported(kind, texts, sites, now)?;
+    let Imported { records, complaints, notes, unreadable, unnamed, left_out } =
+        imported(kind, texts, sites, now)?;
     let as_of = records.iter().map(Configuration::changed_at).max().unwrap_or(now);
     let mut bar = Bar::later("encoding", "records", records.len() as u64);
     let encoded = |(at, record)| {
@@ -136,7 +144,8 @@ pub fn load(
     let mut rows: Vec<Row> = records.iter().enumerate().map(encoded).collect();
     drop(bar);
     last_of_each_key(&mut rows);
-    Ok(Loaded { rows, complaints, notes, as_of })
+    let left_out = left_out.into_iter().collect();
+    Ok(Loaded { rows, complaints, notes, unreadable, unnamed, left_out, as_of })
 }
 
 fn slots(texts: &[Text], now: Millis) -> Result<Loaded, String> {
@@ -145,6 +154,9 @@ fn slots(texts: &[Text], now: Millis) -> Result<Loaded, String> {
         let (slots, imported) = import::slots(text, now).map_err(|why| format!("{name}: {why}"))?;
         loaded.complaints.extend(imported.complaints);
         loaded.notes.extend(imported.notes);
+        loaded.unreadable += imported.unreadable;
+        loaded.unnamed += imported.unnamed;
+        loaded.left_out.extend(imported.left_out);
         loaded.rows.extend(slots.into_iter().map(|slot| {
             let (key, value) = (slot.key(), slot.record());
             let at = if slot.at == now { 0 } else { slot.at };
@@ -225,6 +237,9 @@ pub fn imported(
         all.records.extend(one.records);
         all.complaints.extend(one.complaints);
         all.notes.extend(one.notes);
+        all.unreadable += one.unreadable;
+        all.unnamed += one.unnamed;
+        all.left_out.extend(one.left_out);
     }
     Ok(all)
 }

@@ -16,7 +16,7 @@ use crate::cli::log_args::LogArgs;
 use crate::cli::progress::Bar;
 use crate::cli::{Ended, Usage, complaints, secret};
 use crate::clock;
-use crate::fetch::{Fetch, Source};
+use crate::fetch::{self, Fetch, Source};
 use crate::http::Door;
 use clap::{Args, Subcommand};
 use jiff::SignedDuration;
@@ -24,12 +24,13 @@ use load::Loaded;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use target::{Changes, Target};
+use target::Target;
 use yardmaster_core::cut::Topic;
 use yardmaster_wire::import;
 
 /// Turns other systems' JSON into records on the config topics of a Kafka, or into a directory log.
-/// A missing or wrong value is named with its queue and field; it does not stop the rest.
+/// A missing or wrong value is named with its queue and field; it does not stop the rest, and what
+/// was published before of a thing that cannot be read now stays. Exits 1 if there is such a thing.
 ///
 /// With --every it goes on: the sources are read again and again, what changed is published, what
 /// is gone is removed, and while a source cannot be read the facts stay as they are.
@@ -227,8 +228,7 @@ impl Facts {
                 if !self.dry_run {
                     target.change(&loaded)?;
                 }
-                let Changes { written, removed, unchanged } = changes;
-                println!("{topic}: {written} written, {removed} removed, {unchanged} unchanged");
+                println!("{topic}: {changes}");
             }
             Some(target) if !self.dry_run => {
                 target.publish(&loaded)?;
@@ -237,7 +237,8 @@ impl Facts {
             _ => println!("{topic}: {count} records would be published"),
         }
         println!("{} complaints", loaded.complaints.len());
-        Ok(ended(&self.sources, count, loaded.complaints.len()))
+        let code = ended(&self.sources, count, loaded.complaints.len());
+        Ok(if loaded.unreadable > 0 { ExitCode::FAILURE } else { code })
     }
 
     /// Whether a log is needed: to be published to, or to be compared with.
@@ -279,9 +280,8 @@ impl Jobs {
         let did = if self.dry_run { "would be published" } else { "published" };
         let (mut count, mut complaints) = (0, 0);
         for path in &self.files {
-            let text = std::fs::read_to_string(path).map_err(|error| {
-                Usage(format!("{}: {error}; name a readable file", path.display()))
-            })?;
+            let text =
+                fetch::file(path).map_err(|why| Usage(format!("{}: {why}", path.display())))?;
             let mut bar = Bar::later("parsing", "bytes", text.len() as u64);
             let (rows, imported) = import::jobs_with(&text, |done| bar.at(done as u64));
             drop(bar);

@@ -50,7 +50,7 @@ pub fn run(
     while !stop.load(Ordering::Relaxed) {
         let wait = match import(facts, kind, fetch, target) {
             Ok((loaded, changes)) => {
-                show.report_import(name, Ok((changes.written, changes.removed, changes.unchanged)));
+                show.report_import(name, Ok(&changes.outcomes()));
                 report(kind, &loaded, changes);
                 (again, as_of) = (AGAIN_FIRST.min(every), Some(loaded.as_of));
                 every
@@ -93,16 +93,16 @@ fn import(
 }
 
 fn report(kind: ImportKind, loaded: &Loaded, changes: Changes) {
-    let Changes { written, removed, unchanged } = changes;
     let topic = kind.topic().name();
     let age = clock::now().saturating_sub(loaded.as_of).max(0) / SECOND;
-    tracing::info!(
-        "{topic}: {written} written, {removed} removed, {unchanged} unchanged, as of {age} s ago; \
-         {} complaints",
-        loaded.complaints.len()
-    );
+    let complaints = loaded.complaints.len();
+    tracing::info!("{topic}: {changes}, as of {age} s ago; {complaints} complaints");
+    // What is only not set is the source's usual state.
     for line in complaints::summary(&loaded.complaints) {
-        tracing::debug!("{line}");
+        match changes.unreadable {
+            0 => tracing::debug!("{line}"),
+            _ => tracing::warn!("{line}"),
+        }
     }
 }
 

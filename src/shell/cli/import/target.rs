@@ -11,6 +11,7 @@ use crate::kafka::KafkaWriter;
 use crate::registry::Ours;
 use crate::scan::Scan;
 use std::collections::BTreeMap;
+use std::fmt;
 use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::event::{Configuration, confirmed};
 use yardmaster_core::unit::Millis;
@@ -43,8 +44,41 @@ pub struct Changes {
     pub written: usize,
     /// Records that the source no longer has.
     pub removed: usize,
+    /// Records that stay as they are although the source cannot be read there, or does not tell
+    /// what is gone.
+    pub kept: usize,
     /// Records that are as they were.
     pub unchanged: usize,
+    /// Things of the source with a wrong value, which were left out.
+    pub unreadable: usize,
+}
+
+impl Changes {
+    /// The counts with their names, for metrics.
+    pub fn outcomes(self) -> [(&'static str, usize); 5] {
+        let Changes { written, removed, kept, unchanged, unreadable } = self;
+        [
+            ("written", written),
+            ("removed", removed),
+            ("kept", kept),
+            ("unchanged", unchanged),
+            ("unreadable", unreadable),
+        ]
+    }
+}
+
+impl fmt::Display for Changes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Changes { written, removed, kept, unchanged, unreadable } = self;
+        write!(f, "{written} written, {removed} removed, {unchanged} unchanged")?;
+        match (kept, unreadable) {
+            (0, 0) => Ok(()),
+            _ => write!(
+                f,
+                ", {kept} kept as they were; {unreadable} things of the source cannot be read"
+            ),
+        }
+    }
 }
 
 /// The log that an import of a name publishes to, and what it holds of that import.
@@ -108,21 +142,22 @@ impl Target {
     /// before, unless `may_shrink`.
     pub fn compare(&mut self, loaded: &Loaded, may_shrink: bool) -> anyhow::Result<Changes> {
         self.read_back()?;
-        let (before, now) = (self.published().count(), loaded.rows.len());
+        let (gone, kept) = self.missing(loaded);
+        let (before, now) = (self.published().count(), loaded.rows.len() + kept);
         if now * 2 < before && !may_shrink {
             anyhow::bail!(
                 "{now} records where {before} were published before: fewer than half, so nothing \
                  is changed; if that is right, give --may-shrink"
             );
         }
-        let mut changes = Changes::default();
+        let (removed, unreadable) = (gone.len(), loaded.unreadable);
+        let mut changes = Changes { removed, kept, unreadable, ..Changes::default() };
         for row in &loaded.rows {
             match self.is_published(row) {
                 true => changes.unchanged += 1,
                 false => changes.written += 1,
             }
         }
-        changes.removed = self.gone(loaded).len();
         Ok(changes)
     }
 
@@ -134,7 +169,7 @@ impl Target {
         let is_new = |row: &&Row| !self.is_published(row);
         let mut entries: Vec<Entry> =
             loaded.rows.iter().filter(is_new).map(|row| self.entry(row)).collect();
-        entries.extend(self.gone(loaded).into_iter().map(|key| self.withdrawal(key)));
+        entries.extend(self.missing(loaded).0.into_iter().map(|key| self.withdrawal(key)));
         let topic = self.kind.topic();
         if topic.is_configuration() {
             let domain = &self.read.topology.domain;
@@ -165,10 +200,15 @@ impl Target {
         self.newest.iter().filter(|(_, newest)| newest.content.is_some()).map(|(key, _)| key)
     }
 
-    /// Keys that this import published and that are not among the rows.
-    fn gone(&self, loaded: &Loaded) -> Vec<String> {
+    /// Keys that this import published and that are not among the rows: those that the sources no
+    /// longer name, and how many stay because these name them or do not tell. A good record is
+    /// never taken away by one that cannot be read.
+    fn missing(&self, loaded: &Loaded) -> (Vec<String>, usize) {
         let has = |key: &str| loaded.rows.binary_search_by(|row| row.key.as_str().cmp(key)).is_ok();
-        self.published().filter(|key| !has(key)).cloned().collect()
+        let stays = |key: &String| loaded.unnamed > 0 || loaded.left_out.contains(key);
+        let missing = self.published().filter(|key| !has(key)).cloned();
+        let (kept, gone): (Vec<_>, Vec<_>) = missing.partition(stays);
+        (gone, kept.len())
     }
 
     fn entry(&self, row: &Row) -> Entry {

@@ -2,7 +2,7 @@
 
 use super::cell::Cell;
 use crate::dialect::scalar::Scalar;
-use crate::stamp;
+use crate::{loose, stamp};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
 use yardmaster_core::unit::Millis;
@@ -198,7 +198,7 @@ impl<'a> Columns<'a> {
             cell if cell.is_unset() => Some(0.0),
             Scalar::Int(number) => Some(*number as f64),
             Scalar::Float(number) => Some(*number),
-            Scalar::Text(text) => text.trim().parse().ok().filter(|it: &f64| it.is_finite()),
+            Scalar::Text(text) => loose::number(text),
             _ => None,
         };
         found.ok_or_else(|| self.get(column).wrong(column.name(), wants))

@@ -3,7 +3,7 @@
 
 use super::cell::number_of;
 use super::column::millis;
-use crate::stamp;
+use crate::{loose, stamp};
 use serde_json::{Map, Value};
 use yardmaster_core::unit::Millis;
 
@@ -203,7 +203,7 @@ fn plain(value: Value, is_number: bool) -> Value {
             }
             _ => None,
         },
-        Value::String(text) if is_number => text.trim().parse().ok(),
+        Value::String(text) if is_number => loose::number(text),
         _ => None,
     };
     match number {
