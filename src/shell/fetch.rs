@@ -3,7 +3,7 @@
 //! certificate authorities by `SSL_CERT_FILE` and `SSL_CERT_DIR`. A proxy is asked for a tunnel
 //! (CONNECT), for plain HTTP too.
 
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -127,7 +127,7 @@ fn text(bytes: Vec<u8>) -> Result<String, String> {
     const GZIP: &[u8] = &[0x1f, 0x8b];
     let mut unpacked = Vec::new();
     if bytes.starts_with(GZIP) {
-        let mut packed = GzDecoder::new(bytes.as_slice()).take(ANSWER_MAX);
+        let mut packed = MultiGzDecoder::new(bytes.as_slice()).take(ANSWER_MAX);
         packed.read_to_end(&mut unpacked).map_err(|error| format!("gzip: {error}"))?;
     } else {
         unpacked = bytes;

@@ -11,10 +11,12 @@ pub(crate) fn is_unset(text: &str) -> bool {
     matches!(text.trim(), "" | "None" | "NULL")
 }
 
-/// A whole number in text: `8`, ` 8 `, `48000.0`; a fraction is dropped, as Python's `int()` does.
+/// A whole number in text: `8`, ` 8 `, `48000.0`. Python's `int()` drops the fraction of a float,
+/// and reads no text that has one.
 pub(crate) fn whole(text: &str) -> Option<i64> {
     let text = text.trim();
-    text.parse().ok().or_else(|| whole_of(text.parse().ok()?))
+    let exact = || text.parse().ok().filter(|number: &f64| number.fract() == 0.0);
+    text.parse().ok().or_else(|| whole_of(exact()?))
 }
 
 /// A number in text, finite.
@@ -90,8 +92,10 @@ pub(crate) fn mended(bytes: &[u8]) -> Option<Vec<u8>> {
             }
         }
     }
-    mended.extend_from_slice(&bytes[kept..]);
-    (kept > 0).then_some(mended)
+    (kept > 0).then(|| {
+        mended.extend_from_slice(&bytes[kept..]);
+        mended
+    })
 }
 
 #[cfg(test)]
@@ -108,6 +112,7 @@ mod tests {
             (json!(" -1 "), Some(-1)),
             (json!("48000.0"), Some(48_000)),
             (json!(14.5), Some(14)),
+            (json!("14.5"), None),
             (json!("unlimited"), None),
             (json!("inf"), None),
             (json!("nan"), None),

@@ -282,6 +282,19 @@ fn wrong_sizes_are_named() {
     assert!(report.contains("queue R: field `RSE`: found 3, wants an object"), "{report}");
 }
 
+/// Of its size alone an endpoint would be taken for one of another type.
+#[test]
+fn an_endpoint_that_cannot_be_read_is_left_out_with_its_size() {
+    let space = r#"{"Q": {"RSE": {"X_DATADISK": 1, "Y_DATADISK": 2}}}"#;
+    let kinds = r#"{"X_DATADISK": {"type": 7, "is_tape": true, "rc_site": "S"}, "Y_DATADISK": 3}"#;
+    for texts in [[space, kinds], [kinds, space]] {
+        let (found, imported) = endpoints(&texts);
+        assert!(found.is_empty(), "{found:?}");
+        assert_eq!(imported.left_out, ["X_DATADISK", "Y_DATADISK"]);
+        assert_eq!((imported.unreadable, imported.unnamed), (2, 0));
+    }
+}
+
 fn sites(imported: &Imported) -> Vec<&Site> {
     of(imported)
 }

@@ -18,6 +18,8 @@ struct Endpoint {
     kind: Option<String>,
     tape: Option<bool>,
     site: Option<String>,
+    /// Whether its own entry cannot be read: of its size alone no record is made.
+    is_wrong: bool,
 }
 
 /// Storage records from one or more dumps, each recognised by its shape: space by queue (`RSE`: TB
@@ -43,7 +45,7 @@ pub fn storage(texts: &[&str], now: Millis, sites: &Sites) -> Result<Imported, S
         }
     }
     let known = endpoints.len();
-    for (name, endpoint) in endpoints {
+    for (name, endpoint) in endpoints.into_iter().filter(|(_, endpoint)| !endpoint.is_wrong) {
         let Some(tb) = endpoint.tb.filter(|tb| *tb > 0.0) else {
             imported.left_out.push(name);
             continue;
@@ -91,7 +93,8 @@ fn read_space(
     let empty = Map::new();
     let sizes = value["RSE"].as_object().unwrap_or_else(|| {
         let found = show(&value["RSE"]);
-        let complaint = format!("queue {queue}: field `RSE`: found {found}, wants an object");
+        let complaint =
+            format!("queue {queue}: field `RSE`: found {found}, wants an object; left out");
         imported.leave_out(None, complaint);
         &empty
     });
@@ -118,6 +121,8 @@ fn read_endpoint(
     endpoints: &mut BTreeMap<String, Endpoint>,
     imported: &mut Imported,
 ) {
+    let endpoint = endpoints.entry(name.to_string()).or_default();
+    endpoint.is_wrong = true;
     let thing = format!("endpoint {name}");
     let Some(mut fields) = Fields::of(thing, Some(name), value, imported) else { return };
     let kind = fields.needed("type").to_string();
@@ -126,7 +131,7 @@ fn read_endpoint(
     if fields.is_left_out(name) {
         return;
     }
-    let endpoint = endpoints.entry(name.to_string()).or_default();
+    endpoint.is_wrong = false;
     endpoint.kind = Some(kind);
     endpoint.tape = Some(tape);
     endpoint.site = Some(site).filter(|site| !site.is_empty() && site != "NULL");

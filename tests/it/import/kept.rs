@@ -184,6 +184,23 @@ fn nothing_goes_while_a_row_has_no_name_that_can_be_read() {
     }
 }
 
+/// Which sites of a dump are nuclei depends on all of its queues.
+#[test]
+fn no_nucleus_goes_while_a_queue_cannot_be_read() {
+    let place = TempDir::new().unwrap();
+    let mut dump: Value = serde_json::from_str(CRIC).unwrap();
+    let cases = cases();
+    let case = cases.iter().find(|case| case.kind == "nuclei").unwrap();
+    import(case, place.path(), &dump.to_string());
+    let before = held(&place.path().join(case.kind), case.topic);
+    assert!(before.contains_key("MWT2") && before.len() > 3, "{before:?}");
+    dump["MWT2"]["status"] = json!("somehow");
+    let (code, out, errors) = import(case, place.path(), &dump.to_string());
+    assert_eq!(code, Some(1), "{out}{errors}");
+    assert!(out.contains("0 written, 0 removed") && out.contains("1 kept"), "{out}{errors}");
+    assert_eq!(held(&place.path().join(case.kind), case.topic), before);
+}
+
 #[test]
 fn an_import_that_goes_on_keeps_warns_and_counts() {
     let row = |used: i64| {

@@ -98,12 +98,11 @@ fn report(kind: ImportKind, loaded: &Loaded, changes: Changes) {
     let complaints = loaded.complaints.len();
     tracing::info!("{topic}: {changes}, as of {age} s ago; {complaints} complaints");
     // What is only not set is the source's usual state.
-    for line in complaints::summary(&loaded.complaints) {
-        match changes.unreadable {
-            0 => tracing::debug!("{line}"),
-            _ => tracing::warn!("{line}"),
-        }
-    }
+    let is_left_out = |complaint: &String| complaint.ends_with("left out");
+    let all = loaded.complaints.iter().cloned();
+    let (left_out, not_set): (Vec<_>, Vec<_>) = all.partition(is_left_out);
+    complaints::summary(&left_out).iter().for_each(|line| tracing::warn!("{line}"));
+    complaints::summary(&not_set).iter().for_each(|line| tracing::debug!("{line}"));
 }
 
 fn rest(span: Duration, stop: &AtomicBool, mut each: impl FnMut()) {

@@ -51,6 +51,10 @@ impl Stage {
     /// Records that are published, by key: whether it is a record (else a removal). Confirmations
     /// are left out.
     fn settle(&mut self, is_at_end: [bool; 2]) -> BTreeMap<String, bool> {
+        self.settle_of(Topic::Parameter, is_at_end)
+    }
+
+    fn settle_of(&mut self, topic: Topic, is_at_end: [bool; 2]) -> BTreeMap<String, bool> {
         let reach = [0, 1].map(|number| Reach {
             topic: TOPIC,
             partition: number,
@@ -60,8 +64,8 @@ impl Stage {
         if self.intake.is_unsettled() {
             self.intake.settle(0, &reach, &mut records);
         }
-        let parameters = records.iter().filter(|it| it.topic == Topic::Parameter);
-        let by_key = parameters.map(|it| {
+        let published = records.iter().filter(|it| it.topic == topic);
+        let by_key = published.map(|it| {
             let key = String::from_utf8(it.key.to_vec()).expect("text");
             (key, !it.value.is_empty())
         });
@@ -104,6 +108,24 @@ fn what_is_sent_again_has_no_effect_and_what_is_wrong_is_a_dead_letter() {
     assert_eq!(stage.settle([true, true]), names(&[]));
     assert_eq!(stage.parameter(4_000, "A", Some("much")), Taken::DeadLetter);
     assert_eq!(stage.settle([true, true]), names(&[]), "the value before stays");
+}
+
+/// The row of a share is there, though its parents lead nowhere for a moment.
+#[test]
+fn a_share_stays_while_its_parent_is_not_there() {
+    let mut stage = Stage::new();
+    let share = |name: &str, parent: Value| json!({"name": name, "parent": parent, "value": 1});
+    let key = |name: &str| json!({ "name": name });
+    stage.put(1_000, "global_shares", key("A"), Some(share("A", Value::Null)));
+    stage.put(1_000, "global_shares", key("B"), Some(share("B", json!("A"))));
+    let both = ["A", "B"].map(|name| (name.to_owned(), true));
+    assert_eq!(stage.settle_of(Topic::Share, [true, true]), BTreeMap::from(both));
+    stage.put(2_000, "global_shares", key("A"), None);
+    let gone = BTreeMap::from([("A".to_owned(), false)]);
+    assert_eq!(stage.settle_of(Topic::Share, [true, true]), gone);
+    stage.put(3_000, "global_shares", key("B"), None);
+    let gone = BTreeMap::from([("B".to_owned(), false)]);
+    assert_eq!(stage.settle_of(Topic::Share, [true, true]), gone);
 }
 
 #[test]
