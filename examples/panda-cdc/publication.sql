@@ -51,8 +51,8 @@ CREATE PUBLICATION yardmaster FOR TABLE
     ),
     ddm_endpoint (
         ddm_endpoint_name, site_name, ddm_spacetoken_name, type, is_tape, space_total, space_free,
-        space_used, space_expired, space_timestamp, blacklisted, blacklisted_write,
-        blacklisted_read, detailed_status
+        space_used, space_expired, space_min_free, space_unavailable, space_timestamp, blacklisted,
+        blacklisted_write, blacklisted_read, detailed_status
     ),
     global_shares (
         name, value, parent, prodsourcelabel, workinggroup, campaign, processingtype, vo, queue_id,
@@ -113,8 +113,8 @@ GRANT SELECT (
     ) ON site TO yardmaster_cdc;
 GRANT SELECT (
         ddm_endpoint_name, site_name, ddm_spacetoken_name, type, is_tape, space_total, space_free,
-        space_used, space_expired, space_timestamp, blacklisted, blacklisted_write,
-        blacklisted_read, detailed_status
+        space_used, space_expired, space_min_free, space_unavailable, space_timestamp, blacklisted,
+        blacklisted_write, blacklisted_read, detailed_status
     ) ON ddm_endpoint TO yardmaster_cdc;
 GRANT SELECT (
         name, value, parent, prodsourcelabel, workinggroup, campaign, processingtype, vo, queue_id,

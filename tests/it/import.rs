@@ -5,6 +5,7 @@ mod facts;
 mod kept;
 mod spelled;
 mod standing;
+mod storage;
 pub mod tables;
 
 use serde_json::{Value, json};

@@ -111,7 +111,7 @@ CREATE TABLE site (site_name varchar PRIMARY KEY, role varchar, tier_level bigin
 CREATE TABLE ddm_endpoint (
     ddm_endpoint_name varchar PRIMARY KEY, site_name varchar, ddm_spacetoken_name varchar,
     type varchar, is_tape varchar, space_total bigint, space_free bigint, space_used bigint,
-    space_expired bigint, space_timestamp timestamp, blacklisted varchar, blacklisted_write varchar,
+    space_expired bigint, space_min_free bigint, space_unavailable bigint, space_timestamp timestamp, blacklisted varchar, blacklisted_write varchar,
     blacklisted_read varchar, detailed_status jsonb
 );
 CREATE TABLE global_shares (

@@ -1,8 +1,9 @@
 //! CRIC's dump of PanDA queues (`core/pandaqueue`, JSON by queue name).
 
 use super::field::Fields;
+use super::pseudo::{self, RESOURCE_TYPES, ResourceType};
 use super::sites::{Found, Sites};
-use super::{Imported, object, pseudo};
+use super::{Imported, object};
 use crate::loose;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -33,14 +34,29 @@ const MAX_IO_INTENSITY: &str = "max_io_intensity";
 /// resource type. `now` becomes their change time: CRIC's own stamp does not move with every
 /// change of status. `sites` is what is known of storage sites beyond this dump.
 pub fn cric(text: &str, now: Millis, sites: &Sites) -> Result<Imported, String> {
+    cric_with(text, now, sites, &RESOURCE_TYPES)
+}
+
+/// The same with resource types that are stated.
+pub fn cric_with(
+    text: &str,
+    now: Millis,
+    sites: &Sites,
+    kinds: &[ResourceType<'_>],
+) -> Result<Imported, String> {
     let dump = object("queues", text)?;
     let mut sites = sites.clone();
     sites.learn_from(&dump);
-    Ok(queues(&dump, now, &sites))
+    Ok(queues(&dump, now, &sites, kinds))
 }
 
 /// The same of a dump that was read already and that `sites` has learned from.
-pub(super) fn queues(dump: &Map<String, Value>, now: Millis, sites: &Sites) -> Imported {
+pub(super) fn queues(
+    dump: &Map<String, Value>,
+    now: Millis,
+    sites: &Sites,
+    kinds: &[ResourceType<'_>],
+) -> Imported {
     let mut imported = Imported::default();
     let mut how: BTreeMap<Found, u32> = BTreeMap::new();
     let (mut count, mut unified) = (0, 0);
@@ -52,13 +68,13 @@ pub(super) fn queues(dump: &Map<String, Value>, now: Millis, sites: &Sites) -> I
         });
         let Some((queue, found)) = read else {
             // It may be a unified one, which is published under other names.
-            imported.left_out.extend(pseudo::names(name, &pseudo::RESOURCE_TYPES));
+            imported.left_out.extend(pseudo::names(name, kinds));
             continue;
         };
         count += 1;
         unified += u32::from(queue.ucore);
         *how.entry(found).or_default() += 1;
-        let queues = pseudo::expand(queue, &pseudo::RESOURCE_TYPES).into_iter();
+        let queues = pseudo::expand(queue, kinds).into_iter();
         imported.records.extend(queues.map(Configuration::from));
     }
     let records = imported.records.len();

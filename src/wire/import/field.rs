@@ -53,6 +53,14 @@ impl<'a> Fields<'a> {
         self.bad
     }
 
+    /// The same of a thing that several records are made of.
+    pub(super) fn is_left_out_unnamed(&mut self) -> bool {
+        if self.bad {
+            self.imported.note_left_out(None);
+        }
+        self.bad
+    }
+
     /// Names a wrong value; the thing is left out.
     pub(super) fn wrong(&mut self, field: &str, found: &Value, wants: &str) {
         self.bad = true;
@@ -225,6 +233,11 @@ impl<'a> Fields<'a> {
             self.wrong(&path.join("."), value, &whole_wanted(&range));
         }
         number
+    }
+
+    /// A value as it is, null or not.
+    pub(super) fn field(&self, field: &str) -> Option<&'a Value> {
+        self.map.get(field)
     }
 
     /// A value some levels down that need not be there.

@@ -87,17 +87,12 @@ fn pattern(fields: &mut Fields<'_>, field: &str) -> Option<String> {
     Some(text)
 }
 
-/// PanDA's column is a letter.
-fn throttled(fields: &mut Fields<'_>) -> bool {
-    match fields.deep(&["throttled"]) {
+/// Whether PanDA limits how many jobs it makes for a share: unless the column is `N`. Where there
+/// is no such column, it does not.
+fn throttled(fields: &Fields<'_>) -> bool {
+    match fields.field("throttled") {
         None => false,
         Some(Value::Bool(flag)) => *flag,
-        Some(Value::String(word)) if word.eq_ignore_ascii_case("y") => true,
-        Some(Value::String(word)) if word.is_empty() || word.eq_ignore_ascii_case("n") => false,
-        Some(Value::Number(number)) => number.as_f64() != Some(0.0),
-        Some(other) => {
-            fields.wrong("throttled", other, "Y, N, true or false");
-            false
-        }
+        Some(value) => !value.as_str().is_some_and(|word| word.eq_ignore_ascii_case("n")),
     }
 }

@@ -40,6 +40,28 @@ fn rows_of_global_shares_become_a_tree() {
     assert_eq!(leaves, [("Data", 32.0), ("MC", 48.0), ("Analysis", 20.0)]);
 }
 
+/// PanDA limits the jobs of a share unless its column says N.
+#[test]
+fn only_n_makes_a_share_unthrottled() {
+    for (value, throttled) in [
+        (json!("Y"), true),
+        (json!("0"), true),
+        (json!(0), true),
+        (json!(""), true),
+        (json!(null), true),
+        (json!("N"), false),
+        (json!("n"), false),
+        (json!(false), false),
+    ] {
+        let rows = json!([{"name": "A", "value": 1, "throttled": value}]);
+        let imported = shares(&rows.to_string(), NOW).expect("a list");
+        assert_eq!(
+            (&imported.complaints, of::<Share>(&imported)[0].throttled),
+            (&vec![], throttled)
+        );
+    }
+}
+
 #[test]
 fn a_wrong_share_is_named_and_left_out() {
     for (row, says) in [
@@ -52,7 +74,6 @@ fn a_wrong_share_is_named_and_left_out() {
             "field `workinggroup`: found \"(\"",
         ),
         (json!({"name": "B", "value": 1, "rtype": 3}), "field `rtype`: found 3, wants text"),
-        (json!({"name": "B", "value": 1, "throttled": "X"}), "field `throttled`: found \"X\""),
         (json!({"name": "B", "value": 1, "queue_id": -3}), "field `queue_id`: found -3"),
         (json!({"name": "B", "value": 1, "parent": "no"}), "share B: field `parent`: found \"no\""),
         (json!({"name": "B", "value": 1, "parent": "B"}), "share B: field `parent`: found \"B\""),

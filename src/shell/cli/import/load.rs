@@ -215,13 +215,23 @@ pub fn imported(
         return import::storage(&texts, now, &known);
     }
     let mut all = Imported::default();
+    let mut kinds = Vec::new();
+    let is_queues = |text: &&Text| {
+        let stated = (kind == ImportKind::Cric).then(|| import::resource_types(&text.text));
+        let Some((stated, found)) = stated.flatten() else { return true };
+        kinds.extend(stated);
+        add(&mut all, found);
+        false
+    };
+    let texts: Vec<&Text> = texts.iter().filter(is_queues).collect();
+    let kinds = if kinds.is_empty() { &import::RESOURCE_TYPES[..] } else { &kinds };
     let bytes = texts.iter().map(|it| it.text.len() as u64);
     let (mut bar, mut parsed) = (Bar::later("parsing", "bytes", bytes.sum()), 0);
     for Text { name, text } in texts {
         bar.at(parsed);
         parsed += text.len() as u64;
         let one = match kind {
-            ImportKind::Cric => import::cric(text, now, &known),
+            ImportKind::Cric => import::cric_with(text, now, &known, kinds),
             ImportKind::Netmetrics => import::netmetrics(text, now),
             ImportKind::Shares => import::shares(text, now),
             ImportKind::Gdpconfig => import::gdpconfig(text, now),
@@ -234,12 +244,16 @@ pub fn imported(
             _ => import::nuclei_from_cric(text, now, &known),
         };
         let one = one.map_err(|why| format!("{name}: {why}"))?;
-        all.records.extend(one.records);
-        all.complaints.extend(one.complaints);
-        all.notes.extend(one.notes);
-        all.unreadable += one.unreadable;
-        all.unnamed += one.unnamed;
-        all.left_out.extend(one.left_out);
+        add(&mut all, one);
     }
     Ok(all)
+}
+
+fn add(all: &mut Imported, one: Imported) {
+    all.records.extend(one.records);
+    all.complaints.extend(one.complaints);
+    all.notes.extend(one.notes);
+    all.unreadable += one.unreadable;
+    all.unnamed += one.unnamed;
+    all.left_out.extend(one.left_out);
 }

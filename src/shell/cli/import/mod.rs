@@ -42,17 +42,26 @@ pub struct Import {
 
 #[derive(Subcommand)]
 enum What {
-    /// Queues, from CRIC's PanDA queue dump.
+    /// Queues, from CRIC's PanDA queue dump; with it rows of PanDA's RESOURCE_TYPES, if they are
+    /// not those of ATLAS.
     ///
     /// Examples:
     ///   yardmaster import cric cric_pandaqueues.json --dir yard
+    ///   yardmaster import cric cric_pandaqueues.json resource_types.json --dir yard
     ///   yardmaster import cric 'https://cric/api/atlas/pandaqueue/query/?json' --every 10m
     ///     --bootstrap-server kafka:9092
     #[command(verbatim_doc_comment)]
     Cric(Facts),
     /// Links, from the network matrix (netmetrics).
     Netmetrics(Facts),
-    /// Space and status of storage endpoints.
+    /// Space and status of storage endpoints, from the dumps that PanDA's Configurator reads, given
+    /// together: CRIC's endpoints (ddmendpoint) and their status (ddmendpointstatus), Rucio's usage
+    /// (rse_usage, or rows of {rse, source, used, free}); or sizes by queue (site_info).
+    ///
+    /// Examples:
+    ///   yardmaster import storage ddmendpoints.json ddmendpointstatus.json rse_usage.json
+    ///     --dir yard
+    #[command(verbatim_doc_comment)]
     Storage(Facts),
     /// Nuclei: a list of names or objects; or a CRIC dump, of which the tier-1 sites and the
     /// largest tier-2 sites are taken, since it does not have nuclei.

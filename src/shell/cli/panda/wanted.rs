@@ -86,6 +86,8 @@ pub const WANTED: [Wanted; 13] = [
             "space_free",
             "space_used",
             "space_expired",
+            "space_min_free",
+            "space_unavailable",
             "space_timestamp",
             "blacklisted",
             "blacklisted_write",

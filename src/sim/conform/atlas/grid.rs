@@ -80,7 +80,7 @@ fn queues(world: &mut World, scenario: &Value, now: Millis) -> Result<(), String
 fn resource_type(value: &Value) -> Option<ResourceType<'_>> {
     let known = |name: &str| number(&value[name]).map(|number| number as u32);
     Some(ResourceType {
-        name: value["name"].as_str()?,
+        name: value["name"].as_str()?.into(),
         min_cores: known("min_core").unwrap_or(0),
         max_cores: known("max_core"),
         min_ram_mb_per_core: known("min_ram_per_core_mb"),

@@ -29,6 +29,8 @@ pub enum FactTable {
     Config,
     /// `network_matrix_kv`: one figure of a link.
     Network,
+    /// `resource_types`.
+    ResourceTypes,
 }
 
 /// Name, key and numeric columns of a table.
@@ -41,7 +43,7 @@ struct Shape {
     numbers: &'static [&'static str],
 }
 
-const SHAPES: [Shape; 7] = [
+const SHAPES: [Shape; 8] = [
     Shape {
         table: FactTable::Queues,
         name: "schedconfig_json",
@@ -52,7 +54,13 @@ const SHAPES: [Shape; 7] = [
         table: FactTable::Endpoints,
         name: "ddm_endpoint",
         key: &["ddm_endpoint_name"],
-        numbers: &["space_total", "space_free", "space_expired"],
+        numbers: &[
+            "space_total",
+            "space_free",
+            "space_expired",
+            "space_min_free",
+            "space_unavailable",
+        ],
     },
     Shape { table: FactTable::Sites, name: "site", key: &["site_name"], numbers: &["tier_level"] },
     Shape {
@@ -78,6 +86,12 @@ const SHAPES: [Shape; 7] = [
         name: "network_matrix_kv",
         key: &["src", "dst", "key"],
         numbers: &["value"],
+    },
+    Shape {
+        table: FactTable::ResourceTypes,
+        name: "resource_types",
+        key: &["resource_name"],
+        numbers: &["mincore", "maxcore", "minrampercore", "maxrampercore"],
     },
 ];
 
@@ -266,6 +280,6 @@ mod tests {
             assert_eq!(FactTable::from_name(&shape.name.to_uppercase()), Some(shape.table));
             assert_eq!(shape.table.name(), shape.name);
         }
-        assert_eq!(FactTable::from_name("resource_types"), None);
+        assert_eq!(FactTable::from_name("filestable4"), None);
     }
 }

@@ -4,18 +4,18 @@
 //! | table | records |
 //! |---|---|
 //! | `schedconfig_json` | `queue`, as of CRIC's dump |
-//! | `ddm_endpoint` | `storage`, with the free and expired space that a dump does not have |
+//! | `ddm_endpoint` | `storage`: space, and the services that `detailed_status` closes |
 //! | `site`, `panda_site` | `site` of each nucleus |
 //! | `global_shares` | `share`; siblings in the order of `queue_id` |
 //! | `config` | `parameter` |
 //! | `network_matrix_kv` | `link` |
-//!
-//! `resource_types` has no record: pseudo-queues are made of ATLAS' resource types.
+//! | `resource_types` | the pseudo-queues of each unified queue |
 
 mod links;
 mod nuclei;
 mod spaces;
 
+use super::pseudo::{self, RESOURCE_TYPES};
 use super::{Imported, Sites, cric, gdpconfig, shares};
 use crate::dialect::change::{FactRow, FactTable};
 use links::Links;
@@ -44,7 +44,7 @@ impl Tables {
     /// The topic of the records that are made of a table.
     pub const fn topic(table: FactTable) -> Topic {
         match table {
-            FactTable::Queues => Topic::Queue,
+            FactTable::Queues | FactTable::ResourceTypes => Topic::Queue,
             FactTable::Endpoints => Topic::Storage,
             FactTable::Sites | FactTable::PandaSites => Topic::Site,
             FactTable::Shares => Topic::Share,
@@ -87,7 +87,7 @@ impl Tables {
             other => other.clone(),
         };
         let alone = Map::from_iter([(row.key.clone(), data)]);
-        refuse(&cric::queues(&alone, 0, &Sites::new()))?;
+        refuse(&cric::queues(&alone, 0, &Sites::new(), &RESOURCE_TYPES))?;
         for (name, data) in alone {
             if self.queues.get(&name) != Some(&data) {
                 self.queues.insert(name, data);
@@ -116,6 +116,11 @@ impl Tables {
                 refuse(&shares::tree(&[root], at))?;
             }
             FactTable::Config => refuse(&gdpconfig::parameters(&[value], at))?,
+            FactTable::ResourceTypes => {
+                let mut imported = Imported::default();
+                pseudo::of_rows(&[value], &mut imported);
+                refuse(&imported)?;
+            }
             _ => {}
         }
         if table == FactTable::Endpoints
@@ -175,8 +180,16 @@ impl Tables {
         };
         match topic {
             Topic::Queue => {
-                let now = newest(&[FactTable::Queues, FactTable::Endpoints, FactTable::Network]);
-                cric::queues(&self.queues, now, &self.sites())
+                let now = newest(&[
+                    FactTable::Queues,
+                    FactTable::Endpoints,
+                    FactTable::Network,
+                    FactTable::ResourceTypes,
+                ]);
+                let rows = values(self.of(FactTable::ResourceTypes));
+                let stated = pseudo::of_rows(&rows, &mut Imported::default());
+                let kinds = if rows.is_empty() { &RESOURCE_TYPES[..] } else { &stated };
+                cric::queues(&self.queues, now, &self.sites(), kinds)
             }
             Topic::Storage => {
                 let now = newest(&[FactTable::Queues, FactTable::Endpoints, FactTable::Network]);
