@@ -33,26 +33,44 @@ fn spell(value: &Value) -> String {
             .collect()
     });
     spelt += &cpus.join("|");
-    let gpu = &value["gpu_spec"];
-    if gpu.is_object() {
-        let or_any = |name: &str| gpu[name].as_str().unwrap_or("*").to_owned();
-        spelt += &format!("&{}-{}", or_any("vendor"), or_any("model"));
-        for (name, word) in [
-            ("version", "cuda"),
-            ("vram", "vram"),
-            ("microarchitecture", "uarch"),
-            ("driver_version", "driver"),
-        ] {
-            let limit = match &gpu[name] {
-                Value::String(text) => text.clone(),
-                Value::Number(number) => number.to_string(),
-                _ => continue,
-            };
-            let has_operator = limit.starts_with(['<', '>', '=', '!']);
-            spelt += &format!(":{word}{}{limit}", if has_operator { "" } else { ">=" });
-        }
+    if value["gpu_spec"].is_object() {
+        spelt += &accelerator(&value["gpu_spec"]);
     }
     spelt
+}
+
+/// An accelerator: vendor and model, then conditions. `model` is a pattern, or an object with one
+/// and whether it is kept out; `microarchitecture` one name or a list of which any will do.
+fn accelerator(gpu: &Value) -> String {
+    let or_any = |value: &Value| part(value.as_str().unwrap_or("*"));
+    let mut spelt = format!("&{}-{}", or_any(&gpu["vendor"]), or_any(&gpu["model"]));
+    if let Some(pattern) = gpu["model"]["pattern"].as_str() {
+        let operator = if gpu["model"]["excl"] == Value::Bool(true) { "!=" } else { "=" };
+        spelt += &format!(":model{operator}{}", part(pattern));
+    }
+    for (name, word) in [("version", "cuda"), ("vram", "vram"), ("driver_version", "driver")] {
+        let limit = match &gpu[name] {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => continue,
+        };
+        let has_operator = limit.starts_with(['<', '>', '=', '!']);
+        spelt += &format!(":{word}{}{}", if has_operator { "" } else { ">=" }, part(&limit));
+    }
+    let names: Vec<&str> = match &gpu["microarchitecture"] {
+        Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+        name => name.as_str().into_iter().collect(),
+    };
+    if !names.is_empty() {
+        spelt += &format!(":uarch={}", part(&names.join("|")));
+    }
+    spelt
+}
+
+/// A part of a text that has its parts between colons: a group without number becomes one with,
+/// any other colon any symbol.
+fn part(text: &str) -> String {
+    text.replace("(?:", "(").replace(':', ".")
 }
 
 #[cfg(test)]
@@ -71,5 +89,10 @@ mod tests {
         let gpu = r#"{"base_platform": "b",
             "gpu_spec": {"vendor": "nvidia", "vram": ">1", "version": "12"}}"#;
         assert_eq!(spelt(gpu), "@b#&nvidia-*:cuda>=12:vram>1");
+        let model = r#"{"gpu_spec": {"model": {"pattern": "(?:A|H)100:8", "excl": true},
+            "microarchitecture": ["Ampere", "Hopper"]}}"#;
+        assert_eq!(spelt(model), "#&*-*:model!=(A|H)100.8:uarch=Ampere|Hopper");
+        let wanted = r#"{"gpu_spec": {"model": {"pattern": "A100.*"}, "vram": 40960}}"#;
+        assert_eq!(spelt(wanted), "#&*-*:model=A100.*:vram>=40960");
     }
 }

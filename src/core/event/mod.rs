@@ -48,7 +48,7 @@ pub use pilot::{Pilot, PilotKind};
 pub use queue::{Endpoints, Queue, QueueStatus, Scope};
 pub use quota::{Quota, QuotaKind};
 pub use release::{Gpu, Hardware, HardwareKind, Release, SoftwareTag};
-pub use replica::{DataKind, Location, Replica, ReplicaState, unscoped};
+pub use replica::{DataKind, Location, Replica, ReplicaState, scoped, usual_scope};
 pub use share::Share;
 pub use site::Site;
 pub use storage::Storage;

@@ -31,7 +31,7 @@ pub enum Pilot<'a> {
         queue: &'a str,
         /// Harvester instance.
         harvester: &'a str,
-        /// Resource type.
+        /// Resource type; empty for all together.
         resource_type: &'a str,
         /// Workers submitted to the batch system and not yet running.
         submitted: u32,

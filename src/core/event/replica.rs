@@ -67,8 +67,14 @@ pub struct Replica {
     /// Its copies; empty when there is none.
     pub locations: Vec<Location>,
     /// The one endpoint that the record is about: without a location there, nothing is there.
-    /// Empty: the record lists every copy, and elsewhere there is none.
+    /// Empty: the record lists every copy, and elsewhere there is none. [`Replica::ANYWHERE`]: a
+    /// file of the dataset was lost, so that no copy that was known before is whole.
     pub endpoint: String,
+}
+
+impl Replica {
+    /// Stands for every endpoint.
+    pub const ANYWHERE: &str = "*";
 }
 
 symbols!(DataKind: [File, Dataset]);
@@ -76,9 +82,17 @@ symbols!(ReplicaState: [Available, Copying, Unavailable]);
 record!(Location { endpoint, files, bytes, complete, tape, cache, state });
 record!(Replica { name, changed_at, kind, dataset, bytes, files, checksum, locations, endpoint });
 
-/// The name of a dataset without its scope: requests may name it with or without.
-pub fn unscoped(name: &str) -> &str {
-    name.split_once(':').map_or(name, |(_, name)| name)
+/// Scope and name of a dataset or file, which together are its identity, of `scope:name`. The name
+/// may hold colons, a scope holds none; it is empty where none is stated.
+pub fn scoped(identity: &str) -> (&str, &str) {
+    identity.split_once(':').unwrap_or(("", identity))
+}
+
+/// The scope that a name has by convention: its first word, of users and groups the first two.
+pub fn usual_scope(name: &str) -> &str {
+    let words = if name.starts_with("user") || name.starts_with("group") { 2 } else { 1 };
+    let end = name.match_indices('.').nth(words - 1).map_or(name.len(), |(at, _)| at);
+    &name[..end]
 }
 
 impl Configured for Replica {

@@ -171,6 +171,19 @@ pub struct Task {
 }
 
 impl Task {
+    /// Names of queues that are blank are none: a list left empty comes as `[""]` or `","`.
+    pub(crate) fn drop_blanks(&mut self) {
+        let options = &mut self.options;
+        for list in
+            [&mut options.included_sites, &mut options.excluded_sites, &mut options.used_queues]
+        {
+            list.retain(|name| !name.trim().is_empty());
+        }
+        if self.site.split(',').all(|name| name.trim().is_empty()) {
+            self.site.clear();
+        }
+    }
+
     /// Cores that each of its jobs has at a queue whose slots have so many (spec atlas F9); at
     /// least 1.
     pub fn cores_at(&self, queue: Cores) -> Cores {

@@ -66,6 +66,9 @@ pub struct Transfer<'a> {
     pub files: u32,
     /// Error text of a failed one.
     pub error: &'a str,
+    /// Key of the `replica` record that it is to make (`scope:name|endpoint`): a later request for
+    /// the same stands in its place. Empty: not known.
+    pub replica: &'a str,
 }
 
 symbols!(TransferStatus);
@@ -80,4 +83,5 @@ record!(Transfer<'a> {
     bytes,
     files,
     error,
+    replica,
 });

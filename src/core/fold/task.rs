@@ -19,6 +19,7 @@ impl State {
             return self.fold_workflow(event, facts, bound);
         }
         let mut new = event.clone();
+        new.drop_blanks();
         new.changed_at = new.changed_at.min(bound);
         new.asked_at = new.asked_at.min(bound);
         let subject = new.subject.clone();

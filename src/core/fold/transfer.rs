@@ -2,7 +2,7 @@
 
 use crate::cut::Topic;
 use crate::event::Transfer;
-use crate::id::Name;
+use crate::id::{Key, Name};
 use crate::oddity::Oddity;
 use crate::state::State;
 use crate::state::prefetch::Sought;
@@ -18,14 +18,21 @@ impl State {
         let key = sought.key;
         let slot = self.transfers.find_sought(sought);
         let old = slot.and_then(|slot| self.transfers.slab.get(slot)).copied();
-        let new = TransferState {
+        let changed_at = event.changed_at.min(bound);
+        let mut new = TransferState {
             key,
             state: event.state,
-            changed_at: event.changed_at.min(bound),
+            changed_at,
             revision: event.revision,
             files: event.files.max(1),
             bytes: event.bytes.min(MAX_BYTES),
             flow: self.flow_row(old.as_ref(), event),
+            replica: match event.replica {
+                "" => TransferState::NO_REPLICA,
+                replica => Key::of(replica.as_bytes()),
+            },
+            first_at: changed_at,
+            superseded: false,
         };
         match old {
             None => {
@@ -35,10 +42,21 @@ impl State {
                     self.odd(Topic::Transfer, Oddity::TooLate);
                 }
                 self.transfers.insert(new);
+                self.note_request_for(&new);
                 self.met_transfers.push(key);
                 self.count_transfer(None, &new);
+                self.settle_requests_for(new.replica);
             }
             Some(old) => {
+                // What all records of a request know together, whichever is the newest.
+                new.replica = new.replica.max(old.replica);
+                new.first_at = new.first_at.min(old.first_at);
+                let joined = TransferState { replica: new.replica, first_at: new.first_at, ..old };
+                let old = match slot {
+                    Some(slot) if joined.place() != old.place() => self.move_request(slot, joined),
+                    _ => old,
+                };
+                new.superseded = old.superseded;
                 match self.transfer_order(&new, &old) {
                     Ordering::Less => return self.odd(Topic::Transfer, Oddity::Stale),
                     Ordering::Equal => return self.odd(Topic::Transfer, Oddity::Repeated),

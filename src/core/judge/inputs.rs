@@ -7,7 +7,7 @@
 mod copies;
 
 use crate::event::is_newer;
-use crate::event::{Dataset, FilePlacement, ReplicaSummary, Task, unscoped};
+use crate::event::{Dataset, FilePlacement, ReplicaSummary, Task};
 use crate::state::State;
 use crate::state::admit::is_open;
 use crate::state::record::RequestState;
@@ -88,7 +88,7 @@ impl Inputs {
 fn known(state: &State, request: &RequestState) -> Option<Known> {
     let task = request.task.as_ref().filter(|_| is_open(request))?;
     let datasets = &task.input.datasets;
-    if !datasets.iter().any(|dataset| state.replicas.knows(unscoped(&dataset.name))) {
+    if !datasets.iter().any(|dataset| state.replicas.knows(&dataset.name)) {
         return None;
     }
     let located: Vec<Option<Copies>> =

@@ -235,6 +235,16 @@ fn lists(state: &State, drifts: &mut Vec<Drift>) {
         *of_workflow.entry(&state.workflow).or_default() += 1;
     }
     see("pool jobs of", format!("{:?}", state.pool.jobs_of), format!("{of_workflow:?}"));
+    let mut newest: BTreeMap<Key, (Millis, Key)> = BTreeMap::new();
+    let transfers = || state.transfers.slab.iter().map(|(_, it)| it);
+    for transfer in transfers().filter(|it| it.replica != TransferState::NO_REPLICA) {
+        let age = newest.entry(transfer.replica).or_insert(transfer.age());
+        *age = transfer.age().max(*age);
+    }
+    let is_older = |it: &&TransferState| newest.get(&it.replica).is_some_and(|age| it.age() < *age);
+    let [noted, found] =
+        [transfers().filter(|it| it.superseded).count(), transfers().filter(is_older).count()];
+    see("superseded transfers", noted.to_string(), found.to_string());
     let named = state.jobs.slab.iter().filter(|(_, job)| !job.key.is_decimal()).count();
     see("job names", state.job_names.len().to_string(), named.to_string());
     let tables = [

@@ -186,6 +186,7 @@ impl State {
                 self.ledger.transfer_left(&record);
             }
             self.transfers.remove(slot);
+            self.leave_replica(&record);
         }
         self.forget_silent_transfers(time);
     }
@@ -206,6 +207,7 @@ impl State {
                 if let Some(record) = self.transfers.remove(slot) {
                     self.touch_flow(&record);
                     self.ledger.transfer(&record, -1);
+                    self.leave_replica(&record);
                 }
             }
         }

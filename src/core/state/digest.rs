@@ -19,7 +19,7 @@ use std::convert::Infallible;
 /// Revision of the digest: two states that are the same have the same digest only where it was
 /// taken by programs of the same revision. Raised when what it is taken of changes; decisions do
 /// not depend on it.
-const DIGEST_REVISION: i64 = 7;
+const DIGEST_REVISION: i64 = 8;
 
 /// The digest, as 64 hex digits.
 pub fn digest(state: &State) -> String {
@@ -257,6 +257,8 @@ impl<'a> Sink<'a> {
                 i64::from(held.revision),
                 i64::from(held.files),
                 held.bytes as i64,
+                held.replica.0 as i64,
+                held.first_at,
             ] {
                 self.number(number);
             }

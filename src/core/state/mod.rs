@@ -28,6 +28,7 @@ pub mod signs;
 pub mod slab;
 mod slots;
 pub mod snapshot;
+mod superseded;
 mod table;
 pub mod time;
 pub mod timer;

@@ -131,6 +131,8 @@ pub struct State {
     pub jobs: Table<Job>,
     /// Transfers.
     pub transfers: Table<TransferState>,
+    /// Replica and request of each transfer of which both are known; derived.
+    pub replica_requests: BTreeSet<(Key, Key)>,
     /// When silent transfers were last looked for.
     pub transfers_swept: Millis,
     /// Nodes.
@@ -303,6 +305,7 @@ impl State {
             asked_times: BTreeMap::new(),
             jobs: Table::default(),
             transfers: Table::default(),
+            replica_requests: BTreeSet::new(),
             transfers_swept: 0,
             nodes: Table::default(),
             workers: Table::default(),

@@ -30,6 +30,27 @@ pub struct TransferState {
     pub bytes: u64,
     /// Row of (source, destination, activity).
     pub flow: u32,
+    /// Number of the replica that it is to make; [`TransferState::NO_REPLICA`]: not known.
+    pub replica: Key,
+    /// Earliest time that is known of it.
+    pub first_at: Millis,
+    /// Whether a later request for the same replica stands in its place.
+    pub superseded: bool,
+}
+
+impl TransferState {
+    /// No replica has this number: a replica's name is no decimal.
+    pub const NO_REPLICA: Key = Key(0);
+
+    /// What its place among the requests for its replica follows from.
+    pub(crate) fn place(&self) -> (Key, Millis) {
+        (self.replica, self.first_at)
+    }
+
+    /// Order of the requests for a replica.
+    pub(crate) fn age(&self) -> (Millis, Key) {
+        (self.first_at, self.key)
+    }
 }
 
 /// A worker node that asked for or updated jobs at a queue.

@@ -1,6 +1,6 @@
 //! Which records say where a dataset lies, and which requests name it. Derived from both.
 
-use crate::event::{DataKind, Replica, Task, unscoped};
+use crate::event::{DataKind, Replica, Task, scoped};
 use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ type Records = BTreeSet<Arc<str>>;
 /// Replica records by dataset, file and age, and the subjects that name each dataset.
 #[derive(Clone, Debug, Default)]
 pub struct ReplicaIndex {
-    /// By dataset: the records of it, and those of files that name it.
+    /// By name of a dataset, without scope: the records of it, and those of files that name it.
     pub(super) by_dataset: BTreeMap<String, Records>,
     /// By file: the records of it. Some of them may not name its dataset.
     pub(super) by_file: BTreeMap<String, Records>,
@@ -19,7 +19,7 @@ pub struct ReplicaIndex {
     pub(super) by_age: BTreeSet<(Millis, Arc<str>)>,
     /// All records, in the order in which they go when there are too many.
     pub(super) by_rank: BTreeSet<(bool, Millis, Arc<str>)>,
-    /// By dataset: subjects of the requests that name it.
+    /// By name of a dataset, without scope: subjects of the requests that name it.
     pub(super) named: BTreeMap<String, BTreeSet<String>>,
     /// The cycle in which data that a request names last moved.
     pub moved_in: u64,
@@ -29,6 +29,7 @@ pub struct ReplicaIndex {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReplicaPlace {
     pub(super) changed_at: Millis,
+    /// Name of the dataset, without scope.
     pub(super) dataset: String,
     /// The file, if it is one.
     pub(super) file: Option<String>,
@@ -40,14 +41,21 @@ impl ReplicaPlace {
         let changed_at = *changed_at;
         match kind {
             DataKind::Dataset => {
-                ReplicaPlace { changed_at, dataset: unscoped(name).to_owned(), file: None }
+                ReplicaPlace { changed_at, dataset: scoped(name).1.to_owned(), file: None }
             }
             DataKind::File => {
-                let dataset = unscoped(dataset).to_owned();
+                let dataset = scoped(dataset).1.to_owned();
                 ReplicaPlace { changed_at, dataset, file: Some(name.clone()) }
             }
         }
     }
+}
+
+/// The names, without scope, that the text of a request can mean: that after a scope, and if it
+/// holds a colon, all of it.
+pub(super) fn meanings(text: &str) -> impl Iterator<Item = &str> {
+    let (scope, name) = scoped(text);
+    [name].into_iter().chain((!scope.is_empty()).then_some(text))
 }
 
 /// Removes a record's name from those under a key.
@@ -87,8 +95,7 @@ impl ReplicaIndex {
 
     /// A request no longer names its datasets.
     pub(crate) fn leave_request(&mut self, task: &Task) {
-        for dataset in &task.input.datasets {
-            let dataset = unscoped(&dataset.name);
+        for dataset in task.input.datasets.iter().flat_map(|it| meanings(&it.name)) {
             if let Some(subjects) = self.named.get_mut(dataset) {
                 subjects.remove(&task.subject);
                 if subjects.is_empty() {
@@ -98,9 +105,9 @@ impl ReplicaIndex {
         }
     }
 
-    /// Whether anything is known of where a dataset lies.
-    pub(crate) fn knows(&self, dataset: &str) -> bool {
-        self.by_dataset.contains_key(dataset)
+    /// Whether anything is known of where a dataset lies that a request calls so.
+    pub(crate) fn knows(&self, text: &str) -> bool {
+        meanings(text).any(|dataset| self.by_dataset.contains_key(dataset))
     }
 
     /// Subjects of the requests that name a dataset.

@@ -9,13 +9,22 @@
 
 use crate::cut::Topic;
 use crate::event::is_newer;
-use crate::event::{Configured, DataKind, Replica, Task, unscoped};
+use crate::event::{Configured, DataKind, Replica, Task, scoped, usual_scope};
 use crate::oddity::Oddity;
 use crate::state::State;
-use crate::state::replica_index::{ReplicaIndex, ReplicaPlace};
+use crate::state::replica_index::{ReplicaIndex, ReplicaPlace, meanings};
 use crate::unit::Millis;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// The scope of the dataset that a record is of.
+fn dataset_scope(replica: &Replica) -> &str {
+    let dataset = match replica.kind {
+        DataKind::Dataset => &replica.name,
+        DataKind::File => &replica.dataset,
+    };
+    scoped(dataset).0
+}
 
 impl State {
     /// The record of a name that holds.
@@ -24,12 +33,21 @@ impl State {
     }
 
     /// The records that say where a dataset lies, in order of their names: its own, those of its
-    /// files, and those of its files that do not name it.
-    pub(crate) fn replicas_of(&self, dataset: &str) -> Vec<&Replica> {
+    /// files, and those of its files that do not name it. `text`: as a request calls it, with or
+    /// without scope.
+    pub(crate) fn replicas_of(&self, text: &str) -> Vec<&Replica> {
         let index = &self.replicas;
-        let own = index.by_dataset.get(dataset).into_iter().flatten();
-        let mut names: BTreeSet<&Arc<str>> = own.clone().collect();
-        for replica in own.filter_map(|name| self.replica(name)) {
+        let (scope, name) = scoped(text);
+        let mut own = match scope {
+            "" => Vec::new(),
+            scope => self.replicas_in(name, |found| found == scope),
+        };
+        if own.is_empty() {
+            let scope = self.scope_meant(text);
+            own = self.replicas_in(text, |found| Some(found) == scope);
+        }
+        let mut names: BTreeSet<&Arc<str>> = own.iter().map(|(name, _)| *name).collect();
+        for (_, replica) in own {
             if replica.kind == DataKind::File {
                 let others = index.by_file.get(&replica.name).into_iter().flatten();
                 let is_silent = |name: &&Arc<str>| {
@@ -39,6 +57,27 @@ impl State {
             }
         }
         names.into_iter().filter_map(|name| self.replica(name)).collect()
+    }
+
+    /// The records of a dataset and of its files, by its name without scope, of the scopes that are
+    /// taken and of those that state none.
+    fn replicas_in(&self, name: &str, takes: impl Fn(&str) -> bool) -> Vec<(&Arc<str>, &Replica)> {
+        let records = self.replicas.by_dataset.get(name).into_iter().flatten();
+        let found = records.filter_map(|name| Some((name, self.replica(name)?)));
+        let is_taken = |scope: &str| scope.is_empty() || takes(scope);
+        found.filter(|(_, replica)| is_taken(dataset_scope(replica))).collect()
+    }
+
+    /// The scope of a name that is stated without: the only one that there is, or of several that
+    /// which it has by convention.
+    fn scope_meant<'a>(&'a self, name: &'a str) -> Option<&'a str> {
+        let records = self.replicas.by_dataset.get(name).into_iter().flatten();
+        let found = records.filter_map(|name| self.replica(name)).map(dataset_scope);
+        let scopes: BTreeSet<&str> = found.filter(|scope| !scope.is_empty()).collect();
+        match scopes.len() {
+            0 | 1 => scopes.first().copied(),
+            _ => Some(usual_scope(name)),
+        }
     }
 
     /// Where a record stands before it changes.
@@ -76,7 +115,7 @@ impl State {
             (Some(file), "") => {
                 let records = self.replicas.by_file.get(file).into_iter().flatten();
                 let named = records.filter_map(|name| self.replica(name));
-                let named = named.map(|replica| unscoped(&replica.dataset));
+                let named = named.map(|replica| scoped(&replica.dataset).1);
                 named.filter(|dataset| !dataset.is_empty()).map(str::to_owned).collect()
             }
             (_, dataset) => BTreeSet::from([dataset.to_owned()]),
@@ -86,8 +125,9 @@ impl State {
     /// Notes which datasets the request of a subject names.
     pub(crate) fn name_datasets(&mut self, subject: &str) {
         let task = self.requests.of(subject).and_then(|request| request.task.as_ref());
-        for dataset in task.into_iter().flat_map(|task| &task.input.datasets) {
-            let subjects = self.replicas.named.entry(unscoped(&dataset.name).to_owned());
+        let datasets = task.into_iter().flat_map(|task| &task.input.datasets);
+        for name in datasets.flat_map(|dataset| meanings(&dataset.name)) {
+            let subjects = self.replicas.named.entry(name.to_owned());
             subjects.or_default().insert(subject.to_owned());
         }
     }
@@ -96,7 +136,7 @@ impl State {
     pub(crate) fn leave_datasets(&mut self, task: &Task) {
         self.replicas.leave_request(task);
         for dataset in &task.input.datasets {
-            let names = self.replicas_of(unscoped(&dataset.name)).into_iter();
+            let names = self.replicas_of(&dataset.name).into_iter();
             let over: Vec<(Millis, Arc<str>)> = names
                 .filter(|replica| self.is_over(replica.changed_at))
                 .map(|replica| (replica.changed_at, replica.name()))

@@ -79,6 +79,7 @@ impl Intake {
             Foreign::Task(task) => self.publish_task(task, records),
             Foreign::Transfer(transfer) => self.transfer(&transfer, records),
             Foreign::Replica(replica) => self.replica(&replica, records),
+            Foreign::Dataset(dataset) => self.dataset(dataset, records),
             Foreign::Workers(workers) => self.workers(&workers, origin, records),
             Foreign::Report(report) => self.report(&report, origin, records),
             Foreign::Other => false,

@@ -8,7 +8,8 @@ use yardmaster_core::event::{
 };
 use yardmaster_core::id::cut;
 use yardmaster_wire::dialect::{
-    Dialect, HarvesterReport, ReplicaMessage, TransferMessage, Workers, transfer_revision,
+    DatasetMessage, Dialect, Everywhere, HarvesterReport, ReplicaMessage, TransferMessage, Workers,
+    transfer_revision,
 };
 use yardmaster_wire::record;
 
@@ -38,6 +39,7 @@ impl Intake {
             bytes: message.bytes,
             files: 1,
             error: cut(&message.error, self.limits.name_bytes),
+            replica: &message.replica,
         };
         let key = message.request.as_bytes();
         records.push(Topic::Transfer, key, |out| record::write(out, &transfer));
@@ -78,6 +80,20 @@ impl Intake {
         true
     }
 
+    /// Publishes what became of a dataset at all endpoints.
+    pub(super) fn dataset(&self, message: DatasetMessage, records: &mut Records) -> bool {
+        let DatasetMessage { name, everywhere, at } = message;
+        let endpoint = match everywhere {
+            Everywhere::Gone => String::new(),
+            Everywhere::Incomplete => Replica::ANYWHERE.to_owned(),
+        };
+        let kind = DataKind::Dataset;
+        let replica = Replica { name, changed_at: at, kind, endpoint, ..Replica::default() };
+        let key = replica.name();
+        records.push(Topic::Replica, key.as_bytes(), |out| record::write(out, &replica));
+        true
+    }
+
     pub(super) fn workers(
         &self,
         message: &Workers<'_>,
@@ -102,12 +118,10 @@ impl Intake {
     ) -> bool {
         let at = message.at.unwrap_or(origin.appended_at);
         let (queue, harvester) = (message.queue.as_str(), message.harvester.as_str());
-        for (resource_type, (submitted, running)) in &message.counts {
-            let key = format!("{queue}/{harvester}/{resource_type}");
-            let (submitted, running) = (*submitted, *running);
-            let pilot = Pilot::Workers { queue, harvester, resource_type, submitted, running, at };
-            records.push(Topic::Pilot, key.as_bytes(), |out| record::write(out, &pilot));
-        }
+        let HarvesterReport { submitted, running, .. } = *message;
+        let key = format!("{queue}/{harvester}");
+        let pilot = Pilot::Workers { queue, harvester, resource_type: "", submitted, running, at };
+        records.push(Topic::Pilot, key.as_bytes(), |out| record::write(out, &pilot));
         false
     }
 

@@ -1,7 +1,8 @@
 //! Harvester: the calls it makes to PanDA, as messages: `{method, harvester_id, ...}`.
 //!
-//! `report_worker_statistics` counts the workers of a queue by job type and resource type, and that
-//! is what a queue's capacity is read from. `update_workers` reports workers one by one: of those
+//! `report_worker_statistics` counts the workers of a queue by job type and resource type, and from
+//! their sum a queue's capacity is read: each report replaces the one before it, types that it no
+//! longer names with it. `update_workers` reports workers one by one: of those
 //! that run it is known that a node works for the queue. They are not counted up, since a message
 //! names only those that changed.
 
@@ -11,7 +12,6 @@ use crate::loose;
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use yardmaster_core::unit::Millis;
 
 /// Workers one by one.
@@ -41,8 +41,10 @@ pub struct HarvesterReport {
     pub harvester: String,
     /// When it was sent; `None` when the message has no stamp.
     pub at: Option<Millis>,
-    /// By resource type: (submitted, running), over all job types.
-    pub counts: BTreeMap<String, (u32, u32)>,
+    /// Workers submitted, over all job types and resource types.
+    pub submitted: u32,
+    /// Workers running.
+    pub running: u32,
 }
 
 #[derive(Deserialize)]
@@ -86,12 +88,16 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
                 workers.filter_map(|it| it.read().transpose()).collect();
             Ok(Foreign::Workers(Workers { at, running: running? }))
         }
-        "report_worker_statistics" => Ok(Foreign::Report(HarvesterReport {
-            queue: raw.panda_queue.needed("panda_queue")?.into_owned(),
-            harvester: raw.harvester_id.needed("harvester_id")?.into_owned(),
-            at: raw.timestamp.time("timestamp")?,
-            counts: counts(raw.statistics)?,
-        })),
+        "report_worker_statistics" => {
+            let (submitted, running) = counts(raw.statistics)?;
+            Ok(Foreign::Report(HarvesterReport {
+                queue: raw.panda_queue.needed("panda_queue")?.into_owned(),
+                harvester: raw.harvester_id.needed("harvester_id")?.into_owned(),
+                at: raw.timestamp.time("timestamp")?,
+                submitted,
+                running,
+            }))
+        }
         _ => Ok(Foreign::Other),
     }
 }
@@ -111,8 +117,10 @@ impl<'a> RawWorker<'a> {
     }
 }
 
-/// `{job type: {resource type: {submitted, running, ...}}}`, as an object or as its text.
-fn counts(statistics: Value) -> Result<BTreeMap<String, (u32, u32)>, String> {
+/// Workers submitted and running in `{job type: {resource type: {submitted, running, ...}}}`, as an
+/// object or as its text. `Undefined` and `ANY` are no resource types: PanDA drops the one, and the
+/// other has what Harvester would submit. A count below 0 is none.
+fn counts(statistics: Value) -> Result<(u32, u32), String> {
     let statistics = match statistics {
         Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
         other => other,
@@ -122,22 +130,24 @@ fn counts(statistics: Value) -> Result<BTreeMap<String, (u32, u32)>, String> {
             "field `statistics{place}`: wants {{job type: {{resource type: {{submitted, running}}}}}}"
         )
     };
-    let mut counts: BTreeMap<String, (u32, u32)> = BTreeMap::new();
+    let mut sums = (0u32, 0u32);
     for (kind, by_type) in statistics.as_object().ok_or_else(|| wrong(""))? {
         let place = format!(".{kind}");
         for (resource_type, states) in by_type.as_object().ok_or_else(|| wrong(&place))? {
             let place = format!("{place}.{resource_type}");
             let states = states.as_object().ok_or_else(|| wrong(&place))?;
+            if matches!(&**resource_type, "Undefined" | "ANY") {
+                continue;
+            }
             let count = |state: &str| match states.get(state) {
                 None | Some(Value::Null) => Ok(0),
                 Some(found) => loose::whole_in(found)
-                    .and_then(|count| u32::try_from(count).ok())
+                    .and_then(|count| u32::try_from(count.max(0)).ok())
                     .ok_or_else(|| wrong(&format!("{place}.{state}"))),
             };
-            let (submitted, running) = (count("submitted")?, count("running")?);
-            let sum = counts.entry(resource_type.clone()).or_default();
-            *sum = (sum.0.saturating_add(submitted), sum.1.saturating_add(running));
+            sums.0 = sums.0.saturating_add(count("submitted")?);
+            sums.1 = sums.1.saturating_add(count("running")?);
         }
     }
-    Ok(counts)
+    Ok(sums)
 }

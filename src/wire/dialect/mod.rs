@@ -10,11 +10,13 @@ mod panda;
 mod revision;
 mod rucio;
 mod scalar;
+mod state;
 
 pub use harvester::{HarvesterReport, Worker, Workers};
 pub use panda::{JobMessage, TaskMessage};
 pub use revision::{Grades, OWN, learned, revision, transfer_revision};
-pub use rucio::{ReplicaMessage, TransferMessage};
+pub use rucio::{DatasetMessage, Everywhere, ReplicaMessage, TransferMessage};
+pub(crate) use state::job_status;
 
 use crate::loose;
 
@@ -59,6 +61,8 @@ pub enum Foreign<'a> {
     Transfer(TransferMessage<'a>),
     /// A copy came or went.
     Replica(ReplicaMessage<'a>),
+    /// Something became of a dataset at all RSEs.
+    Dataset(DatasetMessage),
     /// Workers one by one.
     Workers(Workers<'a>),
     /// How many workers a harvester has at a queue.
@@ -78,14 +82,12 @@ impl Foreign<'_> {
                 names.max(it.arrived.as_ref().map_or(0, ReplicaMessage::longest_name))
             }
             Foreign::Replica(it) => it.longest_name(),
+            Foreign::Dataset(it) => it.name.len(),
             Foreign::Workers(workers) => {
                 let names = workers.running.iter().map(|it| it.queue.len().max(it.node.len()));
                 names.max().unwrap_or(0)
             }
-            Foreign::Report(report) => {
-                let types = report.counts.keys().map(String::len).max().unwrap_or(0);
-                report.queue.len().max(report.harvester.len()).max(types)
-            }
+            Foreign::Report(report) => report.queue.len().max(report.harvester.len()),
             Foreign::Task(_) | Foreign::Other => 0,
         }
     }

@@ -5,6 +5,7 @@
 //! place for them.
 
 use super::scalar::Scalar;
+use super::state::{is_task_ended, job_status};
 use super::{Foreign, json};
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -37,9 +38,6 @@ pub struct TaskMessage {
     pub at: Millis,
 }
 
-/// Task states after which JEDI asks for no brokerage, unless the task is retried.
-const ENDED: [&str; 7] = ["done", "finished", "failed", "aborted", "broken", "tobroken", "passed"];
-
 #[derive(Deserialize)]
 struct Raw<'a> {
     #[serde(borrow, default)]
@@ -60,14 +58,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
     let raw: Raw<'_> = json(bytes)?;
     match raw.msg_type.kind("msg_type")? {
         "job_status" => {
-            let status = raw.status.needed("status")?;
-            let known = Status::from_name(&status);
+            let Some(status) = job_status("field `status`", &raw.status.needed("status")?)? else {
+                return Ok(Foreign::Other);
+            };
             Ok(Foreign::Job(JobMessage {
                 job: raw.jobid.id("jobid")?,
                 task: raw.taskid.id_if_stated("taskid")?,
-                status: known.ok_or_else(|| {
-                    format!("field `status`: found {status:?}, wants a state of a PanDA job")
-                })?,
+                status,
                 at: time(&raw.timestamp)?,
                 queue: raw.computingsite.text("computingsite")?,
             }))
@@ -76,7 +73,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
             let status = raw.status.needed("status")?;
             Ok(Foreign::Task(TaskMessage {
                 task: raw.taskid.id("taskid")?,
-                ended: ENDED.contains(&&*status),
+                ended: is_task_ended(&status),
                 at: time(&raw.timestamp)?,
             }))
         }

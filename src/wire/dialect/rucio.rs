@@ -1,7 +1,8 @@
 //! Rucio: the messages on transfers and replicas that Hermes sends: `{event_type, payload,
 //! created_at}`. Kinds are taken in any case, since Hermes writes some of them in small letters.
 //!
-//! A transfer is known by its `request-id`; a `transfer-id` may be one FTS job of many files.
+//! A transfer is known by its `request-id`; a `transfer-id` may be one FTS job of many files. Its
+//! messages are named by the kind of the request (`transfer`, `stagein`, `stageout`) and its state.
 //! Stamps are text; where a Python object printed itself they are `datetime.datetime(...)`.
 
 use super::scalar::Scalar;
@@ -30,6 +31,8 @@ pub struct TransferMessage<'a> {
     pub bytes: Bytes,
     /// Error text of a failed one.
     pub error: Cow<'a, str>,
+    /// Key of the record of the replica that it is to make; empty where the file is not named.
+    pub replica: String,
     /// Of one that is done: the copy it made; `None` where the message does not name the file.
     pub arrived: Option<ReplicaMessage<'a>>,
 }
@@ -66,7 +69,32 @@ impl ReplicaMessage<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MessageKind {
     Transfer(TransferStatus),
-    Replica { kind: DataKind, is_there: bool },
+    Replica {
+        kind: DataKind,
+        is_there: bool,
+    },
+    /// A dataset, at no RSE in particular.
+    Dataset(Everywhere),
+}
+
+/// What became of a dataset at all RSEs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Everywhere {
+    /// It was erased.
+    Gone,
+    /// A file of it has no copy any more.
+    Incomplete,
+}
+
+/// A message on a dataset that names no RSE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatasetMessage {
+    /// Dataset, as `scope:name`.
+    pub name: String,
+    /// What became of it.
+    pub everywhere: Everywhere,
+    /// When.
+    pub at: Millis,
 }
 
 #[derive(Deserialize)]
@@ -135,6 +163,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Foreign<'_>, String> {
         MessageKind::Replica { kind, is_there } => {
             replica(kind, is_there, payload, &raw.created_at)
         }
+        MessageKind::Dataset(everywhere) => Ok(Foreign::Dataset(DatasetMessage {
+            at: sent(&payload, &raw.created_at)?,
+            name: scoped(payload.scope.needed("scope")?, &payload.name.needed("name")?),
+            everywhere,
+        })),
     }
 }
 
@@ -144,7 +177,7 @@ fn transfer<'a>(
     created_at: &Scalar<'a>,
 ) -> Result<Foreign<'a>, String> {
     let at = reached(state, &payload, created_at)?;
-    let size = size(&payload)?;
+    let (size, file) = (size(&payload)?, file(&payload)?);
     let arrived = match state {
         TransferStatus::Done => arrived(&payload, at, size)?,
         TransferStatus::Queued | TransferStatus::Submitted | TransferStatus::Failed => None,
@@ -153,13 +186,15 @@ fn transfer<'a>(
         TransferStatus::Failed => payload.reason.text("reason")?,
         _ => Cow::Borrowed(""),
     };
+    let destination = payload.dst_rse.needed("dst-rse")?;
     Ok(Foreign::Transfer(TransferMessage {
+        replica: file.map_or_else(String::new, |file| format!("{file}|{destination}")),
         request: payload.request_id.needed("request-id")?,
         state,
         at,
         activity: payload.activity.text("activity")?,
         source: payload.src_rse.text("src-rse")?,
-        destination: payload.dst_rse.needed("dst-rse")?,
+        destination,
         bytes: size,
         error,
         arrived,
@@ -173,13 +208,7 @@ fn replica<'a>(
     payload: Payload<'a>,
     created_at: &Scalar<'a>,
 ) -> Result<Foreign<'a>, String> {
-    let at = match created_at.time("created_at")? {
-        Some(at) => at,
-        None => payload
-            .created_at
-            .time("created_at")?
-            .ok_or("field `created_at` is missing, wants a time")?,
-    };
+    let at = sent(&payload, created_at)?;
     let name =
         scoped(payload.scope.clone().needed("scope")?, &payload.name.clone().needed("name")?);
     let dataset = dataset(&payload)?;
@@ -201,13 +230,9 @@ fn arrived<'a>(
     at: Millis,
     bytes: Bytes,
 ) -> Result<Option<ReplicaMessage<'a>>, String> {
-    let scope = payload.scope.clone().text("scope")?;
-    let name = payload.name.clone().text("name")?;
-    if scope.is_empty() || name.is_empty() {
-        return Ok(None);
-    }
+    let Some(name) = file(payload)? else { return Ok(None) };
     Ok(Some(ReplicaMessage {
-        name: scoped(scope, &name),
+        name,
         kind: DataKind::File,
         dataset: dataset(payload)?,
         endpoint: payload.dst_rse.clone().needed("dst-rse")?,
@@ -216,6 +241,20 @@ fn arrived<'a>(
         tape: payload.dst_type.clone().text("dst-type")?.eq_ignore_ascii_case("tape"),
         is_there: true,
     }))
+}
+
+/// When a message was sent.
+fn sent(payload: &Payload<'_>, created_at: &Scalar<'_>) -> Result<Millis, String> {
+    let own = created_at.time("created_at")?;
+    let stated = own.map_or_else(|| payload.created_at.time("created_at"), |at| Ok(Some(at)))?;
+    stated.ok_or_else(|| "field `created_at` is missing, wants a time".to_owned())
+}
+
+/// The file of a message, as `scope:name`, if it names one.
+fn file(payload: &Payload<'_>) -> Result<Option<String>, String> {
+    let scope = payload.scope.clone().text("scope")?;
+    let name = payload.name.clone().text("name")?;
+    Ok((!scope.is_empty() && !name.is_empty()).then(|| scoped(scope, &name)))
 }
 
 fn scoped(scope: Cow<'_, str>, name: &str) -> String {
@@ -242,16 +281,33 @@ fn size(payload: &Payload<'_>) -> Result<Bytes, String> {
 
 fn message_kind(event_type: &str) -> Option<MessageKind> {
     let replica = |kind, is_there| Some(MessageKind::Replica { kind, is_there });
-    match event_type.to_ascii_lowercase().as_str() {
-        "transfer-queued" => Some(MessageKind::Transfer(TransferStatus::Queued)),
-        "transfer-submitted" => Some(MessageKind::Transfer(TransferStatus::Submitted)),
-        "transfer-done" => Some(MessageKind::Transfer(TransferStatus::Done)),
-        "transfer-failed" => Some(MessageKind::Transfer(TransferStatus::Failed)),
+    let event_type = event_type.to_ascii_lowercase();
+    match event_type.as_str() {
         "add-replica" | "add-replicas" | "add_replica" | "add_replicas" => {
             replica(DataKind::File, true)
         }
         "deletion-done" | "deletion-not-found" => replica(DataKind::File, false),
         "datasetlock_ok" | "dataset-lock-ok" => replica(DataKind::Dataset, true),
+        "erase" => Some(MessageKind::Dataset(Everywhere::Gone)),
+        "incomplete" => Some(MessageKind::Dataset(Everywhere::Incomplete)),
+        other => {
+            let (request, state) = other.split_once('-')?;
+            let is_transfer = matches!(request, "transfer" | "stagein" | "stageout");
+            transfer_state(state).filter(|_| is_transfer).map(MessageKind::Transfer)
+        }
+    }
+}
+
+/// The states of Rucio's requests. One that ended badly is asked for again under another id.
+fn transfer_state(word: &str) -> Option<TransferStatus> {
+    match word {
+        "queued" | "preparing" | "waiting" | "suspend" | "submitting" => {
+            Some(TransferStatus::Queued)
+        }
+        "submitted" => Some(TransferStatus::Submitted),
+        "done" => Some(TransferStatus::Done),
+        "failed" | "lost" | "submission_failed" | "no_sources" | "only_tape_sources"
+        | "mismatch_scheme" => Some(TransferStatus::Failed),
         _ => None,
     }
 }

@@ -2,11 +2,11 @@
 
 use super::Imported;
 use super::field::show;
-use crate::dialect::{Grades, OWN, revision};
+use crate::dialect::{Grades, OWN, job_status, revision};
 use crate::{loose, record, stamp};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use yardmaster_core::event::{JobState, Status};
+use yardmaster_core::event::JobState;
 use yardmaster_core::unit::{Millis, SECOND};
 
 /// So many lines are read between two reports of how far the text is.
@@ -42,7 +42,11 @@ pub fn jobs_with(text: &str, mut done: impl FnMut(usize)) -> (Vec<JobRecord>, Im
         }
         let place = format!("line {}", at + 1);
         let row = match loose::read(line.as_bytes(), |line| serde_json::from_slice(line)) {
-            Ok(Value::Object(columns)) => Row::of(columns).read(),
+            Ok(Value::Object(columns)) => match Row::of(columns).read() {
+                Ok(None) => continue,
+                Ok(Some(row)) => Ok(row),
+                Err(why) => Err(why),
+            },
             Ok(other) => Err(format!("found {}, wants an object", show(&other))),
             Err(error) => Err(format!("not JSON: {error}")),
         };
@@ -63,12 +67,12 @@ impl Row {
         Row(columns.into_iter().map(small).filter(|(_, value)| !value.is_null()).collect())
     }
 
-    fn read(&self) -> Result<JobRecord, String> {
+    /// The record of a row; `None` of a job that has no counterpart here.
+    fn read(&self) -> Result<Option<JobRecord>, String> {
         let job = self.number("pandaid")?.filter(|job| *job > 0);
         let job = job.ok_or("column PANDAID is missing, wants a whole number above 0")?.to_string();
         let status = self.text("jobstatus")?;
-        let wrong = || format!("column JOBSTATUS: found {status:?}, wants a state of a PanDA job");
-        let status = Status::from_name(&status).ok_or_else(wrong)?;
+        let Some(status) = job_status("column JOBSTATUS", &status)? else { return Ok(None) };
         let changed_at = match self.time("statechangetime")? {
             0 => self.time("modificationtime")?,
             at => at,
@@ -125,7 +129,7 @@ impl Row {
         };
         let mut value = Vec::new();
         record::write(&mut value, &state);
-        Ok(JobRecord { job, value })
+        Ok(Some(JobRecord { job, value }))
     }
 
     fn wrong<T>(&self, column: &str, wants: &str) -> Result<T, String> {

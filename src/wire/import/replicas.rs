@@ -5,7 +5,7 @@ use super::{Imported, rows};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use yardmaster_core::event::{
-    Configuration, Configured, DataKind, Location, Replica, ReplicaState, unscoped,
+    Configuration, Configured, DataKind, Location, Replica, ReplicaState,
 };
 use yardmaster_core::unit::Millis;
 
@@ -29,7 +29,7 @@ pub fn replicas(text: &str, now: Millis) -> Result<Imported, String> {
         if fields.is_left_out_by(|| replica.name()) {
             continue;
         }
-        if !seen.insert((unscoped(&replica.name).to_owned(), replica.endpoint.clone())) {
+        if !seen.insert(replica.name()) {
             let found = Value::from(replica.endpoint.as_str());
             fields.wrong("rse", &found, "one object for a dataset at an RSE");
             continue;
@@ -67,7 +67,11 @@ fn replica(fields: &mut Fields<'_>, now: Millis) -> Replica {
         state: ReplicaState::Available,
     };
     Replica {
-        name: if scope.is_empty() { name } else { format!("{scope}:{}", unscoped(&name)) },
+        name: match name.strip_prefix(&*scope) {
+            _ if scope.is_empty() => name,
+            Some(rest) if rest.starts_with(':') => name,
+            _ => format!("{scope}:{name}"),
+        },
         changed_at: now,
         kind: DataKind::Dataset,
         dataset: String::new(),

@@ -233,6 +233,9 @@ pub(super) fn write_transfer(sink: &mut Sink<'_>, state: &State, record: &Transf
     sink.long(record.bytes as i64);
     let flow = state.ledger.flow.key(record.flow);
     flow[..3].iter().for_each(|name| sink.string(state.names.text(Name(*name))));
+    sink.long(record.replica.0 as i64);
+    sink.long(record.first_at);
+    sink.index(usize::from(record.superseded));
 }
 
 pub(super) fn read_transfer(
@@ -250,7 +253,19 @@ pub(super) fn read_transfer(
         *name = state.names.intern(at.string()?).0;
     }
     let flow = state.ledger.flow.row(names);
-    Ok(TransferState { key, state: reached, changed_at, revision, files, bytes, flow })
+    let (replica, first_at, superseded) = (Key(word(at)?), at.long()?, at.index()? != 0);
+    Ok(TransferState {
+        key,
+        state: reached,
+        changed_at,
+        revision,
+        files,
+        bytes,
+        flow,
+        replica,
+        first_at,
+        superseded,
+    })
 }
 
 pub(super) fn write_node(sink: &mut Sink<'_>, state: &State, node: &Node) {

@@ -8,6 +8,7 @@ use yardmaster_core::id::Key;
 use yardmaster_core::output::throttle::Throttle;
 use yardmaster_core::record::Decode;
 use yardmaster_core::state::job::Job;
+use yardmaster_core::state::record::TransferState;
 use yardmaster_core::state::timer::NodePart;
 use yardmaster_core::state::{Keyed, State, Table};
 
@@ -165,6 +166,9 @@ fn settle_others(state: &mut State) {
         if record.state.is_ended() {
             let over = record.changed_at.saturating_add(limits.transfer_ended_lifetime_ms);
             state.timers.transfers.set(over, record.key);
+        }
+        if record.replica != TransferState::NO_REPLICA {
+            state.replica_requests.insert((record.replica, record.key));
         }
     }
     for (_, node) in state.nodes.slab.iter() {

@@ -282,3 +282,123 @@ fn a_deleted_copy_stops_the_assignment_of_what_waits() {
     lead(&mut yard, &mut drive, 10).unwrap();
     assert!(is_assigned(yard.decisions().last().unwrap()), "{:#?}", yard.decisions());
 }
+
+/// A chunk that reads a dataset by a name.
+fn reading_of(dataset: &str, subject: &str, at: i64) -> Task {
+    let mut task = reading(subject, at);
+    task.input.datasets[0].name = dataset.to_owned();
+    task
+}
+
+#[test]
+fn a_dataset_is_its_scope_and_its_name_which_may_hold_colons() {
+    let mut yard = Yard::new();
+    let [first, second] =
+        ["QUEUE_00", "QUEUE_01"].map(|name| queue(name, yard.now).endpoints.write[0].clone());
+    yard.build(3);
+    let long = "user.ann.analysis:v2.root/";
+    for (name, endpoint) in [
+        ("groupA:run42", &first),
+        ("groupB:run42", &second),
+        (&format!("user.ann:{long}"), &second),
+        ("run42:run42", &second),
+    ] {
+        yard.configure(&Replica { name: name.into(), ..copy(endpoint, 9, yard.now) });
+    }
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let mut assigned = |dataset: &str, subject: &str| {
+        yard.pass(2 * MINUTE);
+        yard.ask(&reading_of(dataset, subject, yard.now));
+        lead(&mut yard, &mut drive, 10).unwrap();
+        let last = yard.decisions().pop().unwrap();
+        assert_eq!(last.subject, subject);
+        if is_assigned(&last) { sent(&last)[0].0.clone() } else { String::new() }
+    };
+    assert_eq!(assigned("groupA:run42", "1/1"), "QUEUE_00");
+    assert_eq!(assigned("groupB:run42", "2/1"), "QUEUE_01");
+    assert_eq!(assigned("groupC:run42", "3/1"), "", "of that scope there is none");
+    assert_eq!(assigned(long, "4/1"), "QUEUE_01", "without its scope");
+    assert_eq!(assigned(&format!("user.ann:{long}"), "5/1"), "QUEUE_01");
+    assert_eq!(assigned("run42", "6/1"), "QUEUE_01", "of several scopes the usual one");
+    assert_eq!(audit(drive.state()), vec![]);
+}
+
+#[test]
+fn an_erased_dataset_is_nowhere_and_one_that_lost_a_file_is_nowhere_whole() {
+    for (event, whole_again) in [("ERASE", false), ("INCOMPLETE", true)] {
+        let mut yard = Yard::new();
+        let endpoint = build(&yard);
+        yard.configure(&copy(&endpoint, 9, yard.now));
+        let mut drive = start(&yard, "one");
+        lead(&mut yard, &mut drive, 10).unwrap();
+        let mut ask = |yard: &mut Yard, subject: &str| {
+            yard.pass(2 * MINUTE);
+            yard.ask(&reading(subject, yard.now));
+            lead(yard, &mut drive, 10).unwrap();
+            let last = yard.decisions().pop().unwrap();
+            assert_eq!(last.subject, subject);
+            is_assigned(&last)
+        };
+        assert!(ask(&mut yard, "1/1"), "{event}");
+        yard.pass(2 * MINUTE);
+        rucio(&yard, event, r#"{"scope": "data18", "name": "data18.set"}"#);
+        assert!(!ask(&mut yard, "2/1"), "{event}");
+        // A file of a dataset that is nowhere whole comes back; of one that was erased none does.
+        yard.pass(2 * MINUTE);
+        if whole_again {
+            let lock =
+                format!(r#"{{"scope": "data18", "name": "data18.set", "rse": "{endpoint}"}}"#);
+            rucio(&yard, "DATASETLOCK_OK", &lock);
+        }
+        assert_eq!(ask(&mut yard, "3/1"), whole_again, "{event}");
+        lead(&mut yard, &mut drive, 60).unwrap();
+        drive.finish(yard.now).unwrap();
+        rebuild(&yard, &drive);
+    }
+}
+
+#[test]
+fn a_later_request_for_a_replica_stands_in_place_of_an_earlier_one() {
+    let mut yard = Yard::new();
+    yard.build(1);
+    let mut drive = start(&yard, "one");
+    let send = |yard: &mut Yard, event: &str, request: &str| {
+        yard.pass(SECOND);
+        let (stamp, file) = (yard.now / SECOND, &request[..1]);
+        let payload = format!(
+            r#"{{"request-id": "{request}", "scope": "mc23", "name": "{file}", "dst-rse": "FAR_DATADISK",
+                "activity": "Production Output", "bytes": 1000, "queued_at": {stamp},
+                "submitted_at": {stamp}}}"#
+        );
+        rucio(yard, event, &payload);
+    };
+    let waits = |drive: &Drive<_, PaperStore>| {
+        let ledger = &drive.state().ledger;
+        let waiting = ledger.into.iter().map(|(_, flow)| flow.files);
+        waiting.sum::<u64>()
+    };
+    for (event, request, files) in [
+        ("transfer-preparing", "a1", 1),
+        ("transfer-submitted", "a1", 1),
+        ("transfer-lost", "a1", 0),
+        // The next is given up without a word; the third is asked for all the same.
+        ("transfer-queued", "a2", 1),
+        ("stagein-queued", "a3", 1),
+        ("transfer-submitted", "a2", 1),
+        ("stagein-done", "a3", 0),
+    ] {
+        send(&mut yard, event, request);
+        lead(&mut yard, &mut drive, 10).unwrap();
+        assert_eq!(waits(&drive), files, "{event} {request}");
+    }
+    assert!(drive.state().facts.replicas.of("mc23:a|FAR_DATADISK").is_some());
+    assert_eq!(audit(drive.state()), vec![]);
+    yard.pass(2 * DAY);
+    send(&mut yard, "transfer-queued", "b1");
+    lead(&mut yard, &mut drive, 60).unwrap();
+    assert_eq!((waits(&drive), audit(drive.state())), (1, vec![]));
+    assert_eq!(drive.state().transfers.slab.len(), 1, "forgotten with those it stands in place of");
+    drive.finish(yard.now).unwrap();
+    rebuild(&yard, &drive);
+}

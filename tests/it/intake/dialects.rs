@@ -115,10 +115,12 @@ fn a_panda_task_ends_or_goes_on() {
             },
         )
     };
-    for status in ["done", "finished", "failed", "aborted", "broken"] {
+    for status in
+        ["done", "finished", "failed", "aborted", "broken", "tobroken", "exhausted", "passed"]
+    {
         assert_eq!(published(status), Ok(true), "{status}");
     }
-    for status in ["registered", "ready", "running", "exhausted", "paused", "finishing"] {
+    for status in ["registered", "ready", "running", "paused", "finishing"] {
         assert_eq!(published(status), Ok(false), "{status}");
     }
     reason(Dialect::Panda, &with(task.clone(), "taskid", None), &["`taskid`"]);
@@ -143,6 +145,7 @@ fn real_rucio_messages_are_read() {
         destination: "XRD5".into(),
         bytes: 14_912_640,
         error: "".into(),
+        replica: "test:something/AT_O_20250113_000004_R00_S00.fits|XRD5".into(),
         arrived: Some(ReplicaMessage {
             name: "test:something/AT_O_20250113_000004_R00_S00.fits".into(),
             kind: DataKind::File,
@@ -198,11 +201,9 @@ fn messages_of_one_request_are_one_transfer() {
         .filter(|(topic, ..)| *topic == Topic::Transfer)
         .collect();
     assert_eq!(published.len(), 4, "each message is published");
-    assert_eq!(
-        (&published[0], &published[2]),
-        (&published[1], &published[3]),
-        "each pair in the same bytes"
-    );
+    let but_for_the_file = |at: usize| published[at].2.split(", replica: ").next();
+    assert_eq!(but_for_the_file(0), but_for_the_file(1));
+    assert_eq!(published[2], published[3], "in the same bytes");
     let requests: Vec<&str> = published.iter().map(|it| it.1.as_str()).collect();
     let [one, two] = ["a0eab3e04e494c7fafb4ec4f7a8a6d48", "70fef00b6ea94eefba5e76d31adcef16"];
     assert_eq!(requests, [one, one, two, two], "by request, never by transfer-id");
@@ -233,6 +234,11 @@ fn each_state_of_a_rucio_transfer_has_its_own_stamp() {
         ("submitted", Submitted, base + 56_715, ""),
         ("done", Done, base + 69_000, ""),
         ("failed", Failed, base + 69_000, "[FTS] no"),
+        ("preparing", Queued, base + 40_000, ""),
+        ("waiting", Queued, base + 40_000, ""),
+        ("lost", Failed, base + 69_000, "[FTS] no"),
+        ("submission_failed", Failed, base + 69_000, "[FTS] no"),
+        ("no_sources", Failed, base + 69_000, "[FTS] no"),
     ] {
         let wanted = (state, at, error.to_owned(), 5);
         assert_eq!(published(&transfer(kind).to_string()), wanted);
@@ -259,7 +265,7 @@ fn what_is_wrong_with_a_rucio_message_is_named() {
     let no_stamp = with(transfer("done"), "payload/transferred_at", None);
     let no_stamp = with(serde_json::from_str(&no_stamp).unwrap(), "created_at", None);
     reason(Dialect::Rucio, &no_stamp, &["`transferred_at`", "`created_at`"]);
-    for kind in ["deletion-failed", "transfer-preparing", "RULE_OK"] {
+    for kind in ["deletion-failed", "transfer-dreaming", "upload-done", "RULE_OK"] {
         let text = json!({"event_type": kind, "payload": "anything"}).to_string();
         assert_eq!(read(Dialect::Rucio, text.as_bytes()), Ok(Foreign::Other), "{kind}");
     }
@@ -305,14 +311,28 @@ fn statistics() -> Value {
 }
 
 #[test]
-fn worker_statistics_become_counts_by_resource_type() {
+fn worker_statistics_become_counts_of_a_queue() {
     let mut intake = fresh(&Limits::default());
     let published = says(&mut intake, Dialect::Harvester, &statistics().to_string());
     let keys: Vec<&str> = published.iter().map(|it| it.1.as_str()).collect();
-    assert_eq!(keys, ["CERN/cern_central/MCORE", "CERN/cern_central/SCORE"]);
-    assert!(published[0].2.contains("submitted: 2, running: 5"), "{}", published[0].2);
-    assert!(published[1].2.contains("submitted: 1, running: 7"), "{}", published[1].2);
-    assert!(published[1].2.contains("at: 1760000000000"), "{}", published[1].2);
+    assert_eq!(keys, ["CERN/cern_central"]);
+    assert!(published[0].2.contains("submitted: 3, running: 12"), "{}", published[0].2);
+    assert!(published[0].2.contains("at: 1760000000000"), "{}", published[0].2);
+    // What a report does not name is not there any more; what is no resource type never was.
+    for (statistics_then, counts) in [
+        (json!({"managed": {"MCORE": {"running": 6}}}), "submitted: 0, running: 6"),
+        (json!({}), "submitted: 0, running: 0"),
+        (
+            json!({"managed": {"Undefined": {"running": 70}, "SCORE": {"running": -1, "submitted": 3}},
+                "ANY": {"ANY": {"submitted": 9}}}),
+            "submitted: 3, running: 0",
+        ),
+    ] {
+        let text = with(statistics(), "statistics", Some(statistics_then));
+        let then = says(&mut intake, Dialect::Harvester, &text);
+        assert_eq!((then.len(), then[0].1.as_str()), (1, "CERN/cern_central"));
+        assert!(then[0].2.contains(counts), "{text}: {}", then[0].2);
+    }
     let as_text = statistics()["statistics"].to_string();
     let text = with(statistics(), "statistics", Some(as_text.into()));
     assert_eq!(says(&mut intake, Dialect::Harvester, &text), published);
@@ -325,7 +345,7 @@ fn worker_statistics_become_counts_by_resource_type() {
         ("statistics", Some(json!("x")), "`statistics`"),
         ("statistics/user", Some(json!(7)), "`statistics.user`"),
         ("statistics/user/SCORE", Some(json!(7)), "`statistics.user.SCORE`"),
-        ("statistics/user/SCORE/running", Some(json!(-1)), "`statistics.user.SCORE.running`"),
+        ("statistics/user/SCORE/running", Some(json!("x")), "`statistics.user.SCORE.running`"),
         ("method", None, "`method`"),
     ] {
         reason(Dialect::Harvester, &with(statistics(), field, value), &[part]);

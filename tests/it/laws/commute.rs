@@ -231,6 +231,25 @@ fn the_long_ended_and_the_living_commute() {
     );
 }
 
+/// Of the requests for a replica one waits, whichever was read first.
+#[test]
+fn requests_for_one_replica_commute() {
+    let at = DAWN + DAY;
+    let asks = |name, state, at| {
+        Event::Transfer(Transfer { replica: "mc:f|CERN_DISK", ..transfer(name, state, at) })
+    };
+    use TransferStatus::{Done, Failed, Queued, Submitted};
+    check(
+        &[],
+        &[
+            (Transfer, 0, vec![asks("5", Queued, at - 9), asks("5", Submitted, at - 2)]),
+            (Transfer, 1, vec![asks("6", Submitted, at - 5), asks("6", Queued, at - 7)]),
+            (Transfer, 2, vec![asks("7", Failed, at - 6), asks("5", Done, at - 1)]),
+        ],
+        &[],
+    );
+}
+
 #[test]
 fn transfers_commute() {
     let at = DAWN + DAY;

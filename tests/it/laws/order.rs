@@ -195,4 +195,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "d2fef9364a988e354c170baf3270250526e23d09506cc4d399ea05368ad61a0c";
+const DIGEST: &str = "77a3a0f4492d81e07599a77122ab9831a0e5ca813d03816c50efa53fd240fcea";

@@ -79,6 +79,7 @@ pub fn transfer<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> Transfer<'a> {
         bytes: dice.amount(),
         files: dice.count(),
         error: &text[4],
+        replica: &text[5],
     }
 }
 

@@ -1,8 +1,6 @@
 //! The copies of one dataset, joined from what a request states and what records say.
 
-use crate::event::{
-    DataKind, Dataset, DatasetReplica, Location, Replica, ReplicaState, Task, unscoped,
-};
+use crate::event::{DataKind, Dataset, DatasetReplica, Location, Replica, ReplicaState, Task};
 use crate::state::State;
 use crate::unit::{Bytes, Millis};
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,13 +75,15 @@ pub(super) fn copies(state: &State, task: &Task, dataset: &Dataset) -> Option<Co
     let counts = |replica: &&Replica| {
         replica.changed_at >= since && (!is_stated || replica.changed_at > task.changed_at)
     };
-    let name = unscoped(&dataset.name);
-    let records: Vec<&Replica> = state.replicas_of(name).into_iter().filter(counts).collect();
+    let records = state.replicas_of(&dataset.name).into_iter();
+    let records: Vec<&Replica> = records.filter(counts).collect();
     if records.is_empty() {
         return None;
     }
-    let (own, files): (Vec<&Replica>, Vec<&Replica>) =
+    let (mut own, files): (Vec<&Replica>, Vec<&Replica>) =
         records.iter().partition(|replica| replica.kind == DataKind::Dataset);
+    let losses = own.extract_if(.., |replica| replica.endpoint == Replica::ANYWHERE);
+    let lost_at = losses.map(|loss| loss.changed_at).max().unwrap_or(Millis::MIN);
     let list = own.iter().filter(|it| it.endpoint.is_empty()).max_by_key(|it| it.changed_at);
     let (listed_at, mut bases) = match list {
         Some(list) => (list.changed_at, listed(list)),
@@ -106,13 +106,15 @@ pub(super) fn copies(state: &State, task: &Task, dataset: &Dataset) -> Option<Co
     }
     let came = files_since(&files, listed_at, &bases);
     moved.extend(came.keys().cloned());
+    let lacks = |base: &Base| base.is_whole && base.at < lost_at;
+    moved.extend(bases.iter().filter(|(_, base)| lacks(base)).map(|(at, _)| at.clone()));
     for endpoint in came.keys() {
         bases.entry(endpoint.clone()).or_default();
     }
     let locations = records.iter().flat_map(|replica| &replica.locations);
     let tape = locations.filter(|location| location.tape).map(|it| it.endpoint.clone());
     let newest = own.iter().max_by_key(|it| it.changed_at);
-    let replicas = joined(dataset, newest.copied(), &bases, &came);
+    let replicas = joined(dataset, newest.copied(), &bases, &came, lost_at);
     Some(Copies { replicas, moved, tape: tape.collect() })
 }
 
@@ -170,12 +172,14 @@ fn files_since(
     since
 }
 
-/// The copies that hold something.
+/// The copies that hold something. `lost_at`: when a file was last lost; a copy that was whole
+/// before lacks it.
 fn joined(
     dataset: &Dataset,
     record: Option<&Replica>,
     bases: &BTreeMap<String, Base>,
     came: &BTreeMap<String, Since>,
+    lost_at: Millis,
 ) -> Vec<DatasetReplica> {
     let since = |endpoint: &String| came.get(endpoint).copied().unwrap_or_default();
     let most = bases.iter().map(|(at, base)| base.files.saturating_add_signed(since(at).files));
@@ -192,7 +196,8 @@ fn joined(
             true => (all, if base.bytes > 0 { base.bytes } else { size }),
             false => (base.files, base.bytes),
         };
-        let files = files.saturating_add_signed(since.files).min(all);
+        let lacks = base.is_whole && base.at < lost_at && since.files >= 0;
+        let files = files.saturating_add_signed(since.files).min(all) - u64::from(lacks);
         let bytes = bytes.saturating_add_signed(since.bytes);
         let bytes = if size > 0 { bytes.min(size) } else { bytes };
         let is_virtual = base.is_virtual;

@@ -35,6 +35,9 @@ impl Ledger {
             }
             return;
         }
+        if transfer.superseded {
+            return;
+        }
         let into = self.into.row([key[1], key[2], 0, 0]);
         self.into.count_reference(into, more);
         for flow in [self.flow.at(transfer.flow), self.into.at(into)] {

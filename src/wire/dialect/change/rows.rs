@@ -1,14 +1,9 @@
 //! Columns to rows.
 
+use super::super::state::{is_task_ended, job_status};
 use super::column::{Column, Columns};
 use super::row::{JobRow, Row, Table, TaskRow, WorkerKey, WorkerRow};
-use yardmaster_core::event::Status;
 use yardmaster_core::unit::Millis;
-
-/// Task states after which JEDI asks for no brokerage, unless the task is retried.
-const ENDED: [&str; 6] = ["done", "finished", "failed", "broken", "aborted", "exhausted"];
-/// State of co-jumbo jobs, which has no counterpart.
-const WAITING: &str = "waiting";
 
 /// The row of a table after a change.
 pub(super) fn row<'a>(table: Table, columns: &mut Columns<'a>) -> Result<Row<'a>, String> {
@@ -35,13 +30,9 @@ pub(super) fn gone<'a>(table: Table, columns: &mut Columns<'a>) -> Result<Row<'a
 
 fn job<'a>(columns: &mut Columns<'a>) -> Result<Row<'a>, String> {
     let job = columns.id(Column::PandaId)?;
-    let status = columns.needed(Column::JobStatus)?;
-    if status == WAITING {
+    let Some(status) = job_status("field `jobstatus`", &columns.needed(Column::JobStatus)?)? else {
         return Ok(Row::Other);
-    }
-    let status = Status::from_name(&status).ok_or_else(|| {
-        format!("field `jobstatus`: found {status:?}, wants a state of a PanDA job")
-    })?;
+    };
     let cores = match columns.small(Column::ActualCoreCount)? {
         0 => columns.small(Column::CoreCount)?,
         actual => actual,
@@ -104,7 +95,7 @@ fn task<'a>(columns: &mut Columns<'a>) -> Result<Row<'a>, String> {
     let status = columns.needed(Column::Status)?;
     Ok(Row::Task(Box::new(TaskRow {
         task: columns.id(Column::JediTaskId)?,
-        is_ended: ENDED.contains(&&*status),
+        is_ended: is_task_ended(&status),
         status,
         changed_at: changed_at(columns)?,
     })))

@@ -399,7 +399,17 @@ fn tasks_are_read_and_which_states_end_them() {
     change(&all[2], |change| {
         assert_eq!((change.op, change.row), (RowOperation::Delete, Row::Other))
     });
-    for status in ["exhausted", "broken", "aborted", "failed", "finished", "ready", "pending"] {
+    for status in [
+        "exhausted",
+        "broken",
+        "tobroken",
+        "aborted",
+        "failed",
+        "finished",
+        "passed",
+        "ready",
+        "pending",
+    ] {
         let mut line = all[0].clone();
         line.1.as_mut().expect("a value")["after"]["status"] = json!(status);
         change(&line, |change| {

@@ -282,7 +282,9 @@ fn is_within(limit: &GpuLimit, nodes: &[Gpu]) -> bool {
         "vram" => number(|node| node.vram_mb.to_string()),
         "cuda" | "version" => number(|node| node.framework_version.clone()),
         "driver" => number(|node| node.driver_version.clone()),
-        "uarch" => nodes.iter().any(|node| node.microarchitecture.eq_ignore_ascii_case(value)),
+        "uarch" => nodes.iter().any(|node| {
+            value.split('|').any(|name| node.microarchitecture.eq_ignore_ascii_case(name))
+        }),
         "model" => {
             let begins = |node: &Gpu| {
                 Pattern::new(&value.to_lowercase())
