@@ -87,29 +87,36 @@ fn verified(name: &str) -> [u64; 3] {
 /// A small grid for two hours: production and analysis, weighed with links, software and shares.
 #[test]
 fn a_log_of_the_simulated_grid_is_made_again() {
-    assert_eq!(verified("grid-5.gz"), [GRID, 0, 0]);
+    assert_eq!(verified("grid-14.gz"), [GRID, 0, 0]);
 }
 
 /// Requests of every flavour, deferred, rejected and assigned, throttles set and lifted, quotas and
 /// shares, unreadable records.
 #[test]
 fn a_log_of_every_flavour_is_made_again() {
-    assert_eq!(verified("flavours-5.gz"), [FLAVOURS, 0, 0]);
+    assert_eq!(verified("flavours-14.gz"), [FLAVOURS, 0, 0]);
 }
 
-/// Logs of engine revision 3: its rules were others. They are read whole, and no decision in them
-/// counts as wrong.
+/// Logs of engine revisions 3 and 5: their rules were others. They are read whole, and no decision in
+/// them counts as wrong.
 #[test]
 fn no_decision_of_an_earlier_engine_counts_as_wrong() {
-    for (name, decisions) in [("grid.gz", 41), ("flavours.gz", 19)] {
+    for (name, decisions) in
+        [("grid.gz", 41), ("flavours.gz", 19), ("grid-5.gz", 41), ("flavours-5.gz", 23)]
+    {
         let [same, different, not_verifiable] = verified(name);
-        assert_eq!((same + not_verifiable, different), (decisions, 0), "{name}");
+        // By other defaults answers are made again that were not then.
+        assert!(
+            same + not_verifiable >= decisions && different == 0,
+            "{name}: {same} same, \
+            {different} different, {not_verifiable} not verifiable"
+        );
     }
 }
 
 /// Decisions and throttles in those logs.
-const GRID: u64 = 41;
-const FLAVOURS: u64 = 23;
+const GRID: u64 = 43;
+const FLAVOURS: u64 = 27;
 
 /// Adds the records that the play lacks: tasks that want a nucleus, quotas, shares, links.
 fn beside(yard: &Yard) {
@@ -177,7 +184,7 @@ fn beside(yard: &Yard) {
 #[ignore]
 fn record_a_log() {
     if let Ok(from) = std::env::var("RECORD_FROM") {
-        return pack(Path::new(&from), &fixture("grid-5.gz"));
+        return pack(Path::new(&from), &fixture("grid-14.gz"));
     }
     let mut play = Play::new(Vec::new(), Left::All, false);
     play.beside = beside;
@@ -228,5 +235,5 @@ fn record_a_log() {
     writer.cover().unwrap();
     writer.flush().unwrap();
     drop(writer);
-    pack(dir.path(), &fixture("flavours-5.gz"));
+    pack(dir.path(), &fixture("flavours-14.gz"));
 }

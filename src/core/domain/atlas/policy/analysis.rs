@@ -37,7 +37,7 @@ params! {
     /// Parameters of the kind.
     Own {
         caps: Caps,
-        throttled_shares: bool = Param::flag("throttled_shares", true, false).help(
+        throttled_shares: bool = Param::flag("throttled_shares", false, false).help(
             "whether tasks of a throttled share wait, but for their merge chunks; PanDA only limits \
              how many jobs it makes for such a share (spec atlas 10.1, 10.5)",
         ),

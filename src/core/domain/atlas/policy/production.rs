@@ -36,7 +36,7 @@ params! {
             "whether merge jobs leave the queue they are bound to only when the task is also frozen \
              for 6 h and its dataset has changed since it was made",
         ),
-        throttled_shares: bool = Param::flag("throttled_shares", true, false).help(
+        throttled_shares: bool = Param::flag("throttled_shares", false, false).help(
             "whether tasks of a throttled share wait, but for their merge chunks; PanDA only limits \
              how many jobs it makes for such a share (spec atlas 10.1, 10.5)",
         ),
