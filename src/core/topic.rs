@@ -45,11 +45,11 @@ macro_rules! each_topic {
                 "the workload system", "fold: load, windows, reservations";
             1 Heartbeat "heartbeat" Report All [1 2],
                 "the workload system", "fold: signs of life, disk I/O";
-            2 Transfer "transfer" Report All [1 2],
+            2 Transfer "transfer" Report All [1 2 3],
                 "the data management system", "fold: queued files, throughput";
             3 Pilot "pilot" Report All [1 2],
                 "pilots and the workers' harvester", "fold: nodes, workers, slots";
-            4 Task "task" Request All [1 2],
+            4 Task "task" Request All [1 2 3],
                 "the workload system", "fold: requests to judge";
             5 Outcome "outcome" Report All [1 2],
                 "the workload system", "fold: ends of reservations";

@@ -138,6 +138,30 @@ def test_merge_jobs_are_asked_for_as_such(place: Place) -> None:
     assert request["chunk"] == "merge" and request["subject"].endswith("/m")
 
 
+@pytest.mark.parametrize(
+    ("rule", "changes", "asked"),
+    [
+        ("US=2", {}, {"scouts_due"}),
+        ("US=3", {}, set()),
+        ("HO=1", {}, {"hpo_workflow"}),
+        ("NJ=2", {"useJumbo": "fake"}, {"jumbo_chunk"}),
+        ("NJ=2", {"useJumbo": "R"}, set()),
+    ],
+)
+def test_what_few_tasks_state_is_asked_with(
+    place: Place, rule: str, changes: dict[str, str], asked: set[str]
+) -> None:
+    place.standin.answer = ALPHA_AND_BETA
+    chunk = chunk_of(611, splitRule=f"NF=1,{rule}")
+    for name, value in changes.items():
+        setattr(chunk, name, value)
+    assert place.run(chunk) == Interaction.SC_SUCCEEDED
+    options = place.standin.requests[0]["options"]
+    names = {"scouts_due", "hpo_workflow", "jumbo_chunk", "merge_scout"}
+    assert {name for name in names if options[name]} == asked
+    assert options["cpu_in_hs06"] == chunk.taskSpec.useHS06()
+
+
 def test_a_chunk_without_input_is_filled(place: Place) -> None:
     place.standin.answer = ALPHA_AND_BETA
     chunk = chunk_of(609)

@@ -110,6 +110,19 @@ pub struct Options {
     /// Whether its jobs stay at their queues: no timeout closes one to broker it again (spec atlas
     /// 5).
     pub disable_reassign: bool,
+    /// Whether the chunk is of jumbo jobs alone or stands in for them (useJumbo `only`, `fake`):
+    /// queues for jumbo jobs take its jobs too (spec atlas F7).
+    pub jumbo_chunk: bool,
+    /// Whether a merge chunk is one of scouts (spec atlas 2.4).
+    pub merge_scout: bool,
+    /// Whether the task still is to have scouts (useScout): virtual copies do not count (spec atlas
+    /// G6).
+    pub scouts_due: bool,
+    /// Whether it optimizes hyper-parameters: a GPU queue takes it without a platform (spec atlas
+    /// G8).
+    pub hpo_workflow: bool,
+    /// Whether its CPU time is in HS06 s per event, known or not (spec atlas 2.4).
+    pub cpu_in_hs06: bool,
 }
 
 symbols!(FullChain);
@@ -154,4 +167,9 @@ record!(Options {
     remaining_jobs,
     events_per_job,
     disable_reassign,
+    jumbo_chunk,
+    merge_scout,
+    scouts_due,
+    hpo_workflow,
+    cpu_in_hs06,
 });

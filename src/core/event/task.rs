@@ -171,6 +171,11 @@ pub struct Task {
 }
 
 impl Task {
+    /// Whether its jobs are scouts, those of a merge chunk too.
+    pub fn has_scouts(&self) -> bool {
+        self.chunk == ChunkKind::Scout || self.options.merge_scout
+    }
+
     /// Names of queues that are blank are none: a list left empty comes as `[""]` or `","`.
     pub(crate) fn drop_blanks(&mut self) {
         let options = &mut self.options;

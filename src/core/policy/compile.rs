@@ -259,7 +259,7 @@ fn look_up<'a>(
         let allowed = param.allowed();
         notes.push(format!("parameter {component}/{key} = {text:?} ignored: wants {allowed}"));
     }
-    value
+    value.filter(|value| *value != 0.0 || !param.zero_is_unset)
 }
 
 /// Collects mistakes while a policy is read.

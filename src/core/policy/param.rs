@@ -130,6 +130,8 @@ pub struct Param {
     /// gdpconfig key (`jobbroker/NQUEUED_SAT_CAP`) that overrides it at run time; a trailing
     /// `_<gshare>` in the key is replaced by the task's share.
     pub gdp: Option<&'static str>,
+    /// Whether a 0 in gdpconfig means that the key is not set (spec atlas 11, falsy).
+    pub zero_is_unset: bool,
     /// Meaning, and the DIFF it decides, if any.
     pub help: &'static str,
 }
@@ -167,6 +169,7 @@ impl Param {
         tuned: None,
         unit: Unit::None,
         gdp: None,
+        zero_is_unset: false,
         help: "",
     };
 
@@ -228,6 +231,11 @@ impl Param {
     pub const fn gdp(mut self, key: &'static str) -> Param {
         self.gdp = Some(key);
         self
+    }
+
+    /// With a gdpconfig key of which a 0 is as none.
+    pub const fn gdp_above_0(self, key: &'static str) -> Param {
+        Param { zero_is_unset: true, ..self.gdp(key) }
     }
 
     /// With its explanation.

@@ -195,4 +195,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "77a3a0f4492d81e07599a77122ab9831a0e5ca813d03816c50efa53fd240fcea";
+const DIGEST: &str = "9d03ac949eda9a04685af0ff109b18773d91d73df76aae45095389f61bd7c12f";

@@ -51,6 +51,11 @@ pub fn options(dice: &mut Dice<'_>) -> Options {
         remaining_jobs: dice.amount(),
         events_per_job: dice.option(Dice::amount),
         disable_reassign: dice.flag(),
+        jumbo_chunk: dice.flag(),
+        merge_scout: dice.flag(),
+        scouts_due: dice.flag(),
+        hpo_workflow: dice.flag(),
+        cpu_in_hs06: dice.flag(),
     }
 }
 

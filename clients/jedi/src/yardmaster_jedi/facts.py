@@ -188,6 +188,11 @@ def _options(task: Any, chunk: Any, jobs: int) -> Record:
         "sites_per_job": _whole(task.getNumSitesPerJob()),
         "gb_per_job": _gigabytes(task.getMaxSizePerJob()),
         "remaining_jobs": jobs,
+        "jumbo_chunk": chunk.useJumbo in ("fake", "only"),
+        "merge_scout": bool(chunk.isMerging and chunk.useScout()),
+        "scouts_due": bool(task.useScout()),
+        "hpo_workflow": bool(task.is_hpo_workflow()),
+        "cpu_in_hs06": bool(task.useHS06()),
         **_progress(master),
     }
 

@@ -203,7 +203,7 @@ pub(super) fn powers(scenario: &Value) -> impl Iterator<Item = (String, u32)> {
 }
 
 fn power(queue: &Value) -> u32 {
-    (number(&queue["core_power_hs06"]).unwrap_or(10.0) * 1000.0).round() as u32
+    (number(&queue["core_power_hs06"]).unwrap_or(0.0) * 1000.0).round() as u32
 }
 
 /// The site of a production queue, when the queue is stated as a nucleus.

@@ -43,7 +43,10 @@ impl Parts {
         let files_of = |it: &&Value| items(&it["files"]).cloned().collect::<Vec<Value>>();
         let primary: Vec<Value> =
             all.iter().filter(|it| flag(&it["is_master"])).flat_map(files_of).collect();
-        let per_job = number(&options["nFilesPerJob"]).map_or(1, |files| files.max(1.0) as usize);
+        // The atom of a merge chunk is another than its jobs are counted by.
+        let is_merging = flag(&input["is_merging"]);
+        let per_job = if is_merging { "nFilesPerMergeJob" } else { "nFilesPerJob" };
+        let per_job = number(&options[per_job]).map_or(1, |files| files.max(1.0) as usize);
         let secondary = Secondary::of(&all);
         let mut parts = Parts {
             jobs: 0,

@@ -96,18 +96,15 @@ fn chunk(input: &Value) -> ChunkKind {
     if is_scout { ChunkKind::Scout } else { ChunkKind::Normal }
 }
 
+/// Value of the split rule `useScout` while scouts are still to come.
+const SCOUTS_DUE: i64 = 2;
+
 fn settings(whole_case: &Value, has_cpu_unit: bool, cpu: Option<f64>) -> Options {
     let scenario = &whole_case["scenario"];
     let (task, options) = (&scenario["task"], &scenario["task"]["options"]);
     let params = &scenario["task_params"];
     let known = |name: &str| number(&options[name]).map(|number| number.max(0.0) as u64);
     let few = |name: &str| known(name).map(|count| count as u32);
-    let list = |name: &str| match &params[name] {
-        Value::String(text) => {
-            text.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect()
-        }
-        other => texts(other),
-    };
     let masters = items(&scenario["input"]["datasets"]).filter(|it| flag(&it["is_master"]));
     let wall_unit = text(&task["walltime_unit"]);
     let [finished_files, remaining_files, remaining_jobs] = progress(scenario);
@@ -145,8 +142,14 @@ fn settings(whole_case: &Value, has_cpu_unit: bool, cpu: Option<f64>) -> Options
         walltime_unknown: if has_cpu_unit { no_cpu } else { no_wall },
         frozen_at: Some(moment(&task["frozen_time"])).filter(|at| *at > 0),
         chunk_site: masters.map(|it| text(&it["preassigned_site"])).next().unwrap_or_default(),
-        excluded_sites: list("excludedSite"),
-        included_sites: list("includedSite"),
+        excluded_sites: sites(scenario, "excludedSite"),
+        included_sites: sites(scenario, "includedSite"),
+        jumbo_chunk: matches!(scenario["input"]["use_jumbo"].as_str(), Some("fake" | "only")),
+        merge_scout: flag(&scenario["input"]["is_merging"])
+            && flag(&scenario["input"]["use_scout"]),
+        scouts_due: whole(&options["useScout"]) == SCOUTS_DUE,
+        hpo_workflow: flag(&options["hpoWorkflow"]),
+        cpu_in_hs06: has_cpu_unit,
         avoid_vp: flag(&options["avoidVP"]),
         cloud: text(&task["cloud"]),
         incomplete_input: flag(&options["allowIncompleteInDS"]),
@@ -159,6 +162,17 @@ fn settings(whole_case: &Value, has_cpu_unit: bool, cpu: Option<f64>) -> Options
         finished_files,
         remaining_files,
         remaining_jobs,
+    }
+}
+
+/// Sites that the parameters of a task name, which PanDA reads where the task is limited to some.
+fn sites(scenario: &Value, name: &str) -> Vec<String> {
+    match &scenario["task_params"][name] {
+        _ if !flag(&scenario["task"]["options"]["limitedSites"]) => Vec::new(),
+        Value::String(text) => {
+            text.split(',').filter(|it| !it.is_empty()).map(str::to_owned).collect()
+        }
+        other => texts(other),
     }
 }
 

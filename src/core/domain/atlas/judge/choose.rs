@@ -13,7 +13,9 @@ use crate::output::throttle::key;
 use crate::policy::note::Note;
 use crate::policy::rule::RuleText;
 use crate::policy::{Policy, Wait};
+use crate::state::State;
 use crate::state::record::Answer;
+use crate::unit::{HOUR, Millis};
 use std::borrow::Cow;
 
 impl JudgingInputs<'_> {
@@ -38,6 +40,7 @@ impl JudgingInputs<'_> {
         decision.notes.extend(doubts(self.view, task, true));
         decision.notes.extend_from_slice(self.view.caches.time_notes(|| time_notes(state)));
         decision.notes.extend(survey.links_note(&task.nucleus));
+        decision.notes.extend(cut_window(state, case.owner.outcomes_ms));
         if let Some(wait) = &judgement.wait {
             decision.notes.push(Note::Wait(wait.reason).to_string());
             decision.notes.extend(throttled(task, wait));
@@ -66,6 +69,14 @@ impl JudgingInputs<'_> {
         limit(&mut decision, &state.setting.limits);
         decision
     }
+}
+
+/// That outcomes of jobs are counted over less than the window that is asked for, since they are
+/// not remembered for longer.
+fn cut_window(state: &State, asked: Millis) -> Option<String> {
+    let kept = state.setting.limits.done_jobs_window_ms;
+    let figures = || format!("{} h of {} h", kept / HOUR, asked / HOUR);
+    (asked > kept).then(|| format!("done_jobs_cut({}, done_jobs_window_h)", figures()))
 }
 
 /// By what rule, and by the figures of which subject, a task is throttled: `explain` finds the

@@ -135,7 +135,8 @@ impl World {
     pub(crate) fn is_open(&self, task: &Task, open: impl Fn(&Storage) -> bool) -> bool {
         task.input.datasets.iter().all(|dataset| {
             let is_open = |endpoint: &str| self.storage_named(endpoint).is_none_or(&open);
-            dataset.replicas.is_empty()
+            dataset.distributed
+                || dataset.replicas.is_empty()
                 || dataset.replicas.iter().any(|replica| is_open(&replica.endpoint))
         })
     }

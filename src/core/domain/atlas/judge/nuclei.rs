@@ -89,21 +89,26 @@ impl World {
                     held: self.held(view, &groups),
                     work: work.all,
                     work_ahead: work.ahead,
-                    ..self.bare_candidate(view)
+                    ..self.bare_candidate(view, chain)
                 }
             })
             .collect()
     }
 
-    /// A nucleus with nothing but its configuration.
-    fn bare_candidate<'a>(&'a self, view: &'a NucleusView) -> NucleusCandidate<'a> {
+    /// A nucleus with nothing but its configuration. Outputs of a full chain lie at its secondary
+    /// one, if that is known (spec atlas 7).
+    fn bare_candidate<'a>(&'a self, view: &'a NucleusView, chain: bool) -> NucleusCandidate<'a> {
+        let secondary = chain && !view.secondary.is_empty();
+        let secondary =
+            secondary.then(|| self.nuclei_and(true).find(|it| it.name == view.secondary));
+        let store = secondary.flatten().unwrap_or(view);
         NucleusCandidate {
             name: &view.name,
             active: view.active,
             bare: view.bare,
             queues: &view.queues,
-            outputs: Stores { all: &self.storages, at: &view.outputs },
-            output: self.storage_of(view.output),
+            outputs: Stores { all: &self.storages, at: &store.outputs },
+            output: self.storage_of(store.output),
             queued_files: 0,
             queued_until: None,
             held: InputAtNucleus::default(),
@@ -127,7 +132,7 @@ impl World {
         let known = self.nuclei_and(true).find(|view| view.name == site);
         let made = known.is_none().then(|| self.site_of(site));
         let Some(view) = known.or(made.as_ref()) else { return Vec::new() };
-        let nucleus = self.bare_candidate(view);
+        let nucleus = self.bare_candidate(view, task.options.full_chain != FullChain::No);
         let outputs = task.output.iter().map(|output| {
             let found = crate::domain::atlas::policy::task::endpoint(&nucleus, &output.token);
             let endpoint = found.or(nucleus.output).map_or("", |storage| &storage.name);

@@ -25,6 +25,8 @@ pub struct NucleusView {
     pub active: bool,
     /// Whether it takes full chains: as stated for its first queue.
     pub bare: Bare,
+    /// Nucleus where the outputs of full chains lie (`secondaryNucleus`); empty: at itself.
+    pub secondary: String,
     /// Its production queues, by their indices.
     pub queues: Vec<u32>,
     /// Endpoints it writes: output of its queues that lies at its site.
@@ -206,8 +208,19 @@ impl World {
         }
         let first = queues.first().map(|at| &self.queues[*at as usize]);
         let bare = first.map_or(Bare::No, |view| Bare::of(&view.queue));
+        let secondary = first.and_then(|view| view.queue.flag("secondaryNucleus"));
+        let secondary = secondary.unwrap_or_default().to_owned();
         let output = output.or_else(|| first.and_then(|view| view.output));
-        NucleusView { name: name.to_owned(), active, bare, queues, outputs, inputs, output }
+        NucleusView {
+            name: name.to_owned(),
+            active,
+            bare,
+            secondary,
+            queues,
+            outputs,
+            inputs,
+            output,
+        }
     }
 
     /// A task's nucleus: one that is stated as such, or any other site that has queues for

@@ -73,7 +73,7 @@ params! {
             .help("whether data count always where some of them cannot be read from afar"),
         queue_limit: f64 = Param::int("NQUEUELIMITSITE", 20, 20)
             .unit(Unit::Jobs)
-            .gdp("jobbroker/NQUEUELIMITSITE_<gshare>")
+            .gdp_above_0("jobbroker/NQUEUELIMITSITE_<gshare>")
             .help("division: least number of queued jobs at which a queue takes no more"),
         room: RoomParams,
         classes: Classes,
@@ -184,7 +184,8 @@ fn wait(case: &Case<'_>, own: &Own) -> Option<Wait> {
             continue;
         }
         let found = available(case, at, own);
-        let is_meant = dataset.distributed || dataset.name.ends_with('/');
+        let has_whole = dataset.replicas.iter().any(|it| it.files == it.files_total);
+        let is_meant = dataset.distributed && !has_whole || dataset.name.ends_with('/');
         if !found.disk && !found.tape && !is_meant {
             let is_down = found.anywhere;
             let reason =
@@ -225,7 +226,10 @@ fn is_remote(case: &Case<'_>, own: &Own) -> bool {
     let mut datasets = case.task.input.datasets.iter().enumerate();
     !own.wan_needed
         || datasets.all(|(at, dataset)| {
-            dataset.pseudo || !dataset.container.is_empty() || available(case, at, own).remote
+            dataset.pseudo
+                || dataset.distributed
+                || !dataset.container.is_empty()
+                || available(case, at, own).remote
         })
 }
 
@@ -272,13 +276,16 @@ fn next_pass<'a>(case: &Case<'a>) -> Case<'a> {
 }
 
 /// Whether candidates are judged once more without regard to data: none was left but for the user's
-/// own problems.
+/// own problems, or fewer than each job is to run at.
 fn again(case: &Case<'_>, found: &Found<'_>, own: &Own) -> bool {
     let judgement = found.judgement;
-    if case.locality.is_none() || !judgement.ranked.is_empty() || !is_remote(case, own) {
+    if case.locality.is_none() || !is_remote(case, own) {
         return false;
     }
     let options = &case.task.options;
+    if !judgement.ranked.is_empty() {
+        return judgement.passed < options.sites_per_job.unwrap_or(0);
+    }
     let is_free = is_free(case, own);
     let is_single = options.sites_per_job == Some(0)
         && case.task.task_priority <= 1_000

@@ -36,6 +36,7 @@ impl Locality {
         }
         let options = &case.task.options;
         let is_careful = case.task.chunk != ChunkKind::Normal
+            || options.scouts_due
             || options.avoid_vp
             || case.task.use_local_io
             || locality.distributed;

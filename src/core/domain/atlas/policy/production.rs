@@ -25,7 +25,7 @@ params! {
             .help("a task is express from this priority on, or when it is urgent (DIFF-1)"),
         queue_limit: f64 = Param::int("NQUEUELIMITSITE", 20, 20)
             .unit(Unit::Jobs)
-            .gdp("jobbroker/NQUEUELIMITSITE_<gshare>")
+            .gdp_above_0("jobbroker/NQUEUELIMITSITE_<gshare>")
             .help("division: least number of queued jobs at which a queue takes no more"),
         division_defined: bool = Param::flag("division_defined", true, false)
             .help("division: whether defined and reserved jobs count as queued"),

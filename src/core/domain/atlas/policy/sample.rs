@@ -69,6 +69,9 @@ pub fn storage() -> Storage {
     }
 }
 
+/// An endpoint of which nothing is known.
+const UNKNOWN: &[Option<Storage>] = &[None];
+
 /// A candidate with pilots, an unknown link, and no jobs.
 pub fn candidate(queue: &Queue) -> Candidate<'_> {
     Candidate {
@@ -90,8 +93,8 @@ pub fn candidate(queue: &Queue) -> Candidate<'_> {
         available_files: 0,
         reachable_bytes: 0,
         reachable_files: 0,
-        inputs: Stores { all: &[], at: &[] },
-        outputs: Stores { all: &[], at: &[] },
+        inputs: Stores { all: UNKNOWN, at: &[0] },
+        outputs: Stores { all: UNKNOWN, at: &[0] },
         software: None,
         all_software: None,
         inactive: false,

@@ -12,8 +12,8 @@ params! {
     Cap {
         floor: f64 = Param::int("NQUEUELIMITSITE", 20, 20)
             .unit(Unit::Jobs)
-            .gdp("jobbroker/NQUEUELIMITSITE_<gshare>")
-            .help("floor of the limit; 0 gives the seed's letter (DIFF-22)"),
+            .gdp_above_0("jobbroker/NQUEUELIMITSITE_<gshare>")
+            .help("floor of the limit; 0 in the topology: the seed's letter (DIFF-22)"),
         assigned: bool = Param::flag("assigned", false, true)
             .help("whether assigned jobs count, unless the input is local"),
         ucore: bool = Param::flag("ucore", true, false).help("whether unified queues are asked"),

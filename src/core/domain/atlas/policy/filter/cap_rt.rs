@@ -20,8 +20,8 @@ params! {
     CapRt {
         floor: f64 = Param::int("NQUEUELIMITSITE", 20, 20)
             .unit(Unit::Jobs)
-            .gdp("jobbroker/NQUEUELIMITSITE_<gshare>")
-            .help("floor of the limit; 0 gives the seed's letter (DIFF-22)"),
+            .gdp_above_0("jobbroker/NQUEUELIMITSITE_<gshare>")
+            .help("floor of the limit; 0 in the topology: the seed's letter (DIFF-22)"),
         scope: Scope = Scope::param("scope", Scope::Share, Scope::ResourceType).help(
             "what is counted: the share, or the task's resource type in the share, then against \
              the larger of their running jobs and the running figure",

@@ -48,7 +48,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &CpuCore) -> Verdic
     };
     let urgent = f64::from(task.priority) >= params.multi_core_priority;
     let fits = match wanted {
-        Some(0) if urgent || task.chunk == ChunkKind::Scout => cores > 1,
+        Some(0) if urgent || task.has_scouts() => cores > 1,
         Some(0) => true,
         Some(1) | None => cores <= 1,
         Some(_) => cores > 1,

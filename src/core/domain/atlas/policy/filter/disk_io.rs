@@ -21,7 +21,7 @@ params! {
     DiskLimit {
         limit: f64 = Param::int("MAX_DISKIO_DEFAULT", 10_000_000_000, 10_000_000_000)
             .unit(Unit::KbPerSecond)
-            .gdp("jobbroker/MAX_DISKIO_DEFAULT")
+            .gdp_above_0("jobbroker/MAX_DISKIO_DEFAULT")
             .help("limit per core where the queue states none; 0: none"),
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::domain::atlas::policy::queues::queue_filter;
 use crate::domain::atlas::policy::{Candidate, Case, Preassigned, QueueFilter};
-use crate::event::ChunkKind;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
 use crate::policy::{Param, Reason, Verdict};
@@ -47,7 +46,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &EventService) -> V
     let (priority, least) = (f64::from(task.priority), params.priority);
     match (queue.jobseed.as_str(), is_event_service) {
         ("" | "std", true) => object(&ES, 0.0, 1.0),
-        ("eshigh", true) if priority < least && task.chunk != ChunkKind::Scout => {
+        ("eshigh", true) if priority < least && !task.has_scouts() => {
             object(&ESHIGH, priority, least)
         }
         (_, true) if queue.ucore && queue.cores <= 1 => object(&ES_UCORE, 1.0, 2.0),

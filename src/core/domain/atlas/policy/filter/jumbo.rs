@@ -1,7 +1,7 @@
 //! Keeps jumbo jobs and other jobs apart.
 
 use crate::domain::atlas::policy::queues::queue_filter;
-use crate::domain::atlas::policy::{Candidate, Case, QueueFilter};
+use crate::domain::atlas::policy::{Candidate, Case, Preassigned, QueueFilter};
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
 use crate::policy::{Param, Reason, Verdict};
@@ -22,7 +22,8 @@ const FEWEVENTS: Reason =
 pub(super) const FILTER: QueueFilter = queue_filter!(Jumbo {
     name: "jumbo",
     spec: "atlas F7",
-    help: "queues for jumbo jobs take those alone, which are not brokered here",
+    help: "queues for jumbo jobs take those alone, which are not brokered here, but for chunks of \
+           such jobs or in their place; a single pre-assigned queue is not asked",
     reasons: &[&JUMBO, &JUMBO_JOBS, &FEWEVENTS],
     reads: &[],
     temporary: false,
@@ -39,13 +40,14 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, _: &Jumbo) -> Verdict {
         return Verdict::Pass;
     }
     let options = &case.task.options;
+    let is_named = case.preassigned == Preassigned::One;
     if !options.jumbo {
-        return object(&JUMBO, 0.0, 1.0);
+        return if is_named { Verdict::Pass } else { object(&JUMBO, 0.0, 1.0) };
     }
     let least = candidate.queue.flag("minEventsForJumbo").and_then(|text| text.parse().ok());
-    let (least, ready) = (least.unwrap_or(0.0), options.ready_events.unwrap_or(0) as f64);
-    if least > ready {
+    let (least, ready) = (least.unwrap_or(0.0), options.ready_events.map(|ready| ready as f64));
+    if let Some(ready) = ready.filter(|ready| !is_named && *ready < least) {
         return object(&FEWEVENTS, ready, least);
     }
-    object(&JUMBO_JOBS, 0.0, 1.0)
+    if options.jumbo_chunk { Verdict::Pass } else { object(&JUMBO_JOBS, 0.0, 1.0) }
 }

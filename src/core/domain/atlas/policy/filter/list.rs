@@ -73,6 +73,7 @@ pub(crate) const TASK_DRY_RUN: &[&QueueFilter] = &[
     &link::BLOCKED_LINK,
     &link::FILTER,
     &opportunistic::FILTER,
+    &inactive::FILTER,
     &zeroshare::FILTER,
     &jumbo::FILTER,
     &disk_io::FILTER,

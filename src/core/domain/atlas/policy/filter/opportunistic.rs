@@ -2,7 +2,6 @@
 
 use crate::domain::atlas::policy::queues::queue_filter;
 use crate::domain::atlas::policy::{Candidate, Case, Preassigned, QueueFilter};
-use crate::event::ChunkKind;
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
 use crate::policy::{Param, Reason, Verdict};
@@ -51,7 +50,7 @@ const NO_PLEDGE: i32 = -1;
 fn applies(case: &Case<'_>, params: &Opportunistic) -> bool {
     let is_urgent = f64::from(case.task.priority) >= params.priority;
     let is_exempt = params.preassigned_exempt && case.preassigned != Preassigned::No;
-    !is_exempt && (is_urgent || case.task.chunk == ChunkKind::Scout)
+    !is_exempt && (is_urgent || case.task.has_scouts())
 }
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Opportunistic) -> Verdict {

@@ -81,7 +81,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Scratch) -> Verdic
     if whole == 0.0 {
         return Verdict::Pass;
     }
-    let multi_core = case.task.core_count.unwrap_or(0) > 1;
+    let multi_core = case.task.core_count.unwrap_or(0) > 1 || case.task.options.event_service;
     let share = match params.scaling {
         Scaling::SingleCore if multi_core => whole,
         Scaling::SingleCore | Scaling::Always => whole / slot_cores(candidate),

@@ -40,7 +40,7 @@ params! {
     StorageParams {
         limit: f64 = Param::int("STORAGE_MIN_FREE_SIZE", LIMIT_GB, LIMIT_GB)
             .unit(Unit::Gb)
-            .gdp("jobbroker/STORAGE_MIN_FREE_SIZE")
+            .gdp_above_0("jobbroker/STORAGE_MIN_FREE_SIZE")
             .help("free space at the output endpoint; GB of 1024^3 bytes"),
         boundary: Boundary = Boundary::param("boundary", Boundary::Above, Boundary::AtLeast)
             .help("free space must be above the limit, or at it already"),
@@ -132,13 +132,14 @@ pub(super) fn blacklisted(
 ) -> Option<&'static Reason> {
     let asked = |storage: &&Storage| !service.datadisk_only || storage.kind == "DATADISK";
     let is_far = service.wan == Wan::Satellites && outside;
-    // Whether no endpoint of a list has what is asked; with none on it nothing is asked.
+    // Whether no endpoint of a list has what is asked, or there is none on it; of a list of which
+    // nothing is known nothing is asked.
     let none = |stores: Stores<'_>, default: Option<&Storage>, open: fn(&Storage) -> bool| {
         if service.endpoints == Endpoints::Default {
             return default.filter(asked).is_some_and(|storage| !open(storage));
         }
-        let mut of_kind = stores.iter().filter(asked).peekable();
-        of_kind.peek().is_some() && !of_kind.any(open)
+        stores.at.is_empty()
+            || stores.iter().next().is_some() && !stores.iter().filter(asked).any(open)
     };
     let (inputs, outputs) = (candidate.inputs, candidate.outputs);
     if none(inputs, candidate.input, |it| it.read_lan) {

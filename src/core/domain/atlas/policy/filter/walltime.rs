@@ -43,9 +43,9 @@ params! {
         base: f64 = Param::int("default_base_s", 600, 600)
             .unit(Unit::Seconds)
             .help("baseWalltime of a task that states none"),
-        core_power: f64 = Param::int("default_core_power", 10, 10)
+        core_power: f64 = Param::int("default_core_power", 10, 0)
             .unit(Unit::Hs06)
-            .help("core power of a queue that states none, per core"),
+            .help("core power of a queue that states none, per core; 0: it does no work"),
     }
 }
 
@@ -171,7 +171,7 @@ pub(super) const DAY_ALONE: QueueFilter = queue_filter!(WalltimeDay {
 
 /// Whether a task's scouts are asked for a day.
 fn is_scout(case: &Case<'_>) -> bool {
-    case.task.chunk == ChunkKind::Scout && case.preassigned != Preassigned::One
+    case.task.has_scouts() && case.preassigned != Preassigned::One
 }
 
 fn day_applies(case: &Case<'_>, params: &WalltimeDay) -> bool {
@@ -195,7 +195,7 @@ fn judge_day(case: &Case<'_>, candidate: &Candidate<'_>, params: &WalltimeDay) -
 fn day_rule(case: &Case<'_>, candidate: &Candidate<'_>, params: &Walltime) -> Option<Verdict> {
     let task = case.task;
     let longest = candidate.queue.max_time_s;
-    let scout = task.chunk == ChunkKind::Scout;
+    let scout = task.has_scouts();
     let merge = task.chunk == ChunkKind::Merge;
     let reason = if scout { &SCOUT } else { &MIN };
     if params.day_rule == DayRule::Plain {
@@ -269,12 +269,12 @@ impl Slot {
             0 => params.core_power,
             power => f64::from(power) / 1_000.0,
         };
-        let work = match task.cpu_hs06s_per_event {
-            None => Work::CoreSeconds,
-            Some(_) if efficiency == 0.0 && params.zero_efficiency == ZeroEfficiency::Base => {
-                Work::Base
-            }
-            Some(_) => Work::Hs06 { rate: cores * power * efficiency / 100.0 },
+        let is_hs06 = task.cpu_hs06s_per_event.is_some() || task.options.cpu_in_hs06;
+        let is_base = efficiency == 0.0 && params.zero_efficiency == ZeroEfficiency::Base;
+        let work = match (is_hs06, is_base) {
+            (false, _) => Work::CoreSeconds,
+            (true, true) => Work::Base,
+            (true, false) => Work::Hs06 { rate: cores * power * efficiency / 100.0 },
         };
         Slot { cores, base_s, work }
     }
@@ -283,10 +283,12 @@ impl Slot {
     fn need(&self, task: &Task) -> Option<f64> {
         let parts = parts(task);
         let need = match (&self.work, task.cpu_hs06s_per_event, task.walltime_s_per_mb) {
-            (Work::Base, _, _) => self.base_s,
+            (Work::Base, Some(_), _) => self.base_s,
             (Work::Hs06 { .. }, Some(cpu), _) => cpu * task.atom_events as f64 / parts,
             (Work::CoreSeconds, _, Some(wall)) => wall * task.atom_effective_mb / parts,
-            (Work::Hs06 { .. }, None, _) | (Work::CoreSeconds, _, None) => return None,
+            (Work::Hs06 { .. } | Work::Base, None, _) | (Work::CoreSeconds, _, None) => {
+                return None;
+            }
         };
         // Also takes the place of a need that is not a number.
         Some(if need > 0.0 { need } else { 0.0 })

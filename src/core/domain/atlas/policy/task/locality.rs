@@ -62,7 +62,7 @@ params! {
             .help("whether nothing is asked of tasks that have waited for long"),
         period: f64 = Param::float("DATA_LOCATION_CHECK_PERIOD", (0.0, MOST), 7.0, 7.0)
             .unit(Unit::Days)
-            .gdp("taskbrokerage/DATA_LOCATION_CHECK_PERIOD")
+            .gdp_above_0("taskbrokerage/DATA_LOCATION_CHECK_PERIOD")
             .help("how long is long"),
         last_part: bool = Param::flag("last_part", false, true)
             .help("whether of a container the last part alone counts as all there is (Q-2)"),

@@ -2,7 +2,6 @@
 
 use crate::domain::atlas::policy::queues::queue_weight;
 use crate::domain::atlas::policy::{Candidate, Case, QueueWeight, Weighed};
-use crate::event::ChunkKind;
 use crate::policy::typed::params;
 use crate::policy::{Param, Unit};
 
@@ -45,7 +44,6 @@ fn nucleus(case: &Case<'_>, candidate: &Candidate<'_>, params: &Nucleus, _: &mut
         given if given < 0 => 1.0,
         given => f64::from(given),
     };
-    let is_urgent =
-        f64::from(task.priority) >= params.urgent_priority || task.chunk == ChunkKind::Scout;
+    let is_urgent = f64::from(task.priority) >= params.urgent_priority || task.has_scouts();
     if is_urgent && !task.options.event_service { weight.max(URGENT) } else { weight }
 }

@@ -1,5 +1,6 @@
 //! The last steps that choose among queues for an analysis task (spec atlas 8.7).
 
+use crate::domain::atlas::policy::locality::{Enough, availability};
 use crate::domain::atlas::policy::queues::queue_filter;
 use crate::domain::atlas::policy::{Case, QueueFilter, Row};
 use crate::policy::typed::params;
@@ -104,7 +105,18 @@ pub(super) const LOCAL_ONLY: QueueFilter = queue_filter!(LocalOnly {
 
 fn local_only_applies(case: &Case<'_>, params: &LocalOnly) -> bool {
     let waits_as_whole = case.locality.as_ref().is_some_and(|it| !it.union);
-    params.active && !waits_as_whole
+    params.active && !waits_as_whole && is_whole_on_disk(case)
+}
+
+/// Whether a dataset lies on a disk that can be read with no file missing. Where none does, PanDA
+/// takes every file to be everywhere.
+fn is_whole_on_disk(case: &Case<'_>) -> bool {
+    let all = Enough { missing: 0.0, percent: 100.0 };
+    let mut datasets = case.task.input.datasets.iter().enumerate();
+    datasets.any(|(at, dataset)| {
+        let sources = case.sources.get(at).map_or(&[][..], Vec::as_slice);
+        !dataset.pseudo && availability(dataset, sources, all).whole_disk
+    })
 }
 
 fn local_only(case: &Case<'_>, rows: &mut [Row<'_>], _: &LocalOnly) {

@@ -109,8 +109,8 @@ pub(super) const GPU: QueueFilter = queue_filter!(GpuArchitecture {
     judge: Before(gpu),
 });
 
-fn gpu_applies(_: &Case<'_>, params: &GpuArchitecture) -> bool {
-    params.active
+fn gpu_applies(case: &Case<'_>, params: &GpuArchitecture) -> bool {
+    params.active && !case.task.options.hpo_workflow
 }
 
 fn gpu(case: &Case<'_>, candidate: &Candidate<'_>, _: &GpuArchitecture) -> Verdict {

@@ -14,7 +14,7 @@ params! {
     StorageParams {
         limit: f64 = Param::int("STORAGE_MIN_FREE_SIZE_OUTPUT", LIMIT_GB, LIMIT_GB)
             .unit(Unit::Gb)
-            .gdp("anal_jobbroker/STORAGE_MIN_FREE_SIZE_OUTPUT")
+            .gdp_above_0("anal_jobbroker/STORAGE_MIN_FREE_SIZE_OUTPUT")
             .help("free space at the output endpoint; GB of 1024^3 bytes; 0: 200"),
         boundary: Boundary = Boundary::param("boundary", Boundary::Above, Boundary::AtLeast)
             .help("free space must be above the limit, or at it already"),
@@ -29,7 +29,7 @@ params! {
             ),
         input_limit: f64 = Param::int("STORAGE_MIN_FREE_SIZE", LIMIT_GB, LIMIT_GB)
             .unit(Unit::Gb)
-            .gdp("jobbroker/STORAGE_MIN_FREE_SIZE")
+            .gdp_above_0("jobbroker/STORAGE_MIN_FREE_SIZE")
             .help("free space at the input endpoint, where data do not count; 0: 200"),
         input_space: bool = Param::flag("input_space", false, true)
             .help("whether that is asked at all"),
@@ -66,6 +66,9 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &StorageParams) -> 
     let output = candidate.output.filter(|_| is_asked);
     if let Some(Verdict::Object(objection)) = output.map(|it| room(it, params.limit, params)) {
         return Verdict::Object(objection);
+    }
+    if case.pass > 1 && params.input_space && candidate.inputs.at.is_empty() {
+        return object(&DISK, 0.0, params.input_limit);
     }
     let is_other = |input: &&Storage| output.is_none_or(|output| output.name != input.name);
     let is_second = case.pass > 1 && params.input_space && is_asked;
