@@ -7,6 +7,7 @@ use apache_avro::schema::RecordField;
 use apache_avro::schema_compatibility::{Compatibility, SchemaCompatibility};
 use apache_avro::types::Value;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use yardmaster::core::comparison::Comparison;
 use yardmaster::core::comparison::{AnswerOutcome, InCharge};
@@ -21,7 +22,7 @@ use yardmaster::core::output::command::CommandKind;
 use yardmaster::core::output::repair::NowRepair;
 use yardmaster::core::output::throttle::{Action, SubjectKind};
 use yardmaster::wire::avro::{
-    Arena, ENVELOPE, HEADER_BYTES, compile, released, schema, schema_text,
+    Arena, ENVELOPE, HEADER_BYTES, canonical_form, compile, rabin, released, schema, schema_text,
 };
 use yardmaster::wire::record;
 
@@ -144,6 +145,34 @@ fn every_schema_reads_every_released_one() {
     }
     let first = std::fs::read_to_string(folder().join("released/1/envelope.avsc"));
     assert_eq!(reads(&first.expect("a schema"), ENVELOPE), Ok(()));
+}
+
+/// Records on somebody's topics have the fingerprint of a schema that was current once. The file only
+/// grows.
+#[test]
+fn every_schema_that_was_ever_current_is_still_known() {
+    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/schemas.txt");
+    let mark = |topic: Topic, text: &str| {
+        let schema = Schema::parse_str(text).expect("a schema");
+        format!("{} {:016x}", topic.name(), rabin(canonical_form(&schema).as_bytes()))
+    };
+    let current: BTreeSet<String> =
+        Topic::ALL.iter().map(|topic| mark(*topic, schema_text(*topic))).collect();
+    let mut known = current.clone();
+    for topic in Topic::ALL {
+        known.extend(released(*topic).iter().map(|text| mark(*topic, text)));
+    }
+    let stored = std::fs::read_to_string(FILE).unwrap_or_default();
+    let mut stored: BTreeSet<String> = stored.lines().map(str::to_owned).collect();
+    if std::env::var_os("UPDATE").is_some() {
+        stored.extend(known.clone());
+        let lines: Vec<&str> = stored.iter().map(String::as_str).collect();
+        std::fs::write(FILE, lines.join("\n") + "\n").expect("written");
+    }
+    let lost: Vec<&String> = stored.difference(&known).collect();
+    assert!(lost.is_empty(), "{lost:?}: the version before a change belongs in schemas/released");
+    let new: Vec<&String> = current.difference(&stored).collect();
+    assert!(new.is_empty(), "{new:?}: UPDATE=1 cargo test --test it wire::schemas");
 }
 
 #[test]
