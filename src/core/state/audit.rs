@@ -242,9 +242,11 @@ fn lists(state: &State, drifts: &mut Vec<Drift>) {
         *age = transfer.age().max(*age);
     }
     let is_older = |it: &&TransferState| newest.get(&it.replica).is_some_and(|age| it.age() < *age);
-    let [noted, found] =
-        [transfers().filter(|it| it.superseded).count(), transfers().filter(is_older).count()];
-    see("superseded transfers", noted.to_string(), found.to_string());
+    let keys = |is_one: &dyn Fn(&&TransferState) -> bool| -> BTreeSet<Key> {
+        transfers().filter(is_one).map(|it| it.key).collect()
+    };
+    let (noted, found) = (keys(&|it| it.superseded), keys(&is_older));
+    see("superseded transfers", format!("{noted:?}"), format!("{found:?}"));
     let named = state.jobs.slab.iter().filter(|(_, job)| !job.key.is_decimal()).count();
     see("job names", state.job_names.len().to_string(), named.to_string());
     let tables = [

@@ -167,7 +167,9 @@ impl State {
         let time = self.times.of(Topic::Transfer).time;
         let lifetime = self.setting.limits.transfer_ended_lifetime_ms;
         let met = sorted(&mut self.met_transfers);
-        for key in self.timers.transfers.take(time) {
+        let mut due: Vec<Key> = self.timers.transfers.take(time);
+        due.extend(self.forget_silent_transfers(time));
+        while let Some(key) = due.pop() {
             let Some(slot) = self.transfers.find(key) else { continue };
             let Some(record) = self.transfers.slab.get(slot).copied() else { continue };
             if !record.state.is_ended() {
@@ -180,19 +182,22 @@ impl State {
                 }
                 continue;
             }
+            if self.is_needed_by_older(&record) {
+                continue;
+            }
             if record.changed_at <= horizon && met.binary_search(&key).is_ok() {
                 self.ledger.transfer(&record, -1);
             } else {
                 self.ledger.transfer_left(&record);
             }
             self.transfers.remove(slot);
-            self.leave_replica(&record);
+            due.extend(self.leave_replica(&record));
         }
-        self.forget_silent_transfers(time);
     }
 
-    /// Once a day, as for jobs.
-    fn forget_silent_transfers(&mut self, time: Millis) {
+    /// Once a day, as for jobs. Returns those that were kept for one that is forgotten now.
+    fn forget_silent_transfers(&mut self, time: Millis) -> Vec<Key> {
+        let mut alone = Vec::new();
         let silent = self.setting.limits.silent_transfer_lifetime_ms;
         if self.transfers_swept.div_euclid(DAY) != time.div_euclid(DAY) {
             self.transfers_swept = time;
@@ -207,10 +212,11 @@ impl State {
                 if let Some(record) = self.transfers.remove(slot) {
                     self.touch_flow(&record);
                     self.ledger.transfer(&record, -1);
-                    self.leave_replica(&record);
+                    alone.extend(self.leave_replica(&record));
                 }
             }
         }
+        alone
     }
 
     fn expire_nodes(&mut self) {

@@ -36,7 +36,6 @@ impl State {
     /// files, and those of its files that do not name it. `text`: as a request calls it, with or
     /// without scope.
     pub(crate) fn replicas_of(&self, text: &str) -> Vec<&Replica> {
-        let index = &self.replicas;
         let (scope, name) = scoped(text);
         let mut own = match scope {
             "" => Vec::new(),
@@ -46,6 +45,13 @@ impl State {
             let scope = self.scope_meant(text);
             own = self.replicas_in(text, |found| Some(found) == scope);
         }
+        self.with_silent_files(own)
+    }
+
+    /// Records of datasets and of their files, and those of the same files that name no dataset, in
+    /// order of their names.
+    fn with_silent_files<'a>(&'a self, own: Vec<(&'a Arc<str>, &'a Replica)>) -> Vec<&'a Replica> {
+        let index = &self.replicas;
         let mut names: BTreeSet<&Arc<str>> = own.iter().map(|(name, _)| *name).collect();
         for (_, replica) in own {
             if replica.kind == DataKind::File {
@@ -135,8 +141,9 @@ impl State {
     /// A request is forgotten: so are the records that it alone kept.
     pub(crate) fn leave_datasets(&mut self, task: &Task) {
         self.replicas.leave_request(task);
-        for dataset in &task.input.datasets {
-            let names = self.replicas_of(&dataset.name).into_iter();
+        // Of every scope: what a request may have meant was kept for it (`is_named`).
+        for name in task.input.datasets.iter().flat_map(|dataset| meanings(&dataset.name)) {
+            let names = self.with_silent_files(self.replicas_in(name, |_| true)).into_iter();
             let over: Vec<(Millis, Arc<str>)> = names
                 .filter(|replica| self.is_over(replica.changed_at))
                 .map(|replica| (replica.changed_at, replica.name()))

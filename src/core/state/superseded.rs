@@ -52,20 +52,27 @@ impl State {
         self.transfers.slab.get(slot).copied().unwrap_or(new)
     }
 
-    /// A request is forgotten, and with it those that it stands in place of.
-    pub(crate) fn leave_replica(&mut self, transfer: &TransferState) {
+    /// Whether a request stands in place of others that are remembered: then it is not forgotten
+    /// before them, since what comes of one of them would count again.
+    pub(crate) fn is_needed_by_older(&self, transfer: &TransferState) -> bool {
+        let others = (transfer.replica, Key(0))..=(transfer.replica, Key(u64::MAX));
+        !transfer.superseded
+            && transfer.replica != TransferState::NO_REPLICA
+            && self.replica_requests.range(others).nth(1).is_some()
+    }
+
+    /// A request is forgotten. Returns the one that is left alone by that, if one is: it may have
+    /// been kept for this one.
+    pub(crate) fn leave_replica(&mut self, transfer: &TransferState) -> Option<Key> {
         let replica = transfer.replica;
-        self.replica_requests.remove(&(replica, transfer.key));
-        if transfer.superseded || replica == TransferState::NO_REPLICA {
-            return;
+        if !self.replica_requests.remove(&(replica, transfer.key)) {
+            return None;
         }
-        let keys = self.replica_requests.range((replica, Key(0))..=(replica, Key(u64::MAX)));
-        for (replica, request) in keys.copied().collect::<Vec<_>>() {
-            self.replica_requests.remove(&(replica, request));
-            let slot = self.transfers.find(request);
-            if let Some(older) = slot.and_then(|slot| self.transfers.remove(slot)) {
-                self.ledger.transfer_left(&older);
-            }
+        if !transfer.superseded {
+            self.settle_requests_for(replica);
         }
+        let mut left = self.replica_requests.range((replica, Key(0))..=(replica, Key(u64::MAX)));
+        let last = left.next().map(|(_, request)| *request);
+        last.filter(|_| left.next().is_none())
     }
 }

@@ -16,6 +16,11 @@ impl Default for Services {
 }
 
 impl Services {
+    /// Whether an activity is one of these.
+    pub(super) fn has(activity: &str) -> bool {
+        ["read_lan", "write_lan", "read_wan", "write_wan"].contains(&activity)
+    }
+
     /// Takes the status of an activity: one that is `OFF` or in `TEST` is closed (spec atlas N5).
     /// Other activities (deletion) are no matter of brokerage.
     pub(super) fn take(&mut self, activity: &str, status: &str) {

@@ -4,7 +4,7 @@
 
 use super::field::{Fields, show};
 use super::services::Services;
-use super::{Imported, Sites, object, rows};
+use super::{Imported, Sites, lower, object, rows};
 use crate::loose;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,29 +65,34 @@ pub fn storage(texts: &[&str], now: Millis, sites: &Sites) -> Result<Imported, S
     let mut dumps = Dumps::default();
     let mut sites = sites.clone();
     for text in texts {
-        let dump = dump(text)?;
+        let dump = dump(text, &mut dumps.imported)?;
         sites.learn_from(&dump);
         dumps.read(&dump);
     }
     Ok(dumps.records(now, &sites))
 }
 
-/// The entries of a text by endpoint or queue. Rows of Rucio's usage become entries as its dump has
-/// them.
-fn dump(text: &str) -> Result<Map<String, Value>, String> {
-    let by_source = |rows: Vec<Value>| {
-        let mut dump = Map::new();
-        for row in rows {
-            let source = row["source"].as_str()?.to_owned();
-            let endpoint = dump.entry(row["rse"].as_str()?).or_insert_with(|| Map::new().into());
-            endpoint.as_object_mut()?.insert(source, row);
-        }
-        Some(dump)
-    };
-    match rows("storage", text).ok().and_then(by_source) {
-        Some(dump) if !dump.is_empty() => Ok(dump),
-        _ => object("storage", text),
+/// The entries of a text by endpoint or queue. Rows of Rucio's usage, with columns in any case,
+/// become entries as its dump has them.
+fn dump(text: &str, imported: &mut Imported) -> Result<Map<String, Value>, String> {
+    let rows: Vec<Value> = rows("storage", text).unwrap_or_default().iter().map(lower).collect();
+    let place =
+        |row: &Value| Some((row["rse"].as_str()?.to_owned(), row["source"].as_str()?.to_owned()));
+    if !rows.iter().any(|row| place(row).is_some()) {
+        return object("storage", text);
     }
+    let mut dump: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
+    for (at, row) in rows.into_iter().enumerate() {
+        match place(&row) {
+            Some((rse, source)) => drop(dump.entry(rse).or_default().insert(source, row)),
+            None => {
+                let complaint =
+                    format!("row number {}: wants `rse` and `source`; left out", at + 1);
+                imported.leave_out(None, complaint);
+            }
+        }
+    }
+    Ok(dump.into_iter().map(|(rse, sources)| (rse, Value::Object(sources))).collect())
 }
 
 /// Whether an entry is one of Rucio's usage: what each source has measured.
@@ -164,6 +169,10 @@ impl Dumps {
         let mut of = |source: &str| bytes(source, "used").unwrap_or(0);
         let [expired, min_free, unavailable] =
             ["expired", "min_free_space", "unavailable"].map(&mut of);
+        let is_stated = !entry.is_object() || entry.get("storage").is_some();
+        if is_stated && (used.is_none() || free.is_none()) {
+            wrong.push("wants `storage` with `used` and `free`".to_owned());
+        }
         if let Some(wrong) = wrong.first() {
             return self.leave_out(name, format!("usage of {name}: {wrong}"));
         }
@@ -177,7 +186,12 @@ impl Dumps {
     /// `{activity: {status: {value}}}`.
     fn read_status(&mut self, name: &str, entry: &Value) {
         let mut services = Services::default();
-        for (activity, it) in entry.as_object().into_iter().flatten() {
+        let Some(activities) = entry.as_object() else {
+            let found = show(entry);
+            return self
+                .leave_out(name, format!("status of {name}: found {found}, wants an object"));
+        };
+        for (activity, it) in activities.iter().filter(|(name, _)| Services::has(name)) {
             let found = &it["status"]["value"];
             let Some(status) = found.as_str() else {
                 let found = show(found);
@@ -224,6 +238,7 @@ impl Dumps {
             self.endpoints = named.collect();
         }
         let (mut by_size, mut without, mut closed) = (0, 0, 0);
+        self.imported.left_out.retain(|name| !self.inactive.contains(name));
         let mut endpoints = std::mem::take(&mut self.endpoints);
         endpoints.retain(|name, _| !self.inactive.contains(name));
         let known = endpoints.len();
@@ -249,6 +264,10 @@ impl Dumps {
             closed += usize::from(services != Services::default());
             let record = record(name, endpoint, space, services, now, sites);
             self.imported.records.push(Configuration::Storage(record));
+        }
+        if known == 0 && !self.services.is_empty() {
+            let complaint = "a status alone names no endpoints: add CRIC's ddmendpoint";
+            self.imported.complaints.push(complaint.to_owned());
         }
         let made = self.imported.records.len();
         let mut note = |note: String| self.imported.notes.push(note);

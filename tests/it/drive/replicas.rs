@@ -398,7 +398,13 @@ fn a_later_request_for_a_replica_stands_in_place_of_an_earlier_one() {
     send(&mut yard, "transfer-queued", "b1");
     lead(&mut yard, &mut drive, 60).unwrap();
     assert_eq!((waits(&drive), audit(drive.state())), (1, vec![]));
-    assert_eq!(drive.state().transfers.slab.len(), 1, "forgotten with those it stands in place of");
+    let known = drive.state().transfers.slab.len();
+    assert_eq!(known, 3, "one that ended is kept while one lives that it stands in place of");
+    yard.pass(40 * DAY);
+    send(&mut yard, "transfer-queued", "c1");
+    lead(&mut yard, &mut drive, 60).unwrap();
+    assert_eq!((waits(&drive), audit(drive.state())), (1, vec![]));
+    assert_eq!(drive.state().transfers.slab.len(), 1, "all of them are forgotten");
     drive.finish(yard.now).unwrap();
     rebuild(&yard, &drive);
 }

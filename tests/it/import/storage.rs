@@ -122,6 +122,35 @@ fn what_cannot_be_read_is_left_out_by_its_name() {
     );
 }
 
+/// What a dump names and cannot be understood is kept as it was; only what it does not name is gone.
+#[test]
+fn an_entry_of_another_shape_is_left_out() {
+    for broken in [json!(null), json!([]), json!({"storage": {"used": 7, "free": null}})] {
+        let mut usage = usage();
+        usage["B_DATADISK"] = broken;
+        let imported = read(&[endpoints(), usage]);
+        assert_eq!((imported.unreadable, &*imported.left_out), (1, &["B_DATADISK".to_owned()][..]));
+    }
+    for broken in [json!(null), json!("OFF"), json!(["OFF"])] {
+        let mut status = status();
+        status["B_DATADISK"] = broken;
+        let imported = read(&[endpoints(), usage(), status]);
+        assert_eq!((imported.unreadable, &*imported.left_out), (1, &["B_DATADISK".to_owned()][..]));
+    }
+    let mut other = status();
+    other["B_DATADISK"]["delete_wan"] = json!({"status": null});
+    assert_eq!(read(&[endpoints(), usage(), other]).unreadable, 0, "it is not read");
+    let mut closed = usage();
+    closed["OLD_DATADISK"]["storage"]["free"] = json!("much");
+    assert_eq!(read(&[endpoints(), closed]).left_out, [""; 0], "it is inactive whatever it has");
+    let rows =
+        json!([{"RSE": "A_DATADISK", "SOURCE": "storage", "USED": 1, "FREE": 2}, {"rse": null}]);
+    let imported = read(&[endpoints(), rows]);
+    assert_eq!((by_name(&imported)["A_DATADISK"].total_bytes, imported.unnamed), (3, 1));
+    let alone = read(&[status()]).complaints;
+    assert_eq!(alone, ["a status alone names no endpoints: add CRIC's ddmendpoint"]);
+}
+
 #[test]
 fn endpoints_without_any_figure_of_their_space_are_no_import() {
     let imported = read(&[endpoints(), status()]);

@@ -211,20 +211,29 @@ pub fn imported(
         known.learn(text).map_err(|why| format!("{name}: {why}"))?;
     }
     if kind == ImportKind::Storage {
-        let texts: Vec<&str> = texts.iter().map(|it| it.text.as_str()).collect();
-        return import::storage(&texts, now, &known);
+        let read = |texts: &[Text]| {
+            let texts: Vec<&str> = texts.iter().map(|it| it.text.as_str()).collect();
+            import::storage(&texts, now, &known)
+        };
+        return read(texts).map_err(|why| {
+            let broken = texts.iter().find(|text| read(std::slice::from_ref(*text)).is_err());
+            broken.map_or(why.clone(), |text| format!("{}: {why}", text.name))
+        });
     }
     let mut all = Imported::default();
-    let mut kinds = Vec::new();
+    let mut kinds: Option<Vec<import::ResourceType<'_>>> = None;
     let is_queues = |text: &&Text| {
         let stated = (kind == ImportKind::Cric).then(|| import::resource_types(&text.text));
         let Some((stated, found)) = stated.flatten() else { return true };
-        kinds.extend(stated);
+        kinds.get_or_insert_default().extend(stated);
         add(&mut all, found);
         false
     };
     let texts: Vec<&Text> = texts.iter().filter(is_queues).collect();
-    let kinds = if kinds.is_empty() { &import::RESOURCE_TYPES[..] } else { &kinds };
+    if kinds.is_some() && texts.is_empty() {
+        all.complaints.push("resource types alone: add CRIC's dump of queues".to_owned());
+    }
+    let kinds = kinds.as_deref().unwrap_or(&import::RESOURCE_TYPES);
     let bytes = texts.iter().map(|it| it.text.len() as u64);
     let (mut bar, mut parsed) = (Bar::later("parsing", "bytes", bytes.sum()), 0);
     for Text { name, text } in texts {
