@@ -42,7 +42,7 @@ impl TransferState {
     /// No replica has this number: a replica's name is no decimal.
     pub const NO_REPLICA: Key = Key(0);
 
-    /// What its place among the requests for its replica follows from.
+    /// By this it is placed among the requests for its replica: the replica, and when it began.
     pub(crate) fn place(&self) -> (Key, Millis) {
         (self.replica, self.first_at)
     }

@@ -77,7 +77,7 @@ enum MessageKind {
     Dataset(Everywhere),
 }
 
-/// What became of a dataset at all RSEs.
+/// A change of a dataset at all RSEs at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Everywhere {
     /// It was erased.
@@ -91,7 +91,7 @@ pub enum Everywhere {
 pub struct DatasetMessage {
     /// Dataset, as `scope:name`.
     pub name: String,
-    /// What became of it.
+    /// The change.
     pub everywhere: Everywhere,
     /// When.
     pub at: Millis,

@@ -242,14 +242,19 @@ fn records_are_forgotten_when_they_are_old_or_too_many_and_no_request_names_them
     assert_eq!(known(&drive), 3, "no more than replicas_max");
     assert!(drive.state().facts.replicas.of(&format!("data18:other.4|{endpoint}")).is_some());
     yard.configure(&copy(&endpoint, 2, yard.now + 10));
+    // The request states no scope: it may mean this one as well.
+    let name = String::from("data19:data18.set");
+    yard.configure(&Replica { name: name.clone(), ..copy(&endpoint, 2, yard.now + 10) });
     yard.pass(2 * MINUTE);
     yard.ask(&reading("1/1", yard.now));
     lead(&mut yard, &mut drive, 10).unwrap();
     assert_eq!(known(&drive), 3);
     yard.pass(3 * DAY);
     lead(&mut yard, &mut drive, 10).unwrap();
-    assert_eq!(known(&drive), 1, "a request names it");
-    assert!(drive.state().facts.replicas.of(&format!("{SET}|{endpoint}")).is_some());
+    assert_eq!(known(&drive), 2, "a request names them");
+    for name in [SET, &name] {
+        assert!(drive.state().facts.replicas.of(&format!("{name}|{endpoint}")).is_some());
+    }
     yard.pass(40 * DAY);
     lead(&mut yard, &mut drive, 60).unwrap();
     yard.pass(40 * DAY);

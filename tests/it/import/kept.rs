@@ -8,8 +8,8 @@ use std::path::Path;
 use tempfile::TempDir;
 use yardmaster::core::cut::Topic;
 
-/// What a source of a kind has first and then: something that is well both times, something that
-/// cannot be read the second time, and something that is gone.
+/// A source of a kind, first and then: something in it is well both times, something cannot be read
+/// the second time, and something is gone.
 struct Case {
     kind: &'static str,
     topic: Topic,
@@ -182,6 +182,35 @@ fn nothing_goes_while_a_row_has_no_name_that_can_be_read() {
         assert_eq!(now, before, "{}: {out}{errors}", case.kind);
         assert!(out.contains(" 0 removed"), "{}: {out}", case.kind);
     }
+}
+
+/// The ones of ATLAS stand in for resource types that nobody states, not for those that cannot be
+/// read.
+#[test]
+fn resource_types_that_cannot_be_read_change_no_pseudo_queue() {
+    let place = TempDir::new().unwrap();
+    let path = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let (queues, types, dir) = (path("queues.json"), path("types.json"), path("log"));
+    let well: Value = serde_json::from_str::<Value>(CRIC).unwrap()["BNL"].clone();
+    std::fs::write(&queues, json!({"A": well}).to_string()).unwrap();
+    let import = |sources: &[&str], core: Value| {
+        let row = json!({"resource_name": "SCORE", "mincore": core, "maxcore": 1});
+        std::fs::write(&types, json!([row]).to_string()).unwrap();
+        let to = ["--dir", &dir, "--prune", "--may-shrink"];
+        printed(&verb(&[&["import", "cric"], sources, &to].concat()).output().unwrap())
+    };
+    let (code, out, errors) = import(&[&queues, &types], json!(1));
+    assert_eq!(code, Some(0), "{out}{errors}");
+    let only = BTreeMap::from([("A/SCORE".to_owned(), true)]);
+    assert_eq!(held(Path::new(&dir), Topic::Queue), only);
+    let (code, out, errors) = import(&[&queues, &types], json!("some"));
+    assert_eq!(code, Some(1), "{out}{errors}");
+    assert!(errors.contains("resource type SCORE: field `mincore`: found \"some\""), "{errors}");
+    assert_eq!(held(Path::new(&dir), Topic::Queue), only, "{out}{errors}");
+    let (code, out, errors) = import(&[&types], json!(1));
+    assert_eq!(code, Some(1), "{out}{errors}");
+    assert!(errors.contains("resource types alone: add CRIC's dump of queues"), "{errors}");
+    assert_eq!(held(Path::new(&dir), Topic::Queue), only, "{out}{errors}");
 }
 
 /// Which sites of a dump are nuclei depends on all of its queues.

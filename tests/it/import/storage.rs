@@ -122,7 +122,7 @@ fn what_cannot_be_read_is_left_out_by_its_name() {
     );
 }
 
-/// What a dump names and cannot be understood is kept as it was; only what it does not name is gone.
+/// An endpoint whose entry cannot be understood stays as it was; only one that no dump names is gone.
 #[test]
 fn an_entry_of_another_shape_is_left_out() {
     for broken in [json!(null), json!([]), json!({"storage": {"used": 7, "free": null}})] {

@@ -58,6 +58,11 @@ impl Base {
             ReplicaState::Copying | ReplicaState::Unavailable => Base { at, ..Base::default() },
         }
     }
+
+    /// That it was called whole before a file of the dataset was lost.
+    fn lacks_a_file(&self, lost_at: Millis) -> bool {
+        self.is_whole && self.at < lost_at
+    }
 }
 
 /// Files that came (or went, below 0) since, and their size.
@@ -106,8 +111,8 @@ pub(super) fn copies(state: &State, task: &Task, dataset: &Dataset) -> Option<Co
     }
     let came = files_since(&files, listed_at, &bases);
     moved.extend(came.keys().cloned());
-    let lacks = |base: &Base| base.is_whole && base.at < lost_at;
-    moved.extend(bases.iter().filter(|(_, base)| lacks(base)).map(|(at, _)| at.clone()));
+    let lacking = bases.iter().filter(|(_, base)| base.lacks_a_file(lost_at));
+    moved.extend(lacking.map(|(at, _)| at.clone()));
     for endpoint in came.keys() {
         bases.entry(endpoint.clone()).or_default();
     }
@@ -196,7 +201,7 @@ fn joined(
             true => (all, if base.bytes > 0 { base.bytes } else { size }),
             false => (base.files, base.bytes),
         };
-        let lacks = base.is_whole && base.at < lost_at && since.files >= 0;
+        let lacks = base.lacks_a_file(lost_at) && since.files >= 0;
         let files = files.saturating_add_signed(since.files).min(all) - u64::from(lacks);
         let bytes = bytes.saturating_add_signed(since.bytes);
         let bytes = if size > 0 { bytes.min(size) } else { bytes };
