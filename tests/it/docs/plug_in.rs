@@ -44,7 +44,16 @@ fn files(dir: &Path) {
     }
     let shares = r#"[{"name": "Production", "value": 80, "parent": null},
         {"name": "Analysis", "value": 20, "parent": null}]"#;
-    fs::write(dir.join("global_shares.json"), shares).expect("written");
+    let status = r#"{"BNL-OSG2_DATADISK": {"write_wan": {"status": {"value": "OFF"}}}}"#;
+    let usage =
+        r#"{"BNL-OSG2_DATADISK": {"storage": {"used": 900000000000, "free": 100000000000}}}"#;
+    for (name, text) in [
+        ("global_shares.json", shares),
+        ("ddmendpointstatus.json", status),
+        ("rse_usage.json", usage),
+    ] {
+        fs::write(dir.join(name), text).expect("written");
+    }
 }
 
 fn pair(bootstrap: &str, dir: &Path) -> [Process; 2] {

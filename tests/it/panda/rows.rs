@@ -63,9 +63,9 @@ fn endpoints() -> Value {
 
 fn tree() -> Value {
     json!([
-        {"name": "Production", "value": 80, "parent": null, "queue_id": 1},
-        {"name": "Analysis", "value": 20, "parent": null, "queue_id": 2},
-        {"name": "MC", "value": 60, "parent": "Production", "queue_id": 3,
+        {"name": "Production", "value": 80, "parent": null, "queue_id": 1, "throttled": null},
+        {"name": "Analysis", "value": 20, "parent": null, "queue_id": 2, "throttled": "N"},
+        {"name": "MC", "value": 60, "parent": "Production", "queue_id": 3, "throttled": "Y",
          "prodsourcelabel": "managed", "workinggroup": "(?!(GP_|SOFT)).*"},
     ])
 }

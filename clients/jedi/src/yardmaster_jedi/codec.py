@@ -14,9 +14,6 @@ Record = dict[str, Any]
 HEAD_BYTES = 10
 """C3 01, then the CRC-64-AVRO of the writer's schema."""
 
-RELEASED = ("1", "2")
-"""Versions of `task` and `decision` that were released before the present one."""
-
 
 class UnknownSchemaError(ValueError):
     """A record was written with a schema that this package does not have."""
@@ -66,4 +63,11 @@ def _load(path: str) -> tuple[Any, bytes]:
 @functools.cache
 def codec(name: str) -> Codec:
     """The codec of a topic's records, by the name of the schema."""
-    return Codec(name, RELEASED if name in ("task", "decision") else ())
+    return Codec(name, released(name))
+
+
+def released(name: str) -> tuple[str, ...]:
+    """The versions of a schema that were released before the present one, oldest first."""
+    versions = resources.files("yardmaster_jedi").joinpath("schemas", "released").iterdir()
+    of = (it.name for it in versions if it.joinpath(f"{name}.avsc").is_file())
+    return tuple(sorted(of, key=int))
