@@ -4,6 +4,7 @@ jobs, platforms, scratch space."""
 from typing import Any
 
 import pytest
+import world
 from pandajedi.jedicore import Interaction
 from place import Place
 from rucio_stub import FakeRucio
@@ -146,6 +147,8 @@ def test_merge_jobs_are_asked_for_as_such(place: Place) -> None:
         ("HO=1", {}, {"hpo_workflow"}),
         ("NJ=2", {"useJumbo": "fake"}, {"jumbo_chunk"}),
         ("NJ=2", {"useJumbo": "R"}, set()),
+        ("DI=1", {}, {"disable_reassign"}),
+        ("NE=400", {}, {"events_per_job"}),
     ],
 )
 def test_what_few_tasks_state_is_asked_with(
@@ -158,8 +161,21 @@ def test_what_few_tasks_state_is_asked_with(
     assert place.run(chunk) == Interaction.SC_SUCCEEDED
     options = place.standin.requests[0]["options"]
     names = {"scouts_due", "hpo_workflow", "jumbo_chunk", "merge_scout"}
+    names |= {"disable_reassign", "events_per_job"}
     assert {name for name in names if options[name]} == asked
     assert options["cpu_in_hs06"] == chunk.taskSpec.useHS06()
+    assert options["events_per_job"] == (400 if "events_per_job" in asked else None)
+
+
+@pytest.mark.parametrize(("label", "used"), [("user", ["ANALY_X", "SYNTH_BETA"]), ("managed", [])])
+def test_queues_with_jobs_of_an_analysis_task_are_asked_with(
+    place: Place, monkeypatch: pytest.MonkeyPatch, label: str, used: list[str]
+) -> None:
+    sites = (True, {"SYNTH_BETA", None, "ANALY_X"})
+    monkeypatch.setitem(world.ANSWERS, "getSitesUsedByTask_JEDI", sites)
+    place.standin.answer = ALPHA_AND_BETA
+    assert place.run(chunk_of(612, label)) == Interaction.SC_SUCCEEDED
+    assert place.standin.requests[0]["options"]["used_queues"] == used
 
 
 def test_a_chunk_without_input_is_filled(place: Place) -> None:

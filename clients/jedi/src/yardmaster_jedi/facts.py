@@ -64,6 +64,7 @@ def job_request(
             **_options(task, chunk, jobs),
             **_sites(task, params or {}),
             **_jumbo(task, at.task_buffer),
+            "used_queues": _used_queues(task, at),
         },
         **found,
     }
@@ -177,7 +178,9 @@ def _options(task: Any, chunk: Any, jobs: int) -> Record:
         "es_consumers": _whole(task.getNumEventServiceConsumer()),
         "es_attempts_max": _whole(task.getMaxAttemptEsJob()),
         "dynamic_events": _whole(task.get_min_granularity()),
+        "events_per_job": _whole(task.getNumEventsPerJob()),
         "events_per_job_max": _whole(task.get_max_events_per_job()),
+        "disable_reassign": bool(task.disableReassign()),
         "longest_event_run": _longest_run(task, chunk),
         "walltime_unknown": no_walltime or (not task.getCpuTime() and bool(task.cpuTimeUnit)),
         "frozen_at": millis_of(task.frozenTime) or None,
@@ -226,6 +229,14 @@ def _jumbo(task: Any, task_buffer: Any) -> Record:
     if task.getNumJumboJobs() is None:
         return {"jumbo": False, "ready_events": None}
     return {"jumbo": True, "ready_events": _whole(task_buffer.getNumReadyEvents(task.jediTaskID))}
+
+
+def _used_queues(task: Any, at: Situation) -> list[str]:
+    """Queues that have jobs of an analysis task already, which its broker prefers; one query."""
+    if at.brokerage != "analysis":
+        return []
+    is_read, sites = at.task_buffer.getSitesUsedByTask_JEDI(task.jediTaskID)
+    return sorted(str(site) for site in sites if site) if is_read else []
 
 
 def _longest_run(task: Any, chunk: Any) -> int:
