@@ -33,6 +33,9 @@ pub(super) struct ShownOutputs<'a> {
     pub line: &'a dyn Fn(&Listed) -> String,
 }
 
+/// When an output was made, as it claims, and where it lies.
+type Made = ((u64, Topic, u32), Lane, u64);
+
 /// Reads the outputs of a log that count, and gives their lines in order.
 pub(super) struct OutputLog {
     log: AnyLog,
@@ -102,17 +105,17 @@ impl OutputLog {
         for (_, lane, offset) in &last {
             from.entry(*lane).and_modify(|first| *first = (*offset).min(*first));
         }
-        self.begin(from, last.first().map(|(cycle, ..)| *cycle))?;
+        self.begin(from, last.first().map(|((cycle, ..), ..)| *cycle))?;
         Ok(self.is_all(most) && last.len() < count)
     }
 
-    /// The last wanted outputs by the cycles they claim, as far as these can be.
+    /// The last wanted outputs in the order in which they claim to be made, as far as that can be.
     fn last(
         &mut self,
         most: u64,
         count: usize,
         wants: Wants<'_>,
-    ) -> Result<BTreeSet<(u64, Lane, u64)>, LogError> {
+    ) -> Result<BTreeSet<Made>, LogError> {
         let mut last = BTreeSet::new();
         if count == 0 {
             return Ok(last);
@@ -126,7 +129,7 @@ impl OutputLog {
             let ours = |it: &Output| it.domain() == domain && it.cycle() <= newest;
             let output = read.and_then(Result::ok).filter(ours);
             if let Some(output) = output.filter(|it| wants(it, raw.appended_at)) {
-                last.insert((output.cycle(), raw.lane, raw.offset));
+                last.insert((output.order(), raw.lane, raw.offset));
             }
             while last.len() > count {
                 last.pop_first();
