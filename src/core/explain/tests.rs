@@ -62,7 +62,7 @@ fn count(filter: &str, rejected: u32) -> FilterCount {
 #[test]
 fn times_are_read_off_the_calendar() {
     for (at, text) in [
-        (0, "1970-01-01T00:00:00.000Z"),
+        (0, "not known"),
         (-1, "1969-12-31T23:59:59.999Z"),
         (951_782_400_000, "2000-02-29T00:00:00.000Z"),
         (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),

@@ -3,8 +3,12 @@
 use crate::output::limit_use::LimitUse;
 use crate::unit::Millis;
 
-/// A moment as `2025-10-15T12:00:00.000Z`; as a number of ms if it is beyond the year 9999.
+/// A moment as `2025-10-15T12:00:00.000Z`; as a number of ms if it is beyond the year 9999. 0 is
+/// none that anybody stated.
 pub fn iso(at: Millis) -> String {
+    if at == 0 {
+        return "not known".to_owned();
+    }
     match jiff::Timestamp::from_millisecond(at) {
         Ok(moment) => format!("{moment:.3}"),
         Err(_) => format!("{at} ms since 1970"),
