@@ -10,7 +10,6 @@ mod again;
 pub use again::{Again, RuleChoice};
 
 use crate::budget::{CycleLoop, Exceeded};
-use crate::command::CommandRule;
 use crate::cut::{Lane, Topic};
 use crate::domain::atlas::judge::work::WorkTable;
 use crate::domain::atlas::policy::throttling::Gauge;
@@ -347,12 +346,6 @@ impl Engine {
             decisions.push(decision);
         }
         decisions
-    }
-
-    /// Jobs that a rule left alone since their attempt has sent no heartbeat, by rule, since this
-    /// was last asked.
-    pub fn take_without_heartbeat(&mut self) -> BTreeMap<CommandRule, u64> {
-        self.command_evaluation.take_without_heartbeat()
     }
 
     /// How often budgets of cycles left work, since this was last asked.

@@ -220,7 +220,6 @@ impl<L: Log, S: Store> Drive<L, S> {
     /// The report of everything since this was last asked.
     pub fn take_report(&mut self) -> Report {
         self.report.oddities = self.engine.state.oddities.take();
-        self.report.without_heartbeat = self.engine.take_without_heartbeat();
         self.report.classed = self.engine.take_classed();
         self.report.exceeded.add(self.engine.take_exceeded());
         self.report.checkpoint_ns.append(&mut self.keeper.took_ns);

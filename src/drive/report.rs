@@ -3,7 +3,6 @@
 use crate::stray::StrayCounts;
 use std::collections::BTreeMap;
 use yardmaster_core::budget::Exceeded;
-use yardmaster_core::command::CommandRule;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Garbled;
 use yardmaster_core::oddity::Oddity;
@@ -51,8 +50,6 @@ pub struct Report {
     pub verified: [u64; 3],
     /// Of those not verifiable: under a configuration this version cannot read.
     pub unread: u64,
-    /// Jobs that a rule left alone since their attempt has sent no heartbeat, by rule.
-    pub without_heartbeat: BTreeMap<CommandRule, u64>,
     /// Decisions by the class of their task and by outcome, of tasks that have classes.
     pub classed: BTreeMap<[&'static str; 2], u64>,
     /// How often the budgets of cycles left work for later ones.

@@ -45,7 +45,6 @@ use std::time::Duration;
 use waiting::LOOKED_AT_MAX;
 use weights::Weights;
 use yardmaster_core::budget::{CycleLoop, Exceeded};
-use yardmaster_core::command::CommandRule;
 use yardmaster_core::comparison::Counted;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::engine::Engine;
@@ -271,11 +270,6 @@ impl Metrics {
         self.commands.record_standing(&self.recorder, state);
     }
 
-    /// Jobs that a rule left alone since they have sent no heartbeat.
-    pub fn record_without_heartbeat(&mut self, rule: CommandRule, jobs: u64) {
-        self.commands.without_heartbeat.count(&self.recorder, rule.name(), "no_heartbeat", jobs);
-    }
-
     /// The rules by which subjects are throttled now, one for each subject.
     pub fn record_standing<'a>(&mut self, rules: impl Iterator<Item = &'a str>) {
         let mut counts: BTreeMap<&'static str, u64> =
@@ -423,9 +417,8 @@ impl Metrics {
         self.oddities.values_mut().for_each(PendingCounter::add);
         self.strays.values_mut().for_each(PendingCounter::add);
         self.exceeded.iter_mut().for_each(PendingCounter::add);
-        let CommandMetrics { published, without_heartbeat, .. } = &mut self.commands;
         let pairs = [&mut self.decisions, &mut self.rejections, &mut self.throttles];
-        let of_others = [published, without_heartbeat, &mut self.classed];
+        let of_others = [&mut self.commands.published, &mut self.classed];
         pairs.into_iter().chain(of_others).for_each(Pairs::add);
         self.assigned_jobs.add();
         self.nucleus_assignments.add();

@@ -369,9 +369,6 @@ impl Show {
         report.decisions().for_each(|decision| metrics.record_decision(decision));
         report.throttles().for_each(|throttle| metrics.record_throttle(throttle));
         report.commands().for_each(|command| metrics.record_command(command));
-        for (rule, jobs) in &report.without_heartbeat {
-            metrics.record_without_heartbeat(*rule, *jobs);
-        }
         metrics.record_exceeded(&report.exceeded);
         for (labels, decisions) in &report.classed {
             metrics.record_classed(*labels, *decisions);

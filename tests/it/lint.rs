@@ -12,6 +12,12 @@ use yardmaster::wire::topology::{ATLAS, Topology, findings};
 /// One text of the shipped file and what stands in its place.
 type Edit = (&'static str, &'static str);
 
+/// The timeouts are about the jobs that PanDA's code selects.
+const PANDA: Edit = (
+    "(production, tests, users).\nrules = \"documented\"",
+    "(production, tests, users).\nrules = \"panda\"",
+);
+
 /// A case: what an operator did, and the edits that do it.
 const CASES: &[(&str, &[Edit])] = &[
     ("no budget for all rules together", &[("jobs = 5_000", "jobs = 0")]),
@@ -72,10 +78,20 @@ const CASES: &[(&str, &[Edit])] = &[
         )],
     ),
     ("jobs are forgotten before a rule is due", &[("limit_min = 30_240", "limit_min = 43_200")]),
-    ("T8 is due before others", &[("limit_min = 30_240", "limit_min = 2_000")]),
+    ("T8 is due before others", &[("limit_min = 30_240", "limit_min = 2_000"), PANDA]),
+    (
+        "nothing: T8 is about jobs that run, and no other rule's",
+        &[("limit_min = 30_240", "limit_min = 2_000")],
+    ),
+    (
+        "a rule of PanDA's code is on, and the timeouts are as documented",
+        &[("name = \"age\"\nmode = \"dry_run\"", "name = \"age\"\nmode = \"on\"")],
+    ),
     (
         "nothing: T8 is only shown, and the others act",
         &[
+            PANDA,
+            ("name = \"age\"\nmode = \"dry_run\"", "name = \"age\"\nmode = \"on\""),
             ("limit_min = 30_240", "limit_min = 2_800"),
             ("name = \"T5a\"\nmode = \"dry_run\"", "name = \"T5a\"\nmode = \"on\""),
             ("name = \"T4\"\nmode = \"dry_run\"", "name = \"T4\"\nmode = \"off\""),
@@ -362,7 +378,7 @@ fn nothing_is_found_in_the_shipped_file() {
     assert_eq!(found(ATLAS), Vec::<String>::new());
     let panda = ATLAS.replace("rules = \"documented\"", "rules = \"panda\"");
     assert_eq!(found(&panda), Vec::<String>::new());
-    let on = ATLAS.replace("mode = \"dry_run\"", "mode = \"on\"");
+    let on = panda.replace("mode = \"dry_run\"", "mode = \"on\"");
     assert_eq!(found(&on), Vec::<String>::new());
 }
 
@@ -428,4 +444,10 @@ fn errors_fail_the_check_and_warnings_with_strict() {
     assert_eq!(code, Some(1), "{out}");
     let line = ATLAS.lines().position(|line| line.starts_with("\"linger.ms\"")).unwrap() + 1;
     assert!(out.contains(&format!("property.toml:{line}: error: property lingre.ms")), "{out}");
+}
+
+#[test]
+fn whose_jobs_the_timeouts_are_about_is_part_of_the_hash_of_commands() {
+    let hash = |text: &str| Topology::parse("my.toml", text).unwrap().commands.hash;
+    assert_ne!(hash(ATLAS), hash(&edited(&[PANDA])));
 }

@@ -9,5 +9,5 @@
 pub mod rule;
 pub mod setting;
 
-pub use rule::{CommandRule, Mode};
+pub use rule::{CommandRule, Mode, Reading};
 pub use setting::{CommandSetting, Governor, RuleSetting};

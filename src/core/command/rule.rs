@@ -37,6 +37,12 @@ pub enum CommandRule {
     T12a,
     /// Transferring for too long.
     T12b,
+    /// A user's job that no pilot takes.
+    AnalysisTimeout,
+    /// Not begun, or untouched, for so long that nobody will miss it.
+    Age,
+    /// Of event service, and running for too long.
+    EventService,
     /// More queued at a queue than it will start.
     FastRebrokerage,
     /// A workflow of a pool is nearly done.
@@ -109,7 +115,10 @@ pub const PARAMS: &[RuleParam] = &[
         is_whole: true,
         min: -1_000_000.0,
         max: 1_000_000.0,
-        default: |rule| rule.has_priority().then_some(800.0),
+        default: |rule| {
+            let is_of_events = rule == CommandRule::EventService;
+            rule.has_priority().then_some(if is_of_events { 900.0 } else { 800.0 })
+        },
     },
     RuleParam {
         key: "no_start_min",
@@ -218,23 +227,29 @@ rules! {
     T1 "T1" Kill STATES Some(60), "atlas 5" "pending since it was created";
     T2 "T2" Reassign STATES Some(4 * 60), "atlas 5"
         "defined; a build job, or one without a task, is killed";
-    T3 "T3" Reassign STATES Some(12 * 60), "atlas 5" "production that is not activated";
+    T3 "T3" Reassign STATES Some(12 * 60), "atlas 5" "assigned";
     T4 "T4" Kill STATES Some(7 * 24 * 60), "atlas 5" "throttled since it was created";
-    T5a "T5a" Reassign TASKS Some(2 * 24 * 60), "atlas 5" "production that is activated";
-    T5b "T5b" Reassign TASKS Some(48 * 60), "atlas 5" "production that is starting";
+    T5a "T5a" Reassign TASKS Some(2 * 24 * 60), "atlas 5" "activated";
+    T5b "T5b" Reassign TASKS Some(48 * 60), "atlas 5" "starting";
     T6 "T6" Reassign TASKS Some(4 * 60), "atlas 5"
-        "production of high priority that is activated or starting where nothing started lately";
+        "of high priority, and activated or starting where nothing started lately";
     T7 "T7" Fail STATES Some(30), "atlas 5" "sent to a pilot";
-    T8 "T8" Kill STATES Some(21 * 24 * 60), "atlas 5" "not ended since it was created";
+    T8 "T8" Kill STATES Some(21 * 24 * 60), "atlas 5" "running";
     T9 "T9" Fail SIGNS Some(2 * 60), "atlas 5"
-        "running or starting, without a heartbeat since the last one";
+        "running or starting, without a sign of life";
     T10 "T10" Fail SIGNS Some(2 * 60), "atlas 5"
-        "transferring with a sub-state, without a heartbeat since the last one";
+        "transferring with a sub-state, without a sign of life";
     T11a "T11a" Fail TASKS Some(3 * 60), "atlas 5" "of high priority and holding";
     T11b "T11b" Fail STATES Some(48 * 60), "atlas 5" "holding";
     T12a "T12a" Fail TASKS Some(2 * 24 * 60), "atlas 5"
-        "production or test of high priority that is transferring";
-    T12b "T12b" Fail TASKS Some(6 * 24 * 60), "atlas 5" "production or test that is transferring";
+        "of high priority, and transferring";
+    T12b "T12b" Fail TASKS Some(6 * 24 * 60), "atlas 5" "transferring";
+    AnalysisTimeout "analysis_timeout" Reassign STATES Some(12 * 60), "atlas 5, copyArchive"
+        "a user's job that no pilot takes, where nothing of its task finished for 3 h";
+    Age "age" Kill SIGNS Some(7 * 24 * 60), "atlas 5, copyArchive"
+        "not started since it was created, or a user's or test job that nothing is heard of";
+    EventService "event_service" Kill TASKS Some(24 * 60), "atlas 5, copyArchive"
+        "of event service and of high priority, or merging its output, and running or starting";
     FastRebrokerage "fast_rebrokerage" Rebroker SLOTS None, "atlas 6"
         "more jobs of a share are queued at a queue than it will start soon";
     Boost "boost" Boost WORKFLOWS None, "cms-nordugrid C-16"
@@ -266,8 +281,8 @@ impl CommandRule {
 
     /// Whether it distinguishes jobs of high priority.
     const fn has_priority(self) -> bool {
-        use CommandRule::{T6, T11a, T11b, T12a, T12b};
-        matches!(self, T6 | T11a | T11b | T12a | T12b)
+        use CommandRule::{EventService, T6, T11a, T11b, T12a, T12b};
+        matches!(self, T6 | T11a | T11b | T12a | T12b | EventService)
     }
 
     /// The parameters that it has.
@@ -320,6 +335,29 @@ impl Mode {
             Mode::Off => "off",
             Mode::DryRun => "dry_run",
             Mode::On => "on",
+        }
+    }
+}
+
+/// Whose jobs the timeouts are about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// Those that the documents name: all in a state.
+    #[default]
+    Documented,
+    /// Those that PanDA's copyArchive selects, by label; its further rules too.
+    Panda,
+}
+
+impl Reading {
+    /// Both.
+    pub const ALL: [Reading; 2] = [Reading::Documented, Reading::Panda];
+
+    /// Its name in a topology file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reading::Documented => "documented",
+            Reading::Panda => "panda",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Rules and governor as the topology file has them.
 
-use super::rule::{CommandRule, Mode};
+use super::rule::{CommandRule, Mode, Reading};
 use crate::unit::{DAY, HOUR, MINUTE, Millis};
 
 /// One rule with its parameters.
@@ -143,7 +143,9 @@ pub struct CommandSetting {
     pub rules: Vec<RuleSetting>,
     /// Bounds of their commands.
     pub governor: Governor,
-    /// Hash of both; 16 hex digits.
+    /// Whose jobs the timeouts are about: those of the documents, or those of PanDA's code.
+    pub reading: Reading,
+    /// Hash of all; 16 hex digits.
     pub hash: String,
 }
 

@@ -66,9 +66,6 @@ fn write_rule(text: &mut String, state: &State, it: &RuleStanding) -> Written {
     let (rule, kind, mode) = (it.rule.name(), it.kind.name(), it.mode.name());
     let what = match it.standing {
         TimeoutFinding::NotConcerned => "is not about it".to_owned(),
-        TimeoutFinding::NoHeartbeat => {
-            "leaves it alone: its attempt has sent no heartbeat (no_heartbeat)".to_owned()
-        }
         TimeoutFinding::Deadline(deadline) => by(state, &deadline),
     };
     writeln!(text, "  rule      {rule} ({kind}, {mode}): {what}")?;

@@ -311,10 +311,10 @@ impl State {
         let (old, before) = (job.heartbeat, job.disk_io_per_core());
         job.heartbeat = heartbeat;
         self.signs.push(slot);
-        let is_first = old.at == 0 || old.attempt != job.attempt;
-        let is_news = (is_first || job.awaits_heartbeat) && heartbeat.attempt == job.attempt;
+        let is_awaited = job.awaits_heartbeat && heartbeat.attempt >= job.attempt;
+        let is_news = is_awaited || heartbeat.attempt != old.attempt;
         if is_news && self.looks.is_warm {
-            job.awaits_heartbeat = false;
+            job.awaits_heartbeat &= !is_awaited;
             job.look = self.looks.note_heartbeat(slot, job, job.look);
         }
         if job.status.is_none() {

@@ -16,8 +16,6 @@ use std::collections::BTreeMap;
 pub(super) struct Due {
     /// By rule and queue.
     pub groups: BTreeMap<(CommandRule, Name), FoundJobs>,
-    /// How often a job was looked at that sends no heartbeats, by rule; until they are taken.
-    pub without_heartbeat: BTreeMap<CommandRule, u64>,
 }
 
 /// A rule's present finding about a job.
@@ -71,16 +69,12 @@ impl Due {
         if earliest > state.now {
             return set_look(state, slot, earliest);
         }
-        around.note_looked_at(&job);
+        around.note_looked_at(state, &job);
         let Some(case) = around.case(state, &job) else { return };
         let mut next = Millis::MAX;
         for setting in state.setting.commands.active() {
             match look(state, setting, &case) {
                 TimeoutFinding::NotConcerned => {}
-                // Its first heartbeat sets the next look.
-                TimeoutFinding::NoHeartbeat => {
-                    *self.without_heartbeat.entry(setting.rule).or_default() += 1;
-                }
                 TimeoutFinding::Deadline(deadline) if deadline.due_at > state.now => {
                     next = next.min(deadline.due_at);
                 }
@@ -117,9 +111,7 @@ impl Due {
                 self.remove((setting.rule, queue), key);
                 let next = match found {
                     Some(TimeoutFinding::Deadline(deadline)) => deadline.due_at,
-                    Some(TimeoutFinding::NoHeartbeat | TimeoutFinding::NotConcerned) | None => {
-                        Millis::MAX
-                    }
+                    Some(TimeoutFinding::NotConcerned) | None => Millis::MAX,
                 };
                 if let Some(slot) = slot {
                     set_look(state, slot, next);

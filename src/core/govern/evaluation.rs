@@ -4,7 +4,7 @@ use super::due::Due;
 use super::facts::{Surroundings, known_until};
 use super::found::FoundJobs;
 use super::hold::{Hold, hold};
-use super::making::{Making, too_many_moves};
+use super::making::{Making, task_busy, too_many_moves};
 use super::open::{is_due, is_ordered, is_taken, unanswered};
 use super::timeout::{Deadline, kind};
 use super::{make, report};
@@ -81,11 +81,6 @@ impl CommandEvaluation {
         state.looks.cool();
     }
 
-    /// How often jobs were looked at that send no heartbeats, by rule, since this was last asked.
-    pub(crate) fn take_without_heartbeat(&mut self) -> BTreeMap<CommandRule, u64> {
-        std::mem::take(&mut self.due.without_heartbeat)
-    }
-
     /// The commands that are published in this cycle; not folded yet. `asked`: what a domain that a
     /// program brings asks for. `actions` is asked for each step after the decisions.
     pub(crate) fn evaluate(
@@ -135,6 +130,10 @@ impl CommandEvaluation {
         for at in groups {
             let Some(rule) = setting.rule(at.0) else { continue };
             let held = hold(state, &self.around, at.0, at.1);
+            // Nobody misses what a rule would do that only shows it, where its input is not fed.
+            if rule.mode == Mode::DryRun && matches!(held, Some(Hold::InputStale(_, None))) {
+                continue;
+            }
             match held.or_else(|| making.used_up(state, rule, at.1)) {
                 Some(why) => self.hold_group(state, (setting, rule), at.1, why, making),
                 None => {
@@ -215,7 +214,8 @@ impl CommandEvaluation {
         if making.ordered.contains(&key) || is_taken(state, &self.around, key) {
             return;
         }
-        if let Some(why) = too_many_moves(state, key, kind) {
+        let moved = || too_many_moves(state, key, kind);
+        if let Some(why) = task_busy(state, &self.around, rule, job).or_else(moved) {
             return making.hold((rule, queue), 1, why);
         }
         making.budget(state, dry_run).take(rule.name(), queue, 1);

@@ -2,10 +2,10 @@
 //! Derived from the configuration and of the tasks that are known.
 
 use super::timeout::{GovernedJob, Overrides};
-use crate::command::CommandRule;
+use crate::command::{CommandRule, Reading, RuleSetting};
 use crate::cut::Topic;
 use crate::event::is_newer;
-use crate::event::{Queue, Status};
+use crate::event::{Queue, QueueStatus, Status};
 use crate::id::{Key, Name};
 use crate::state::State;
 use crate::state::crowded::is_exempt;
@@ -22,6 +22,8 @@ struct QueueFacts {
     workflow: String,
     transferring_high: Option<Millis>,
     transferring_low: Option<Millis>,
+    /// Whether it takes no new work for good: offline or in test.
+    is_out: bool,
 }
 
 /// Fields of a task that rules read.
@@ -29,12 +31,15 @@ struct QueueFacts {
 struct TaskFacts {
     priority: i32,
     keeps_queue: bool,
+    is_event_service: bool,
 }
 
 impl TaskFacts {
     /// Whether jobs may be due earlier by these facts than by those known before.
     fn is_earlier_than(self, known: TaskFacts) -> bool {
-        self.priority != known.priority || known.keeps_queue && !self.keeps_queue
+        self.priority != known.priority
+            || known.keeps_queue && !self.keeps_queue
+            || self.is_event_service && !known.is_event_service
     }
 }
 
@@ -44,6 +49,8 @@ struct Parameters {
     defined: Option<Millis>,
     holding: Option<Millis>,
     heartbeat: BTreeMap<String, Millis>,
+    /// By working group; the empty one: of all.
+    analysis: BTreeMap<String, Millis>,
     /// Shares that have a threshold for fast rebrokerage.
     rebrokered: BTreeSet<String>,
 }
@@ -62,6 +69,13 @@ pub struct Surroundings {
 const WATCHER: &str = "watcher";
 /// Key of such a parameter, before the workflow.
 const HEARTBEAT: &str = "HEARTBEAT_TIMEOUT_";
+/// Component of the parameters on brokering again.
+const REBROKER: &str = "rebroker";
+/// Key of how long a user's job waits for a pilot, before a `_` and the working group.
+const ANALYSIS: &str = "ANALY_TIMEOUT";
+/// How long a user's job waits for a pilot at least, and at a queue that takes no new work (spec
+/// atlas 5).
+const OUT_OF_SERVICE: Millis = 3 * HOUR;
 
 impl Surroundings {
     /// All of it, as of a cut.
@@ -84,7 +98,8 @@ impl Surroundings {
             let limits = |queues: &BTreeMap<String, QueueFacts>| -> Vec<_> {
                 let each = queues.iter().map(|(name, it)| {
                     let QueueFacts { workflow, transferring_high, transferring_low, .. } = it;
-                    (name.clone(), workflow.clone(), *transferring_high, *transferring_low)
+                    let days = [*transferring_high, *transferring_low];
+                    (name.clone(), workflow.clone(), days, it.is_out)
                 });
                 each.collect()
             };
@@ -111,11 +126,15 @@ impl Surroundings {
             (stated.is_finite() && stated > 0.0).then_some(limit.max(MINUTE))
         };
         for queue in queues {
+            let is_first = !self.queues.contains_key(&queue.unified);
             let facts = self.queues.entry(queue.unified.clone()).or_default();
             facts.is_exempt |= is_exempt(queue);
             facts.workflow.clone_from(&queue.workflow);
             facts.transferring_high = days(queue, "transtimehi").or(facts.transferring_high);
             facts.transferring_low = days(queue, "transtimelo").or(facts.transferring_low);
+            // A unified queue is out where all of its records are.
+            let is_out = matches!(queue.status, QueueStatus::Offline | QueueStatus::Test);
+            facts.is_out = is_out && (is_first || facts.is_out);
         }
     }
 
@@ -128,15 +147,26 @@ impl Surroundings {
         let of = |key: &str| state.parameter("job_timeout", key).and_then(hours);
         self.parameters.defined = of("TIMEOUT_defined");
         self.parameters.holding = of("TIMEOUT_holding");
-        let all = state.facts.parameters.iter();
-        let parameters = all.filter_map(|(_, fact)| fact.current(is_newer));
-        let keys = parameters.filter(|it| it.component == WATCHER);
-        let workflows = keys.filter_map(|it| it.key.strip_prefix(HEARTBEAT));
-        let limit = |workflow: &str| {
-            let limit = state.parameter(WATCHER, &format!("{HEARTBEAT}{workflow}"));
-            Some((workflow.to_owned(), limit.and_then(hours)?))
+        let limit = |component: &str, prefix: &str, name: &str| {
+            let limit = state.parameter(component, &format!("{prefix}{name}"));
+            Some((name.to_owned(), limit.and_then(hours)?))
         };
-        self.parameters.heartbeat = workflows.filter_map(limit).collect();
+        let of = |component: &str, prefix: &str| {
+            let all = state.facts.parameters.iter();
+            let parameters = all.filter_map(|(_, fact)| fact.current(is_newer));
+            let keys = parameters.filter(|it| it.component == component);
+            let names = keys.filter_map(|it| it.key.strip_prefix(prefix));
+            names.filter_map(|name| limit(component, prefix, name)).collect::<BTreeMap<_, _>>()
+        };
+        self.parameters.heartbeat = of(WATCHER, HEARTBEAT);
+        let analysis = of(REBROKER, ANALYSIS).into_iter().filter_map(|(name, limit)| {
+            match name.strip_prefix('_') {
+                Some(group) => Some((group.to_owned(), limit)),
+                None => name.is_empty().then_some((name, limit)),
+            }
+        });
+        let analysis = analysis.map(|(group, limit)| (group, limit.max(OUT_OF_SERVICE)));
+        self.parameters.analysis = analysis.collect();
         self.parameters.rebrokered = state.rebrokered_shares();
     }
 
@@ -161,7 +191,8 @@ impl Surroundings {
                 || records.any(|record| record.options.disable_reassign);
             let priority =
                 if first.task_priority != 0 { first.task_priority } else { first.priority };
-            let facts = TaskFacts { priority, keeps_queue: keeps };
+            let is_event_service = first.options.event_service && !first.options.job_cloning;
+            let facts = TaskFacts { priority, keeps_queue: keeps, is_event_service };
             let known = self.tasks.insert(key, facts);
             is_other |= match known {
                 Some(known) => facts.is_earlier_than(known),
@@ -172,8 +203,12 @@ impl Surroundings {
     }
 
     /// Notes that a job is looked at by what is known of its task now.
-    pub(super) fn note_looked_at(&mut self, job: &Job) {
-        if job.priority == 0 && !self.tasks.contains_key(&job.task) {
+    pub(super) fn note_looked_at(&mut self, state: &State, job: &Job) {
+        let commands = &state.setting.commands;
+        let asks_task = job.priority == 0
+            || commands.reading == Reading::Panda
+                && commands.rule(CommandRule::EventService).is_some();
+        if asks_task && !self.tasks.contains_key(&job.task) {
             self.missed.insert(job.task);
         }
     }
@@ -188,12 +223,15 @@ impl Surroundings {
         self.queues.get(queue).is_some_and(|queue| queue.is_exempt)
     }
 
+    /// Whether a queue takes no new work for good.
+    pub(super) fn is_out(&self, queue: &str) -> bool {
+        self.queues.get(queue).is_some_and(|queue| queue.is_out)
+    }
+
     /// Shortest times after which any rule can be due, state by state.
     pub(super) fn first_looks(&self, state: &State) -> [FirstLooks; Status::COUNT] {
         let mut first = [FirstLooks::default(); Status::COUNT];
-        let least = |held: &mut Option<Millis>, limit: Millis| {
-            *held = Some(held.map_or(limit, |held| held.min(limit)));
-        };
+        let is_panda = state.setting.commands.reading == Reading::Panda;
         for setting in state.setting.commands.active() {
             use CommandRule as R;
             let limit = setting.limit();
@@ -217,10 +255,7 @@ impl Surroundings {
                 R::T5b => changed(&[Status::Starting], limit),
                 R::T6 => changed(&[Status::Activated, Status::Starting], limit),
                 R::T7 => changed(&[Status::Sent], limit),
-                R::T8 => {
-                    let live = Status::ALL.into_iter().filter(|status| !status.is_ended());
-                    live.for_each(|it| least(&mut first[it.index()].created, limit));
-                }
+                R::T8 if !is_panda => least(&mut first[Status::Running.index()].ended, limit),
                 R::T9 | R::T10 => {
                     let shortest = self.parameters.heartbeat.values().copied().min();
                     let limit = shortest.map_or(limit, |shortest| shortest.min(limit));
@@ -242,6 +277,10 @@ impl Surroundings {
                     let limit = limit.min(of_queues(|queue| queue.transferring_low));
                     least(&mut first[Status::Transferring.index()].ended, limit);
                 }
+                R::T8 | R::AnalysisTimeout | R::Age | R::EventService if is_panda => {
+                    self.first_looks_of_panda(setting, &mut first);
+                }
+                R::T8 | R::AnalysisTimeout | R::Age | R::EventService => {}
                 R::FastRebrokerage => {}
                 // They are about no clock of a job.
                 R::Boost | R::KillWorkflow | R::Alert | R::Profile | R::Drain | R::Undrain => {}
@@ -249,6 +288,35 @@ impl Surroundings {
             }
         }
         first
+    }
+
+    /// The same of the rules that are about other jobs in PanDA's code, or are in it alone.
+    fn first_looks_of_panda(&self, setting: &RuleSetting, first: &mut [FirstLooks; Status::COUNT]) {
+        use Status::{Activated, Assigned, Defined, Pending, Running, Starting};
+        let limit = setting.limit();
+        let shortest = match setting.rule {
+            CommandRule::AnalysisTimeout => {
+                let out = self.queues.values().any(|queue| queue.is_out);
+                let stated = self.parameters.analysis.values().copied();
+                stated.chain(out.then_some(OUT_OF_SERVICE)).fold(limit, Millis::min)
+            }
+            _ => limit,
+        };
+        for status in Status::ALL.into_iter().filter(|status| !status.is_ended()) {
+            let first = &mut first[status.index()];
+            match (setting.rule, status) {
+                (CommandRule::T8, _)
+                | (CommandRule::AnalysisTimeout, Defined | Assigned | Activated | Starting)
+                | (CommandRule::Age, Pending | Defined | Assigned | Activated) => {
+                    least(&mut first.created, shortest);
+                }
+                (CommandRule::Age, _) => least(&mut first.alive, limit),
+                (CommandRule::EventService, Starting | Running) => {
+                    least(&mut first.changed, limit);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// A job with all that the rules read of it; `None` for one without a state, or that ended.
@@ -261,7 +329,19 @@ impl Surroundings {
             "" => queue.map_or("", |queue| queue.workflow.as_str()),
             workflow => workflow,
         };
-        let Parameters { defined, holding, heartbeat, .. } = &self.parameters;
+        let Parameters { defined, holding, heartbeat, analysis, .. } = &self.parameters;
+        let of_group = || analysis.get(text(job.names[4])).filter(|_| job.names[4] != Name::NONE);
+        let is_out = queue.is_some_and(|queue| queue.is_out);
+        let wait = match is_out {
+            true => Some(OUT_OF_SERVICE),
+            false => of_group().or_else(|| analysis.get("")).copied(),
+        };
+        let reading = state.setting.commands.reading;
+        // PanDA has one limit for all jobs of users.
+        let of_workflow = || match (reading, text(job.label)) {
+            (Reading::Panda, "user" | "panda") => None,
+            _ => heartbeat.get(workflow),
+        };
         let of_kind = || match text(job.label) {
             "user" | "panda" => heartbeat.get("analysis"),
             _ => heartbeat.get("production"),
@@ -279,15 +359,24 @@ impl Surroundings {
                 .get(&job.names[0])
                 .map_or(0, |it| it.start)
                 .max(state.known_since),
+            is_event_service: task.is_event_service,
+            is_out,
+            reading,
             overrides: Overrides {
+                analysis: wait,
                 defined: *defined,
                 holding: *holding,
-                heartbeat: heartbeat.get(workflow).or_else(of_kind).copied(),
+                heartbeat: of_workflow().or_else(of_kind).copied(),
                 transferring_high: queue.and_then(|queue| queue.transferring_high),
                 transferring_low: queue.and_then(|queue| queue.transferring_low),
             },
         })
     }
+}
+
+/// Takes a time that is shorter than all before.
+fn least(held: &mut Option<Millis>, limit: Millis) {
+    *held = Some(held.map_or(limit, |held| held.min(limit)));
 }
 
 /// The spans that do not count for a rule at a queue: of the topics that it needs, and of the

@@ -31,6 +31,8 @@ pub enum Hold {
     Ordered,
     /// The job was moved so often within the window, which is as often as allowed.
     Moves(u32),
+    /// Jobs of the task finished at the queue lately.
+    TaskBusy(u64),
 }
 
 impl Hold {
@@ -46,6 +48,7 @@ impl Hold {
             Hold::Budget(..) => "budget",
             Hold::Ordered => "ordered",
             Hold::Moves(_) => "moves_per_job",
+            Hold::TaskBusy(_) => "task_busy",
         }
     }
 }
@@ -65,6 +68,9 @@ impl std::fmt::Display for Hold {
             Hold::Budget(used, of) => write!(f, "budget, {used} of {of} jobs"),
             Hold::Ordered => f.write_str("ordered, a command about it has not expired"),
             Hold::Moves(moves) => write!(f, "moves_per_job, {moves} moves"),
+            Hold::TaskBusy(jobs) => {
+                write!(f, "task_busy, {jobs} jobs of the task finished there within 3 h")
+            }
         }
     }
 }

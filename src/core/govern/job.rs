@@ -4,7 +4,7 @@ use super::budget::Budget;
 use super::due::look;
 use super::facts::{Surroundings, gaps};
 use super::hold::{Hold, hold};
-use super::making::too_many_moves;
+use super::making::{task_busy, too_many_moves};
 use super::open::is_taken;
 use super::timeout::{Deadline, TimeoutFinding, kind};
 use crate::command::{CommandRule, Mode, RuleSetting};
@@ -46,6 +46,7 @@ pub fn standings<'a>(state: &'a State, name: &str) -> Option<(&'a Job, Vec<RuleS
         let held = hold(state, &around, setting.rule, job.names[0]);
         let hold = held
             .or_else(|| is_taken(state, &around, key).then_some(Hold::Ordered))
+            .or_else(|| task_busy(state, &around, setting.rule, job))
             .or_else(|| too_many_moves(state, key, kind))
             .or_else(|| used_up(state, setting, job));
         let is_about = standing != TimeoutFinding::NotConcerned;

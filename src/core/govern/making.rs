@@ -1,12 +1,16 @@
 //! Commands and holds of a cycle while they are being collected.
 
 use super::budget::Budget;
+use super::facts::Surroundings;
 use super::hold::Hold;
 use crate::command::{CommandRule, Mode, RuleSetting};
 use crate::id::{Key, Name};
 use crate::output::command::{Command, CommandKind};
 use crate::state::State;
 use crate::state::commands::CommandState;
+use crate::state::job::Job;
+use crate::state::ledger::at_queue;
+use crate::unit::{HOUR, Millis};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Held-back jobs of a cycle: by rule and queue, how many and why.
@@ -96,4 +100,24 @@ pub(crate) fn too_many_moves(state: &State, job: Key, kind: CommandKind) -> Opti
     };
     let moves = state.commands.about(job).filter(is_move).count() as u32;
     (moves >= governor.moves_per_job).then_some(Hold::Moves(moves))
+}
+
+/// How long nothing of a task must have finished at a queue before its jobs leave it.
+const QUIET: Millis = 3 * HOUR;
+
+/// Why a user's job stays where it waits: its task gets on at the queue (spec atlas 5). At a queue
+/// that takes no new work that is no reason.
+pub(super) fn task_busy(
+    state: &State,
+    around: &Surroundings,
+    rule: CommandRule,
+    job: &Job,
+) -> Option<Hold> {
+    let queue = job.names[0];
+    if rule != CommandRule::AnalysisTimeout || around.is_out(state.names.text(queue)) {
+        return None;
+    }
+    let ended = state.ledger.ended.of(at_queue(job.task, queue, 0))?;
+    let [finished, ..] = ended.since(state.now.saturating_sub(QUIET));
+    (finished > 0).then_some(Hold::TaskBusy(finished))
 }

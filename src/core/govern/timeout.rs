@@ -1,6 +1,6 @@
 //! When a timeout rule is due for a job (spec atlas 5).
 
-use crate::command::{CommandRule, RuleSetting};
+use crate::command::{CommandRule, Reading, RuleSetting};
 use crate::event::Status;
 use crate::output::command::CommandKind;
 use crate::state::gaps::{Gaps, put_off};
@@ -25,6 +25,12 @@ pub struct GovernedJob<'a> {
     pub keeps_queue: bool,
     /// When a job last started at its queue; 0: never, as far as is known.
     pub last_start: Millis,
+    /// Whether its queue takes no new work for good: it is offline or in test.
+    pub is_out: bool,
+    /// Whether its task is of event service.
+    pub is_event_service: bool,
+    /// Whose jobs the rules are about.
+    pub reading: Reading,
     /// Limits that override the rules' own.
     pub overrides: Overrides,
 }
@@ -42,6 +48,9 @@ pub struct Overrides {
     pub transferring_high: Option<Millis>,
     /// Of T12b: the queue's `transtimelo`.
     pub transferring_low: Option<Millis>,
+    /// Of `analysis_timeout`: `ANALY_TIMEOUT_<working group>` or `ANALY_TIMEOUT`; 3 h where the
+    /// queue is offline or in test.
+    pub analysis: Option<Millis>,
 }
 
 /// A rule's finding about a job.
@@ -49,8 +58,6 @@ pub struct Overrides {
 pub enum TimeoutFinding {
     /// The rule is not about such jobs.
     NotConcerned,
-    /// Its present attempt has sent no heartbeat yet: left alone.
-    NoHeartbeat,
     /// It will be due then, unless something happens.
     Deadline(Deadline),
 }
@@ -88,12 +95,17 @@ fn is_watched(label: &str) -> bool {
     is_production(label) || is_test(label)
 }
 
+/// Jobs of users, and those that build what they run.
+fn is_analysis(label: &str) -> bool {
+    label == "user" || is_build(label)
+}
+
 /// Kind of a rule's command for a job: the rule's own, but `kill` for jobs that cannot be brokered
 /// again.
 pub fn kind(rule: CommandRule, case: &GovernedJob<'_>) -> CommandKind {
-    match rule {
-        CommandRule::T2 if is_unassignable(case) => CommandKind::Kill,
-        _ => rule.text().kind,
+    match rule.text().kind {
+        CommandKind::Reassign if is_unassignable(case) => CommandKind::Kill,
+        kind => kind,
     }
 }
 
@@ -102,18 +114,76 @@ fn is_unassignable(case: &GovernedJob<'_>) -> bool {
     is_build(case.label) || !case.has_task
 }
 
-/// The clock of a rule and its limit, where the rule is about the job at all.
-fn clock(setting: &RuleSetting, case: &GovernedJob<'_>) -> Option<(&'static str, Millis, Millis)> {
+/// The clock of a rule, since when it runs, and its limit.
+type Clock = (&'static str, Millis, Millis);
+
+/// The clock of a rule and its limit, where the rule is about the job at all (spec atlas 5).
+fn clock(setting: &RuleSetting, case: &GovernedJob<'_>) -> Option<Clock> {
+    let (clock, at, limit) = match case.reading {
+        Reading::Documented => documented(setting, case)?,
+        Reading::Panda => of_panda(setting, case)?,
+    };
+    // A clock that nobody stated does not run.
+    (at > 0).then_some((clock, at, limit))
+}
+
+/// The page's letter: all jobs in a state.
+fn documented(setting: &RuleSetting, case: &GovernedJob<'_>) -> Option<Clock> {
     use CommandRule::{T1, T2, T3, T4, T5a, T5b, T6, T7, T8, T9, T10, T11a, T11b, T12a, T12b};
-    let GovernedJob { job, status, label, overrides, .. } = *case;
+    let GovernedJob { job, status, overrides, .. } = *case;
     let is_high = case.priority >= setting.priority();
-    let moves = is_production(label) && case.has_task;
-    let created = ("created_at", job.created_at);
     let changed = ("changed_at", job.changed_at);
     let mut limit = setting.limit();
+    let mut or = |stated: Option<Millis>| limit = stated.unwrap_or(limit);
     let (clock, at) = match (setting.rule, status) {
-        (T1, Status::Pending) => created,
+        (T1, Status::Pending) | (T4, Status::Throttled) => ("created_at", job.created_at),
         (T2, Status::Defined) => {
+            or(overrides.defined);
+            changed
+        }
+        (T3, Status::Assigned) | (T7, Status::Sent) => changed,
+        (T5a, Status::Activated) | (T5b, Status::Starting) if !case.keeps_queue => changed,
+        (T6, Status::Activated | Status::Starting) if is_high && !case.keeps_queue => changed,
+        (T8, Status::Running) => run_since(job),
+        (T9, Status::Running | Status::Starting) => {
+            or(overrides.heartbeat);
+            alive_at(job)
+        }
+        (T10, Status::Transferring) if case.has_sub_status => {
+            or(overrides.heartbeat);
+            alive_at(job)
+        }
+        (T11a, Status::Holding) if is_high => held_since(job),
+        (T11b, Status::Holding) => {
+            or(overrides.holding);
+            held_since(job)
+        }
+        (T12a, Status::Transferring) if is_high => {
+            or(overrides.transferring_high);
+            over_since(job)
+        }
+        (T12b, Status::Transferring) if !is_high => {
+            or(overrides.transferring_low);
+            over_since(job)
+        }
+        _ => return None,
+    };
+    Some((clock, at, limit))
+}
+
+/// The jobs that PanDA's copyArchive selects, and its rules that the page does not name.
+fn of_panda(setting: &RuleSetting, case: &GovernedJob<'_>) -> Option<Clock> {
+    use CommandRule::{
+        Age, AnalysisTimeout, EventService, T2, T3, T5a, T5b, T6, T8, T10, T11a, T12a, T12b,
+    };
+    use Status::{Activated, Assigned, Defined, Pending, Running, Starting, Transferring};
+    let GovernedJob { job, status, label, overrides, .. } = *case;
+    let is_high = case.priority >= setting.priority();
+    let moves = is_production(label) && case.has_task && !case.keeps_queue;
+    let (created, changed) = (("created_at", job.created_at), ("changed_at", job.changed_at));
+    let mut limit = setting.limit();
+    let (clock, at) = match (setting.rule, status) {
+        (T2, Defined) => {
             limit = overrides.defined.unwrap_or(limit);
             match is_unassignable(case) {
                 true => created,
@@ -121,43 +191,65 @@ fn clock(setting: &RuleSetting, case: &GovernedJob<'_>) -> Option<(&'static str,
                 false => return None,
             }
         }
-        (T3, Status::Pending | Status::Defined | Status::Assigned) if is_production(label) => {
-            changed
+        (T3, Pending | Defined | Assigned) if is_production(label) && case.has_task => changed,
+        (T5a, Activated) | (T5b, Starting) if moves => changed,
+        (T6, Activated | Starting) if moves && is_high && !job.sample.is_merge() => changed,
+        (T2 | T3 | T5a | T5b | T6, _) => return None,
+        (T8, status) if !status.is_ended() => created,
+        (T10, _) if !is_analysis(label) => return None,
+        (T10, Transferring) => {
+            limit = overrides.heartbeat.unwrap_or(limit);
+            alive_at(job)
         }
-        (T4, Status::Throttled) => created,
-        (T5a, Status::Activated) | (T5b, Status::Starting) if moves && !case.keeps_queue => changed,
-        (T6, Status::Activated | Status::Starting)
-            if moves && is_high && !case.keeps_queue && !job.sample.is_merge() =>
+        // Above, where the page has "from ... on" (DIFF-31).
+        (T11a, _) if case.priority <= setting.priority() => return None,
+        (T12a | T12b, _) if !is_watched(label) => return None,
+        (AnalysisTimeout, Defined | Assigned) if is_user_job(case) => {
+            limit = overrides.analysis.unwrap_or(limit);
+            created
+        }
+        (AnalysisTimeout, Activated | Starting) if is_user_job(case) => {
+            limit = overrides.analysis.unwrap_or(limit);
+            match job.activated_at {
+                0 => ("changed_at", job.changed_at.max(job.created_at)),
+                activated => ("activated_at", activated.max(job.created_at)),
+            }
+        }
+        (Age, Pending | Defined | Assigned | Activated) => created,
+        (Age, status) if !status.is_ended() && (is_analysis(label) || label == "test") => {
+            alive_at(job)
+        }
+        (EventService, Running | Starting)
+            if case.is_event_service && (is_high || job.sample.is_merge()) =>
         {
             changed
         }
-        (T7, Status::Sent) => changed,
-        (T8, status) if !status.is_ended() => created,
-        (T9, Status::Running | Status::Starting) => {
-            limit = overrides.heartbeat.unwrap_or(limit);
-            ("heartbeat", job.heartbeat.at.max(job.changed_at))
-        }
-        (T10, Status::Transferring) if case.has_sub_status => {
-            limit = overrides.heartbeat.unwrap_or(limit);
-            ("heartbeat", job.heartbeat.at.max(job.changed_at))
-        }
-        (T11a, Status::Holding) if is_high => held_since(job),
-        (T11b, Status::Holding) => {
-            limit = overrides.holding.unwrap_or(limit);
-            held_since(job)
-        }
-        (T12a, Status::Transferring) if is_high && is_watched(label) => {
-            limit = overrides.transferring_high.unwrap_or(limit);
-            over_since(job)
-        }
-        (T12b, Status::Transferring) if !is_high && is_watched(label) => {
-            limit = overrides.transferring_low.unwrap_or(limit);
-            over_since(job)
-        }
-        _ => return None,
+        (Age | AnalysisTimeout | EventService, _) => return None,
+        _ => return documented(setting, case),
     };
-    // A clock that nobody stated does not run.
-    (at > 0).then_some((clock, at, limit))
+    Some((clock, at, limit))
+}
+
+/// Whether a job is one that a user's task has, and that can be brokered again.
+fn is_user_job(case: &GovernedJob<'_>) -> bool {
+    is_analysis(case.label) && case.has_task
+}
+
+/// When something was last heard of a job, and by what.
+fn alive_at(job: &Job) -> (&'static str, Millis) {
+    match job.heard_at() {
+        at if at > job.changed_at => ("heartbeat", at),
+        at => ("changed_at", at),
+    }
+}
+
+/// Since when a job runs: when its payload started, or else when it reached the state. A worker
+/// states the start by its own clock: it was not before the job was made.
+fn run_since(job: &Job) -> (&'static str, Millis) {
+    match job.started_at {
+        0 => ("changed_at", job.changed_at),
+        started => ("started_at", started.max(job.created_at)),
+    }
 }
 
 /// When a job's payload ended; 0: not known. A worker states it by its own clock: it had not ended
@@ -192,7 +284,7 @@ fn over_since(job: &Job) -> (&'static str, Millis) {
 
 /// Whether a rule reads heartbeats.
 pub(super) fn is_of_heartbeats(rule: CommandRule) -> bool {
-    matches!(rule, CommandRule::T9 | CommandRule::T10)
+    matches!(rule, CommandRule::T9 | CommandRule::T10 | CommandRule::Age)
 }
 
 /// A rule's finding about a job; `gaps`: the spans that do not count.
@@ -200,13 +292,10 @@ pub fn standing(setting: &RuleSetting, case: &GovernedJob<'_>, gaps: &[&Gaps]) -
     let Some((clock, clock_at, limit)) = clock(setting, case) else {
         return TimeoutFinding::NotConcerned;
     };
-    let job = case.job;
-    let has_heartbeat = job.heartbeat.at != 0 && job.heartbeat.attempt == job.attempt;
-    if is_of_heartbeats(setting.rule) && !has_heartbeat {
-        return TimeoutFinding::NoHeartbeat;
-    }
     let mut due_at = put_off(clock_at, limit, gaps);
-    if setting.rule == CommandRule::T6 {
+    // Where nothing is started on purpose it does not count when something was.
+    let is_out = case.is_out && case.reading == Reading::Panda;
+    if setting.rule == CommandRule::T6 && !is_out {
         due_at = due_at.max(put_off(case.last_start, setting.minutes("no_start_min"), gaps));
     }
     TimeoutFinding::Deadline(Deadline { clock, clock_at, limit, due_at })

@@ -276,6 +276,15 @@ impl Job {
             .then(|| u64::from(self.heartbeat.disk_io_kbps) * 1000 / u64::from(self.cores))
     }
 
+    /// When something was last heard of it: a heartbeat of its attempt, or of a later one whose
+    /// state is still to come; or else its state.
+    #[inline]
+    pub fn heard_at(&self) -> Millis {
+        let heartbeat = self.heartbeat;
+        let counts = heartbeat.attempt >= self.attempt;
+        if counts { heartbeat.at.max(self.changed_at) } else { self.changed_at }
+    }
+
     /// When it ended, for windows and forgetting: the payload's end, else the state's time.
     pub fn over_at(&self) -> Millis {
         if self.ended_at != 0 { self.ended_at } else { self.changed_at }

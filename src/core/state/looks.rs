@@ -99,12 +99,12 @@ impl JobLooks {
         let after = |at: Millis, limit: Option<Millis>| {
             limit.map_or(Millis::MAX, |limit| at.saturating_add(limit))
         };
-        let end = if job.ended_at != 0 { job.ended_at } else { job.started_at };
-        let end = if end != 0 { end.min(job.changed_at) } else { job.changed_at };
+        let or_state = |at: Millis| if at != 0 { at.min(job.changed_at) } else { job.changed_at };
+        let end = or_state(job.ended_at).min(or_state(job.started_at));
         after(job.created_at, created)
             .min(after(job.changed_at, changed))
             .min(after(end, ended))
-            .min(after(job.heartbeat.at.max(job.changed_at), alive))
+            .min(after(job.heard_at(), alive))
     }
 
     /// Sets the entry of a slot, unless it has an earlier one. Gives its minute.
@@ -127,13 +127,13 @@ impl JobLooks {
         self.soon.insert((at, slot));
     }
 
-    /// Sets the entry of a job whose attempt sent its first heartbeat, or one after a command for
-    /// want of it: only now can rules that read heartbeats be due. Gives the minute for
-    /// [`Job::look`].
+    /// Sets the entry of a job that sent a heartbeat after a command for want of one, or one of
+    /// another attempt, which may be older: rules that read heartbeats may be due again, or
+    /// earlier. Gives the minute for [`Job::look`].
     pub fn note_heartbeat(&mut self, slot: u32, job: &Job, before: u32) -> u32 {
         let limit = job.status.and_then(|status| self.first[status.index()].alive);
         let (true, Some(limit)) = (self.is_warm, limit) else { return before };
-        self.set_or_soon(slot, job.heartbeat.at.max(job.changed_at).saturating_add(limit), before)
+        self.set_or_soon(slot, job.heard_at().saturating_add(limit), before)
     }
 
     /// The entry of a slot, or its moment if its minute has begun already.

@@ -14,7 +14,6 @@ use yardmaster_core::state::State;
 /// Metrics of commands: published, open and held back.
 pub(super) struct CommandMetrics {
     pub(super) published: Pairs,
-    pub(super) without_heartbeat: Pairs,
     open: BTreeMap<String, Gauge>,
     held: BTreeMap<[String; 2], Gauge>,
 }
@@ -43,7 +42,6 @@ impl CommandMetrics {
     pub(super) fn new() -> CommandMetrics {
         CommandMetrics {
             published: Pairs::new(Metric::Commands),
-            without_heartbeat: Pairs::new(Metric::WithoutHeartbeat),
             open: BTreeMap::new(),
             held: BTreeMap::new(),
         }

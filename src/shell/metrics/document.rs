@@ -70,7 +70,6 @@ fn words(metric: Metric, label: &str) -> Option<String> {
     Some(match (label, metric) {
         ("outcome", Metric::Events) => list(EventOutcome::ALL.iter().map(|it| it.name())),
         ("outcome", Metric::Decisions) => list(["assign", "defer", "reject"]),
-        ("outcome", Metric::WithoutHeartbeat) => list(["no_heartbeat"]),
         ("outcome", Metric::ImportReads) => list(["succeeded", "failed"]),
         ("outcome", Metric::ImportRecords) => {
             list(["written", "removed", "kept", "unchanged", "unreadable"])

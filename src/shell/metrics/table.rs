@@ -151,8 +151,6 @@ metrics! {
         "Commands that are to be carried out, were not answered and have not expired, by rule.";
     HeldBackJobs Kind::Gauge, "yardmaster_held_back_jobs" ["rule", "reason"]
         "Jobs for which a rule is due and gives no command, by rule and reason, as last published.";
-    WithoutHeartbeat Kind::Counter, "yardmaster_without_heartbeat_jobs_total" ["rule", "outcome"]
-        "Jobs past their heartbeat limit that were left alone since their attempt has sent no heartbeat at all; each is counted again after each limit.";
     BudgetUsed Kind::Gauge, "yardmaster_command_budget_used_ratio" ["rule"]
         "Jobs commanded by the rule within the governor's window, of those that one rule may command (jobs_per_rule); 1 if none may be. A rule in mode dry_run has a budget of its own. Counted every 10 s.";
     Rejections Kind::Counter, "yardmaster_filter_rejections_total" ["policy", "filter"]

@@ -84,7 +84,6 @@ fn commands_are_counted_by_rule_and_what_is_held_back_by_reason() {
         r#"yardmaster_published_commands_total{rule="T9",record="repeat"} 1"#,
         r#"yardmaster_open_commands{rule="T9"} 1"#,
         r#"yardmaster_held_back_jobs{rule="T1",reason="queue_budget"} 5"#,
-        r#"yardmaster_without_heartbeat_jobs_total{rule="T9",outcome="no_heartbeat"} 3"#,
     ] {
         assert!(text.contains(&with_domain(line)), "{line} is not in:\n{text}");
     }
@@ -122,7 +121,6 @@ fn all() -> Metrics {
     metrics.record_command(&command("T9", 1));
     metrics.record_comparison(&comparisons::counted());
     metrics.record_commands(&held_back());
-    metrics.record_without_heartbeat(CommandRule::T9, 3);
     metrics.record_intake(&IntakeReport { waiting: 3, ..IntakeReport::default() });
     metrics.record_lag(Topic::Task, 12);
     metrics.record_stuck([("task", 1), ("panda.jobs", 0), ("panda.jobs", 3)].into());

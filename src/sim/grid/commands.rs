@@ -180,7 +180,9 @@ impl Grid {
             }
             R::T10 | R::T12a | R::T12b => job.status == Status::Transferring,
             R::T11a | R::T11b => job.status == Status::Holding,
-            R::FastRebrokerage => is_queued(job.status),
+            R::FastRebrokerage | R::AnalysisTimeout => is_queued(job.status),
+            R::Age => !matches!(job.status, Status::Running) || !self.is_alive(handle),
+            R::EventService => matches!(job.status, Status::Running | Status::Starting),
             R::Boost | R::KillWorkflow | R::Alert | R::Profile | R::Drain | R::Undrain => false,
             R::Domain => false,
         };

@@ -5,9 +5,12 @@ use super::read::{Reader, Value};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 use toml::de::DeTable;
-use yardmaster_core::command::rule::{CommandRule, Mode, RuleParam};
+use yardmaster_core::command::rule::{CommandRule, Mode, Reading, RuleParam};
 use yardmaster_core::command::setting::{CommandSetting, Governor, RuleSetting};
 use yardmaster_core::policy::{Arg, PolicySpec};
+
+/// The key of the reading of the timeouts.
+const RULES: &str = "rules";
 
 /// Reads `[[rule]]` and `[governor]`. `pool`: the policy that answers slot offers. Where there is
 /// one, the rules of a pool that the file does not state are as they are by default; they ask for
@@ -28,8 +31,8 @@ pub(super) fn commands(
     if pool.is_some_and(|policy| policy.dry_run) {
         rules.iter_mut().filter(is_shown).for_each(|rule| rule.mode = Mode::DryRun);
     }
-    let mut setting =
-        CommandSetting { rules, governor: read_governor(reader, governor), hash: String::new() };
+    let (governor, reading) = read_governor(reader, governor);
+    let mut setting = CommandSetting { rules, governor, reading, hash: String::new() };
     setting.rules.sort_by_key(|setting| setting.rule);
     setting.hash = hash_of(&setting);
     setting
@@ -103,12 +106,17 @@ fn read_param(
     }
 }
 
-fn read_governor(reader: &mut Reader, value: Option<&Value<'_>>) -> Governor {
-    let mut governor = Governor::default();
+fn read_governor(reader: &mut Reader, value: Option<&Value<'_>>) -> (Governor, Reading) {
+    let (mut governor, mut reading) = (Governor::default(), Reading::default());
     let table = value.and_then(|value| reader.table(value, "governor"));
-    let Some(table) = table else { return governor };
-    let known: Vec<&str> = Governor::ALL.iter().map(|bound| bound.key).collect();
+    let Some(table) = table else { return (governor, reading) };
+    let bounds = Governor::ALL.iter().map(|bound| bound.key);
+    let known: Vec<&str> = std::iter::once(RULES).chain(bounds).collect();
     reader.only(table, "[governor]", &known);
+    if let Some(word) = table.get(RULES) {
+        let words = Reading::ALL.map(|reading| (reading.name(), reading));
+        reading = reader.word(word, "governor.rules", &words).unwrap_or_default();
+    }
     for bound in Governor::ALL {
         let Some(value) = table.get(bound.key) else { continue };
         let place = format!("governor.{}", bound.key);
@@ -116,7 +124,7 @@ fn read_governor(reader: &mut Reader, value: Option<&Value<'_>>) -> Governor {
             (bound.set)(&mut governor, number);
         }
     }
-    governor
+    (governor, reading)
 }
 
 /// First 16 hex digits of the SHA-256 of all that rules and governor say.
@@ -141,6 +149,8 @@ pub(super) fn describe(setting: &CommandSetting) -> String {
         let _ = writeln!(text, "  waits while late: {}", needs.join(", "));
     }
     text.push_str("\ngovernor\n");
+    let reading = setting.reading.name();
+    let _ = writeln!(text, "  {RULES} = {reading}\n      Whose jobs the timeouts are about.");
     for bound in Governor::ALL {
         let value = (bound.get)(&setting.governor);
         let note = if value == bound.default { "" } else { " (changed)" };

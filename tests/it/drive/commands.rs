@@ -5,6 +5,7 @@ mod exempt;
 mod governor;
 mod heartbeats;
 mod outputs;
+mod panda;
 mod rebroker;
 mod rules;
 mod stage;

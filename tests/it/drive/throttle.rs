@@ -52,7 +52,8 @@ fn check_again(yard: &mut Yard, mut drive: Driven) {
     lead(yard, &mut drive, 60).unwrap();
     drive.finish(yard.now).unwrap();
     assert_eq!(audit(drive.state()), vec![]);
-    let (reached, words) = (digest(drive.state()), yard.throttles().len() + yard.decisions().len());
+    let words = yard.throttles().len() + yard.decisions().len() + yard.commands().len();
+    let reached = digest(drive.state());
     check_throttles(&yard.throttles());
     let (_, kept) = drive.into_ports();
     for count in (0..kept.count()).step_by(kept.count().div_ceil(STORES)) {

@@ -6,7 +6,7 @@ use super::commands::minutes;
 use super::finding::{Findings, Report, Severity};
 use crate::topology::Topology;
 use yardmaster_core::command::CommandSetting;
-use yardmaster_core::command::rule::{CommandRule, Mode};
+use yardmaster_core::command::rule::{CommandRule, Mode, Reading};
 use yardmaster_core::command::setting::RuleSetting;
 
 /// Looks at each rule beside the others.
@@ -14,7 +14,10 @@ pub(super) fn look(found: &mut Findings, topology: &Topology) {
     let commands = &topology.commands;
     let active = |rule: CommandRule| commands.rule(rule);
     for rule in commands.active() {
-        for others in before(rule.rule) {
+        if rule.mode == Mode::On && commands.reading == Reading::Documented {
+            unread(found, rule);
+        }
+        for others in before(rule.rule, commands.reading) {
             let others: Option<Vec<&RuleSetting>> =
                 others.iter().map(|other| active(*other)).collect();
             if let Some(others) = others
@@ -31,17 +34,37 @@ pub(super) fn look(found: &mut Findings, topology: &Topology) {
 
 /// Sets of rules that are together about all jobs that a rule is about, by a clock that is never
 /// behind: where each of them has a shorter limit, the rule is never due.
-fn before(rule: CommandRule) -> Vec<&'static [CommandRule]> {
+fn before(rule: CommandRule, reading: Reading) -> Vec<&'static [CommandRule]> {
     use CommandRule::{FastRebrokerage, T5a, T5b, T6, T8, T11a, T11b};
-    // T8 is about every job that has not ended, since it was created.
-    match rule {
-        T8 | FastRebrokerage => Vec::new(),
+    let mut before: Vec<&'static [CommandRule]> = match rule {
+        T8 | FastRebrokerage => return Vec::new(),
         // They are about no clock of a job.
-        rule if !rule.is_of_jobs() => Vec::new(),
-        T6 => vec![&[T8], &[T5a, T5b]],
-        T11a => vec![&[T8], &[T11b]],
-        _ => vec![&[T8]],
+        rule if !rule.is_of_jobs() => return Vec::new(),
+        T6 => vec![&[T5a, T5b]],
+        T11a => vec![&[T11b]],
+        _ => Vec::new(),
+    };
+    // PanDA's T8 is about every job that has not ended, since it was created.
+    if reading == Reading::Panda {
+        before.insert(0, &[T8]);
     }
+    before
+}
+
+/// A rule that only PanDA's code has is on, and the timeouts are read as documented.
+fn unread(found: &mut Findings, rule: &RuleSetting) {
+    use CommandRule::{Age, AnalysisTimeout, EventService};
+    if !matches!(rule.rule, AnalysisTimeout | Age | EventService) {
+        return;
+    }
+    let name = rule.rule.name();
+    let report = Report {
+        code: "unreachable-rule",
+        found: format!("rule {name} is on, and governor.rules is \"documented\""),
+        why: "only PanDA's code has the rule: it is about no job".to_owned(),
+        remedy: "governor.rules = \"panda\", or mode \"off\"".to_owned(),
+    };
+    found.add(Severity::Error, &["rule", name, "mode"], report);
 }
 
 fn acts_before(other: &RuleSetting, rule: &RuleSetting) -> bool {
@@ -52,8 +75,8 @@ fn acts_before(other: &RuleSetting, rule: &RuleSetting) -> bool {
 
 /// Whether a run-time parameter or a queue may state another limit of a rule.
 fn is_overridden(rule: CommandRule) -> bool {
-    use CommandRule::{T2, T9, T10, T11b, T12a, T12b};
-    matches!(rule, T2 | T9 | T10 | T11b | T12a | T12b)
+    use CommandRule::{AnalysisTimeout, T2, T9, T10, T11b, T12a, T12b};
+    matches!(rule, AnalysisTimeout | T2 | T9 | T10 | T11b | T12a | T12b)
 }
 
 fn never_due(found: &mut Findings, rule: &RuleSetting, others: &[&RuleSetting]) {

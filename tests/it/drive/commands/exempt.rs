@@ -27,16 +27,24 @@ fn every_rule() -> Vec<(&'static str, Story)> {
         ("reassign", of("T3", Assigned, |job| back(job, 12 * HOUR))),
         ("kill", of("T4", Throttled, |job| back(job, 7 * DAY))),
         ("reassign", of("T5a", Activated, |job| back(job, 2 * DAY))),
-        ("reassign", of("T5b", Starting, |job| back(job, 2 * DAY))),
+        ("reassign", of("T5b", Starting, |job| back(job, 2 * DAY)).alive()),
         (
             "reassign",
             of("T6", Starting, |job| {
                 job.priority = 800;
                 back(job, 4 * HOUR);
-            }),
+            })
+            .alive(),
         ),
         ("fail", of("T7", Sent, |job| back(job, 30 * MINUTE))),
-        ("kill", of("T8", Merging, |job| back(job, 21 * DAY))),
+        (
+            "kill",
+            of("T8", Running, |job| {
+                back(job, 21 * DAY);
+                job.started_at = job.changed_at;
+            })
+            .alive(),
+        ),
         ("fail", of("T9", Running, |job| back(job, 2 * HOUR)).with_heartbeat(0)),
         (
             "fail",

@@ -167,7 +167,7 @@ fn t12_counts_from_the_end_of_the_payload_else_from_its_start() {
 }
 
 #[test]
-fn t12_goes_by_the_priority_of_the_job_else_of_its_task_and_leaves_jobs_of_users_alone() {
+fn t12_goes_by_the_priority_of_the_job_else_of_its_task() {
     let mut stage = Stage::new(&[]);
     tasks(&mut stage);
     let stories = [
@@ -187,8 +187,9 @@ fn t12_goes_by_the_priority_of_the_job_else_of_its_task_and_leaves_jobs_of_users
         .due("T12a", 2 * DAY),
         a_job("a user's, of high priority", Status::Transferring, |job| {
             (job.label, job.priority) = ("user", 5_000);
-        }),
-        a_job("a user's", Status::Transferring, |job| job.label = "user"),
+        })
+        .due("T12a", 2 * DAY),
+        a_job("a user's", Status::Transferring, |job| job.label = "user").due("T12b", 6 * DAY),
         a_job("another state", Status::Merging, |job| job.priority = 800),
     ];
     play(&mut stage, &stories, 6 * DAY + HOUR);
@@ -204,7 +205,8 @@ fn t12_goes_by_the_limits_in_the_catchall_of_the_queue() {
         a_job("799", Status::Transferring, |job| job.priority = 799).due("T12b", 3 * DAY),
         a_job("a user's", Status::Transferring, |job| {
             (job.label, job.priority) = ("user", 5_000);
-        }),
+        })
+        .due("T12a", DAY),
         a_job("at another queue", Status::Transferring, |job| {
             (job.queue, job.priority) = (OTHER, 800);
         })

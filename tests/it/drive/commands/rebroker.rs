@@ -135,3 +135,27 @@ fn for_people_to_see_it_is_published_once_while_it_lasts() {
     assert!(found.iter().all(|it| it.dry_run));
     stage.check();
 }
+
+#[test]
+fn run_time_parameters_say_how_many_times_the_running_jobs_and_which_part_of_all_pass() {
+    // 500 are queued and 100 run: 4 times as many pass, and then 9 of 10.
+    let ratio = "FAST_REBRO_THRESHOLD_NQNR_RATIO";
+    let part = "FAST_REBRO_THRESHOLD_NQUEUE_FRAC";
+    for (set, moved) in [(ratio, "6", 0), (ratio, "4", 100), (part, "0.9", 50)]
+        .map(|(key, value, moved)| ((key, value), moved))
+    {
+        let mut stage = Stage::new(&[WIDE]);
+        threshold(&mut stage, 100);
+        stage.yard.set("rebroker", set.0, set.1);
+        for number in 1_000..1_100 {
+            let name = number.to_string();
+            let job = stage.job(&name, Status::Running);
+            stage.yard.job(&job);
+        }
+        activated(&mut stage, 2_000, 500);
+        stage.pass(50 * MINUTE);
+        let amount: u64 = moves(&stage).iter().map(|it| it.amount).sum();
+        assert_eq!(amount, moved, "{set:?}");
+        stage.check();
+    }
+}

@@ -23,6 +23,10 @@ const KEEPER: &str = "999999";
 /// No step is longer, so that no topic falls silent.
 const STEP: i64 = 5 * MINUTE;
 
+/// The timeouts are about the jobs that PanDA's code selects.
+pub const PANDA: (&str, &str) =
+    ("(production, tests, users).\nrules = \"documented\"", "\nrules = \"panda\"");
+
 /// A leader with a log, and what is kept alive on it.
 pub struct Stage {
     pub yard: Yard,

@@ -17,19 +17,34 @@ pub struct Story {
     heartbeat: Option<u32>,
     /// The queue that it is at, if not the one of the stage.
     queue: Option<&'static str>,
+    /// Its label, if it is not production.
+    label: Option<&'static str>,
+    /// Whether it sends a heartbeat when it is published.
+    is_alive: bool,
     /// The rule that is due, and how long after the job was published; `None`: no rule is.
     pub due: Option<(&'static str, i64)>,
 }
 
 /// A job in a state that no rule is due for, unless [`Story::due`] names one.
 pub fn a_job(what: &'static str, status: Status, change: Change) -> Story {
-    Story { what, status, change, heartbeat: None, queue: None, due: None }
+    let (heartbeat, queue, label, due) = (None, None, None, None);
+    Story { what, status, change, heartbeat, queue, label, is_alive: false, due }
 }
 
 impl Story {
     /// It sends one heartbeat of an attempt.
     pub fn with_heartbeat(self, attempt: u32) -> Story {
         Story { heartbeat: Some(attempt), ..self }
+    }
+
+    /// It sends a heartbeat when it is published.
+    pub fn alive(self) -> Story {
+        Story { is_alive: true, ..self }
+    }
+
+    /// A job of a label.
+    pub fn labelled(label: &'static str, status: Status) -> Story {
+        Story { label: Some(label), ..a_job(label, status, |_| {}) }
     }
 
     /// It is at another queue; "": at none.
@@ -50,9 +65,13 @@ pub fn publish(stage: &mut Stage, stories: &[Story]) -> Vec<String> {
         let mut job = stage.job(name, story.status);
         (story.change)(&mut job);
         job.queue = story.queue.unwrap_or(job.queue);
+        job.label = story.label.unwrap_or(job.label);
         stage.yard.job(&job);
         if let Some(attempt) = story.heartbeat {
             stage.beat(name, attempt, job.changed_at);
+        }
+        if story.is_alive {
+            stage.beat(name, job.attempt, stage.now());
         }
     }
     stage.turn();
@@ -93,7 +112,18 @@ pub fn play(stage: &mut Stage, stories: &[Story], within: i64) {
 /// The story of one rule: a job as published now, and when it is due after that.
 #[track_caller]
 pub fn due(rule: &str, kind: &str, after: i64, change: impl FnOnce(&mut JobState<'static>)) {
-    let mut stage = Stage::new(&[]);
+    due_at(Stage::new(&[]), rule, kind, after, change);
+}
+
+/// The same on a stage.
+#[track_caller]
+pub fn due_at(
+    mut stage: Stage,
+    rule: &str,
+    kind: &str,
+    after: i64,
+    change: impl FnOnce(&mut JobState<'static>),
+) {
     let at = stage.now();
     let mut job = stage.job("7", Status::Pending);
     change(&mut job);

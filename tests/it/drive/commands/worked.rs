@@ -1,13 +1,18 @@
 //! The worked examples of spec atlas 13.6: what is known of a job "so long ago", and what is
 //! commanded of it now.
 
+use super::rules::NO_T9;
 use super::stage::*;
 use yardmaster::core::event::*;
 use yardmaster::core::unit::{DAY, HOUR, MINUTE, SECOND};
 
 /// A stage that has been up for six hours, so that starts of that time are known.
 fn stage() -> Stage {
-    let mut stage = Stage::new(&[]);
+    stage_with(&[])
+}
+
+fn stage_with(changes: &[(&str, &str)]) -> Stage {
+    let mut stage = Stage::new(changes);
     stage.pass(6 * HOUR);
     stage
 }
@@ -58,7 +63,7 @@ fn last_start(stage: &mut Stage, ago: i64) {
 
 #[test]
 fn starting_5_hours_ago_of_priority_850_is_reassigned_if_the_last_start_was_3_hours_ago() {
-    let mut stage = stage();
+    let mut stage = stage_with(&[NO_T9]);
     last_start(&mut stage, 3 * HOUR);
     let job = job(&stage, Status::Starting, 5 * HOUR, 850);
     commanded(&mut stage, &job, &[("reassign", "T6")]);
@@ -67,7 +72,7 @@ fn starting_5_hours_ago_of_priority_850_is_reassigned_if_the_last_start_was_3_ho
 
 #[test]
 fn starting_5_hours_ago_of_priority_850_stays_if_the_last_start_was_an_hour_ago() {
-    let mut stage = stage();
+    let mut stage = stage_with(&[NO_T9]);
     let started_at = stage.now() - HOUR;
     last_start(&mut stage, HOUR);
     let job = job(&stage, Status::Starting, 5 * HOUR, 850);

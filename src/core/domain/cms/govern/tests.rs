@@ -27,7 +27,8 @@ struct World {
 impl World {
     fn new(governor: Governor) -> World {
         let rules = CommandRule::of_pool().map(RuleSetting::default_of).collect();
-        let commands = CommandSetting { rules, governor, hash: "h".into() };
+        let hash = "h".to_owned();
+        let commands = CommandSetting { rules, governor, hash, ..CommandSetting::default() };
         let setting = Setting { domain: "cms".into(), commands, ..Setting::default() };
         let mut state = State::new(setting);
         state.now = T0;
