@@ -121,6 +121,8 @@ pub struct Plan {
     pub next_pass: for<'a> fn(&Case<'a>) -> Case<'a>,
     /// Whether candidates are judged once more, in the next pass.
     pub again: fn(&Case<'_>, &Found<'_>, &Values) -> bool,
+    /// Why a task is rejected for good, by its last pass.
+    pub rejects: fn(&Found<'_>, &Values) -> Option<&'static str>,
     /// Most queues in an answer; given what the policy allows.
     pub most: fn(&Case<'_>, usize) -> usize,
 }

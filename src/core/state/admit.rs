@@ -5,11 +5,12 @@
 //! the cut alone, so that a refusal replays like any other decision. A refused request takes its
 //! place in the order of judgement and counts in `judgements_per_cycle`.
 
+use crate::cut::Topic;
 use crate::event::{OutcomeKind, Task, TaskPhase};
 use crate::output::decision::ATTEMPT_MAX;
 use crate::state::State;
 use crate::state::record::{Placement, RequestState};
-use crate::unit::{DAY, Millis};
+use crate::unit::{DAY, HOUR, MINUTE, Millis};
 
 /// The smallest plausible time of a request; ms since 1970 (March 1973). A time in seconds stays
 /// below it until the year 5138.
@@ -40,6 +41,13 @@ pub enum Refusal {
     },
     /// It asked before the log begins, so whether it was answered cannot be known.
     HistoryMissing,
+    /// It was deferred for as long as a run-time parameter lets tasks of its label wait.
+    PendingTimeout {
+        /// When it was first deferred.
+        since: Millis,
+        /// For how long it may be.
+        limit: Millis,
+    },
     /// It was too old when it was first judged.
     Expired(Age),
     /// It was deferred until it was too old.
@@ -64,7 +72,7 @@ pub struct Age {
 }
 
 /// The name of each reason, and what can be done about it.
-const REMEDIES: [(&str, &str); 16] = [
+const REMEDIES: [(&str, &str); 18] = [
     ("superseded", "nothing: the answer to the higher attempt follows"),
     ("withdrawn", "nothing; if the work is still wanted, ask again with a higher attempt"),
     (
@@ -77,6 +85,10 @@ const REMEDIES: [(&str, &str); 16] = [
     ),
     ("history_missing", "ask again with a higher attempt"),
     ("expired", "ask again with a higher attempt and the present time as changed_at"),
+    (
+        "pending_timeout",
+        "ask again with a higher attempt if the work is still wanted, or raise the run-time parameter watchdog/PENDING_TIMEOUT_<label>",
+    ),
     (
         "gave_up",
         "ask again with a higher attempt if the work is still wanted; a request that is published again with a newer changed_at does not expire",
@@ -111,6 +123,10 @@ const REMEDIES: [(&str, &str); 16] = [
         "the user of the job's workflow may not flag system jobs: publish it again, as a higher attempt, without system_job, or give the user the role production in its record on user",
     ),
     (
+        "preassigned_refused",
+        "the task names one queue in site, which a filter rejects while others pass; fates has which: mend what it measured, or name another queue or none, and publish the task again, as a higher attempt",
+    ),
+    (
         "bad_core_request",
         "publish the job again, as a higher attempt, with cores_min and base_cores of 1 or more, cores_max not below cores_min, and whole_node with no more cores than the largest node has",
     ),
@@ -138,6 +154,10 @@ impl Refusal {
                  {PLAUSIBLE_FROM})"
             ),
             Refusal::HistoryMissing => "history_missing".to_owned(),
+            Refusal::PendingTimeout { since, limit } => {
+                let hours = *limit as f64 / HOUR as f64;
+                format!("pending_timeout(deferred at {since}, PENDING_TIMEOUT is {hours} h)")
+            }
             Refusal::Expired(age) => format!("expired({})", age.text()),
             Refusal::GaveUp(age) => format!("gave_up({})", age.text()),
             Refusal::NoRoom { most } => format!("open_requests_max({most} requests are deferred)"),
@@ -242,6 +262,12 @@ impl State {
         if !is_deferred && task.asked_at < self.known_since {
             return Some(Refusal::HistoryMissing);
         }
+        if let Some(answer) = answer.filter(|_| is_deferred)
+            && let Some(limit) = self.pending_timeout(&task.label)
+            && answer.first_answered_at.saturating_add(limit) <= self.times.of(Topic::Task).time
+        {
+            return Some(Refusal::PendingTimeout { since: answer.first_answered_at, limit });
+        }
         let age = self.age(task)?;
         Some(if is_deferred { Refusal::GaveUp(age) } else { Refusal::Expired(age) })
     }
@@ -260,9 +286,16 @@ impl State {
             .max()
     }
 
+    /// For how long tasks of a label may stay deferred, where a run-time parameter says so: hours
+    /// (spec atlas 11).
+    fn pending_timeout(&self, label: &str) -> Option<Millis> {
+        let hours = self.parameter("watchdog", &format!("PENDING_TIMEOUT_{label}"))?;
+        let hours: f64 = hours.trim().parse().ok()?;
+        (hours.is_finite() && hours > 0.0).then_some(((hours * HOUR as f64) as Millis).max(MINUTE))
+    }
+
     /// The age of a request, if it has reached its lifetime.
     fn age(&self, task: &Task) -> Option<Age> {
-        use crate::cut::Topic;
         let (now, lifetime) =
             (self.times.of(Topic::Task).time, self.setting.limits.request_lifetime_ms);
         let age = Age { changed_at: task.changed_at, now, lifetime };

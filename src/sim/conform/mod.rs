@@ -93,7 +93,6 @@ impl Recorded {
         }
         match self.whole["expected"]["verdict"].as_str() {
             Some("crashed") => Some("PanDA's code crashed"),
-            Some("fatal") => Some("PanDA gave up on the task"),
             Some("not_processed") => Some("PanDA did not take the task up"),
             _ => None,
         }

@@ -443,3 +443,28 @@ fn an_attempt_beyond_32_bits_is_answered_under_its_number() {
     assert_eq!(yard.decisions().len(), 2);
     check_replay(&yard, &mut drive);
 }
+
+#[test]
+fn a_deferred_request_waits_no_longer_than_the_parameter_of_its_label_says() {
+    let mut yard = Yard::new();
+    yard.build(2);
+    yard.set("watchdog", "PENDING_TIMEOUT_managed", "30");
+    let mut drive = start(&yard, "one");
+    lead(&mut yard, &mut drive, 10).unwrap();
+    yard.ask(&Task { label: "managed".into(), ..large("1/1", yard.now) });
+    yard.ask(&Task { label: "test".into(), ..large("2/1", yard.now) });
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let since = yard.decisions()[0].now;
+    for _ in 0..29 {
+        yard.pass(HOUR);
+        lead(&mut yard, &mut drive, 10).unwrap();
+    }
+    let is_final = |it: &Decision| matches!(it.outcome, Outcome::Reject { .. });
+    assert!(!yard.decisions().iter().any(is_final), "30 h are not over");
+    yard.pass(2 * HOUR);
+    lead(&mut yard, &mut drive, 10).unwrap();
+    let wanted = format!("pending_timeout(deferred at {since}, PENDING_TIMEOUT is 30 h)");
+    assert_eq!(rejected(&yard, "1/1", 0), wanted);
+    assert_eq!(yard.decisions().iter().filter(|it| is_final(it)).count(), 1);
+    check_replay(&yard, &mut drive);
+}

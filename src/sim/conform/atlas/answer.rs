@@ -2,6 +2,7 @@
 
 use super::super::Judged;
 use super::super::world::World;
+use yardmaster_core::domain::atlas::policy::PREASSIGNED_REFUSED;
 use yardmaster_core::event::{Queue, Task, is_newer};
 use yardmaster_core::output::decision::{Decision, Outcome};
 use yardmaster_core::policy::WaitReason;
@@ -63,6 +64,7 @@ pub(super) fn of_queues(decision: &Decision, task: &Task, queues: &[Listed]) -> 
             judged.candidates = entries.collect();
         }
         Outcome::Defer { .. } => {}
+        Outcome::Reject { reason } if reason == PREASSIGNED_REFUSED => judged.verdict = "fatal",
         Outcome::Reject { reason } => {
             (judged.verdict, judged.reason) = ("rejected", reason.clone());
             return judged;
@@ -92,7 +94,8 @@ pub(super) fn of_queues(decision: &Decision, task: &Task, queues: &[Listed]) -> 
             *tag = "no_data".to_owned();
         }
         match criteria(&fate.filter, &fate.reason) {
-            "jumbo_jobs" => _ = judged.skipped.remove(&fate.queue),
+            // PanDA leaves them out without a word.
+            "jumbo_jobs" | "no_cloud" => _ = judged.skipped.remove(&fate.queue),
             tag => _ = judged.skipped.insert(fate.queue.clone(), tag.to_owned()),
         }
     }
@@ -110,6 +113,7 @@ pub(super) fn wait_of(decision: &Decision) -> Option<WaitReason> {
 /// PanDA's word for a filter's reason.
 fn criteria<'a>(filter: &'a str, reason: &'a str) -> &'a str {
     match (filter, reason) {
+        ("status", "no_cloud") => reason,
         ("status", _) => "status",
         ("link", "link_full") => "link_unusable",
         ("nucleus_queue", _) => "links_full",

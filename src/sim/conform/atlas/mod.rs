@@ -17,6 +17,7 @@ use publisher::CasePublisher;
 use toml::Table;
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::Decision;
+use yardmaster_core::policy::Rules;
 
 /// The kind of the policy that answers a kind of case.
 fn kind_of(case: &str) -> &'static str {
@@ -43,6 +44,9 @@ pub(super) fn judge(recorded: &Recorded, by: Configuration<'_>) -> Result<Judged
     publisher.publish(whole)?;
     let task = request::request(whole, &rulebook, publisher.now);
     publisher.ask(&task)?;
+    if recorded.rule().starts_with("filter.stabilizer") && rulebook.rules != Rules::Panda {
+        publisher.note("the queue is over the cap of G18, which comes first", &["cap_rt"]);
+    }
     let unstated = std::mem::take(&mut publisher.unstated);
     let tolerance = publisher.tolerance;
     let queues = answer::listed(&publisher.world);

@@ -45,7 +45,9 @@ impl JudgingInputs<'_> {
             decision.notes.push(Note::Wait(wait.reason).to_string());
             decision.notes.extend(throttled(task, wait));
         }
-        decision.outcome = if judgement.ranked.is_empty() {
+        decision.outcome = if let Some(reason) = policy.rejects(&judgement, resolved) {
+            Outcome::Reject { reason: reason.to_owned() }
+        } else if judgement.ranked.is_empty() {
             Outcome::Defer { until: state.now + policy.spec.defer }
         } else {
             let (epoch, cycle) = (state.epoch, state.number);

@@ -6,7 +6,7 @@ use super::caps::{Caps, Margins};
 use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::class::{Classes, class_of};
 use super::divide::{QueueShare, divide};
-use super::filter::{ANALYSIS_JOB as FILTERS, OF_THE_QUEUE, OF_THE_USER, USER_EARLY};
+use super::filter::{ANALYSIS_JOB as FILTERS, OF_THE_QUEUE, OF_THE_USER, PREASSIGNED, USER_EARLY};
 use super::holder::reads_any;
 use super::locality::{Availability, Enough, Locality, availability};
 use super::owner::Owner;
@@ -55,6 +55,8 @@ params! {
             .unit(Unit::KbPerSecond)
             .gdp("anal_jobbroker/IO_INTENSITY_CUTOFF_USER")
             .help("a task that reads no faster need not go where its data lie; 0: none"),
+        io_zero: bool = Param::flag("io_zero", true, false)
+            .help("whether a task that reads at 0 kB/s is such a task, or states nothing by it"),
         whole_copies: bool = Param::flag("whole_copies", false, true)
             .help("whether of secondary datasets only whole copies count for a queue"),
         locality_priority: f64 = Param::int("locality_priority", 2_000, 2_000)
@@ -71,6 +73,10 @@ params! {
         ),
         wan_needed: bool = Param::flag("wan_needed", false, true)
             .help("whether data count always where some of them cannot be read from afar"),
+        preassigned_final: bool = Param::flag("preassigned_final", false, true).help(
+            "whether a task that names one queue is rejected for good where another passes all \
+             filters up to `preassigned`, and that one does not (spec atlas G15)",
+        ),
         queue_limit: f64 = Param::int("NQUEUELIMITSITE", 20, 20)
             .unit(Unit::Jobs)
             .gdp_above_0("jobbroker/NQUEUELIMITSITE_<gshare>")
@@ -85,6 +91,9 @@ params! {
         margins: Margins,
     }
 }
+
+/// Reason of a task that is rejected for good: see `preassigned_final`.
+pub const PREASSIGNED_REFUSED: &str = "preassigned_refused";
 
 /// Brokerage of ATLAS analysis jobs.
 pub(crate) static ANALYSIS_JOB: Flavour = Flavour {
@@ -115,6 +124,7 @@ pub(crate) static ANALYSIS_JOB: Flavour = Flavour {
             first_pass: typed!(Own: first_pass(case, queues)),
             next_pass,
             again: typed!(Own: again(case, found)),
+            rejects: typed!(Own: rejects(found)),
             most,
         }),
     }),
@@ -206,7 +216,8 @@ fn is_free(case: &Case<'_>, own: &Own) -> bool {
     let (task, cutoff) = (case.task, own.io_cutoff);
     let is_slow = task
         .io_intensity_kbps
-        .is_some_and(|rate| cutoff > 0.0 && rate > 0 && f64::from(rate) <= cutoff);
+        .filter(|rate| *rate > 0 || own.io_zero)
+        .is_some_and(|rate| cutoff > 0.0 && f64::from(rate) <= cutoff);
     let patience = own.check_timeout * HOUR as f64;
     let is_late = own.locality != WithoutData::Suppressed
         && patience > 0.0
@@ -300,6 +311,17 @@ fn again(case: &Case<'_>, found: &Found<'_>, own: &Own) -> bool {
             let filter = found.filters.get(usize::from(fate.filter));
             filter.is_some_and(|filter| OF_THE_USER.iter().any(|it| it.filter.name == filter.name))
         })
+}
+
+/// The reason of a task that is rejected for good: the queue that it names is no candidate any more
+/// where candidates are left (spec atlas G15).
+fn rejects(found: &Found<'_>, own: &Own) -> Option<&'static str> {
+    let Found { judgement, filters } = found;
+    let at = filters.iter().position(|filter| filter.name == PREASSIGNED.filter.name)?;
+    let others_are_left = judgement.counts.get(at).is_some_and(|count| *count > 0);
+    let is_gone = judgement.ranked.is_empty()
+        && judgement.fates.iter().all(|fate| usize::from(fate.filter) <= at);
+    (own.preassigned_final && others_are_left && is_gone).then_some(PREASSIGNED_REFUSED)
 }
 
 /// Ten, but all for distributed input, and as many as hold the data where jobs are cloned

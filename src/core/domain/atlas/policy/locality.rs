@@ -29,11 +29,13 @@ pub struct Enough {
 }
 
 impl Enough {
-    fn is_met(&self, replica: &DatasetReplica) -> bool {
+    /// Whether a copy counts as whole; a virtual one never does.
+    pub(super) fn is_met(&self, replica: &DatasetReplica) -> bool {
         let missing = replica.files_total.saturating_sub(replica.files) as f64;
         let part = replica.files as f64 / replica.files_total.max(1) as f64 * 100.0;
-        replica.files == replica.files_total
-            || replica.files > 0 && (missing <= self.missing || part >= self.percent)
+        let is_enough = missing <= self.missing || part >= self.percent;
+        let is_whole = replica.files == replica.files_total;
+        !replica.is_virtual && (is_whole || replica.files > 0 && is_enough)
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Make<'a> {
     status: QueueStatus,
     numbers: [u32; 8],
     max_input_mb: i32,
-    flags: [bool; 2],
+    flags: [bool; 3],
     texts: [&'a str; 4],
 }
 
@@ -35,7 +35,7 @@ impl Make<'_> {
             status: queue.status,
             numbers: [slot, unified, power, most, least, longest, shortest, queue.max_wdir_mb],
             max_input_mb: queue.max_input_mb,
-            flags: [queue.ucore, queue.direct_access_lan],
+            flags: [queue.ucore, queue.direct_access_lan, queue.cloud.is_empty()],
             texts: [fairshare_policy, wn_connectivity, jobseed, catchall],
         }
     }

@@ -11,6 +11,7 @@ pub(crate) mod candidate;
 mod caps;
 pub(crate) mod case;
 mod class;
+mod completeness;
 pub(crate) mod divide;
 mod filter;
 mod holder;
@@ -38,6 +39,7 @@ pub(crate) mod sample;
 #[cfg(test)]
 mod tests;
 
+pub use analysis::PREASSIGNED_REFUSED;
 pub use candidate::{Candidate, LinkView, Row, Stores};
 pub use case::{Asked, Bare, Case, Known, Nucleus, Preassigned, Times, WholeCopies};
 pub use class::{TASK_CLASSES, task_class_name};

@@ -189,6 +189,12 @@ impl Policy {
         Late { of_queue, user }
     }
 
+    /// Why a task is rejected for good by what was found, if it is.
+    pub fn rejects(&self, judgement: &Judgement, resolved: &Resolved) -> Option<&'static str> {
+        let found = Found { judgement, filters: &self.filters };
+        (self.flavour.plan()?.rejects)(&found, &resolved.own)
+    }
+
     /// Judges a case once.
     fn judge_pass<C: Candidates + ?Sized>(
         &self,

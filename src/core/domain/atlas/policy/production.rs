@@ -1,6 +1,7 @@
 //! ATLAS production jobs: which queues are candidates, what is express, how jobs are divided.
 
 use super::case::{Case, Preassigned, Times, WholeCopies};
+use super::completeness::{Completeness, asked_datasets};
 use super::divide::{QueueShare, divide};
 use super::filter::{OF_THE_MAKE, PRODUCTION_JOB as FILTERS};
 use super::room::RoomParams;
@@ -42,14 +43,7 @@ params! {
         ),
         completeness: bool = Param::flag("completeness", false, true)
             .help("whether a task waits until its input is complete somewhere (spec atlas F1)"),
-        missing_most: f64 = Param::int("MAX_MISSING_INPUT_FILES", 10, 10)
-            .unit(Unit::Files)
-            .gdp("jobbroker/MAX_MISSING_INPUT_FILES")
-            .help("files that may be missing of a complete copy"),
-        complete_percent: f64 = Param::float("MIN_INPUT_COMPLETENESS", (0.0, 100.0), 90.0, 90.0)
-            .unit(Unit::Percent)
-            .gdp("jobbroker/MIN_INPUT_COMPLETENESS")
-            .help("part of the files that makes a copy complete"),
+        complete: Completeness,
         whole_copies: bool = Param::flag("whole_copies", false, true).help(
             "whether only whole copies count for a queue: of secondary datasets, and of all where \
              the task reads faster than IO_INTENSITY_CUTOFF without inputPreStaging",
@@ -92,7 +86,7 @@ const FROZEN: Millis = 6 * HOUR;
 /// The candidate list of a task that names no queues (spec atlas 2.1).
 fn lists(queue: &Queue, own: &Own) -> bool {
     let is_kept_back = is_parent(queue) || own.exclude_test && names_test(&queue.name);
-    queue.production && !queue.cloud.is_empty() && !is_kept_back
+    queue.production && !is_kept_back
 }
 
 /// The candidate list of a task that names queues, or whose chunk is bound to one (spec atlas 2.1).
@@ -194,18 +188,9 @@ fn wait(case: &Case<'_>, own: &Own) -> Option<Wait> {
     if !own.completeness || case.task.options.input_prestaging {
         return None;
     }
-    let complete = |dataset: &Dataset| {
-        dataset.replicas.iter().any(|replica| {
-            let missing = replica.files_total.saturating_sub(replica.files) as f64;
-            let enough = own.complete_percent / 100.0 * replica.files_total as f64;
-            !replica.is_virtual && (missing <= own.missing_most || replica.files as f64 >= enough)
-        })
-    };
-    let datasets = || {
-        let all = case.task.input.datasets.iter();
-        all.filter(|it| !it.pseudo && !it.distributed && it.container.is_empty())
-    };
-    if datasets().any(|dataset| !complete(dataset)) {
+    let enough = own.complete.enough();
+    let is_complete = |dataset: &Dataset| dataset.replicas.iter().any(|it| enough.is_met(it));
+    if asked_datasets(case.task).any(|dataset| !is_complete(dataset)) {
         return Some(WaitReason::InputIncomplete.plain());
     }
     (!case.readable_source).then(|| WaitReason::InputEndpointsDown.plain())

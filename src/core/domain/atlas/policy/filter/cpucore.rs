@@ -10,9 +10,12 @@ use crate::policy::{Param, Reason, Verdict};
 params! {
     /// Parameters of `cpucore`.
     CpuCore {
-        multi_core_priority: f64 = Param::int("multi_core_priority", 900, 900).help(
-            "from this priority on, and for scouts, jobs of any core count go multi-core only",
+        multi_core_urgent: bool = Param::flag("multi_core_urgent", false, true).help(
+            "whether urgent jobs and scouts of any core count go multi-core only; the document does \
+             not have it",
         ),
+        multi_core_priority: f64 = Param::int("multi_core_priority", 900, 900)
+            .help("from this priority on jobs are urgent"),
         preassigned_exempt: bool = Param::flag("preassigned_exempt", false, true)
             .help("whether a single pre-assigned queue is not asked"),
     }
@@ -46,9 +49,9 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &CpuCore) -> Verdic
         (ChunkKind::Merge, Some(cores)) => Some(cores),
         (ChunkKind::Merge, None) | (ChunkKind::Normal | ChunkKind::Scout, _) => task.core_count,
     };
-    let urgent = f64::from(task.priority) >= params.multi_core_priority;
+    let is_urgent = || f64::from(task.priority) >= params.multi_core_priority;
     let fits = match wanted {
-        Some(0) if urgent || task.has_scouts() => cores > 1,
+        Some(0) if params.multi_core_urgent && (is_urgent() || task.has_scouts()) => cores > 1,
         Some(0) => true,
         Some(1) | None => cores <= 1,
         Some(_) => cores > 1,

@@ -4,6 +4,7 @@ use super::bound::whole;
 use crate::domain::atlas::policy::queues::queue_filter;
 use crate::domain::atlas::policy::{Candidate, Case, QueueFilter};
 use crate::event::{ChunkKind, RamUnit};
+use crate::policy::param::Default;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
 use crate::policy::{Param, Reason, Unit, Verdict};
@@ -14,13 +15,13 @@ params! {
         compensation: f64 = Param::float("compensation", (0.0, 10.0), 0.9, 0.9)
             .help("factor on the expected memory, so that a need close to a limit stays below it"),
         base_always: bool = Param::flag("base_always", true, false).help(
-            "whether baseRamCount is added also where ramCount is for the whole job (seed: always)",
+            "whether baseRamCount is added always, or only to a ramCount that is for each core \
+             (seed: always)",
         ),
-        merge_least: f64 = Param::int("merge_least_mb", 2_000, 2_000)
+        merge_least: f64 = Param::int("merge_least_mb", 0, 2_000)
+            .tuned(Default::Int(2_000))
             .unit(Unit::Mb)
-            .help("least memory of a merge job"),
-        merge_always: bool = Param::flag("merge_always", true, false)
-            .help("whether merge jobs that state no memory are asked for the least too"),
+            .help("least memory of a merge job that states any; the document has none"),
     }
 }
 
@@ -60,17 +61,18 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &Memory) -> Verdict
 fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, params: &Memory) -> f64 {
     let task = case.task;
     let base = f64::from(task.base_ram_mb.unwrap_or(0));
-    let plain = match task.chunk {
-        ChunkKind::Merge => match task.merge_ram_mb {
-            None | Some(0) if !params.merge_always => return 0.0,
-            ram => f64::from(ram.unwrap_or(0)).max(params.merge_least),
-        },
-        ChunkKind::Normal | ChunkKind::Scout => match (task.ram_count_mb, task.ram_unit) {
-            (None | Some(0), _) => return 0.0,
-            (Some(ram), RamUnit::MbPerCore) => f64::from(ram) * candidate.cores() + base,
-            (Some(ram), RamUnit::Mb) if params.base_always => f64::from(ram) + base,
-            (Some(ram), RamUnit::Mb) => f64::from(ram),
-        },
+    let (ram, per_core) = match task.chunk {
+        ChunkKind::Merge => (task.merge_ram_mb.unwrap_or(0), false),
+        ChunkKind::Normal | ChunkKind::Scout => {
+            (task.ram_count_mb.unwrap_or(0), task.ram_unit == RamUnit::MbPerCore)
+        }
     };
+    let ram = match f64::from(ram) {
+        ram if task.chunk == ChunkKind::Merge && ram > 0.0 => ram.max(params.merge_least),
+        ram if per_core => ram * candidate.cores(),
+        ram => ram,
+    };
+    let is_added = params.base_always || per_core && ram > 0.0;
+    let plain = ram + if is_added { base } else { 0.0 };
     whole(plain * params.compensation)
 }

@@ -33,6 +33,6 @@ mod transferring;
 mod walltime;
 mod zeroshare;
 
-pub(super) use analysis::{ANALYSIS_JOB, OF_THE_QUEUE, OF_THE_USER, USER_EARLY};
+pub(super) use analysis::{ANALYSIS_JOB, OF_THE_QUEUE, OF_THE_USER, PREASSIGNED, USER_EARLY};
 pub(super) use bound::Boundary;
 pub(super) use list::{OF_THE_MAKE, PRODUCTION_JOB, TASK_DRY_RUN};

@@ -20,6 +20,8 @@ const TEST: Reason = Reason::new("test", "the queue is in test");
 const OFFLINE: Reason = Reason::new("offline", "the queue is offline");
 const STANDBY: Reason = Reason::new("standby", "the queue is on standby");
 const PAUSED: Reason = Reason::new("paused", "the queue is paused");
+const NO_CLOUD: Reason =
+    Reason::new("no_cloud", "the queue belongs to no cloud, so nobody sends it production");
 
 /// Reasons of `status`.
 pub(super) const REASONS: &[&Reason] = &[&BROKEROFF, &TEST, &OFFLINE, &STANDBY, &PAUSED];
@@ -27,8 +29,8 @@ pub(super) const REASONS: &[&Reason] = &[&BROKEROFF, &TEST, &OFFLINE, &STANDBY, 
 pub(super) const FILTER: QueueFilter = queue_filter!(InService {
     name: "status",
     spec: "atlas F2, DIFF-10",
-    help: "the queue is online; not asked of pre-assigned queues",
-    reasons: REASONS,
+    help: "the queue is online, and belongs to a cloud; not asked of pre-assigned queues",
+    reasons: &[&BROKEROFF, &TEST, &OFFLINE, &STANDBY, &PAUSED, &NO_CLOUD],
     reads: &[],
     temporary: false,
     applies: When(applies),
@@ -40,6 +42,9 @@ fn applies(case: &Case<'_>, _: &InService) -> bool {
 }
 
 fn judge(_: &Case<'_>, candidate: &Candidate<'_>, params: &InService) -> Verdict {
+    if candidate.queue.cloud.is_empty() {
+        return object(&NO_CLOUD, 0.0, 1.0);
+    }
     let status = candidate.queue.status;
     let is_kept = match status {
         QueueStatus::Online => true,

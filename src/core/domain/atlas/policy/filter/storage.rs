@@ -1,6 +1,7 @@
 //! Keeps queues whose storage has room and is in service.
 
 use super::bound::Boundary;
+use crate::domain::atlas::policy::completeness::Completeness;
 use crate::domain::atlas::policy::queues::queue_filter;
 use crate::domain::atlas::policy::{Candidate, Case, QueueFilter, Stores};
 use crate::event::Storage;
@@ -53,6 +54,11 @@ params! {
             .help(
                 "blacklisting: the default endpoint must be in service, or any one of the queue's",
             ),
+        nucleus_receives: bool = Param::flag("nucleus_receives", false, true).help(
+            "whether a queue of the nucleus needs an input endpoint that is open for writing from \
+             afar, or has the whole input where any endpoint has it",
+        ),
+        complete: Completeness,
     }
 }
 
@@ -72,8 +78,8 @@ const SOURCE: Reason =
 pub(super) const FILTER: QueueFilter = queue_filter!(StorageParams {
     name: "storage",
     spec: "atlas F14",
-    help: "the default output endpoint has free space, and no default endpoint of the queue is \
-           blacklisted; an endpoint that nothing is known of is let through",
+    help: "the default output endpoint has free space, and the endpoints of the queue are in \
+           service; an endpoint that nothing is known of is let through",
     reasons: &[&DISK, &READ_LAN, &WRITE_LAN, &WRITE_WAN, &READ_WAN, &SOURCE],
     reads: &[Reads::Storage],
     temporary: true,
@@ -96,7 +102,11 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &StorageParams) -> 
         datadisk_only: params.datadisk_only,
         endpoints: params.endpoints,
     };
-    match blacklisted(case, candidate, &service, !case.in_nucleus(candidate)) {
+    let outside = !case.in_nucleus(candidate);
+    let has_input = |it: &Storage| {
+        !outside && (!params.nucleus_receives || params.complete.holds(case.task, &it.name))
+    };
+    match blacklisted(case, candidate, &service, outside, &has_input) {
         Some(reason) => object(reason, 0.0, 1.0),
         None => Verdict::Pass,
     }
@@ -123,18 +133,18 @@ pub(super) fn free_gb(storage: &Storage, params: &Free) -> f64 {
 }
 
 /// Which of the queue's endpoints that count is blacklisted; `outside`: whether data come and go
-/// over the WAN.
+/// over the WAN; `has_input`: whether an input endpoint need not receive over it.
 pub(super) fn blacklisted(
     case: &Case<'_>,
     candidate: &Candidate<'_>,
     service: &Service,
     outside: bool,
+    has_input: &dyn Fn(&Storage) -> bool,
 ) -> Option<&'static Reason> {
     let asked = |storage: &&Storage| !service.datadisk_only || storage.kind == "DATADISK";
-    let is_far = service.wan == Wan::Satellites && outside;
     // Whether no endpoint of a list has what is asked, or there is none on it; of a list of which
     // nothing is known nothing is asked.
-    let none = |stores: Stores<'_>, default: Option<&Storage>, open: fn(&Storage) -> bool| {
+    let none = |stores: Stores<'_>, default: Option<&Storage>, open: &dyn Fn(&Storage) -> bool| {
         if service.endpoints == Endpoints::Default {
             return default.filter(asked).is_some_and(|storage| !open(storage));
         }
@@ -142,21 +152,21 @@ pub(super) fn blacklisted(
             || stores.iter().next().is_some() && !stores.iter().filter(asked).any(open)
     };
     let (inputs, outputs) = (candidate.inputs, candidate.outputs);
-    if none(inputs, candidate.input, |it| it.read_lan) {
+    if none(inputs, candidate.input, &|it| it.read_lan) {
         return Some(&READ_LAN);
     }
-    if none(outputs, candidate.output, |it| it.write_lan) {
+    if none(outputs, candidate.output, &|it| it.write_lan) {
         return Some(&WRITE_LAN);
     }
-    let is_panda = service.endpoints == Endpoints::Any;
-    let receives =
-        service.wan == Wan::Satellites && (is_far || is_panda && !case.is_local(candidate));
-    if receives && none(inputs, candidate.input, |it| it.write_wan) {
+    if service.wan == Wan::Ignored {
+        return None;
+    }
+    if none(inputs, candidate.input, &|it| it.write_wan || has_input(it)) {
         return Some(&WRITE_WAN);
     }
-    if is_far && none(outputs, candidate.output, |it| it.read_wan) {
+    if outside && none(outputs, candidate.output, &|it| it.read_wan) {
         return Some(&READ_WAN);
     }
-    let needs_source = is_panda && receives;
+    let needs_source = outside && service.endpoints == Endpoints::Any;
     (needs_source && !case.remote_source).then_some(&SOURCE)
 }

@@ -4,6 +4,7 @@ use crate::domain::atlas::policy::queues::queue_filter;
 use crate::domain::atlas::policy::{Candidate, Case, Preassigned, QueueFilter};
 use crate::event::{ChunkKind, Task};
 use crate::math::pattern::Pattern;
+use crate::policy::param::Default;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
 use crate::policy::{Param, Reason, Verdict};
@@ -17,6 +18,16 @@ params! {
         ),
         evgensimul: bool = Param::flag("evgensimul", true, false)
             .help("whether the type `evgensimul` stands for evgen and simul (DIFF-23)"),
+    }
+}
+
+params! {
+    /// Parameters of `zeroshare` for analysis jobs.
+    OfAnalysis {
+        active: bool = Param::flag("active", false, true)
+            .tuned(Default::Bool(true))
+            .help("whether this is asked at all; the document does not have it"),
+        rules: ZeroShare,
     }
 }
 
@@ -34,7 +45,7 @@ pub(super) const FILTER: QueueFilter = queue_filter!(ZeroShare {
     judge: Before(judge),
 });
 
-pub(super) const ANALYSIS: QueueFilter = queue_filter!(ZeroShare {
+pub(super) const ANALYSIS: QueueFilter = queue_filter!(OfAnalysis {
     name: FILTER.filter.name,
     spec: "atlas G3, 2.6, DIFF-23",
     help: "the queue's fairsharepolicy gives the task a share; not asked of a pre-assigned queue",
@@ -42,7 +53,7 @@ pub(super) const ANALYSIS: QueueFilter = queue_filter!(ZeroShare {
     reads: FILTER.filter.reads,
     temporary: false,
     applies: When(applies_to_analysis),
-    judge: Before(judge),
+    judge: Before(judge_analysis),
 });
 
 /// Processing types that stand for their own group.
@@ -57,8 +68,12 @@ fn applies(case: &Case<'_>, _: &ZeroShare) -> bool {
     !is_test || case.preassigned == Preassigned::One && task.label != "managed"
 }
 
-fn applies_to_analysis(case: &Case<'_>, params: &ZeroShare) -> bool {
-    case.preassigned != Preassigned::One && applies(case, params)
+fn applies_to_analysis(case: &Case<'_>, params: &OfAnalysis) -> bool {
+    params.active && case.preassigned != Preassigned::One && applies(case, &params.rules)
+}
+
+fn judge_analysis(case: &Case<'_>, candidate: &Candidate<'_>, params: &OfAnalysis) -> Verdict {
+    judge(case, candidate, &params.rules)
 }
 
 fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &ZeroShare) -> Verdict {

@@ -3,6 +3,7 @@
 
 use super::declare::{NucleusWeight, nucleus_weight};
 use super::space::{demand_gb, tightest};
+use super::usable::endpoints;
 use super::{Course, NucleusCandidate, TaskCase};
 use crate::policy::typed::{params, words};
 use crate::policy::{Param, Reads, Unit};
@@ -96,6 +97,10 @@ params! {
             .help("whether what the work that remains will write counts as taken"),
         usable: bool = Param::flag("usable", false, true)
             .help("whether space to be left free and space that is unavailable counts as taken"),
+        unknown_size: f64 = Param::float("unknown_size", (0.0, 1.0), 0.001, 1.0).help(
+            "free part of an endpoint whose size is not known: next to nothing, so that it is used \
+             where no other is left; PanDA takes it for empty",
+        ),
     }
 }
 
@@ -184,7 +189,10 @@ fn free_part(
     params: &FreePart,
     _: &mut Course,
 ) -> f64 {
-    tightest(case, nucleus, demand(nucleus), params.usable).map_or(1.0, |space| {
+    if endpoints(case, nucleus).next().is_none() {
+        return 1.0;
+    }
+    tightest(case, nucleus, demand(nucleus), params.usable).map_or(params.unknown_size, |space| {
         let free = if params.net { space.net_gb } else { space.free_gb };
         free.max(0.0) / space.total_gb
     })

@@ -105,7 +105,7 @@ fn fields() -> Vec<Field> {
         true catchall: ["", "useJumboJobs", "bareNucleus=only", "allow_no_pilot"];
         false unified: ["U", "V"];
         false resource_type: ["", "MCORE"];
-        false cloud: ["", "DE", "WORLD"];
+        true cloud: ["", "DE", "WORLD"];
         false site: ["CERN-PROD", "DESY-HH"];
         false storage_site: ["CERN-PROD", "DESY-HH"];
         false workflow: ["", "pull_ups", "push"];

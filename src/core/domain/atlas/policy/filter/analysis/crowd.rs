@@ -229,7 +229,7 @@ const CAP_RT: Reason = Reason::new("cap_rt", "{measured} jobs are queued; limit 
 pub(super) const CAP: QueueFilter = queue_filter!(Cap {
     name: "cap_rt",
     spec: "atlas G18, DIFF-40",
-    help: "jobs queued of the share and resource type are at most twice the running ones[, of \
+    help: "jobs queued of the share are at most twice the running ones[, of \
            which {least_running} are reckoned with at least]",
     reasons: &[&CAP_RT],
     reads: &[Reads::Load],
@@ -244,9 +244,9 @@ fn cap_applies(case: &Case<'_>, params: &Cap) -> bool {
 }
 
 fn cap(_: &Case<'_>, candidate: &Candidate<'_>, _: &Weighed, params: &Cap) -> Verdict {
-    let jobs = |status| candidate.jobs_of_type(status);
-    let states = [Status::Defined, Status::Activated, Status::Assigned, Status::Starting];
-    let queued: f64 = states.into_iter().map(jobs).sum();
+    let jobs = |status| candidate.jobs(status);
+    let states = [Status::Activated, Status::Assigned, Status::Starting];
+    let queued: f64 = candidate.defined() + states.into_iter().map(jobs).sum::<f64>();
     let limit = 2.0 * jobs(Status::Running).max(params.least_running);
     if queued > limit { object(&CAP_RT, queued, limit) } else { Verdict::Pass }
 }

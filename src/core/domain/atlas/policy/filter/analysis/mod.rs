@@ -9,3 +9,4 @@ mod storage;
 mod usable;
 
 pub(crate) use list::{ANALYSIS_JOB, OF_THE_QUEUE, OF_THE_USER, USER_EARLY};
+pub(crate) use usable::PREASSIGNED;

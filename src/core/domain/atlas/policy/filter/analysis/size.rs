@@ -8,6 +8,7 @@ use crate::domain::atlas::policy::queues::queue_filter;
 use crate::domain::atlas::policy::{Candidate, Case, QueueFilter};
 use crate::event::{ChunkKind, RamUnit};
 use crate::policy::declare::NoParams;
+use crate::policy::param::Default;
 use crate::policy::typed::params;
 use crate::policy::verdict::object;
 use crate::policy::{Param, Unit, Verdict};
@@ -48,9 +49,10 @@ params! {
             .help("factor on the expected memory, so that a need close to a limit stays below it"),
         base: bool = Param::flag("base", true, false)
             .help("whether baseRamCount is added (DIFF-38)"),
-        merge_least: f64 = Param::int("merge_least_mb", 2_000, 2_000)
+        merge_least: f64 = Param::int("merge_least_mb", 0, 2_000)
+            .tuned(Default::Int(2_000))
             .unit(Unit::Mb)
-            .help("least memory of a merge job"),
+            .help("least memory of a merge job that states any; the document has none"),
     }
 }
 
@@ -68,17 +70,18 @@ pub(super) const MEMORY: QueueFilter = queue_filter!(Memory {
 fn memory(case: &Case<'_>, candidate: &Candidate<'_>, params: &Memory) -> Verdict {
     let task = case.task;
     let base = if params.base { f64::from(task.base_ram_mb.unwrap_or(0)) } else { 0.0 };
-    let ram = f64::from(task.ram_count_mb.unwrap_or(0));
-    let plain = match (task.chunk, task.ram_unit) {
-        (ChunkKind::Merge, _) => match task.merge_ram_mb {
-            None | Some(0) => return Verdict::Pass,
-            Some(ram) => f64::from(ram).max(params.merge_least),
+    let ram = match (task.chunk, task.ram_unit) {
+        (ChunkKind::Merge, _) => match f64::from(task.merge_ram_mb.unwrap_or(0)) {
+            0.0 => 0.0,
+            ram => ram.max(params.merge_least),
         },
-        _ if ram == 0.0 => return Verdict::Pass,
-        (_, RamUnit::MbPerCore) => ram * candidate.cores() + base,
-        (_, RamUnit::Mb) => ram + base,
+        (_, RamUnit::MbPerCore) => f64::from(task.ram_count_mb.unwrap_or(0)) * candidate.cores(),
+        (_, RamUnit::Mb) => f64::from(task.ram_count_mb.unwrap_or(0)),
     };
-    let need = whole(plain * params.compensation);
+    let need = whole((ram + base) * params.compensation);
+    if need <= 0.0 {
+        return Verdict::Pass;
+    }
     let (most, least) = (candidate.queue.max_rss_mb, candidate.queue.min_rss_mb);
     if most > 0 && need > f64::from(most) {
         return object(&LOW, need, f64::from(most));

@@ -82,7 +82,8 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &StorageParams) -> 
         datadisk_only: params.datadisk_only,
         endpoints: params.endpoints,
     };
-    if blacklisted(case, candidate, &service, case.locality.is_none()).is_some() {
+    let outside = case.locality.is_none();
+    if blacklisted(case, candidate, &service, outside, &|_| !outside).is_some() {
         return object(&BLACKLIST, 0.0, 1.0);
     }
     let full = &case.owner.full_endpoints;

@@ -201,7 +201,7 @@ fn matches(list: &[Listed<'_>], name: &str) -> bool {
 
 const NON_PREASSIGNED: Reason = Reason::new("nonpreassigned", "the task names another queue");
 
-pub(super) const PREASSIGNED: QueueFilter = queue_filter!(NoParams {
+pub(crate) const PREASSIGNED: QueueFilter = queue_filter!(NoParams {
     name: "preassigned",
     spec: "atlas G15",
     help: "where the task names one queue, no other is used",
