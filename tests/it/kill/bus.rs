@@ -118,11 +118,12 @@ impl Bus {
         broker.signal("CONT");
     }
 
-    /// A job that was created a month ago: rule T8 is due for it.
+    /// A job that has run for a month: rule T8 is due for it.
     pub fn old_job(&self, id: &str) {
         let at = now();
-        let job = yard::job(id, "QUEUE_00", "", Status::Activated, at);
-        let job = JobState { created_at: at - 30 * DAY, task: "0", ..job };
+        let job = yard::job(id, "QUEUE_00", "", Status::Running, at);
+        let since = at - 30 * DAY;
+        let job = JobState { created_at: since, started_at: since, task: "0", ..job };
         self.publish(Topic::JobState, id, |out| record::write(out, &job));
     }
 
