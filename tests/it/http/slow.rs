@@ -84,7 +84,6 @@ fn a_thousand_slow_clients_take_nothing_from_the_loop() {
     raise_limit();
     let dir = TempDir::new().unwrap();
     let demo = Demo::start(&dir.path().join("demo"), &[]);
-    let before = sockets(&demo);
     let mut slow = Vec::new();
     let heads = [
         "",
@@ -104,12 +103,14 @@ fn a_thousand_slow_clients_take_nothing_from_the_loop() {
         most = most.max(sockets(&demo));
     }
     assert_eq!(slow.len(), 1_000);
-    assert!(most > before, "connections were seen");
-    assert!(most <= before + CONNECTIONS_MAX + 1, "{most} are open, before {before}");
     // All end, without a word from their clients.
     let is_over = |mut stream: &TcpStream| match stream.read_to_end(&mut Vec::new()) {
         Ok(_) => true,
         Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
     };
     assert!(slow.iter().all(is_over));
+    // What it is woken with may be opened after its first answer: it is counted at the end.
+    let rest = sockets(&demo);
+    assert!(most > rest, "connections were seen: {most} were open, and {rest} are");
+    assert!(most <= rest + CONNECTIONS_MAX + 1, "{most} were open, and {rest} are without them");
 }
