@@ -226,24 +226,26 @@ macro_rules! rules {
 rules! {
     T1 "T1" Kill STATES Some(60), "atlas 5" "pending since it was created";
     T2 "T2" Reassign STATES Some(4 * 60), "atlas 5"
-        "defined; a build job, or one without a task, is killed";
-    T3 "T3" Reassign STATES Some(12 * 60), "atlas 5" "assigned";
+        "defined; panda: not of users";
+    T3 "T3" Reassign STATES Some(12 * 60), "atlas 5"
+        "assigned; panda: production that is not activated";
     T4 "T4" Kill STATES Some(7 * 24 * 60), "atlas 5" "throttled since it was created";
-    T5a "T5a" Reassign TASKS Some(2 * 24 * 60), "atlas 5" "activated";
-    T5b "T5b" Reassign TASKS Some(48 * 60), "atlas 5" "starting";
+    T5a "T5a" Reassign TASKS Some(2 * 24 * 60), "atlas 5" "activated; panda: production";
+    T5b "T5b" Reassign TASKS Some(48 * 60), "atlas 5" "starting; panda: production";
     T6 "T6" Reassign TASKS Some(4 * 60), "atlas 5"
         "of high priority, and activated or starting where nothing started lately";
     T7 "T7" Fail STATES Some(30), "atlas 5" "sent to a pilot";
-    T8 "T8" Kill STATES Some(21 * 24 * 60), "atlas 5" "running";
+    T8 "T8" Kill STATES Some(21 * 24 * 60), "atlas 5"
+        "running; panda: not ended since it was created";
     T9 "T9" Fail SIGNS Some(2 * 60), "atlas 5"
         "running or starting, without a sign of life";
     T10 "T10" Fail SIGNS Some(2 * 60), "atlas 5"
-        "transferring with a sub-state, without a sign of life";
+        "transferring with a sub-state; panda: of users; without a sign of life";
     T11a "T11a" Fail TASKS Some(3 * 60), "atlas 5" "of high priority and holding";
     T11b "T11b" Fail STATES Some(48 * 60), "atlas 5" "holding";
     T12a "T12a" Fail TASKS Some(2 * 24 * 60), "atlas 5"
-        "of high priority, and transferring";
-    T12b "T12b" Fail TASKS Some(6 * 24 * 60), "atlas 5" "transferring";
+        "of high priority, and transferring; panda: not of users";
+    T12b "T12b" Fail TASKS Some(6 * 24 * 60), "atlas 5" "transferring; panda: not of users";
     AnalysisTimeout "analysis_timeout" Reassign STATES Some(12 * 60), "atlas 5, copyArchive"
         "a user's job that no pilot takes, where nothing of its task finished for 3 h";
     Age "age" Kill SIGNS Some(7 * 24 * 60), "atlas 5, copyArchive"

@@ -127,10 +127,20 @@ fn read_governor(reader: &mut Reader, value: Option<&Value<'_>>) -> (Governor, R
     (governor, reading)
 }
 
-/// First 16 hex digits of the SHA-256 of all that rules and governor say.
+/// First 16 hex digits of the SHA-256 of all values of rules and governor. Their help is not among
+/// them: other words make no other commands.
 fn hash_of(setting: &CommandSetting) -> String {
-    let digest = Sha256::digest(describe(setting).as_bytes());
-    hex::encode(&digest[..8])
+    let mut text = format!("{RULES} {}\n", setting.reading.name());
+    for rule in &setting.rules {
+        let _ = writeln!(text, "{} {}", rule.rule.name(), rule.mode.name());
+        for (param, value) in rule.rule.params().zip(&rule.values) {
+            let _ = writeln!(text, "{} {value}", param.key);
+        }
+    }
+    for bound in Governor::ALL {
+        let _ = writeln!(text, "{} {}", bound.key, (bound.get)(&setting.governor));
+    }
+    hex::encode(&Sha256::digest(text.as_bytes())[..8])
 }
 
 /// Rules and governor as text, every value included.
