@@ -82,7 +82,7 @@ impl JudgingInputs<'_> {
         if self.policies.at(at).flavour.domain().is_some() {
             return self.answer_of_domain(at, task, blank);
         }
-        match evaluation {
+        let mut decision = match evaluation {
             Some(Evaluation::Nuclei(found)) => self.assign(at, task, blank, Some(found)),
             None if self.policies.at(at).flavour.judges_nuclei() => {
                 self.assign(at, task, blank, None)
@@ -91,7 +91,13 @@ impl JudgingInputs<'_> {
             Some(Evaluation::Queues(judgement)) => {
                 Some(self.choose_queues(at, task, blank, before, Some(judgement)))
             }
+        }?;
+        if let Outcome::Defer { until } = &mut decision.outcome
+            && let Some(limit) = self.view.state.pending_timeout(&task.label)
+        {
+            *until = decision.first_answered_at.saturating_add(limit).min(*until);
         }
+        Some(decision)
     }
 
     /// The answer to an attempt of a request that is not admitted.

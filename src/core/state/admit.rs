@@ -5,7 +5,6 @@
 //! the cut alone, so that a refusal replays like any other decision. A refused request takes its
 //! place in the order of judgement and counts in `judgements_per_cycle`.
 
-use crate::cut::Topic;
 use crate::event::{OutcomeKind, Task, TaskPhase};
 use crate::output::decision::ATTEMPT_MAX;
 use crate::state::State;
@@ -263,8 +262,9 @@ impl State {
             return Some(Refusal::HistoryMissing);
         }
         if let Some(answer) = answer.filter(|_| is_deferred)
+            && answer.until <= self.now
             && let Some(limit) = self.pending_timeout(&task.label)
-            && answer.first_answered_at.saturating_add(limit) <= self.times.of(Topic::Task).time
+            && answer.first_answered_at.saturating_add(limit) <= self.now
         {
             return Some(Refusal::PendingTimeout { since: answer.first_answered_at, limit });
         }
@@ -287,8 +287,8 @@ impl State {
     }
 
     /// For how long tasks of a label may stay deferred, where a run-time parameter says so: hours
-    /// (spec atlas 11).
-    fn pending_timeout(&self, label: &str) -> Option<Millis> {
+    /// (spec atlas 11). No deferral ends later, and a request is refused at the end of one.
+    pub(crate) fn pending_timeout(&self, label: &str) -> Option<Millis> {
         let hours = self.parameter("watchdog", &format!("PENDING_TIMEOUT_{label}"))?;
         let hours: f64 = hours.trim().parse().ok()?;
         (hours.is_finite() && hours > 0.0).then_some(((hours * HOUR as f64) as Millis).max(MINUTE))
@@ -296,6 +296,7 @@ impl State {
 
     /// The age of a request, if it has reached its lifetime.
     fn age(&self, task: &Task) -> Option<Age> {
+        use crate::cut::Topic;
         let (now, lifetime) =
             (self.times.of(Topic::Task).time, self.setting.limits.request_lifetime_ms);
         let age = Age { changed_at: task.changed_at, now, lifetime };

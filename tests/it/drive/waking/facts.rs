@@ -182,5 +182,10 @@ pub fn task_of(number: u32, theme: &Theme, chance: &mut Chance, now: Millis) -> 
 }
 
 pub fn parameter_of(chance: &mut Chance, now: Millis) -> Parameter {
-    parameter("NQUEUELIMIT", chance.of(&["20", "200"]), now)
+    if chance.below(2) == 0 {
+        return parameter("NQUEUELIMIT", chance.of(&["20", "200"]), now);
+    }
+    let hours = chance.of(&["0.02", "0.2", "1", ""]);
+    let key = chance.of(&["PENDING_TIMEOUT_managed", "PENDING_TIMEOUT_user", "PENDING_TIMEOUT_"]);
+    Parameter { component: "watchdog".into(), ..parameter(key, hours, now) }
 }

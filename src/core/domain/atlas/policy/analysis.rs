@@ -317,11 +317,13 @@ fn again(case: &Case<'_>, found: &Found<'_>, own: &Own) -> bool {
 /// where candidates are left (spec atlas G15).
 fn rejects(found: &Found<'_>, own: &Own) -> Option<&'static str> {
     let Found { judgement, filters } = found;
+    if !own.preassigned_final || !judgement.ranked.is_empty() {
+        return None;
+    }
     let at = filters.iter().position(|filter| filter.name == PREASSIGNED.filter.name)?;
     let others_are_left = judgement.counts.get(at).is_some_and(|count| *count > 0);
-    let is_gone = judgement.ranked.is_empty()
-        && judgement.fates.iter().all(|fate| usize::from(fate.filter) <= at);
-    (own.preassigned_final && others_are_left && is_gone).then_some(PREASSIGNED_REFUSED)
+    let is_gone = judgement.fates.iter().all(|fate| usize::from(fate.filter) <= at);
+    (others_are_left && is_gone).then_some(PREASSIGNED_REFUSED)
 }
 
 /// Ten, but all for distributed input, and as many as hold the data where jobs are cloned
