@@ -27,6 +27,12 @@ NODES = {"asked_job": "nodes_asked", "updated_job": "nodes_updated"}
 # What a record states of times, of which none is later than its stamp if its own is too far ahead.
 TIMES = ("changed_at", "at", "created_at", "activated_at", "started_at", "ended_at")
 
+# What decides between two states of a job that agree in all before it, in the law's order up to the
+# last that is counted. Two may well agree: states that are stamped in one batch and whose clock is
+# ahead have one time. Task and request come before these; no job of the killer changes them.
+JOB_CONTENT = ("queue", "gshare", "resource_type", "user", "group", "nucleus")
+JOB_CONTENT += ("workflow", "label", "sub_status", "created_at", "started_at", "ended_at", "cores")
+
 Key = tuple[str, ...]
 Counters = dict[Key, dict[str, int]]
 
@@ -75,12 +81,15 @@ class Recount:
     def _job_order(self, job: Record) -> tuple[Any, ...]:
         status = job["status"]
         first = (job["attempt"], status in ENDED, job["changed_at"], job["revision"])
-        # The killer writes no two states of a job that differ beyond this.
-        return (*first, self.rank[status])
+        job = job | {"cores": max(1, job["cores"])}
+        content = (job[name] for name in JOB_CONTENT)
+        return (*first, self.rank[status], *content)
 
     def _transfer_order(self, move: Record) -> tuple[Any, ...]:
-        rank = self.transfer_rank[move["state"]]
-        return (move["state"] in ("done", "failed"), move["changed_at"], move["revision"], rank)
+        state = move["state"]
+        first = (state in ("done", "failed"), move["changed_at"], move["revision"])
+        link = (move["source"], move["destination"], move["activity"])
+        return (*first, self.transfer_rank[state], *link, move["bytes"], max(1, move["files"]))
 
     def _mark(self, queue: str, name: str, at: int) -> None:
         marks = self.marks[queue]

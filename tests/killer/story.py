@@ -136,7 +136,7 @@ class Story(Telling):
         self._tell_job(job)
 
     def _advance(self, job: Record, luck: float) -> None:
-        """The next record of a job. No two of one job differ in content alone."""
+        """The next record of a job: a later time, or the same with a higher revision."""
         dice = self.dice
         if luck < 0.26:
             job["revision"] += 1

@@ -1,5 +1,6 @@
 """The checks themselves: each must object to what it is there for."""
 
+import itertools
 import unittest
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,15 @@ from request import Expected
 
 STATUSES = ["pending", "defined", "assigned", "activated", "running"]
 STATUSES += ["finished", "failed", "cancelled", "closed"]
+STATES = ["queued", "submitted", "done", "failed"]
+
+
+def job_record() -> Record:
+    """A job without a state."""
+    job: Record = {"job": "1", "queue": "Q", "user": "ann", "group": "", "gshare": "S"}
+    job |= {"resource_type": "SCORE", "nucleus": "", "cores": 4, "task": "9"}
+    job |= {"workflow": "", "label": "managed", "sub_status": ""}
+    return job | {"created_at": 20, "started_at": 0, "ended_at": 0}
 
 
 def decision(subject: str, ordinal: int, outcome: str, cycle: int) -> Output:
@@ -164,8 +174,7 @@ class Recounting(unittest.TestCase):
 
     def test_newest_state_counts_whatever_the_order(self) -> None:
         """Attempt, ended or not, time, revision, rank."""
-        job: Record = {"job": "1", "queue": "Q", "user": "ann", "group": "", "gshare": "S"}
-        job |= {"resource_type": "SCORE", "nucleus": "", "cores": 4, "task": "9"}
+        job = job_record()
         states = [
             {"attempt": 0, "status": "running", "changed_at": 50, "revision": 0, "started_at": 50},
             {"attempt": 0, "status": "failed", "changed_at": 40, "revision": 0, "started_at": 0},
@@ -173,7 +182,7 @@ class Recounting(unittest.TestCase):
             {"attempt": 1, "status": "assigned", "changed_at": 30, "revision": 1, "started_at": 0},
         ]
         for order in (states, states[::-1], states + states):
-            recount = Recount(STATUSES, ["queued", "submitted", "done", "failed"])
+            recount = Recount(STATUSES, STATES)
             for state in order:
                 recount.take("job-state", job | state, 50)
             found = recount.counters()
@@ -187,6 +196,45 @@ class Recounting(unittest.TestCase):
             self.assertEqual(topic["jobs,user=ann,queue=Q,status=activated"], 1)
             self.assertEqual(account.check_counter_topic(found, topic), [])
             self.assertEqual(len(account.check_counter_topic(found, topic | {"x": 1})), 1)
+
+    def test_states_of_one_time_are_ordered_by_content(self) -> None:
+        """A clock that is ahead and a batch of one stamp: queue before user before the rest."""
+        stamp = 1_000
+        states: list[Record] = [
+            {"queue": "P", "user": "carol"},
+            {"user": "ann", "group": "AP_MCGN", "nucleus": "SOUTH", "cores": 8},
+            {"user": "bob", "group": "AP_HIGG", "nucleus": "NORTH", "cores": 8},
+            {"user": "bob", "group": "AP_HIGG", "nucleus": "NORTH", "cores": 9, "started_at": 990},
+            {"user": "bob", "group": "AP_HIGG", "nucleus": "NORTH", "cores": 0, "started_at": 995},
+        ]
+        for at, state in enumerate(states):
+            state |= {"attempt": 0, "status": "finished", "revision": 1}
+            state["changed_at"] = stamp + 600_000 - at
+        for order in itertools.permutations(states):
+            recount = Recount(STATUSES, STATES)
+            for state in order:
+                recount.take("job-state", job_record() | state, stamp)
+            found = recount.counters()
+            one = {"jobs_finished": 1, "cores_finished": 1}
+            self.assertEqual(found.get(("user", "bob", "Q")), one)
+            self.assertEqual(found.get(("group", "AP_HIGG", "Q")), one)
+            self.assertEqual(found.get(("nucleus", "NORTH")), one)
+            self.assertEqual(len([key for key in found if key[0] in ("user", "group")]), 2)
+
+    def test_transfers_of_one_time_are_ordered_by_content(self) -> None:
+        """Source, destination, activity, bytes, files."""
+        move: Record = {"request": "1", "state": "queued", "changed_at": 5, "revision": 0}
+        move |= {"source": "", "destination": "NORTH", "activity": "Express", "bytes": 9}
+        moves = [move | {"files": 7}, move | {"bytes": 10, "files": 0}]
+        moves += [move | {"bytes": 10, "files": 2}, move | {"bytes": 8, "files": 9}]
+        for order in itertools.permutations(moves):
+            recount = Recount(STATUSES, STATES)
+            for state in order:
+                recount.take("transfer", state, 5)
+            found = recount.counters()
+            self.assertEqual(
+                found[("into", "NORTH", "Express")], {"queued_files": 2, "queued_bytes": 10}
+            )
 
     def test_reports_of_the_future_count_as_of_their_stamp(self) -> None:
         """A report counts by its own time up to 300 s ahead of its stamp."""
