@@ -1,7 +1,9 @@
 //! Sums over the ends of jobs, counted again in the plainest way.
 
 use super::story::PoolCycle;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use yardmaster::core::content::content_of;
 use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{Event, JobState, Status};
 use yardmaster::core::state::State;
@@ -43,7 +45,6 @@ impl Recount {
         let mut ends: BTreeMap<(&str, u32), &JobState<'_>> = BTreeMap::new();
         for entry in cycle.records.lanes.iter().flatten() {
             let Event::JobState(job) = &entry.event else { continue };
-            let order = |it: &JobState<'_>| (it.changed_at, it.revision, it.status);
             if job.status.is_ended() {
                 let held = ends.entry((job.job, job.attempt)).or_insert(job);
                 *held = if order(job) < order(held) { job } else { held };
@@ -124,4 +125,15 @@ impl Recount {
             self.compared += usize::from(wanted > 10.0 * slack);
         }
     }
+}
+
+/// Of the ends of one attempt the least counts: the law's list, then the content, then the largest
+/// of what they say that the job wants.
+fn order(end: &JobState<'_>) -> impl Ord {
+    (
+        (end.changed_at, end.revision, end.status),
+        (end.task, end.user, end.queue, end.cores),
+        (end.created_at, end.started_at, end.ended_at),
+        Reverse(content_of(&end.requirements)),
+    )
 }

@@ -51,6 +51,8 @@ struct Life {
 struct Teller {
     chance: Chance,
     lives: BTreeMap<usize, Life>,
+    /// The last state that followed from nothing, with the number of its job.
+    last: Option<(usize, JobState<'static>)>,
     attempts: BTreeMap<&'static str, u32>,
     state: State,
     step: Millis,
@@ -77,7 +79,7 @@ impl PoolStory {
         let step = chance.of(&[2_000, 7 * MINUTE, 5 * HOUR]);
         let state = empty(limits.clone(), setting);
         let (lives, attempts) = (BTreeMap::new(), BTreeMap::new());
-        let mut teller = Teller { chance, lives, attempts, state, step, now: DAWN };
+        let mut teller = Teller { chance, lives, last: None, attempts, state, step, now: DAWN };
         let cycles = (0..30).map(|_| teller.cycle()).collect();
         PoolStory { limits, setting, cycles }
     }
@@ -191,25 +193,38 @@ impl Teller {
         }
     }
 
-    /// A state that follows from nothing.
+    /// A state that follows from nothing, or one that differs from the last of these in content
+    /// alone.
     fn any_job(&mut self) -> JobState<'static> {
+        let (number, last) = match self.last.clone() {
+            Some((number, last)) if self.chance.below(3) == 0 => (number, last),
+            _ => self.new_job(),
+        };
+        let stated = last.status.is_ended() || self.chance.below(2) == 0;
+        let job = JobState {
+            task: self.chance.of(&WORKFLOWS),
+            queue: self.chance.of(&SITES),
+            user: self.chance.of(&USERS),
+            requirements: stated.then(|| Box::new(self.wants(number))),
+            ..last
+        };
+        self.last = Some((number, job.clone()));
+        job
+    }
+
+    fn new_job(&mut self) -> (usize, JobState<'static>) {
         let (number, at) = (self.chance.below(45), self.moment());
-        let status = self.chance.of(&Status::ALL);
-        let stated = status.is_ended() || self.chance.below(2) == 0;
-        JobState {
+        let state = JobState {
             job: job_name(number),
-            status,
+            status: self.chance.of(&Status::ALL),
             attempt: self.chance.below(3) as u32,
             changed_at: at - at % self.chance.of(&[1, 1_000]),
             revision: self.chance.of(&[0, 1, 1 << 40]),
             started_at: self.chance.of(&[0, at - 1_000, at]),
             ended_at: self.chance.of(&[0, at, at - 500]),
-            task: self.chance.of(&WORKFLOWS),
-            queue: self.chance.of(&SITES),
-            user: self.chance.of(&USERS),
-            requirements: stated.then(|| Box::new(self.wants(number))),
             ..job(job_name(number))
-        }
+        };
+        (number, state)
     }
 
     fn offer(&mut self) -> Pilot<'static> {
