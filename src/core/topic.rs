@@ -75,7 +75,7 @@ macro_rules! each_topic {
                 "`import gdpconfig`, operators", "fold: run-time parameters";
             16 Decision "decision" Folded All [1 2],
                 "the leader", "fold (every process), the workload system";
-            17 Throttle "throttle" Folded All [1 2],
+            17 Throttle "throttle" Folded All [1 2 3],
                 "the leader", "fold (every process), the workload system";
             18 Command "command" Folded All [1 2],
                 "the leader", "fold (every process), what carries commands out";

@@ -254,20 +254,12 @@ const CASES: &[(&str, &[Edit])] = &[
     ),
     (
         "throttles that lapse before they may be lifted",
-        &[("throttle_dwell_s = 300", "throttle_dwell_s = 7_200")],
-    ),
-    (
-        "throttles that flap",
-        &[
-            ("throttle_hysteresis = 10", "throttle_hysteresis = 0"),
-            ("throttle_dwell_s = 300", "throttle_dwell_s = 0"),
-        ],
+        &[("throttle_lapse_s = 3_600", "throttle_dwell_s = 7_200\nthrottle_lapse_s = 3_600")],
     ),
     (
         "throttles that lapse between two cycles",
         &[
             ("throttle_lapse_s = 3_600", "throttle_lapse_s = 60"),
-            ("throttle_dwell_s = 300", "throttle_dwell_s = 60"),
             ("\ntick_ms = 1_000", "\ntick_ms = 60_000"),
             ("takeover_s = 5", "takeover_s = 180"),
         ],

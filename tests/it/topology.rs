@@ -330,7 +330,7 @@ fn it_is_described_as_text_and_as_a_chart() {
             assert_says(&chart, &[&step.name]);
         }
     }
-    let lifted = "lifted 10 % below it and after 300 s at the earliest; lapse 3600 s";
+    let lifted = "set above a limit, lifted at it; lapse 3600 s";
     assert_says(&text, &[lifted, "A1 (atlas 8.1)", "read back by throttle_lifetime_d 720 h"]);
     assert!(chart.starts_with("flowchart LR\n"));
 }

@@ -52,6 +52,16 @@ impl Status {
         self as u8 >= Status::Finished as u8
     }
 
+    /// States in which a job waits to run at its queue (spec atlas 9.4).
+    pub const QUEUED: [Status; 4] =
+        [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];
+
+    /// Whether a job in this state waits to run at its queue.
+    #[inline]
+    pub const fn is_queued(self) -> bool {
+        matches!(self, Status::Defined | Status::Assigned | Status::Activated | Status::Starting)
+    }
+
     /// As an index into a row of counters.
     pub const fn index(self) -> usize {
         self as usize

@@ -33,7 +33,7 @@ pub struct Share {
     pub vo: String,
     /// Number of PanDA's work queue for it; 0 when it has none.
     pub queue_id: u64,
-    /// Whether no more jobs are generated for it.
+    /// Whether the job throttler applies to it (spec atlas 10.1, 10.5).
     pub throttled: bool,
 }
 

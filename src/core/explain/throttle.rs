@@ -37,8 +37,8 @@ fn write(text: &mut String, throttle: &Throttle, now: Millis) -> Written {
     writeln!(text, "  throttle  {}, record {ordinal} of it", throttle.id)?;
     match Rule::from_name(rule) {
         Some(known) => {
-            let help = known.text().help;
-            writeln!(text, "  rule      {rule} (atlas 8.1): {help}")?;
+            let (spec, help) = (known.spec(), known.text().help);
+            writeln!(text, "  rule      {rule} ({spec}): {help}")?;
         }
         None => writeln!(text, "  rule      {rule}, of another version")?,
     }
@@ -56,7 +56,8 @@ fn write(text: &mut String, throttle: &Throttle, now: Millis) -> Written {
     }
     if stands {
         let lift = number(throttle.lift_limit);
-        let from = throttle.lift_from.map(|from| format!(", not before {}", iso(from)));
+        let from = throttle.lift_from.filter(|from| *from > throttle.since());
+        let from = from.map(|from| format!(", not before {}", iso(from)));
         let from = from.unwrap_or_default();
         writeln!(text, "  lifted    once there are at most {lift} {unit}{from}")?;
     }

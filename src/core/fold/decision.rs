@@ -1,6 +1,7 @@
 //! Our own answers: facts like the others, so a reservation counts from the moment it is made.
 
 use crate::cut::Topic;
+use crate::event::Task;
 use crate::id::Key;
 use crate::oddity::Oddity;
 use crate::output::decision::{Decision, DecisionId, Outcome, request_name};
@@ -35,7 +36,8 @@ impl State {
         request.passed.retain(|attempt| *attempt > answer.attempt);
         request.answer = Some(answer);
         request.placements.extend(placement(decision));
-        let reservation = reservation(decision, clock).filter(|reservation| {
+        let asked = request.task.as_ref();
+        let reservation = reservation(decision, asked, clock).filter(|reservation| {
             age < lifetime && !request.outcomes.contains_key(&reservation.decision)
         });
         if let Some(reservation) = reservation {
@@ -50,12 +52,13 @@ impl State {
 
     /// Counts a reservation from now on.
     pub fn open_reservation(&mut self, subject: &str, reservation: &Reservation) {
-        let names = [&reservation.gshare, &reservation.user, &reservation.working_group];
-        let [gshare, user, group] = names.map(|name| self.name(name));
+        let Reservation { gshare, resource_type, user, working_group, .. } = reservation;
+        let names = [gshare, resource_type, user, working_group];
+        let [gshare, resource_type, user, group] = names.map(|name| self.name(name));
         let mut opened = Vec::with_capacity(reservation.queues.len());
         for ReservedJobs { queue, jobs, cores } in &reservation.queues {
             let (queue, jobs, cores) = (self.name(queue), *jobs, *cores);
-            let at = ReservedAt { queue, gshare, user, group, jobs, cores };
+            let at = ReservedAt { queue, gshare, resource_type, user, group, jobs, cores };
             opened.push(self.ledger.open(reservation, &at));
             self.touched.load.add(queue);
         }
@@ -117,7 +120,8 @@ fn placement(decision: &Decision) -> Option<Placement> {
     (!decision.dry_run).then_some(Placement { decision: decision.id, attempt, target, now, placed })
 }
 
-fn reservation(decision: &Decision, clock: i64) -> Option<Reservation> {
+/// `asked`: the request, as far as it is known.
+fn reservation(decision: &Decision, asked: Option<&Task>, clock: i64) -> Option<Reservation> {
     let Outcome::Assign(ranked) = &decision.outcome else { return None };
     if decision.dry_run {
         return None;
@@ -138,6 +142,8 @@ fn reservation(decision: &Decision, clock: i64) -> Option<Reservation> {
         request: Key::of(request_name(&decision.subject, decision.attempt).as_bytes()),
         task: Key::of(decision.task.as_bytes()),
         gshare: decision.gshare.clone(),
+        resource_type: asked.map(|task| task.resource_type.clone()).unwrap_or_default(),
+        priority: asked.map_or(0, |task| task.priority),
         now: decision.now,
         clock,
         user: decision.user.clone(),

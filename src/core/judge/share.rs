@@ -32,7 +32,7 @@ pub struct ShareNode {
     pub name: String,
     /// Its part of all, in the unit of [`WHOLE`].
     pub value: f64,
-    /// Whether no more jobs are generated for it, but merge jobs.
+    /// Whether the job throttler applies to it.
     pub throttled: bool,
     /// Number of PanDA's work queue for it; 0 when it has none.
     pub queue_id: u64,
@@ -202,16 +202,9 @@ impl Tree {
         node.children.is_empty().then_some(node)
     }
 
-    /// Whether a node, or one it is below, is throttled.
+    /// Whether the job throttler applies to a node.
     pub fn is_throttled(&self, name: &str) -> bool {
-        let mut next = self.find(name);
-        while let Some(index) = next {
-            if self.nodes[index].throttled {
-                return true;
-            }
-            next = self.nodes[index].parent;
-        }
-        false
+        self.find(name).is_some_and(|index| self.nodes[index].throttled)
     }
 
     /// The node below the root that a node is in, or is.

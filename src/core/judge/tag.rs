@@ -62,7 +62,7 @@ impl<'a> CutView<'a> {
         task.gshare.is_empty() && self.tree().is_some_and(has_leaf)
     }
 
-    /// Whether a share, or one it is below, is throttled.
+    /// Whether the job throttler applies to a share (spec atlas 10.1, 10.5).
     pub(crate) fn is_share_throttled(self, gshare: &str) -> bool {
         self.tree().is_some_and(|tree| tree.is_throttled(gshare))
     }

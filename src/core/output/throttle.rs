@@ -1,4 +1,4 @@
-//! Throttles: an owner or task that is throttled as a whole, or no longer.
+//! Throttles: an owner, a task or a share that is throttled as a whole, or no longer.
 
 use super::common::{About, Folded, moved, stamped};
 use crate::cut::Topic;
@@ -47,12 +47,19 @@ pub enum SubjectKind {
     Task = 2,
     /// A queue.
     Queue = 3,
+    /// A share and resource type: see [`work_queue`].
+    Share = 4,
 }
 
 impl SubjectKind {
     /// All kinds, in order of their numbers.
-    pub const ALL: [SubjectKind; 4] =
-        [SubjectKind::User, SubjectKind::Group, SubjectKind::Task, SubjectKind::Queue];
+    pub const ALL: [SubjectKind; 5] = [
+        SubjectKind::User,
+        SubjectKind::Group,
+        SubjectKind::Task,
+        SubjectKind::Queue,
+        SubjectKind::Share,
+    ];
 
     /// Its name on the wire.
     pub const fn name(self) -> &'static str {
@@ -61,6 +68,7 @@ impl SubjectKind {
             SubjectKind::Group => "group",
             SubjectKind::Task => "task",
             SubjectKind::Queue => "queue",
+            SubjectKind::Share => "share",
         }
     }
 }
@@ -74,6 +82,17 @@ pub fn owner_of(task: &Task) -> (SubjectKind, &str) {
         "" => (SubjectKind::User, &task.user),
         group => (SubjectKind::Group, group),
     }
+}
+
+/// A share and resource type as a subject: the share, a slash, the resource type.
+pub fn work_queue(gshare: &str, resource_type: &str) -> Subject {
+    (SubjectKind::Share, format!("{gshare}/{resource_type}"))
+}
+
+/// The share and the resource type of a subject that [`work_queue`] gives.
+pub fn share_and_type(subject: &str) -> (&str, &str) {
+    // A share may have a slash in its name, a resource type has none.
+    subject.rsplit_once('/').unwrap_or((subject, ""))
 }
 
 /// Whether a subject is throttled or free. The numbers are persisted.
@@ -268,7 +287,7 @@ impl Folded for Throttle {
     }
 
     fn gshare(&self) -> &str {
-        ""
+        share_and_type(self.subject_of(SubjectKind::Share)).0
     }
 
     fn user(&self) -> &str {
@@ -294,7 +313,8 @@ impl Folded for Throttle {
             About::Group => SubjectKind::Group,
             About::Task => SubjectKind::Task,
             About::Rule => return self.rule == name,
-            About::Share | About::Job => return false,
+            About::Share => return self.gshare() == name && !name.is_empty(),
+            About::Job => return false,
         };
         self.kind == kind && self.subject == name
     }

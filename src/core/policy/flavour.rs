@@ -94,6 +94,8 @@ pub struct QueueStyle {
     /// Its filters that look at nothing of a candidate but the make of its queue (`Make` of
     /// ATLAS): they are asked once for all queues of a make.
     pub of_make: &'static [&'static QueueFilter],
+    /// How it holds owners, tasks and shares as a whole, if it does.
+    pub throttling: Option<&'static Throttling>,
     /// Its steps beside judging each candidate once.
     pub plan: Option<&'static Plan>,
 }
@@ -103,8 +105,6 @@ pub struct QueueStyle {
 pub struct Plan {
     /// Which of a queue's endpoints count.
     pub scope: Scope,
-    /// How it throttles owners and tasks as a whole.
-    pub throttling: &'static Throttling,
     /// How sites are classified (spec atlas 8.1.3).
     pub sites: fn(&Values) -> SiteRules,
     /// An owner as counted, with what follows from its figures for a task.
@@ -188,6 +188,7 @@ static NO_QUEUES: QueueStyle = QueueStyle {
     room: |_| Room::default(),
     select: |_, _| Vec::new(),
     of_make: &[],
+    throttling: None,
     plan: None,
 };
 

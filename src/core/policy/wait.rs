@@ -33,13 +33,19 @@ pub enum WaitReason {
     ShareOfB,
     /// The share is used up for tasks of class C.
     ShareOfC,
-    /// The share, or one it is below, is throttled.
-    ShareThrottled,
+    /// Too many jobs of the share wait to run.
+    ShareQueued,
+    /// Too many jobs of the share in defined.
+    ShareDefined,
+    /// Too many jobs of the share run.
+    ShareRunning,
+    /// More jobs of the share wait to run than its cap.
+    ShareQueueCap,
 }
 
 impl WaitReason {
     /// Every wait reason.
-    pub const ALL: [WaitReason; 15] = [
+    pub const ALL: [WaitReason; 18] = [
         WaitReason::UnknownNucleus,
         WaitReason::InputIncomplete,
         WaitReason::InputEndpointsDown,
@@ -54,7 +60,10 @@ impl WaitReason {
         WaitReason::ShareOfA,
         WaitReason::ShareOfB,
         WaitReason::ShareOfC,
-        WaitReason::ShareThrottled,
+        WaitReason::ShareQueued,
+        WaitReason::ShareDefined,
+        WaitReason::ShareRunning,
+        WaitReason::ShareQueueCap,
     ];
 
     /// Its name, as published.
@@ -74,7 +83,10 @@ impl WaitReason {
             WaitReason::ShareOfA => "gshare_class_a",
             WaitReason::ShareOfB => "gshare_class_b",
             WaitReason::ShareOfC => "gshare_class_c",
-            WaitReason::ShareThrottled => "gshare_throttled",
+            WaitReason::ShareQueued => "gshare_queued_limit",
+            WaitReason::ShareDefined => "gshare_defined_limit",
+            WaitReason::ShareRunning => "gshare_running_cap",
+            WaitReason::ShareQueueCap => "gshare_queued_cap",
         }
     }
 
@@ -85,8 +97,7 @@ impl WaitReason {
             | WaitReason::InputIncomplete
             | WaitReason::InputEndpointsDown
             | WaitReason::ParentUnknown
-            | WaitReason::NoQueueCanRun
-            | WaitReason::ShareThrottled => None,
+            | WaitReason::NoQueueCanRun => None,
             WaitReason::RunningJobs => Some(Rule::RunningJobs),
             WaitReason::QueuedJobs => Some(Rule::QueuedJobs),
             WaitReason::RunningCores => Some(Rule::RunningCores),
@@ -94,6 +105,10 @@ impl WaitReason {
             WaitReason::Quota => Some(Rule::Quota),
             WaitReason::NearQuota => Some(Rule::NearQuota),
             WaitReason::ShareOfA | WaitReason::ShareOfB | WaitReason::ShareOfC => Some(Rule::Share),
+            WaitReason::ShareQueued => Some(Rule::ShareQueued),
+            WaitReason::ShareDefined => Some(Rule::ShareDefined),
+            WaitReason::ShareRunning => Some(Rule::ShareRunning),
+            WaitReason::ShareQueueCap => Some(Rule::ShareQueueCap),
         }
     }
 

@@ -48,11 +48,15 @@ pub fn recount(state: &State) -> Ledger {
             let known = |name: &str| state.known_name(name);
             let owner = (known(&reservation.user), known(&reservation.working_group));
             for ReservedJobs { queue, jobs, cores } in &reservation.queues {
-                if let (Some(queue), Some(gshare), (Some(user), Some(group))) =
-                    (known(queue), known(&reservation.gshare), owner)
+                let of = (known(&reservation.gshare), known(&reservation.resource_type));
+                if let (
+                    Some(queue),
+                    (Some(gshare), Some(resource_type)),
+                    (Some(user), Some(group)),
+                ) = (known(queue), of, owner)
                 {
                     let (jobs, cores) = (*jobs, *cores);
-                    let at = ReservedAt { queue, gshare, user, group, jobs, cores };
+                    let at = ReservedAt { queue, gshare, resource_type, user, group, jobs, cores };
                     fresh.open(reservation, &at);
                 }
             }
@@ -149,6 +153,8 @@ pub fn audit(state: &State) -> Vec<Drift> {
     let reserved = pair(&kept.reserved, &fresh.reserved, u32::to_string);
     see("reserved", &names(3), reserved);
     see("nucleus", &names(1), pair(&kept.nucleus, &fresh.nucleus, |count| format!("{count:?}")));
+    let level = |key: RowKey| format!("{}/{}", names(2)(key), key[2].cast_signed());
+    see("levels", &level, pair(&kept.levels, &fresh.levels, |level| format!("{level:?}")));
     see("bound", &names(2), pair(&kept.bound, &fresh.bound, u32::to_string));
     see("seen", &numbered, pair(&kept.seen, &fresh.seen, Seen::text));
     see("ended_jobs", &numbered, pair(&kept.ended, &fresh.ended, ended_text));
@@ -167,7 +173,7 @@ pub fn audit(state: &State) -> Vec<Drift> {
 
 /// How many records count in each row: one too many and a row never goes, one too few and it goes
 /// while somebody counts in it.
-fn referenced(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 16] {
+fn referenced(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 17] {
     fn both<V: Default, C: Chains>(kept: &Rows<V, C>, fresh: &Rows<V, C>) -> Pairs {
         let nothing = || ("0".to_owned(), "0".to_owned());
         let mut pairs = Pairs::new();
@@ -187,6 +193,7 @@ fn referenced(kept: &Ledger, fresh: &Ledger) -> [(&'static str, Pairs); 16] {
         ("owner", both(&kept.owner, &fresh.owner)),
         ("reserved", both(&kept.reserved, &fresh.reserved)),
         ("nucleus", both(&kept.nucleus, &fresh.nucleus)),
+        ("levels", both(&kept.levels, &fresh.levels)),
         ("bound", both(&kept.bound, &fresh.bound)),
         ("seen", both(&kept.seen, &fresh.seen)),
         ("ended_jobs", both(&kept.ended, &fresh.ended)),

@@ -9,6 +9,7 @@ mod copy;
 mod count;
 mod ended;
 mod flow;
+mod level;
 mod wait;
 mod who;
 
@@ -18,6 +19,8 @@ pub use ended::{
     starts_per_hour,
 };
 pub use flow::{RATE_GRAINS, Rate};
+pub use level::Level;
+pub(in crate::state) use level::level_key;
 pub use wait::{QUEUED_GRAIN, WAIT_GRAIN, WAIT_REACH, Waits};
 pub use who::{GROUP, MERGE, Totals, USER, USER_FOR_GROUP};
 
@@ -49,6 +52,8 @@ pub struct Ledger {
     pub reserved: Rows<u32>,
     /// By nucleus.
     pub nucleus: Rows<Count>,
+    /// By (gshare, resource type, priority): jobs that wait to run.
+    pub levels: Rows<Level, ByName>,
     /// By (queue, nucleus): jobs in transferring, their output on its way there.
     pub bound: Rows<u32>,
     /// By (request or task, queue): jobs seen, against reservations.
@@ -133,7 +138,7 @@ impl Ledger {
         };
         let rows = |job: &Job| (job.load, job.user, job.group, job.nucleus, job.seen);
         let seen = |job: &Job| (job.task, job.request, job.created_at, job.sample.is_merge());
-        if rows(old) != rows(new) || seen(old) != seen(new) {
+        if rows(old) != rows(new) || seen(old) != seen(new) || old.priority != new.priority {
             // In before out, so that no row stands empty in between.
             self.job(new, 1);
             return self.job(old, -1);
@@ -188,6 +193,9 @@ impl Ledger {
         self.queue.at(queue).count.shift(from, to);
         self.shift_who(job.user, share, from, to);
         self.shift_who(job.group, share, from, to);
+        if from.0.is_queued() != to.0.is_queued() {
+            self.job_level(job, to.0.is_queued());
+        }
         if job.nucleus != NO_ROW {
             self.nucleus.note(job.nucleus, figures);
             self.nucleus.at(job.nucleus).shift(from, to);
@@ -234,6 +242,9 @@ impl Ledger {
         queue.disk(job.disk_io_per_core(), sign);
         self.add_who(job.user, share_row, (status, job.cores), sign);
         self.add_who(job.group, share_row, (status, job.cores), sign);
+        if status.is_queued() {
+            self.job_level(job, more);
+        }
         if job.nucleus != NO_ROW {
             self.nucleus.count_reference(job.nucleus, more);
             self.nucleus.note(job.nucleus, bit(status));
@@ -359,6 +370,7 @@ impl Ledger {
         self.owner.sweep();
         self.reserved.sweep();
         self.nucleus.sweep();
+        self.levels.sweep();
         self.bound.sweep();
         self.seen.sweep();
         self.ended.sweep();

@@ -193,6 +193,10 @@ pub struct Reservation {
     pub task: Key,
     /// Share it counts for.
     pub gshare: String,
+    /// Resource type of its jobs; empty when not known.
+    pub resource_type: String,
+    /// Their priority.
+    pub priority: i32,
     /// User it counts for; empty when not known.
     pub user: String,
     /// Working group it counts for where caps are concerned; empty when there is none.
@@ -259,6 +263,8 @@ record!(Reservation {
     request,
     task,
     gshare,
+    resource_type,
+    priority,
     user,
     working_group,
     merge,

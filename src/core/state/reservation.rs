@@ -19,6 +19,7 @@ pub(super) struct Open {
     pub(super) task_row: u32,
     pub(super) share_row: u32,
     pub(super) queue_row: u32,
+    pub(super) level_row: u32,
     /// The owner whose caps it counts for; no row when there is none.
     pub(super) owner_row: u32,
     /// The user in the share at the queue; no row when there is none, or the jobs merge output.

@@ -8,7 +8,7 @@
 
 use crate::id::{Key, Name};
 use crate::state::job::Job;
-use crate::state::ledger::{GROUP, Ledger, USER, at_queue};
+use crate::state::ledger::{GROUP, Ledger, USER, at_queue, level_key};
 use crate::state::record::Reservation;
 use crate::state::reservation::Open;
 use crate::state::rows::NO_ROW;
@@ -24,6 +24,8 @@ pub struct ReservedAt {
     pub queue: Name,
     /// Share.
     pub gshare: Name,
+    /// Resource type.
+    pub resource_type: Name,
     /// User; none when not known.
     pub user: Name,
     /// Working group; none when there is none.
@@ -65,6 +67,8 @@ impl Ledger {
         share.reserved = share.reserved.wrapping_sub(open.waiting).wrapping_add(waiting);
         let queue = self.queue.at(open.queue_row);
         queue.reserved = queue.reserved.wrapping_sub(open.waiting).wrapping_add(waiting);
+        let level = self.levels.at(open.level_row);
+        level.reserved = level.reserved.wrapping_sub(open.waiting).wrapping_add(waiting);
         self.reserve_for_owner(&open, waiting);
         self.open_reservations.all[id as usize].waiting = waiting;
     }
@@ -110,11 +114,12 @@ impl Ledger {
 
     /// Counts one queue's part of a reservation from now on. Returns the number to close it by.
     pub fn open(&mut self, reservation: &Reservation, at: &ReservedAt) -> u32 {
-        let ReservedAt { queue, gshare, jobs: reserved, cores, .. } = *at;
+        let ReservedAt { queue, gshare, resource_type, jobs: reserved, cores, .. } = *at;
         let request_row = self.seen.row(at_queue(reservation.request, queue, BY_REQUEST));
         let task_row = self.seen.row(at_queue(reservation.task, queue, BY_TASK));
         let share_row = self.share.row([queue.0, gshare.0, 0, 0]);
         let queue_row = self.queue.row([queue.0, 0, 0, 0]);
+        let level_row = self.levels.row(level_key(gshare, resource_type, reservation.priority));
         let after_s = reservation.now.div_euclid(SECOND);
         let [owner_row, user_row] = self.owner_rows(at, reservation.merge);
         let open = Open {
@@ -123,6 +128,7 @@ impl Ledger {
             task_row,
             share_row,
             queue_row,
+            level_row,
             owner_row,
             user_row,
             cores,
@@ -145,6 +151,7 @@ impl Ledger {
         }
         self.share.count_reference(share_row, true);
         self.queue.count_reference(queue_row, true);
+        self.levels.count_reference(level_row, true);
         self.settle_open(id);
         id
     }
@@ -162,6 +169,9 @@ impl Ledger {
         let queue = self.queue.at(open.queue_row);
         queue.reserved = queue.reserved.wrapping_sub(open.waiting);
         self.queue.count_reference(open.queue_row, false);
+        let level = self.levels.at(open.level_row);
+        level.reserved = level.reserved.wrapping_sub(open.waiting);
+        self.levels.count_reference(open.level_row, false);
         self.reserve_for_owner(&open, 0);
         self.count_owner_rows([open.owner_row, open.user_row], false);
         self.open_reservations.free.push(id);

@@ -7,7 +7,7 @@ use super::table::Metric;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use yardmaster_core::engine::Engine;
-use yardmaster_core::output::throttle::{SubjectKind, owner_of};
+use yardmaster_core::output::throttle::{SubjectKind, owner_of, work_queue};
 use yardmaster_core::state::State;
 use yardmaster_core::state::blockers::{Blockers, Cause};
 use yardmaster_core::state::record::RequestState;
@@ -96,8 +96,10 @@ impl<'a> Looks<'a> {
             None => NOT_JUDGED,
             Some(answer) if !answer.blockers.is_empty() => self.reasons.of(&answer.blockers),
             Some(_) => {
+                let (kind, of) = work_queue(&task.gshare, &task.resource_type);
                 let is_held = self.held.contains(&owner_of(task))
-                    || self.held.contains(&(SubjectKind::Task, task.task.as_str()));
+                    || self.held.contains(&(SubjectKind::Task, task.task.as_str()))
+                    || self.held.contains(&(kind, of.as_str()));
                 if is_held { THROTTLED } else { AS_WHOLE }
             }
         };

@@ -5,7 +5,7 @@ use super::{Timestamp, TopicReader, TopicSettings, Topology, readers, why_append
 use std::fmt::Write;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::limits::Limits;
-use yardmaster_core::policy::rule::Rule;
+use yardmaster_core::policy::rule::{Rule, RuleText};
 use yardmaster_core::policy::{Policy, PolicySpec, kind};
 use yardmaster_core::unit::{HOUR, SECOND};
 
@@ -118,16 +118,27 @@ fn answers_offers(spec: &PolicySpec) -> bool {
 /// Writes the rules by which a policy throttles, and when throttles are published.
 fn describe_throttles(text: &mut String, policy: &Policy) {
     let Some(throttling) = policy.throttling() else { return };
-    let margin = (throttling.margin)(&policy.unchanged().own);
+    let resolved = policy.unchanged();
+    let of_owners = throttling.of_owners.is_some();
+    let of_work_queues = policy.throttler(&resolved).is_some();
+    let is_on = |rule: &Rule| match Rule::OF_WORK_QUEUES.contains(rule) {
+        true => of_work_queues,
+        false => of_owners,
+    };
+    if !of_owners && !of_work_queues {
+        return;
+    }
+    let margin = (throttling.margin)(&resolved.own);
     let (less, dwell, lapse) =
         (100.0 * margin.hysteresis, margin.dwell / SECOND, margin.lapse / SECOND);
-    let _ = writeln!(
-        text,
-        "  throttles: set above a limit, lifted {less} % below it and after {dwell} s at the \
-         earliest; lapse {lapse} s"
-    );
-    for rule in Rule::ALL.map(Rule::text) {
-        let _ = writeln!(text, "    {} (atlas 8.1): {}; {}", rule.name, rule.help, rule.unit);
+    let lifted = match (less, dwell) {
+        (0.0, 0) => "at it".to_owned(),
+        _ => format!("{less} % below it and after {dwell} s at the earliest"),
+    };
+    let _ = writeln!(text, "  throttles: set above a limit, lifted {lifted}; lapse {lapse} s");
+    for rule in Rule::ALL.into_iter().filter(is_on) {
+        let (RuleText { name, help, unit, .. }, spec) = (rule.text(), rule.spec());
+        let _ = writeln!(text, "    {name} ({spec}): {help}; {unit}");
     }
 }
 

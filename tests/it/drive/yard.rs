@@ -47,10 +47,17 @@ pub fn epoch_config() -> EpochConfig {
     epoch_config_with(&[])
 }
 
-/// The topology of ATLAS with some lines written otherwise.
+/// How throttles are lifted under `rules = "tuned"`.
+const MARGIN: (&str, &str) = (
+    "throttle_lapse_s = 3_600",
+    "throttle_hysteresis = 10\nthrottle_dwell_s = 300\nthrottle_lapse_s = 3_600",
+);
+
+/// The topology of ATLAS with throttles that are lifted below their limits, and with some lines
+/// written otherwise.
 pub fn epoch_config_with(changes: &[(&str, &str)]) -> EpochConfig {
     let mut text = topology::ATLAS.to_owned();
-    for (old, new) in changes {
+    for (old, new) in [MARGIN].iter().chain(changes) {
         assert!(text.contains(old), "the topology has no {old:?}");
         text = text.replace(old, new);
     }

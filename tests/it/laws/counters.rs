@@ -69,6 +69,11 @@ pub fn counters(state: &State) -> Sums {
         let names = [0, 1, 2].map(|at| text(key[at])).join("/");
         add(&mut sums, format!("reserved {names}"), (*jobs).into());
     }
+    for (key, level) in ledger.levels.iter() {
+        let names = [text(key[0]), text(key[1]), key[2].cast_signed().to_string()].join("/");
+        add(&mut sums, format!("level {names} jobs"), level.jobs.into());
+        add(&mut sums, format!("level {names} reserved"), level.reserved.into());
+    }
     for (key, starts) in ledger.starts.iter() {
         for bucket in starts.buckets() {
             let name = format!("starts {} {}", text(key[0]), bucket.number);

@@ -104,7 +104,7 @@ fn flip<V: Default, C: Chains>(rows: &mut Rows<V, C>, change: impl Fn(&mut V)) {
 #[test]
 fn a_flipped_counter_is_found_in_every_table() {
     type Flip = (&'static str, fn(&mut Ledger));
-    let flips: [Flip; 32] = [
+    let flips: [Flip; 34] = [
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].jobs ^= 1)),
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].cores ^= 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.count.by[0].jobs += 1)),
@@ -124,6 +124,8 @@ fn a_flipped_counter_is_found_in_every_table() {
         ("owner", |it| flip(&mut it.owner, |owner| owner.reserved_jobs += 1)),
         ("work", |it| flip(&mut it.work, |work| work.add(1, 1))),
         ("reserved", |it| flip(&mut it.reserved, |jobs| *jobs += 1)),
+        ("levels", |it| flip(&mut it.levels, |level| level.jobs += 1)),
+        ("levels", |it| flip(&mut it.levels, |level| level.reserved += 1)),
         ("nucleus", |it| flip(&mut it.nucleus, |nucleus| nucleus.by[7].cores += 1)),
         ("bound", |it| flip(&mut it.bound, |jobs| *jobs += 1)),
         ("seen", |it| flip(&mut it.seen, |seen| seen.jobs += 1)),

@@ -76,7 +76,7 @@ fn nothing_stays_for_ever() {
         let rows = [ledger.load.len(), ledger.queue.len(), ledger.share.len(), ledger.who.len()];
         assert_eq!((rows, ledger.owner.len()), ([0; 4], 0));
         let rows = [ledger.nucleus.len(), ledger.seen.len(), ledger.ended.len()];
-        assert_eq!(rows, [0; 3]);
+        assert_eq!((rows, ledger.levels.len()), ([0; 3], 0));
         assert_eq!([ledger.starts.len(), ledger.waits.len(), ledger.bound.len()], [0; 3]);
         assert_eq!([ledger.flow.len(), ledger.into.len(), ledger.rate.len()], [0; 3]);
         let records = [state.jobs.slab.len(), state.transfers.slab.len(), state.nodes.slab.len()];

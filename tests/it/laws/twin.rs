@@ -30,6 +30,8 @@ struct Reservation {
     request: String,
     task: String,
     gshare: String,
+    /// Resource type and priority of its request.
+    level: (String, i32),
     user: String,
     group: String,
     merge: bool,
@@ -154,10 +156,12 @@ impl Twin {
         if self.settled.contains(&decision.id) {
             return;
         }
+        let asked = after.requests.of(&decision.subject).and_then(|it| it.task.as_ref());
         let reservation = Reservation {
             request: format!("{}:{}", decision.subject, decision.attempt),
             task: decision.task.clone(),
             gshare: decision.gshare.clone(),
+            level: asked.map(|it| (it.resource_type.clone(), it.priority)).unwrap_or_default(),
             user: decision.user.clone(),
             group: decision.working_group.clone(),
             merge: decision.merge,
@@ -301,6 +305,10 @@ impl Twin {
             add(sums, format!("{row} {decision} cores"), job.cores.into());
         }
         add(sums, format!("share {queue}/{gshare} {decision}"), 1);
+        let waits = [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];
+        if waits.contains(&job.status) {
+            add(sums, format!("level {gshare}/{resource_type}/{} jobs", job.priority), 1);
+        }
         if merges && job.status == Status::Running {
             add(sums, format!("share {queue}/{gshare} merging"), 1);
         }
@@ -377,6 +385,9 @@ impl Twin {
                 let waiting = (i128::from(*jobs) - seen).max(0);
                 add(sums, format!("share {queue}/{} reserved", it.gshare), waiting);
                 add(sums, format!("queue {queue} reserved"), waiting);
+                let (kind, priority) = &it.level;
+                let level = format!("level {}/{kind}/{priority}", it.gshare);
+                add(sums, format!("{level} reserved"), waiting);
                 if !it.merge && !it.user.is_empty() {
                     add(sums, format!("reserved {}/{queue}/{}", it.user, it.gshare), waiting);
                 }

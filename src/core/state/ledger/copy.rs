@@ -5,7 +5,7 @@ use crate::copy::{InPortions, TakeCopy};
 
 impl Ledger {
     /// Its tables.
-    pub(in crate::state) fn tables(&mut self) -> [&mut dyn InPortions; 16] {
+    pub(in crate::state) fn tables(&mut self) -> [&mut dyn InPortions; 17] {
         [
             &mut self.load,
             &mut self.queue,
@@ -14,6 +14,7 @@ impl Ledger {
             &mut self.owner,
             &mut self.reserved,
             &mut self.nucleus,
+            &mut self.levels,
             &mut self.bound,
             &mut self.seen,
             &mut self.ended,
@@ -46,6 +47,7 @@ impl Ledger {
         to.owner = self.owner.take_copy();
         to.reserved = self.reserved.take_copy();
         to.nucleus = self.nucleus.take_copy();
+        to.levels = self.levels.take_copy();
         to.bound = self.bound.take_copy();
         to.seen = self.seen.take_copy();
         to.ended = self.ended.take_copy();

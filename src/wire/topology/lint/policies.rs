@@ -281,8 +281,8 @@ fn room(found: &mut Findings, policy: &PolicySpec, own: &Part<'_>) {
 }
 
 fn throttles(found: &mut Findings, topology: &Topology, own: &Part<'_>) {
-    let [Some(hysteresis), Some(dwell), Some(lapse)] =
-        ["throttle_hysteresis", "throttle_dwell_s", "throttle_lapse_s"].map(|it| own.value(it))
+    let [Some(dwell), Some(lapse)] =
+        ["throttle_dwell_s", "throttle_lapse_s"].map(|it| own.value(it))
     else {
         return;
     };
@@ -297,17 +297,6 @@ fn throttles(found: &mut Findings, topology: &Topology, own: &Part<'_>) {
                       stand"
                     .to_owned(),
                 remedy: "a throttle_lapse_s longer than throttle_dwell_s".to_owned(),
-            },
-        );
-    }
-    if hysteresis == 0.0 && dwell == 0.0 {
-        found.warning(
-            &own.path("throttle_hysteresis"),
-            Report {
-                code: "contradiction",
-                found: format!("{place}, throttle_hysteresis and throttle_dwell_s are 0"),
-                why: "a figure at its limit sets and lifts the throttle with every job".to_owned(),
-                remedy: "a hysteresis or a dwell above 0".to_owned(),
             },
         );
     }

@@ -87,7 +87,7 @@ fn throttled(task: &Task, held: &Wait) -> Option<String> {
     let rule = held.reason.rule()?;
     let (kind, subject) = rule.subject(task);
     let (Wait { measured, limit, .. }, RuleText { name, unit, .. }) = (held, rule.text());
-    let subject = key(kind, subject);
+    let subject = key(kind, &subject);
     let note = Note::Throttled { rule: name, subject: &subject };
     Some(note.with_figures(&format!("{measured} of {limit} {unit}")))
 }

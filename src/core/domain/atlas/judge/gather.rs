@@ -3,6 +3,7 @@
 pub mod link;
 mod owner;
 mod site;
+mod work_queue;
 
 use crate::domain::atlas::judge::caches::{Outlook, RowHints, SiteClasses, find};
 use crate::domain::atlas::judge::input_availability::InputAvailability;
@@ -108,7 +109,9 @@ impl<'a> CutView<'a> {
             nucleus: world.nucleus(&task.nucleus),
             remote_source: world.is_open(task, |storage| storage.read_wan),
             readable_source: world.is_open(task, |storage| storage.read_wan || storage.read_lan),
-            share_throttled: self.is_share_throttled(&task.gshare),
+            work_queue: asked.throttler.and_then(|component| {
+                self.work_queue(component, (&task.gshare, &task.resource_type))
+            }),
             is_site_several: world.stands_for_several(task.site.trim()),
             sources: match asked.scope {
                 Scope::Analysis => world.sources(task).into(),

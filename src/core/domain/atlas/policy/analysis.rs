@@ -8,11 +8,12 @@ use super::class::{Classes, class_of};
 use super::divide::{QueueShare, divide};
 use super::filter::{ANALYSIS_JOB as FILTERS, OF_THE_QUEUE, OF_THE_USER, PREASSIGNED, USER_EARLY};
 use super::holder::reads_any;
+use super::job_throttler::{self, JobThrottler, gauges};
 use super::locality::{Availability, Enough, Locality, availability};
 use super::owner::Owner;
 use super::room::RoomParams;
 use super::site::{SiteClasses, SiteRules};
-use super::throttling::{Gauge, Margin, Throttling};
+use super::throttling::{Gauge, Margin, OwnerThrottling, Throttling};
 use super::weight::ANALYSIS_JOB as WEIGHTS;
 use crate::dice::Dice;
 use crate::event::{ChunkKind, Queue, Scope, Task};
@@ -37,10 +38,7 @@ params! {
     /// Parameters of the kind.
     Own {
         caps: Caps,
-        throttled_shares: bool = Param::flag("throttled_shares", false, false).help(
-            "whether tasks of a throttled share wait, but for their merge chunks; PanDA only limits \
-             how many jobs it makes for such a share (spec atlas 10.1, 10.5)",
-        ),
+        throttler: JobThrottler,
         completeness: bool = Param::flag("completeness", false, true)
             .help("whether a task waits until its input is complete somewhere (spec atlas G0)"),
         missing_most: f64 = Param::int("MAX_MISSING_INPUT_FILES", 10, 10)
@@ -114,9 +112,9 @@ pub(crate) static ANALYSIS_JOB: Flavour = Flavour {
         room: |values| read!(Own, values).room.room(),
         select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
         of_make: &[],
+        throttling: Some(&THROTTLING),
         plan: Some(&Plan {
             scope: Scope::Analysis,
-            throttling: &THROTTLING,
             sites: typed!(Own: sites()),
             owner: typed!(Own: completed(task, owner)),
             of_queue: OF_THE_QUEUE,
@@ -130,11 +128,16 @@ pub(crate) static ANALYSIS_JOB: Flavour = Flavour {
     }),
 };
 
-/// The rules of 8.1.
+/// The rules of 8.1 and 10.5.
 static THROTTLING: Throttling = Throttling {
     margin: typed!(Own: margin()),
-    of_owner: typed!(Own: of_owner(owner, kind)),
-    of_task: typed!(Own: of_task(case)),
+    of_owners: Some(OwnerThrottling {
+        of_owner: typed!(Own: of_owner(owner, kind)),
+        of_task: typed!(Own: of_task(case)),
+    }),
+    component: "anal_job_throttler",
+    throttles_jobs: |values| read!(Own, values).throttler.active,
+    of_work_queue: |work, values| gauges(work, &read!(Own, values).throttler),
 };
 
 fn margin(own: &Own) -> Margin {
@@ -184,8 +187,9 @@ fn enough(own: &Own) -> Enough {
 
 /// Why the task as a whole must wait (spec atlas 8.1, G0).
 fn wait(case: &Case<'_>, own: &Own) -> Option<Wait> {
-    let held = case.share_wait(own.throttled_shares);
-    let throttled = held.or_else(|| caps::throttled(case, &own.caps, &own.margins.margin()));
+    let margin = own.margins.margin();
+    let throttled = job_throttler::throttled(case, &own.throttler, &margin)
+        .or_else(|| caps::throttled(case, &own.caps, &margin));
     if throttled.is_some() || !own.completeness || case.task.options.incomplete_input {
         return throttled;
     }

@@ -6,7 +6,7 @@ use super::owner::Owner;
 use super::throttling::{Gauge, Margin};
 use crate::event::ChunkKind;
 use crate::output::throttle::{SubjectKind, owner_of};
-use crate::policy::param::{Param, Unit};
+use crate::policy::param::{Default, Param, Unit};
 use crate::policy::rule::Rule;
 use crate::policy::typed::params;
 use crate::policy::wait::{Wait, WaitReason};
@@ -49,15 +49,18 @@ params! {
 }
 
 params! {
-    /// How throttles are lifted and lapse: ours, whatever is decided by.
+    /// How throttles are lifted and lapse. By the documents and by PanDA an owner is free at the
+    /// limit.
     Margins {
-        hysteresis: f64 = Param::float("throttle_hysteresis", (0.0, 90.0), 10.0, 10.0)
+        hysteresis: f64 = Param::float("throttle_hysteresis", (0.0, 90.0), 0.0, 0.0)
+            .tuned(Default::Float(10.0))
             .unit(Unit::Percent)
             .help(
                 "how far below its limit a figure has to come for a throttle to be lifted; part of \
                  the limit",
             ),
-        dwell: f64 = Param::int("throttle_dwell_s", 300, 300)
+        dwell: f64 = Param::int("throttle_dwell_s", 0, 0)
+            .tuned(Default::Int(300))
             .unit(Unit::Seconds)
             .help("least time a throttle stands"),
         lapse: f64 = Param::int("throttle_lapse_s", 3_600, 3_600)
@@ -94,14 +97,8 @@ pub(super) fn throttled(case: &Case<'_>, caps: &Caps, margin: &Margin) -> Option
     let quotas = quotas(&case.owner, caps);
     let quotas = quotas.into_iter().filter(|gauge| !is_merge || gauge.rule == Rule::Quota);
     let all = of_jobs.chain(of_task(case, caps)).chain(quotas);
-    all.into_iter().find_map(|gauge| wait(&gauge, case, margin))
-}
-
-fn wait(gauge: &Gauge, case: &Case<'_>, margin: &Margin) -> Option<Wait> {
-    let Gauge { rule, reason, measured, limit } = *gauge;
-    let stands = case.owner.throttled.contains(&rule);
-    let limit = if stands { margin.lift_limit(limit) } else { limit };
-    (stands || measured > limit).then_some(Wait { reason, measured, limit })
+    let stands = |gauge: &Gauge| case.owner.throttled.contains(&gauge.rule);
+    all.into_iter().find_map(|gauge| margin.wait(&gauge, stands(&gauge)))
 }
 
 /// An owner's figures and limits under the rules A1 to A5.

@@ -6,8 +6,8 @@ use super::owner::Owner;
 use super::room::Room;
 use super::site::SiteRules;
 use super::software::Wanted;
-use crate::event::{ChunkKind, Queue, Scope, Task};
-use crate::policy::{Wait, WaitReason};
+use super::work_queue::WorkQueue;
+use crate::event::{Queue, Scope, Task};
 use crate::unit::Millis;
 use std::sync::Arc;
 
@@ -51,8 +51,8 @@ pub struct Case<'a> {
     pub included: Arc<[String]>,
     /// Whose work it is.
     pub owner: Owner,
-    /// Whether the task's share, or one it is below, is throttled.
-    pub share_throttled: bool,
+    /// The task's share and resource type, where the job throttler applies to it.
+    pub work_queue: Option<WorkQueue>,
     /// How sites are classified.
     pub sites: SiteRules,
     /// How much work a queue has room for.
@@ -82,6 +82,8 @@ pub struct Asked {
     pub sites: SiteRules,
     /// Of which datasets only whole copies count.
     pub whole_copies: WholeCopies,
+    /// Component of gdpconfig with the limits of the job throttler, where that is on.
+    pub throttler: Option<&'static str>,
 }
 
 /// When a request is judged, and since when it waits.
@@ -115,8 +117,8 @@ pub struct Known {
     pub sources: Arc<[Vec<Source>]>,
     /// Jobs, quotas and classes of the owner.
     pub owner: Owner,
-    /// See [`Case::share_throttled`].
-    pub share_throttled: bool,
+    /// See [`Case::work_queue`].
+    pub work_queue: Option<WorkQueue>,
 }
 
 impl Known {
@@ -133,7 +135,7 @@ impl Known {
             is_site_several: false,
             sources: Arc::default(),
             owner: Owner::default(),
-            share_throttled: false,
+            work_queue: None,
         }
     }
 }
@@ -189,13 +191,6 @@ pub enum Preassigned {
 }
 
 impl Case<'_> {
-    /// The wait of a request whose share is throttled: no jobs are made for it but merge jobs
-    /// (spec atlas 10.1, 10.5).
-    pub(super) fn share_wait(&self, holds: bool) -> Option<Wait> {
-        let is_held = holds && self.share_throttled && self.task.chunk != ChunkKind::Merge;
-        is_held.then(|| WaitReason::ShareThrottled.plain())
-    }
-
     /// Whether the whole input lies on disk at the candidate already, or there is none: jobs that
     /// wait for data are then not in the way (spec atlas 2.5.2).
     #[inline]

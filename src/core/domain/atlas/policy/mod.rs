@@ -15,6 +15,7 @@ mod completeness;
 pub(crate) mod divide;
 mod filter;
 mod holder;
+mod job_throttler;
 mod joint;
 pub(crate) mod judgement;
 pub mod locality;
@@ -33,6 +34,7 @@ pub mod throttling;
 mod walk;
 mod weighed;
 mod weight;
+pub mod work_queue;
 
 #[cfg(test)]
 pub(crate) mod sample;

@@ -52,6 +52,7 @@ impl Policy {
             scope: plan.map_or(Scope::Default, |plan| plan.scope),
             sites: plan.map_or_else(SiteRules::default, |plan| (plan.sites)(&resolved.own)),
             whole_copies: (self.flavour.queues().whole_copies)(task, &resolved.own),
+            throttler: self.throttler(resolved),
         }
     }
 
@@ -87,7 +88,7 @@ impl Policy {
             locality: None,
             included: Arc::default(),
             owner: self.owner(task, known.owner, resolved),
-            share_throttled: known.share_throttled,
+            work_queue: known.work_queue,
             sites: asked.sites,
             room: (self.flavour.queues().room)(own),
         }
@@ -101,9 +102,15 @@ impl Policy {
         }
     }
 
-    /// How it holds owners and tasks as a whole, if it does.
+    /// How it holds work as a whole, if it does.
     pub fn throttling(&self) -> Option<&'static Throttling> {
-        self.flavour.plan().map(|plan| plan.throttling)
+        self.flavour.queues().throttling
+    }
+
+    /// Component of gdpconfig with the limits of its job throttler, if that is on.
+    pub fn throttler(&self, resolved: &Resolved) -> Option<&'static str> {
+        let throttling = self.throttling()?;
+        (throttling.throttles_jobs)(&resolved.own).then_some(throttling.component)
     }
 
     /// Whether the task as a whole must wait.

@@ -1,10 +1,13 @@
 //! ATLAS production jobs: which queues are candidates, what is express, how jobs are divided.
 
+use super::caps::Margins;
 use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::completeness::{Completeness, asked_datasets};
 use super::divide::{QueueShare, divide};
 use super::filter::{OF_THE_MAKE, PRODUCTION_JOB as FILTERS};
+use super::job_throttler::{self, JobThrottler, gauges};
 use super::room::RoomParams;
+use super::throttling::Throttling;
 use super::weight::PRODUCTION_JOB as WEIGHTS;
 use crate::dice::Dice;
 use crate::event::{ChunkKind, Dataset, Queue, QueueStatus, Status, Task};
@@ -37,10 +40,8 @@ params! {
             "whether merge jobs leave the queue they are bound to only when the task is also frozen \
              for 6 h and its dataset has changed since it was made",
         ),
-        throttled_shares: bool = Param::flag("throttled_shares", false, false).help(
-            "whether tasks of a throttled share wait, but for their merge chunks; PanDA only limits \
-             how many jobs it makes for such a share (spec atlas 10.1, 10.5)",
-        ),
+        throttler: JobThrottler,
+        margins: Margins,
         completeness: bool = Param::flag("completeness", false, true)
             .help("whether a task waits until its input is complete somewhere (spec atlas F1)"),
         complete: Completeness,
@@ -74,8 +75,18 @@ pub(crate) static PRODUCTION_JOB: Flavour = Flavour {
         room: |values| read!(Own, values).room.room(),
         select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
         of_make: OF_THE_MAKE,
+        throttling: Some(&THROTTLING),
         plan: None,
     }),
+};
+
+/// The rules of 10.5.
+static THROTTLING: Throttling = Throttling {
+    margin: |values| read!(Own, values).margins.margin(),
+    of_owners: None,
+    component: "prod_job_throttler",
+    throttles_jobs: |values| read!(Own, values).throttler.active,
+    of_work_queue: |work, values| gauges(work, &read!(Own, values).throttler),
 };
 
 /// How long merge jobs wait for the queue they are bound to (spec atlas 2.1).
@@ -175,10 +186,10 @@ fn turns_at(task: &Task, times: Times) -> Option<Millis> {
     [late, frozen].into_iter().flatten().filter(|at| *at > times.now).min()
 }
 
-/// Why the task as a whole must wait: its share is throttled, its nucleus is not known, or its
-/// input is nowhere complete (spec atlas F1).
+/// Why the task as a whole must wait: too many jobs of its share wait (spec atlas 10.5), its
+/// nucleus is not known, or its input is nowhere complete (spec atlas F1).
 fn wait(case: &Case<'_>, own: &Own) -> Option<Wait> {
-    let held = case.share_wait(own.throttled_shares);
+    let held = job_throttler::throttled(case, &own.throttler, &own.margins.margin());
     if held.is_some() {
         return held;
     }

@@ -124,7 +124,7 @@ pub fn case(task: &Task) -> Case<'_> {
         locality: None,
         included: Default::default(),
         owner: Owner::default(),
-        share_throttled: false,
+        work_queue: None,
         sites: Default::default(),
     }
 }

@@ -1,5 +1,5 @@
-//! Throttles of owners and tasks (spec atlas 8.1): what rules measure, and what is published when
-//! a figure crosses its limit.
+//! Throttles of owners and tasks (spec atlas 8.1) and of work queues (spec atlas 10.5): what rules
+//! measure, and what is published when a figure crosses its limit.
 //!
 //! A throttle is set when the figure is above the limit, and lifted once it has come down by the
 //! hysteresis and the least dwell is over. In between it stands, and is published again before it
@@ -7,10 +7,11 @@
 
 use super::case::Case;
 use super::owner::Owner;
+use super::work_queue::WorkQueue;
 use crate::output::throttle::{SubjectKind, Throttle};
 use crate::policy::rule::Rule;
 use crate::policy::values::Values;
-use crate::policy::wait::WaitReason;
+use crate::policy::wait::{Wait, WaitReason};
 use crate::unit::Millis;
 
 /// A rule's figure and its limit; both in the rule's unit.
@@ -42,12 +43,33 @@ impl Margin {
     pub fn lift_limit(&self, limit: f64) -> f64 {
         limit * (1.0 - self.hysteresis)
     }
+
+    /// Why a request waits by a figure; `stands`: whether it was throttled by it before, and that
+    /// was not lifted yet. Without a least dwell one that has come down is as good as lifted.
+    pub(super) fn wait(&self, gauge: &Gauge, stands: bool) -> Option<Wait> {
+        let Gauge { reason, measured, limit, .. } = *gauge;
+        let limit = if stands { self.lift_limit(limit) } else { limit };
+        (stands && self.dwell > 0 || measured > limit).then_some(Wait { reason, measured, limit })
+    }
 }
 
-/// How a kind of policy holds owners and tasks as a whole.
+/// How a kind of policy holds work as a whole.
 pub struct Throttling {
     /// Its parameters.
     pub margin: fn(&Values) -> Margin,
+    /// How it holds owners and tasks, if it does.
+    pub of_owners: Option<OwnerThrottling>,
+    /// Component of gdpconfig that the limits of its job throttler are in.
+    pub component: &'static str,
+    /// Whether its job throttler is on.
+    pub throttles_jobs: fn(&Values) -> bool,
+    /// Figures of a work queue under the rules of the job throttler; those without a limit are left
+    /// out.
+    pub of_work_queue: fn(&WorkQueue, &Values) -> Vec<Gauge>,
+}
+
+/// How a kind of policy holds owners and tasks.
+pub struct OwnerThrottling {
     /// Figures of a user or working group under its rules; those without a limit are left out.
     pub of_owner: fn(&Owner, SubjectKind, &Values) -> Vec<Gauge>,
     /// Figure of a task under its rule; `None`: the rule does not apply.

@@ -5,3 +5,4 @@ pub(crate) mod look;
 mod nucleus;
 pub(crate) mod throttles;
 pub(crate) mod touch;
+mod work_queues;

@@ -1,11 +1,14 @@
-//! Throttle evaluation: the throttles that are set, renewed and lifted at a cut (spec atlas 8.1).
+//! Throttle evaluation: the throttles that are set, renewed and lifted at a cut (spec atlas 8.1,
+//! 10.5).
 //!
 //! Levels, not edges: what is published of a subject depends on the state at the cut and on the
 //! throttles published before. What is remembered here only shows which subjects cannot have
 //! changed.
 
 use crate::domain::atlas::policy::throttling;
-use crate::domain::atlas::policy::throttling::{Gauge, Margin, ThrottleChange, Throttling};
+use crate::domain::atlas::policy::throttling::{
+    Gauge, Margin, OwnerThrottling, ThrottleChange, Throttling,
+};
 use crate::event::{Task, TaskPhase};
 use crate::id::Name;
 use crate::judge::judging::JudgingInputs;
@@ -31,9 +34,9 @@ pub(crate) struct ThrottleEvaluation {
     /// Owners that are evaluated in this cycle.
     owners: BTreeSet<Subject>,
     /// Requests judged in this cycle.
-    judged: Vec<String>,
-    /// Whether tasks are evaluated in this cycle that were not judged in it.
-    with_held: bool,
+    pub(super) judged: Vec<String>,
+    /// Whether tasks and shares are evaluated in this cycle of which nothing was judged in it.
+    pub(super) with_held: bool,
     /// By request of a task that may ask for more: its owner.
     owner_of: BTreeMap<String, Subject>,
     /// How many such requests each owner has.
@@ -73,22 +76,29 @@ impl ThrottleEvaluation {
     }
 }
 
-/// The policy that throttles, ready for no share in particular.
-struct Throttler<'a> {
-    judging: JudgingInputs<'a>,
-    at: usize,
-    policy: &'a Policy,
-    throttling: &'static Throttling,
+/// A policy that throttles, ready for no share in particular.
+pub(super) struct Throttler<'a> {
+    pub(super) judging: JudgingInputs<'a>,
+    pub(super) at: usize,
+    pub(super) policy: &'a Policy,
+    pub(super) throttling: &'static Throttling,
     own: Arc<Ready>,
     margin: Margin,
 }
 
 impl<'a> Throttler<'a> {
-    /// The first policy that has any throttles: a subject has one of each rule.
-    fn of(judging: JudgingInputs<'a>) -> Option<Throttler<'a>> {
+    /// The first policy that throttles owners: a subject has one throttle of each rule.
+    fn of_owners(judging: JudgingInputs<'a>) -> Option<(Throttler<'a>, &'static OwnerThrottling)> {
         let all = judging.policies.all();
-        let at = all.iter().position(|policy| policy.throttling().is_some())?;
-        let (policy, throttling) = (&all[at], all[at].throttling()?);
+        let owners = |policy: &Policy| policy.throttling()?.of_owners.as_ref();
+        let at = all.iter().position(|policy| owners(policy).is_some())?;
+        Some((Throttler::at(judging, at)?, owners(&all[at])?))
+    }
+
+    /// The policy at an index, if it throttles.
+    pub(super) fn at(judging: JudgingInputs<'a>, at: usize) -> Option<Throttler<'a>> {
+        let policy = judging.policies.at(at);
+        let throttling = policy.throttling()?;
         let own = judging.policies.ready(at, "", judging.view);
         let margin = (throttling.margin)(&own.resolved.own);
         Some(Throttler { judging, at, policy, throttling, own, margin })
@@ -103,11 +113,14 @@ pub(crate) fn gauges_of_users(
 ) -> impl Fn(&str) -> Vec<Gauge> {
     let mut all = policies.all().iter();
     let look_up = |component: &str, name: &str| view.state.parameter(component, name);
-    let found = all.find_map(|policy| Some((policy.throttling()?, policy.resolve(&look_up, ""))));
+    let found = all.find_map(|policy| {
+        let owners = policy.throttling()?.of_owners.as_ref()?;
+        Some((owners, policy.resolve(&look_up, "")))
+    });
     move |user| {
-        let Some((throttling, resolved)) = &found else { return Vec::new() };
+        let Some((owners, resolved)) = &found else { return Vec::new() };
         let owner = view.owner((SubjectKind::User, user));
-        (throttling.of_owner)(&owner, SubjectKind::User, &resolved.own)
+        (owners.of_owner)(&owner, SubjectKind::User, &resolved.own)
     }
 }
 
@@ -117,7 +130,7 @@ impl ThrottleEvaluation {
         let state = judging.view.state;
         self.judged.clear();
         self.with_held = evaluates_whole_waits(state);
-        let Some(throttler) = Throttler::of(judging) else { return };
+        let Some((throttler, _)) = Throttler::of_owners(judging) else { return };
         let touched = &state.touched;
         let everyone = is_cold || touched.everyone || touched.queues || touched.settings;
         self.note_requests(state, &throttler.policy.spec.name, is_cold);
@@ -168,14 +181,38 @@ impl ThrottleEvaluation {
         requests: &Requests,
     ) -> VecDeque<Throttle> {
         let mut throttles = Vec::new();
-        let Some(throttler) = Throttler::of(judging) else { return VecDeque::new() };
         let budget = judging.view.state.setting.limits.throttles_per_cycle;
-        // Reservations that the decisions of this cycle made.
-        self.note_totals(judging.view.state);
         self.is_cut_off = false;
+        if let Some((throttler, rules)) = Throttler::of_owners(judging) {
+            self.of_owners((&throttler, rules), requests, &mut throttles);
+        }
+        for (at, subject, asks) in self.work_queues(judging, requests) {
+            if throttles.len() < budget
+                && let Some(throttler) = Throttler::at(judging, at)
+            {
+                throttles.extend(throttler.of_work_queue(&subject, asks));
+            }
+        }
+        for (number, throttle) in throttles.iter_mut().enumerate() {
+            throttle.number = number as u32;
+        }
+        throttles.into()
+    }
+
+    /// The throttles of owners and tasks.
+    fn of_owners(
+        &mut self,
+        (throttler, rules): (&Throttler<'_>, &OwnerThrottling),
+        requests: &Requests,
+        throttles: &mut Vec<Throttle>,
+    ) {
+        let state = throttler.judging.view.state;
+        let budget = state.setting.limits.throttles_per_cycle;
+        // Reservations that the decisions of this cycle made.
+        self.note_totals(state);
         while let Some(subject) = self.owners.pop_first() {
             let requests = self.asking.contains_key(&subject);
-            let of_owner = throttler.of_owner(&subject, requests);
+            let of_owner = throttler.of_owner(rules, &subject, requests);
             if throttles.len() + of_owner.len() > budget {
                 self.owners.insert(subject);
                 self.is_cut_off = true;
@@ -183,15 +220,11 @@ impl ThrottleEvaluation {
             }
             throttles.extend(of_owner);
         }
-        for (task, request) in self.tasks(&throttler, requests) {
+        for (task, request) in self.tasks(throttler, requests) {
             if throttles.len() < budget {
-                throttles.extend(throttler.of_task(task, request));
+                throttles.extend(throttler.of_task(rules, task, request));
             }
         }
-        for (number, throttle) in throttles.iter_mut().enumerate() {
-            throttle.number = number as u32;
-        }
-        throttles.into()
     }
 
     /// Whether the budget of the last cycle left owners for the next.
@@ -242,7 +275,12 @@ impl ThrottleEvaluation {
 impl Throttler<'_> {
     /// Throttle records of an owner, one per rule at most; `requests`: whether it has a request
     /// that may ask for more.
-    fn of_owner(&self, subject: &Subject, requests: bool) -> Vec<Throttle> {
+    fn of_owner(
+        &self,
+        rules: &OwnerThrottling,
+        subject: &Subject,
+        requests: bool,
+    ) -> Vec<Throttle> {
         let (kind, owner) = subject;
         let view = self.judging.view;
         let known = |rule: Rule| view.state.throttles.of(&name(*kind, owner, rule.name()));
@@ -252,7 +290,7 @@ impl Throttler<'_> {
             return Vec::new();
         }
         let facts = view.owner((*kind, owner.as_str()));
-        let gauges = (self.throttling.of_owner)(&facts, *kind, &self.own.resolved.own);
+        let gauges = (rules.of_owner)(&facts, *kind, &self.own.resolved.own);
         let throttle = |rule: Rule| {
             let gauge = gauges.iter().find(|gauge| gauge.rule == rule);
             self.throttle(subject, rule, gauge, requests)
@@ -261,18 +299,18 @@ impl Throttler<'_> {
     }
 
     /// Throttle record of a task, if any, by one of its requests.
-    fn of_task(&self, task: &str, request: &Task) -> Option<Throttle> {
+    fn of_task(&self, rules: &OwnerThrottling, task: &str, request: &Task) -> Option<Throttle> {
         let JudgingInputs { view, policies, .. } = self.judging;
         let request = view.tagged(request);
         let ready = policies.ready(self.at, &request.gshare, view);
         let (case, _) = view.case(self.policy, &ready.resolved, &request);
-        let gauge = (self.throttling.of_task)(&case, &ready.resolved.own);
+        let gauge = (rules.of_task)(&case, &ready.resolved.own);
         let subject = (SubjectKind::Task, task.to_owned());
         self.throttle(&subject, Rule::Share, gauge.as_ref(), true)
     }
 
     /// Throttle record of a subject by a rule, if any.
-    fn throttle(
+    pub(super) fn throttle(
         &self,
         subject: &Subject,
         rule: Rule,

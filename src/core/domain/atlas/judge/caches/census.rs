@@ -41,7 +41,7 @@ impl Census {
         for (key, share) in state.ledger.share.iter() {
             let sums = census.shares.entry(Name(key[1])).or_default();
             let jobs = |status: Status| u64::from(share.jobs[status.index()]);
-            sums[0] += QUEUED.into_iter().map(jobs).sum::<u64>();
+            sums[0] += Status::QUEUED.into_iter().map(jobs).sum::<u64>();
             sums[1] += jobs(Status::Running);
         }
         census
@@ -68,7 +68,3 @@ impl Census {
         gshare.and_then(|gshare| self.shares.get(&gshare)).copied().unwrap_or_default()
     }
 }
-
-/// States that count as queued where queues are judged (spec atlas 9.4).
-pub(crate) const QUEUED: [Status; 4] =
-    [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];

@@ -5,11 +5,13 @@ mod census;
 mod hints;
 mod shares;
 mod sites;
+mod work_queues;
 
-pub(crate) use census::QUEUED;
 pub(crate) use hints::{RowHints, find};
 pub(crate) use sites::{RankedSites, SiteClasses};
+pub(crate) use work_queues::WorkQueues;
 
+use crate::domain::atlas::policy::work_queue::JobLimits;
 use crate::domain::atlas::policy::{LinkView, SiteRules};
 use crate::id::Name;
 use crate::state::{Flags, State};
@@ -40,7 +42,12 @@ struct ConfigCaches {
     /// Ranks of sites, by the rules they are made by.
     ranks: RefCell<Vec<Arc<RankedSites>>>,
     shares: Shares,
+    /// By component of gdpconfig, share and resource type: the limits of the job throttler.
+    job_limits: RefCell<BTreeMap<WorkQueueKey, JobLimits>>,
 }
+
+/// Component of gdpconfig, share and resource type.
+type WorkQueueKey = (&'static str, (Name, Name));
 
 /// Caches that are valid at one cut.
 #[derive(Default)]
@@ -55,6 +62,8 @@ struct CutCaches {
     starts: OnceLock<Box<[OnceLock<f64>]>>,
     /// Notes of a decision on the age of the facts.
     time_notes: OnceLock<Vec<String>>,
+    /// Jobs of each share and resource type.
+    work_queues: OnceLock<WorkQueues>,
 }
 
 /// How many links into a nucleus there are, and of how many a throughput of the last hour or the
@@ -168,6 +177,20 @@ impl Caches {
     /// Notes of a decision on the age of the facts; made by `make` at the first call in a cut.
     pub(crate) fn time_notes(&self, make: impl FnOnce() -> Vec<String>) -> &[String] {
         self.cut.time_notes.get_or_init(make)
+    }
+
+    /// Jobs of each share and resource type at the cut.
+    pub(crate) fn work_queues(&self, state: &State) -> &WorkQueues {
+        self.cut.work_queues.get_or_init(|| WorkQueues::of(state))
+    }
+
+    /// The limits of the job throttler for a share and resource type.
+    pub(crate) fn job_limits(
+        &self,
+        of: WorkQueueKey,
+        make: impl FnOnce() -> JobLimits,
+    ) -> JobLimits {
+        entry(&self.config.job_limits, of, make)
     }
 
     /// Jobs that start an hour at one of so many queues.

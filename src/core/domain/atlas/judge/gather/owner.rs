@@ -3,13 +3,13 @@
 
 use super::CandidateInputs;
 use crate::cut::Topic;
-use crate::domain::atlas::judge::caches::{QUEUED, SiteClasses};
+use crate::domain::atlas::judge::caches::SiteClasses;
 use crate::domain::atlas::policy::{Candidate, Owner, UserView};
 use crate::event::is_newer;
 use crate::event::{Configured, Quota, QuotaKind, Scope, Status, Task, UserKind, user_name};
 use crate::id::Name;
 use crate::judge::view::CutView;
-use crate::output::throttle::{self, SubjectKind, owner_of};
+use crate::output::throttle::{self, Subject, SubjectKind, owner_of};
 use crate::policy::rule::Rule;
 use crate::state::State;
 use crate::state::ledger::{GROUP, Totals, USER, at_queue, starts_per_hour};
@@ -29,9 +29,9 @@ fn totals(state: &State, (kind, name): (SubjectKind, &str)) -> Totals {
 }
 
 /// The rules by which a subject is throttled now.
-fn throttled(state: &State, (kind, subject): (SubjectKind, &str)) -> Vec<Rule> {
+pub(super) fn throttled(state: &State, (kind, subject): &Subject) -> Vec<Rule> {
     let stands = |rule: &Rule| {
-        let throttle = state.throttles.of(&throttle::name(kind, subject, rule.name()));
+        let throttle = state.throttles.of(&throttle::name(*kind, subject, rule.name()));
         throttle.is_some_and(|throttle| throttle.holds(state.now))
     };
     match state.throttles.is_empty() {
@@ -53,8 +53,8 @@ impl CutView<'_> {
         let owner = owner_of(task);
         let [share_queued, share_running] = census.share(state.known_name(&task.gshare));
         let (tree, balance) = caches.shares().at(state);
-        let mut throttled_by = throttled(state, owner);
-        throttled_by.extend(throttled(state, (SubjectKind::Task, &task.task)));
+        let mut throttled_by = throttled(state, &(owner.0, owner.1.to_owned()));
+        throttled_by.extend(throttled(state, &(SubjectKind::Task, task.task.clone())));
         Owner {
             throttled: throttled_by,
             slots: Some(census.slots(state.known_name(&task.user))),
@@ -71,7 +71,7 @@ impl CutView<'_> {
         let (kind, name) = of;
         let (quota_kind, user_kind) = match kind {
             SubjectKind::Group => (QuotaKind::Group, UserKind::Group),
-            SubjectKind::User | SubjectKind::Task | SubjectKind::Queue => {
+            SubjectKind::User | SubjectKind::Task | SubjectKind::Queue | SubjectKind::Share => {
                 (QuotaKind::User, UserKind::User)
             }
         };
@@ -165,7 +165,7 @@ impl CandidateInputs<'_> {
             UserJobs {
                 queue,
                 is_present: count.is_active(),
-                queued: QUEUED.into_iter().map(jobs).sum(),
+                queued: Status::QUEUED.into_iter().map(jobs).sum(),
                 running: jobs(Status::Running),
             }
         });

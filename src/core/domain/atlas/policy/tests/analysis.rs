@@ -61,12 +61,13 @@ fn held(rules: Rules, gdp: &[(&str, &str)], case: &Case<'_>) -> Option<&'static 
     policy.judge(case, nothing.as_slice(), &resolved).wait.map(|wait| wait.reason.name())
 }
 
-/// Between the limit and what lifts it, and in its least time below that.
+/// Between the limit and what lifts it, and in its least time below that; without a margin an owner
+/// is free at the limit.
 #[test]
 fn who_is_throttled_waits_until_that_is_lifted() {
     let (task, gdp) = (user_task(), [("prio_mgr/CAP_RUNNING_USER_JOBS", "100")]);
-    let (policy, resolved) = with(Rules::Documented, &gdp);
-    let wait = |chunk, running_jobs, rule: Rule| {
+    let wait_by = |rules, chunk, running_jobs, rule: Rule| {
+        let (policy, resolved) = with(rules, &gdp);
         let totals = Some(Totals { running_jobs, ..Totals::default() });
         let (quota_used, throttled) = (Some(0.95), vec![rule]);
         let (share_usage, task_class) = (Some(0.8), Some(-1));
@@ -79,6 +80,9 @@ fn who_is_throttled_waits_until_that_is_lifted() {
         judgement.wait.map(|held| (held.reason.name(), held.measured, held.limit))
     };
     let normal = ChunkKind::Normal;
+    let free = |jobs| wait_by(Rules::Documented, normal, jobs, Rule::RunningJobs).is_none();
+    assert_eq!([100, 101].map(free), [true, false], "at the limit, although it was throttled");
+    let wait = |chunk, jobs, rule| wait_by(Rules::Tuned, chunk, jobs, rule);
     assert_eq!(wait(normal, 95, Rule::RunningJobs), Some(("running_jobs_cap", 95.0, 90.0)));
     assert_eq!(wait(normal, 3, Rule::RunningJobs), Some(("running_jobs_cap", 3.0, 90.0)));
     assert_eq!(wait(ChunkKind::Merge, 95, Rule::RunningJobs), None, "no cap is for merging");

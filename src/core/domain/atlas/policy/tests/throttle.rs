@@ -155,8 +155,9 @@ fn who_has_nothing_to_hold_is_not_published_of_and_lapses() {
 fn rules_have_names_of_their_own_that_reasons_lead_to() {
     for rule in Rule::ALL {
         assert_eq!(Rule::from_name(rule.name()), Some(rule));
-        let owners = Rule::OF_OWNERS.contains(&rule);
-        assert_eq!(owners, rule != Rule::Share);
+        let is_of_owner = Rule::OF_OWNERS.contains(&rule);
+        let is_of_share = Rule::OF_WORK_QUEUES.contains(&rule);
+        assert_eq!(is_of_owner || is_of_share, rule != Rule::Share);
     }
     for reason in [WaitReason::RunningJobs, WaitReason::ShareOfA, WaitReason::NearQuota] {
         assert!(reason.rule().is_some(), "{}", reason.name());
