@@ -62,7 +62,8 @@ export PYTHONPYCACHEPREFIX=$work/bytecode PYTHONPATH=src
 "$venv/bin/python" - "$work"/dist/*.whl <<'P'
 import sys, zipfile
 names = zipfile.ZipFile(sys.argv[-1]).namelist()
-wanted = ["yardmaster_jedi/brokers.py", "yardmaster_jedi/schemas/comparison.avsc"]
+wanted = ["yardmaster_jedi/brokers.py", "yardmaster_jedi/schemas/comparison.avsc",
+          "yardmaster_jedi/schemas/panda-task.json"]
 missing = [name for name in wanted if name not in names]
 sys.exit(f"{sys.argv[-1]} lacks {missing}" if missing else None)
 P

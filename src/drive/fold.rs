@@ -2,7 +2,7 @@
 
 use crate::port::{Batch, Raw};
 use yardmaster_core::cut::Topic;
-use yardmaster_core::event::{Event, Garbled, longest_name};
+use yardmaster_core::event::{Event, Garbled, Oversize};
 use yardmaster_core::oddity::Oddity;
 use yardmaster_core::state::State;
 use yardmaster_core::state::prefetch::Prefetch;
@@ -66,10 +66,10 @@ pub fn fold_records<'a>(
                     codec.read_prepared(prepared, topic, key, *value, arena, &mut corrected)
                 }
             };
-            let event = if is_too_long(&event, *value, state.setting.limits.name_bytes) {
-                Event::Garbled(Garbled::Oversized)
-            } else {
-                event
+            let (bytes, most) = (value.map_or(0, <[u8]>::len), state.setting.limits.name_bytes);
+            let event = match Oversize::of_event(&event, bytes, most) {
+                Some(_) => Event::Garbled(Garbled::Oversized),
+                None => event,
             };
             if let Event::Garbled(why) = event
                 && raw.offset >= state.next(raw.lane)
@@ -87,12 +87,6 @@ pub fn fold_records<'a>(
         garbled[named..].sort_unstable_by_key(|(place, _)| *place);
         folded += group.len();
     }
-}
-
-/// Whether a record has a name that is too long. Most records are shorter than one name may be.
-#[inline]
-fn is_too_long(event: &Event<'_>, value: Option<&[u8]>, name_bytes: usize) -> bool {
-    value.is_some_and(|value| value.len() > name_bytes) && longest_name(event) > name_bytes
 }
 
 /// Whether a record has the key that its schema asks for, or none. Requests may be keyed by task or

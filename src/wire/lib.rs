@@ -9,6 +9,7 @@ pub mod dialect;
 pub mod import;
 pub mod json;
 mod loose;
+pub mod oversize;
 pub mod pseudonym;
 pub mod record;
 pub mod stamp;

@@ -1,8 +1,11 @@
-//! Recorded cases judged: the reader and the comparison, on a small case written here.
+//! Recorded cases judged: the reader and the comparison, on a small case written here; the table by
+//! which attributes of PanDA are read.
 
 use serde_json::{Value, json};
+use yardmaster::core::cut::Topic;
 use yardmaster::core::policy::Rules;
-use yardmaster::sim::conform::{Configuration, Judged, Recorded, Summary};
+use yardmaster::sim::conform::{Configuration, Judged, Recorded, Summary, task_fields};
+use yardmaster::wire::avro::from_json;
 use yardmaster::wire::topology::{ATLAS, CMS};
 
 /// By hand, for files of recorded cases: `YARDMASTER_CASES=FILE[:FILE...]` (unpacked) and
@@ -93,6 +96,49 @@ fn case() -> Value {
 
 fn read(value: &Value) -> Recorded {
     Recorded::read(&value.to_string()).expect("a case")
+}
+
+/// The client for JEDI reads the same lines.
+#[test]
+fn attributes_of_panda_are_read_as_the_client_for_jedi_reads_them() {
+    for line in include_str!("../fixtures/panda-task.jsonl").lines() {
+        let case: Value = serde_json::from_str(line).expect("a line of JSON");
+        let read = task_fields(&case);
+        for (field, wants) in case["fields"].as_object().expect("fields") {
+            let found = field.split('.').fold(&read, |within, name| &within[name]);
+            assert_eq!(found, wants, "{}: {field}", case["about"]);
+        }
+        let named = [("subject", "1/1"), ("task", "1"), ("domain", "atlas"), ("policy", "p")];
+        let mut record = read.clone();
+        named.iter().for_each(|(name, value)| record[*name] = json!(value));
+        ["asked_at", "changed_at"].iter().for_each(|name| record[*name] = json!(1));
+        assert_eq!(from_json(Topic::Task, &record).err(), None, "{}", case["about"]);
+    }
+}
+
+/// A field that is new in the schema has to be thought of.
+#[test]
+fn every_field_of_a_task_is_in_the_table() {
+    let json = |text: &str| serde_json::from_str::<Value>(text).expect("JSON");
+    let table = json(include_str!("../../schemas/panda-task.json"));
+    let schema = json(include_str!("../../schemas/task.avsc"));
+    let names = |fields: &Value| -> Vec<String> {
+        let fields = fields.as_array().expect("a list").iter();
+        fields.map(|it| it["name"].as_str().expect("a name").to_owned()).collect()
+    };
+    let mut wanted = names(&schema["fields"]);
+    wanted.retain(|name| name != "options");
+    let options = schema["fields"].as_array().expect("a list").iter();
+    let options = options.clone().find(|it| it["name"] == "options").expect("options");
+    wanted.extend(names(&options["type"]["fields"]).iter().map(|it| format!("options.{it}")));
+    let rows = table["fields"].as_array().expect("rows").iter();
+    let mut found: Vec<String> =
+        rows.map(|row| row["field"].as_str().expect("a field").to_owned()).collect();
+    let code = table["code"].as_object().expect("code").keys();
+    found.extend(code.flat_map(|names| names.split(", ")).map(str::to_owned));
+    wanted.sort();
+    found.sort();
+    assert_eq!(found, wanted);
 }
 
 #[test]

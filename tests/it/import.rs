@@ -3,6 +3,7 @@
 
 mod facts;
 mod kept;
+mod oversized;
 mod spelled;
 mod standing;
 mod storage;

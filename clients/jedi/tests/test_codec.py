@@ -14,6 +14,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 SCHEMAS = REPOSITORY / "schemas"
 
 BUNDLED = [
+    "panda-task.json",
     *(f"{name}.avsc" for name in ("task", "decision", "outcome", "comparison")),
     *(
         f"released/{it.parent.name}/{it.name}"
@@ -31,7 +32,8 @@ def test_the_package_has_the_schemas_of_the_repository(name: str) -> None:
 
 def test_the_package_has_no_other_schemas_and_every_released_one() -> None:
     folder = REPOSITORY / "clients/jedi/src/yardmaster_jedi/schemas"
-    assert sorted(str(it.relative_to(folder)) for it in folder.rglob("*.avsc")) == sorted(BUNDLED)
+    files = [it for it in folder.rglob("*") if it.is_file()]
+    assert sorted(str(it.relative_to(folder)) for it in files) == sorted(BUNDLED)
 
 
 def test_the_version_is_that_of_pyproject() -> None:

@@ -1,5 +1,6 @@
 //! The common part of all configuration records.
 
+use super::field_name::FieldName;
 use crate::content::content_of;
 use crate::output::throttle::SubjectKind;
 use crate::record::Published;
@@ -33,8 +34,8 @@ pub trait Configured: Clone + PartialEq + Published {
         false
     }
 
-    /// Length of the longest name by which it refers to things; bytes.
-    fn longest_name(&self) -> usize;
+    /// The longest name by which it refers to things.
+    fn longest_name(&self) -> FieldName<'_>;
 
     /// The things to evaluate again when it changed.
     fn touches(&self) -> Touches;
@@ -71,9 +72,4 @@ pub enum Touches {
     Targets,
     /// Nothing that is decided by.
     Nothing,
-}
-
-/// Length of the longest of some names; bytes.
-pub(crate) fn longest(names: &[&str]) -> usize {
-    names.iter().map(|name| name.len()).max().unwrap_or(0)
 }

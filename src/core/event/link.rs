@@ -1,6 +1,7 @@
 //! `link`: network measurements from one site to another.
 
-use super::configured::{Configured, Touches, longest};
+use super::configured::{Configured, Touches};
+use super::field_name::{FieldName, longest};
 use crate::record::{Quantity, record};
 use crate::unit::{Bytes, Millis};
 
@@ -74,9 +75,9 @@ impl Configured for Link {
         Link { changed_at: at, ..self.clone() }
     }
 
-    fn longest_name(&self) -> usize {
-        let activities = self.queued.iter().map(|queued| queued.activity.len()).max();
-        longest(&[&self.source, &self.destination]).max(activities.unwrap_or(0))
+    fn longest_name(&self) -> FieldName<'_> {
+        let activities = self.queued.iter().map(|queued| queued.activity.as_str());
+        longest!(self: source, destination).or_in("queued", activities)
     }
 
     fn touches(&self) -> Touches {

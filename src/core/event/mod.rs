@@ -3,11 +3,13 @@
 
 pub(crate) mod configured;
 mod description;
+pub(crate) mod field_name;
 mod input;
 mod job;
 mod link;
 mod names;
 mod options;
+mod oversize;
 mod parameter;
 mod pilot;
 mod queue;
@@ -38,11 +40,13 @@ pub use crate::domain::nordugrid::event::{
 pub use crate::domain::own::event::{DomainRecord, DomainValue, domain_record_name};
 pub use configured::{Configured, Touches, is_newer};
 pub use description::{JobDescription, Upload};
+pub use field_name::FieldName;
 pub use input::{Dataset, DatasetReplica, FilePlacement, Input, OutputDataset};
 pub use job::{Heartbeat, JobState, Status};
 pub use link::{BLOCKED, Link, LinkQueued, link_name};
 pub use names::longest_name;
 pub use options::{FullChain, Options};
+pub use oversize::Oversize;
 pub use parameter::{Parameter, confirmed, history_since, is_bookkeeping, kill_switch};
 pub use pilot::{Pilot, PilotKind};
 pub use queue::{Endpoints, Queue, QueueStatus, Scope};
@@ -131,8 +135,8 @@ macro_rules! configuration {
                 match self { $(Configuration::$kind(it) => it.changed(at).into(),)* }
             }
 
-            /// Length of the longest name by which it refers to things; bytes.
-            pub fn longest_name(&self) -> usize {
+            /// The longest name by which it refers to things.
+            pub fn longest_name(&self) -> FieldName<'_> {
                 match self { $(Configuration::$kind(it) => it.longest_name(),)* }
             }
         }

@@ -1,6 +1,7 @@
 //! `parameter`: a run-time parameter (gdpconfig).
 
-use super::configured::{Configured, Touches, longest};
+use super::configured::{Configured, Touches};
+use super::field_name::{FieldName, longest};
 use crate::cut::Topic;
 use crate::record::record;
 use crate::unit::Millis;
@@ -94,8 +95,8 @@ impl Configured for Parameter {
         KILL_SWITCH == [app, component, key]
     }
 
-    fn longest_name(&self) -> usize {
-        longest(&[&self.app, &self.component, &self.key, &self.vo])
+    fn longest_name(&self) -> FieldName<'_> {
+        longest!(self: app, component, key, vo)
     }
 
     fn touches(&self) -> Touches {

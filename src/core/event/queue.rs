@@ -1,6 +1,7 @@
 //! `queue`: a queue or pseudo-queue as configured.
 
-use super::configured::{Configured, Touches, longest};
+use super::configured::{Configured, Touches};
+use super::field_name::{FieldName, longest};
 use crate::domain::nordugrid::event::BatchFacts;
 use crate::record::{record, symbols};
 use crate::unit::{Cores, Millis};
@@ -238,20 +239,11 @@ impl Configured for Queue {
         Queue { changed_at: at, ..self.clone() }
     }
 
-    fn longest_name(&self) -> usize {
+    fn longest_name(&self) -> FieldName<'_> {
         let both = [&self.endpoints, &self.analysis_endpoints];
         let endpoints = both.into_iter().flat_map(|it| it.read.iter().chain(&it.write));
-        let endpoints = endpoints.map(String::len).max();
-        longest(&[
-            &self.name,
-            &self.unified,
-            &self.resource_type,
-            &self.cloud,
-            &self.site,
-            &self.storage_site,
-            &self.workflow,
-        ])
-        .max(endpoints.unwrap_or(0))
+        longest!(self: name, unified, resource_type, cloud, site, storage_site, workflow)
+            .or_in("endpoints", endpoints.map(String::as_str))
     }
 
     fn touches(&self) -> Touches {

@@ -1,6 +1,7 @@
 //! `quota`: a limit on storage, and what is used of it.
 
-use super::configured::{Configured, Touches, longest};
+use super::configured::{Configured, Touches};
+use super::field_name::{FieldName, longest};
 use crate::output::throttle::SubjectKind;
 use crate::record::{record, symbols};
 use crate::unit::{Bytes, Millis};
@@ -72,8 +73,8 @@ impl Configured for Quota {
         Quota { changed_at: at, ..self.clone() }
     }
 
-    fn longest_name(&self) -> usize {
-        longest(&[&self.subject, &self.expression])
+    fn longest_name(&self) -> FieldName<'_> {
+        longest!(self: subject, expression)
     }
 
     fn touches(&self) -> Touches {

@@ -1,6 +1,7 @@
 //! `release`: software and hardware that a queue publishes (spec atlas 3.1).
 
 use super::configured::{Configured, Touches};
+use super::field_name::{FieldName, longest};
 use crate::record::{record, symbols};
 use crate::unit::Millis;
 
@@ -104,8 +105,8 @@ impl Configured for Release {
         Release { changed_at: at, ..self.clone() }
     }
 
-    fn longest_name(&self) -> usize {
-        self.queue.len()
+    fn longest_name(&self) -> FieldName<'_> {
+        longest!(self: queue)
     }
 
     fn touches(&self) -> Touches {

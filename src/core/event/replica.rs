@@ -1,6 +1,7 @@
 //! `replica`: where a file or a dataset lies.
 
-use super::configured::{Configured, Touches, longest};
+use super::configured::{Configured, Touches};
+use super::field_name::{FieldName, longest};
 use crate::record::{record, symbols};
 use crate::unit::{Bytes, Millis};
 
@@ -113,9 +114,9 @@ impl Configured for Replica {
         Replica { changed_at: at, ..self.clone() }
     }
 
-    fn longest_name(&self) -> usize {
-        let endpoints = self.locations.iter().map(|location| location.endpoint.len()).max();
-        longest(&[&self.name, &self.dataset, &self.endpoint]).max(endpoints.unwrap_or(0))
+    fn longest_name(&self) -> FieldName<'_> {
+        let endpoints = self.locations.iter().map(|location| location.endpoint.as_str());
+        longest!(self: name, dataset, endpoint).or_in("locations", endpoints)
     }
 
     fn touches(&self) -> Touches {

@@ -1,6 +1,7 @@
 //! `share`: a node of the tree of global shares.
 
-use super::configured::{Configured, Touches, longest};
+use super::configured::{Configured, Touches};
+use super::field_name::{FieldName, longest};
 use crate::record::record;
 use crate::unit::Millis;
 
@@ -67,8 +68,8 @@ impl Configured for Share {
         Share { changed_at: at, ..self.clone() }
     }
 
-    fn longest_name(&self) -> usize {
-        longest(&[&self.name, &self.parent, &self.vo])
+    fn longest_name(&self) -> FieldName<'_> {
+        longest!(self: name, parent, vo)
     }
 
     fn touches(&self) -> Touches {

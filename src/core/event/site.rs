@@ -1,6 +1,7 @@
 //! `site`: a site, perhaps a nucleus.
 
-use super::configured::{Configured, Touches, longest};
+use super::configured::{Configured, Touches};
+use super::field_name::{FieldName, longest};
 use crate::domain::cms::event::slot_quota::SlotQuota;
 use crate::domain::nordugrid::event::ClusterFacts;
 use crate::record::record;
@@ -50,8 +51,8 @@ impl Configured for Site {
         Site { changed_at: at, ..self.clone() }
     }
 
-    fn longest_name(&self) -> usize {
-        longest(&[&self.name, &self.output_endpoint])
+    fn longest_name(&self) -> FieldName<'_> {
+        longest!(self: name, output_endpoint)
     }
 
     fn touches(&self) -> Touches {

@@ -1,6 +1,7 @@
 //! `storage`: space and status of a storage endpoint.
 
-use super::configured::{Configured, Touches, longest};
+use super::configured::{Configured, Touches};
+use super::field_name::{FieldName, longest};
 use crate::record::record;
 use crate::unit::{Bytes, Millis};
 
@@ -67,8 +68,8 @@ impl Configured for Storage {
         Storage { changed_at: at, ..self.clone() }
     }
 
-    fn longest_name(&self) -> usize {
-        longest(&[&self.name, &self.site, &self.kind])
+    fn longest_name(&self) -> FieldName<'_> {
+        longest!(self: name, site, kind)
     }
 
     fn touches(&self) -> Touches {

@@ -1,6 +1,7 @@
 //! `user`: a user or working group, its membership and caps.
 
-use super::configured::{Configured, Touches, longest};
+use super::configured::{Configured, Touches};
+use super::field_name::{FieldName, longest};
 use crate::output::throttle::SubjectKind;
 use crate::record::{record, symbols};
 use crate::unit::Millis;
@@ -84,9 +85,9 @@ impl Configured for User {
         User { changed_at: at, ..self.clone() }
     }
 
-    fn longest_name(&self) -> usize {
-        let groups = self.groups.iter().map(String::len).max();
-        longest(&[&self.name, &self.country]).max(groups.unwrap_or(0))
+    fn longest_name(&self) -> FieldName<'_> {
+        let groups = self.groups.iter().map(String::as_str);
+        longest!(self: name, country).or_in("groups", groups)
     }
 
     fn touches(&self) -> Touches {

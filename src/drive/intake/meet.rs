@@ -2,6 +2,7 @@
 
 use super::records::Records;
 use super::{Intake, Origin, Taken};
+use yardmaster_core::event::Oversize;
 use yardmaster_wire::dialect::{Dialect, Foreign, mended, read};
 
 /// Key and value of a message; either may be null.
@@ -33,10 +34,9 @@ impl Intake {
         let Some(value) = value else {
             return self.counts.count(dialect, Taken::Ignored);
         };
-        let most = self.limits.max_record_bytes;
-        let taken = match value.len() > most {
-            true => Err(format!("{} bytes, more than max_record_bytes of {most}", value.len())),
-            false => self.take(dialect, origin, (key, value), records).or_else(|why| {
+        let taken = match Oversize::of_record(value.len(), self.limits.max_record_bytes) {
+            Some(why) => Err(why.to_string()),
+            None => self.take(dialect, origin, (key, value), records).or_else(|why| {
                 let mended = mended(value).ok_or(why)?;
                 self.take(dialect, origin, (key, &mended), records)
             }),
@@ -93,12 +93,9 @@ impl Intake {
 
     /// Refuses a message with a name that no record of ours may have.
     fn with_short_names<'a>(&self, message: Foreign<'a>) -> Result<Foreign<'a>, String> {
-        match message.longest_name() {
-            longest if longest <= self.limits.name_bytes => Ok(message),
-            longest => Err(format!(
-                "a name of {longest} bytes, more than name_bytes of {}",
-                self.limits.name_bytes
-            )),
+        match Oversize::of_name(message.longest_name(), self.limits.name_bytes) {
+            Some(why) => Err(why.to_string()),
+            None => Ok(message),
         }
     }
 }

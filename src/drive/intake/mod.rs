@@ -36,7 +36,7 @@ use std::sync::Arc;
 use table_facts::TableFacts;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{
-    Configuration, Configured, Event, JobState, Storage, Task, history_since,
+    Configuration, Configured, Event, JobState, Oversize, Storage, Task, history_since,
 };
 use yardmaster_core::id::Key;
 use yardmaster_core::limits::Limits;
@@ -176,7 +176,10 @@ impl Intake {
         records: &mut Records,
     ) {
         let mut arena = std::mem::take(&mut self.arena);
-        match self.codec.read(topic, key, value, &mut arena) {
+        let event = self.codec.read(topic, key, value, &mut arena);
+        let (bytes, most) = (value.map_or(0, <[u8]>::len), self.limits.name_bytes);
+        match event {
+            _ if Oversize::of_event(&event, bytes, most).is_some() => {}
             Event::JobState(job) if self.is_reading_back => self.learn_job(&job),
             Event::Task(task) => self.learn_task(&task, records),
             Event::Output(Output::Decision(decision)) => {

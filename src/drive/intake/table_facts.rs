@@ -12,9 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{Configured, confirmed};
 use yardmaster_core::id::hash;
+use yardmaster_core::limits::Limits;
 use yardmaster_core::unit::{MINUTE, Millis};
 use yardmaster_wire::dialect::change::{FactRow, FactTable};
 use yardmaster_wire::import::Tables;
+use yardmaster_wire::oversize::{left_out, oversize};
 use yardmaster_wire::record;
 
 /// How often it is published that the facts of a topic were found as they are. PanDA writes its
@@ -97,14 +99,15 @@ impl TableFacts {
         self.tables.has_due() || self.seen.iter().any(is_due)
     }
 
-    /// Publishes what changed. `reach`: topic and number of each partition of each source, and
-    /// whether it was read to its end.
+    /// Publishes what changed; gives what cannot be published, and why. `reach`: topic and number
+    /// of each partition of each source, and whether it was read to its end.
     pub fn settle<'a>(
         &mut self,
-        domain: &str,
+        (domain, limits): (&str, &Limits),
         reach: impl Iterator<Item = (&'a str, u32, bool)>,
         records: &mut Records,
-    ) {
+    ) -> Vec<String> {
+        let mut refused = Vec::new();
         if !self.is_whole {
             let mut is_whole = true;
             for (topic, number, is_at_end) in reach {
@@ -116,12 +119,12 @@ impl TableFacts {
                 }
             }
             if !is_whole {
-                return;
+                return refused;
             }
             self.is_whole = true;
         }
         for topic in self.tables.take_due() {
-            self.publish(topic, records);
+            refused.extend(self.publish(topic, limits, records));
         }
         for (topic, at) in &self.seen {
             let confirmed_at = self.confirmed.entry(*topic).or_default();
@@ -134,15 +137,26 @@ impl TableFacts {
                 });
             }
         }
+        refused
     }
 
-    fn publish(&mut self, topic: Topic, records: &mut Records) {
+    /// Publishes what changed of a topic; gives what cannot be, since the engine would not read it.
+    /// What was published under its key before stays.
+    fn publish(&mut self, topic: Topic, limits: &Limits, records: &mut Records) -> Vec<String> {
+        let mut refused = Vec::new();
         let published = self.published.entry(topic).or_default();
         let mut before = std::mem::take(published);
         let mut bytes = Vec::new();
-        let imported = self.tables.records(topic);
+        let mut imported = self.tables.records(topic);
         for it in imported.records {
             let key = it.name();
+            bytes.clear();
+            record::write_configuration(&mut bytes, &it);
+            if let Some(why) = oversize(topic, &bytes, limits) {
+                refused.push(left_out(topic, &key, &why));
+                imported.left_out.push(key);
+                continue;
+            }
             bytes.clear();
             record::write_configuration(&mut bytes, &it.changed(0));
             let content = hash(&bytes);
@@ -159,5 +173,6 @@ impl TableFacts {
                 records.push_removal(topic, key.as_bytes());
             }
         }
+        refused
     }
 }

@@ -1,7 +1,7 @@
 //! Small readers of JSON values.
 
 use serde_json::Value;
-use yardmaster_core::unit::{KIB, MIB, Millis};
+use yardmaster_core::unit::Millis;
 use yardmaster_wire::stamp;
 
 /// A value as it looks, cut to be read.
@@ -65,21 +65,4 @@ pub fn items(value: &Value) -> impl Iterator<Item = &Value> {
 /// A moment, as ISO text in UTC; 0 when there is none.
 pub fn moment(value: &Value) -> Millis {
     value.as_str().and_then(stamp::parse).unwrap_or(0)
-}
-
-/// A figure that may be absent.
-pub(super) fn known(value: &Value) -> Option<u32> {
-    number(value).map(|number| number.max(0.0) as u32)
-}
-
-/// A size with a unit's prefix; bytes. Nothing below 0 counts.
-pub(super) fn in_bytes(value: &Value, unit: &str) -> Option<f64> {
-    let size = number(value)?.max(0.0);
-    let scale = match unit.as_bytes() {
-        [b'G', ..] => KIB * MIB,
-        [b'M', ..] => MIB,
-        [b'k' | b'K', ..] => KIB,
-        _ => 1,
-    };
-    Some(size * scale as f64)
 }

@@ -19,6 +19,7 @@ mod ties;
 mod world;
 mod xrsl;
 
+pub use atlas::task_fields;
 pub use compare::{Agreement, Summary};
 pub use judged::Judged;
 pub use rulebook::Configuration;

@@ -11,7 +11,7 @@ use crate::record;
 use apache_avro::Schema;
 use std::sync::{Arc, OnceLock};
 use yardmaster_core::cut::Topic;
-use yardmaster_core::event::{Event, Garbled};
+use yardmaster_core::event::{Event, Garbled, Oversize};
 use yardmaster_core::id::Key;
 use yardmaster_core::limits::Limits;
 use yardmaster_core::output::Output;
@@ -218,7 +218,7 @@ impl Codec {
                 Prepared::Garbled(Garbled::Null)
             };
         };
-        if value.len() > self.max_record_bytes {
+        if Oversize::of_record(value.len(), self.max_record_bytes).is_some() {
             return Prepared::Garbled(Garbled::Oversized);
         }
         match mark_of(value) {

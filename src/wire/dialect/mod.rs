@@ -19,6 +19,7 @@ pub use rucio::{DatasetMessage, Everywhere, ReplicaMessage, TransferMessage};
 pub(crate) use state::job_status;
 
 use crate::loose;
+use yardmaster_core::event::FieldName;
 
 /// Whose messages a topic carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -72,23 +73,31 @@ pub enum Foreign<'a> {
 }
 
 impl Foreign<'_> {
-    /// Length of the longest name in the message; bytes. Names become keys of our records.
-    pub fn longest_name(&self) -> usize {
+    /// The longest name in the message. Names become keys of our records.
+    pub fn longest_name(&self) -> FieldName<'_> {
         match self {
-            Foreign::Job(job) => job.queue.len(),
+            Foreign::Job(job) => FieldName { field: "computingsite", text: &job.queue },
             Foreign::Transfer(it) => {
-                let names = [&it.request, &it.activity, &it.source, &it.destination];
-                let names = names.into_iter().map(|name| name.len()).max().unwrap_or(0);
-                names.max(it.arrived.as_ref().map_or(0, ReplicaMessage::longest_name))
+                let own = FieldName::longest([
+                    ("request-id", &*it.request),
+                    ("activity", &it.activity),
+                    ("src-rse", &it.source),
+                    ("dst-rse", &it.destination),
+                ]);
+                let arrived = it.arrived.as_ref().map(ReplicaMessage::longest_name);
+                FieldName::longest([own, arrived.unwrap_or_default()].map(|it| (it.field, it.text)))
             }
             Foreign::Replica(it) => it.longest_name(),
-            Foreign::Dataset(it) => it.name.len(),
+            Foreign::Dataset(it) => FieldName { field: "name", text: &it.name },
             Foreign::Workers(workers) => {
-                let names = workers.running.iter().map(|it| it.queue.len().max(it.node.len()));
-                names.max().unwrap_or(0)
+                let queues = workers.running.iter().map(|it| &*it.queue);
+                let nodes = workers.running.iter().map(|it| &*it.node);
+                FieldName::default().or_in("computingSite", queues).or_in("nodeID", nodes)
             }
-            Foreign::Report(report) => report.queue.len().max(report.harvester.len()),
-            Foreign::Task(_) | Foreign::Other => 0,
+            Foreign::Report(it) => {
+                FieldName::longest([("panda_queue", &*it.queue), ("harvester_id", &it.harvester)])
+            }
+            Foreign::Task(_) | Foreign::Other => FieldName::default(),
         }
     }
 }

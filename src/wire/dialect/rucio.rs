@@ -9,7 +9,7 @@ use super::scalar::Scalar;
 use super::{Foreign, json};
 use serde::Deserialize;
 use std::borrow::Cow;
-use yardmaster_core::event::{DataKind, TransferStatus};
+use yardmaster_core::event::{DataKind, FieldName, TransferStatus};
 use yardmaster_core::unit::{Bytes, Millis};
 
 /// A transfer reached a state.
@@ -59,9 +59,10 @@ pub struct ReplicaMessage<'a> {
 }
 
 impl ReplicaMessage<'_> {
-    /// Length of its longest name; bytes.
-    pub(super) fn longest_name(&self) -> usize {
-        self.name.len().max(self.dataset.len()).max(self.endpoint.len())
+    /// Its longest name.
+    pub(super) fn longest_name(&self) -> FieldName<'_> {
+        let Self { name, dataset, endpoint, .. } = self;
+        FieldName::longest([("name", &**name), ("dataset", dataset), ("rse", endpoint)])
     }
 }
 

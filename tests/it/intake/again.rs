@@ -118,6 +118,22 @@ fn a_transaction_publishes_no_more_again_than_its_limit() {
     assert_eq!(contents(&other), whole);
 }
 
+/// Its jobs would have the name, too, and would not be read either.
+#[test]
+fn a_task_that_the_engine_does_not_read_changes_no_job() {
+    let (mut bus, mut intake) = (Bus::default(), fresh(&Limits::default()));
+    bus.comes(&mut intake, &changed(45, 1));
+    bus.comes(&mut intake, &Comes::Job(1, 45, Status::Running, T0));
+    for (bytes, queued) in [(1_025, 0), (1_024, 1)] {
+        let Comes::Facts(task) = changed(45, 2) else { unreachable!() };
+        let task = Task { gshare: "x".repeat(bytes), ..*task };
+        let (mut written, mut words) = (Vec::new(), Records::default());
+        record::write(&mut written, &task);
+        intake.learn(Topic::Task, None, Some(&written), &mut words);
+        assert_eq!((words.len(), intake.queued()), (0, queued), "{bytes}");
+    }
+}
+
 #[test]
 fn in_any_order_the_newest_facts_win_while_a_job_lives() {
     let jobs = &life(7, 45, T0)[1..4];

@@ -54,7 +54,16 @@ KEPT = (
 
 KEPT_OF_RANKED = ["queue", "unified", "weight", "jobs", "platform"]
 
-DECIDING = ["policy", "chunk", "ram_count_mb", "core_count", "nucleus", "site", "resource_type"]
+DECIDING = [
+    "policy",
+    "chunk",
+    "ram_count_mb",
+    "merge_ram_mb",
+    "core_count",
+    "nucleus",
+    "site",
+    "resource_type",
+]
 DECIDING_OPTIONS = ["included_sites", "excluded_sites", "chunk_site"]
 
 

@@ -106,7 +106,6 @@ def _release(connection: Connection, task: Any, subject: str, end: End) -> None:
         # Intake takes the facts of a task's jobs from its newest record.
         request = {
             **task_facts(task),
-            "nucleus": task.nucleus or "",
             "chunk": "merge" if subject.endswith(MERGE) else "normal",
             "subject": subject,
             "attempt": standing.attempt,

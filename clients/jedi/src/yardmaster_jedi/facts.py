@@ -8,7 +8,8 @@ from typing import Any
 
 from yardmaster_jedi.codec import Record
 from yardmaster_jedi.connection import now_millis
-from yardmaster_jedi.inputs import Looking, Tapes, job_input, millis_of, nucleus_input
+from yardmaster_jedi.inputs import Looking, Tapes, job_input, nucleus_input
+from yardmaster_jedi.panda_task import is_set, number, task_fields
 
 SCOUTS_MAX = 10
 """Jobs that a task's scouts are."""
@@ -49,20 +50,17 @@ def job_request(
     task: Any, chunk: Any, params: dict[str, Any] | None, at: Situation, looking: Looking
 ) -> Record:
     """The request for the jobs of a chunk; `attempt` and `revision` are the caller's."""
-    jobs = jobs_of(task, chunk)
+    record = _common(task, chunk, params, at)
     found = job_input(task, chunk, at.ddm, Tapes(at.site_mapper), looking)
     return {
-        **_common(task, chunk, at),
+        **record,
         "subject": subject_of(task, chunk),
-        "jobs": jobs,
-        "nucleus": task.nucleus or "",
         # Each of these walks the files of the chunk; PanDA's broker does the same.
         "atom_bytes": int(chunk.getMaxAtomSize()),
         "atom_effective_mb": float(chunk.getMaxAtomSize(effectiveSize=True)),
         "atom_events": int(chunk.getMaxAtomSize(getNumEvents=True)),
         "options": {
-            **_options(task, chunk, jobs),
-            **_sites(task, params or {}),
+            **record["options"],
             **_jumbo(task, at.task_buffer),
             "used_queues": _used_queues(task, at),
         },
@@ -74,14 +72,11 @@ def nucleus_request(
     task: Any, chunk: Any, params: dict[str, Any], outputs: list[Any], at: Situation
 ) -> Record:
     """The request for the nucleus of a task."""
-    jobs = jobs_of(task, chunk)
-    options = _options(task, chunk, jobs)
-    options["primary_only"] = params.get("taskBrokerOnMaster") is True
     return {
-        **_common(task, chunk, at),
+        **_common(task, chunk, params, at),
         "subject": nucleus_subject_of(task),
-        "jobs": jobs,
-        "options": options,
+        # Only tasks ask whose nucleus is none that JEDI knows.
+        "nucleus": "",
         "input": nucleus_input(chunk, at.ddm, bool(task.inputPreStaging())),
         "output": [
             {
@@ -102,101 +97,59 @@ def jobs_of(task: Any, chunk: Any) -> int:
     return min(jobs, SCOUTS_MAX) if chunk.useScout() and not chunk.isMerging else jobs
 
 
+FACTS = (
+    "task",
+    "priority",
+    "label",
+    "processing_type",
+    "working_group",
+    "user",
+    "gshare",
+    "resource_type",
+    "core_count",
+    "nucleus",
+)
+"""Fields of a request about its task's jobs, the same for every kind of request."""
+
+
 def task_facts(task: Any) -> Record:
-    """Fields of a request about its task's jobs, the same for every kind of request."""
-    return {
-        "task": str(task.jediTaskID),
-        "priority": int(task.currentPriority or 0),
-        "label": task.prodSourceLabel or "",
-        "processing_type": task.processingType or "",
-        "working_group": task.workingGroup or "",
-        "user": getattr(task, "origUserName", None) or task.userName or "",
-        "gshare": task.gshare or "",
-        "resource_type": task.resource_type or "",
-        "core_count": _whole(task.coreCount),
-    }
+    """These fields of a task."""
+    record = task_fields(task, only=FACTS)
+    del record["options"]
+    return record
 
 
-def _common(task: Any, chunk: Any, at: Situation) -> Record:
+def request_fields(task: Any, chunk: Any, params: dict[str, Any] | None) -> Record:
+    """The fields of a request that come from PanDA's attributes: those of the table, and those
+    that it names as code."""
+    record = task_fields(task, chunk, params)
+    is_merging, is_scout = bool(chunk.isMerging), bool(chunk.useScout())
+    record["chunk"] = "merge" if is_merging else "scout" if is_scout else "normal"
+    if is_set(task.cpuTimeUnit):
+        is_unknown = not record["cpu_hs06s_per_event"]
+    else:
+        is_unknown = not number(task.walltime) and not is_set(task.walltimeUnit)
+    record["options"].update(
+        merge_scout=is_merging and is_scout,
+        walltime_unknown=is_unknown,
+        longest_event_run=_longest_run(task, chunk),
+    )
+    return record
+
+
+def _common(task: Any, chunk: Any, params: dict[str, Any] | None, at: Situation) -> Record:
     now = now_millis()
-    kind = "merge" if chunk.isMerging else "scout" if chunk.useScout() else "normal"
-    per_event = task.outputScaleWithEvents()
-    output = float(task.getOutDiskSize())
+    jobs = jobs_of(task, chunk)
+    record = request_fields(task, chunk, params)
+    record["options"].update(remaining_jobs=jobs, **_progress(chunk.masterDataset))
     return {
-        **task_facts(task),
+        **record,
         "domain": at.domain,
         "policy": at.policy,
         "phase": "asking",
         "asked_at": now,
         "changed_at": now,
-        "chunk": kind,
-        "task_priority": int(task.taskPriority or 0),
-        "campaign": task.campaign or "",
-        "trans_path": task.transPath or "",
-        "site": task.site or "",
-        "merge_core_count": _whole(task.mergeCoreCount),
-        "max_core_count": _whole(task.get_max_core_count()),
-        "ram_count_mb": _whole(chunk.getMaxRamCount()),
-        "ram_unit": "mb_per_core" if task.ramPerCore() else "mb",
-        "base_ram_mb": _whole(task.baseRamCount),
-        "merge_ram_mb": _whole(task.mergeRamCount),
-        "cpu_hs06s_per_event": _real(task.getCpuTime()),
-        "cpu_efficiency": _whole(task.cpuEfficiency),
-        "base_walltime_s": _whole(task.baseWalltime),
-        "walltime_s_per_mb": None if task.useHS06() else _real(task.walltime),
-        "output_per_event": output if per_event else None,
-        "output_per_mb": None if per_event else output,
-        "work_bytes": int(task.getWorkDiskSize()),
-        "disk_io_kbps": _whole(task.diskIO),
-        "io_intensity_kbps": _whole(task.ioIntensity),
-        "allow_input_lan": task.allowInputLAN() is not None,
-        "use_local_io": bool(task.useLocalIO()),
-    }
-
-
-def _options(task: Any, chunk: Any, jobs: int) -> Record:
-    master = chunk.masterDataset
-    network = f"{task.getIpConnectivity() or ''}#{task.getIpStack() or ''}"
-    modes = ("only", "require", "capable")
-    no_walltime = not task.walltime and not task.walltimeUnit and not task.cpuTimeUnit
-    return {
-        "t1_weight": int(task.getT1Weight() or 0),
-        "merge_output": bool(task.mergeOutput()),
-        "architecture": task.architecture or "",
-        "trans_home": task.transHome or "",
-        "trans_uses": task.transUses or "",
-        "container_name": task.container_name or "",
-        "only_tags": bool(task.use_only_tags_fc()),
-        "ip_connectivity": "" if network == "#" else network,
-        "input_lan_only": task.allowInputLAN() == "only",
-        "input_wan": bool(task.allowInputWAN()),
-        "full_chain": next((it for it in modes if task.check_full_chain_with_mode(it)), "no"),
-        "parent_task": str(task.parent_tid or ""),
-        "input_prestaging": bool(task.inputPreStaging()),
-        "event_service": bool(task.useEventService()),
-        "job_cloning": bool(task.useJobCloning()),
-        "es_consumers": _whole(task.getNumEventServiceConsumer()),
-        "es_attempts_max": _whole(task.getMaxAttemptEsJob()),
-        "dynamic_events": _whole(task.get_min_granularity()),
-        "events_per_job": _whole(task.getNumEventsPerJob()),
-        "events_per_job_max": _whole(task.get_max_events_per_job()),
-        "disable_reassign": bool(task.disableReassign()),
-        "longest_event_run": _longest_run(task, chunk),
-        "walltime_unknown": no_walltime or (not task.getCpuTime() and bool(task.cpuTimeUnit)),
-        "frozen_at": millis_of(task.frozenTime) or None,
-        "chunk_site": chunk.getPreassignedSite() or "",
-        "avoid_vp": bool(task.avoid_vp()),
-        "cloud": "" if task.cloud in (None, "WORLD", "any") else task.cloud,
-        "incomplete_input": bool(task.allow_incomplete_input()),
-        "sites_per_job": _whole(task.getNumSitesPerJob()),
-        "gb_per_job": _gigabytes(task.getMaxSizePerJob()),
-        "remaining_jobs": jobs,
-        "jumbo_chunk": chunk.useJumbo in ("fake", "only"),
-        "merge_scout": bool(chunk.isMerging and chunk.useScout()),
-        "scouts_due": bool(task.useScout()),
-        "hpo_workflow": bool(task.is_hpo_workflow()),
-        "cpu_in_hs06": bool(task.useHS06()),
-        **_progress(master),
+        "jobs": jobs,
     }
 
 
@@ -213,22 +166,12 @@ def _progress(master: Any) -> Record:
     }
 
 
-def _sites(task: Any, params: dict[str, Any]) -> Record:
-    """Sites that the task's parameters name. JEDI has read them if the task says that there are
-    any."""
-    if not task.useLimitedSites():
-        return {}
-    return {
-        "excluded_sites": _listed(params.get("excludedSite")),
-        "included_sites": _listed(params.get("includedSite")),
-    }
-
-
 def _jumbo(task: Any, task_buffer: Any) -> Record:
     """Of tasks with jumbo jobs; one count in the database."""
     if task.getNumJumboJobs() is None:
-        return {"jumbo": False, "ready_events": None}
-    return {"jumbo": True, "ready_events": _whole(task_buffer.getNumReadyEvents(task.jediTaskID))}
+        return {}
+    events = task_buffer.getNumReadyEvents(task.jediTaskID)
+    return {"ready_events": None if events is None else int(events)}
 
 
 def _used_queues(task: Any, at: Situation) -> list[str]:
@@ -243,22 +186,3 @@ def _longest_run(task: Any, chunk: Any) -> int:
     if not task.dynamicNumEvents() or chunk.masterDataset is None:
         return 0
     return int(chunk.check_event_jump_and_sum()[1] or 0)
-
-
-def _gigabytes(size: Any) -> int | None:
-    return int(size) // 1024**3 if size else None
-
-
-def _whole(value: Any) -> int | None:
-    return None if value is None else int(value)
-
-
-def _real(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
-def _listed(value: Any) -> list[str]:
-    if not value:
-        return []
-    parts = value.split(",") if isinstance(value, str) else value
-    return [str(part).strip() for part in parts]

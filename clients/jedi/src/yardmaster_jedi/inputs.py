@@ -4,13 +4,13 @@ The calls are those that PanDA's own broker makes, with the same arguments, so t
 one that the other has made.
 """
 
-import datetime
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from yardmaster_jedi.codec import Record
+from yardmaster_jedi.panda_task import millis_of
 
 IO_INTENSITY_CUTOFF = 200
 """PanDA's default of IO_INTENSITY_CUTOFF; kB/s."""
@@ -31,14 +31,6 @@ class Looking:
             return False
         is_intensive = bool(task.ioIntensity) and task.ioIntensity > self.io_intensity_cutoff
         return is_intensive and not task.inputPreStaging()
-
-
-def millis_of(moment: Any) -> int:
-    """A time of PanDA, which is UTC without a zone, as ms since 1970; 0 for none."""
-    if moment is None:
-        return 0
-    since_1970: float = moment.replace(tzinfo=datetime.UTC).timestamp()
-    return round(since_1970 * 1000)
 
 
 def job_input(task: Any, chunk: Any, ddm: Any, tapes: "Tapes", looking: Looking) -> Record:

@@ -1,7 +1,8 @@
 //! Records of a NorduGrid grid: clusters, their queues, what is free for each user, and what is
 //! registered at index servers (spec cms-nordugrid B.11).
 
-use crate::event::configured::{Configured, Touches, longest};
+use crate::event::configured::{Configured, Touches};
+use crate::event::field_name::{FieldName, longest};
 use crate::record::{record, symbols};
 use crate::unit::{Bytes, Millis};
 
@@ -210,8 +211,8 @@ impl Configured for Registration {
         Registration { changed_at: at, ..self.clone() }
     }
 
-    fn longest_name(&self) -> usize {
-        longest(&[&self.registry, &self.child])
+    fn longest_name(&self) -> FieldName<'_> {
+        longest!(self: registry, child)
     }
 
     fn touches(&self) -> Touches {
@@ -238,8 +239,8 @@ impl Configured for UserShare {
         UserShare { changed_at: at, ..self.clone() }
     }
 
-    fn longest_name(&self) -> usize {
-        longest(&[&self.queue, &self.user])
+    fn longest_name(&self) -> FieldName<'_> {
+        longest!(self: queue, user)
     }
 
     fn touches(&self) -> Touches {

@@ -1,6 +1,7 @@
 //! `domain-record`: what a domain of a program's own knows of its things.
 
-use crate::event::configured::{Configured, Touches, longest};
+use crate::event::configured::{Configured, Touches};
+use crate::event::field_name::{FieldName, longest};
 use crate::record::{Decode, Decoder, Encode, Encoder, record};
 use crate::unit::Millis;
 use std::collections::BTreeMap;
@@ -131,9 +132,9 @@ impl Configured for DomainRecord {
         DomainRecord { changed_at: at, ..self.clone() }
     }
 
-    fn longest_name(&self) -> usize {
-        let values = self.values.keys().map(String::len).max();
-        longest(&[&self.kind, &self.name]).max(values.unwrap_or(0))
+    fn longest_name(&self) -> FieldName<'_> {
+        let values = self.values.keys().map(String::as_str);
+        longest!(self: kind, name).or_in("values", values)
     }
 
     fn touches(&self) -> Touches {
@@ -203,11 +204,11 @@ mod tests {
     fn the_key_is_kind_and_name_and_the_longest_name_may_be_that_of_a_property() {
         let mut it = record(vec![]);
         assert_eq!(it.name(), "partition|batch");
-        assert_eq!(it.longest_name(), 9);
+        assert_eq!(it.longest_name().text.len(), 9);
         it.values.insert("a long name".to_owned(), DomainValue::Text("longer than any".to_owned()));
-        assert_eq!(it.longest_name(), 11);
+        assert_eq!(it.longest_name().text.len(), 11);
         it.name = "the name of it".to_owned();
-        assert_eq!(it.longest_name(), 14);
+        assert_eq!(it.longest_name().text.len(), 14);
     }
 
     #[test]

@@ -158,10 +158,6 @@ impl Intake {
         origin: Origin<'_>,
     ) -> Result<Taken, String> {
         self.tables.note_place(origin.topic, origin.partition, origin.offset);
-        let (length, most) = (row.key.len(), self.limits.name_bytes);
-        if length > most {
-            return Err(format!("a name of {length} bytes, more than name_bytes of {most}"));
-        }
         Ok(if self.tables.put(row, at)? { Taken::Published } else { Taken::Known })
     }
 }

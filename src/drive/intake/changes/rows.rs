@@ -9,7 +9,7 @@ use crate::intake::counts::Noted;
 use crate::intake::{Intake, Origin, Records, Taken, decimal, share};
 use std::sync::Arc;
 use yardmaster_core::cut::Topic;
-use yardmaster_core::event::{Heartbeat, JobState, Pilot, Status};
+use yardmaster_core::event::{FieldName, Heartbeat, JobState, Oversize, Pilot, Status};
 use yardmaster_core::id::Key;
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::dialect::TaskMessage;
@@ -402,38 +402,39 @@ pub(super) fn check(change: &Change<'_>, name_bytes: usize) -> Result<(), String
             "field `source.lsn` or `source.scn`: found {position}, wants a position below 2^55"
         ));
     }
-    let of_workers = |key: &WorkerKey<'_>| {
-        [&key.queue, &key.harvester, &key.resource_type].map(|name| name.len()).into_iter().max()
-    };
     let longest = match &change.row {
         Row::Job(row) => longest_name(row),
-        Row::Worker(row) => of_workers(&row.key),
-        Row::WorkerGone(key) => of_workers(key),
-        Row::JobGone { .. } | Row::Task(_) | Row::Fact(_) | Row::FactGone { .. } | Row::Other => {
-            None
+        Row::Worker(row) => longest_of_key(&row.key),
+        Row::WorkerGone(key) => longest_of_key(key),
+        Row::Fact(row) => FieldName { field: "key", text: &row.key },
+        Row::JobGone { .. } | Row::Task(_) | Row::FactGone { .. } | Row::Other => {
+            FieldName::default()
         }
     };
-    match longest {
-        Some(longest) if longest > name_bytes => {
-            Err(format!("a name of {longest} bytes, more than name_bytes of {name_bytes}"))
-        }
-        _ => Ok(()),
-    }
+    Oversize::of_name(longest, name_bytes).map_or(Ok(()), |why| Err(why.to_string()))
 }
 
-/// Length of the longest name of a job's row; bytes.
-fn longest_name(row: &JobRow<'_>) -> Option<usize> {
-    let names = [
-        &row.queue,
-        &row.user,
-        &row.group,
-        &row.gshare,
-        &row.resource_type,
-        &row.nucleus,
-        &row.label,
-        &row.processing_type,
-        &row.sub_status,
-        &row.host,
-    ];
-    names.into_iter().map(|name| name.len()).max()
+/// The longest name of a row of workers.
+fn longest_of_key<'k>(key: &'k WorkerKey<'_>) -> FieldName<'k> {
+    FieldName::longest([
+        ("computingsite", &*key.queue),
+        ("harvester_id", &key.harvester),
+        ("resourcetype", &key.resource_type),
+    ])
+}
+
+/// The longest name of a job's row.
+fn longest_name<'r>(row: &'r JobRow<'_>) -> FieldName<'r> {
+    FieldName::longest([
+        ("computingsite", &*row.queue),
+        ("produsername", &row.user),
+        ("workinggroup", &row.group),
+        ("gshare", &row.gshare),
+        ("resource_type", &row.resource_type),
+        ("nucleus", &row.nucleus),
+        ("prodsourcelabel", &row.label),
+        ("processingtype", &row.processing_type),
+        ("jobsubstatus", &row.sub_status),
+        ("modificationhost", &row.host),
+    ])
 }

@@ -5,8 +5,10 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Configuration;
+use yardmaster_core::limits::Limits;
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::import::{self, Imported, Sites};
+use yardmaster_wire::oversize::{left_out, oversize};
 use yardmaster_wire::record;
 
 /// Kind of the JSON.
@@ -109,6 +111,20 @@ impl Loaded {
     pub fn is_of_no_use(&self) -> bool {
         self.rows.is_empty() && !self.complaints.is_empty()
     }
+
+    /// Leaves out the records that the engine would not read by these limits: what was published
+    /// under their keys before still holds.
+    fn leave_out_oversized(&mut self, topic: Topic, limits: &Limits) {
+        for row in std::mem::take(&mut self.rows) {
+            let Some(why) = oversize(topic, &row.value, limits) else {
+                self.rows.push(row);
+                continue;
+            };
+            self.complaints.push(left_out(topic, &row.key, &why));
+            self.unreadable += 1;
+            self.left_out.insert(row.key);
+        }
+    }
 }
 
 /// Text and what it was read from, for messages.
@@ -119,8 +135,8 @@ pub struct Text {
     pub text: String,
 }
 
-/// The rows of texts of one kind; `sites`: more texts to learn site names of storage endpoints
-/// from.
+/// The rows of texts of one kind that can be read by these limits; `sites`: more texts to learn
+/// site names of storage endpoints from.
 ///
 /// # Errors
 /// A text that is not of the expected shape at all.
@@ -129,10 +145,22 @@ pub fn load(
     texts: &[Text],
     sites: &[Text],
     now: Millis,
+    limits: &Limits,
 ) -> Result<Loaded, String> {
-    if kind == ImportKind::Slots {
-        return slots(texts, now);
-    }
+    let mut loaded = match kind {
+        ImportKind::Slots => slots(texts, now)?,
+        _ => configuration(kind, texts, sites, now)?,
+    };
+    loaded.leave_out_oversized(kind.topic(), limits);
+    Ok(loaded)
+}
+
+fn configuration(
+    kind: ImportKind,
+    texts: &[Text],
+    sites: &[Text],
+    now: Millis,
+) -> Result<Loaded, String> {
     let Imported { records, complaints, notes, unreadable, unnamed, left_out } =
         imported(kind, texts, sites, now)?;
     let as_of = records.iter().map(Configuration::changed_at).max().unwrap_or(now);

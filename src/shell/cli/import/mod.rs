@@ -27,6 +27,7 @@ use std::process::ExitCode;
 use target::Target;
 use yardmaster_core::cut::Topic;
 use yardmaster_wire::import;
+use yardmaster_wire::oversize::{left_out, oversize};
 
 /// Turns other systems' JSON into records on the config topics of a Kafka, or into a directory log.
 /// A missing or wrong value is named with its queue and field; it does not stop the rest, and what
@@ -268,7 +269,8 @@ impl Facts {
         };
         let texts = self.sources.iter().map(read).collect::<anyhow::Result<Vec<Text>>>()?;
         let sites = self.sites.iter().map(read).collect::<anyhow::Result<Vec<Text>>>()?;
-        Ok(load::load(kind, &texts, &sites, clock::now()).map_err(Usage)?)
+        let limits = self.log_args.read()?.topology.limits;
+        Ok(load::load(kind, &texts, &sites, clock::now(), &limits).map_err(Usage)?)
     }
 
     fn headers(&self) -> Result<Vec<(String, String)>, Usage> {
@@ -288,12 +290,19 @@ impl Jobs {
     fn run(&self) -> Ended {
         let did = if self.dry_run { "would be published" } else { "published" };
         let (mut count, mut complaints) = (0, 0);
+        let read = self.log_args.read()?;
         for path in &self.files {
             let text =
                 fetch::file(path).map_err(|why| Usage(format!("{}: {why}", path.display())))?;
             let mut bar = Bar::later("parsing", "bytes", text.len() as u64);
-            let (rows, imported) = import::jobs_with(&text, |done| bar.at(done as u64));
+            let (mut rows, mut imported) = import::jobs_with(&text, |done| bar.at(done as u64));
             drop(bar);
+            rows.retain(|row| {
+                let why = oversize(Topic::JobState, &row.value, &read.topology.limits);
+                let complaint = why.map(|why| left_out(Topic::JobState, &row.job, &why));
+                imported.complaints.extend(complaint.clone());
+                complaint.is_none()
+            });
             let named = imported.complaints.iter();
             let named = named.map(|complaint| format!("{}: {complaint}", path.display()));
             print(&named.collect::<Vec<_>>(), self.verbose);
@@ -306,7 +315,6 @@ impl Jobs {
                     value: Some(row.value),
                     headers: Vec::new(),
                 };
-                let read = self.log_args.read()?;
                 append(&self.log_args, &read, rows.into_iter().map(entry).collect())?;
             }
         }

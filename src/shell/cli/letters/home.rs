@@ -10,7 +10,8 @@ use crate::scan::Scan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use yardmaster_core::cut::{Lane, Topic};
-use yardmaster_core::event::{Event, longest_name};
+use yardmaster_core::event::{Event, Oversize, longest_name};
+use yardmaster_core::limits::Limits;
 use yardmaster_wire::avro::{Arena, Codec, Writer, number_of};
 use yardmaster_wire::dialect;
 use yardmaster_wire::topology::Framing;
@@ -94,25 +95,26 @@ impl LetterReader<'_> {
         value: Option<&[u8]>,
     ) -> Result<(), String> {
         let (read, topic) = (self.read, home.lane.topic);
-        let most = read.topology.limits.max_record_bytes;
+        let Limits { max_record_bytes, name_bytes, .. } = read.topology.limits;
         let Some(name) = &home.source else {
             self.learn(topic, value)?;
             return match self.codec.read(topic, Some(key), value, &mut Arena::default()) {
                 Event::Garbled(why) => Err(why.name().to_owned()),
-                event => is_short(longest_name(&event), read),
+                event => is_short(Oversize::of_name(longest_name(&event), name_bytes)),
             };
         };
         let (Some(dialect), Some(value)) = (read.topology.intake.sources.get(name), value) else {
             return Ok(());
         };
-        if value.len() > most {
-            return Err(format!("{} bytes, more than max_record_bytes of {most}", value.len()));
+        if let Some(why) = Oversize::of_record(value.len(), max_record_bytes) {
+            return Err(why.to_string());
         }
         if read.topology.intake.framed.contains(name) {
             // Intake alone asks the registry; what it cannot read comes back as a dead letter.
             return Ok(());
         }
-        dialect::read(*dialect, value).and_then(|message| is_short(message.longest_name(), read))
+        dialect::read(*dialect, value)
+            .and_then(|message| is_short(Oversize::of_name(message.longest_name(), name_bytes)))
     }
 
     /// Asks the registry of what the number in a record stands for, if its topic is in Confluent
@@ -139,14 +141,9 @@ impl LetterReader<'_> {
     }
 }
 
-/// Refuses a record whose longest name has more bytes than the topology allows.
-fn is_short(longest: usize, read: &Read) -> Result<(), String> {
-    match read.topology.limits.name_bytes {
-        most if longest <= most => Ok(()),
-        most => {
-            Err(format!("oversized: a name of {longest} bytes, more than name_bytes of {most}"))
-        }
-    }
+/// Refuses a record that has a name of more bytes than the topology allows.
+fn is_short(oversize: Option<Oversize<'_>>) -> Result<(), String> {
+    oversize.map_or(Ok(()), |why| Err(format!("oversized: {why}")))
 }
 
 impl fmt::Display for LetterPartition {

@@ -25,6 +25,7 @@ use yardmaster_core::plain::{Plain, plain_lines};
 use yardmaster_core::policy::kind;
 use yardmaster_core::topic::Topic;
 use yardmaster_core::unit::Millis;
+use yardmaster_wire::oversize::oversize;
 use yardmaster_wire::record;
 
 /// Asks for a queue of a cluster for each job of a description in xRSL (spec cms-nordugrid B): puts
@@ -231,17 +232,13 @@ fn policy(read: &Read) -> Result<String, Usage> {
 
 /// The records of requests; each must be short enough to be read.
 fn entries(read: &Read, tasks: &[Task]) -> Result<Vec<Entry>, Usage> {
-    let most = read.topology.limits.max_record_bytes;
     let entry = |task: &Task| {
         let mut value = Vec::new();
         record::write(&mut value, task);
-        if value.len() > most {
+        if let Some(why) = oversize(Topic::Task, &value, &read.topology.limits) {
             return Err(Usage(format!(
-                "the record of job {} has {} bytes; {most} are read at most (max_record_bytes of \
-                 {}): shorten the description",
-                task.subject,
-                value.len(),
-                read.name
+                "the record of job {}: {why} (in {}): shorten the description",
+                task.subject, read.name
             )));
         }
         let (topic, key) = (Topic::Task, task.subject.clone());

@@ -6,10 +6,13 @@ mod grid;
 mod jobs;
 mod nuclei;
 mod owner;
+mod panda_task;
 mod parts;
 mod publisher;
 mod request;
 mod users;
+
+pub use panda_task::task_fields;
 
 use super::rulebook::{Configuration, Rulebook};
 use super::{Judged, Recorded};
@@ -42,7 +45,7 @@ pub(super) fn judge(recorded: &Recorded, by: Configuration<'_>) -> Result<Judged
     let mut publisher = CasePublisher::new(whole, &rulebook)?;
     publisher.earlier_jobs()?;
     publisher.publish(whole)?;
-    let task = request::request(whole, &rulebook, publisher.now);
+    let task = request::request(whole, &rulebook, publisher.now)?;
     publisher.ask(&task)?;
     if recorded.rule().starts_with("filter.stabilizer") && rulebook.rules != Rules::Panda {
         publisher.note("the queue is over the cap of G18, which comes first", &["cap_rt"]);

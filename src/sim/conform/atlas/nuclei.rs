@@ -36,7 +36,7 @@ pub(super) fn judge(recorded: &Recorded, rulebook: &Rulebook) -> Result<Judged, 
     };
     let order = order(scenario);
     let rules = rulebook.rules;
-    let mut tasks = tasks(&recorded.whole, rulebook);
+    let mut tasks = tasks(&recorded.whole, rulebook)?;
     let mut all: Vec<Judged> = Vec::new();
     for at in 0..tasks.len() {
         let (answer, unstated) = answer(recorded, rulebook, &mut tasks[..=at], &all)?;
@@ -82,30 +82,30 @@ fn answer(
 }
 
 /// The tasks of a case, in the order in which they ask.
-fn tasks(whole_case: &Value, rulebook: &Rulebook) -> Vec<Task> {
+fn tasks(whole_case: &Value, rulebook: &Rulebook) -> Result<Vec<Task>, String> {
     let scenario = &whole_case["scenario"];
     let all = std::iter::once(&scenario["task"]).chain(items(&scenario["more_tasks"]));
     let tasks = all.map(|stated| task(whole_case, stated, rulebook));
-    let mut tasks: Vec<Task> = tasks.collect();
+    let mut tasks = tasks.collect::<Result<Vec<Task>, String>>()?;
     let count = tasks.len() as i64;
     for (at, task) in (0..).zip(&mut tasks) {
         task.asked_at -= count - at;
     }
-    tasks
+    Ok(tasks)
 }
 
 /// The request that a task makes, with the work that remains of it.
-fn task(whole_case: &Value, stated: &Value, rulebook: &Rulebook) -> Task {
+fn task(whole_case: &Value, stated: &Value, rulebook: &Rulebook) -> Result<Task, String> {
     let mut whole = whole_case.clone();
     whole["scenario"]["task"] = stated.clone();
     let scenario = &whole["scenario"];
     let now = moment(&scenario["now"]);
-    let mut task = request::request(&whole, rulebook, now);
+    let mut task = request::request(&whole, rulebook, now)?;
     let work = number(&scenario["task_brokerage"]["task_remaining_work"][&task.task]);
     if let (Some(work), Some(cpu)) = (work, task.cpu_hs06s_per_event.filter(|cpu| *cpu > 0.0)) {
         task.options.remaining_events = (work / cpu) as u64;
     }
-    task
+    Ok(task)
 }
 
 /// The nuclei in PanDA's order, as far as it is known.
@@ -153,7 +153,7 @@ impl CasePublisher<'_> {
             let whole = serde_json::json!({"scenario": {
                 "task": parent, "input": self.scenario["input"], "now": self.scenario["now"],
             }});
-            let parent = task(&whole, parent, rulebook);
+            let parent = task(&whole, parent, rulebook)?;
             self.ask(&Task { phase: TaskPhase::Ended, ..parent })?;
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! How the files of a case's chunk are split into jobs.
 
-use super::super::json::{amount, flag, in_bytes, items, known, number, text};
+use super::super::json::{amount, flag, items, number, text};
 use serde_json::Value;
 use yardmaster_core::unit::{Bytes, KIB, MIB};
 
@@ -37,8 +37,8 @@ fn effective_mb(file: &Value) -> f64 {
 }
 
 impl Parts {
-    pub fn of(input: &Value, task: &Value) -> Parts {
-        let options = &task["options"];
+    /// Of a case's input and the options of its task, of which `record` has the figures.
+    pub fn of(input: &Value, options: &Value, record: &Value) -> Parts {
         let all: Vec<&Value> = items(&input["datasets"]).collect();
         let files_of = |it: &&Value| items(&it["files"]).cloned().collect::<Vec<Value>>();
         let primary: Vec<Value> =
@@ -59,7 +59,7 @@ impl Parts {
         parts.bytes = secondary.repeated
             + secondary.paired.iter().sum::<Bytes>()
             + primary.iter().map(|file| amount(&file["size_bytes"])).sum::<u64>();
-        parts.jobs = jobs(&primary, &secondary, task, options);
+        parts.jobs = jobs(&primary, &secondary, record, options);
         for (at, job) in primary.chunks(per_job).enumerate() {
             let bytes: Bytes = job.iter().map(|file| amount(&file["size_bytes"])).sum();
             let with: Bytes =
@@ -115,17 +115,16 @@ impl Secondary {
 }
 
 /// How many jobs the chunk's files make: so many files a job, or as many as fit.
-fn jobs(primary: &[Value], secondary: &Secondary, task: &Value, options: &Value) -> u32 {
+fn jobs(primary: &[Value], secondary: &Secondary, record: &Value, options: &Value) -> u32 {
     if let Some(files) = number(&options["nFilesPerJob"]) {
         return primary.len().div_ceil(files.max(1.0) as usize).max(1) as u32;
     }
     let most = number(&options["nMaxFilesPerJob"]).unwrap_or(FILES_MOST).max(1.0);
     let room = number(&options["nGBPerJob"]).map(|size| size * (KIB * MIB) as f64 + LEAST_OUTPUT);
-    let rate = in_bytes(&task["out_disk_count"], &text(&task["out_disk_unit"])).unwrap_or(0.0);
-    let is_hs06 = text(&task["cpu_time_unit"]).contains("HS06");
-    let milli = if text(&task["cpu_time_unit"]).starts_with('m') { 1_000.0 } else { 1.0 };
-    let cpu = number(&task["cpu_time"]).filter(|_| is_hs06).unwrap_or(0.0) / milli;
-    let power = f64::from(known(&task["core_count"]).unwrap_or(1).max(1)) * CUT_HS06;
+    let figure = |name: &str| number(&record[name]);
+    let rate = figure("output_per_event").or(figure("output_per_mb")).unwrap_or(0.0);
+    let cpu = figure("cpu_hs06s_per_event").unwrap_or(0.0);
+    let power = figure("core_count").unwrap_or(1.0).max(1.0) * CUT_HS06;
     let nothing = (0.0, secondary.repeated as f64, 0.0, 0.0);
     let (mut jobs, mut held) = (1, nothing);
     for (at, file) in primary.iter().enumerate() {
@@ -145,10 +144,4 @@ fn jobs(primary: &[Value], secondary: &Secondary, task: &Value, options: &Value)
         }
     }
     jobs
-}
-
-/// Events of the longest run: of all files of the primary dataset, which are cut where jobs end.
-pub(super) fn longest_run(input: &Value) -> u64 {
-    let masters = items(&input["datasets"]).filter(|it| flag(&it["is_master"]));
-    masters.flat_map(|it| items(&it["files"])).map(events).sum()
 }

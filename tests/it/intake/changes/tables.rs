@@ -137,3 +137,26 @@ fn the_committed_offset_stays_before_the_first_row() {
     stage.settle([true, true]);
     assert_eq!((stage.intake.held(TOPIC, 0), stage.intake.held(TOPIC, 1)), (Some(100), None));
 }
+
+#[test]
+fn what_the_engine_would_not_read_is_not_published_and_the_record_before_stays() {
+    let mut stage = Stage::new();
+    let put = |stage: &mut Stage, at: i64, vo: &str| {
+        let row = json!({"name": "A", "parent": null, "value": 1, "vo": vo});
+        stage.put(at, "global_shares", json!({"name": "A"}), Some(row));
+        stage.settle_of(Topic::Share, [true, true])
+    };
+    assert_eq!(put(&mut stage, 1_000, "atlas"), BTreeMap::from([("A".to_owned(), true)]));
+    assert!(stage.intake.take_notices().is_empty());
+    assert_eq!(put(&mut stage, 2_000, &"x".repeat(1_025)), BTreeMap::new());
+    let notices = stage.intake.take_notices().join("\n");
+    for part in [
+        "share A: field `vo`: found \"xxx",
+        "a name of 1025 bytes, more than name_bytes of 1024",
+        "shorten it at its source",
+    ] {
+        assert!(notices.contains(part), "no {part:?} in {notices}");
+    }
+    assert_eq!(put(&mut stage, 3_000, "atlas"), BTreeMap::new(), "it is as it was published");
+    assert_eq!(put(&mut stage, 4_000, &"x".repeat(1_024)).len(), 1);
+}

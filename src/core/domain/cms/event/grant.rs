@@ -1,7 +1,8 @@
 //! `grant`: who goes first in a pool of slots.
 
 use super::pool::{GrantScopeKind, PrincipalKind};
-use crate::event::configured::{Configured, Touches, longest};
+use crate::event::configured::{Configured, Touches};
+use crate::event::field_name::{FieldName, longest};
 use crate::record::record;
 use crate::unit::Millis;
 
@@ -60,8 +61,8 @@ impl Configured for Grant {
         Grant { changed_at: at, ..self.clone() }
     }
 
-    fn longest_name(&self) -> usize {
-        longest(&[&self.name, &self.principal, &self.only_with_group, &self.scope])
+    fn longest_name(&self) -> FieldName<'_> {
+        longest!(self: name, principal, only_with_group, scope)
     }
 
     fn touches(&self) -> Touches {
