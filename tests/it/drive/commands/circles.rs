@@ -140,21 +140,6 @@ fn a_task_rests_for_hours_and_the_third_time_operations_are_alerted_instead() {
 }
 
 #[test]
-fn for_people_to_see_a_task_rests_too() {
-    let on = (
-        "name = \"fast_rebrokerage\"\nmode = \"on\"",
-        "name = \"fast_rebrokerage\"\nmode = \"dry_run\"",
-    );
-    let mut stage = stage(&[on]);
-    activated(&mut stage, 1_000, 500);
-    stage.pass(5 * HOUR);
-    let found = moves(&stage);
-    assert_eq!(found.iter().map(|it| it.amount).sum::<u64>(), 200);
-    assert!(found.iter().all(|it| it.dry_run));
-    stage.check();
-}
-
-#[test]
 fn tasks_beyond_what_one_cycle_judges_take_turns() {
     let few = ("rebrokered_tasks_per_cycle = 100", "rebrokered_tasks_per_cycle = 1");
     let mut stage = stage(&[few]);
