@@ -145,8 +145,7 @@ fn tasks_beyond_what_one_cycle_judges_take_turns() {
     let mut stage = stage(&[few]);
     // The oldest jobs are of a task that no other queue takes.
     let now = stage.now();
-    let memory = Some(1_000_000);
-    let large = Task { ram_count_mb: memory, ..super::super::yard::task("2/1", 1, now) };
+    let large = Task { core_count: Some(8), ..super::super::yard::task("2/1", 1, now) };
     stage.yard.ask(&large);
     stage.turn();
     for number in 1_000..1_250 {
