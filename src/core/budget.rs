@@ -29,6 +29,8 @@ loops! {
     Throttles "throttles" "Throttles that are published: `throttles_per_cycle`.",
     Offers "offers" "Offers compared with kinds of jobs that wait: `pool_comparisons_per_cycle`.",
     Drains "drains" "Nodes compared with jobs to drain for: `pool_comparisons_per_cycle`.",
+    Rebrokered "rebrokered_tasks"
+        "Tasks judged for another queue: the governor's `rebrokered_tasks_per_cycle`.",
     Commands "commands" "Commands that are published: the governor's `commands_per_cycle`.",
 }
 

@@ -16,11 +16,13 @@ use crate::domain::atlas::policy::throttling::Gauge;
 use crate::domain::atlas::request::throttles::{ThrottleEvaluation, gauges_of_users};
 use crate::domain::cms::judge::PoolJudging;
 use crate::domain::cms::policy::cut::Step;
+use crate::domain::cms::policy::decision::PoolAction;
 use crate::domain::cms::policy::judge::Explained;
 use crate::domain::cms::policy::pool::Pool;
 use crate::domain::cms::policy::why::PoolWait;
 use crate::event::{Event, Task};
 use crate::govern::CommandEvaluation;
+use crate::id::Name;
 use crate::judge::alternative::AlternativeRules;
 use crate::judge::judging::JudgingInputs;
 use crate::judge::policies::Policies;
@@ -286,18 +288,28 @@ impl Engine {
             return Some(throttle.into());
         }
         if self.commands.is_none() {
-            let Engine { state, pool, grid, command_evaluation, .. } = self;
-            let asked = grid.domain_commands(state);
-            let commands = command_evaluation.evaluate(state, &asked, &mut |state, step, given| {
-                let Some(pool) = pool else { return Vec::new() };
-                pool.apply(given);
-                pool.actions(state, step)
-            });
-            let most = self.state.setting.commands.governor.commands_per_cycle;
-            self.exceeded.note(CycleLoop::Commands, !commands.is_empty() && commands.len() >= most);
-            self.commands = Some(commands);
+            self.commands = Some(self.evaluate_commands());
         }
         Some(self.commands.as_mut()?.pop_front()?.into())
+    }
+
+    fn evaluate_commands(&mut self) -> VecDeque<Command> {
+        let Engine { state, policies, pool, grid, work, command_evaluation, exceeded, .. } = self;
+        let asked = grid.domain_commands(state);
+        let elsewhere = |state: &State, task: &str, queue: Name| {
+            let judging = JudgingInputs { view: grid.view(state), policies, work };
+            judging.goes_elsewhere(task, queue)
+        };
+        let mut actions = |state: &State, step: Step, given: &[PoolAction]| {
+            let Some(pool) = pool else { return Vec::new() };
+            pool.apply(given);
+            pool.actions(state, step)
+        };
+        let commands = command_evaluation.evaluate(state, &asked, &elsewhere, &mut actions);
+        let most = state.setting.commands.governor.commands_per_cycle;
+        exceeded.note(CycleLoop::Rebrokered, command_evaluation.is_cut_off());
+        exceeded.note(CycleLoop::Commands, !commands.is_empty() && commands.len() >= most);
+        commands
     }
 
     fn next_decision(&mut self) -> Option<Decision> {

@@ -77,7 +77,7 @@ macro_rules! each_topic {
                 "the leader", "fold (every process), the workload system";
             17 Throttle "throttle" Folded All [1 2 3],
                 "the leader", "fold (every process), the workload system";
-            18 Command "command" Folded All [1 2],
+            18 Command "command" Folded All [1 2 3],
                 "the leader", "fold (every process), what carries commands out";
             19 Progress "progress" ReadBack All [1 2],
                 "the leader", "every process: the cycles in order";

@@ -75,6 +75,7 @@ pub struct Metrics {
     decisions: Pairs,
     rejections: Pairs,
     assigned_jobs: ByLabel,
+    repeated_assignments: PendingCounter,
     nucleus_assignments: ByLabel,
     weights: Weights,
     classed: Pairs,
@@ -121,6 +122,7 @@ impl Metrics {
             decisions: Pairs::new(Metric::Decisions),
             rejections: Pairs::new(Metric::Rejections),
             assigned_jobs: ByLabel::new(Metric::AssignedJobs, labels_max),
+            repeated_assignments: counter(Metric::RepeatedAssignments, &[]),
             nucleus_assignments: ByLabel::new(Metric::NucleusAssignments, labels_max),
             weights: Weights::new(),
             classed: Pairs::new(Metric::ClassedDecisions),
@@ -230,6 +232,11 @@ impl Metrics {
             }
             self.weights.record(&self.recorder, decision, ranked, is_nucleus);
         }
+    }
+
+    /// So many queues were given jobs of a task from which such jobs had been taken back.
+    pub fn record_repeated(&mut self, assignments: u64) {
+        self.repeated_assignments.pending += assignments;
     }
 
     /// Decisions on tasks of a class, with an outcome.
@@ -417,6 +424,7 @@ impl Metrics {
         self.oddities.values_mut().for_each(PendingCounter::add);
         self.strays.values_mut().for_each(PendingCounter::add);
         self.exceeded.iter_mut().for_each(PendingCounter::add);
+        self.repeated_assignments.add();
         let pairs = [&mut self.decisions, &mut self.rejections, &mut self.throttles];
         let of_others = [&mut self.commands.published, &mut self.classed];
         pairs.into_iter().chain(of_others).for_each(Pairs::add);

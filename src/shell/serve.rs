@@ -179,6 +179,8 @@ impl Show {
         }
         self.count(&report);
         let state = drive.state();
+        let repeated = report.decisions().map(|decision| state.commands.repeated(decision));
+        self.metrics.record_repeated(repeated.sum());
         let (leading, catching_up) = (drive.leads(), drive.leads() && !drive.has_published());
         let newest = drive.newest().max(state.number);
         let ratio = if newest == 0 { 1.0 } else { state.number as f64 / newest as f64 };

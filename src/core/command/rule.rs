@@ -163,6 +163,14 @@ pub const PARAMS: &[RuleParam] = &[
         default: of_rebrokerage!(0.3),
     },
     RuleParam {
+        key: "rest_h",
+        help: "how long jobs of a task stay at a queue from which some of them were taken back",
+        is_whole: true,
+        min: 0.0,
+        max: 720.0,
+        default: of_rebrokerage!(6.0),
+    },
+    RuleParam {
         key: "batch_jobs",
         help: "jobs named in one command",
         is_whole: true,
@@ -296,6 +304,13 @@ impl CommandRule {
     pub const fn is_of_pool(self) -> bool {
         use CommandRule::{Alert, Boost, Drain, KillWorkflow, Profile, Undrain};
         matches!(self, Boost | KillWorkflow | Alert | Profile | Drain | Undrain)
+    }
+
+    /// Whether it is about jobs that wait to be started at their queue, where another one may start
+    /// them sooner.
+    pub const fn waits_for_start(self) -> bool {
+        use CommandRule::{AnalysisTimeout, FastRebrokerage, T5a, T5b, T6};
+        matches!(self, T5a | T5b | T6 | AnalysisTimeout | FastRebrokerage)
     }
 
     /// Whether it is about a job by its clocks and by its queue: not those of a pool, nor what a

@@ -49,6 +49,11 @@ impl RuleSetting {
         (self.value(name) as Millis).saturating_mul(MINUTE)
     }
 
+    /// A parameter in hours; ms.
+    pub fn hours(&self, name: &str) -> Millis {
+        (self.value(name) as Millis).saturating_mul(HOUR)
+    }
+
     /// From which priority on a job is of high priority.
     pub fn priority(&self) -> i32 {
         self.value("priority") as i32
@@ -117,6 +122,9 @@ governor! {
     jobs: u64 = "jobs" * 1, 5_000 in 0..=10_000_000;
     "Most commands published in one cycle; further ones are for the next. A number, never a time."
     commands_per_cycle: usize = "commands_per_cycle" * 1, 1_000 in 1..=100_000;
+    "Most tasks for which one cycle judges whether another queue would take jobs that fast \
+     rebrokerage would take back; further ones take turns; tasks. A number, never a time."
+    rebrokered_tasks: usize = "rebrokered_tasks_per_cycle" * 1, 100 in 1..=100_000;
     "Most moves of a job (reassign, rebroker) within moves_window_d."
     moves_per_job: u32 = "moves_per_job" * 1, 3 in 0..=1_000;
     "Moves of a job are counted over so long."
@@ -158,6 +166,19 @@ impl CommandSetting {
     /// Rules that are looked at.
     pub fn active(&self) -> impl Iterator<Item = &RuleSetting> {
         self.rules.iter().filter(|it| it.mode != Mode::Off)
+    }
+
+    /// How long jobs that were taken back from a queue, and given to it again, wait there at least
+    /// before a rule is due for them once more: moves that are less apart are of different jobs.
+    pub fn round(&self) -> Millis {
+        let waiting = self.active().filter(|it| it.rule.waits_for_start());
+        let least = waiting.map(|it| match it.rule {
+            CommandRule::FastRebrokerage => it.hours("rest_h"),
+            // At a queue that is out of service they wait no longer, whatever is stated.
+            CommandRule::AnalysisTimeout => it.limit().min(3 * HOUR),
+            _ => it.limit(),
+        });
+        least.min().unwrap_or(0)
     }
 
     /// Whether no rule is looked at.

@@ -6,7 +6,7 @@ use crate::id::Key;
 use crate::oddity::Oddity;
 use crate::output::command::{Command, CommandId, CommandKind};
 use crate::state::State;
-use crate::state::commands::{CommandAnswer, CommandState, held_name};
+use crate::state::commands::{CommandAnswer, CommandState, held_name, takes_back};
 use crate::unit::{DAY, Millis};
 
 impl State {
@@ -68,12 +68,14 @@ impl State {
         self.timers.commands.set_all(dues, &id.to_string());
     }
 
-    /// When a command may be forgotten: a day after it was last published, and while one of its
-    /// jobs or its workflow lives looked at again every day.
+    /// When a command may be forgotten: a day after it was last published, one that moves jobs and
+    /// an alert of such jobs when moves no longer count; while one of its jobs or its
+    /// workflow lives it is looked at again every day.
     fn command_over(&self, state: &CommandState) -> Millis {
         let over = state.command.now.saturating_add(DAY).max(state.command.expires_at);
         let moves = self.setting.commands.governor.moves_window;
-        let kept = if state.command.kind.moves() { moves } else { DAY };
+        let is_move = state.command.kind.moves() || takes_back(&state.command);
+        let kept = if is_move { moves } else { DAY };
         over.max(state.command.now.saturating_add(kept))
     }
 

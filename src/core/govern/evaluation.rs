@@ -1,5 +1,6 @@
 //! Command evaluation: the commands of a cycle, after its decisions and throttles.
 
+use super::circles::{Circle, alert_again};
 use super::due::Due;
 use super::facts::{Surroundings, known_until};
 use super::found::FoundJobs;
@@ -9,13 +10,13 @@ use super::open::{is_due, is_ordered, is_taken, unanswered};
 use super::timeout::{Deadline, kind};
 use super::{make, report};
 use crate::command::{CommandRule, CommandSetting, Mode, RuleSetting};
-use crate::domain::atlas::govern::rebroker;
+use crate::domain::atlas::govern::rebroker::{self, Elsewhere};
 use crate::domain::cms::govern as pool;
 use crate::domain::cms::policy::cut::Step;
 use crate::domain::cms::policy::decision::PoolAction;
 use crate::domain::own::govern as own;
 use crate::id::{Key, Name};
-use crate::output::command::{Command, CommandId};
+use crate::output::command::{Command, CommandId, CommandKind};
 use crate::policy::DomainCommand;
 use crate::state::State;
 use crate::unit::Millis;
@@ -35,6 +36,8 @@ pub(crate) struct CommandEvaluation {
     begun: Option<Making>,
     /// Commands that a domain asked for in this cycle: by subject and moment, why.
     asked: BTreeMap<(String, Millis), String>,
+    /// Whether more tasks were to be judged for another queue than one cycle judges.
+    is_cut_off: bool,
 }
 
 /// Actions that a pool of slots wants in a step of a cut, after the given actions of the step
@@ -82,13 +85,16 @@ impl CommandEvaluation {
     }
 
     /// The commands that are published in this cycle; not folded yet. `asked`: what a domain that a
-    /// program brings asks for. `actions` is asked for each step after the decisions.
+    /// program brings asks for. `elsewhere`: whether jobs would go to another queue. `actions` is
+    /// asked for each step after the decisions.
     pub(crate) fn evaluate(
         &mut self,
         state: &mut State,
         asked: &[DomainCommand],
+        elsewhere: &Elsewhere<'_>,
         actions: &mut Asks<'_>,
     ) -> VecDeque<Command> {
+        self.is_cut_off = false;
         let setting = state.setting.commands.clone();
         if setting.is_idle() {
             return VecDeque::new();
@@ -100,7 +106,8 @@ impl CommandEvaluation {
         let mut making = self.begun.take().unwrap_or_else(Making::new);
         self.timeouts(state, &setting, &mut making);
         if let Some(rule) = setting.rule(CommandRule::FastRebrokerage) {
-            rebroker::rebroker(state, &self.around, rule, &mut making);
+            let beyond = rebroker::rebroker((state, &self.around), rule, elsewhere, &mut making);
+            self.is_cut_off = beyond;
         }
         if let Some(rule) = setting.rule(CommandRule::Domain) {
             own::give(state, &self.around, (&setting, rule), asked, &mut making);
@@ -120,6 +127,11 @@ impl CommandEvaluation {
             command.number = number as u32;
         }
         commands.into()
+    }
+
+    /// Whether the last evaluation left tasks for others to judge.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.is_cut_off
     }
 
     /// Jobs whose deadline has passed, the longest overdue first. Of a group no more is looked at
@@ -214,12 +226,22 @@ impl CommandEvaluation {
         if making.ordered.contains(&key) || is_taken(state, &self.around, key) {
             return;
         }
+        let task = self.around.task_name(job.task);
+        let circle = || match &task {
+            Some(task) if kind.moves() => Circle::of(state, setting, (queue, job.names[1]), task),
+            _ => None,
+        };
         let moved = || too_many_moves(state, key, kind);
-        if let Some(why) = task_busy(state, &self.around, rule, job).or_else(moved) {
+        let busy = task_busy(state, &self.around, rule, job).or_else(moved);
+        if let Some(why) = busy {
             return making.hold((rule, queue), 1, why);
         }
+        if let Some(circle) = circle() {
+            circle.alert(state, setting, making);
+            return making.hold((rule, queue), 1, circle.stays);
+        }
         making.budget(state, dry_run).take(rule.name(), queue, 1);
-        let command = make::about_job(state, (rule, kind, dry_run), job, deadline);
+        let command = make::about_job(state, (rule, kind, dry_run), (job, task), deadline);
         match dry_run {
             true => making.show(command),
             false => making.order(command),
@@ -270,6 +292,9 @@ impl CommandEvaluation {
             let mut again = make::again(state, command);
             again.notes.insert(0, why.clone());
             return Some(again);
+        }
+        if command.kind == CommandKind::Alert {
+            return alert_again(state, command);
         }
         let jobs = self.wanted(state, (setting, command), making);
         (!jobs.is_empty()).then(|| make::repeated(state, command, &jobs))

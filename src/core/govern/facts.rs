@@ -60,6 +60,8 @@ struct Parameters {
 pub struct Surroundings {
     queues: BTreeMap<String, QueueFacts>,
     tasks: BTreeMap<Key, TaskFacts>,
+    /// Names of those whose number is not their name.
+    task_names: BTreeMap<Key, String>,
     /// Tasks that jobs were looked at by before they were known.
     missed: BTreeSet<Key>,
     parameters: Parameters,
@@ -184,6 +186,7 @@ impl Surroundings {
                 chunks.filter(|subject| *subject != task).filter_map(|subject| request(subject)),
             );
             let Some(first) = records.next() else {
+                self.task_names.remove(&key);
                 is_other |= self.tasks.remove(&key).is_some_and(|known| known.keeps_queue);
                 continue;
             };
@@ -193,6 +196,9 @@ impl Surroundings {
                 if first.task_priority != 0 { first.task_priority } else { first.priority };
             let is_event_service = first.options.event_service && !first.options.job_cloning;
             let facts = TaskFacts { priority, keeps_queue: keeps, is_event_service };
+            if !key.is_decimal() {
+                self.task_names.insert(key, task.to_owned());
+            }
             let known = self.tasks.insert(key, facts);
             is_other |= match known {
                 Some(known) => facts.is_earlier_than(known),
@@ -200,6 +206,15 @@ impl Surroundings {
             };
         }
         is_other
+    }
+
+    /// The name of a task of which a request is known.
+    pub(crate) fn task_name(&self, task: Key) -> Option<String> {
+        self.tasks.get(&task)?;
+        match task.is_decimal() {
+            true => Some(task.0.to_string()),
+            false => self.task_names.get(&task).cloned(),
+        }
     }
 
     /// Notes that a job is looked at by what is known of its task now.

@@ -8,7 +8,7 @@ use crate::event::{Parameter, kill_switch};
 use crate::id::Name;
 use crate::state::State;
 use crate::state::record::Fact;
-use crate::unit::{Millis, SECOND};
+use crate::unit::{HOUR, Millis, SECOND};
 
 /// Why commands are held back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,14 @@ pub enum Hold {
     Moves(u32),
     /// Jobs of the task finished at the queue lately.
     TaskBusy(u64),
+    /// No other queue would take jobs of the task now.
+    NoOtherQueue,
+    /// Whether one would is judged in another cycle.
+    Turn,
+    /// Jobs of the task were taken back from the queue less than so long ago; ms.
+    Rest(Millis),
+    /// They were taken back from it so often, which is as often as they may be.
+    TakenBack(usize),
 }
 
 impl Hold {
@@ -49,6 +57,10 @@ impl Hold {
             Hold::Ordered => "ordered",
             Hold::Moves(_) => "moves_per_job",
             Hold::TaskBusy(_) => "task_busy",
+            Hold::NoOtherQueue => "no_other_queue",
+            Hold::Turn => "turn",
+            Hold::Rest(_) => "rest",
+            Hold::TakenBack(_) => "taken_back",
         }
     }
 }
@@ -68,6 +80,14 @@ impl std::fmt::Display for Hold {
             Hold::Budget(used, of) => write!(f, "budget, {used} of {of} jobs"),
             Hold::Ordered => f.write_str("ordered, a command about it has not expired"),
             Hold::Moves(moves) => write!(f, "moves_per_job, {moves} moves"),
+            Hold::NoOtherQueue => f.write_str("no_other_queue, no other queue would take them"),
+            Hold::Turn => f.write_str("turn, more tasks than are judged in one cycle"),
+            Hold::Rest(rest) => {
+                write!(f, "rest, jobs of the task were taken back within {} h", rest / HOUR)
+            }
+            Hold::TakenBack(times) => {
+                write!(f, "taken_back, jobs of the task were taken back {times} times")
+            }
             Hold::TaskBusy(jobs) => {
                 write!(f, "task_busy, {jobs} jobs of the task finished there within 3 h")
             }

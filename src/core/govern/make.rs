@@ -16,6 +16,7 @@ pub(crate) struct Order<'a> {
     pub attempt: u32,
     pub queue: &'a str,
     pub gshare: &'a str,
+    pub task: String,
     pub jobs: Vec<String>,
     pub amount: u64,
     pub clock: &'static str,
@@ -51,6 +52,7 @@ pub(crate) fn command(state: &State, order: Order<'_>) -> Command {
         kind: order.kind,
         queue: order.queue.to_owned(),
         gshare: order.gshare.to_owned(),
+        task: order.task,
         jobs: order.jobs,
         amount: order.amount,
         clock: order.clock.to_owned(),
@@ -76,11 +78,11 @@ fn expires_at(state: &State, repeat: u32) -> Millis {
     state.now.saturating_add(valid)
 }
 
-/// A command about a job whose deadline has passed.
+/// A command about a job whose deadline has passed, and its task if that is known.
 pub(super) fn about_job(
     state: &State,
     (rule, kind, dry_run): (CommandRule, CommandKind, bool),
-    job: &crate::state::job::Job,
+    (job, task): (&crate::state::job::Job, Option<String>),
     deadline: &Deadline,
 ) -> Command {
     let order = Order {
@@ -90,6 +92,7 @@ pub(super) fn about_job(
         attempt: job.attempt,
         queue: state.names.text(job.names[0]),
         gshare: state.names.text(job.names[1]),
+        task: task.unwrap_or_default(),
         jobs: Vec::new(),
         amount: 1,
         clock: deadline.clock,
@@ -148,6 +151,7 @@ pub(super) fn report(
         attempt: 0,
         queue,
         gshare: "",
+        task: String::new(),
         jobs: Vec::new(),
         amount: jobs,
         clock: "held_since",

@@ -3,6 +3,7 @@
 //! state at the cut alone.
 
 mod budget;
+pub(crate) mod circles;
 mod due;
 mod evaluation;
 pub(crate) mod facts;

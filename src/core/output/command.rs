@@ -60,7 +60,7 @@ pub enum CommandKind {
     Boost = 6,
     /// Note what the jobs of a workflow need.
     Profile = 7,
-    /// Tell operations of a workflow.
+    /// Tell operations of a workflow or task.
     Alert = 8,
     /// Send a node work again.
     Undrain = 9,
@@ -102,7 +102,7 @@ impl CommandKind {
         matches!(self, CommandKind::Rebroker | CommandKind::Reassign)
     }
 
-    /// Whether it is about a workflow of a pool of slots, its subject.
+    /// Whether it is about a workflow of a pool of slots, or a task: its subject.
     pub const fn is_of_workflow(self) -> bool {
         use CommandKind::{Alert, Boost, KillWorkflow, Profile};
         matches!(self, KillWorkflow | Boost | Profile | Alert)
@@ -133,8 +133,8 @@ pub struct Command {
     pub kind: CommandKind,
     /// Rule that gave it; one of another version may be unknown here.
     pub rule: String,
-    /// The job, workflow or node it is about; for fast rebrokerage queue and share, for a report
-    /// on what was held back the queue.
+    /// The job, task, workflow or node it is about; for fast rebrokerage queue, share and task, for
+    /// a report on what was held back the queue.
     pub subject: String,
     /// Attempt of the job; for fast rebrokerage the number of the batch; else 0.
     pub attempt: u32,
@@ -176,6 +176,8 @@ pub struct Command {
     pub dry_run: bool,
     /// Notes for a reader: why it was held back, which input is old.
     pub notes: Vec<String>,
+    /// Task of its jobs; empty where no request of it is known.
+    pub task: String,
 }
 
 /// Begins the note of a record that reports what was held back.
@@ -217,6 +219,7 @@ impl Command {
             policy_hash: String::new(),
             dry_run: false,
             notes: Vec::new(),
+            task: String::new(),
         }
     }
 
@@ -301,7 +304,7 @@ impl Folded for Command {
     }
 
     fn task(&self) -> &str {
-        ""
+        &self.task
     }
 
     fn queues(&self) -> Vec<&str> {
@@ -317,14 +320,15 @@ impl Folded for Command {
             About::Queue => self.queue == name,
             About::Share => self.gshare == name,
             About::User | About::Group => false,
-            About::Task => self.subject == name,
+            About::Task => self.subject == name || self.task == name,
             About::Job => self.about().iter().any(|job| job == name),
             About::Rule => self.rule == name,
         }
     }
 
     fn names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = vec![&self.subject, &self.rule, &self.queue, &self.gshare];
+        let Command { subject, task, rule, queue, gshare, .. } = self;
+        let mut names: Vec<&str> = vec![subject, task, rule, queue, gshare];
         names.extend(self.jobs.iter().map(String::as_str));
         names
     }
@@ -369,6 +373,7 @@ record!(Command {
     policy_hash,
     dry_run,
     notes,
+    task,
 });
 
 impl Published for Command {

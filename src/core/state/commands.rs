@@ -1,8 +1,10 @@
 //! Commands that were published, what became of them, and what is held back.
 
+use crate::command::CommandRule;
 use crate::event::OutcomeKind;
 use crate::id::Key;
 use crate::output::command::{Command, CommandId, CommandKind};
+use crate::output::decision::{Decision, Outcome, Ranked};
 use crate::record::record;
 use crate::state::NamedTable;
 use crate::state::job::Job;
@@ -93,6 +95,22 @@ pub struct Commands {
     pub recent: BTreeSet<(Millis, CommandId)>,
     /// Commands to be carried out that are not settled; derived.
     pub unsettled: BTreeSet<CommandId>,
+    /// Commands that take jobs back from a queue where they wait to be started, and alerts of such,
+    /// by queue and task; derived.
+    of_task: BTreeMap<(String, String), BTreeSet<CommandId>>,
+}
+
+/// How often jobs of a task were taken back from a queue, as far as that is remembered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TakenBack {
+    /// Times; moves that are so little apart that they are of different jobs count as one.
+    pub times: usize,
+    /// When the first of them began; 0: there is none.
+    pub first: Millis,
+    /// When the last of them began.
+    pub begun: Millis,
+    /// When that was asked for last, whatever became of it.
+    pub last: Millis,
 }
 
 /// The name under which what a rule holds back at a queue is stored.
@@ -110,6 +128,60 @@ impl Commands {
     pub fn about(&self, job: Key) -> impl Iterator<Item = &CommandState> {
         let ids = self.of_job.get(&job).into_iter().flatten();
         ids.filter_map(|id| self.of(*id))
+    }
+
+    /// Commands that took jobs of a task back from a queue, and alerts of such; of none where the
+    /// task is empty.
+    pub fn of_task(&self, queue: &str, task: &str) -> impl Iterator<Item = &CommandState> {
+        let ids = self.of_task.get(&(queue.to_owned(), task.to_owned())).into_iter().flatten();
+        ids.filter_map(|id| self.of(*id))
+    }
+
+    /// The same of all tasks.
+    pub fn of_queue(&self, queue: &str) -> impl Iterator<Item = &CommandState> {
+        let from = self.of_task.range((queue.to_owned(), String::new())..);
+        let ids = from.take_while(move |((known, _), _)| known == queue);
+        ids.flat_map(|(_, ids)| ids).filter_map(|id| self.of(*id))
+    }
+
+    /// How often jobs of a task were taken back from a queue, by orders or by commands that were
+    /// published for people to see. `round`: moves that are less apart are of different jobs.
+    pub fn taken_back(
+        &self,
+        (queue, task): (&str, &str),
+        dry_run: bool,
+        round: Millis,
+    ) -> TakenBack {
+        let is_move =
+            |known: &&CommandState| known.command.kind.moves() && known.command.dry_run == dry_run;
+        let mut moments = BTreeSet::new();
+        let mut taken = TakenBack::default();
+        for known in self.of_task(queue, task).filter(is_move) {
+            taken.last = taken.last.max(known.command.now);
+            if dry_run || known.takes_jobs() {
+                moments.insert(known.counts_since);
+            }
+        }
+        taken.first = moments.first().copied().unwrap_or(0);
+        for at in moments {
+            if taken.times == 0 || at >= taken.begun.saturating_add(round.max(1)) {
+                taken.times += 1;
+                taken.begun = at;
+            }
+        }
+        taken
+    }
+
+    /// To how many queues a decision gives jobs of a task of which jobs were taken back from there.
+    pub fn repeated(&self, decision: &Decision) -> u64 {
+        let Outcome::Assign(ranked) = &decision.outcome else { return 0 };
+        if decision.dry_run || self.of_task.is_empty() {
+            return 0;
+        }
+        let is_repeated = |queue: &&Ranked| {
+            queue.jobs > 0 && self.taken_back((&queue.unified, &decision.task), false, 0).times > 0
+        };
+        ranked.iter().filter(is_repeated).count() as u64
     }
 
     /// Takes in a command in place of what is known of it; `false` if that is newer.
@@ -141,6 +213,9 @@ impl Commands {
             self.of_job.entry(Key::of(job.as_bytes())).or_default().insert(id);
         }
         self.recent.insert((state.counts_since, id));
+        if takes_back(&state.command) {
+            self.of_task.entry(place(&state.command)).or_default().insert(id);
+        }
         if state.command.is_order() && !state.is_settled() {
             self.unsettled.insert(id);
         }
@@ -152,14 +227,9 @@ impl Commands {
         self.recent.remove(&(state.counts_since, id));
         self.unsettled.remove(&id);
         for job in state.command.about() {
-            let key = Key::of(job.as_bytes());
-            if let Some(ids) = self.of_job.get_mut(&key) {
-                ids.remove(&id);
-                if ids.is_empty() {
-                    self.of_job.remove(&key);
-                }
-            }
+            leave(&mut self.of_job, &Key::of(job.as_bytes()), id);
         }
+        leave(&mut self.of_task, &place(&state.command), id);
     }
 
     /// Takes in what became of a command; `false` if that is not news.
@@ -199,6 +269,27 @@ impl Commands {
             self.unindex(&state);
         }
     }
+}
+
+/// Takes a command out of an index.
+fn leave<K: Ord>(index: &mut BTreeMap<K, BTreeSet<CommandId>>, key: &K, id: CommandId) {
+    let Some(ids) = index.get_mut(key) else { return };
+    ids.remove(&id);
+    if ids.is_empty() {
+        index.remove(key);
+    }
+}
+
+/// Whether a command takes jobs back from a queue where they wait to be started, or tells of such.
+pub fn takes_back(command: &Command) -> bool {
+    let rule = CommandRule::from_name(&command.rule);
+    let is_about = command.kind.moves() || command.kind == CommandKind::Alert;
+    is_about && rule.is_some_and(CommandRule::waits_for_start)
+}
+
+/// Queue and task of a command.
+fn place(command: &Command) -> (String, String) {
+    (command.queue.clone(), command.task.clone())
 }
 
 record!(CommandAnswer { at, kind, reason });

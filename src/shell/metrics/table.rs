@@ -113,6 +113,8 @@ metrics! {
         "Decisions published, by policy and outcome.";
     AssignedJobs Kind::Counter, "yardmaster_assigned_jobs_total" ["queue"]
         "Jobs that decisions to be carried out gave to queues, by the name under which a queue's jobs are counted.";
+    RepeatedAssignments Kind::Counter, "yardmaster_repeated_assignments_total" []
+        "Work that goes in circles: queues to which decisions to be carried out gave jobs of a task although jobs of the task had been taken back from there by fast rebrokerage, as far as its commands are remembered. Each queue of a decision counts as one.";
     NucleusAssignments Kind::Counter, "yardmaster_nucleus_assignments_total" ["nucleus"]
         "Tasks that were given a nucleus by decisions to be carried out, by nucleus.";
     ChosenWeight Kind::Histogram(WEIGHT), "yardmaster_chosen_weight" ["policy"]

@@ -133,6 +133,7 @@ fn all() -> Metrics {
     metrics.record_queues(vec![load("CERN-PROD", 5), load("a\"b\\c\nd", 6)]);
     metrics.record_decision(&weighed("atlas", &[(7, [2.0, 1.0, 0.0]), (3, [1.0; 3])]));
     metrics.record_decision(&assignment("BNL", &[("BNL", 0)]));
+    metrics.record_repeated(2);
     metrics.record_classed(["A", "defer"], 2);
     let mut exceeded = Exceeded::default();
     exceeded.note(CycleLoop::Offers, true);

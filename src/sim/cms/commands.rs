@@ -12,6 +12,9 @@ use yardmaster_core::output::command::{Command, CommandKind};
 use yardmaster_core::output::decision::DecisionId;
 use yardmaster_core::unit::{Millis, SECOND};
 
+/// A node is drained for one job so often at most: more would be a circle of drains and matches.
+const DRAINS_MAX: u32 = 3;
+
 impl Cms {
     /// Carries commands out, as of the time reached, and publishes what became of each. Appends
     /// what is published.
@@ -108,10 +111,17 @@ impl Cms {
         // So many seconds after the second of the cycle.
         let until = command.now / SECOND * SECOND + command.measured as Millis * SECOND;
         let cycle = command.cycle;
-        of.drain = Some(Drain { job, need, until, cycle });
+        of.drain = Some(Drain { job: job.clone(), need, until, cycle });
+        let drains = self.drained.entry((node, job)).or_default();
+        *drains += u32::from(command.repeat == 0);
+        let is_circle = *drains > DRAINS_MAX;
+        let of = &self.nodes[node as usize];
         if of.cores_free < need && !self.sites[of.site as usize].backfills {
             // Not at once: decisions of this cycle are on their way.
             self.after(SECOND, CmsStep::Withdraws(node));
+        }
+        if is_circle {
+            self.violated("a node drained for one job again and again");
         }
         Ok(())
     }

@@ -87,6 +87,8 @@ pub struct Cms {
     node_by_offer: BTreeMap<String, u32>,
     workflow_by_name: BTreeMap<String, Handle>,
     job_by_name: BTreeMap<String, Handle>,
+    /// How often each node was drained for a job.
+    drained: BTreeMap<(u32, String), u32>,
     /// Slots that a user with steady demand has, about.
     steady_slots: f64,
     /// Central work of the beginning that has not arrived yet; core s.
@@ -132,6 +134,7 @@ impl Cms {
             node_by_offer: BTreeMap::new(),
             workflow_by_name: BTreeMap::new(),
             job_by_name: BTreeMap::new(),
+            drained: BTreeMap::new(),
             usage: Usage::new(users.len(), start),
             sites,
             nodes,

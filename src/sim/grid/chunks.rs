@@ -5,6 +5,7 @@ use super::agenda::GridStep;
 use super::pool::Handle;
 use super::work::Arrival;
 use crate::dice::Dice;
+use std::collections::BTreeMap;
 use yardmaster_core::event::{
     ChunkKind, DecisionOutcome, OutcomeAbout, OutcomeKind, Task, TaskPhase,
 };
@@ -42,7 +43,12 @@ pub struct Chunk {
     stage: Stage,
     /// Jobs that are not over.
     pub left: u32,
+    /// How often its work was given to each queue before, and taken back from there.
+    pub given: TimesGiven,
 }
+
+/// How often work was given to each queue.
+pub type TimesGiven = BTreeMap<u32, u32>;
 
 #[derive(Clone)]
 enum Stage {
@@ -84,12 +90,18 @@ impl Grid {
         let task = LiveTask { arrival, fail_rate, dice, left: 0, next: 1, held, done: 0 };
         let task = self.tasks.insert(task);
         for (kind, jobs) in chunks {
-            self.add_chunk(task, kind, jobs);
+            self.add_chunk(task, (kind, jobs), TimesGiven::new());
         }
     }
 
-    /// A chunk of a task, which will ask soon.
-    pub(super) fn add_chunk(&mut self, handle: Handle, kind: ChunkKind, jobs: u32) {
+    /// A chunk of a task, which will ask soon. `given`: how often its work was given to each queue
+    /// and taken back.
+    pub(super) fn add_chunk(
+        &mut self,
+        handle: Handle,
+        (kind, jobs): (ChunkKind, u32),
+        given: TimesGiven,
+    ) {
         let Some(task) = self.tasks.get_mut(handle) else { return };
         let request = task.arrival.request(task.next, kind, jobs, self.now);
         task.next += 1;
@@ -97,8 +109,9 @@ impl Grid {
         let subject = request.subject.clone();
         let (request_name, first_asked) = (String::new(), Millis::MAX);
         let (stage, has_answer) = (Stage::Silent, false);
+        let (task, left) = (handle, 0);
         let chunk =
-            Chunk { task: handle, request, request_name, first_asked, has_answer, stage, left: 0 };
+            Chunk { task, request, request_name, first_asked, has_answer, stage, left, given };
         let chunk = self.chunks.insert(chunk);
         self.by_subject.insert(subject, chunk);
         self.after_sooner(0, APART, GridStep::ChunkAsks(chunk));
@@ -229,6 +242,11 @@ impl Grid {
         let jobs = assigned.iter().map(|(_, _, jobs)| jobs).sum();
         if let Some(chunk) = self.chunks.get_mut(handle) {
             chunk.left = jobs;
+            for (queue, _, jobs) in assigned {
+                let before = chunk.given.get(queue).copied().unwrap_or(0);
+                self.count.given_most = self.count.given_most.max(before + 1);
+                self.count.given_again += if before > 0 { u64::from(*jobs) } else { 0 };
+            }
         }
         for &(queue, slot, jobs) in assigned {
             for _ in 0..jobs {
@@ -262,7 +280,7 @@ impl Grid {
         let held = std::mem::take(&mut task.held);
         let over = task.left == 0 && held.is_empty();
         for (kind, jobs) in held {
-            self.add_chunk(chunk.task, kind, jobs);
+            self.add_chunk(chunk.task, (kind, jobs), TimesGiven::new());
         }
         if over {
             if let Some(task) = self.tasks.remove(chunk.task) {

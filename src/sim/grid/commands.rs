@@ -6,7 +6,7 @@ use super::Record;
 use super::chunks::Chunk;
 use super::jobs::{GridJob, publish};
 use super::pool::Handle;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use yardmaster_core::command::CommandRule;
 use yardmaster_core::event::{ChunkKind, DecisionOutcome, OutcomeAbout, OutcomeKind, Status};
 use yardmaster_core::output::command::{Command, CommandKind};
@@ -55,6 +55,15 @@ enum Done {
     Unknown,
 }
 
+/// Jobs whose input is to be brokered again, and the queues that they were at, by chunk.
+type Again = BTreeMap<Handle, (u32, BTreeSet<u32>)>;
+
+fn take_back(again: &mut Again, job: &GridJob) {
+    let (jobs, queues) = again.entry(job.chunk).or_default();
+    *jobs += 1;
+    queues.insert(job.queue);
+}
+
 impl Grid {
     /// Of all that commands were about, how many were not what the rule took them for.
     pub fn wrongly_commanded(&self) -> u64 {
@@ -65,7 +74,7 @@ impl Grid {
     /// not to be carried out has no effect. Appends what is published.
     pub fn obey(&mut self, commands: &[Command], out: &mut Vec<Record>) {
         self.publisher.out = std::mem::take(out);
-        let mut again: BTreeMap<Handle, u32> = BTreeMap::new();
+        let mut again: Again = BTreeMap::new();
         let mut closed: Vec<(Handle, &'static str)> = Vec::new();
         let domain = self.domain.clone();
         let orders = commands.iter().filter(|it| it.is_order() && it.domain == domain);
@@ -76,7 +85,9 @@ impl Grid {
                 ended += u32::from(matches!(done, Done::Ended));
             }
             let (kind, reason) = match ended {
-                0 => (OutcomeKind::Refused, "no such job waits or runs".to_owned()),
+                0 if command.kind != CommandKind::Alert => {
+                    (OutcomeKind::Refused, "no such job waits or runs".to_owned())
+                }
                 _ => (OutcomeKind::Accepted, String::new()),
             };
             self.publisher.outcome(&DecisionOutcome {
@@ -89,13 +100,15 @@ impl Grid {
             });
         }
         // Before the jobs end: a task with a chunk to come does not.
-        for (chunk, jobs) in again {
+        for (chunk, (jobs, queues)) in again {
             let Some(chunk) = self.chunks.get(chunk) else { continue };
             let kind = match chunk.request.chunk {
                 ChunkKind::Scout => ChunkKind::Normal,
                 kind => kind,
             };
-            self.add_chunk(chunk.task, kind, jobs);
+            let mut given = chunk.given.clone();
+            queues.into_iter().for_each(|queue| *given.entry(queue).or_default() += 1);
+            self.add_chunk(chunk.task, (kind, jobs), given);
         }
         for (job, sub_status) in closed {
             self.over(job, Status::Closed, sub_status);
@@ -107,7 +120,7 @@ impl Grid {
         &mut self,
         command: &Command,
         name: &str,
-        again: &mut BTreeMap<Handle, u32>,
+        again: &mut Again,
         closed: &mut Vec<(Handle, &'static str)>,
     ) -> Done {
         if let Some((job, chunk)) = self.silent.jobs.remove(name) {
@@ -128,13 +141,13 @@ impl Grid {
             CommandKind::Rebroker | CommandKind::Reassign if waits => {
                 let sub_status =
                     if command.kind == CommandKind::Reassign { "toreassign" } else { "" };
-                *again.entry(job.chunk).or_default() += 1;
+                take_back(again, job);
                 closed.push((handle, sub_status));
                 self.count.commanded_moved += 1;
             }
             CommandKind::Rebroker | CommandKind::Reassign => return Done::Unknown,
             CommandKind::Kill if waits => {
-                *again.entry(job.chunk).or_default() += 1;
+                take_back(again, job);
                 closed.push((handle, "toreassign"));
                 self.count.commanded_moved += 1;
             }

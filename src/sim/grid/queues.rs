@@ -386,7 +386,8 @@ impl Grid {
                 ChunkKind::Scout => ChunkKind::Normal,
                 kind => kind,
             };
-            self.add_chunk(chunk.task, kind, jobs);
+            let given = chunk.given.clone();
+            self.add_chunk(chunk.task, (kind, jobs), given);
         }
         for job in jobs {
             self.closed(job);

@@ -82,6 +82,10 @@ pub struct GridSummary {
     pub task_end_p95: Millis,
     /// Tries that commands took away from their queue, to be brokered again.
     pub commanded_moved: u64,
+    /// Jobs given to a queue from which a command had taken their work back before.
+    pub given_again: u64,
+    /// How often the same work was given to one queue, at most.
+    pub given_most: u32,
     /// Tries that commands ended where they were.
     pub commanded_ended: u64,
     /// Of all that commands were about, those that were not what the rule took them for: alive, or

@@ -1,6 +1,7 @@
 //! Commands: each rule with the moment before and the moment at its threshold, what exempts from it,
 //! and what the governor holds back.
 
+mod circles;
 mod exempt;
 mod governor;
 mod heartbeats;

@@ -268,5 +268,6 @@ pub fn command(dice: &mut Dice<'_>) -> Command {
         policy_hash: dice.text(),
         dry_run: dice.flag(),
         notes: dice.list(Dice::text),
+        task: dice.text(),
     }
 }

@@ -171,6 +171,7 @@ fn of_workflow<'a>(state: &'a State, rule: &RuleSetting, workflow: &str) -> Orde
         attempt: 0,
         queue: "",
         gshare: class_of(state, workflow),
+        task: String::new(),
         jobs: Vec::new(),
         amount: 1,
         clock: "",

@@ -55,6 +55,7 @@ fn order<'a>(state: &State, rule: &RuleSetting, wanted: &'a DomainCommand) -> Or
         attempt: 0,
         queue: &wanted.queue,
         gshare: "",
+        task: String::new(),
         jobs: Vec::new(),
         amount: 1,
         clock: wanted.clock,

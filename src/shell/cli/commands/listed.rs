@@ -158,6 +158,7 @@ impl Listed<'_> {
             "attempt": command.attempt,
             "queue": command.queue,
             "gshare": command.gshare,
+            "task": command.task,
             "jobs": command.about(),
             "amount": command.amount,
             "clock": command.clock,

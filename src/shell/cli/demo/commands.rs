@@ -63,6 +63,11 @@ impl CommandTotals {
                 "carried out: {commanded_moved} jobs moved, {commanded_ended} ended; \
                  {commanded_wrong} of them wrongly: they were alive, or in another state"
             );
+            println!(
+                "given to a queue from which they were taken back: {} jobs; the same work to one \
+                 queue at most {} times",
+                summary.given_again, summary.given_most
+            );
         }
         println!(
             "arrival of a task to its last job: median {}, p95 {}",

@@ -6,13 +6,13 @@ use yardmaster::core::output::command::Command;
 use yardmaster::core::unit::{DAY, MINUTE};
 
 /// The threshold of the stories' share.
-fn threshold(stage: &mut Stage, jobs: u32) {
+pub fn threshold(stage: &mut Stage, jobs: u32) {
     let key = format!("FAST_REBRO_THRESHOLD_NQUEUE_{}", stage.job("1", Status::Activated).gshare);
     stage.yard.set("rebroker", &key, &jobs.to_string());
 }
 
 /// Jobs from a number on, activated now.
-fn activated(stage: &mut Stage, from: u32, count: u32) {
+pub fn activated(stage: &mut Stage, from: u32, count: u32) {
     for number in from..from + count {
         let name = number.to_string();
         let job = stage.job(&name, Status::Activated);
@@ -21,12 +21,12 @@ fn activated(stage: &mut Stage, from: u32, count: u32) {
     stage.turn();
 }
 
-fn moves(stage: &Stage) -> Vec<Command> {
+pub fn moves(stage: &Stage) -> Vec<Command> {
     let all = stage.yard.commands().into_iter().filter(|it| it.rule == "fast_rebrokerage");
     all.filter(|it| it.held_back().is_none()).collect()
 }
 
-const WIDE: (&str, &str) = (
+pub const WIDE: (&str, &str) = (
     "jobs_per_queue = 100\npercent_of_queue = 10",
     "jobs_per_queue = 1_000\npercent_of_queue = 10",
 );

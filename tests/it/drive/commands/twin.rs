@@ -41,6 +41,8 @@ fn short(reading: &str) -> EpochConfig {
         Some(("jobs_per_queue", _)) => "jobs_per_queue = 5".to_owned(),
         Some(("percent_of_queue", _)) => "percent_of_queue = 0".to_owned(),
         Some(("moves_per_job", _)) => "moves_per_job = 2".to_owned(),
+        Some(("rest_h", _)) => "rest_h = 0".to_owned(),
+        Some(("rebrokered_tasks_per_cycle", _)) => "rebrokered_tasks_per_cycle = 2".to_owned(),
         Some(("commands_per_cycle", _)) => "commands_per_cycle = 7".to_owned(),
         Some(("batch_jobs", _)) => "batch_jobs = 3".to_owned(),
         Some(("window_min" | "expires_after_min", _)) => {

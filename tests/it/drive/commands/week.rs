@@ -357,6 +357,9 @@ fn in_a_week_of_faults_no_job_is_killed_that_lives() {
     assert_eq!(summary.commanded_wrong, 0, "{:#?}", week.seen.wrong);
     week.seen.check_budgets();
     week.seen.check_moves();
+    // Nothing goes in circles: what is taken back is not given to the same queue again and again.
+    assert!(week.seen.by_rule().contains_key("fast_rebrokerage"));
+    assert!(summary.given_most <= 3, "{summary:?}");
     // Every job ends once, as the grid counts it.
     assert!(week.seen.ends.values().all(|ends| ends.len() == 1));
     let ended = summary.finished + summary.failed + summary.cancelled + summary.closed;

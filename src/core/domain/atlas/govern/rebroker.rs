@@ -1,58 +1,96 @@
 //! Fast rebrokerage: jobs of a share that a queue will not start soon are brokered again (spec
-//! atlas 6).
+//! atlas 6), where another queue would take them now, and not in circles.
+
+mod groups;
 
 use crate::command::{CommandRule, Mode, RuleSetting};
+use crate::govern::circles::Circle;
 use crate::govern::facts::{Surroundings, gaps, known_until};
 use crate::govern::hold::{Hold, hold};
 use crate::govern::make;
 use crate::govern::make::Order;
-use crate::govern::making::{Making, too_many_moves};
-use crate::govern::open::is_taken;
+use crate::govern::making::Making;
 use crate::id::Name;
 use crate::output::command::CommandKind;
 use crate::state::State;
-use crate::state::crowded::{Crowd, is_queued};
+use crate::state::crowded::{Crowd, Crowds};
 use crate::state::gaps::put_off;
 use crate::state::job::Job;
 use crate::unit::{MINUTE, Millis};
+use groups::{TaskJobs, groups};
+use std::collections::BTreeMap;
 
 const RULE: CommandRule = CommandRule::FastRebrokerage;
 
+/// Whether jobs of a task would go to another queue than the one named; `None`: nothing is known by
+/// which to judge that.
+pub(crate) type Elsewhere<'a> = dyn Fn(&State, &str, Name) -> Option<bool> + 'a;
+
+/// Queue and share, and since when there are too many.
+type Ripe = ((Name, Name), Millis);
+
+/// A queue and share with more queued jobs than it will start soon, for long enough.
+struct Due<'a> {
+    at: (Name, Name),
+    since: Millis,
+    crowd: Crowd,
+    /// So many jobs are to move, more than 0.
+    excess: u64,
+    /// Its queued jobs, task by task.
+    groups: Vec<TaskJobs<'a>>,
+}
+
 /// Gives the commands of all queues and shares that have been crowded for long enough. Looked at
-/// once a minute, as what is crowded is.
+/// once a minute, as what is crowded is. Returns whether there were more tasks than are judged.
 pub(crate) fn rebroker(
-    state: &State,
-    around: &Surroundings,
+    (state, around): (&State, &Surroundings),
     rule: &RuleSetting,
+    elsewhere: &Elsewhere<'_>,
     making: &mut Making,
-) {
+) -> bool {
     if state.before.div_euclid(MINUTE) == state.now.div_euclid(MINUTE) {
-        return;
+        return false;
     }
     let text = |at: (Name, Name)| (state.names.text(at.0), state.names.text(at.1));
-    let mut due: Vec<((Name, Name), Millis)> = Vec::new();
+    let mut ripe: Vec<Ripe> = Vec::new();
     for (at, crowded) in &state.crowded {
         if is_ripe(state, rule, at.0, crowded.since) && !is_shown(state, rule, *at, crowded.since) {
-            due.push((*at, crowded.since));
+            ripe.push((*at, crowded.since));
         }
     }
-    if due.is_empty() {
-        return;
+    if ripe.is_empty() {
+        return false;
     }
-    due.sort_by_key(|(at, since)| (*since, text(*at)));
-    let crowds = state.crowds(rule);
-    for (at, since) in due {
-        let Some(crowd) = crowds.get(&at) else { continue };
+    ripe.sort_by_key(|(at, since)| (*since, text(*at)));
+    let mut dues = dues((state, around), rule, (&ripe, &state.crowds(rule)), making);
+    let is_cut_off = judge(state, rule, &mut dues, elsewhere, making);
+    dues.iter().for_each(|due| of_share(state, rule, due, making));
+    is_cut_off
+}
+
+/// Those of them from which jobs may be taken back, with their jobs.
+fn dues<'a>(
+    (state, around): (&'a State, &Surroundings),
+    rule: &RuleSetting,
+    (ripe, crowds): (&[Ripe], &Crowds),
+    making: &mut Making,
+) -> Vec<Due<'a>> {
+    let mut dues = Vec::new();
+    for (at, since) in ripe {
+        let Some(crowd) = crowds.get(at) else { continue };
         let excess = crowd.excess(1.0);
         if excess == 0 {
             continue;
         }
-        if let Some(why) = hold(state, around, RULE, at.0) {
+        let held = hold(state, around, RULE, at.0);
+        if let Some(why) = held.or_else(|| making.used_up(state, rule, at.0)) {
             making.hold((RULE, at.0), excess, why);
             continue;
         }
-        of_share((state, around), rule, (at, since), (crowd, excess), making);
+        let groups = groups((state, around), *at, making);
+        dues.push(Due { at: *at, since: *since, crowd: *crowd, excess, groups });
     }
+    dues
 }
 
 /// Whether there have been too many for long enough; time in which a topic or the queue was not
@@ -63,107 +101,145 @@ fn is_ripe(state: &State, rule: &RuleSetting, queue: Name, since: Millis) -> boo
     due_at.div_euclid(MINUTE) <= known_until(state, RULE).div_euclid(MINUTE)
 }
 
-/// Queue and share as the subject of a command.
-fn subject(state: &State, (queue, gshare): (Name, Name)) -> String {
-    format!("{}/{}", state.names.text(queue), state.names.text(gshare))
+/// Queue, share and, where it is known, task as the subject of a command.
+fn subject(state: &State, (queue, gshare): (Name, Name), task: Option<&str>) -> String {
+    let (queue, gshare) = (state.names.text(queue), state.names.text(gshare));
+    match task {
+        Some(task) => format!("{queue}/{gshare}/{task}"),
+        None => format!("{queue}/{gshare}"),
+    }
 }
 
 /// Whether what would be done was published for people to see, once for each time that there are
 /// too many.
 fn is_shown(state: &State, rule: &RuleSetting, at: (Name, Name), since: Millis) -> bool {
-    let id = make::id_of(state, RULE, &subject(state, at), 0, Some(since));
-    rule.mode != Mode::On && state.commands.of(id).is_some()
+    if rule.mode == Mode::On {
+        return false;
+    }
+    let (queue, gshare) = (state.names.text(at.0), state.names.text(at.1));
+    let mut shown = state.commands.of_queue(queue).map(|known| &known.command);
+    shown.any(|it| it.rule == RULE.name() && it.gshare == gshare && it.clock_at == Some(since))
 }
 
-fn of_share(
-    (state, around): (&State, &Surroundings),
+/// Finds out of each task why its jobs stay, if they do; whether there were more than are judged.
+fn judge(
+    state: &State,
     rule: &RuleSetting,
-    (at, since): ((Name, Name), Millis),
-    (crowd, excess): (&Crowd, u64),
+    dues: &mut [Due<'_>],
+    elsewhere: &Elsewhere<'_>,
     making: &mut Making,
-) {
+) -> bool {
+    let mut open: Vec<(Name, &mut TaskJobs<'_>)> = Vec::new();
+    for due in dues {
+        for group in &mut due.groups {
+            let Some(task) = &group.task else { continue };
+            if let Some(circle) = Circle::of(state, rule, due.at, task) {
+                circle.alert(state, rule, making);
+                group.stays = Some(circle.stays);
+            }
+            if group.stays.is_none() {
+                open.push((due.at.0, group));
+            }
+        }
+    }
+    let (most, count) = (state.setting.commands.governor.rebrokered_tasks, open.len());
+    // Minute by minute another part of them has its turn.
+    let minute = state.now.div_euclid(MINUTE).unsigned_abs() as usize;
+    let first = if count > most { minute.wrapping_mul(most) % count } else { 0 };
+    for (number, (queue, group)) in open.into_iter().enumerate() {
+        let Some(task) = &group.task else { continue };
+        let has_turn = (number + count - first) % count < most;
+        group.stays = match has_turn.then(|| elsewhere(state, task, queue)) {
+            None => Some(Hold::Turn),
+            Some(Some(false)) => Some(Hold::NoOtherQueue),
+            Some(_) => None,
+        };
+    }
+    count > most
+}
+
+/// Takes the oldest jobs of a share at a queue back that may move.
+fn of_share(state: &State, rule: &RuleSetting, due: &Due<'_>, making: &mut Making) {
     let dry_run = rule.mode != Mode::On;
-    let (left, _) = making.budget(state, dry_run).left(state, RULE, at.0);
-    let oldest = oldest((state, around), at, left.min(excess), making);
+    let (left, _) = making.budget(state, dry_run).left(state, RULE, due.at.0);
+    let oldest = oldest(&due.groups, left.min(due.excess));
     let batch = (rule.value("batch_jobs") as usize).max(1);
+    let mut orders = Vec::new();
+    for (task, jobs) in &oldest {
+        for (number, jobs) in jobs.chunks(batch).enumerate() {
+            orders.push(order(state, due, (*task, jobs), number, dry_run));
+        }
+    }
+    let moved: u64 = orders.iter().map(|order| order.amount).sum();
     let room = state.setting.commands.governor.commands_per_cycle;
-    if making.commands.len() + oldest.jobs.len().div_ceil(batch) > room
-        && !making.commands.is_empty()
-    {
+    if making.commands.len() + orders.len() > room && !making.commands.is_empty() {
         // All of it, or none: what is given first sets back since when there are too many.
         return;
     }
-    for (number, jobs) in oldest.jobs.chunks(batch).take(room).enumerate() {
-        making.budget(state, dry_run).take(RULE.name(), at.0, jobs.len() as u64);
-        let order = Order {
-            rule: RULE,
-            kind: CommandKind::Rebroker,
-            subject: subject(state, at),
-            attempt: number as u32,
-            queue: state.names.text(at.0),
-            gshare: state.names.text(at.1),
-            jobs: jobs.iter().map(|job| state.job_name(job.key)).collect(),
-            amount: jobs.len() as u64,
-            clock: "crowded_since",
-            clock_at: Some(since),
-            measured: crowd.queued as f64,
-            limit: crowd.queued.saturating_sub(excess) as f64,
-            unit: "jobs",
-            dry_run,
-            notes: Vec::new(),
-        };
-        let command = make::command(state, order);
-        match dry_run {
-            true => making.show(command),
-            false => making.order(command),
-        }
+    orders.into_iter().take(room).for_each(|order| give(state, order, making));
+    if moved >= due.excess {
+        return;
     }
-    if left < excess {
-        let (_, used_up) = making.budget(state, dry_run).left(state, RULE, at.0);
-        making.hold((RULE, at.0), excess - left, used_up);
-    } else if let Some(moves) = oldest.moved_enough {
-        making.hold((RULE, at.0), excess - oldest.jobs.len() as u64, moves);
+    let stay = |group: &TaskJobs<'_>| Some((group.jobs.len(), group.stays.clone()?));
+    let most = due.groups.iter().filter_map(stay).max_by_key(|(jobs, _)| *jobs);
+    let (_, used_up) = making.budget(state, dry_run).left(state, RULE, due.at.0);
+    if let Some(why) = if moved == left { Some(used_up) } else { most.map(|(_, why)| why) } {
+        making.hold((RULE, due.at.0), due.excess - moved, why);
     }
 }
 
-/// Jobs that are to move.
-struct Oldest<'a> {
-    jobs: Vec<&'a Job>,
-    /// Why not as many as asked for: some were moved as often as they may be.
-    moved_enough: Option<Hold>,
+/// The oldest jobs that may move, at most so many, task by task: those with the lowest numbers.
+fn oldest<'a>(groups: &'a [TaskJobs<'a>], most: u64) -> Vec<(Option<&'a str>, Vec<&'a Job>)> {
+    let open = groups.iter().filter(|group| group.stays.is_none());
+    let each = open.flat_map(|group| group.jobs.iter().map(|job| (*job, group.task.as_deref())));
+    let mut jobs: Vec<(&Job, Option<&str>)> = each.collect();
+    jobs.sort_unstable_by_key(|(job, _)| job.key);
+    jobs.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+    let mut by_task: BTreeMap<Option<&str>, Vec<&Job>> = BTreeMap::new();
+    for (job, task) in jobs {
+        by_task.entry(task).or_default().push(job);
+    }
+    let mut by_task: Vec<_> = by_task.into_iter().collect();
+    by_task.sort_by_key(|(_, jobs)| jobs.first().map(|job| job.key));
+    by_task
 }
 
-/// The oldest queued jobs of a share at a queue that may move, at most so many: those with the
-/// lowest numbers.
-fn oldest<'a>(
-    (state, around): (&'a State, &Surroundings),
-    at: (Name, Name),
-    most: u64,
-    making: &Making,
-) -> Oldest<'a> {
-    let rows = state.looks.queued_rows().filter(|row| {
-        let key = state.ledger.load.key(*row);
-        (Name(key[0]), Name(key[1])) == at
-    });
-    let slots = rows.flat_map(|row| state.looks.queued(row));
-    let jobs = slots.filter_map(|slot| state.jobs.slab.get(*slot));
-    let mut jobs: Vec<&Job> = jobs
-        .filter(|job| job.status.is_some_and(is_queued) && (job.names[0], job.names[1]) == at)
-        .collect();
-    jobs.sort_unstable_by_key(|job| job.key);
-    jobs.dedup_by_key(|job| job.key);
-    let mut oldest = Oldest { jobs: Vec::new(), moved_enough: None };
-    for job in jobs {
-        if oldest.jobs.len() as u64 >= most {
-            return Oldest { moved_enough: None, ..oldest };
-        }
-        if making.ordered.contains(&job.key) || is_taken(state, around, job.key) {
-            continue;
-        }
-        match too_many_moves(state, job.key, CommandKind::Rebroker) {
-            None => oldest.jobs.push(job),
-            moved => oldest.moved_enough = moved,
-        }
+fn give(state: &State, order: Order<'_>, making: &mut Making) {
+    let (queue, amount, dry_run) = (state.known_name(order.queue), order.amount, order.dry_run);
+    let queue = queue.unwrap_or(Name::NONE);
+    making.budget(state, dry_run).take(RULE.name(), queue, amount);
+    let command = make::command(state, order);
+    match dry_run {
+        true => making.show(command),
+        false => making.order(command),
     }
-    oldest
+}
+
+/// The command for a batch of jobs of a task.
+fn order<'a>(
+    state: &'a State,
+    due: &Due<'_>,
+    (task, jobs): (Option<&str>, &[&Job]),
+    number: usize,
+    dry_run: bool,
+) -> Order<'a> {
+    let Due { at, since, crowd, excess, .. } = due;
+    Order {
+        rule: RULE,
+        kind: CommandKind::Rebroker,
+        subject: subject(state, *at, task),
+        attempt: u32::try_from(number).unwrap_or(u32::MAX),
+        queue: state.names.text(at.0),
+        gshare: state.names.text(at.1),
+        task: task.unwrap_or_default().to_owned(),
+        jobs: jobs.iter().map(|job| state.job_name(job.key)).collect(),
+        amount: jobs.len() as u64,
+        clock: "crowded_since",
+        clock_at: Some(*since),
+        measured: crowd.queued as f64,
+        limit: crowd.queued.saturating_sub(*excess) as f64,
+        unit: "jobs",
+        dry_run,
+        notes: Vec::new(),
+    }
 }

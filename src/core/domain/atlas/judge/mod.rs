@@ -4,6 +4,7 @@
 mod assign;
 pub(crate) mod caches;
 mod choose;
+mod elsewhere;
 pub mod gather;
 mod input_availability;
 mod nuclei;

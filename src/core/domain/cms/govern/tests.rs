@@ -53,11 +53,16 @@ impl World {
         self.state.number += 1;
         self.state.look_at_commands();
         self.evaluation.begin_cycle(&self.state, self.state.number == 1);
-        let commands =
-            self.evaluation.evaluate(&mut self.state, &[], &mut |_, step, _| match step {
+        let elsewhere = |_: &State, _: &str, _| None;
+        let commands = self.evaluation.evaluate(
+            &mut self.state,
+            &[],
+            &elsewhere,
+            &mut |_, step, _| match step {
                 Step::Verdicts => actions.to_vec(),
                 _ => Vec::new(),
-            });
+            },
+        );
         commands.iter().for_each(|it| self.state.fold_command(it));
         self.state.touched = Default::default();
         commands.into()
