@@ -4,7 +4,6 @@ use crate::cut::Topic;
 use crate::event::{Heartbeat, JobState, Status};
 use crate::id::{Key, Name, cut};
 use crate::oddity::Oddity;
-use crate::state::crowded::is_queued;
 use crate::state::job::{Job, LastHeartbeat, Sample, counts_closed};
 use crate::state::prefetch::Sought;
 use crate::state::reserve::seen_row;
@@ -50,7 +49,7 @@ impl State {
         if !self.looks.is_warm {
             return;
         }
-        let waits = |job: &Job| job.status.is_some_and(is_queued);
+        let waits = |job: &Job| job.status.is_some_and(Status::is_queued);
         if waits(job) && old.is_none_or(|old| !waits(old) || old.load != job.load) {
             self.looks.note_queued(slot, job.load, job.names[1]);
         }

@@ -5,9 +5,9 @@ use super::facts::{Surroundings, gaps};
 use super::found::FoundJobs;
 use super::timeout::{Deadline, GovernedJob, TimeoutFinding, is_of_heartbeats, standing};
 use crate::command::{CommandRule, RuleSetting};
+use crate::event::Status;
 use crate::id::{Key, Name};
 use crate::state::State;
-use crate::state::crowded::{QUEUED, is_queued};
 use crate::unit::{MINUTE, Millis};
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl Due {
         for slot in slots {
             let Some(job) = state.jobs.slab.get(slot).copied() else { continue };
             let minute = state.looks.note(slot, &job, 0);
-            if job.status.is_some_and(is_queued) {
+            if job.status.is_some_and(Status::is_queued) {
                 state.looks.note_queued(slot, job.load, job.names[1]);
             }
             if let Some(job) = state.jobs.slab.get_derived(slot) {
@@ -148,10 +148,10 @@ fn trim_queued(state: &mut State) {
     let rows: Vec<u32> = looks.queued_rows().collect();
     for row in rows {
         let by = ledger.load.get(row).map(|load| load.count.jobs()).unwrap_or_default();
-        let wait: u32 = QUEUED.iter().map(|status| by[status.index()]).sum();
+        let wait: u32 = Status::QUEUED.iter().map(|status| by[status.index()]).sum();
         looks.trim_queued(row, wait as usize, |slot| {
             let job = jobs.slab.get(slot);
-            job.is_some_and(|job| job.load == row && job.status.is_some_and(is_queued))
+            job.is_some_and(|job| job.load == row && job.status.is_some_and(Status::is_queued))
         });
     }
 }

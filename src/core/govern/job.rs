@@ -8,10 +8,10 @@ use super::making::{task_busy, too_many_moves};
 use super::open::is_taken;
 use super::timeout::{Deadline, TimeoutFinding, kind};
 use crate::command::{CommandRule, Mode, RuleSetting};
+use crate::event::Status;
 use crate::id::Key;
 use crate::output::command::CommandKind;
 use crate::state::State;
-use crate::state::crowded::is_queued;
 use crate::state::gaps::put_off;
 use crate::state::job::Job;
 
@@ -67,7 +67,7 @@ fn used_up(state: &State, setting: &RuleSetting, job: &Job) -> Option<Hold> {
 /// have been too many for long enough.
 fn crowded(state: &State, setting: &RuleSetting, job: &Job) -> TimeoutFinding {
     let crowded = state.crowded.get(&(job.names[0], job.names[1]));
-    let Some(crowded) = crowded.filter(|_| job.status.is_some_and(is_queued)) else {
+    let Some(crowded) = crowded.filter(|_| job.status.is_some_and(Status::is_queued)) else {
         return TimeoutFinding::NotConcerned;
     };
     let limit = setting.minutes("dwell_min");

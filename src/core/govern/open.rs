@@ -5,10 +5,10 @@ use super::facts::{Surroundings, gaps, known_until};
 use super::timeout::{TimeoutFinding, standing};
 use crate::command::{CommandRule, Mode, RuleSetting};
 use crate::domain::cms::govern as pool;
+use crate::event::Status;
 use crate::id::Key;
 use crate::output::command::{Command, CommandId};
 use crate::state::State;
-use crate::state::crowded::is_queued;
 use crate::state::job::Job;
 
 /// Commands that were not answered.
@@ -58,7 +58,7 @@ pub(super) fn is_due(
 /// Whether a job still waits where a command found it.
 fn waits_as(state: &State, command: &Command, job: &Job) -> bool {
     let at = (state.known_name(&command.queue), state.known_name(&command.gshare));
-    job.status.is_some_and(is_queued) && (Some(job.names[0]), Some(job.names[1])) == at
+    job.status.is_some_and(Status::is_queued) && (Some(job.names[0]), Some(job.names[1])) == at
 }
 
 fn is_overdue(

@@ -22,15 +22,6 @@ record!(Crowded { since });
 /// Key of the parameter with a share's threshold, before the share.
 const THRESHOLD: &str = "FAST_REBRO_THRESHOLD_NQUEUE_";
 
-/// States in which a job waits at its queue.
-pub const QUEUED: [Status; 4] =
-    [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];
-
-/// Whether a job in a state waits at its queue.
-pub fn is_queued(status: Status) -> bool {
-    QUEUED.contains(&status)
-}
-
 /// Jobs of a share at a queue, and the thresholds that they are compared with.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Crowd {
@@ -103,7 +94,7 @@ impl State {
             let limit =
                 limits.entry(gshare).or_insert_with(|| self.threshold(self.names.text(gshare)));
             let (Some(limit), false) = (*limit, excluded.contains(&queue)) else { continue };
-            let queued: u32 = QUEUED.iter().map(|status| at.jobs[status.index()]).sum();
+            let queued: u32 = Status::QUEUED.iter().map(|status| at.jobs[status.index()]).sum();
             let taken = commanded.get(&(queue, gshare)).copied().unwrap_or(0);
             let queued = u64::from(queued).saturating_sub(taken);
             *totals.entry(gshare).or_default() += queued;
@@ -163,7 +154,7 @@ impl State {
         let mut commanded = BTreeMap::new();
         for job in self.commands.of_job.keys() {
             let Some(record) = self.jobs.of(*job) else { continue };
-            let waits = record.status.is_some_and(is_queued);
+            let waits = record.status.is_some_and(Status::is_queued);
             let repeats = self.setting.commands.governor.repeats;
             // One that expired is repeated while its job waits.
             let is_taken = |it: &CommandState| {

@@ -11,7 +11,6 @@ use yardmaster_core::command::CommandRule;
 use yardmaster_core::event::{ChunkKind, DecisionOutcome, OutcomeAbout, OutcomeKind, Status};
 use yardmaster_core::output::command::{Command, CommandKind};
 use yardmaster_core::output::decision::DecisionId;
-use yardmaster_core::state::crowded::is_queued;
 use yardmaster_core::unit::{MINUTE, Millis};
 
 /// Jobs that fell silent, by name: nothing is published of them until they are commanded to end.
@@ -193,7 +192,7 @@ impl Grid {
             }
             R::T10 | R::T12a | R::T12b => job.status == Status::Transferring,
             R::T11a | R::T11b => job.status == Status::Holding,
-            R::FastRebrokerage | R::AnalysisTimeout => is_queued(job.status),
+            R::FastRebrokerage | R::AnalysisTimeout => job.status.is_queued(),
             R::Age => !matches!(job.status, Status::Running) || !self.is_alive(handle),
             R::EventService => matches!(job.status, Status::Running | Status::Starting),
             R::Boost | R::KillWorkflow | R::Alert | R::Profile | R::Drain | R::Undrain => false,

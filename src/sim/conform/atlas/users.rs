@@ -8,9 +8,6 @@ use yardmaster_core::domain::atlas::policy::CLASSED;
 use yardmaster_core::event::{JobState, Status};
 use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 
-/// States in which jobs of a user are queued.
-const QUEUED: [Status; 4] =
-    [Status::Defined, Status::Assigned, Status::Activated, Status::Starting];
 /// How near weights come that are made of a rate in whole starts.
 const IN_WHOLE_STARTS: f64 = 3e-3;
 /// Hours in which starts count.
@@ -100,7 +97,7 @@ impl<'c> CasePublisher<'c> {
         for job in jobs.iter_mut() {
             let which = match job.status {
                 Status::Running => 1,
-                status if QUEUED.contains(&status) => 0,
+                status if status.is_queued() => 0,
                 _ => continue,
             };
             let is_free = job.user.is_empty() && job.processing_type.is_empty();

@@ -1,5 +1,6 @@
 //! Queued jobs of a share at a queue, task by task.
 
+use crate::event::Status;
 use crate::govern::facts::Surroundings;
 use crate::govern::hold::Hold;
 use crate::govern::making::{Making, too_many_moves};
@@ -7,7 +8,6 @@ use crate::govern::open::is_taken;
 use crate::id::{Key, Name};
 use crate::output::command::CommandKind;
 use crate::state::State;
-use crate::state::crowded::is_queued;
 use crate::state::job::Job;
 use std::collections::BTreeMap;
 
@@ -71,7 +71,9 @@ fn waiting(state: &State, at: (Name, Name)) -> Vec<&Job> {
     let slots = rows.flat_map(|row| state.looks.queued(row));
     let jobs = slots.filter_map(|slot| state.jobs.slab.get(*slot));
     let mut jobs: Vec<&Job> = jobs
-        .filter(|job| job.status.is_some_and(is_queued) && (job.names[0], job.names[1]) == at)
+        .filter(|job| {
+            job.status.is_some_and(Status::is_queued) && (job.names[0], job.names[1]) == at
+        })
         .collect();
     jobs.sort_unstable_by_key(|job| job.key);
     jobs.dedup_by_key(|job| job.key);
