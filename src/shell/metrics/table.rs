@@ -146,7 +146,7 @@ metrics! {
     Throttles Kind::Counter, "yardmaster_published_throttles_total" ["rule", "action"]
         "Throttles published, by rule and by whether it is set (again) or lifted.";
     Standing Kind::Gauge, "yardmaster_standing_throttles" ["rule"]
-        "Owners and tasks that are held as a whole now, by rule.";
+        "Owners, tasks and shares that are held as a whole now, by rule.";
     Commands Kind::Counter, "yardmaster_published_commands_total" ["rule", "record"]
         "Records on topic command, by rule and by what they are: the first of a command that is to be carried out, a repeat of it, a dry run, or a report on what is held back.";
     OpenCommands Kind::Gauge, "yardmaster_open_commands" ["rule"]
