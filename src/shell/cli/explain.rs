@@ -39,11 +39,11 @@ use yardmaster_drive::port::Log;
 
 /// Explains why a task's work went where it went, or why it waits: counts per filter, the best
 /// candidates with every factor of their weight, what a deferral waits for. Of a throttle (of a
-/// user, a working group, a task) it shows the rule, what was measured, since when, until when, and
-/// what lifts it; of a task's owner too, where its task waits for that. Of a job it shows the
-/// commands about it (the rule, the clock that ran out, what became of it), and how it stands: when
-/// each rule is due for it, and what holds that back. Of a request that its client answered by a
-/// broker of its own as well it shows both answers. Read from the decisions, throttles, commands
+/// user, a working group, a task, a share) it shows the rule, what was measured, since when, until
+/// when, and what lifts it; of a task's owner too, where its task waits for that. Of a job it shows
+/// the commands about it (the rule, the clock that ran out, what became of it), and how it stands:
+/// when each rule is due for it, and what holds that back. Of a request that its client answered by
+/// a broker of its own as well it shows both answers. Read from the decisions, throttles, commands
 /// and comparisons in the log; where several have the same subject, attempt and ordinal, copies and
 /// those that are no output of the cycle they claim are passed over. Exits 1 when there is none of
 /// that name.
@@ -104,7 +104,7 @@ impl Explain {
         if decisions.is_empty() && throttles.is_empty() && compared.is_empty() && !is_known {
             eprintln!(
                 "no decision about, no throttle of and no command about {:?} in the log; give a \
-                 task, task/chunk, a job, a user or a working group",
+                 task, task/chunk, a job, a user, a working group or share/NAME/RESOURCE TYPE",
                 self.name
             );
             return Ok(ExitCode::FAILURE);
