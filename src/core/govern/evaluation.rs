@@ -19,6 +19,7 @@ use crate::id::{Key, Name};
 use crate::output::command::{Command, CommandId, CommandKind};
 use crate::policy::DomainCommand;
 use crate::state::State;
+use crate::state::job::Job;
 use crate::unit::Millis;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -227,18 +228,15 @@ impl CommandEvaluation {
             return;
         }
         let task = self.around.task_name(job.task);
-        let circle = || match &task {
-            Some(task) if kind.moves() => Circle::of(state, setting, (queue, job.names[1]), task),
-            _ => None,
-        };
         let moved = || too_many_moves(state, key, kind);
         let busy = task_busy(state, &self.around, rule, job).or_else(moved);
         if let Some(why) = busy {
             return making.hold((rule, queue), 1, why);
         }
-        if let Some(circle) = circle() {
-            circle.alert(state, setting, making);
-            return making.hold((rule, queue), 1, circle.stays);
+        if let Some(task) = task.as_deref().filter(|_| kind.moves())
+            && let Some(why) = stays(state, setting, (queue, job), task, making)
+        {
+            return making.hold((rule, queue), 1, why);
         }
         making.budget(state, dry_run).take(rule.name(), queue, 1);
         let command = make::about_job(state, (rule, kind, dry_run), (job, task), deadline);
@@ -326,4 +324,26 @@ fn was_given(state: &State, (setting, key): (&RuleSetting, Key), deadline: &Dead
     let id = make::id_of(state, setting.rule, &name, attempt, Some(deadline.clock_at));
     let known = state.commands.of(id);
     known.is_some_and(|known| setting.mode != Mode::On || known.command.is_order())
+}
+
+/// Why a job of a task stays at a queue that jobs of the task were taken back from; found once for
+/// all of them, and operations are alerted then if they are to be.
+fn stays(
+    state: &State,
+    setting: &RuleSetting,
+    (queue, job): (Name, &Job),
+    task: &str,
+    making: &mut Making,
+) -> Option<Hold> {
+    let of = (setting.rule, queue, job.task);
+    if let Some(known) = making.circles.get(&of) {
+        return known.clone();
+    }
+    let circle = Circle::of(state, setting, (queue, job.names[1]), task);
+    if let Some(circle) = &circle {
+        circle.alert(state, setting, making);
+    }
+    let why = circle.map(|circle| circle.stays);
+    making.circles.insert(of, why.clone());
+    why
 }

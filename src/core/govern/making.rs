@@ -24,6 +24,8 @@ pub(crate) struct Making {
     pub ordered: BTreeSet<Key>,
     /// Jobs that a command of this cycle is about, by rule.
     made: BTreeSet<(CommandRule, Key)>,
+    /// Why jobs of a task that a rule is due for stay at a queue, as far as that was asked.
+    pub circles: BTreeMap<(CommandRule, Name, Key), Option<Hold>>,
     /// Budgets of commands to be carried out and of dry-run commands; each is made when it is first
     /// asked for.
     budgets: [Option<Budget>; 2],
@@ -37,6 +39,7 @@ impl Making {
             held: HeldBackJobs::new(),
             ordered: BTreeSet::new(),
             made: BTreeSet::new(),
+            circles: BTreeMap::new(),
             budgets: [None, None],
         }
     }

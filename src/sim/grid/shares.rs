@@ -60,6 +60,7 @@ impl Shares {
             value: (row.target * 1_000.0).round(),
             position,
             vo: "atlas".to_owned(),
+            throttled: true,
             ..Share::default()
         })
     }

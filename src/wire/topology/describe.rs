@@ -39,7 +39,7 @@ pub fn describe(topology: &Topology) -> String {
         };
         let _ = writeln!(text, "\nusers are named by pseudonyms{place}");
     }
-    // Throttles are published by the first policy that has any.
+    // Throttles of owners are published by the first policy that has any.
     let throttles = |spec: &&PolicySpec| kind(&spec.kind).is_some_and(|kind| kind.plan().is_some());
     let throttler = topology.policies.iter().find(throttles).map(|spec| spec.name.as_str());
     for policy in &topology.policies {
@@ -104,9 +104,7 @@ fn describe_policy(text: &mut String, spec: &PolicySpec, limits: &Limits, thrott
     }
     // A checked topology compiles; what does not is described by its lists alone.
     if let Ok(policy) = Policy::compile(spec) {
-        if throttles {
-            describe_throttles(text, &policy);
-        }
+        describe_throttles(text, &policy, throttles);
         text.push_str(&policy.describe(limits));
     }
 }
@@ -116,10 +114,11 @@ fn answers_offers(spec: &PolicySpec) -> bool {
 }
 
 /// Writes the rules by which a policy throttles, and when throttles are published.
-fn describe_throttles(text: &mut String, policy: &Policy) {
+/// `owners`: whether it is the policy that throttles owners.
+fn describe_throttles(text: &mut String, policy: &Policy, owners: bool) {
     let Some(throttling) = policy.throttling() else { return };
     let resolved = policy.unchanged();
-    let of_owners = throttling.of_owners.is_some();
+    let of_owners = owners && throttling.of_owners.is_some();
     let of_work_queues = policy.throttler(&resolved).is_some();
     let is_on = |rule: &Rule| match Rule::OF_WORK_QUEUES.contains(rule) {
         true => of_work_queues,

@@ -168,7 +168,7 @@ fn rule(rules: &str, token: &str) -> Option<i64> {
         let rest = &rules[at + head.len()..];
         let sign = usize::from(rest.starts_with('-'));
         let digits = rest[sign..].bytes().take_while(u8::is_ascii_digit).count();
-        (digits > 0).then(|| rest[..sign + digits].parse().unwrap_or(i64::MAX))
+        (digits > 0).then(|| rest[..sign + digits].parse().unwrap_or([i64::MAX, i64::MIN][sign]))
     })
 }
 

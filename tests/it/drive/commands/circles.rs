@@ -74,6 +74,23 @@ fn jobs_stay_while_no_other_queue_would_take_them() {
     stage.check();
 }
 
+/// The jobs that would move are among those that wait: that the share or the owner has too many of
+/// these keeps none where it is.
+#[test]
+fn jobs_move_although_too_many_of_their_share_wait() {
+    let limit = "name = \"production-job\"\njob_throttler = true\nNQUEUELIMIT = 1";
+    let mut stage = stage(&[("name = \"production-job\"", limit)]);
+    let gshare = stage.job("1", Status::Activated).gshare.to_owned();
+    let at = stage.now();
+    let share =
+        Share { name: gshare, changed_at: at, value: 1.0, throttled: true, ..Share::default() };
+    stage.yard.configure(&share);
+    activated(&mut stage, 1_000, 500);
+    stage.pass(50 * MINUTE);
+    assert_eq!(moves(&stage).iter().map(|it| it.amount).sum::<u64>(), 200);
+    stage.check();
+}
+
 #[test]
 fn jobs_of_no_task_that_is_known_move_as_in_panda_s_code_which_judges_nothing() {
     let mut stage = Stage::new(&[WIDE]);

@@ -1,12 +1,16 @@
 //! Whether jobs of a task would go to another queue than the one where they wait, were they
 //! brokered again now.
 
+use crate::domain::atlas::policy::Case;
+use crate::domain::atlas::policy::work_queue::Backlog;
 use crate::event::{Task, TaskPhase};
 use crate::id::Name;
 use crate::judge::inputs::Inputs;
 use crate::judge::judging::JudgingInputs;
 use crate::judge::view::CutView;
 use crate::output::decision::ATTEMPT_MAX;
+use crate::policy::rule::Rule;
+use crate::state::ledger::Totals;
 use crate::state::record::RequestState;
 
 impl JudgingInputs<'_> {
@@ -54,10 +58,27 @@ impl JudgingInputs<'_> {
         let policy = self.policies.at(at);
         let ready = self.policies.ready(at, &tagged.gshare, self.view);
         let (case, survey) = self.view.case(policy, &ready.resolved, &tagged);
+        let case = without_waiting(case);
         let listed = ready.list(policy, world, &case);
         let is_other = |queue: &&u32| world.queues[**queue as usize].unified != from;
         let others: Vec<u32> = listed.iter().filter(is_other).copied().collect();
         let candidates = self.view.gather(&case, &survey, others.into());
         !policy.judge(&case, &candidates, &ready.resolved).ranked.is_empty()
     }
+}
+
+/// A case in which no job of the owner and of the share waits: jobs that move add none to those.
+fn without_waiting(mut case: Case<'_>) -> Case<'_> {
+    if let Some(work) = &mut case.work_queue {
+        for backlog in &mut work.backlogs {
+            *backlog = Backlog { running: backlog.running, ..Backlog::default() };
+        }
+        work.throttled.retain(|rule| *rule == Rule::ShareRunning);
+    }
+    if let Some(totals) = &mut case.owner.totals {
+        let Totals { running_jobs, running_cores, .. } = *totals;
+        *totals = Totals { running_jobs, running_cores, ..Totals::default() };
+    }
+    case.owner.throttled.retain(|rule| !matches!(rule, Rule::QueuedJobs | Rule::QueuedCores));
+    case
 }

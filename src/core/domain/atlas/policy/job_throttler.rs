@@ -98,9 +98,8 @@ fn passing(waiting: f64, limit: &JobLimit, work: &WorkQueue, threshold: f64) -> 
     let most = own.running as f64 * threshold;
     let passes = match own.waiting() {
         _ if limit.reach == work.reach => most,
-        of_own if of_own <= most => waiting,
         // The part that the work queue has of them stays as it is.
-        of_own => waiting * most / of_own,
+        of_own => waiting * most / of_own.max(1.0),
     };
     limit.jobs.max(passes)
 }

@@ -187,11 +187,14 @@ impl ThrottleEvaluation {
             self.of_owners((&throttler, rules), requests, &mut throttles);
         }
         for (at, subject, asks) in self.work_queues(judging, requests) {
-            if throttles.len() < budget
-                && let Some(throttler) = Throttler::at(judging, at)
-            {
-                throttles.extend(throttler.of_work_queue(&subject, asks));
+            let Some(throttler) = Throttler::at(judging, at) else { continue };
+            let of_work_queue = throttler.of_work_queue(&subject, asks);
+            // What has no room is evaluated again with those that wait as a whole.
+            if throttles.len() + of_work_queue.len() > budget {
+                self.is_cut_off = true;
+                break;
             }
+            throttles.extend(of_work_queue);
         }
         for (number, throttle) in throttles.iter_mut().enumerate() {
             throttle.number = number as u32;

@@ -52,7 +52,7 @@ fn count(state: &State, jobs: &WorkQueues, (gshare, own): (Name, &str), work: &m
     let mut add = |kind: &str, backlog: &Backlog| {
         let [of_type, family, share] = &mut work.backlogs;
         share.add(backlog);
-        if kind.starts_with(MANY) == own.starts_with(MANY) {
+        if kind.starts_with(if own.starts_with(MANY) { MANY } else { ONE }) {
             family.add(backlog);
         }
         if kind == own {
@@ -77,12 +77,13 @@ fn count(state: &State, jobs: &WorkQueues, (gshare, own): (Name, &str), work: &m
 }
 
 /// The limits that gdpconfig states: of the resource type, else of its family, else of the share. A
-/// 0 is none.
+/// limit of 0 is none.
 fn limits(state: &State, component: &str, (gshare, resource_type): (&str, &str)) -> JobLimits {
-    let number = |key: &str| -> Option<f64> {
+    let threshold = |key: &str| -> Option<f64> {
         let stated: f64 = state.parameter(component, key)?.trim().parse().ok()?;
-        (stated.is_finite() && stated > 0.0).then_some(stated)
+        (stated.is_finite() && stated >= 0.0).then_some(stated)
     };
+    let number = |key: &str| threshold(key).filter(|stated| *stated > 0.0);
     let family = [MANY, ONE].into_iter().find(|family| resource_type.starts_with(family));
     let limit = |tag: &str| {
         let of = |ending: &str| number(&format!("{tag}_{gshare}{ending}"));
@@ -96,7 +97,7 @@ fn limits(state: &State, component: &str, (gshare, resource_type): (&str, &str))
         queue_limit: limit("NQUEUELIMIT"),
         running_cap: limit("NRUNNINGCAP"),
         queue_cap: limit("NQUEUECAP"),
-        threshold: number("THROTTLE_THRESHOLD"),
-        shortage_threshold: number("THROTTLE_THRESHOLD_FOR_WORK_SHORTAGE"),
+        threshold: threshold("THROTTLE_THRESHOLD"),
+        shortage_threshold: threshold("THROTTLE_THRESHOLD_FOR_WORK_SHORTAGE"),
     }
 }
