@@ -1,6 +1,7 @@
 """Threads of forked processes: each process has a connection of its own, which its threads share,
 and there is a new broker object for each chunk."""
 
+import gc
 import multiprocessing
 import os
 import threading
@@ -8,6 +9,7 @@ import time
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 from pandajedi.jedicore import Interaction
 from pandajedi.jedicore.ThreadUtils import MapWithLock
 from place import Place
@@ -70,6 +72,25 @@ def test_forked_processes_have_connections_of_their_own(place: Place) -> None:
     assert len({pid for pid, *_ in found} | {os.getpid()}) == 3
     # The parent's still works.
     assert all(run_in_threads(place, range(751, 752)))
+
+
+def test_a_forked_process_does_not_destroy_what_its_parent_had_done_with(place: Place) -> None:
+    place.standin.answer = assign(ranked("SYNTH_ALPHA", 20))
+    assert place.run(chunk_of(756)) == Interaction.SC_SUCCEEDED
+    reader = Consumer({"bootstrap.servers": place.bootstrap, "group.id": "left"})
+    reader.assign([TopicPartition(place.topics.task, 0, 0)])
+    assert reader.poll(10) is not None
+    garbage: list[Any] = [reader]
+    garbage.append(garbage)
+    gc.disable()
+    try:
+        del garbage, reader
+        child = multiprocessing.get_context("fork").Process(target=gc.collect)
+        child.start()
+    finally:
+        gc.enable()
+    child.join(30)
+    assert child.exitcode == 0
 
 
 def test_threads_that_wait_for_a_connection_do_not_wait_in_turn(place: Place) -> None:

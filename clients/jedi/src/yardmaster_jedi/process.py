@@ -6,6 +6,7 @@ nothing: threads and sockets of its parent are not its own.
 """
 
 import contextlib
+import gc
 import logging
 import os
 import threading
@@ -117,9 +118,10 @@ def current() -> Process:
 
 
 def _forget_parent() -> None:
-    """In a forked process. The parent's objects are kept, unused: destroying a client of librdkafka
-    waits for threads that do not exist here."""
+    """In a forked process. The parent's objects are kept, unused, those that nobody refers to any
+    more too: destroying a client of librdkafka waits for threads that do not exist here."""
     global _process, _guard
+    gc.freeze()
     _inherited.append(_process)
     _process, _guard = None, threading.Lock()
 
