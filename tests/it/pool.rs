@@ -4,6 +4,7 @@
 mod admission;
 mod budgets;
 mod commands;
+mod drains;
 mod matches;
 mod restarts;
 mod waits;

@@ -94,7 +94,7 @@ impl State {
         if !offer.node.is_empty()
             && let Some(node) = self.pool.node_at(&offer.node)
         {
-            node.join(at, offer.cores_total, &site);
+            node.join(at, &offer, &site);
             let name = offer.node.clone();
             self.arm_node(&name);
         }

@@ -14,12 +14,13 @@ use crate::budget::{CycleLoop, Exceeded};
 use crate::domain::cms::policy::admission::{Admission, Rejection, admit};
 use crate::domain::cms::policy::cut::Step;
 use crate::domain::cms::policy::decision::{PoolAction, fold_action};
-use crate::domain::cms::policy::drain::DrainBudget;
 use crate::domain::cms::policy::entry::WorkflowEntry;
 use crate::domain::cms::policy::facts::Seconds;
+use crate::domain::cms::policy::judge::MatchRules;
+use crate::domain::cms::policy::moment::{Moment, StepBudget};
 use crate::domain::cms::policy::pool::Pool;
 use crate::domain::cms::policy::settings::Settings;
-use crate::domain::cms::state::{PoolJob, PoolTouched, PoolWorkflowRecord};
+use crate::domain::cms::state::{PoolJob, PoolOffer, PoolTouched, PoolWorkflowRecord};
 use crate::event::UserKind;
 use crate::event::is_newer;
 use crate::math::decay::Decay;
@@ -267,11 +268,25 @@ impl PoolView {
     }
 
     /// Actions that the rules want in a step of the cut (A.5). Nothing is changed.
-    fn actions(&self, state: &State, step: Step, exceeded: &mut Exceeded) -> Vec<PoolAction> {
+    fn actions(
+        &self,
+        state: &State,
+        judges: &MatchRules,
+        step: Step,
+        exceeded: &mut Exceeded,
+    ) -> Vec<PoolAction> {
         let Some(pool) = &self.pool else { return Vec::new() };
         let comparisons = state.setting.limits.pool_comparisons_per_cycle;
-        let budget = DrainBudget { comparisons, cycle: state.number };
-        let (actions, is_exceeded) = step.actions(pool, budget, now_s(state));
+        let budget = StepBudget { comparisons, cycle: state.number };
+        let offers: Vec<&PoolOffer> = match step {
+            Step::Boosts | Step::Verdicts => Vec::new(),
+            Step::DrainsOver | Step::Drains => {
+                let all = state.pool.offers.iter().map(|(_, known)| known);
+                all.filter(|known| known.is_live(state.now)).collect()
+            }
+        };
+        let at = Moment { judges, offers: &offers, budget, now_s: now_s(state) };
+        let (actions, is_exceeded) = step.actions(pool, &at);
         if step == Step::Drains {
             exceeded.note(CycleLoop::Drains, is_exceeded);
         }

@@ -290,6 +290,18 @@ pub struct PoolNode {
     pub cores_total: i64,
     /// When an offer last named it.
     pub seen_at: Millis,
+    /// Memory that was free then, MB.
+    pub mem_free_mb: i64,
+    /// The end of the pilot that offered it then.
+    pub ends_at: Millis,
+    /// Label of the extra block that the pilot is of; empty: none.
+    pub block: String,
+    /// Benchmark per core as stated then; `None`: the site's.
+    pub corepower_mhs06: Option<i64>,
+    /// The most memory that an offer of it ever had free, MB.
+    pub mem_most_mb: i64,
+    /// The longest time that an offer of it ever had left, s.
+    pub wall_most_s: i64,
     /// The drain under way.
     pub drain: Option<PoolDrain>,
     /// When drains of it were begun, within the last hour; ascending.
@@ -360,5 +372,19 @@ record!(PoolOffer {
     deferred_at,
 });
 record!(PoolUser { user, x, half_life_s, landmark });
-record!(PoolNode { node, site, cores_total, seen_at, drain, drain_starts, ended_drain });
+record!(PoolNode {
+    node,
+    site,
+    cores_total,
+    seen_at,
+    mem_free_mb,
+    ends_at,
+    block,
+    corepower_mhs06,
+    mem_most_mb,
+    wall_most_s,
+    drain,
+    drain_starts,
+    ended_drain,
+});
 record!(PoolDrain { job, until_s, since });

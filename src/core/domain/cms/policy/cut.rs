@@ -3,10 +3,10 @@
 
 use super::counters::overflow_cost;
 use super::decision::{Assignment, PoolAction};
-use super::drain::DrainBudget;
-use super::facts::{Band, Seconds};
+use super::facts::Band;
 use super::judge::{MatchRules, Refusals};
 use super::look::{Bid, Look};
+use super::moment::Moment;
 use super::pool::Pool;
 use super::pools::{Charge, charge};
 use super::{drain, tail, verdict};
@@ -68,17 +68,12 @@ impl Step {
 
     /// The actions of the step as things stand, and whether the budget left work. Nothing takes
     /// effect.
-    pub fn actions(
-        self,
-        pool: &Pool,
-        budget: DrainBudget,
-        now_s: Seconds,
-    ) -> (Vec<PoolAction>, bool) {
+    pub fn actions(self, pool: &Pool, at: &Moment<'_>) -> (Vec<PoolAction>, bool) {
         match self {
             Step::Boosts => (tail::boosts(pool), false),
             Step::Verdicts => (verdict::verdicts(pool), false),
-            Step::DrainsOver => (drain::cancelled(pool), false),
-            Step::Drains => drain::drains(pool, budget, now_s),
+            Step::DrainsOver => (drain::cancelled(pool, at), false),
+            Step::Drains => drain::drains(pool, at),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Judging the pending jobs before an offer: filters, then rank keys (A.5 2).
 
-use super::autocluster::{Autocluster, Place};
+use super::autocluster::Place;
 use super::declare::Jobs;
 use super::effective::effective_priority;
-use super::entry::Standing;
 use super::facts::{Band, Seconds};
 use super::filter::FILTERS;
 use super::key::{JobKey, RankKeyValue};
@@ -104,43 +103,32 @@ impl MatchRules {
         self.keys.iter().map(|(name, _)| *name)
     }
 
-    /// The job that gets the offer, if one does, and how many were refused.
+    /// The job that gets the offer, if one does, and how many were refused. Of a node that is
+    /// drained the job goes first that it is drained for (C-55).
     pub fn best<'a>(&self, look: &Look<'a>) -> (Option<Bid<'a>>, Refusals) {
         let mut best: Option<Bid<'a>> = None;
         let (mut eligible, mut refused) = (0, vec![0; self.filters.len()]);
-        let drained_for = place_of_drained_for(look);
         for cluster in look.pool.clusters() {
             let Some(oldest) = cluster.oldest() else { continue };
             let pending = Pending::new(look, cluster, oldest.queued_at_s);
-            let bid = match self.walk(look, &pending) {
-                None => {
-                    eligible += cluster.len() as u64;
-                    head(look, pending)
-                }
-                Some((at, _)) => {
-                    refused[usize::from(at)] += cluster.len() as u64;
-                    let place = drained_for.as_ref().and_then(|place| cluster.find(place));
-                    place.and_then(|place| self.drained_for(look, cluster, place))
-                }
-            };
-            let Some(bid) = bid else { continue };
+            if let Some((at, _)) = self.walk(look, &pending) {
+                refused[usize::from(at)] += cluster.len() as u64;
+                continue;
+            }
+            eligible += cluster.len() as u64;
+            let Some(bid) = head(look, pending) else { continue };
             if best.as_ref().is_none_or(|best| self.order(look, &bid, best) == Ordering::Less) {
                 best = Some(bid);
             }
         }
         let refused = self.names.iter().copied().zip(refused).filter(|(_, jobs)| *jobs > 0);
         let refused = refused.collect();
-        (best, Refusals { eligible, refused })
+        (self.drained_for(look).or(best), Refusals { eligible, refused })
     }
 
-    /// The job that the offer's node is drained for, of an autocluster whose other jobs were
-    /// refused, if it passes (C-56).
-    fn drained_for<'a>(
-        &self,
-        look: &Look<'a>,
-        cluster: &'a Autocluster,
-        place: &'a Place,
-    ) -> Option<Bid<'a>> {
+    /// The job that the offer's node is drained for, if it passes (C-55, C-56).
+    fn drained_for<'a>(&self, look: &Look<'a>) -> Option<Bid<'a>> {
+        let (cluster, place) = look.pool.place_of(&look.drain?.job)?;
         let mut pending = Pending::new(look, cluster, place.queued_at_s);
         pending.is_drained_for = true;
         match self.objection(look, &pending) {
@@ -179,11 +167,12 @@ impl MatchRules {
             not_eligible: BTreeMap::new(),
             test_cap: Vec::new(),
         };
-        let drained_for = place_of_drained_for(look);
+        let drained_for = look.drain.and_then(|drain| look.pool.place_of(&drain.job));
+        let drained_for = drained_for.map(|(_, place)| place);
         for cluster in look.pool.clusters() {
             for place in cluster.places() {
                 let mut pending = Pending::new(look, cluster, place.queued_at_s);
-                pending.is_drained_for = drained_for.as_ref() == Some(place);
+                pending.is_drained_for = drained_for == Some(place);
                 let job = Arc::clone(&place.job);
                 if cluster.signature.test_member && pending.band(look) == Band::Normal {
                     explained.test_cap.push(Arc::clone(&job));
@@ -200,16 +189,6 @@ impl MatchRules {
         explained.not_eligible.values_mut().for_each(|jobs| jobs.sort());
         explained.test_cap.sort();
         explained
-    }
-}
-
-/// Where the job that the offer's node is drained for stands, if it waits.
-fn place_of_drained_for(look: &Look<'_>) -> Option<Place> {
-    match look.pool.job(&look.drain?.job)? {
-        Standing::Pending(job) => {
-            Some(Place { queued_at_s: job.queued_at_s, seq: job.seq, job: Arc::clone(&job.job) })
-        }
-        Standing::Held(_) => None,
     }
 }
 

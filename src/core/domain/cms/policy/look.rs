@@ -1,6 +1,6 @@
 //! One look: a slot offer with what is left of it, and the pending jobs as they stand before it.
 
-use super::autocluster::{Autocluster, Place};
+use super::autocluster::{Autocluster, Place, Signature};
 use super::counters::{SiteCounters, overflow_cost};
 use super::entry::WorkflowEntry;
 use super::facts::{
@@ -9,6 +9,7 @@ use super::facts::{
 use super::pool::Pool;
 use super::quota::{RestrictedPool, SiteTerms};
 use super::scaling::Needs;
+use super::settings::Settings;
 use crate::domain::cms::state::{PoolDrain, PoolOffer};
 use crate::id::Name;
 use crate::unit::Millis;
@@ -73,8 +74,8 @@ pub struct Look<'a> {
     pub shared_used: MilliWeight,
     /// Groups that are served first on a part of the site that they do not fill yet (C-31).
     pub regional: Vec<Name>,
-    /// Overflow slots left of each known site, by its name's number.
-    spare: Vec<Option<i64>>,
+    /// Overflow slots left of each known site, by its name's number; most looks need none.
+    spare: OnceCell<Vec<Option<i64>>>,
 }
 
 impl<'a> Look<'a> {
@@ -118,13 +119,14 @@ impl<'a> Look<'a> {
                 let parts = terms.regional.iter().map(|part| (known(&part.group), part.milli));
                 parts.filter(|(group, size)| held(group) < *size).map(|(group, _)| group).collect()
             }),
-            spare: pool.overflow_spare(),
+            spare: OnceCell::new(),
         }
     }
 
     /// Overflow slots that a site has left; `None`: it is not known.
     pub fn spare(&self, site: Name) -> Option<i64> {
-        self.spare.get(site.index()).copied().flatten()
+        let spare = self.spare.get_or_init(|| self.pool.overflow_spare());
+        spare.get(site.index()).copied().flatten()
     }
 
     /// The text of a site of its look: it may be known by its offer alone.
@@ -264,14 +266,22 @@ fn band(look: &Look<'_>, cluster: &Autocluster, entry: Option<&WorkflowEntry>) -
 /// Allocation of a job from the rest of an offer: as many cores as it may use, run time and memory
 /// at so many (F-6); learnt needs stand for stated ones (C-50).
 fn allocate(look: &Look<'_>, cluster: &Autocluster, workflow: Option<Workflow<'_>>) -> Allocation {
-    let (signature, left) = (&cluster.signature, look.offer.cores_left());
+    allocation(look.pool.settings(), &cluster.signature, workflow, look.offer.cores_left())
+}
+
+/// The same where so many cores are left.
+pub(super) fn allocation(
+    settings: &Settings,
+    signature: &Signature,
+    workflow: Option<Workflow<'_>>,
+    left: i64,
+) -> Allocation {
     let cores = match signature.cores_max {
         _ if signature.whole_node => left,
         CoresMax::Node => left,
         CoresMax::Cores(most) => most.min(left),
     };
     let (mut wall_s, mut rss_mb) = (signature.wall_s, signature.rss_mb);
-    let settings = look.pool.settings();
     if let Some((learnt_s, learnt_mb)) = workflow.and_then(|workflow| workflow.known.profile) {
         let shrinks = settings.profile_shrink;
         wall_s = if shrinks { learnt_s } else { wall_s.max(learnt_s) };

@@ -27,6 +27,8 @@ mod kind;
 mod level;
 mod listing;
 pub mod look;
+pub mod moment;
+mod node;
 mod offers;
 pub mod pool;
 mod pools;

@@ -3,7 +3,7 @@
 //! Records may come in any order: a job before its workflow, a whitelist before its sites. Equal
 //! records give equal pools, whatever the order.
 
-use super::autocluster::{Autocluster, Signature};
+use super::autocluster::{Autocluster, Place, Signature};
 use super::counters::Counters;
 use super::entry::{GrantEntry, Standing, UserEntry, WorkflowEntry};
 use super::facts::{HeldJob, Seconds, SlotQuota, Workflow};
@@ -136,6 +136,13 @@ impl Pool {
     /// A job, if it waits or is held.
     pub fn job(&self, job: &str) -> Option<&Standing> {
         self.jobs.get(job)
+    }
+
+    /// Where a job waits: its autocluster, and its place among those that are like it.
+    pub fn place_of(&self, job: &str) -> Option<(&Autocluster, &Place)> {
+        let Standing::Pending(job) = self.job(job)? else { return None };
+        let place = Place { queued_at_s: job.queued_at_s, seq: job.seq, job: Arc::clone(&job.job) };
+        self.clusters.iter().find_map(|cluster| Some((cluster, cluster.find(&place)?)))
     }
 
     /// All jobs that wait or are held, by name.

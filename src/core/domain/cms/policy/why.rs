@@ -1,8 +1,7 @@
 //! Why a pending job waits: what the filters find of it at a site, and which jobs go before it
 //! there (C-60). It asks the filters and rank keys that match jobs to offers.
 
-use super::autocluster::{Autocluster, Place};
-use super::entry::Standing;
+use super::autocluster::Place;
 use super::facts::{Band, MilliWeight, PerClass};
 use super::judge::{MatchRules, RankValue, bid, queued_by};
 use super::look::{Bid, Look, Pending};
@@ -128,7 +127,7 @@ pub fn site_wait(
     is_imagined: bool,
     now: Millis,
 ) -> Option<SiteWait> {
-    let (cluster, place) = find(pool, job)?;
+    let (cluster, place) = pool.place_of(job)?;
     let mut found: BTreeMap<usize, SiteObjection> = BTreeMap::new();
     let mut ahead_of_it = None;
     for offer in offers {
@@ -156,13 +155,6 @@ pub fn site_wait(
         objections: found.into_values().collect(),
         ahead: ahead_of_it,
     })
-}
-
-/// Where a job waits.
-fn find<'a>(pool: &'a Pool, job: &str) -> Option<(&'a Autocluster, &'a Place)> {
-    let Standing::Pending(job) = pool.job(job)? else { return None };
-    let place = Place { queued_at_s: job.queued_at_s, seq: job.seq, job: Arc::clone(&job.job) };
-    pool.clusters().iter().find_map(|cluster| Some((cluster, cluster.find(&place)?)))
 }
 
 /// The jobs that go before one that fits.

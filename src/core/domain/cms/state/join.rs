@@ -219,13 +219,18 @@ impl PoolOffer {
 
 impl PoolNode {
     /// Joins what an offer states of it.
-    pub(crate) fn join(&mut self, seen_at: Millis, cores_total: i64, site: &str) -> bool {
-        let known = (self.seen_at, self.cores_total, self.site.as_str());
-        let is_newer = (seen_at, cores_total, site) > known;
-        if is_newer {
-            (self.seen_at, self.cores_total) = (seen_at, cores_total);
-            self.site = site.to_owned();
+    pub(crate) fn join(&mut self, at: Millis, offer: &OwnSlotOffer, site: &str) {
+        self.mem_most_mb = self.mem_most_mb.max(offer.mem_free_mb);
+        self.wall_most_s = self.wall_most_s.max(offer.wall_left_s);
+        let ends_at = at.saturating_add(offer.wall_left_s.saturating_mul(SECOND));
+        let known = (self.seen_at, self.cores_total, self.site.as_str(), self.mem_free_mb);
+        let known = (known, self.ends_at, self.block.as_str(), self.corepower_mhs06);
+        let new = (at, offer.cores_total, site, offer.mem_free_mb);
+        if (new, ends_at, offer.block.as_str(), offer.corepower_mhs06) <= known {
+            return;
         }
-        is_newer
+        (self.seen_at, self.cores_total, self.site) = (at, offer.cores_total, site.to_owned());
+        (self.mem_free_mb, self.ends_at) = (offer.mem_free_mb, ends_at);
+        (self.block, self.corepower_mhs06) = (offer.block.clone(), offer.corepower_mhs06);
     }
 }

@@ -107,6 +107,8 @@ pub struct HeldJob {
     pub run_site: String,
     /// Cores given to it.
     pub cores: i64,
+    /// Memory given to it, MB.
+    pub rss_mb: i64,
     /// Weight: cores by power (F-1, C-33).
     pub weight_milli: MilliWeight,
     /// The band it was chosen in.

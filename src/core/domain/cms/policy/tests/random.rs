@@ -227,6 +227,7 @@ fn held(numbers: &mut Numbers, job: PendingJob, workflow: &PoolWorkflow) -> Held
         user: record.user,
         run_site,
         cores,
+        rss_mb: 2_000 * cores,
         weight_milli: cores * 1_000,
         node: None,
         counts_from_s: NOW_S - numbers.below(100_000),

@@ -215,6 +215,7 @@ impl Twin {
             user: workflow.record.user.clone(),
             run_site: site.clone(),
             cores,
+            rss_mb: rss,
             weight_milli: weight,
             band,
             overflow_source: source,

@@ -101,6 +101,7 @@ impl World {
             user: record.user,
             run_site: site.to_owned(),
             cores,
+            rss_mb: 2_000 * cores,
             weight_milli: cores * kappa,
             band: Band::Normal,
             overflow_source: None,
