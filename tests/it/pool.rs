@@ -166,7 +166,12 @@ impl World {
         });
     }
 
-    fn offer_with(&self, name: &str, site: &str, change: impl FnOnce(&mut SlotOffer<&str>)) {
+    fn offer_with<'a>(
+        &self,
+        name: &'a str,
+        site: &str,
+        change: impl FnOnce(&mut SlotOffer<&'a str>),
+    ) {
         let mut offer = SlotOffer {
             offer: name,
             cores_free: 1,

@@ -4,7 +4,7 @@
 use crate::cut::Topic;
 use crate::domain::cms::output::Matched;
 use crate::domain::cms::state::{
-    PoolDrain, PoolJobState, PoolMatch, PoolNode, PoolOffer, PoolWorkflowRecord,
+    PoolDrain, PoolJobState, PoolMatch, PoolNode, PoolOffer, PoolPriority, PoolWorkflowRecord,
 };
 use crate::event::{
     JobState, OwnSlotOffer, Pilot, Requirements, SlotOffer, Task, TaskPhase, WorkflowFacts,
@@ -43,7 +43,12 @@ impl State {
         if self.setting.pool.is_none() {
             return self.odd(Topic::Task, Oddity::OtherDomain);
         }
-        let priority = (stated.priority_revision, stated.priority, stated.override_tail);
+        let priority = PoolPriority {
+            revision: stated.priority_revision,
+            changed_at: event.changed_at.min(bound),
+            priority: stated.priority,
+            override_tail: stated.override_tail,
+        };
         let mut facts = stated.clone();
         (facts.priority_revision, facts.priority, facts.override_tail) = Default::default();
         let record = PoolWorkflowRecord {

@@ -12,10 +12,12 @@ mod judging;
 
 use crate::budget::{CycleLoop, Exceeded};
 use crate::domain::cms::policy::admission::{Admission, Rejection, admit};
+use crate::domain::cms::policy::autocluster::Autocluster;
 use crate::domain::cms::policy::cut::Step;
 use crate::domain::cms::policy::decision::{PoolAction, fold_action};
 use crate::domain::cms::policy::entry::WorkflowEntry;
 use crate::domain::cms::policy::facts::Seconds;
+use crate::domain::cms::policy::filter::may_run_at_t1;
 use crate::domain::cms::policy::judge::MatchRules;
 use crate::domain::cms::policy::moment::{Moment, StepBudget};
 use crate::domain::cms::policy::pool::Pool;
@@ -52,6 +54,8 @@ struct PoolView {
     judged_by: BTreeMap<String, (PoolWorkflowRecord, bool)>,
     /// Rises with each change: an offer that nothing fitted is looked at again once it rose.
     changes: u64,
+    /// When the next job that waits for a T1 may take slots elsewhere (C-17).
+    t1_wait_ends_s: Option<Seconds>,
     /// Offers of which a record was read, or that expired, since the cycle before.
     renewed: BTreeSet<String>,
 }
@@ -89,6 +93,8 @@ impl PoolView {
         if let Some(pool) = &mut self.pool {
             pool.pass_time(now_s);
         }
+        self.changes += u64::from(self.t1_wait_ends_s.is_some_and(|ends_s| ends_s <= now_s));
+        self.t1_wait_ends_s = self.pool.as_ref().and_then(|pool| t1_wait_ends_s(pool, now_s));
     }
 
     /// Jobs that admission refuses at this cut, each with the code: by name, then those whose
@@ -287,11 +293,22 @@ impl PoolView {
         };
         let at = Moment { judges, offers: &offers, budget, now_s: now_s(state) };
         let (actions, is_exceeded) = step.actions(pool, &at);
-        if step == Step::Drains {
+        if matches!(step, Step::Verdicts | Step::Drains) {
             exceeded.note(CycleLoop::Drains, is_exceeded);
         }
         actions
     }
+}
+
+/// When the first of the jobs that came so lately that they wait for a T1 waits no longer (C-17).
+fn t1_wait_ends_s(pool: &Pool, now_s: Seconds) -> Option<Seconds> {
+    let wait_s = pool.settings().t1_first_s;
+    let since_s = now_s.saturating_sub(wait_s);
+    let first = |it: &Autocluster| it.first_queued_after(since_s).map(|place| place.queued_at_s);
+    let clusters = pool.clusters().iter().filter(|_| !pool.t1s().is_empty());
+    let waiting = clusters.filter_map(|it| Some((first(it)?, it)));
+    let waiting = waiting.filter(|(_, it)| may_run_at_t1(pool, it));
+    waiting.map(|(queued_at_s, _)| queued_at_s.saturating_add(wait_s)).min()
 }
 
 /// The moment of the cut, as the rules have it.

@@ -20,6 +20,10 @@ use crate::state::timer::Agenda;
 use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Most test jobs of a workflow, whatever is stated (C-47): jobs up to this place in their workflow
+/// are kept when they end.
+pub const TEST_JOBS_MAX: i64 = 1_000;
+
 /// Settings by which a pool's records are kept; from the policy that answers its offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolSetting {
@@ -180,16 +184,16 @@ pub struct PoolWorkflow {
     pub workflow: String,
     /// Its record, without its priority; the newest by changed at, revision, content.
     pub record: Option<PoolWorkflowRecord>,
-    /// The priority of the highest revision: revision, priority, whether it ends a boost (C-14).
-    pub priority: Option<(i64, i64, bool)>,
+    /// The priority of the highest revision, of several the newest (C-14).
+    pub priority: Option<PoolPriority>,
     /// Whether its tail was boosted (C-16).
     pub boosted: bool,
     /// Whether its failed tests were reported to operations (C-49).
     pub alerted: bool,
     /// Whether it was killed (C-49).
     pub killed: bool,
-    /// Run time and memory that its test jobs needed, s and MB: the profile that was published
-    /// (C-50).
+    /// Run time and memory that its test jobs needed, s and MB, 0 where that is not known: the
+    /// profile that was published (C-50).
     pub profile: Option<(i64, i64)>,
     /// Jobs that succeeded.
     pub done: i64,
@@ -201,6 +205,20 @@ pub struct PoolWorkflow {
     pub ended: BTreeMap<(i64, i64), PoolEnded>,
     /// When something was last read of it or settled of it.
     pub used_at: Millis,
+}
+
+/// A priority that was stated of a workflow. The largest is in force (C-14): that of the highest
+/// revision; where none is stated, or one again, the newest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PoolPriority {
+    /// Its revision; 0: none was stated.
+    pub revision: i64,
+    /// When the record that states it was changed.
+    pub changed_at: Millis,
+    /// The priority.
+    pub priority: i64,
+    /// Whether it ends a boost (C-16).
+    pub override_tail: bool,
 }
 
 /// The record of a workflow.
@@ -229,11 +247,13 @@ pub struct PoolEnded {
     pub job: String,
     /// How it failed; `None`: it succeeded.
     pub failure: Option<FailureClass>,
+    /// Whether no other attempt follows if it failed.
+    pub is_last: bool,
     /// Where it ran.
     pub site: String,
-    /// Run time as measured, s.
+    /// Run time as measured, s; 0: not known.
     pub wall_s: i64,
-    /// Memory as measured, MB.
+    /// Memory as measured, MB; 0: not known.
     pub rss_mb: i64,
     /// Cores on which that was measured.
     pub cores: i64,
@@ -350,6 +370,7 @@ record!(PoolWorkflow {
     ended,
     used_at,
 });
+record!(PoolPriority { revision, changed_at, priority, override_tail });
 record!(PoolWorkflowRecord {
     changed_at,
     revision,
@@ -359,7 +380,17 @@ record!(PoolWorkflowRecord {
     injected_at,
     facts,
 });
-record!(PoolEnded { job, failure, site, wall_s, rss_mb, cores, base_cores, site_whitelist });
+record!(PoolEnded {
+    job,
+    failure,
+    is_last,
+    site,
+    wall_s,
+    rss_mb,
+    cores,
+    base_cores,
+    site_whitelist,
+});
 record!(PoolOffer {
     offer,
     site,

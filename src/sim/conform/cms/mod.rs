@@ -160,13 +160,13 @@ fn workflow(world: &mut World, subject: &Value, now_s: Seconds) -> Result<Value,
         return Ok(json!({"verdict": "lost"}));
     };
     let (facts, settings) = (workflow.facts(), pool.settings());
-    let (priority_rev, priority, _) = workflow.known.priority.unwrap_or_default();
+    let stated = workflow.known.priority.unwrap_or_default();
     Ok(json!({
         "verdict": "accept",
         "workflow": {
             "class": facts.class.name(),
-            "priority": priority,
-            "priority_rev": priority_rev,
+            "priority": stated.priority,
+            "priority_rev": stated.revision,
             "allow_overflow": facts.allow_overflow,
             "max_overflow_sites": max_overflow_sites(facts, settings),
             "test_jobs_effective": effective_test_jobs(facts, settings),

@@ -17,6 +17,9 @@ use yardmaster_core::event::{
 use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_wire::record;
 
+/// Memory in MB, and time in s, of a node: more than any job takes.
+const AMPLE: i64 = 1_000_000_000;
+
 /// A job that waits is published again after so long at the latest.
 const PUBLISHED_AGAIN_S: Seconds = 7 * 86_400;
 
@@ -419,7 +422,8 @@ pub(super) fn publish_offer(
     world.read(Topic::Pilot, millis(now_s), |out| record::write(out, &pilot))
 }
 
-/// Publishes that a node is there: an offer named it that is over.
+/// Publishes that a node is there: an offer named it that is over. The model that cases are recorded
+/// of knows its cores alone.
 ///
 /// # Errors
 /// That it cannot be read.
@@ -434,6 +438,8 @@ pub(super) fn publish_node(
         offer: name.as_str(),
         node: node.as_str(),
         cores_total: whole(&value["cores_total"]),
+        mem_free_mb: AMPLE,
+        wall_left_s: AMPLE,
         expires_at: millis(before_s),
         ..SlotOffer::default()
     };

@@ -27,7 +27,7 @@ fn workflow(text: &mut String, job: &PoolJobState, known: Option<&PoolWorkflow>)
         (_, Some(record)) if record.closed => "closed: its jobs wait no longer".to_owned(),
         (Some(known), Some(record)) => {
             let class = record.facts.class.name();
-            let priority = known.priority.map_or(0, |(_, priority, _)| priority);
+            let priority = known.priority.map_or(0, |stated| stated.priority);
             let boosted = if known.boosted { ", its tail boosted" } else { "" };
             format!("{class}, of {}, priority {priority}{boosted}", or_none(&record.user))
         }

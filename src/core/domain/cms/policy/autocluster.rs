@@ -198,6 +198,13 @@ impl Autocluster {
         self.by_age.last()
     }
 
+    /// The first of the jobs that were queued later than a moment.
+    pub fn first_queued_after(&self, at_s: Seconds) -> Option<&Place> {
+        self.newest().filter(|newest| newest.queued_at_s > at_s)?;
+        let from = Place { queued_at_s: at_s.saturating_add(1), seq: i64::MIN, job: "".into() };
+        self.by_age.range(from..).next()
+    }
+
     /// The first job in the order of the workflow among those queued no later than a moment.
     pub fn first_in_workflow(&self, queued_by_s: Seconds) -> Option<&Place> {
         let lowest = self.lowest.as_ref()?;

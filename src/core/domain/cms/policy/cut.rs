@@ -71,7 +71,7 @@ impl Step {
     pub fn actions(self, pool: &Pool, at: &Moment<'_>) -> (Vec<PoolAction>, bool) {
         match self {
             Step::Boosts => (tail::boosts(pool), false),
-            Step::Verdicts => (verdict::verdicts(pool), false),
+            Step::Verdicts => verdict::verdicts(pool, at),
             Step::DrainsOver => (drain::cancelled(pool, at), false),
             Step::Drains => drain::drains(pool, at),
         }

@@ -4,7 +4,7 @@ use super::autocluster::Place;
 use super::declare::Jobs;
 use super::effective::effective_priority;
 use super::facts::{Band, Seconds};
-use super::filter::FILTERS;
+use super::filter::{FILTERS, waits_for_t1};
 use super::key::{JobKey, RankKeyValue};
 use super::level::level;
 use super::look::{Bid, ClassComparison, Look, Pending};
@@ -202,12 +202,15 @@ fn head<'a>(look: &Look<'a>, pending: Pending<'a>) -> Option<Bid<'a>> {
     Some(bid(look, pending, place))
 }
 
-/// When the jobs of an autocluster must have been queued to be eligible (C-41).
+/// When the jobs of an autocluster must have been queued to be eligible (C-17, C-41).
 pub(super) fn queued_by(look: &Look<'_>, pending: &Pending<'_>) -> Seconds {
-    match (pending.is_local, look.pool.settings().overflow_idle_s) {
-        (true, _) | (_, 0) => Seconds::MAX,
-        (false, idle) => look.now_s.saturating_sub(idle),
-    }
+    let settings = look.pool.settings();
+    let waited = |wait_s: Seconds, is_to: bool| match wait_s > 0 && is_to {
+        true => look.now_s.saturating_sub(wait_s),
+        false => Seconds::MAX,
+    };
+    let overflow = waited(settings.overflow_idle_s, !pending.is_local);
+    overflow.min(waited(settings.t1_first_s, waits_for_t1(look, pending)))
 }
 
 /// The figures that rank a job which passed.

@@ -249,13 +249,13 @@ impl<'a> Pending<'a> {
 /// The band of an autocluster's jobs (C-11, C-51).
 fn band(look: &Look<'_>, cluster: &Autocluster, entry: Option<&WorkflowEntry>) -> Band {
     let signature = &cluster.signature;
-    if signature.system_job {
+    let user = entry.map_or(Name::NONE, |entry| entry.user);
+    if signature.system_job && is_within_system_cap(look.pool, user) {
         return Band::System;
     }
     if !signature.test_member {
         return Band::Normal;
     }
-    let user = entry.map_or(Name::NONE, |entry| entry.user);
     let held = look.pool.counters().user(user).test_jobs;
     match held < look.pool.settings().test_band_user_cap {
         true => Band::Test,
@@ -263,8 +263,15 @@ fn band(look: &Look<'_>, cluster: &Autocluster, entry: Option<&WorkflowEntry>) -
     }
 }
 
+/// Whether a further system job of a user goes first: without a role for them only so many do
+/// (C-05).
+fn is_within_system_cap(pool: &Pool, user: Name) -> bool {
+    let cap = pool.settings().system_cap_user;
+    cap == 0 || pool.counters().user(user).system_jobs < cap || pool.may_flag_system_jobs(user)
+}
+
 /// Allocation of a job from the rest of an offer: as many cores as it may use, run time and memory
-/// at so many (F-6); learnt needs stand for stated ones (C-50).
+/// at so many (F-6); learnt needs stand for stated ones, where they are known (C-50).
 fn allocate(look: &Look<'_>, cluster: &Autocluster, workflow: Option<Workflow<'_>>) -> Allocation {
     allocation(look.pool.settings(), &cluster.signature, workflow, look.offer.cores_left())
 }
@@ -283,21 +290,25 @@ pub(super) fn allocation(
     };
     let (mut wall_s, mut rss_mb) = (signature.wall_s, signature.rss_mb);
     if let Some((learnt_s, learnt_mb)) = workflow.and_then(|workflow| workflow.known.profile) {
-        let shrinks = settings.profile_shrink;
-        wall_s = if shrinks { learnt_s } else { wall_s.max(learnt_s) };
-        rss_mb = if shrinks { learnt_mb } else { rss_mb.max(learnt_mb) };
+        let with = |stated: i64, learnt: i64| match (learnt, settings.profile_shrink) {
+            (..=0, _) => stated,
+            (_, true) => learnt,
+            (_, false) => stated.max(learnt),
+        };
+        (wall_s, rss_mb) = (with(wall_s, learnt_s), with(rss_mb, learnt_mb));
     }
     let needs = Needs { wall_s, rss_mb }.at(cores, signature.base_cores, settings);
     Allocation { cores, wall_s: needs.wall_s, rss_mb: needs.rss_mb.max(0) }
 }
 
-/// The known host with the most overflow slots left, the first by name of several (C-39).
+/// The known host with the most overflow slots left, the first by name of several (C-39). One that
+/// is offline serves nobody.
 fn source(look: &Look<'_>, cluster: &Autocluster, cores: i64) -> Option<OverflowSource> {
     let pool = look.pool;
     let mut best: Option<(i64, Name)> = None;
     let mut spare_of_all: i64 = 0;
     for host in cluster.signature.whitelist.iter().flatten() {
-        let Some(spare) = look.spare(*host) else { continue };
+        let Some(spare) = look.spare(*host).filter(|_| pool.serves(*host)) else { continue };
         spare_of_all = spare_of_all.saturating_add(spare);
         let wins = best.is_none_or(|(most, site)| {
             spare > most || spare == most && pool.text(*host) < pool.text(site)

@@ -6,7 +6,7 @@
 use super::autocluster::{Autocluster, Place, Signature};
 use super::counters::Counters;
 use super::entry::{GrantEntry, Standing, UserEntry, WorkflowEntry};
-use super::facts::{HeldJob, Seconds, SlotQuota, Workflow};
+use super::facts::{HeldJob, Seconds, SiteStatus, SlotQuota, Workflow};
 use super::quota::SiteTerms;
 use super::settings::Settings;
 use crate::domain::cms::state::{PoolDrain, PoolNode};
@@ -23,6 +23,7 @@ pub struct Pool {
     pub(super) names: Names,
     pub(super) quotas: BTreeMap<Name, SlotQuota>,
     pub(super) terms: Vec<Option<SiteTerms>>,
+    pub(super) t1s: Vec<Name>,
     pub(super) workflows: Vec<WorkflowEntry>,
     pub(super) users: Vec<UserEntry>,
     pub(super) grants: Vec<GrantEntry>,
@@ -44,6 +45,7 @@ impl Pool {
             names: Names::default(),
             quotas: BTreeMap::new(),
             terms: Vec::new(),
+            t1s: Vec::new(),
             workflows: Vec::new(),
             users: Vec::new(),
             grants: Vec::new(),
@@ -90,6 +92,23 @@ impl Pool {
     /// The quota set of a site that is in force.
     pub fn quota(&self, site: Name) -> Option<&SlotQuota> {
         self.quotas.get(&site)
+    }
+
+    /// The sites of tier T1, in the order of their numbers.
+    pub fn t1s(&self) -> &[Name] {
+        &self.t1s
+    }
+
+    /// Whether the storage of a site serves jobs: it is known, and not offline.
+    pub fn serves(&self, site: Name) -> bool {
+        self.site(site).is_some_and(|terms| terms.status != SiteStatus::Offline)
+    }
+
+    /// Whether a user has a role that may flag system jobs (C-05).
+    pub fn may_flag_system_jobs(&self, user: Name) -> bool {
+        let record = self.user(user).and_then(|entry| entry.record.as_ref());
+        let roles = record.into_iter().flat_map(|record| &record.roles);
+        roles.into_iter().any(|role| self.settings.system_roles.contains(role))
     }
 
     /// The known sites.

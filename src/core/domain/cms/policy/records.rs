@@ -4,7 +4,7 @@ use super::counters::{Contribution, at as slot, grown};
 use super::effective::effective_test_jobs;
 use super::entry::{GrantEntry, Standing};
 use super::facts::{
-    Class, HeldJob, MilliWeight, PendingJob, Seconds, SlotQuota, Workflow, seconds,
+    Class, HeldJob, MilliWeight, PendingJob, Seconds, SlotQuota, Tier, Workflow, seconds,
 };
 use super::pool::Pool;
 use super::quota::terms;
@@ -35,6 +35,11 @@ impl Pool {
         };
         if self.site(name).is_some_and(|old| old.revision >= quota.revision) {
             return Arrived::Ignored;
+        }
+        match (self.t1s.binary_search(&name), terms.tier == Tier::T1) {
+            (Ok(at), false) => _ = self.t1s.remove(at),
+            (Err(at), true) => self.t1s.insert(at, name),
+            (Ok(_), true) | (Err(_), false) => {}
         }
         *slot(&mut self.terms, name) = Some(terms);
         self.quotas.insert(name, quota.clone());

@@ -85,6 +85,15 @@ params! {
             .help("C-49, CD-09: whether a central workflow whose tests failed is killed"),
         auto_kill_analysis: bool = flag("auto_kill_analysis", true)
             .help("C-49, CD-09: whether a workflow of analysis whose tests failed is killed"),
+        kill_if_impossible: bool = flag("kill_if_impossible", false)
+            .help("C-50: whether a workflow that no site can host is killed; operations are alerted \
+                   of it in any case"),
+        system_cap_user: f64 = int("system_cap_user", 0).unit(Unit::Jobs)
+            .help("C-05: most system jobs at once of a user without a role of system_roles; 0: such \
+                   jobs are rejected"),
+        t1_first_s: f64 = int("t1_first_s", 300).unit(Unit::Seconds)
+            .help("C-17: how long a central job that may run at a T1 waits for it before it takes \
+                   other slots; 0: it does not wait"),
         test_band_user_cap: f64 = int("test_band_user_cap", 50).unit(Unit::Jobs)
             .help("C-51: most test jobs of a user at once"),
         profile_shrink: bool = flag("profile_shrink", false)
@@ -163,6 +172,12 @@ pub struct Settings {
     pub test_jobs: PerClass<i64>,
     /// Whether a workflow whose tests failed is killed (C-49).
     pub auto_kill: PerClass<bool>,
+    /// Whether a workflow that no site can host is killed (C-50).
+    pub kill_if_impossible: bool,
+    /// Most system jobs at once of a user whose role does not allow them; 0: none (C-05).
+    pub system_cap_user: i64,
+    /// How long a central job waits for a T1 (C-17).
+    pub t1_first_s: Seconds,
     /// Most test jobs of a user at once (C-51).
     pub test_band_user_cap: i64,
     /// Whether learnt needs may be smaller (C-50).
@@ -223,6 +238,9 @@ impl Settings {
                 central: own.auto_kill_central,
                 analysis: own.auto_kill_analysis,
             },
+            kill_if_impossible: own.kill_if_impossible,
+            system_cap_user: own.system_cap_user as i64,
+            t1_first_s: own.t1_first_s as Seconds,
             test_band_user_cap: own.test_band_user_cap as i64,
             profile_shrink: own.profile_shrink,
             restricted_charge_permille: own.restricted_charge_permille as i64,

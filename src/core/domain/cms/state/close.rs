@@ -116,6 +116,10 @@ impl State {
                 *time = if *time > latest { now } else { *time };
             }
         }
+        if let Some(priority) = workflow.priority.as_mut().filter(|_| now >= PLAUSIBLE_FROM) {
+            let at = &mut priority.changed_at;
+            *at = if *at > latest { now } else { *at };
+        }
         if is_ahead {
             self.oddities.count(Topic::Task, Oddity::FromTheFuture);
         }
