@@ -102,6 +102,11 @@ impl Engine {
         self.pool.as_ref()?.why(&self.state, &self.policies, job)
     }
 
+    /// How a workflow or a user of a pool stands, as text; `None`: no such one is known.
+    pub fn pool_name(&self, name: &str) -> Option<String> {
+        self.pool.as_ref()?.name_text(&self.state, &self.policies, name)
+    }
+
     /// The pool whose slots are offered, as of the last cut and the outputs since; `None`: no
     /// policy answers offers, or no cycle was judged.
     pub fn pool(&self) -> Option<&Pool> {

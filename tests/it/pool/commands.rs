@@ -145,7 +145,9 @@ fn a_node_is_drained_for_a_large_job_and_let_go() {
             (state.queue, state.started_at) = ("T2_X", start);
         });
     }
-    world.job("wide-1", "wide", Status::Activated, |_, wants| wants.cores_min = 8);
+    world.job("wide-1", "wide", Status::Activated, |_, wants| {
+        (wants.cores_min, wants.max_wall_time_s) = (8, Some(28_800));
+    });
     // Other pilots of the site report: commands are held back where nobody does.
     for at in 0..5 {
         world.offer_with(&format!("short-{at}"), "T2_X", |it| it.wall_left_s = 1);

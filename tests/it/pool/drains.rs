@@ -25,7 +25,8 @@ fn world() -> World {
 }
 
 fn given(world: &World, kind: CommandKind) -> Vec<Command> {
-    world.yard.commands().into_iter().filter(|it| it.kind == kind && it.is_order()).collect()
+    let is_given = |it: &Command| it.kind == kind && it.is_order() && it.repeat == 0;
+    world.yard.commands().into_iter().filter(is_given).collect()
 }
 
 fn drained(world: &World) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Records of a pool of slots and its answers, drawn by [`Dice`].
 
 use super::dice::Dice;
-use yardmaster::core::domain::cms::output::Matched;
+use yardmaster::core::domain::cms::output::{Matched, SecondJob};
 use yardmaster::core::event::{
     Band, Class, ExtraBlock, FailureClass, Grant, GrantScopeKind, Pilot, PrincipalKind,
     Requirements, SiteStatus, SlotOffer, SlotQuota, WorkflowFacts,
@@ -130,5 +130,16 @@ pub fn matched(dice: &mut Dice<'_>) -> Matched {
         charged_group: dice.text(),
         io_source: dice.text(),
         relaxed: dice.list(Dice::text),
+        second: dice.option(second),
+    }
+}
+
+fn second(dice: &mut Dice<'_>) -> SecondJob {
+    SecondJob {
+        job: dice.text(),
+        workflow: dice.text(),
+        key: dice.text(),
+        of_match: dice.text(),
+        of_second: dice.text(),
     }
 }

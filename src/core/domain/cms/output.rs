@@ -36,8 +36,25 @@ pub struct Matched {
     pub charged_group: String,
     /// The storage that a HighIO job reads; else empty (C-44).
     pub io_source: String,
-    /// Rules that were relaxed for it: `surplus` (C-28), `overflow` (C-41).
+    /// Rules that were relaxed for it: `surplus` (C-28), `overflow` (C-41), `drained` (C-55).
     pub relaxed: Vec<String>,
+    /// The job that came second; `None`: no other fits.
+    pub second: Option<SecondJob>,
+}
+
+/// The job that would have got the slots otherwise, and by how much it came second.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecondJob {
+    /// The job.
+    pub job: String,
+    /// Its workflow.
+    pub workflow: String,
+    /// The first rank key in which both differ; `job`: their names decided.
+    pub key: String,
+    /// The key's value of the job that got the slots.
+    pub of_match: String,
+    /// The key's value of this one.
+    pub of_second: String,
 }
 
 record!(Matched {
@@ -56,4 +73,6 @@ record!(Matched {
     charged_group,
     io_source,
     relaxed,
+    second,
 });
+record!(SecondJob { job, workflow, key, of_match, of_second });

@@ -6,6 +6,7 @@ use crate::id::{Name, Names};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::collections::btree_set::Iter;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// All of a job that a look at it reads, but when it was queued and its place in the workflow.
@@ -212,6 +213,19 @@ impl Autocluster {
             return Some(lowest);
         }
         let mut places = self.by_seq.iter().map(|it| &it.0);
+        places.find(|place| place.queued_at_s <= queued_by_s)
+    }
+
+    /// The job that was queued after another, no later than a moment.
+    pub fn next(&self, place: &Place, queued_by_s: Seconds) -> Option<&Place> {
+        let next = self.by_age.range((Bound::Excluded(place), Bound::Unbounded)).next();
+        next.filter(|next| next.queued_at_s <= queued_by_s)
+    }
+
+    /// The same in the order of the workflow.
+    pub fn next_in_workflow(&self, place: &Place, queued_by_s: Seconds) -> Option<&Place> {
+        let after = (Bound::Excluded(InWorkflow(place.clone())), Bound::Unbounded);
+        let mut places = self.by_seq.range(after).map(|it| &it.0);
         places.find(|place| place.queued_at_s <= queued_by_s)
     }
 

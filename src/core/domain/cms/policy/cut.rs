@@ -4,13 +4,14 @@
 use super::counters::overflow_cost;
 use super::decision::{Assignment, PoolAction};
 use super::facts::Band;
-use super::judge::{MatchRules, Refusals};
+use super::judge::{Best, MatchRules, RankValue, Refusals};
 use super::look::{Bid, Look};
 use super::moment::Moment;
 use super::pool::Pool;
 use super::pools::{Charge, charge};
+use super::why::compared;
 use super::{drain, tail, verdict};
-use crate::domain::cms::output::Matched;
+use crate::domain::cms::output::{Matched, SecondJob};
 use crate::domain::cms::state::PoolOffer;
 use crate::output::limit_use::LimitUse;
 use crate::unit::Millis;
@@ -18,6 +19,7 @@ use crate::unit::Millis;
 /// Rules that were relaxed for a match, as `Matched::relaxed` names them.
 const SURPLUS: &str = "surplus";
 const OVERFLOW: &str = "overflow";
+const DRAINED: &str = "drained";
 
 /// The next job for an offer, given what was folded already; changes nothing.
 pub fn next(
@@ -31,7 +33,7 @@ pub fn next(
     }
     let look = Look::new(pool, offer, now);
     let (best, refusals) = judges.best(&look);
-    (best.map(|bid| assignment(judges, &look, &bid)), refusals)
+    (best.map(|best| assignment(judges, &look, &best)), refusals)
 }
 
 /// Offers in the order in which they are served (C-17).
@@ -78,15 +80,16 @@ impl Step {
     }
 }
 
-fn assignment(judges: &MatchRules, look: &Look<'_>, bid: &Bid<'_>) -> Assignment {
-    let (pool, pending) = (look.pool, &bid.pending);
+fn assignment(judges: &MatchRules, look: &Look<'_>, best: &Best<'_>) -> Assignment {
+    let (pool, bid) = (look.pool, &best.bid);
+    let pending = &bid.pending;
     let text = |name| pool.text(name).to_owned();
     Assignment {
         offer: look.offer.offer.offer.clone(),
         site: look.offer.site.clone(),
         workflow: text(pending.workflow_name),
         user: text(pending.user()),
-        matched: matched(look, bid),
+        matched: Matched { second: second(judges, look, best), ..matched(look, bid) },
         rank: judges.rank(look, bid),
         limits: limits(look, bid),
     }
@@ -104,7 +107,7 @@ fn matched(look: &Look<'_>, bid: &Bid<'_>) -> Matched {
     let io_source = if reads_heavily { look.site_text(storage) } else { "" };
     let is_surplus = band == Band::Normal && look.comparison.preferred != class;
     let overflows = source.is_some();
-    let relaxed = [(is_surplus, SURPLUS), (overflows, OVERFLOW)];
+    let relaxed = [(is_surplus, SURPLUS), (overflows, OVERFLOW), (pending.is_drained_for, DRAINED)];
     let relaxed = relaxed.iter().filter(|(is_relaxed, _)| *is_relaxed);
     // The restricted pool that it is charged to (C-30).
     let charged = match charge(look, pending) {
@@ -127,7 +130,24 @@ fn matched(look: &Look<'_>, bid: &Bid<'_>) -> Matched {
         charged_group: charged.map(text).unwrap_or_default(),
         io_source: io_source.to_owned(),
         relaxed: relaxed.map(|(_, rule)| (*rule).to_owned()).collect(),
+        second: None,
     }
+}
+
+/// The job that comes second, and the first rank key in which it differs from the match.
+fn second(judges: &MatchRules, look: &Look<'_>, best: &Best<'_>) -> Option<SecondJob> {
+    let found = compared(judges, look, best.second.as_ref()?, &best.bid);
+    let text = |value: RankValue| match value {
+        RankValue::Number(number) => number.to_string(),
+        RankValue::Text(text) => text,
+    };
+    Some(SecondJob {
+        job: found.job.to_string(),
+        workflow: found.workflow,
+        key: found.key.to_owned(),
+        of_match: text(found.own),
+        of_second: text(found.its),
+    })
 }
 
 /// The hard limits that apply to a job, before and after it (TS-07).

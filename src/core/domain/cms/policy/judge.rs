@@ -24,6 +24,14 @@ pub struct MatchRules {
     keys: Vec<(&'static str, JobKey)>,
 }
 
+/// The job that gets an offer.
+pub struct Best<'a> {
+    /// The job.
+    pub bid: Bid<'a>,
+    /// The job that comes second; `None`: no other fits.
+    pub second: Option<Bid<'a>>,
+}
+
 /// Why the jobs of a look were refused.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Refusals {
@@ -103,10 +111,10 @@ impl MatchRules {
         self.keys.iter().map(|(name, _)| *name)
     }
 
-    /// The job that gets the offer, if one does, and how many were refused. Of a node that is
-    /// drained the job goes first that it is drained for (C-55).
-    pub fn best<'a>(&self, look: &Look<'a>) -> (Option<Bid<'a>>, Refusals) {
-        let mut best: Option<Bid<'a>> = None;
+    /// The job that gets the offer, if one does, the one that comes second, and how many were
+    /// refused. Of a node that is drained the job goes first that it is drained for (C-55).
+    pub fn best<'a>(&self, look: &Look<'a>) -> (Option<Best<'a>>, Refusals) {
+        let (mut best, mut second): (Option<Bid<'a>>, Option<Bid<'a>>) = (None, None);
         let (mut eligible, mut refused) = (0, vec![0; self.filters.len()]);
         for cluster in look.pool.clusters() {
             let Some(oldest) = cluster.oldest() else { continue };
@@ -117,13 +125,53 @@ impl MatchRules {
             }
             eligible += cluster.len() as u64;
             let Some(bid) = head(look, pending) else { continue };
-            if best.as_ref().is_none_or(|best| self.order(look, &bid, best) == Ordering::Less) {
-                best = Some(bid);
+            let is_before = |other: &Option<Bid<'a>>| {
+                other.as_ref().is_none_or(|it| self.order(look, &bid, it) == Ordering::Less)
+            };
+            if is_before(&best) {
+                second = best.replace(bid);
+            } else if is_before(&second) {
+                second = Some(bid);
             }
         }
         let refused = self.names.iter().copied().zip(refused).filter(|(_, jobs)| *jobs > 0);
         let refused = refused.collect();
-        (self.drained_for(look).or(best), Refusals { eligible, refused })
+        let found = match (self.drained_for(look), best) {
+            (Some(own), best) => {
+                let is_own = |it: &Bid<'a>| it.place == own.place;
+                let second = if best.as_ref().is_some_and(is_own) { second } else { best };
+                Some((own, second))
+            }
+            (None, best) => best.map(|best| (best, second)),
+        };
+        let found = found.map(|(bid, second)| self.with_second(look, bid, second));
+        (found, Refusals { eligible, refused })
+    }
+
+    /// The job that gets an offer, and the one that comes second: the best of other autoclusters,
+    /// or the next of its own.
+    fn with_second<'a>(
+        &self,
+        look: &Look<'a>,
+        bid: Bid<'a>,
+        of_others: Option<Bid<'a>>,
+    ) -> Best<'a> {
+        let cluster = bid.pending.cluster;
+        let by_s = queued_by(look, &bid.pending);
+        let next = match bid.pending.band(look) {
+            Band::Test => cluster.next_in_workflow(bid.place, by_s),
+            Band::System | Band::Normal => cluster.next(bid.place, by_s),
+        };
+        let next = next
+            .map(|place| self::bid(look, Pending::new(look, cluster, place.queued_at_s), place));
+        let second = match (next, of_others) {
+            (Some(next), Some(other)) => match self.order(look, &next, &other) {
+                Ordering::Less => Some(next),
+                Ordering::Equal | Ordering::Greater => Some(other),
+            },
+            (next, other) => next.or(other),
+        };
+        Best { bid, second }
     }
 
     /// The job that the offer's node is drained for, if it passes (C-55, C-56).

@@ -39,7 +39,7 @@ pub mod scaling;
 pub mod settings;
 pub mod shapes;
 mod tail;
-mod verdict;
+pub mod verdict;
 pub mod why;
 
 #[cfg(test)]

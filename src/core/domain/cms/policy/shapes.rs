@@ -59,6 +59,18 @@ impl Shapes {
         self.of_site.get(&site).map_or(&[], Vec::as_slice)
     }
 
+    /// The shape of a site's nodes by which a job is looked at where nothing is offered: one that
+    /// could hold it, else the largest.
+    pub fn for_job(&self, pool: &Pool, cluster: &Autocluster, site: Name) -> Option<Shape> {
+        let signature = &cluster.signature;
+        let workflow = pool.workflow(signature.workflow).and_then(WorkflowEntry::workflow);
+        let rank = |it: &&Shape| {
+            let holds = holds(it, signature, workflow, pool.settings());
+            (holds, it.cores, it.mem_mb, it.wall_s)
+        };
+        self.at(site).iter().max_by_key(rank).copied()
+    }
+
     /// Whether a node of a site that takes jobs now could hold jobs that are alike; `None`: that is
     /// not known, for no node of such a site is, or there is no such site.
     pub fn hold(&self, pool: &Pool, cluster: &Autocluster) -> Option<bool> {
@@ -74,6 +86,21 @@ impl Shapes {
             (is_any, is_any_unknown) = (true, is_any_unknown || shapes.is_empty());
         }
         (is_any && !is_any_unknown).then_some(false)
+    }
+}
+
+impl Shapes {
+    /// The most of each that any node has of the sites that take jobs now.
+    pub fn most(&self, pool: &Pool, cluster: &Autocluster) -> Shape {
+        let workflow = pool.workflow(cluster.signature.workflow).and_then(WorkflowEntry::workflow);
+        let sites = pool.sites().filter(|(site, terms)| takes(*site, terms, cluster, workflow));
+        let mut most = Shape { cores: 0, mem_mb: 0, wall_s: 0 };
+        for shape in sites.flat_map(|(site, _)| self.at(site)) {
+            most.cores = most.cores.max(shape.cores);
+            most.mem_mb = most.mem_mb.max(shape.mem_mb);
+            most.wall_s = most.wall_s.max(shape.wall_s);
+        }
+        most
     }
 }
 

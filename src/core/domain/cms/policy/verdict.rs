@@ -70,6 +70,37 @@ fn fate(pool: &Pool, (attempt, ended): (i64, &PoolEnded)) -> Fate {
     }
 }
 
+/// How the test jobs of a workflow ended so far, as far as they did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TestTally {
+    /// Test jobs in all.
+    pub members: i64,
+    /// Those that succeeded.
+    pub succeeded: usize,
+    /// Those that failed by their program.
+    pub failed: usize,
+    /// Those that say nothing: taken away, or failed by a site for the last time.
+    pub void: usize,
+    /// Those that failed by a site and are tried again.
+    pub open: usize,
+}
+
+/// The tally of a workflow's test jobs; `None`: it has none.
+pub fn test_tally(pool: &Pool, workflow: &str) -> Option<TestTally> {
+    let entry = pool.workflow(pool.name(workflow)?).filter(|entry| entry.test_jobs > 0)?;
+    let mut tally = TestTally { members: entry.test_jobs, ..TestTally::default() };
+    for member in last_attempts(entry) {
+        let count = match fate(pool, member) {
+            Fate::Open => &mut tally.open,
+            Fate::Void => &mut tally.void,
+            Fate::Succeeded => &mut tally.succeeded,
+            Fate::Failed => &mut tally.failed,
+        };
+        *count += 1;
+    }
+    Some(tally)
+}
+
 fn verdict(pool: &Pool, entry: &WorkflowEntry, of: Workflow<'_>) -> Vec<PoolAction> {
     let members = last_attempts(entry).into_iter();
     let members: Vec<(Fate, &PoolEnded)> =

@@ -2,10 +2,12 @@
 //! there (C-60). It asks the filters and rank keys that match jobs to offers.
 
 use super::autocluster::Place;
+use super::entry::WorkflowEntry;
 use super::facts::{Band, MilliWeight, PerClass};
 use super::judge::{MatchRules, RankValue, bid, queued_by};
-use super::look::{Bid, Look, Pending};
+use super::look::{Bid, Look, Pending, allocation};
 use super::pool::Pool;
+use super::shapes::{Shape, Shapes};
 use crate::domain::cms::state::PoolOffer;
 use crate::policy::Objection;
 use crate::unit::Millis;
@@ -22,6 +24,9 @@ pub enum PoolWait {
     Sites {
         /// The node that is drained for it, if one is (C-55).
         drained: Option<DrainedFor>,
+        /// What it takes and what nodes have, if no known node of a site that takes it could hold
+        /// it.
+        no_node: Option<NoNode>,
         /// State of the job at each site, by name: the known sites, and those that it names.
         sites: Vec<SiteAt>,
     },
@@ -38,6 +43,15 @@ pub enum Blocked {
     OnHold(Millis),
     /// Admission refuses it, with this code: the next cycle rejects it.
     Refused(&'static str),
+}
+
+/// A job that no known node could hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoNode {
+    /// Fewest cores, memory and time that it takes with so many.
+    pub takes: Shape,
+    /// The most of each that any node of a site where it may run has.
+    pub most: Shape,
 }
 
 /// A node that is drained for a job.
@@ -157,6 +171,17 @@ pub fn site_wait(
     })
 }
 
+/// What a job takes, and what nodes have, if none of a site that takes it could hold it.
+pub fn no_node(pool: &Pool, shapes: &Shapes, job: &str) -> Option<NoNode> {
+    let (cluster, _) = pool.place_of(job)?;
+    shapes.hold(pool, cluster).filter(|holds| !holds)?;
+    let workflow = pool.workflow(cluster.signature.workflow).and_then(WorkflowEntry::workflow);
+    let cores = cluster.signature.cores_min;
+    let taken = allocation(pool.settings(), &cluster.signature, workflow, cores);
+    let takes = Shape { cores, mem_mb: taken.rss_mb, wall_s: taken.wall_s };
+    Some(NoNode { takes, most: shapes.most(pool, cluster) })
+}
+
 /// The jobs that go before one that fits.
 fn ahead(judges: &MatchRules, look: &Look<'_>, own: &Bid<'_>) -> JobsAhead {
     let (mut jobs, mut first): (u64, Option<Bid<'_>>) = (0, None);
@@ -175,7 +200,7 @@ fn ahead(judges: &MatchRules, look: &Look<'_>, own: &Bid<'_>) -> JobsAhead {
     let is_normal = own.pending.band(look) == Band::Normal;
     JobsAhead {
         jobs,
-        first: first.and_then(|first| compared(judges, look, &first, own)),
+        first: first.map(|first| compared(judges, look, &first, own)),
         classes: is_normal.then_some([look.comparison.used, look.comparison.quota]),
     }
 }
@@ -220,7 +245,12 @@ fn before<'a>(
 }
 
 /// The first key in which two jobs differ. Between jobs that differ in none their names decide.
-fn compared(judges: &MatchRules, look: &Look<'_>, first: &Bid<'_>, own: &Bid<'_>) -> Option<First> {
+pub(super) fn compared(
+    judges: &MatchRules,
+    look: &Look<'_>,
+    first: &Bid<'_>,
+    own: &Bid<'_>,
+) -> First {
     let of = |bid: &Bid<'_>| -> BTreeMap<&'static str, RankValue> {
         judges.rank(look, bid).into_iter().collect()
     };
@@ -232,5 +262,5 @@ fn compared(judges: &MatchRules, look: &Look<'_>, first: &Bid<'_>, own: &Bid<'_>
     });
     let (key, its, own) = decisive.unwrap_or_else(|| ("job", name(first), name(own)));
     let workflow = look.pool.text(first.pending.workflow_name).to_owned();
-    Some(First { job: Arc::clone(&first.place.job), workflow, key, its, own })
+    First { job: Arc::clone(&first.place.job), workflow, key, its, own }
 }

@@ -1,13 +1,15 @@
 //! Why a job of a pool waits, as the rules would judge it now (spec cms-nordugrid C-60).
 
 use super::PoolJudging;
+use crate::domain::cms::explain;
 use crate::domain::cms::judge::facts;
 use crate::domain::cms::judge::{PoolView, now_s};
 use crate::domain::cms::policy::admission::{Admission, admit};
 use crate::domain::cms::policy::entry::{Standing, WorkflowEntry};
 use crate::domain::cms::policy::facts::Seconds;
 use crate::domain::cms::policy::pool::Pool;
-use crate::domain::cms::policy::why::{Blocked, DrainedFor, PoolWait, SiteAt, site_wait};
+use crate::domain::cms::policy::shapes::{Shape, Shapes};
+use crate::domain::cms::policy::why::{Blocked, DrainedFor, PoolWait, SiteAt, no_node, site_wait};
 use crate::domain::cms::state::{PoolJob, PoolOffer};
 use crate::event::OwnSlotOffer;
 use crate::judge::policies::Policies;
@@ -16,7 +18,7 @@ use crate::unit::{Millis, SECOND};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Time left and memory of an imagined offer: more than any job takes.
+/// Time left and memory of an imagined offer where no node is known: more than any job takes.
 const AMPLE: i64 = 1_000_000_000_000_000;
 
 impl PoolJudging {
@@ -40,10 +42,12 @@ impl PoolJudging {
         let offers = live_offers(state);
         let seen = last_offers(state);
         let sites = sites(&pool, name, &offers);
+        let shapes = Shapes::of(&pool);
+        let (cluster, _) = pool.place_of(name)?;
         let at = |site: &str| {
             let of_site = offers.get(site).map_or(&[][..], Vec::as_slice);
-            let cores = node_cores(&pool, site);
-            let imagined = imagined(&pool, name, site, cores, state.now)?;
+            let shape = pool.name(site).and_then(|it| shapes.for_job(&pool, cluster, it));
+            let imagined = imagined(cluster.signature.cores_min, site, shape, state.now);
             let imagined = [&imagined];
             let (looked, is_imagined) =
                 if of_site.is_empty() { (&imagined[..], true) } else { (of_site, false) };
@@ -51,7 +55,7 @@ impl PoolJudging {
                 wait: site_wait(&self.judges, &pool, name, looked, is_imagined, state.now)?,
                 is_known: pool.name(site).is_some_and(|site| pool.site(site).is_some()),
                 last_offer_at: seen.get(site).copied(),
-                node_cores: cores,
+                node_cores: shape.map(|shape| shape.cores),
             })
         };
         let drain = pool.open_drains().find(|(_, drain)| drain.job == name);
@@ -61,8 +65,26 @@ impl PoolJudging {
                 site: node.site.clone(),
                 until: drain.until_s.saturating_mul(SECOND),
             }),
+            no_node: no_node(&pool, &shapes, name),
             sites: sites.iter().filter_map(|site| at(site)).collect(),
         })
+    }
+
+    /// How a workflow or user of a pool stands, as text; `None`: no such one is known.
+    pub(crate) fn name_text(
+        &self,
+        state: &State,
+        policies: &Policies,
+        name: &str,
+    ) -> Option<String> {
+        let is_named = state.pool.workflows.of(name).is_some()
+            || state.pool.users.of(name).is_some()
+            || state.facts.users.of(name).is_some();
+        let made = || self.pool_of(state, policies);
+        match self.view.pool() {
+            Some(pool) => explain::name::text(state, pool, name),
+            None => explain::name::text(state, &made().filter(|_| is_named)?, name),
+        }
     }
 
     /// The pool of a state.
@@ -135,27 +157,17 @@ fn sites<'a>(
     known.chain(named.map(String::as_str)).chain(offers.keys().copied()).collect()
 }
 
-/// Cores of the largest known node of a site; `None`: none is known.
-fn node_cores(pool: &Pool, site: &str) -> Option<i64> {
-    pool.nodes().filter(|node| node.site == site).map(|node| node.cores_total).max()
-}
-
 /// An offer of a whole free node of a site that no pilot made; where no node is known, one of as
 /// many cores as the job needs.
-fn imagined(
-    pool: &Pool,
-    job: &str,
-    site: &str,
-    cores: Option<i64>,
-    now: Millis,
-) -> Option<PoolOffer> {
-    let cores = cores.unwrap_or(pool.job(job)?.job().cores_min);
+fn imagined(cores_min: i64, site: &str, shape: Option<Shape>, now: Millis) -> PoolOffer {
+    let unknown = Shape { cores: cores_min, mem_mb: AMPLE, wall_s: AMPLE };
+    let shape = shape.unwrap_or(unknown);
     let offer = OwnSlotOffer {
-        cores_free: cores,
-        cores_total: cores,
-        wall_left_s: AMPLE,
-        mem_free_mb: AMPLE,
+        cores_free: shape.cores,
+        cores_total: shape.cores,
+        wall_left_s: shape.wall_s,
+        mem_free_mb: shape.mem_mb,
         ..OwnSlotOffer::default()
     };
-    Some(PoolOffer { offer, site: site.to_owned(), changed_at: now, ..PoolOffer::default() })
+    PoolOffer { offer, site: site.to_owned(), changed_at: now, ..PoolOffer::default() }
 }
