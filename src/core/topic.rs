@@ -73,7 +73,7 @@ macro_rules! each_topic {
                 "operators", "fold: users, groups, caps";
             15 Parameter "parameter" Configuration All [1 2],
                 "`import gdpconfig`, operators", "fold: run-time parameters";
-            16 Decision "decision" Folded All [1 2],
+            16 Decision "decision" Folded All [1 2 3],
                 "the leader", "fold (every process), the workload system";
             17 Throttle "throttle" Folded All [1 2 3],
                 "the leader", "fold (every process), the workload system";

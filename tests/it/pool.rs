@@ -6,6 +6,8 @@ mod budgets;
 mod commands;
 mod drains;
 mod matches;
+mod order;
+mod probes;
 mod restarts;
 mod waits;
 

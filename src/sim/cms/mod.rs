@@ -13,6 +13,7 @@ mod arrivals;
 mod bad;
 mod checks;
 mod commands;
+mod drains;
 mod held;
 mod jobs;
 mod nodes;

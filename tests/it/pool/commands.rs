@@ -133,6 +133,7 @@ fn a_node_is_drained_for_a_large_job_and_let_go() {
     // A node of eight cores, of which four run small jobs for long.
     world.offer_with("n-1", "T2_X", |it| {
         (it.node, it.cores_free, it.cores_total) = ("node-1", 4, 8);
+        it.wall_left_s = 172_800;
     });
     for at in 0..4 {
         world.pending(&format!("small-{at}"), "small");
@@ -145,9 +146,7 @@ fn a_node_is_drained_for_a_large_job_and_let_go() {
             (state.queue, state.started_at) = ("T2_X", start);
         });
     }
-    world.job("wide-1", "wide", Status::Activated, |_, wants| {
-        (wants.cores_min, wants.max_wall_time_s) = (8, Some(28_800));
-    });
+    world.job("wide-1", "wide", Status::Activated, |_, wants| wants.cores_min = 8);
     // Other pilots of the site report: commands are held back where nobody does.
     for at in 0..5 {
         world.offer_with(&format!("short-{at}"), "T2_X", |it| it.wall_left_s = 1);
@@ -165,6 +164,7 @@ fn a_node_is_drained_for_a_large_job_and_let_go() {
     world.pending("small-9", "small");
     world.offer_with("n-2", "T2_X", |it| {
         (it.node, it.cores_free, it.cores_total) = ("node-1", 4, 8);
+        it.wall_left_s = 172_800;
     });
     world.rounds(3);
     assert_eq!(world.matched_jobs().len(), 4, "{:?}", world.matched_jobs());

@@ -154,7 +154,7 @@ fn a_job_that_no_offer_was_tried_for_drains_nothing() {
     let all = world.yard.commands();
     assert!(all.iter().all(|it| it.kind != CommandKind::Drain), "held back neither: {all:#?}");
     pass(&mut world, PASSES);
-    assert_eq!(drained(&world), [NODE]);
+    assert_eq!(drained(&world), [NODE], "{:#?}", world.yard.commands());
     world.check();
 }
 

@@ -92,6 +92,7 @@ impl PoolView {
         self.renewed = renewed;
         if let Some(pool) = &mut self.pool {
             pool.pass_time(now_s);
+            pool.note_offers(state.pool.offers.iter().map(|(_, offer)| offer));
         }
         self.changes += u64::from(self.t1_wait_ends_s.is_some_and(|ends_s| ends_s <= now_s));
         self.t1_wait_ends_s = self.pool.as_ref().and_then(|pool| t1_wait_ends_s(pool, now_s));
@@ -305,10 +306,14 @@ fn t1_wait_ends_s(pool: &Pool, now_s: Seconds) -> Option<Seconds> {
     let wait_s = pool.settings().t1_first_s;
     let since_s = now_s.saturating_sub(wait_s);
     let first = |it: &Autocluster| it.first_queued_after(since_s).map(|place| place.queued_at_s);
-    let clusters = pool.clusters().iter().filter(|_| !pool.t1s().is_empty());
+    let lately = pool.t1s().values().filter(|offered_s| **offered_s > since_s);
+    let is_any = lately.clone().next().is_some();
+    let clusters = pool.clusters().iter().filter(|_| is_any);
     let waiting = clusters.filter_map(|it| Some((first(it)?, it)));
-    let waiting = waiting.filter(|(_, it)| may_run_at_t1(pool, it));
-    waiting.map(|(queued_at_s, _)| queued_at_s.saturating_add(wait_s)).min()
+    let waiting = waiting.filter(|(_, it)| may_run_at_t1(pool, it, now_s));
+    // They wait no longer either once no T1 was offered from for as long.
+    let ends = waiting.map(|(queued_at_s, _)| queued_at_s).chain(lately.copied());
+    ends.map(|from_s| from_s.saturating_add(wait_s)).min()
 }
 
 /// The moment of the cut, as the rules have it.

@@ -6,10 +6,10 @@
 use super::autocluster::{Autocluster, Place, Signature};
 use super::counters::Counters;
 use super::entry::{GrantEntry, Standing, UserEntry, WorkflowEntry};
-use super::facts::{HeldJob, Seconds, SiteStatus, SlotQuota, Workflow};
+use super::facts::{HeldJob, Seconds, SiteStatus, SlotQuota, Workflow, seconds};
 use super::quota::SiteTerms;
 use super::settings::Settings;
-use crate::domain::cms::state::{PoolDrain, PoolNode};
+use crate::domain::cms::state::{PoolDrain, PoolNode, PoolOffer};
 use crate::id::{Name, Names};
 use crate::math::decay::Decay;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ pub struct Pool {
     pub(super) names: Names,
     pub(super) quotas: BTreeMap<Name, SlotQuota>,
     pub(super) terms: Vec<Option<SiteTerms>>,
-    pub(super) t1s: Vec<Name>,
+    pub(super) t1s: BTreeMap<Name, Seconds>,
     pub(super) workflows: Vec<WorkflowEntry>,
     pub(super) users: Vec<UserEntry>,
     pub(super) grants: Vec<GrantEntry>,
@@ -45,7 +45,7 @@ impl Pool {
             names: Names::default(),
             quotas: BTreeMap::new(),
             terms: Vec::new(),
-            t1s: Vec::new(),
+            t1s: BTreeMap::new(),
             workflows: Vec::new(),
             users: Vec::new(),
             grants: Vec::new(),
@@ -94,9 +94,23 @@ impl Pool {
         self.quotas.get(&site)
     }
 
-    /// The sites of tier T1, in the order of their numbers.
-    pub fn t1s(&self) -> &[Name] {
+    /// The sites of tier T1, and when each was last offered from, as far as that is known.
+    pub fn t1s(&self) -> &BTreeMap<Name, Seconds> {
         &self.t1s
+    }
+
+    /// Notes when sites were offered from.
+    pub fn note_offers<'a>(&mut self, offers: impl Iterator<Item = &'a PoolOffer>) {
+        if self.t1s.is_empty() || self.settings.t1_first_s == 0 {
+            return;
+        }
+        self.t1s.values_mut().for_each(|at_s| *at_s = Seconds::MIN);
+        for offer in offers {
+            let known = self.names.find(&offer.site).and_then(|site| self.t1s.get_mut(&site));
+            if let Some(at_s) = known {
+                *at_s = seconds(offer.changed_at).max(*at_s);
+            }
+        }
     }
 
     /// Whether the storage of a site serves jobs: it is known, and not offline.

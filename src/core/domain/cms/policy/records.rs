@@ -36,10 +36,10 @@ impl Pool {
         if self.site(name).is_some_and(|old| old.revision >= quota.revision) {
             return Arrived::Ignored;
         }
-        match (self.t1s.binary_search(&name), terms.tier == Tier::T1) {
-            (Ok(at), false) => _ = self.t1s.remove(at),
-            (Err(at), true) => self.t1s.insert(at, name),
-            (Ok(_), true) | (Err(_), false) => {}
+        if terms.tier == Tier::T1 {
+            self.t1s.entry(name).or_insert(Seconds::MIN);
+        } else {
+            self.t1s.remove(&name);
         }
         *slot(&mut self.terms, name) = Some(terms);
         self.quotas.insert(name, quota.clone());

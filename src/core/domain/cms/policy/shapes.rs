@@ -51,6 +51,11 @@ impl Shapes {
                 known.push(shape);
             }
         }
+        // Pilots of a site are alike: one that was seen late in its life had more time before.
+        for shapes in of_site.values_mut() {
+            let wall_s = shapes.iter().map(|shape| shape.wall_s).max().unwrap_or(0);
+            shapes.iter_mut().for_each(|shape| shape.wall_s = wall_s);
+        }
         Shapes { of_site }
     }
 

@@ -93,7 +93,9 @@ impl PoolJudging {
         let resolved = policy.resolve(&|component, key| state.parameter(component, key), "");
         let mut view = PoolView::default();
         view.make(state, &policy.pool_settings(&resolved));
-        view.pool
+        let mut pool = view.pool?;
+        pool.note_offers(state.pool.offers.iter().map(|(_, offer)| offer));
+        Some(pool)
     }
 }
 

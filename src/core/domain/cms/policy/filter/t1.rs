@@ -2,7 +2,7 @@
 
 use crate::domain::cms::policy::autocluster::Autocluster;
 use crate::domain::cms::policy::declare::{JobFilter, job_filter};
-use crate::domain::cms::policy::facts::{Band, Class, SiteStatus, Tier};
+use crate::domain::cms::policy::facts::{Band, Class, Seconds, SiteStatus, Tier};
 use crate::domain::cms::policy::look::{Look, Pending};
 use crate::domain::cms::policy::pool::Pool;
 use crate::policy::verdict::object_until;
@@ -17,7 +17,8 @@ const T1_FIRST: Reason = Reason::new(
 pub(super) const FIRST: JobFilter = job_filter!(
     "t1_first",
     "cms-nordugrid C-17",
-    "a central job that may run at a T1 takes slots elsewhere only after it has waited",
+    "a central job that may run at a T1 which was offered from lately takes slots elsewhere only after \
+     it has waited",
     &T1_FIRST,
     first,
 );
@@ -36,13 +37,16 @@ fn first(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
 pub fn waits_for_t1(look: &Look<'_>, pending: &Pending<'_>) -> bool {
     let is_elsewhere = look.terms.is_some_and(|terms| terms.tier != Tier::T1);
     let is_central = pending.class() == Class::Central && pending.band(look) == Band::Normal;
-    is_elsewhere && is_central && may_run_at_t1(look.pool, pending.cluster)
+    is_elsewhere && is_central && may_run_at_t1(look.pool, pending.cluster, look.now_s)
 }
 
-/// Whether a T1 takes central jobs, and these may run there without overflow.
-pub fn may_run_at_t1(pool: &Pool, cluster: &Autocluster) -> bool {
-    pool.t1s().iter().any(|site| {
-        cluster.is_local_to(*site)
+/// Whether jobs may run, without overflow, at a T1 that takes central jobs and was offered from
+/// lately.
+pub fn may_run_at_t1(pool: &Pool, cluster: &Autocluster, now_s: Seconds) -> bool {
+    let wait_s = pool.settings().t1_first_s;
+    pool.t1s().iter().any(|(site, offered_s)| {
+        now_s.saturating_sub(*offered_s) < wait_s
+            && cluster.is_local_to(*site)
             && pool.site(*site).is_some_and(|terms| {
                 let takes = terms.quota.central > 0 || terms.accept_surplus.central;
                 terms.status == SiteStatus::Online && takes

@@ -242,7 +242,8 @@ impl Twin {
         let takes = |site: &str| {
             self.terms(site).is_some_and(|it| {
                 let takes = it.quota.central > 0 || it.accept_surplus.central;
-                it.tier == Tier::T1 && it.status == SiteStatus::Online && takes
+                let is_offered = self.records.offers.iter().any(|offer| offer.site == site);
+                it.tier == Tier::T1 && it.status == SiteStatus::Online && takes && is_offered
             })
         };
         let may_run =

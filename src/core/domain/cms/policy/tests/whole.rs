@@ -37,6 +37,7 @@ pub struct Cut {
 /// Decides a whole cut and lets it take effect.
 pub fn run(judges: &MatchRules, pool: &mut Pool, offers: &[PoolOffer], now_s: Seconds) -> Cut {
     pool.pass_time(now_s);
+    pool.note_offers(offers.iter());
     let mut cut = Cut::default();
     act(judges, pool, &mut cut, Step::Boosts, now_s);
     let now = now_s.saturating_mul(SECOND);
