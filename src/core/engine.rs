@@ -14,6 +14,7 @@ use crate::cut::{Lane, Topic};
 use crate::domain::atlas::judge::work::WorkTable;
 use crate::domain::atlas::policy::throttling::Gauge;
 use crate::domain::atlas::request::throttles::{ThrottleEvaluation, gauges_of_users};
+use crate::domain::cms::explain::name::{is_known as is_pool_name, text as pool_text};
 use crate::domain::cms::judge::PoolJudging;
 use crate::domain::cms::policy::cut::Step;
 use crate::domain::cms::policy::decision::PoolAction;
@@ -104,7 +105,12 @@ impl Engine {
 
     /// How a workflow or a user of a pool stands, as text; `None`: no such one is known.
     pub fn pool_name(&self, name: &str) -> Option<String> {
-        self.pool.as_ref()?.name_text(&self.state, &self.policies, name)
+        let (state, judging) = (&self.state, self.pool.as_ref()?);
+        if !is_pool_name(state, name) {
+            return None;
+        }
+        let pool = judging.pool_at(state, &self.policies)?;
+        pool_text(state, &pool, name)
     }
 
     /// The pool whose slots are offered, as of the last cut and the outputs since; `None`: no

@@ -58,8 +58,8 @@ use yardmaster_drive::port::Log;
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Explain {
-    /// Task, workflow, subject (task/chunk), job, slot offer, user or working group; user/NAME, group/NAME
-    /// and task/NAME state which.
+    /// Task, workflow, subject (task/chunk), job, slot offer, user or working group; user/NAME,
+    /// group/NAME and task/NAME state which.
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     #[command(flatten)]

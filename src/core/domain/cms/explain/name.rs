@@ -18,16 +18,25 @@ pub(crate) fn text(state: &State, pool: &Pool, name: &str) -> Option<String> {
     if let Some(known) = state.pool.workflows.of(name) {
         let _ = workflow(&mut text, state, pool, known);
     }
-    let is_user = state.pool.users.of(name).is_some() || state.facts.users.of(name).is_some();
-    if let Some(user) = pool.name(name).filter(|user| is_user || is_charged(pool, *user)) {
+    if let Some(user) = pool.name(name).filter(|_| is_user(state, name)) {
         let _ = self::user(&mut text, state, pool, (name, user));
     }
     Some(text).filter(|text| !text.is_empty())
 }
 
-/// Whether weight of jobs that are held is booked to a user.
-fn is_charged(pool: &Pool, user: Name) -> bool {
-    pool.counters().user(user).weight != 0
+/// Whether a workflow or user of a pool has a name.
+pub(crate) fn is_known(state: &State, name: &str) -> bool {
+    state.pool.workflows.of(name).is_some() || is_user(state, name)
+}
+
+/// A user has a record, past use, or is that of a workflow.
+fn is_user(state: &State, name: &str) -> bool {
+    let has_record = state.facts.users.of(name).is_some();
+    let of_workflow =
+        |known: &PoolWorkflow| known.record.as_ref().is_some_and(|record| record.user == name);
+    has_record
+        || state.pool.users.of(name).is_some()
+        || state.pool.workflows.iter().any(|(_, known)| of_workflow(known))
 }
 
 fn workflow(text: &mut String, state: &State, pool: &Pool, known: &PoolWorkflow) -> fmt::Result {
@@ -42,7 +51,8 @@ fn workflow(text: &mut String, state: &State, pool: &Pool, known: &PoolWorkflow)
     let total = total.map_or("not stated".to_owned(), |total| total.to_string());
     writeln!(
         text,
-        "  jobs      {waiting} wait, {held} have slots, {} finished, {} failed for good; {total} in all",
+        "  jobs      {waiting} wait, {held} have slots, {} finished, {} failed for good; \
+         {total} in all",
         known.done, known.failed_final
     )?;
     if let Some(tally) = test_tally(pool, name) {
@@ -50,8 +60,8 @@ fn workflow(text: &mut String, state: &State, pool: &Pool, known: &PoolWorkflow)
         writeln!(
             text,
             "  tests     of {members} test jobs {succeeded} succeeded, {failed} failed by their \
-             program, {void} say nothing (taken away, or failed by a site for the last time), {open} \
-             are tried again"
+             program, {void} say nothing (taken away, or failed by a site for the last time), \
+             {open} are tried again"
         )?;
     }
     match known.profile {
@@ -100,8 +110,8 @@ fn user(text: &mut String, state: &State, pool: &Pool, (name, user): (&str, Name
     writeln!(text, "{name}: a user of the pool, as of {}", iso(state.now))?;
     writeln!(
         text,
-        "  share     {} cores by power: {} of decayed use, {} running, {} matched and not started; of \
-         one level the user with the least goes first (C-18, C-20)",
+        "  share     {} cores by power: {} of decayed use, {} running, {} matched and not started; \
+         of one level the user with the least goes first (C-18, C-20)",
         narrow(share),
         narrow(decayed),
         milli(counters.usage.running),

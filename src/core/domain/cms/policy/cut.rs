@@ -4,7 +4,7 @@
 use super::counters::overflow_cost;
 use super::decision::{Assignment, PoolAction};
 use super::facts::Band;
-use super::judge::{Best, MatchRules, RankValue, Refusals};
+use super::judge::{BestJob, MatchRules, RankValue, Refusals};
 use super::look::{Bid, Look};
 use super::moment::Moment;
 use super::pool::Pool;
@@ -80,7 +80,7 @@ impl Step {
     }
 }
 
-fn assignment(judges: &MatchRules, look: &Look<'_>, best: &Best<'_>) -> Assignment {
+fn assignment(judges: &MatchRules, look: &Look<'_>, best: &BestJob<'_>) -> Assignment {
     let (pool, bid) = (look.pool, &best.bid);
     let pending = &bid.pending;
     let text = |name| pool.text(name).to_owned();
@@ -135,7 +135,7 @@ fn matched(look: &Look<'_>, bid: &Bid<'_>) -> Matched {
 }
 
 /// The job that comes second, and the first rank key in which it differs from the match.
-fn second(judges: &MatchRules, look: &Look<'_>, best: &Best<'_>) -> Option<SecondJob> {
+fn second(judges: &MatchRules, look: &Look<'_>, best: &BestJob<'_>) -> Option<SecondJob> {
     let found = compared(judges, look, best.second.as_ref()?, &best.bid);
     let text = |value: RankValue| match value {
         RankValue::Number(number) => number.to_string(),

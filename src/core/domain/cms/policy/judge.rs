@@ -25,7 +25,7 @@ pub struct MatchRules {
 }
 
 /// The job that gets an offer.
-pub struct Best<'a> {
+pub struct BestJob<'a> {
     /// The job.
     pub bid: Bid<'a>,
     /// The job that comes second; `None`: no other fits.
@@ -113,7 +113,7 @@ impl MatchRules {
 
     /// The job that gets the offer, if one does, the one that comes second, and how many were
     /// refused. Of a node that is drained the job goes first that it is drained for (C-55).
-    pub fn best<'a>(&self, look: &Look<'a>) -> (Option<Best<'a>>, Refusals) {
+    pub fn best<'a>(&self, look: &Look<'a>) -> (Option<BestJob<'a>>, Refusals) {
         let (mut best, mut second): (Option<Bid<'a>>, Option<Bid<'a>>) = (None, None);
         let (mut eligible, mut refused) = (0, vec![0; self.filters.len()]);
         for cluster in look.pool.clusters() {
@@ -155,7 +155,7 @@ impl MatchRules {
         look: &Look<'a>,
         bid: Bid<'a>,
         of_others: Option<Bid<'a>>,
-    ) -> Best<'a> {
+    ) -> BestJob<'a> {
         let cluster = bid.pending.cluster;
         let by_s = queued_by(look, &bid.pending);
         let next = match bid.pending.band(look) {
@@ -171,7 +171,7 @@ impl MatchRules {
             },
             (next, other) => next.or(other),
         };
-        Best { bid, second }
+        BestJob { bid, second }
     }
 
     /// The job that the offer's node is drained for, if it passes (C-55, C-56).

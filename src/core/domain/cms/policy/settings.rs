@@ -86,11 +86,11 @@ params! {
         auto_kill_analysis: bool = flag("auto_kill_analysis", true)
             .help("C-49, CD-09: whether a workflow of analysis whose tests failed is killed"),
         kill_if_impossible: bool = flag("kill_if_impossible", false)
-            .help("C-50: whether a workflow that no site can host is killed; operations are alerted \
-                   of it in any case"),
+            .help("C-50: whether a workflow that no site can host is killed; it is reported in any \
+                   case"),
         system_cap_user: f64 = int("system_cap_user", 0).unit(Unit::Jobs)
-            .help("C-05: most system jobs at once of a user without a role of system_roles; 0: such \
-                   jobs are rejected"),
+            .help("C-05: most system jobs at once of a user without a role for them; 0: they are \
+                   rejected"),
         t1_first_s: f64 = int("t1_first_s", 300).unit(Unit::Seconds)
             .help("C-17: how long a central job that may run at a T1 waits for it before it takes \
                    other slots; 0: it does not wait"),

@@ -34,14 +34,14 @@ pub fn verdicts(pool: &Pool, at: &Moment<'_>) -> (Vec<PoolAction>, bool) {
     let verdicts = live.into_iter().flat_map(|(entry, workflow)| verdict(pool, entry, workflow));
     let mut actions: Vec<PoolAction> = verdicts.collect();
     let (mut not_hosted, takes_turns) = not_hosted(pool, at);
-    let ends: BTreeSet<&str> = actions.iter().filter_map(told_of).collect();
-    not_hosted.retain(|action| told_of(action).is_none_or(|workflow| !ends.contains(workflow)));
+    let ends: BTreeSet<&str> = actions.iter().filter_map(about).collect();
+    not_hosted.retain(|action| about(action).is_none_or(|workflow| !ends.contains(workflow)));
     actions.extend(not_hosted);
     (actions, takes_turns)
 }
 
 /// The workflow that an action kills or reports.
-fn told_of(action: &PoolAction) -> Option<&str> {
+fn about(action: &PoolAction) -> Option<&str> {
     match action {
         PoolAction::Kill { workflow, .. } | PoolAction::Alert { workflow, .. } => Some(workflow),
         _ => None,

@@ -1,7 +1,6 @@
 //! Why a job of a pool waits, as the rules would judge it now (spec cms-nordugrid C-60).
 
 use super::PoolJudging;
-use crate::domain::cms::explain;
 use crate::domain::cms::judge::facts;
 use crate::domain::cms::judge::{PoolView, now_s};
 use crate::domain::cms::policy::admission::{Admission, admit};
@@ -70,21 +69,10 @@ impl PoolJudging {
         })
     }
 
-    /// How a workflow or user of a pool stands, as text; `None`: no such one is known.
-    pub(crate) fn name_text(
-        &self,
-        state: &State,
-        policies: &Policies,
-        name: &str,
-    ) -> Option<String> {
-        let is_named = state.pool.workflows.of(name).is_some()
-            || state.pool.users.of(name).is_some()
-            || state.facts.users.of(name).is_some();
-        let made = || self.pool_of(state, policies);
-        match self.view.pool() {
-            Some(pool) => explain::name::text(state, pool, name),
-            None => explain::name::text(state, &made().filter(|_| is_named)?, name),
-        }
+    /// The pool as of the last cut, or else made of the state.
+    pub(crate) fn pool_at(&self, state: &State, policies: &Policies) -> Option<Cow<'_, Pool>> {
+        let own = self.view.pool().map(Cow::Borrowed);
+        own.or_else(|| self.pool_of(state, policies).map(Cow::Owned))
     }
 
     /// The pool of a state.
