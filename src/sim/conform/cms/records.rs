@@ -422,8 +422,8 @@ pub(super) fn publish_offer(
     world.read(Topic::Pilot, millis(now_s), |out| record::write(out, &pilot))
 }
 
-/// Publishes that a node is there: an offer named it that is over. The model that cases are recorded
-/// of knows its cores alone.
+/// Publishes that a node is there: an offer named it that is over. The model that cases are
+/// recorded of knows its cores alone.
 ///
 /// # Errors
 /// That it cannot be read.
