@@ -257,7 +257,8 @@ fn holds(text: &str) {
     assert!(behind(text, "HighIO: ") > 0.0, "{text}");
     assert!(before(text, " jobs on slots of one group alone") > 0.0, "{text}");
     // A workflow whose program always fails is killed, and what was learnt of others is published.
-    for kind in ["kill_workflow ", "profile ", "boost "] {
+    // So are jobs reported that no node can hold; no idle node is drained for them.
+    for kind in ["kill_workflow ", "profile ", "boost ", "alert ", "drain "] {
         assert!(behind(text, kind) > 0.0, "{text}");
     }
     assert!(before(text, " waiting jobs of killed workflows removed") > 0.0, "{text}");
