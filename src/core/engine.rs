@@ -14,7 +14,6 @@ use crate::cut::{Lane, Topic};
 use crate::domain::atlas::judge::work::WorkTable;
 use crate::domain::atlas::policy::throttling::Gauge;
 use crate::domain::atlas::request::throttles::{ThrottleEvaluation, gauges_of_users};
-use crate::domain::cms::explain::name::{is_known as is_pool_name, text as pool_text};
 use crate::domain::cms::judge::PoolJudging;
 use crate::domain::cms::policy::cut::Step;
 use crate::domain::cms::policy::decision::PoolAction;
@@ -39,6 +38,7 @@ use crate::request::requests::Requests;
 use crate::state::State;
 use crate::state::record::RequestState;
 use crate::unit::Millis;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 /// State, policies and everything derived from them; judges the requests of each cycle.
@@ -103,14 +103,9 @@ impl Engine {
         self.pool.as_ref()?.why(&self.state, &self.policies, job)
     }
 
-    /// How a workflow or a user of a pool stands, as text; `None`: no such one is known.
-    pub fn pool_name(&self, name: &str) -> Option<String> {
-        let (state, judging) = (&self.state, self.pool.as_ref()?);
-        if !is_pool_name(state, name) {
-            return None;
-        }
-        let pool = judging.pool_at(state, &self.policies)?;
-        pool_text(state, &pool, name)
+    /// The pool as of the last cut, or else made of the state; `None`: no policy answers offers.
+    pub fn pool_at(&self) -> Option<Cow<'_, Pool>> {
+        self.pool.as_ref()?.pool_at(&self.state, &self.policies)
     }
 
     /// The pool whose slots are offered, as of the last cut and the outputs since; `None`: no

@@ -32,6 +32,13 @@ pub fn explain_job(engine: &Engine, name: &str, sites_max: usize) -> Option<JobS
     Some(JobStanding { text, wait })
 }
 
+/// How a workflow or a user of a pool stands, as text; `None`: no such one is known.
+pub fn explain_pool_name(engine: &Engine, name: &str) -> Option<String> {
+    let state = &engine.state;
+    let pool = cms::name::is_known(state, name).then(|| engine.pool_at())??;
+    cms::name::text(state, &pool, name)
+}
+
 fn write(
     text: &mut String,
     state: &State,

@@ -15,7 +15,7 @@ pub use command::{asked_of_pool, explain_command};
 pub use comparison::{explain_comparison, side_name};
 pub use context::Context;
 pub(crate) use context::counts_of;
-pub use job::{JobStanding, explain_job};
+pub use job::{JobStanding, explain_job, explain_pool_name};
 pub use join::join;
 pub use standing::{NameStanding, RequestStanding};
 pub use text::iso;

@@ -1,7 +1,7 @@
 //! How a name stands at a cut: a job, the requests of a task, what is known of an owner. Looked up
 //! by name, so it costs the loop next to nothing.
 
-use super::{JobStanding, SITES_SHOWN, explain_job};
+use super::{JobStanding, SITES_SHOWN, explain_job, explain_pool_name};
 use crate::engine::Engine;
 use crate::output::throttle::Throttle;
 use crate::state::admit::is_open;
@@ -71,7 +71,7 @@ impl NameStanding {
             cycle: state.number,
             now: state.now,
             job: explain_job(engine, name, SITES_SHOWN),
-            pool: engine.pool_name(name),
+            pool: explain_pool_name(engine, name),
             requests,
             throttles: throttles
                 .filter(|throttle| throttle.subject == name || throttle.key() == name)

@@ -24,7 +24,7 @@ use yardmaster_core::engine::Engine;
 use yardmaster_core::event::Event;
 use yardmaster_core::explain::{
     Context, SITES_SHOWN, explain, explain_command, explain_comparison, explain_fates, explain_job,
-    explain_throttle, join, throttle_of,
+    explain_pool_name, explain_throttle, join, throttle_of,
 };
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
@@ -233,7 +233,7 @@ impl Explain {
     fn job_of(&self, engine: &Engine) -> Option<String> {
         let sites_max = if self.fates { usize::MAX } else { SITES_SHOWN };
         let job = explain_job(engine, &self.name, sites_max).map(|job| job.text);
-        job.or_else(|| engine.pool_name(&self.name))
+        job.or_else(|| explain_pool_name(engine, &self.name))
     }
 
     /// How a job stands as a process answers it.

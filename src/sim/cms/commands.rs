@@ -75,7 +75,7 @@ impl Cms {
         self.node_by_name.get(name).copied().ok_or("there is no such node")
     }
 
-    /// Operations end a workflow that no site can host, and are told of no other.
+    /// Operations end a workflow that no site can host; no other is reported as one.
     fn alert(&mut self, name: &str, command: &Command) -> Result<(), &'static str> {
         let handle = self.workflow_named(name)?;
         let is_too_large =

@@ -11,7 +11,11 @@ const SITE: &str = "T2_DE_DESY";
 const PASSES: i64 = 600;
 
 fn world() -> World {
-    let mut world = World::new();
+    world_with(&[])
+}
+
+fn world_with(changes: &[(&str, &str)]) -> World {
+    let mut world = World::with(changes);
     for site in [SITE, "T2_US_Nebraska"] {
         world.site(site, "T2", 100, |_| ());
     }
@@ -145,16 +149,15 @@ fn nodes_of_pilots_that_are_gone_are_not_drained() {
 /// A job that came while no pilot of its sites offered anything has not failed to fit.
 #[test]
 fn a_job_that_no_offer_was_tried_for_drains_nothing() {
-    let mut world = world();
+    let mut world = world_with(&[("kind = \"cms\"", "kind = \"cms\"\ndrain_wait_s = 300")]);
     busy(&mut world, NODE, 172_800);
     world.yard.pass(S);
     wide(&world, "wide-1", |_| ());
     world.offer("far", "T2_US_Nebraska", 1);
-    world.wait(6_000);
+    world.wait(600);
     let all = world.yard.commands();
     assert!(all.iter().all(|it| it.kind != CommandKind::Drain), "held back neither: {all:#?}");
-    // What comes back after such a silence is waited for.
-    pass(&mut world, 4 * PASSES);
+    pass(&mut world, PASSES);
     assert_eq!(drained(&world), [NODE]);
     world.check();
 }

@@ -2,6 +2,7 @@
 //! ends by a job's own limits (C-05, C-16, C-17, C-38).
 
 use super::*;
+use yardmaster::core::explain::explain_pool_name;
 use yardmaster::core::output::command::CommandKind;
 
 fn world_with(changes: &[(&str, &str)]) -> World {
@@ -145,7 +146,7 @@ fn a_priority_is_lowered_without_a_revision() {
     let second = matched.second.expect("another fits");
     assert_eq!((&*second.job, &*second.workflow, &*second.key), ("a", "high", "minus_priority"));
     assert_eq!((&*second.of_match, &*second.of_second), ("-85000", "-63000"));
-    let text = world.drive.engine().pool_name("high").unwrap();
+    let text = explain_pool_name(world.drive.engine(), "high").unwrap();
     for part in ["high: a workflow, central", "priority  63000 (as of", "jobs      1 wait, 0 have"]
     {
         assert!(text.contains(part), "{part:?} is not in {text}");

@@ -5,7 +5,7 @@ use super::*;
 use yardmaster::core::domain::cms::explain::site_sentence;
 use yardmaster::core::domain::cms::policy::why::{Blocked, PoolWait, SiteAt};
 use yardmaster::core::explain::SITES_SHOWN;
-use yardmaster::core::explain::explain_job;
+use yardmaster::core::explain::{explain_job, explain_pool_name};
 
 /// Why a job waits; the process that leads and one that followed find the same.
 fn wait_of(world: &World, job: &str) -> PoolWait {
@@ -282,9 +282,9 @@ fn a_job_that_no_node_can_hold_says_so() {
     assert_eq!(filters(&at(&large, "T2_A")), [("mem", 1)]);
     assert_eq!(filters(&at(&large, "T2_B")), []);
     let text = |job: &str| explain_job(world.drive.engine(), job, SITES_SHOWN).unwrap().text;
-    let said = "no known node of a site that takes it could hold it: it takes 1 cores, 64000 MB \
+    let stated = "no known node of a site that takes it could hold it: it takes 1 cores, 64000 MB \
                 and 43200 s (12.0 h); the most that any has is 8 cores, 32000 MB, 172800 s";
-    assert!(text("huge").contains(said), "{}", text("huge"));
+    assert!(text("huge").contains(stated), "{}", text("huge"));
     assert!(!text("large").contains("no known node"), "{}", text("large"));
     assert!(!text("anywhere").contains("no known node"), "no node of T2_C is known");
     world.check();
@@ -317,7 +317,7 @@ fn a_workflow_and_a_user_say_how_they_stand() {
         (state.queue, state.started_at, wants.seq) = ("T2_A", start, 3);
     });
     world.rounds(5);
-    let text = |name: &str| world.drive.engine().pool_name(name).unwrap_or_default();
+    let text = |name: &str| explain_pool_name(world.drive.engine(), name).unwrap_or_default();
     for part in [
         "skim: a workflow, analysis, as of",
         "jobs      1 wait, 1 have slots, 2 finished, 0 failed for good; 50 in all",
