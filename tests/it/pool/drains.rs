@@ -98,7 +98,8 @@ fn a_node_is_drained_for_a_job_that_fits_but_for_the_cores() {
 /// Counts of public reports: 721 jobs at once asked for what no pilot has.
 #[test]
 fn no_node_is_drained_for_jobs_that_fit_none() {
-    let never: [(&str, fn(&mut Requirements<&str>)); 4] = [
+    type Ask = fn(&mut Requirements<&str>);
+    let never: [(&str, Ask); 4] = [
         ("memory", |it| it.max_rss_mb = Some(64_000)),
         ("time", |it| it.max_wall_time_s = Some(172_000)),
         ("cores", |it| it.cores_min = 64),
