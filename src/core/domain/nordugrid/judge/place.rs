@@ -8,7 +8,7 @@ use crate::domain::nordugrid::policy::changes::TargetChanges;
 use crate::domain::nordugrid::policy::choice::Choice;
 use crate::domain::nordugrid::policy::decide::{JobSubmission, NordugridRejection, TargetDecision};
 use crate::domain::nordugrid::policy::discovery::Start;
-use crate::domain::nordugrid::xrsl::{Alternative, Dialect, read};
+use crate::domain::nordugrid::xrsl::{Alternative, Dialect, read_to_run};
 use crate::event::{JobDescription, Task};
 use crate::judge::judging::JudgingInputs;
 use crate::judge::notes::time_notes;
@@ -18,8 +18,7 @@ use crate::policy::{Policy, Resolved};
 use crate::state::admit::refusing_targets;
 use crate::state::record::RequestState;
 use evidence::{
-    DRAW_LISTED, note_alternatives, note_assignment, note_discovery, note_unknown_attributes,
-    ranked,
+    DRAW_LISTED, note_alternatives, note_assignment, note_description, note_discovery, ranked,
 };
 use std::borrow::Cow;
 
@@ -76,7 +75,7 @@ impl JudgingInputs<'_> {
             (Some(rejection), _) => reject(rejection),
             (None, None) => reject(NordugridRejection::NoTargetLeft),
         };
-        note_unknown_attributes(decision, submission);
+        note_description(decision, submission);
     }
 }
 
@@ -175,7 +174,8 @@ pub(crate) fn submission(
 /// The alternatives of the job that a description is about.
 fn alternatives(stated: &JobDescription) -> Result<Vec<Alternative>, String> {
     let dialect = if stated.server_dialect { Dialect::Server } else { Dialect::User };
-    let read = read(&stated.text, dialect).map_err(|error| format!("bad_description: {error}"))?;
+    let read = read_to_run(&stated.text, dialect);
+    let read = read.map_err(|error| format!("bad_description: {error}"))?;
     let (jobs, job) = (read.jobs.len(), stated.job as usize);
     read.jobs.into_iter().nth(job).ok_or_else(|| {
         format!("bad_description: it has {jobs} jobs, and job {job} is asked for (from 0)")
