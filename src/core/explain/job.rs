@@ -43,7 +43,8 @@ fn write(
     let status = job.status.map_or("", |status| status.name());
     writeln!(text, "{name}: {status}, attempt {}, as of {}", job.attempt, iso(state.now))?;
     let [queue, gshare, ..] = job.names.map(named);
-    writeln!(text, "  queue     {queue}, share {gshare}, priority {}", job.priority)?;
+    let share = if gshare.is_empty() { String::new() } else { format!(", share {gshare}") };
+    writeln!(text, "  queue     {queue}{share}, priority {}", job.priority)?;
     writeln!(text, "  since     {}; created {}", iso(job.changed_at), iso(job.created_at))?;
     match job.heartbeat.at {
         0 => writeln!(text, "  heartbeat none")?,

@@ -1,6 +1,7 @@
 //! From a single job that wants a target to its answer (spec cms-nordugrid B.8).
 
 mod evidence;
+mod wanted;
 
 use crate::domain::nordugrid::output::{Draw, DrawWeight, Placed};
 use crate::domain::nordugrid::policy::case::JobCase;
@@ -21,6 +22,7 @@ use evidence::{
     DRAW_LISTED, note_alternatives, note_assignment, note_description, note_discovery, ranked,
 };
 use std::borrow::Cow;
+use wanted::note_wanted;
 
 impl JudgingInputs<'_> {
     /// The target of a single job, or why there is none.
@@ -65,6 +67,11 @@ impl JudgingInputs<'_> {
         note_alternatives(decision, policy, facts, &found.tried);
         if let Some(choice) = found.tried.last() {
             add_fates(decision, policy, choice, |target| facts.targets.name(target).to_owned());
+        }
+        if let Some((choice, alternative)) = found.tried.iter().zip(&submission.alternatives).last()
+        {
+            let case = submission.case(facts, alternative, resolved);
+            note_wanted(decision, policy, &case, choice);
         }
         let tried = found.tried.len().checked_sub(1);
         decision.outcome = match (found.rejection, tried) {

@@ -180,6 +180,6 @@ fn note_names<'a>(
 }
 
 /// The beginning of a name.
-fn shown(name: &str) -> &str {
+pub(super) fn shown(name: &str) -> &str {
     name.char_indices().nth(NAME_SHOWN).map_or(name, |(end, _)| &name[..end])
 }
