@@ -41,7 +41,7 @@ pub enum Need {
 macro_rules! each_topic {
     ($then:ident) => {
         $then! {
-            0 JobState "job-state" Report All [1 2],
+            0 JobState "job-state" Report All [1 2 4],
                 "the workload system", "fold: load, windows, reservations";
             1 Heartbeat "heartbeat" Report All [1 2],
                 "the workload system", "fold: signs of life, disk I/O";
@@ -55,7 +55,7 @@ macro_rules! each_topic {
                 "the workload system", "fold: ends of reservations";
             6 Queue "queue" Configuration All [1 2],
                 "`import cric`, operators", "fold: candidates";
-            7 Site "site" Configuration All [1 2],
+            7 Site "site" Configuration All [1 2 4],
                 "`import nuclei`, operators", "fold: nuclei";
             8 Storage "storage" Configuration All [1 2],
                 "`import storage`, operators", "fold: space and status";
@@ -69,7 +69,7 @@ macro_rules! each_topic {
                 "`import shares`, operators", "fold: share tree and targets";
             13 Quota "quota" Configuration All [1 2],
                 "`import quotas`, operators", "fold: quotas";
-            14 User "user" Configuration All [1 2],
+            14 User "user" Configuration All [1 2 4],
                 "operators", "fold: users, groups, caps";
             15 Parameter "parameter" Configuration All [1 2],
                 "`import gdpconfig`, operators", "fold: run-time parameters";

@@ -1,5 +1,6 @@
 //! NorduGrid from records to decisions: a small grid on paper, and the program as a user calls it.
 
+mod arc;
 mod door;
 mod evidence;
 mod refusals;

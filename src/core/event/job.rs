@@ -140,6 +140,9 @@ pub struct JobState<'a> {
     pub cpu_time_s: u32,
     /// Wall time that it asked for; s; 0: not known.
     pub wall_time_s: u32,
+    /// Id that its cluster gave it: records of one id at one cluster are of one job; empty: not
+    /// known, or its name is the id.
+    pub cluster_job: &'a str,
     /// Its wishes to a pool of slots; `None`: it is in none, or this report does not repeat it.
     /// In a box: most jobs are in no pool, and events are moved about.
     pub requirements: Option<Box<Requirements<&'a str>>>,
@@ -185,6 +188,7 @@ record!(JobState<'a> {
     cpu_time_s,
     wall_time_s,
     requirements,
+    cluster_job,
 });
 
 /// A job is still alive.

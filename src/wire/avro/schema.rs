@@ -23,6 +23,13 @@ macro_rules! released {
             include_str!(concat!("../../../schemas/released/2/", $name, ".avsc")),
         ]
     };
+    ($name:literal 1 2 4) => {
+        &[
+            include_str!(concat!("../../../schemas/released/1/", $name, ".avsc")),
+            include_str!(concat!("../../../schemas/released/2/", $name, ".avsc")),
+            include_str!(concat!("../../../schemas/released/4/", $name, ".avsc")),
+        ]
+    };
     ($name:literal 1 2 3) => {
         &[
             include_str!(concat!("../../../schemas/released/1/", $name, ".avsc")),

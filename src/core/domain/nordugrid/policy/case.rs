@@ -23,7 +23,7 @@ pub struct JobCase<'a> {
     /// When.
     pub now: Millis,
     /// The user's facts, by the number of the target.
-    pub user: &'a [Option<UserRow>],
+    pub user: Vec<Option<&'a UserRow>>,
     /// Targets that refused the job (N-25).
     pub excluded: Numbers,
     /// Conditions on the cluster: whether it is refused, and its name in lower case.
