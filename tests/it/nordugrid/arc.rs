@@ -99,7 +99,7 @@ fn a_job_that_two_publish_is_counted_once() {
         }
         assert_eq!(free(&mut grid, &mut drive, "one"), 16.0, "20 less 4, once");
 
-        // Whoever hears of the end first ends it.
+        // The first record of the end ends it.
         let ended = JobState { status: Status::Finished, changed_at: grid.yard.now, ..theirs };
         grid.job(&JobState { sub_status: "FINISHED", ..ended });
         grid.lead(&mut drive);

@@ -375,7 +375,7 @@ fn a_file_that_cannot_come_is_named_with_its_url_and_its_class() {
     );
 }
 
-/// What ARC shrugs at is read as it reads it, and said.
+/// What ARC shrugs at is read as it reads it, and noted.
 #[test]
 fn what_is_read_otherwise_than_it_may_be_meant_is_noted() {
     let mut grid = Small::new();

@@ -73,8 +73,8 @@ fn notes(described: &Description) -> Vec<String> {
     lines
 }
 
-/// Files that a job uploads, whichever of its alternatives is taken. Of those that it does not list,
-/// its program and its standard input, the size is not known where they are not there.
+/// Files that a job uploads, whichever of its alternatives is taken. Of those that it does not
+/// list, its program and its standard input, the size is not known where they are not there.
 fn uploads(file: &str, beside: &Path, job: &[Alternative]) -> Result<Vec<Upload>, Usage> {
     let mut found = BTreeMap::new();
     let inputs = job.iter().flat_map(|alternative| &alternative.input_files);

@@ -65,11 +65,9 @@ impl JudgingInputs<'_> {
         let facts = &self.view.targets.facts;
         note_discovery(decision, found);
         note_alternatives(decision, policy, facts, &found.tried);
-        if let Some(choice) = found.tried.last() {
+        let mut tried = found.tried.iter().zip(&submission.alternatives);
+        if let Some((choice, alternative)) = tried.next_back() {
             add_fates(decision, policy, choice, |target| facts.targets.name(target).to_owned());
-        }
-        if let Some((choice, alternative)) = found.tried.iter().zip(&submission.alternatives).last()
-        {
             let case = submission.case(facts, alternative, resolved);
             note_wanted(decision, policy, &case, choice);
         }

@@ -272,8 +272,8 @@ impl GridFacts {
         self.targets_of.get(cluster as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The facts that hold for a user, by the number of the target: its own, else those of the first
-    /// of its virtual organisations that may submit there, else those of all.
+    /// The facts that hold for a user, by the number of the target: its own, else those of the
+    /// first of its virtual organisations that may submit there, else those of all.
     pub fn user(&self, user: &str) -> Vec<Option<&UserRow>> {
         let rows = |name: &str| self.users.get(name).map_or(&[][..], Vec::as_slice);
         let (own, all) = (rows(user), rows("*"));

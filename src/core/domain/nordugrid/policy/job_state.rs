@@ -12,8 +12,8 @@ pub enum ClusterJobState {
     /// Taken by the cluster, not yet in its batch system: ACCEPTED, PREPARING or SUBMIT, or one of
     /// them with `PENDING:`.
     PreBatch,
-    /// In the batch system, queued or running: INLRMS, in the interface REST of ARC 6 and 7 QUEUING,
-    /// RUNNING, HELD, EXITINGLRMS or OTHER.
+    /// In the batch system, queued or running: INLRMS, in the interface REST of ARC 6 and 7
+    /// QUEUING, RUNNING, HELD, EXITINGLRMS or OTHER.
     InBatch,
     /// Left the batch system, or is being cancelled: EXECUTED, FINISHING, CANCELING, KILLING.
     Leaving,

@@ -36,11 +36,6 @@ const IGNORED: [&str; 7] = [
     "RemoteSessionAccess",
 ];
 
-/// Whether a text is in XML: no text in xRSL begins so.
-pub(super) fn is_xml(text: &str) -> bool {
-    text.trim_start_matches('\u{feff}').trim_ascii_start().starts_with('<')
-}
-
 /// Reads a text in XML as a tree.
 pub(super) fn parse(text: &str) -> Result<Item, Fault> {
     if text.len() > TEXT_BYTES_MAX {

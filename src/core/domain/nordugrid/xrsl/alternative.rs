@@ -3,7 +3,7 @@
 
 use super::error::{ErrorCode, Fault};
 use super::evaluate::Evaluated;
-use super::known::Again;
+use super::known::Repetition;
 use super::term::{FileEntry, Term};
 use super::{Alternative, CacheOption, InputFile, NameCondition, NoteCode, Relation};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,12 +60,12 @@ impl<'a> Draft<'a> {
     fn add(&mut self, condition: &'a Evaluated) {
         let Some(known) = condition.known else { return };
         match (self.seen.contains_key(known.name), known.again) {
-            (true, Again::Fails) => {
+            (true, Repetition::Fails) => {
                 self.faults.push(Fault::new(ErrorCode::MultiplyDefined, condition.at));
                 return;
             }
-            (true, Again::Adds) => {}
-            (true, Again::Replaces) => {
+            (true, Repetition::Adds) => {}
+            (true, Repetition::Replaces) => {
                 self.made.note(NoteCode::LastHolds, known.name);
                 self.seen.insert(known.name, condition);
             }

@@ -1,7 +1,7 @@
 //! The meaning of a job description: jobs, each with alternatives in the order in which they are
 //! tried (B.9).
 
-use super::note::Note;
+use super::note::ReadingNote;
 use super::{NoteCode, Relation};
 use std::collections::BTreeSet;
 
@@ -179,13 +179,13 @@ pub struct Alternative {
     /// mention.
     pub unknown_attributes: Vec<String>,
     /// Notes on how attributes are read, each once, in order of first mention.
-    pub notes: Vec<Note>,
+    pub notes: Vec<ReadingNote>,
 }
 
 impl Alternative {
     /// Adds a note that it does not have.
     pub(super) fn note(&mut self, code: NoteCode, attribute: &str) {
-        let note = Note { code, attribute: attribute.to_owned() };
+        let note = ReadingNote { code, attribute: attribute.to_owned() };
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }

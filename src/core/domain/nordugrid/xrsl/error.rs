@@ -1,6 +1,6 @@
 //! Errors of an xRSL text.
 
-use super::adl::is_xml;
+use super::dialect::is_xml;
 use std::fmt;
 
 /// How much of the text an error shows; characters.

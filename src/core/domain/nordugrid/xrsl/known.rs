@@ -33,7 +33,7 @@ pub(super) enum Form {
     Outputs,
     /// Benchmarks: lists of a name, a value and a time.
     Benchmarks,
-    /// Addresses to be told, each behind the states of which.
+    /// Addresses, each behind the states that it is sent.
     Notify,
     /// An option for the cache.
     Cache,
@@ -67,7 +67,7 @@ impl Form {
 
 /// What holds if an attribute stands more than once in an alternative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Again {
+pub(super) enum Repetition {
     /// All of it.
     Adds,
     /// The last one, with a note.
@@ -84,7 +84,7 @@ pub(super) struct KnownAttribute {
     /// Form of its values.
     pub(super) form: Form,
     /// What holds if it stands more than once in an alternative.
-    pub(super) again: Again,
+    pub(super) again: Repetition,
 }
 
 const ANY: Form = Form::Number(i128::MIN, i128::MAX);
@@ -93,15 +93,15 @@ const SOFTWARE: Form = Form::Software { has_options: false };
 const ENVIRONMENT: Form = Form::Software { has_options: true };
 
 const fn once(name: &'static str, form: Form) -> KnownAttribute {
-    KnownAttribute { name, form, again: Again::Fails }
+    KnownAttribute { name, form, again: Repetition::Fails }
 }
 
 const fn last(name: &'static str, form: Form) -> KnownAttribute {
-    KnownAttribute { name, form, again: Again::Replaces }
+    KnownAttribute { name, form, again: Repetition::Replaces }
 }
 
 const fn repeated(name: &'static str, form: Form) -> KnownAttribute {
-    KnownAttribute { name, form, again: Again::Adds }
+    KnownAttribute { name, form, again: Repetition::Adds }
 }
 
 /// Every known attribute, in order of name.

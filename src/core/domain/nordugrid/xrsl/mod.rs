@@ -42,7 +42,7 @@ pub use description::{
 };
 pub use dialect::Dialect;
 pub use error::{ErrorCode, ErrorKind, XrslError};
-pub use note::{Note, NoteCode};
+pub use note::{NoteCode, ReadingNote};
 pub use read::{read, read_to_run, tree};
 pub use relation::Relation;
 pub use source::names_a_server;

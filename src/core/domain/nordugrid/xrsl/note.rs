@@ -42,7 +42,7 @@ notes! {
 
 /// A note on an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct ReadingNote {
     /// Code of the note.
     pub code: NoteCode,
     /// Name of the attribute, in lower case without underscores.

@@ -1,6 +1,7 @@
 //! From text to description, and the first error in it.
 
 use super::alternative::alternative;
+use super::dialect::is_xml;
 use super::error::Fault;
 use super::evaluate::{Branch, DescriptionEvaluation, Evaluated};
 use super::expand::Expansion;
@@ -34,7 +35,7 @@ pub fn tree(text: &str) -> Result<Item, XrslError> {
 
 /// The tree of a text, in whichever language it is, and the dialect of its values.
 fn item(text: &str, dialect: Dialect) -> Result<(Item, Dialect), Fault> {
-    match adl::is_xml(text) {
+    match is_xml(text) {
         true => Ok((adl::parse(text)?, Dialect::Server)),
         false => Ok((parse(text)?, dialect)),
     }

@@ -5,7 +5,7 @@ use super::error::ErrorCode;
 
 /// A source as it is written, taken apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Source {
+pub(super) struct InputSource {
     /// The URL without its options; empty: the submitter uploads the file.
     pub(super) url: String,
     /// Where the submitter has it; empty: it is not uploaded.
@@ -26,8 +26,8 @@ pub fn names_a_server(source: &str) -> bool {
 }
 
 /// Takes the source of the input of a name apart: nothing, a path and `file:` are uploads.
-pub(super) fn source(text: &str, name: &str) -> Result<Source, ErrorCode> {
-    let upload = |path: &str| Source { path: path.to_owned(), ..Source::default() };
+pub(super) fn source(text: &str, name: &str) -> Result<InputSource, ErrorCode> {
+    let upload = |path: &str| InputSource { path: path.to_owned(), ..InputSource::default() };
     match scheme(text) {
         _ if text.is_empty() => Ok(upload(name)),
         None => Ok(upload(text)),
@@ -45,14 +45,14 @@ pub(super) fn source(text: &str, name: &str) -> Result<Source, ErrorCode> {
 }
 
 /// A URL, whose options stand behind the host: `http://host;cache=no;threads=2/path`.
-fn url(text: &str) -> Source {
+fn url(text: &str) -> InputSource {
     let (url, options) = split_options(text).map_or_else(
         || (text.to_owned(), Vec::new()),
         |(before, options, path)| {
             (format!("{before}{path}"), options.split(';').map(str::to_owned).collect())
         },
     );
-    Source { url, options, ..Source::default() }
+    InputSource { url, options, ..InputSource::default() }
 }
 
 fn split_options(text: &str) -> Option<(&str, &str, &str)> {

@@ -3,7 +3,7 @@
 use super::error::ErrorCode;
 use super::known::{Form, KnownAttribute, Taken};
 use super::note::NoteCode;
-use super::source::{Source, source};
+use super::source::{InputSource, source};
 use super::{
     CacheOption, NameCondition, NodeAccess, Relation, Software, SoftwareCondition, Value, time,
 };
@@ -155,7 +155,7 @@ fn benchmarks(
     first.map_or(Ok(Term::Nothing), |time| time.map(Term::Time))
 }
 
-/// Letters of the states of which users may be told, and one or more addresses.
+/// Letters of the states that are sent, and one or more addresses.
 fn notify(text: &str) -> Result<(), ErrorCode> {
     let mut words = text.split([' ', '\t']).filter(|word| !word.is_empty()).peekable();
     let states = words.next_if(|word| !word.contains('@')).unwrap_or_default();
@@ -235,7 +235,7 @@ fn parts(value: &Value) -> Result<(String, String, Vec<String>), ErrorCode> {
 /// Options behind a `location` are about that.
 fn file(value: &Value, notes: &mut Vec<NoteCode>) -> Result<FileEntry, ErrorCode> {
     let (name, text, listed) = parts(value)?;
-    let Source { url, path, options } = source(&text, &name)?;
+    let InputSource { url, path, options } = source(&text, &name)?;
     let (mut cache_of_url, mut own, mut is_local) = (None, None, false);
     for (name, value) in options.iter().filter_map(|option| option.split_once('=')) {
         match name {

@@ -19,7 +19,8 @@ const DAY_S: u64 = 86_400;
 /// Reads a time in seconds: figures alone count in `unit_s` seconds, figures with units add up
 /// (`2 hours 30 minutes`, `1h30m`), a last figure without a unit counts in the next smaller one
 /// (`2h30`, `1 day 12`), ISO 8601 has years of 365 and months of 30 days, weeks, days, hours,
-/// minutes and seconds (`P1DT2H`). `None`: it is none of these, or more seconds than can be counted.
+/// minutes and seconds (`P1DT2H`). `None`: it is none of these, or more seconds than can be
+/// counted.
 pub(super) fn seconds(text: &str, unit_s: u64, notes: &mut Vec<NoteCode>) -> Option<u64> {
     let text = text.trim_ascii();
     let seconds = match text.strip_prefix(['P', 'p']) {

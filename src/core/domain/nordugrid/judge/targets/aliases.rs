@@ -1,5 +1,5 @@
-//! Jobs that several publish records of: whoever submitted one under its name in the domain, and the
-//! cluster's importer under the id that the cluster gave it. They are one job, and count once.
+//! Jobs that several publish records of: their submitter under their names in the domain, and the
+//! cluster's importer under the ids that the cluster gave them. Each is one job, and counts once.
 
 use crate::domain::nordugrid::policy::KnownJob;
 use crate::domain::nordugrid::policy::grid_facts::split_target;
@@ -9,12 +9,12 @@ use crate::state::State;
 use crate::topic::Topic;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most names, beside the id itself, under which one job is known; others that state the id are jobs
-/// of their own.
+/// Most names, beside the id itself, under which one job is known; others that state the id are
+/// jobs of their own.
 const NAMES_MAX: usize = 8;
 
-/// Jobs whose records state an id that is not their name. A job that states none has its name as id;
-/// jobs of one id at one cluster are one job.
+/// Jobs whose records state an id that is not their name. A job that states none has its name as
+/// id; jobs of one id at one cluster are one job.
 #[derive(Default)]
 pub(super) struct Aliases {
     /// By the id, at whatever cluster.

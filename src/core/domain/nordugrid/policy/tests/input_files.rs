@@ -46,8 +46,8 @@ fn tn_21_the_class_of_each_kind_of_file() {
     assert_eq!(world.decide("gsid-0001", &job(inputs)).refused["ce-a/q"], "no_location");
 }
 
-/// A server that has a file need not be in anybody's index: the file is far away, its size not known
-/// until the server says it. A name in a catalogue that nobody has leads nowhere.
+/// A server that has a file need not be in anybody's index: the file is far away, its size not
+/// known until somebody publishes it. A name in a catalogue that nobody has leads nowhere.
 #[test]
 fn a_plain_url_lies_at_its_server_and_a_name_that_nobody_has_nowhere() {
     let world = world();

@@ -1,8 +1,8 @@
 //! Texts as ARC's own parser reads them (versions 6.17 and 7.2 alike), or as they are refused:
-//! `arc.txt`. A block there is a name and what is to be done with ARC's reading, the text, then the
-//! jobs with their alternatives or the code of the error, the notes, and the same job in ADL as ARC
-//! writes it. `same`: read as ARC does; `warn`: the same with a note; `refuse`: ARC shrugs, an error
-//! is better; `own`: ARC slips.
+//! `arc.txt`. A block there is a name and what becomes of ARC's reading, the text, then the jobs
+//! with their alternatives or the code of the error, the notes, and the same job in ADL as ARC
+//! writes it. `same`: read as ARC does; `warn`: the same with a note; `refuse`: ARC shrugs, an
+//! error is better; `own`: ARC slips.
 
 use super::{Alternative, Description};
 use crate::domain::nordugrid::xrsl::{Dialect, NameCondition, SoftwareCondition, read_to_run};
