@@ -10,7 +10,9 @@ use yardmaster::core::domain::cms::policy::facts::{
 use yardmaster::core::domain::cms::policy::judge::MatchRules;
 use yardmaster::core::domain::cms::policy::pool::Pool;
 use yardmaster::core::domain::cms::policy::settings::Settings;
-use yardmaster::core::domain::cms::state::{PoolOffer, PoolWorkflow, PoolWorkflowRecord};
+use yardmaster::core::domain::cms::state::{
+    PoolOffer, PoolPriority, PoolWorkflow, PoolWorkflowRecord,
+};
 use yardmaster::core::event::{
     Grant, GrantScopeKind, OwnSlotOffer, PrincipalKind, User, WorkflowFacts,
 };
@@ -97,7 +99,8 @@ fn workflows(pool: &mut Pool, numbers: &mut Numbers, count: u64) {
             0 | 1 => (Class::Central, "production".to_owned()),
             _ => (Class::Analysis, format!("u{:04}", at * 7 % USERS)),
         };
-        let priority = Some((0, numbers.below(1_000) as i64 * 100, false));
+        let priority = numbers.below(1_000) as i64 * 100;
+        let priority = Some(PoolPriority { priority, ..PoolPriority::default() });
         let (total_jobs, allow_overflow) = (Some(1_000), at.is_multiple_of(2));
         let injected_at = NOW - numbers.below(500_000) as i64 * 1_000;
         let facts = WorkflowFacts { class, total_jobs, allow_overflow, ..WorkflowFacts::default() };
@@ -147,6 +150,7 @@ fn full_pool(count: u64) -> Pool {
             user,
             run_site: site_name(at % SITES),
             cores: 1,
+            rss_mb: 2_000,
             weight_milli: 1_000,
             band: Band::Normal,
             overflow_source: None,
@@ -188,11 +192,12 @@ fn hold(pool: &mut Pool, made: &Assignment) {
     let Some(Standing::Pending(job)) = pool.job(&matched.job) else { return };
     let stated = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let held = HeldJob {
-        job: job.clone(),
+        job: (**job).clone(),
         class: matched.class,
         user: made.user.clone(),
         run_site: made.site.clone(),
         cores: matched.cores,
+        rss_mb: matched.rss_mb,
         weight_milli: matched.weight_milli,
         band: matched.band,
         overflow_source: stated(&matched.overflow_source),

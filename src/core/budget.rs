@@ -28,7 +28,8 @@ loops! {
     Wakes "wakes" "Waiting requests that are evaluated: `wake_candidates_per_cycle`.",
     Throttles "throttles" "Throttles that are published: `throttles_per_cycle`.",
     Offers "offers" "Offers compared with kinds of jobs that wait: `pool_comparisons_per_cycle`.",
-    Drains "drains" "Nodes compared with jobs to drain for: `pool_comparisons_per_cycle`.",
+    Drains "drains"
+        "Nodes and sites compared with jobs that fit nowhere: `pool_comparisons_per_cycle`.",
     Rebrokered "rebrokered_tasks"
         "Tasks judged for another queue: the governor's `rebrokered_tasks_per_cycle`.",
     Commands "commands" "Commands that are published: the governor's `commands_per_cycle`.",

@@ -38,6 +38,7 @@ use crate::request::requests::Requests;
 use crate::state::State;
 use crate::state::record::RequestState;
 use crate::unit::Millis;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 /// State, policies and everything derived from them; judges the requests of each cycle.
@@ -100,6 +101,11 @@ impl Engine {
     /// policy answers offers.
     pub fn why_waits(&self, job: &str) -> Option<PoolWait> {
         self.pool.as_ref()?.why(&self.state, &self.policies, job)
+    }
+
+    /// The pool as of the last cut, or else made of the state; `None`: no policy answers offers.
+    pub fn pool_at(&self) -> Option<Cow<'_, Pool>> {
+        self.pool.as_ref()?.pool_at(&self.state, &self.policies)
     }
 
     /// The pool whose slots are offered, as of the last cut and the outputs since; `None`: no

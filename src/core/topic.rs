@@ -41,13 +41,13 @@ pub enum Need {
 macro_rules! each_topic {
     ($then:ident) => {
         $then! {
-            0 JobState "job-state" Report All [1 2],
+            0 JobState "job-state" Report All [1 2 3],
                 "the workload system", "fold: load, windows, reservations";
             1 Heartbeat "heartbeat" Report All [1 2],
                 "the workload system", "fold: signs of life, disk I/O";
             2 Transfer "transfer" Report All [1 2 3],
                 "the data management system", "fold: queued files, throughput";
-            3 Pilot "pilot" Report All [1 2],
+            3 Pilot "pilot" Report All [1 2 3],
                 "pilots and the workers' harvester", "fold: nodes, workers, slots";
             4 Task "task" Request All [1 2 3],
                 "the workload system", "fold: requests to judge";
@@ -55,7 +55,7 @@ macro_rules! each_topic {
                 "the workload system", "fold: ends of reservations";
             6 Queue "queue" Configuration All [1 2],
                 "`import cric`, operators", "fold: candidates";
-            7 Site "site" Configuration All [1 2],
+            7 Site "site" Configuration All [1 2 3],
                 "`import nuclei`, operators", "fold: nuclei";
             8 Storage "storage" Configuration All [1 2],
                 "`import storage`, operators", "fold: space and status";
@@ -69,11 +69,11 @@ macro_rules! each_topic {
                 "`import shares`, operators", "fold: share tree and targets";
             13 Quota "quota" Configuration All [1 2],
                 "`import quotas`, operators", "fold: quotas";
-            14 User "user" Configuration All [1 2],
+            14 User "user" Configuration All [1 2 3],
                 "operators", "fold: users, groups, caps";
             15 Parameter "parameter" Configuration All [1 2],
                 "`import gdpconfig`, operators", "fold: run-time parameters";
-            16 Decision "decision" Folded All [1 2],
+            16 Decision "decision" Folded All [1 2 3],
                 "the leader", "fold (every process), the workload system";
             17 Throttle "throttle" Folded All [1 2 3],
                 "the leader", "fold (every process), the workload system";
@@ -89,7 +89,7 @@ macro_rules! each_topic {
                 "index servers of NorduGrid", "fold: which clusters there are";
             23 UserShare "user-share" Configuration Targets [],
                 "clusters of NorduGrid", "fold: what is free for each user at a queue";
-            24 Grant "grant" Configuration Offers [],
+            24 Grant "grant" Configuration Offers [3],
                 "operators", "fold: who goes first in a pool of slots";
             25 Comparison "comparison" Beside Optional [],
                 "clients that ask a broker of their own as well",

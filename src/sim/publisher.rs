@@ -131,7 +131,7 @@ impl Publisher {
     /// A report of a pilot or harvester, keyed by queue, who reports, and node or resource type; an
     /// offer, or that it is taken back, keyed by offer.
     pub fn pilot(&mut self, pilot: &Pilot<'_>) {
-        let key = match *pilot {
+        let key = match pilot {
             Pilot::AskedJob { queue, node, .. } => format!("{queue}/pilot/{node}"),
             Pilot::UpdatedJob { queue, node, .. } => format!("{queue}/job/{node}"),
             Pilot::Workers { queue, harvester, resource_type, .. } => {
@@ -141,7 +141,7 @@ impl Publisher {
                 format!("{queue}/slots/{gshare}/{resource_type}")
             }
             Pilot::SlotOffer { offer, .. } => offer.offer.to_owned(),
-            Pilot::SlotWithdrawn { offer, .. } => offer.to_owned(),
+            Pilot::SlotWithdrawn { offer, .. } => (*offer).to_owned(),
         };
         let write = |value: &mut Vec<u8>| record::write(value, pilot);
         self.publish(self.made(Topic::Pilot, &key, write));

@@ -129,10 +129,16 @@ fn what_a_step_of_a_cut_asks_for_holds_for_the_next_step() {
     agrees(killed, expected(json!([kill, cancelled])));
 }
 
-/// A node is drained for a job that fits nowhere for an hour, in the attempt in which it waits.
+/// A node is drained for a job that fits nowhere for an hour, in the attempt in which it waits. One
+/// that idles needs no drain.
 #[test]
 fn a_job_that_waits_again_fits_nowhere_since_then() {
-    for (since_s, drains) in [(1_000_000_000 - 3_599, 0), (1_000_000_000 - 3_600, 1)] {
+    let busy = json!([{"job": "r", "workflow": "w", "seq": 2, "queued_at_s": 999_900_000,
+        "run_site": "T2_Y", "alloc_cores": 4, "node": "n1", "expected_end_s": 1_000_007_200}]);
+    let hour = 1_000_000_000 - 3_600;
+    for (since_s, running, drains) in
+        [(hour + 1, busy.clone(), 0), (hour, busy, 1), (hour, json!([]), 0)]
+    {
         let waits = json!({"job": "big", "workflow": "w", "seq": 1, "queued_at_s": 999_900_000,
             "attempt": 1, "not_fitted_since_s": since_s, "cores_min": 8});
         let scenario = json!({
@@ -140,6 +146,7 @@ fn a_job_that_waits_again_fits_nowhere_since_then() {
             "sites": [{"site": "T2_Y", "tier": "T2", "pledged_slots": 20}],
             "workflows": [{"workflow": "w", "class": "central", "user": "prod", "test_jobs": 0}],
             "pending_jobs": [waits],
+            "running_jobs": running,
             "nodes": [{"node": "n1", "site": "T2_Y", "cores_total": 8}],
             "subject": {"kind": "tick"},
         });

@@ -101,15 +101,18 @@ impl World {
         };
         self.put(Topic::Task, "mc", |out| record::write(out, &workflow));
         let wants = Requirements {
-            seq: 1,
+            seq: Some(1),
             cores_min: 4,
             max_wall_time_s: Some(7_200),
             max_rss_mb: Some(8_000),
             ..Requirements::default()
         };
-        self.job("mc.1", wants);
-        self.job("mc.2", Requirements { seq: 2, site_whitelist: Some("T2_Y"), ..wants });
-        self.job("mc.3", Requirements { seq: 3, system_job: true, ..wants });
+        self.job("mc.1", wants.clone());
+        self.job(
+            "mc.2",
+            Requirements { seq: Some(2), site_whitelist: Some("T2_Y"), ..wants.clone() },
+        );
+        self.job("mc.3", Requirements { seq: Some(3), system_job: true, ..wants });
         let offer = SlotOffer {
             offer: "glidein-7",
             cores_free: 6,
@@ -120,7 +123,7 @@ impl World {
             expires_at: now() + 3_600_000,
             ..SlotOffer::default()
         };
-        let report = Pilot::SlotOffer { queue: "T2_X", offer, at: now() };
+        let report = Pilot::SlotOffer { queue: "T2_X", offer: Box::new(offer), at: now() };
         self.put(Topic::Pilot, "glidein-7", |out| record::write(out, &report));
         self.writer.flush().unwrap();
     }

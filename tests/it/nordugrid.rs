@@ -1,5 +1,6 @@
 //! NorduGrid from records to decisions: a small grid on paper, and the program as a user calls it.
 
+mod arc;
 mod door;
 mod evidence;
 mod refusals;
@@ -196,4 +197,53 @@ fn the_second_alternative_is_taken_where_nothing_matches_the_first() {
     let decision = grid.last("one");
     assert_eq!(target(&decision), "ce-d/q");
     assert_eq!(decision.placed.unwrap().alternative, 1);
+}
+
+/// N-16, each class through topics and engine: what a file takes of the cache and of the disk where
+/// it comes from far away, from close by or from the submitter, and what cannot come at all.
+#[test]
+fn input_files_of_every_class_take_what_their_class_takes() {
+    let mut grid = Small::new();
+    grid.add("ce-a/q", &["se1"], Some(9000), ("10", 9000), "active");
+    grid.file("rls://near", 100, "se1", &[]);
+    grid.file("rls://far", 200, "se9", &[]);
+    grid.file("rls://cached", 400, "se9", &["ce-a"]);
+    grid.file("http://h/known", 800, "se9", &[]);
+    grid.file("rls://elsewhere", 1, "se9", &[]);
+    let mut drive = grid.start();
+    grid.lead(&mut drive);
+    let uploads = [("up", 1), ("path", 2), ("url", 4), ("run.sh", 8), ("in", 16)];
+    for (job, inputs, disk, cache) in [
+        ("remote", "(f \"rls://far\")", 0, 200),
+        ("local", "(f \"rls://near\")", 0, 100),
+        ("remote-no-cache", "(f \"rls://far\" \"cache=no\")", 200, 0),
+        ("local-no-cache", "(f \"rls://near\" \"cache=no\")", 100, 0),
+        ("cached", "(f \"rls://cached\")", 0, 0),
+        ("uploads", "(up \"\")(path \"dir/x\")(url \"file:///etc/x\")", 7, 0),
+        ("plain", "(f \"http://h/unknown\")", 0, 0),
+        ("options", "(f \"http://h;cache=no;threads=2/known\")", 800, 0),
+    ] {
+        grid.ask(job, &format!("&(executable=/bin/a)(inputfiles={inputs})"), &[], &uploads);
+        grid.lead(&mut drive);
+        let decision = grid.last(job);
+        check(&decision);
+        let placed = decision.placed.unwrap_or_else(|| panic!("{job}: {:?}", decision.notes));
+        assert_eq!((placed.disk_bytes, placed.cache_bytes), (disk * MB, cache * MB), "{job}");
+        let is_unknown = decision.notes.contains(&"size_unknown(f)".to_owned());
+        assert_eq!(is_unknown, job == "plain", "{job}: {:?}", decision.notes);
+    }
+    grid.ask("program", "&(executable=run.sh)(stdin=in)", &[], &uploads);
+    grid.lead(&mut drive);
+    assert_eq!(grid.last("program").placed.unwrap().disk_bytes, 24 * MB);
+    for (job, input) in [
+        ("nobody", "(f \"rls://nobody\")"),
+        ("not-near", "(f \"rls://elsewhere\" \"local=yes\")"),
+        ("not-near-either", "(f \"http://h;local=yes/known\")"),
+    ] {
+        grid.ask(job, &format!("&(executable=a)(inputfiles={input})"), &[], &[]);
+        grid.lead(&mut drive);
+        let decision = grid.last(job);
+        assert_eq!(rejected(&decision), "no_target_left", "{job}");
+        assert_eq!(decision.fates[0].reason, "no_location", "{job}");
+    }
 }

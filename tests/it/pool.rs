@@ -4,7 +4,11 @@
 mod admission;
 mod budgets;
 mod commands;
+mod drains;
 mod matches;
+mod order;
+mod probes;
+mod records;
 mod restarts;
 mod waits;
 
@@ -139,7 +143,7 @@ impl World {
         change: impl FnOnce(&mut JobState<'a>, &mut Requirements<&'a str>),
     ) {
         let now = self.yard.now;
-        let mut wants = Requirements { seq: 1_000, cores_min: 1, ..Requirements::default() };
+        let mut wants = Requirements { seq: Some(1_000), cores_min: 1, ..Requirements::default() };
         let mut state = JobState {
             job,
             task: workflow,
@@ -165,7 +169,12 @@ impl World {
         });
     }
 
-    fn offer_with(&self, name: &str, site: &str, change: impl FnOnce(&mut SlotOffer<&str>)) {
+    fn offer_with<'a>(
+        &self,
+        name: &'a str,
+        site: &str,
+        change: impl FnOnce(&mut SlotOffer<&'a str>),
+    ) {
         let mut offer = SlotOffer {
             offer: name,
             cores_free: 1,
@@ -176,7 +185,7 @@ impl World {
             ..SlotOffer::default()
         };
         change(&mut offer);
-        let report = Pilot::SlotOffer { queue: site, offer, at: self.yard.now };
+        let report = Pilot::SlotOffer { queue: site, offer: Box::new(offer), at: self.yard.now };
         self.yard.publish(Topic::Pilot, name, |out| record::write(out, &report));
     }
 

@@ -369,7 +369,7 @@ fn every_kind_of_thing_happens() {
         assert!(topics.contains_key(&topic), "nothing on {}", topic.name());
     }
     for status in Status::ALL {
-        let never = matches!(status, Status::Throttled | Status::Merging);
+        let never = matches!(status, Status::Throttled | Status::Merging | Status::Held);
         assert_eq!(statuses.contains_key(&status), !never, "{}", status.name());
     }
     assert!(queues.contains(&QueueStatus::Brokeroff) && queues.contains(&QueueStatus::Offline));

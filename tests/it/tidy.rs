@@ -17,7 +17,7 @@ const FLOORS: [&str; 5] = ["core", "wire", "drive", "sim", "shell"];
 /// Crates that each floor below the shell needs beside lower floors: crates that read no clock, no
 /// environment and no file.
 const PURE: [(&str, &[&str]); 4] = [
-    ("core", &["hex", "jiff", "sha2"]),
+    ("core", &["hex", "jiff", "quick-xml", "sha2"]),
     ("wire", &["apache-avro", "hex", "jiff", "serde", "serde_json", "sha2", "thiserror", "toml"]),
     ("drive", &["hex", "sha2", "thiserror", "toml"]),
     ("sim", &["hex", "serde", "serde_json", "toml"]),

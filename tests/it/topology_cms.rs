@@ -211,7 +211,7 @@ fn the_roles_of_system_jobs_are_a_list_of_names() {
     assert_says(&complaints(&policy_with("half_life_s = [\"a\"]")), &["half_life_s: [\"a\"]"]);
     assert_says(
         &complaints(&policy_with("system_role = [\"a\"]")),
-        &["resize_overhead_s, system_roles"],
+        &["memory_step_mb, system_roles"],
     );
     let policy = |keys: &str| {
         let text = policy_with(keys);

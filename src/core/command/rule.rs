@@ -266,14 +266,14 @@ rules! {
         "a workflow of a pool is nearly done: its last jobs go first";
     KillWorkflow "kill_workflow" KillWorkflow WORKFLOWS None, "cms-nordugrid C-49"
         "every test job of a workflow of a pool failed, and the policy ends such workflows";
-    Alert "alert" Alert WORKFLOWS None, "cms-nordugrid C-49"
-        "every test job of a workflow of a pool failed, and operations are to decide";
+    Alert "alert" Alert WORKFLOWS None, "cms-nordugrid C-49, C-50"
+        "every test job of a workflow of a pool failed, or no site can host it: operations decide";
     Profile "profile" Profile WORKFLOWS None, "cms-nordugrid C-50"
         "the test jobs of a workflow of a pool ended: what its jobs need is known";
     Drain "drain" Drain NODES None, "cms-nordugrid C-55"
         "a job of a pool waits for more cores than any node has free: a node is kept free for it";
     Undrain "undrain" Undrain JOBS None, "cms-nordugrid C-55"
-        "the job that a node is kept free for started elsewhere or is gone";
+        "the job that a node is kept free for started elsewhere, is gone or cannot have it";
     Domain "domain" Reassign RECORDS None, "docs/own-domain.md"
         "a domain that a program brings asks for it, by a rule of its own";
 }

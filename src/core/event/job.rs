@@ -41,15 +41,21 @@ statuses! {
     Failed = 12 "failed" "Error.",
     Cancelled = 13 "cancelled" "Killed by a user or operator.",
     Closed = 14 "closed" "Removed by the system before it ran.",
+    Held = 15 "held" "Held back by a user or an operator: it neither waits nor runs nor has ended.",
 }
 
 impl Status {
     /// How many states there are.
-    pub const COUNT: usize = 15;
+    pub const COUNT: usize = 16;
 
     /// Whether the job is over; nothing follows within the same attempt.
     pub const fn is_ended(self) -> bool {
-        self as u8 >= Status::Finished as u8
+        matches!(self, Status::Finished | Status::Failed | Status::Cancelled | Status::Closed)
+    }
+
+    /// Whether the payload started in this state, and the job is not over.
+    pub const fn is_under_way(self) -> bool {
+        matches!(self, Status::Running | Status::Holding | Status::Merging | Status::Transferring)
     }
 
     /// States in which a job waits to run at its queue (spec atlas 9.4).
@@ -140,6 +146,9 @@ pub struct JobState<'a> {
     pub cpu_time_s: u32,
     /// Wall time that it asked for; s; 0: not known.
     pub wall_time_s: u32,
+    /// Id that its cluster gave it: records of one id at one cluster are of one job; empty: not
+    /// known, or its name is the id.
+    pub cluster_job: &'a str,
     /// Its wishes to a pool of slots; `None`: it is in none, or this report does not repeat it.
     /// In a box: most jobs are in no pool, and events are moved about.
     pub requirements: Option<Box<Requirements<&'a str>>>,
@@ -185,6 +194,7 @@ record!(JobState<'a> {
     cpu_time_s,
     wall_time_s,
     requirements,
+    cluster_job,
 });
 
 /// A job is still alive.

@@ -26,10 +26,10 @@ mod user;
 pub use crate::domain::cms::event::grant::Grant;
 pub use crate::domain::cms::event::pool::listed_sites;
 pub use crate::domain::cms::event::pool::{
-    Band, Class, FailureClass, GrantScopeKind, OwnRequirements, OwnSlotOffer,
+    Band, Class, FailureClass, GrantScopeKind, Label, NeededLabel, OwnRequirements, OwnSlotOffer,
 };
 pub use crate::domain::cms::event::pool::{
-    PrincipalKind, Requirements, SiteStatus, SlotOffer, Tier, WorkflowFacts,
+    PrincipalKind, Requirements, Resource, SiteStatus, SlotOffer, Tier, WorkflowFacts,
 };
 pub use crate::domain::cms::event::slot_quota::{
     BadQuota, ExtraBlock, MAX_SLOTS, SlotParts, SlotQuota, SlotsOfSite,

@@ -38,6 +38,7 @@ fn of_job<'e>(event: &'e JobState<'_>) -> FieldName<'e> {
         label,
         processing_type,
         sub_status,
+        cluster_job,
     )
 }
 

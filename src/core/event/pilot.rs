@@ -1,11 +1,11 @@
 //! Reports on pilots, workers and slots.
 
-use crate::domain::cms::event::pool::SlotOffer;
+use crate::domain::cms::event::pool::{Label, Resource, SlotOffer};
 use crate::record::{Attempt, Decode, Decoder, Encode, Encoder, record, symbols};
 use crate::unit::Millis;
 
 /// A report about the capacity of a queue.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Pilot<'a> {
     /// A worker node asked for a job.
     AskedJob {
@@ -60,7 +60,7 @@ pub enum Pilot<'a> {
         /// Site.
         queue: &'a str,
         /// The offer.
-        offer: SlotOffer<&'a str>,
+        offer: Box<SlotOffer<&'a str>>,
         /// When.
         at: Millis,
     },
@@ -143,6 +143,8 @@ struct Row<'a> {
     mem_free_mb: i64,
     block: &'a str,
     corepower_mhs06: Option<i64>,
+    resources: Vec<Resource<&'a str>>,
+    labels: Vec<Label<&'a str>>,
 }
 
 symbols!(PilotKind: [AskedJob, UpdatedJob, Workers, Slots, SlotOffer, SlotWithdrawn]);
@@ -166,6 +168,8 @@ record!(Row<'a> {
     mem_free_mb,
     block,
     corepower_mhs06,
+    resources,
+    labels,
 });
 
 impl<'a> Row<'a> {
@@ -190,6 +194,8 @@ impl<'a> Row<'a> {
             mem_free_mb: 0,
             block: "",
             corepower_mhs06: None,
+            resources: Vec::new(),
+            labels: Vec::new(),
         }
     }
 }
@@ -207,7 +213,7 @@ impl Encode for Pilot<'_> {
             Pilot::Slots { gshare, resource_type, slots, expires_at, .. } => {
                 Row { gshare, resource_type, slots, expires_at, ..row(PilotKind::Slots) }
             }
-            Pilot::SlotOffer { offer, .. } => Row {
+            Pilot::SlotOffer { ref offer, .. } => Row {
                 node: offer.node,
                 expires_at: offer.expires_at,
                 offer: offer.offer,
@@ -218,6 +224,8 @@ impl Encode for Pilot<'_> {
                 mem_free_mb: offer.mem_free_mb,
                 block: offer.block,
                 corepower_mhs06: offer.corepower_mhs06,
+                resources: offer.resources.clone(),
+                labels: offer.labels.clone(),
                 ..row(PilotKind::SlotOffer)
             },
             Pilot::SlotWithdrawn { offer, attempt, .. } => {
@@ -256,8 +264,10 @@ impl<'a> Decode<'a> for Pilot<'a> {
                     node,
                     corepower_mhs06: row.corepower_mhs06,
                     expires_at,
+                    resources: row.resources,
+                    labels: row.labels,
                 };
-                Pilot::SlotOffer { queue, offer, at }
+                Pilot::SlotOffer { queue, offer: Box::new(offer), at }
             }
             PilotKind::SlotWithdrawn => Pilot::SlotWithdrawn { queue, offer, attempt, at },
         })

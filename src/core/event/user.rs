@@ -41,6 +41,9 @@ pub struct User {
     pub past_usage_milli: i64,
     /// When it was so much; 0: not known, and then it does not count.
     pub past_usage_at: Millis,
+    /// Virtual organisations of a user: which queues of clusters take its jobs (spec cms-nordugrid
+    /// N-11).
+    pub vos: Vec<String>,
 }
 
 symbols!(UserKind);
@@ -55,6 +58,7 @@ record!(User {
     roles,
     past_usage_milli,
     past_usage_at,
+    vos,
 });
 
 impl UserKind {
@@ -87,7 +91,8 @@ impl Configured for User {
 
     fn longest_name(&self) -> FieldName<'_> {
         let groups = self.groups.iter().map(String::as_str);
-        longest!(self: name, country).or_in("groups", groups)
+        let vos = self.vos.iter().map(String::as_str);
+        longest!(self: name, country).or_in("groups", groups).or_in("vos", vos)
     }
 
     fn touches(&self) -> Touches {

@@ -25,7 +25,17 @@ pub fn asked_of_pool(command: &Command) -> Option<String> {
         CommandKind::Boost => format!("priority {measured} from now on"),
         CommandKind::KillWorkflow => format!("{measured} jobs wait: {reason}"),
         CommandKind::Alert => reason.to_owned(),
-        CommandKind::Profile => format!("a job needs {measured} s and {limit} MB"),
+        CommandKind::Profile => {
+            let known = |value: f64, text: &str, unit: &str| {
+                if value > 0.0 {
+                    format!("{text} {unit}")
+                } else {
+                    format!("an unknown number of {unit}")
+                }
+            };
+            let time = known(command.measured, &measured, "s");
+            format!("a job needs {time} and {}", known(command.limit, &limit, "MB"))
+        }
         CommandKind::Drain => format!("free in {measured} s, {limit} cores for job {job}"),
         CommandKind::Undrain => format!("not kept free for job {job}"),
         CommandKind::Rebroker | CommandKind::Reassign | CommandKind::Kill | CommandKind::Fail => {

@@ -31,6 +31,12 @@ impl Context<'_> {
         decision.answers_offer() || self.kinds.first().is_some_and(|kind| kind.judges_offers())
     }
 
+    /// Whether a decision is about a single job that wants a target: it gives one, or the kind of
+    /// its policy, which is the first, does so.
+    pub(super) fn is_of_targets(&self, decision: &Decision) -> bool {
+        decision.placed.is_some() || self.kinds.first().is_some_and(|kind| kind.judges_targets())
+    }
+
     pub(super) fn filter(&self, name: &str) -> Option<&'static Filter> {
         self.kinds.iter().find_map(|kind| kind.filter(name))
     }

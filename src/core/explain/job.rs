@@ -32,6 +32,13 @@ pub fn explain_job(engine: &Engine, name: &str, sites_max: usize) -> Option<JobS
     Some(JobStanding { text, wait })
 }
 
+/// How a workflow or a user of a pool stands, as text; `None`: no such one is known.
+pub fn explain_pool_name(engine: &Engine, name: &str) -> Option<String> {
+    let state = &engine.state;
+    let pool = cms::name::is_known(state, name).then(|| engine.pool_at())??;
+    cms::name::text(state, &pool, name)
+}
+
 fn write(
     text: &mut String,
     state: &State,
@@ -43,7 +50,8 @@ fn write(
     let status = job.status.map_or("", |status| status.name());
     writeln!(text, "{name}: {status}, attempt {}, as of {}", job.attempt, iso(state.now))?;
     let [queue, gshare, ..] = job.names.map(named);
-    writeln!(text, "  queue     {queue}, share {gshare}, priority {}", job.priority)?;
+    let share = if gshare.is_empty() { String::new() } else { format!(", share {gshare}") };
+    writeln!(text, "  queue     {queue}{share}, priority {}", job.priority)?;
     writeln!(text, "  since     {}; created {}", iso(job.changed_at), iso(job.created_at))?;
     match job.heartbeat.at {
         0 => writeln!(text, "  heartbeat none")?,

@@ -15,7 +15,7 @@ pub use command::{asked_of_pool, explain_command};
 pub use comparison::{explain_comparison, side_name};
 pub use context::Context;
 pub(crate) use context::counts_of;
-pub use job::{JobStanding, explain_job};
+pub use job::{JobStanding, explain_job, explain_pool_name};
 pub use join::join;
 pub use standing::{NameStanding, RequestStanding};
 pub use text::iso;
@@ -64,15 +64,15 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
     if context.is_of_pool(decision) {
         return cms::offer::write(text, decision, context);
     }
+    if context.is_of_targets(decision) {
+        return nordugrid::job::write(text, decision, context);
+    }
     header(text, decision)?;
     let heading = "rejected by filter (each candidate by the first that objected)";
     counts_of(text, heading, &decision.counts, context)?;
     match &decision.outcome {
         Outcome::Assign(ranked) => {
             assignment(text, &decision.factor_names, ranked)?;
-            if let (Some(placed), Some(chosen)) = (&decision.placed, ranked.first()) {
-                nordugrid::target::write(text, decision, chosen, placed, context)?;
-            }
         }
         Outcome::Defer { .. } => waits(text, decision, context)?,
         Outcome::Reject { reason } => {
@@ -81,7 +81,6 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
             }
         }
     }
-    nordugrid::held::write(text, decision, context)?;
     for note in &decision.notes {
         writeln!(text, "note: {note}")?;
     }

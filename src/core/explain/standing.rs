@@ -1,7 +1,7 @@
 //! How a name stands at a cut: a job, the requests of a task, what is known of an owner. Looked up
 //! by name, so it costs the loop next to nothing.
 
-use super::{JobStanding, SITES_SHOWN, explain_job};
+use super::{JobStanding, SITES_SHOWN, explain_job, explain_pool_name};
 use crate::engine::Engine;
 use crate::output::throttle::Throttle;
 use crate::state::admit::is_open;
@@ -21,6 +21,8 @@ pub struct NameStanding {
     pub now: Millis,
     /// Of a job: how it stands, each rule to it, and why it waits.
     pub job: Option<JobStanding>,
+    /// Of a workflow or user of a pool: how it stands, as text.
+    pub pool: Option<String>,
     /// Requests of this task, or the one of this subject.
     pub requests: Vec<RequestStanding>,
     /// Throttles of this subject, whether they stand or not.
@@ -69,6 +71,7 @@ impl NameStanding {
             cycle: state.number,
             now: state.now,
             job: explain_job(engine, name, SITES_SHOWN),
+            pool: explain_pool_name(engine, name),
             requests,
             throttles: throttles
                 .filter(|throttle| throttle.subject == name || throttle.key() == name)
@@ -83,7 +86,10 @@ impl NameStanding {
     pub fn is_unknown(&self) -> bool {
         let owner = self.user.or(self.group);
         let has_nothing = self.requests.is_empty() && self.throttles.is_empty();
-        self.job.is_none() && has_nothing && owner.is_none_or(|it| it == Totals::default())
+        self.job.is_none()
+            && self.pool.is_none()
+            && has_nothing
+            && owner.is_none_or(|it| it == Totals::default())
     }
 }
 

@@ -101,6 +101,10 @@ pub fn headline(decision: &Decision) -> String {
     if let Some(matched) = &decision.matched {
         return format!("Matched: {}", match_sentence(decision, matched));
     }
+    if let (Some(placed), Outcome::Assign(ranked)) = (&decision.placed, &decision.outcome) {
+        let target = ranked.first().map_or("none", |it| it.queue.as_str());
+        return format!("Placed at {target} by {}", placed.rule);
+    }
     let rejected: u64 = decision.counts.iter().map(|count| u64::from(count.rejected)).sum();
     match &decision.outcome {
         Outcome::Assign(ranked) => {

@@ -4,6 +4,7 @@ use crate::cut::Topic;
 use crate::event::{Heartbeat, JobState, Status};
 use crate::id::{Key, Name, cut};
 use crate::oddity::Oddity;
+use crate::state::job::AtCluster;
 use crate::state::job::{Job, LastHeartbeat, Sample, counts_closed};
 use crate::state::prefetch::Sought;
 use crate::state::reserve::seen_row;
@@ -37,7 +38,7 @@ impl State {
         self.note_job_name(key, event.job);
         let slot = self.jobs.insert(job);
         self.met_jobs.push(key);
-        self.note_asked_times(key, event);
+        self.note_at_cluster(key, event);
         self.note_look(slot, None, &job);
         self.count_job(None, &job);
     }
@@ -69,13 +70,13 @@ impl State {
         }
     }
 
-    /// Keeps the times that a job asked for.
+    /// Keeps what a job states of itself at a cluster.
     #[inline]
-    fn note_asked_times(&mut self, key: Key, event: &JobState<'_>) {
-        match asked_times(event) {
-            (0, 0) if self.asked_times.is_empty() => {}
-            (0, 0) => _ = self.asked_times.remove(&key),
-            times => _ = self.asked_times.insert(key, times),
+    fn note_at_cluster(&mut self, key: Key, event: &JobState<'_>) {
+        match at_cluster(event) {
+            it if it.is_nothing() && self.at_clusters.is_empty() => {}
+            it if it.is_nothing() => _ = self.at_clusters.remove(&key),
+            it => _ = self.at_clusters.insert(key, it),
         }
     }
 
@@ -95,9 +96,9 @@ impl State {
             self.mark_start(self.ledger.queue_of(&new), new.started_at);
         }
         if order == Ordering::Equal {
-            let known = self.asked_times.get(&old.key).copied().unwrap_or_default();
+            let known = self.at_clusters.get(&old.key).cloned().unwrap_or_default();
             let content = self.content(&new).cmp(&self.content(old));
-            let content = content.then(asked_times(event).cmp(&known));
+            let content = content.then(at_cluster(event).cmp(&known));
             match content {
                 Ordering::Less => return self.odd(Topic::JobState, Oddity::Stale),
                 Ordering::Equal => return self.odd(Topic::JobState, Oddity::Repeated),
@@ -114,7 +115,7 @@ impl State {
         if let Some(held) = self.jobs.slab.get_mut(slot) {
             *held = new;
         }
-        self.note_asked_times(old.key, event);
+        self.note_at_cluster(old.key, event);
         self.note_look(slot, Some(old), &new);
         let is_moved = old.status.is_none() || old.load != new.load;
         if is_moved && new.heartbeat.at != 0 {
@@ -335,9 +336,14 @@ impl State {
     }
 }
 
-/// CPU time and wall time that a job asked for; s; 0: not known.
-fn asked_times(event: &JobState<'_>) -> (u32, u32) {
-    (event.cpu_time_s, event.wall_time_s)
+/// The statements of a record of a job at a cluster. An id that is longer than a name may be makes
+/// the record unreadable, so that it is whole.
+fn at_cluster(event: &JobState<'_>) -> AtCluster {
+    AtCluster {
+        cpu_time_s: event.cpu_time_s,
+        wall_time_s: event.wall_time_s,
+        cluster_job: event.cluster_job.to_owned(),
+    }
 }
 
 /// Which of two states of a job is newer: by attempt, ended or not, time, revision, rank.

@@ -88,11 +88,12 @@ impl State {
     }
 
     fn fold_decision_outcome(&mut self, event: &DecisionOutcome, at: Millis) {
+        self.fold_match_outcome(event);
         if self.requests.of(&event.subject).is_none()
             && self.answered.table.of(&event.subject).is_none()
         {
             if self.pool.offers.of(&event.subject).is_some() {
-                // What became of a match is what becomes of its job.
+                // A match that is carried out is what becomes of its job.
                 return;
             }
             self.odd(Topic::Outcome, Oddity::UnknownDecision);

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 /// Names a decision. Derived, not drawn: the first 16 bytes of SHA-256(what is answered, domain,
 /// subject, attempt, ordinal), so that the same decision has the same id on every
 /// process and however often it is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DecisionId(pub [u8; 16]);
 
 record!(DecisionId(bytes));

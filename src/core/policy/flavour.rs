@@ -290,7 +290,7 @@ impl Flavour {
         let mut text = format!("{} ({})\n  {}\n", self.name, self.spec, self.help);
         describe_params(&mut text, self.params);
         for list in self.lists() {
-            let ListParam { name, default, help } = list;
+            let ListParam { name, default, help, .. } = list;
             let default = show_list(default);
             text += &format!("    {name} = {default} ({ALLOWED}): {help}\n");
         }

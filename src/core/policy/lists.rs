@@ -4,7 +4,7 @@
 use super::param::{Arg, Mistake};
 
 /// A parameter that is a list of names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct ListParam {
     /// Its name in the topology file.
     pub name: &'static str,
@@ -12,6 +12,8 @@ pub struct ListParam {
     pub default: &'static [&'static str],
     /// Meaning.
     pub help: &'static str,
+    /// Why an item cannot be in it; `None`: it can.
+    pub fault: fn(&str) -> Option<String>,
 }
 
 impl ListParam {
@@ -31,6 +33,9 @@ impl ListParam {
         let is_blank = |name: &&String| name.trim() != name.as_str() || name.is_empty();
         if let Some(name) = names.iter().find(is_blank) {
             return Err(format!("{name:?} in {arg}"));
+        }
+        if let Some(fault) = names.iter().find_map(|name| (self.fault)(name)) {
+            return Err(format!("{fault} in {arg}"));
         }
         let twice = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name));
         match twice {

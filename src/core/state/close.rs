@@ -89,7 +89,7 @@ impl State {
                 self.leave_target(&job);
                 self.jobs.remove(slot);
                 self.job_names.remove(&key);
-                self.asked_times.remove(&key);
+                self.at_clusters.remove(&key);
             } else {
                 self.forget_job(slot, &job);
             }
@@ -108,7 +108,7 @@ impl State {
         self.leave_target(job);
         self.jobs.remove(slot);
         self.job_names.remove(&job.key);
-        self.asked_times.remove(&job.key);
+        self.at_clusters.remove(&job.key);
     }
 
     /// A job is forgotten: what decisions before its end placed takes nothing at its target any
@@ -142,7 +142,7 @@ impl State {
             if let Some(slot) = self.jobs.find(key) {
                 self.jobs.remove(slot);
                 self.job_names.remove(&key);
-                self.asked_times.remove(&key);
+                self.at_clusters.remove(&key);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The digest of a state: SHA-256 over its records in order of their names, never over internal
 //! numbers. Two states with the same digest give the same decisions from then on.
 
+use super::job::AtCluster;
 use crate::content::{Content, content_of};
 use crate::cut::Topic;
 use crate::event::is_newer;
@@ -207,8 +208,11 @@ impl<'a> Sink<'a> {
             let name = self.state.job_name(job.key);
             self.text(&name);
         }
-        let times = self.state.asked_times.get(&job.key).copied();
-        let (cpu_time_s, wall_time_s) = times.unwrap_or_default();
+        let at = self.state.at_clusters.get(&job.key).cloned().unwrap_or_default();
+        let AtCluster { cpu_time_s, wall_time_s, cluster_job } = at;
+        if !cluster_job.is_empty() {
+            self.text(&cluster_job);
+        }
         let mut listed = *job;
         let Ok(()) = listed.each_number(self);
         for number in [

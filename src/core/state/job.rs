@@ -170,6 +170,25 @@ pub trait JobNumbers {
     fn int(&mut self, number: &mut i32) -> Result<(), Self::Fault>;
 }
 
+/// The statements of a record of a job at a NorduGrid cluster beside what all jobs have. Empty text
+/// and 0 mean "not known".
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AtCluster {
+    /// CPU time that it asked for, of the whole job; s.
+    pub cpu_time_s: u32,
+    /// Wall time that it asked for; s.
+    pub wall_time_s: u32,
+    /// Id that the cluster gave it.
+    pub cluster_job: String,
+}
+
+impl AtCluster {
+    /// Whether it states nothing.
+    pub fn is_nothing(&self) -> bool {
+        self.cpu_time_s == 0 && self.wall_time_s == 0 && self.cluster_job.is_empty()
+    }
+}
+
 impl Job {
     /// How many [`Job::texts`] it has.
     pub const TEXTS: usize = 3;

@@ -1,5 +1,6 @@
 //! State: all that is known as of a cut.
 
+use super::job::AtCluster;
 use crate::command::CommandSetting;
 use crate::copy::{CopyFor, PortionMap, UnderWay};
 use crate::cut::{Lane, Topic};
@@ -125,8 +126,8 @@ pub struct State {
     pub names: Names,
     /// Names of jobs that are no decimals.
     pub job_names: PortionMap<Key, String>,
-    /// CPU time and wall time that jobs asked for, of those that state any; s; 0: not known.
-    pub asked_times: BTreeMap<Key, (u32, u32)>,
+    /// What records of jobs at clusters state beside what all jobs have, of those that state any.
+    pub at_clusters: BTreeMap<Key, AtCluster>,
     /// Jobs.
     pub jobs: Table<Job>,
     /// Transfers.
@@ -302,7 +303,7 @@ impl State {
             times: LogTimes::default(),
             names: Names::default(),
             job_names: PortionMap::default(),
-            asked_times: BTreeMap::new(),
+            at_clusters: BTreeMap::new(),
             jobs: Table::default(),
             transfers: Table::default(),
             replica_requests: BTreeSet::new(),

@@ -2,7 +2,7 @@
 
 use super::Reasons;
 use crate::described::described;
-use yardmaster_core::domain::cms::output::Matched;
+use yardmaster_core::domain::cms::output::{Matched, SecondJob};
 use yardmaster_core::explain::{Context, FilterStep, Rejected, WaitConditions, Why, why};
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
 use yardmaster_core::unit::Millis;
@@ -145,8 +145,24 @@ described! {
         charged_group: String = it.charged_group.clone(),
         /// The site whose storage a HighIO job reads; else empty.
         io_source: String = it.io_source.clone(),
-        /// Rules that were relaxed for it: surplus, overflow.
+        /// Rules that were relaxed for it: surplus, overflow, drained.
         relaxed: Vec<String> = it.relaxed.clone(),
+        /// The job that came second; null: no other fits.
+        second: Option<SecondAnswer> = it.second.as_ref().map(SecondAnswer::of),
+    }
+
+    /// The job that would have got the slots otherwise.
+    struct SecondAnswer of (it: &SecondJob) {
+        /// Job.
+        job: String = it.job.clone(),
+        /// Its workflow.
+        workflow: String = it.workflow.clone(),
+        /// The first rank key in which both differ; job: their names decided.
+        key: String = it.key.clone(),
+        /// The key's value of the job that got the slots.
+        of_match: String = it.of_match.clone(),
+        /// The key's value of this one.
+        of_second: String = it.of_second.clone(),
     }
 
     /// A queue that was chosen.

@@ -193,6 +193,8 @@ impl Looked {
             Some("group")
         } else if standing.job.is_some() || any(&is_job) {
             Some("job")
+        } else if standing.pool.is_some() {
+            Some("task")
         } else if self.shares.iter().any(|share| share == name)
             || any(&|output| matches!(output, Output::Decision(it) if it.gshare == name))
         {
@@ -260,8 +262,9 @@ impl Looked {
             text += &explain_throttle(throttle, now);
             text.push('\n');
         }
-        if let Some(job) = &self.standing.job {
-            text += &job.text;
+        let job = self.standing.job.as_ref().map(|job| &job.text);
+        for known in job.into_iter().chain(&self.standing.pool) {
+            text += known;
             text.push('\n');
         }
         for (_, output) in all.iter().take(SHOWN_MAX) {

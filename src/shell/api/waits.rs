@@ -1,7 +1,9 @@
 //! Why a job of a pool waits, as an answer has it.
 
 use crate::described::described;
-use yardmaster_core::domain::cms::explain::{blocked_sentence, objection_sentence, site_sentence};
+use yardmaster_core::domain::cms::explain::{
+    blocked_sentence, no_node_sentence, objection_sentence, site_sentence,
+};
 use yardmaster_core::domain::cms::policy::judge::RankValue;
 use yardmaster_core::domain::cms::policy::why::{
     Blocked, DrainedFor, First, PoolWait, SiteAt, SiteObjection,
@@ -20,6 +22,12 @@ described! {
         drained: Option<PoolDrainedFor> = match wait {
             PoolWait::Blocked(_) => None,
             PoolWait::Sites { drained, .. } => drained.as_ref().map(PoolDrainedFor::of),
+        },
+        /// What it takes that no known node has, as a sentence; null: some node could hold it, or
+        /// that is not known.
+        no_node: Option<String> = match wait {
+            PoolWait::Blocked(_) => None,
+            PoolWait::Sites { no_node, .. } => no_node.as_ref().map(no_node_sentence),
         },
         /// Findings at each site, by name. Empty if the job is blocked.
         sites: Vec<PoolSiteWait> = match wait {

@@ -24,7 +24,7 @@ use yardmaster_core::engine::Engine;
 use yardmaster_core::event::Event;
 use yardmaster_core::explain::{
     Context, SITES_SHOWN, explain, explain_command, explain_comparison, explain_fates, explain_job,
-    explain_throttle, join, throttle_of,
+    explain_pool_name, explain_throttle, join, throttle_of,
 };
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
@@ -58,8 +58,8 @@ use yardmaster_drive::port::Log;
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Explain {
-    /// Task, subject (task/chunk), job, slot offer, user or working group; user/NAME, group/NAME
-    /// and task/NAME state which.
+    /// Task, workflow, subject (task/chunk), job, slot offer, user or working group; user/NAME,
+    /// group/NAME and task/NAME state which.
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     #[command(flatten)]
@@ -94,8 +94,10 @@ impl Explain {
                  claim: no leader published them"
             );
         }
-        // What is no task, user or group may be a job.
-        let job = match decisions.is_empty() && throttles.is_empty() {
+        // What is no task, user or group may be a job. A workflow of a pool stands somehow whatever
+        // was decided of its jobs.
+        let is_of_pool = decisions.iter().any(|it| it.answers_offer() && it.task == self.name);
+        let job = match is_of_pool || decisions.is_empty() && throttles.is_empty() {
             true => self.job(&read)?,
             false => None,
         };
@@ -214,7 +216,8 @@ impl Explain {
                 return match reply.status {
                     200 => {
                         let answer: Value = serde_json::from_str(&reply.text())?;
-                        Ok(self.job_in(&answer["job"]))
+                        let pool = answer["pool"].as_str().map(str::to_owned);
+                        Ok(self.job_in(&answer["job"]).or(pool))
                     }
                     // The process knows no such job.
                     404 => Ok(None),
@@ -229,7 +232,8 @@ impl Explain {
     /// How a job stands in a state that was rebuilt.
     fn job_of(&self, engine: &Engine) -> Option<String> {
         let sites_max = if self.fates { usize::MAX } else { SITES_SHOWN };
-        explain_job(engine, &self.name, sites_max).map(|job| job.text)
+        let job = explain_job(engine, &self.name, sites_max).map(|job| job.text);
+        job.or_else(|| explain_pool_name(engine, &self.name))
     }
 
     /// How a job stands as a process answers it.

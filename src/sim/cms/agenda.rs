@@ -45,6 +45,8 @@ pub enum CmsStep {
     Starts(Handle, u32),
     /// A match is not taken up.
     NeverStarts(Handle, u32),
+    /// A job that was held is released, by its attempt.
+    Released(Handle, u32),
     /// A job ends.
     Ends(Handle, u32),
     /// A job is submitted again after a failure.

@@ -6,6 +6,10 @@ use super::jobs::CmsStage;
 use yardmaster_core::domain::cms::output::Matched;
 use yardmaster_core::event::Status;
 use yardmaster_core::output::decision::{Decision, Outcome};
+use yardmaster_core::unit::{MINUTE, Millis};
+
+/// Within this a job that is held is known to be.
+const HELD_IS_READ: Millis = 2 * MINUTE;
 
 impl Cms {
     /// Hears a decision.
@@ -32,6 +36,12 @@ impl Cms {
         let waits = self.jobs_wait(handle, matched.job_attempt);
         let (Some(node), Some(handle)) = (node.filter(is_newest), handle.filter(|_| waits)) else {
             self.count.stale += 1;
+            // The match may have been made before that was read.
+            let is_held = |since: Millis| self.now - since > HELD_IS_READ;
+            let job = handle.and_then(|it| self.jobs.get(it));
+            if job.is_some_and(|it| matches!(it.stage, CmsStage::Held(since) if is_held(since))) {
+                self.violated("a held job matched");
+            }
             return;
         };
         for what in self.complaints(node, handle, decision, matched) {
@@ -55,6 +65,9 @@ impl Cms {
             self.count.high_io_most = self.count.high_io_most.max(part);
         }
         self.hold(handle, holding);
+        if let Some(job) = self.jobs.get_mut(handle) {
+            job.matched = Some((decision.subject.clone(), decision.attempt, decision.id));
+        }
         self.is_matched(handle);
     }
 

@@ -33,13 +33,14 @@ const WAITS_H: f64 = 1.5;
 const REMOTE: f64 = 0.25;
 
 /// Workflows that are rare: kind, jobs, when the first comes and how often; min.
-const RARE: [(Kind, i64, Millis, Millis); 6] = [
+const RARE: [(Kind, i64, Millis, Millis); 7] = [
     (Kind::Fails, 60, 15, 120),
     (Kind::UserFails, 40, 25, 150),
     (Kind::SitesFail, 30, 40, 240),
     (Kind::WholeNode, 2, 20, 240),
     (Kind::SiteTest, 10, 60, 360),
     (Kind::Tiny, 1, 100, 480),
+    (Kind::TooLarge, 3, 10, 300),
 ];
 /// Tiny workflows that come at once.
 const TINY: i64 = 60;

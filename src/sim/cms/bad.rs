@@ -53,6 +53,7 @@ impl Cms {
             created_at: self.now,
             stage: CmsStage::Waiting,
             holding: None,
+            matched: None,
             started_at: 0,
             fails: None,
             last_failure: None,

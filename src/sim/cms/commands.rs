@@ -2,18 +2,15 @@
 //! until they have the cores, all else is noted.
 
 use super::Cms;
-use super::agenda::CmsStep;
 use super::jobs::CmsStage;
-use super::nodes::Drain;
 use super::work::Kind;
 use crate::grid::{Handle, Record};
 use yardmaster_core::event::{DecisionOutcome, OutcomeAbout, OutcomeKind, TaskPhase};
 use yardmaster_core::output::command::{Command, CommandKind};
 use yardmaster_core::output::decision::DecisionId;
-use yardmaster_core::unit::{Millis, SECOND};
 
-/// A node is drained for one job so often at most: more would be a circle of drains and matches.
-const DRAINS_MAX: u32 = 3;
+/// Why a workflow is reported that no node of its sites could hold.
+const NO_SITE: &str = "no_site_can_host";
 
 impl Cms {
     /// Carries commands out, as of the time reached, and publishes what became of each. Appends
@@ -61,7 +58,8 @@ impl Cms {
                 }
                 Ok(())
             }
-            CommandKind::Profile | CommandKind::Alert => self.workflow_named(subject).map(drop),
+            CommandKind::Alert => self.alert(subject, command),
+            CommandKind::Profile => self.workflow_named(subject).map(drop),
             CommandKind::Rebroker
             | CommandKind::Reassign
             | CommandKind::Kill
@@ -73,24 +71,42 @@ impl Cms {
         self.workflow_by_name.get(name).copied().ok_or("there is no such workflow")
     }
 
-    fn node_named(&self, name: &str) -> Result<u32, &'static str> {
+    pub(super) fn node_named(&self, name: &str) -> Result<u32, &'static str> {
         self.node_by_name.get(name).copied().ok_or("there is no such node")
+    }
+
+    /// Operations end a workflow that no site can host; no other is reported as one.
+    fn alert(&mut self, name: &str, command: &Command) -> Result<(), &'static str> {
+        let handle = self.workflow_named(name)?;
+        let is_too_large =
+            self.workflows.get(handle).is_some_and(|workflow| workflow.kind == Kind::TooLarge);
+        match command.notes.first().is_some_and(|why| why == NO_SITE) {
+            true if is_too_large => self.end_workflow(handle),
+            true => self.violated("a workflow reported that sites can host"),
+            false => {}
+        }
+        Ok(())
     }
 
     /// The waiting jobs of a workflow are cancelled; its record ends. Only one whose program fails
     /// always is to be killed (C-49).
     fn kill(&mut self, name: &str) -> Result<(), &'static str> {
         let handle = self.workflow_named(name)?;
-        let Some(workflow) = self.workflows.get_mut(handle) else { return Ok(()) };
-        if workflow.is_killed {
+        let Some(workflow) = self.workflows.get(handle).filter(|it| !it.is_killed) else {
             return Ok(());
-        }
-        workflow.is_killed = true;
-        let is_right = matches!(workflow.kind, Kind::Fails | Kind::UserFails);
-        let jobs: Vec<Handle> = workflow.live.iter().copied().collect();
-        if !is_right {
+        };
+        if !matches!(workflow.kind, Kind::Fails | Kind::UserFails) {
             self.violated("a workflow killed that succeeds");
         }
+        self.end_workflow(handle);
+        Ok(())
+    }
+
+    /// A workflow is ended: its record, and its jobs that wait.
+    fn end_workflow(&mut self, handle: Handle) {
+        let Some(workflow) = self.workflows.get_mut(handle) else { return };
+        workflow.is_killed = true;
+        let jobs: Vec<Handle> = workflow.live.iter().copied().collect();
         self.publish_workflow(handle, TaskPhase::Ended);
         for job in jobs {
             let stage = self.jobs.get(job).map(|it| it.stage);
@@ -99,30 +115,5 @@ impl Cms {
                 self.cancel(job);
             }
         }
-        Ok(())
-    }
-
-    /// A node is kept free until it has the cores that a job needs.
-    fn drain(&mut self, command: &Command) -> Result<(), &'static str> {
-        let node = self.node_named(&command.subject)?;
-        let job = command.jobs.first().ok_or("no job is named")?;
-        let of = &mut self.nodes[node as usize];
-        let (job, need) = (job.clone(), command.limit as i64);
-        // So many seconds after the second of the cycle.
-        let until = command.now / SECOND * SECOND + command.measured as Millis * SECOND;
-        let cycle = command.cycle;
-        of.drain = Some(Drain { job: job.clone(), need, until, cycle });
-        let drains = self.drained.entry((node, job)).or_default();
-        *drains += u32::from(command.repeat == 0);
-        let is_circle = *drains > DRAINS_MAX;
-        let of = &self.nodes[node as usize];
-        if of.cores_free < need && !self.sites[of.site as usize].backfills {
-            // Not at once: decisions of this cycle are on their way.
-            self.after(SECOND, CmsStep::Withdraws(node));
-        }
-        if is_circle {
-            self.violated("a node drained for one job again and again");
-        }
-        Ok(())
     }
 }

@@ -6,7 +6,10 @@ use super::held::Holding;
 use super::work::{JobRequirements, Kind};
 use crate::grid::Handle;
 use std::sync::Arc;
-use yardmaster_core::event::{FailureClass, JobState, Requirements, Status, Tier};
+use yardmaster_core::event::{
+    DecisionOutcome, FailureClass, JobState, OutcomeAbout, OutcomeKind, Requirements, Status, Tier,
+};
+use yardmaster_core::output::decision::DecisionId;
 use yardmaster_core::unit::{MINUTE, Millis, SECOND};
 
 /// Part of the jobs whose program fails, and of those that the infrastructure fails.
@@ -26,6 +29,13 @@ const NOT_TAKEN_UP: f64 = 0.01;
 /// See `NOT_TAKEN_UP`.
 const GIVES_BACK: (Millis, Millis) = (MINUTE, 3 * MINUTE);
 
+/// Part of these whose user holds the job back, and for how long.
+const HELD: f64 = 0.3;
+/// See `HELD`.
+const HELD_FOR: (Millis, Millis) = (10 * MINUTE, 40 * MINUTE);
+/// Part of the others of which an outcome is published; of the rest nothing is known.
+const REPORTED: f64 = 0.7;
+
 /// Stage of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CmsStage {
@@ -37,6 +47,8 @@ pub enum CmsStage {
     Running,
     /// It failed, and is submitted again soon.
     Failed,
+    /// Its user holds it back, since then.
+    Held(Millis),
 }
 
 /// A live job.
@@ -60,6 +72,8 @@ pub struct CmsJob {
     pub stage: CmsStage,
     /// Resources that it holds; `None` while it holds none.
     pub holding: Option<Holding>,
+    /// The offer, which announcement of it, and the decision that gave it these.
+    pub matched: Option<(String, u64, DecisionId)>,
     /// When it started in this attempt; 0: it did not.
     pub started_at: Millis,
     /// How this attempt is to end.
@@ -100,6 +114,7 @@ impl CmsJob {
             created_at: now,
             stage: CmsStage::Waiting,
             holding: None,
+            matched: None,
             started_at: 0,
             fails: None,
             last_failure: None,
@@ -170,14 +185,26 @@ impl Cms {
         }
     }
 
-    /// A match is not taken up: the job waits on, and the pilot gives the slots back.
+    /// A match is not taken up, and the pilot gives the slots back: its user holds the job for a
+    /// while, or it waits on, of which an outcome may be published.
     pub(super) fn never_starts(&mut self, handle: Handle, attempt: u32) {
         let is_it = |job: &&CmsJob| job.attempt == attempt && job.stage == CmsStage::Matched;
         if self.jobs.get(handle).filter(is_it).is_none() {
             return;
         }
         self.count.not_taken_up += 1;
+        let held = self.jobs.get(handle).and_then(|job| job.holding.as_ref());
+        let place = held.map(|it| (it.node, it.cores, it.rss_mb));
         self.let_go(handle, false);
+        if self.dice.chance(HELD) {
+            if let Some(job) = self.jobs.get_mut(handle) {
+                job.stage = CmsStage::Held(self.now);
+            }
+            self.count.held += 1;
+            self.say(handle, Status::Held, None);
+            return self.after_between(HELD_FOR.0, HELD_FOR.1, CmsStep::Released(handle, attempt));
+        }
+        self.not_carried_out(handle, place);
         self.count_waiting(handle, 1);
         if let Some(job) = self.jobs.get_mut(handle) {
             job.stage = CmsStage::Waiting;
@@ -186,6 +213,43 @@ impl Cms {
         let workflow = self.jobs.get(handle).and_then(|job| self.workflows.get(job.workflow?));
         if workflow.is_some_and(|it| it.is_killed) {
             self.cancel(handle);
+        }
+    }
+
+    /// Who carries matches out publishes that this one was not, most times.
+    /// Its place is free at once, if the pilot still offers it.
+    fn not_carried_out(&mut self, handle: Handle, place: Option<(u32, i64, i64)>) {
+        let matched = self.jobs.get_mut(handle).and_then(|job| job.matched.take());
+        let matched = matched.filter(|_| self.dice.chance(REPORTED));
+        if let Some((subject, announced, decision)) = matched {
+            if let Some((node, cores, rss_mb)) = place
+                && self.node_by_offer.get(&subject) == Some(&node)
+                && let of = &mut self.nodes[node as usize]
+                && of.is_offered
+                && u64::from(of.announced) == announced + 1
+            {
+                of.left = (of.left.0 + cores, of.left.1 + rss_mb);
+            }
+            self.publisher.outcome(&DecisionOutcome {
+                subject,
+                decision,
+                about: OutcomeAbout::Decision,
+                kind: OutcomeKind::Failed,
+                at: self.now,
+                reason: "the job did not start".to_owned(),
+            });
+        }
+    }
+
+    /// A job that was held waits again; that of a workflow that was killed meanwhile is taken away.
+    pub(super) fn released(&mut self, handle: Handle, attempt: u32) {
+        let is_it =
+            |job: &&CmsJob| job.attempt == attempt && matches!(job.stage, CmsStage::Held(_));
+        let Some(job) = self.jobs.get(handle).filter(is_it) else { return };
+        let workflow = job.workflow.and_then(|it| self.workflows.get(it));
+        match workflow.is_some_and(|it| it.is_killed) {
+            true => self.cancel(handle),
+            false => self.waits(handle),
         }
     }
 

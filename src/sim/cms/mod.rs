@@ -13,6 +13,7 @@ mod arrivals;
 mod bad;
 mod checks;
 mod commands;
+mod drains;
 mod held;
 mod jobs;
 mod nodes;
@@ -277,6 +278,7 @@ impl Cms {
             CmsStep::BadJob => self.bad_job(),
             CmsStep::Starts(job, attempt) => self.starts(job, attempt),
             CmsStep::NeverStarts(job, attempt) => self.never_starts(job, attempt),
+            CmsStep::Released(job, attempt) => self.released(job, attempt),
             CmsStep::Ends(job, attempt) => self.ends(job, attempt),
             CmsStep::TriesAgain(job) => self.tries_again(job),
             CmsStep::StatusChanges => self.status_changes(),

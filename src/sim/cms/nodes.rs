@@ -48,6 +48,8 @@ pub struct Node {
     pub is_closed: bool,
     /// Announcements made by this pilot.
     pub announced: u32,
+    /// When the newest announcement was made.
+    pub announced_at: Millis,
     /// Whether the newest announcement stands: it was not taken back and did not run out.
     pub is_offered: bool,
     /// Time left for jobs by the newest announcement, s.
@@ -120,6 +122,7 @@ const EMPTY: Node = Node {
     ends_at: 0,
     is_closed: true,
     announced: 0,
+    announced_at: 0,
     is_offered: false,
     wall_left_s: 0,
     cores_free: 0,
@@ -185,7 +188,7 @@ impl Cms {
         let expires_at = (now + HOLDS).min(of.ends_at - CLOSES / 2);
         of.wall_left_s = (of.ends_at - expires_at) / SECOND - START_S;
         let attempt = of.announced;
-        (of.announced, of.is_offered) = (attempt + 1, true);
+        (of.announced, of.announced_at, of.is_offered) = (attempt + 1, now, true);
         of.left = (of.cores_free, of.memory_free_mb);
         let offer = SlotOffer {
             offer: of.offer.as_str(),
@@ -198,8 +201,10 @@ impl Cms {
             node: of.name.as_str(),
             corepower_mhs06: None,
             expires_at,
+            ..SlotOffer::default()
         };
-        self.publisher.pilot(&Pilot::SlotOffer { queue: &site.name, offer, at: now });
+        let (queue, offer) = (site.name.as_str(), Box::new(offer));
+        self.publisher.pilot(&Pilot::SlotOffer { queue, offer, at: now });
         self.count.offers += 1;
         let jitter = self.dice.between(SECOND, MINUTE);
         self.agenda.plan(expires_at - jitter, CmsStep::RunsOut(node, pilot));
@@ -207,6 +212,10 @@ impl Cms {
 
     /// An announcement runs out soon: what is still free is announced again.
     pub(super) fn runs_out(&mut self, node: u32, pilot: u64) {
+        let of = &self.nodes[node as usize];
+        if of.pilot == pilot && self.idles_for_nobody(of) {
+            self.violated("an idle node kept drained");
+        }
         let of = &self.nodes[node as usize];
         if of.pilot == pilot && !of.is_due && of.cores_free > 0 {
             self.announces(node, pilot);

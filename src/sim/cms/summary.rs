@@ -41,6 +41,8 @@ pub struct CmsSummary {
     pub stale: u64,
     /// Matches that were not taken up.
     pub not_taken_up: u64,
+    /// Of these, jobs that were held back by their users for a while.
+    pub held: u64,
     /// Deferrals heard.
     pub deferrals: u64,
     /// Announcements of pilots, and those taken back.

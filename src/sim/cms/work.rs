@@ -13,6 +13,9 @@ const SKIM_S: Quantiles = [600.0, 1.2e3, 1.8e3, 2.4e3, 3.0e3, 3.6e3, 4.2e3];
 /// Memory of a core, MB.
 const RSS_MB: i64 = 2_000;
 
+/// Memory that no node has, MB.
+const TOO_LARGE_MB: i64 = 400_000;
+
 /// A kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -24,6 +27,8 @@ pub enum Kind {
     Skim,
     /// Central: each job takes a node, at a few sites.
     WholeNode,
+    /// Central: asks for more memory than any node has.
+    TooLarge,
     /// Of a user, at most sites.
     Analysis,
     /// Of a user, at the few sites that have its data; may overflow.
@@ -50,6 +55,7 @@ impl Kind {
             Kind::Simulation => "simulation",
             Kind::Skim => "skim",
             Kind::WholeNode => "node",
+            Kind::TooLarge => "toolarge",
             Kind::Analysis => "analysis",
             Kind::Remote => "remote",
             Kind::Local => "local",
@@ -156,7 +162,7 @@ impl JobRequirements {
     /// As published of a job in a place of its workflow.
     pub fn requirements(&self, seq: i64) -> Requirements<&str> {
         Requirements {
-            seq,
+            seq: Some(seq),
             class: self.class,
             site_whitelist: self.whitelist.as_deref(),
             allow_overflow: self.allow_overflow,
@@ -211,6 +217,11 @@ pub fn draw(dice: &mut Dice, kind: Kind, sites: &[Site], home: u32, speed: u32) 
                 max_rss_mb: Some(16_000),
                 ..wanted
             }
+        }
+        Kind::TooLarge => {
+            let hosts = some(dice, sites, 3, |site| site.tier == Tier::T2);
+            let wanted = of(8, 3_600.0).at(hosts, sites);
+            JobRequirements { max_rss_mb: Some(TOO_LARGE_MB), ..wanted }
         }
         Kind::Analysis => {
             let runs_s = dice.measured(&ANALYSIS_S);
@@ -316,7 +327,7 @@ mod tests {
         let mut dice = Dice::new(1, "test");
         let kinds = [Kind::Processing, Kind::Simulation, Kind::Skim, Kind::WholeNode];
         let users = [Kind::Analysis, Kind::Remote, Kind::Local, Kind::Tiny, Kind::UserFails];
-        let others = [Kind::Fails, Kind::SitesFail, Kind::SiteTest];
+        let others = [Kind::Fails, Kind::SitesFail, Kind::SiteTest, Kind::TooLarge];
         let (mut ranges, mut nodes, mut anywhere) = (0, 0, 0);
         for kind in kinds.into_iter().chain(users).chain(others) {
             for _ in 0..100 {

@@ -133,7 +133,7 @@ impl Cms {
     fn facts(&mut self, kind: Kind, total: i64, wanted: &JobRequirements) -> WorkflowFacts {
         let dice = &mut self.dice;
         let priority = match kind {
-            Kind::WholeNode => URGENT,
+            Kind::WholeNode | Kind::TooLarge => URGENT,
             Kind::Fails => 60_000,
             _ if kind.class() == Class::Central => {
                 PRIORITIES[dice.weighted(PRIORITIES.iter().map(|it| it.1))].0

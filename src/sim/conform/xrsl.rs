@@ -5,7 +5,7 @@ use super::{Judged, Recorded};
 use serde_json::{Value, json};
 use yardmaster_core::domain::nordugrid::xrsl::{
     Alternative, Condition, Description, Dialect, Expression, InputFile, Item, NameCondition,
-    SoftwareCondition, Value as Literal, XrslError, read, tree,
+    SoftwareCondition, Value as Literal, XrslError, read, read_to_run, tree,
 };
 
 /// Reads the text of a case.
@@ -21,7 +21,10 @@ pub(super) fn judge(recorded: &Recorded) -> Result<Judged, String> {
     let parts = tree(source).and_then(|tree| read(source, dialect).map(|jobs| (tree, jobs)));
     let (verdict, result) = match parts {
         Ok((tree, jobs)) => {
-            ("read", json!({"ok": true, "tree": item(&tree), "jobs": description(&jobs)}))
+            let run = read_to_run(source, dialect).err().map(|found| error(&found));
+            let (tree, notes) = (item(&tree), notes(&jobs));
+            let jobs = description(&jobs);
+            ("read", json!({"ok": true, "tree": tree, "jobs": jobs, "notes": notes, "run": run}))
         }
         Err(found) => ("rejected", json!({"ok": false, "error": error(&found)})),
     };
@@ -75,6 +78,18 @@ pub(super) fn alternative(it: &Alternative) -> Value {
 
 fn description(description: &Description) -> Value {
     list(&description.jobs, |job| list(job, with_attributes))
+}
+
+/// Notes on how attributes are read, each once, as decisions have them.
+fn notes(description: &Description) -> Vec<String> {
+    let mut notes = Vec::new();
+    for it in description.jobs.iter().flatten().flat_map(|alternative| &alternative.notes) {
+        let note = format!("{}({})", it.code.name(), it.attribute);
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
 }
 
 fn with_attributes(it: &Alternative) -> Value {

@@ -163,7 +163,8 @@ impl Grid {
             | Status::Finished
             | Status::Failed
             | Status::Cancelled
-            | Status::Closed => {}
+            | Status::Closed
+            | Status::Held => {}
         }
     }
 

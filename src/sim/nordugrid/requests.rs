@@ -60,8 +60,12 @@ impl NorduGrid {
                 let word = reason.split([':', '(']).next().unwrap_or(reason).to_owned();
                 *self.count.rejected.entry(word).or_default() += 1;
                 self.count.waiting -= 1;
-                let has_target = (0..self.queues.len() as u32)
-                    .any(|queue| self.is_in_service(queue) && self.misfit(handle, queue).is_none());
+                // What came into a cache meanwhile could not be known.
+                let has_target = (0..self.queues.len() as u32).any(|queue| {
+                    self.is_in_service(queue)
+                        && self.misfit(handle, queue).is_none()
+                        && self.is_near(handle, queue, false)
+                });
                 self.count.rejected_with_target += u64::from(has_target);
                 self.forget(handle);
             }
@@ -130,6 +134,23 @@ impl NorduGrid {
         }
     }
 
+    /// Whether the files of a job that wants them close by are, in the cache too if that counts.
+    fn is_near(&self, handle: Handle, queue: u32, counts_cache: bool) -> bool {
+        let Some(job) = self.jobs.get(handle).filter(|job| job.wanted.is_local) else {
+            return true;
+        };
+        let cluster = &self.clusters[self.queues[queue as usize].cluster as usize];
+        let is_cached = |file: &u32| {
+            let cache = cluster.cache.as_ref().filter(|_| counts_cache && !job.wanted.no_cache);
+            cache.is_some_and(|cache| cache.has(*file))
+        };
+        let is_close = |file: &u32| {
+            let at = &self.catalogue.file(*file).at;
+            cluster.close.iter().any(|it| at.contains(it))
+        };
+        job.wanted.files.iter().all(|file| is_close(file) || is_cached(file))
+    }
+
     /// Whether a queue takes jobs.
     pub(super) fn is_in_service(&self, queue: u32) -> bool {
         let cluster = self.queues[queue as usize].cluster;
@@ -155,6 +176,8 @@ impl NorduGrid {
             Some("it wants more memory than a slot has")
         } else if wanted.count > of.cpus || wanted.cpu_time_s > of.max_cpu_time_s * wanted.count {
             Some("it wants more CPUs or more time than the queue gives")
+        } else if !self.is_near(handle, queue, true) {
+            Some("an input file is not here")
         } else if of.waiting.len() as u64 >= of.max_queuable {
             Some("the queue is full")
         } else {

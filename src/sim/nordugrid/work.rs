@@ -54,6 +54,19 @@ const fn class(
 
 /// Of a thousand descriptions, so many cannot be read, and as many ask for what nobody has.
 const BROKEN: f64 = 5.0 / 1_000.0;
+/// What is asked for and nobody has: an environment, and a file of the catalogue.
+const OF_NOBODY: [&str; 2] = [
+    "(runtimeenvironment=\"APPS/LOCAL/OF-NOBODY\")",
+    "(inputfiles=(\"lost.root\" \"rls://rls.nordugrid.org/of-nobody\"))",
+];
+/// Jobs with files that run only where these are close by.
+const LOCAL: f64 = 0.02;
+/// Jobs that read from a server that no catalogue has, through the cache and past it.
+const PLAIN: f64 = 0.04;
+const PLAIN_INPUTS: [&str; 2] = [
+    "(\"calibration.db\" \"http://data.nordugrid.org/calibration.db\")",
+    "(\"conditions.db\" \"http://data.nordugrid.org;cache=no/conditions.db\")",
+];
 /// How descriptions go wrong; each takes the place of the last parenthesis.
 const MISTAKES: [&str; 4] = ["", "(memory=much))", "(count=0))", ")(memory"];
 
@@ -76,6 +89,10 @@ pub struct WantedJob {
     pub files: Vec<u32>,
     /// Whether they go round the cache.
     pub no_cache: bool,
+    /// Whether it runs only where they are close by.
+    pub is_local: bool,
+    /// Input from a server that no catalogue has, as it is described; empty: none.
+    pub plain: &'static str,
     /// Bytes that the user uploads.
     pub upload_bytes: Option<u64>,
     /// Disk beyond that; bytes.
@@ -121,6 +138,8 @@ impl WantedJob {
             environments: class.environments.to_vec(),
             files,
             no_cache: class.no_cache,
+            is_local: class.files > 0 && dice.chance(LOCAL),
+            plain: if dice.chance(PLAIN) { PLAIN_INPUTS[dice.below(2)] } else { "" },
             upload_bytes: class.uploads.then(|| 1_000 * dice.between(1, 50_000) as u64),
             disk_bytes: (100 * dice.between(1, 20) as u64) << 20,
             is_sound: true,
@@ -131,7 +150,7 @@ impl WantedJob {
             wanted.text.push_str(MISTAKES[dice.below(MISTAKES.len())]);
             wanted.is_sound = false;
         } else if dice.chance(BROKEN) {
-            wanted.text.push_str("(runtimeenvironment=\"APPS/LOCAL/OF-NOBODY\")");
+            wanted.text.push_str(OF_NOBODY[dice.below(OF_NOBODY.len())]);
             wanted.is_sound = false;
         }
         wanted
@@ -158,13 +177,18 @@ impl WantedJob {
             several => text += &format!("(|{})", several.concat()),
         }
         let cache = if self.no_cache { " \"cache=no\"" } else { "" };
-        let mut files = String::new();
+        let local = if self.is_local { " \"local=yes\"" } else { "" };
+        let mut files = self.plain.to_owned();
         for (at, file) in self.files.iter().enumerate() {
             // cannot fail: a string takes everything.
-            let _ = write!(files, "(\"in{at}.root\" \"{}\"{cache})", catalogue.file(*file).source);
+            let _ = write!(
+                files,
+                "(\"in{at}.root\" \"{}\"{cache}{local})",
+                catalogue.file(*file).source
+            );
         }
         if self.upload_bytes.is_some() {
-            files += "(\"settings.tar\" \"\")";
+            files += "(\"settings.tar\" \"work/settings.tar\")";
         }
         if !files.is_empty() {
             text += &format!("(inputfiles={files})");
@@ -210,7 +234,11 @@ mod tests {
             assert_eq!(alternative.cpu_time_s, Some(wanted.cpu_time_s));
             assert_eq!(alternative.disk_bytes, wanted.disk_bytes);
             let uploads = usize::from(wanted.upload_bytes.is_some());
-            assert_eq!(alternative.input_files.len(), wanted.files.len() + uploads);
+            let plain = usize::from(!wanted.plain.is_empty());
+            let lost = alternative.input_files.iter().filter(|it| it.name == "lost.root").count();
+            assert!(lost == 0 || !wanted.is_sound, "{}", wanted.text);
+            let inputs = wanted.files.len() + uploads + plain + lost;
+            assert_eq!(alternative.input_files.len(), inputs);
         }
         assert!((5..60).contains(&unread), "{unread}");
     }

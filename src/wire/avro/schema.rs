@@ -23,6 +23,9 @@ macro_rules! released {
             include_str!(concat!("../../../schemas/released/2/", $name, ".avsc")),
         ]
     };
+    ($name:literal 3) => {
+        &[include_str!(concat!("../../../schemas/released/3/", $name, ".avsc"))]
+    };
     ($name:literal 1 2 3) => {
         &[
             include_str!(concat!("../../../schemas/released/1/", $name, ".avsc")),

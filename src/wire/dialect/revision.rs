@@ -68,7 +68,8 @@ impl Grades {
             | Status::Sent
             | Status::Starting
             | Status::Cancelled
-            | Status::Closed => return false,
+            | Status::Closed
+            | Status::Held => return false,
         };
         self.take(which, grade, at, stamps)
     }

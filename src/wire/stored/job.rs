@@ -7,7 +7,9 @@ use std::convert::Infallible;
 use yardmaster_core::event::{Status, TransferStatus};
 use yardmaster_core::id::{Key, Name, hash, stir};
 use yardmaster_core::state::State;
-use yardmaster_core::state::job::{Job, JobNumbers, LastHeartbeat, Sample, counts_closed};
+use yardmaster_core::state::job::{
+    AtCluster, Job, JobNumbers, LastHeartbeat, Sample, counts_closed,
+};
 use yardmaster_core::state::record::{Node, TransferState, Workers};
 use yardmaster_core::state::reserve::seen_row;
 use yardmaster_core::unit::Millis;
@@ -29,10 +31,11 @@ pub(super) fn write_job(sink: &mut Sink<'_>, state: &State, job: &Job) {
     sink.index(job.sample as usize);
     let mut listed = *job;
     let Ok(()) = listed.each_number(sink);
-    let times = state.asked_times.get(&job.key).copied();
-    let (cpu_time_s, wall_time_s) = times.unwrap_or_default();
-    sink.count(cpu_time_s);
-    sink.count(wall_time_s);
+    let nothing = AtCluster::default();
+    let at = state.at_clusters.get(&job.key).unwrap_or(&nothing);
+    sink.count(at.cpu_time_s);
+    sink.count(at.wall_time_s);
+    sink.string(&at.cluster_job);
     for name in job.names.into_iter().chain(listed.texts().map(|name| *name)) {
         sink.string(state.names.text(name));
     }
@@ -204,10 +207,11 @@ pub(super) fn read_job(
     }
     job.sample = *Sample::ALL.get(at.index()?).ok_or(Fault::Malformed)?;
     job.each_number(at)?;
-    let times = (count(at)?, count(at)?);
-    match times {
-        (0, 0) => _ = state.asked_times.remove(&key),
-        times => _ = state.asked_times.insert(key, times),
+    let (cpu_time_s, wall_time_s) = (count(at)?, count(at)?);
+    let stated = AtCluster { cpu_time_s, wall_time_s, cluster_job: at.string()?.to_owned() };
+    match stated.is_nothing() {
+        true => _ = state.at_clusters.remove(&key),
+        false => _ = state.at_clusters.insert(key, stated),
     }
     let names = strings(at, 6)?;
     let numbers = [job.request.0, job.task.0, u64::from(job.sample.is_merge())];

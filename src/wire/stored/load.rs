@@ -147,9 +147,9 @@ fn settle_jobs(state: &mut State) {
 fn forget_the_gone(state: &mut State) {
     let is_gone = |key: &&Key| state.jobs.of(**key).is_none();
     let names: Vec<Key> = state.job_names.keys().filter(is_gone).copied().collect();
-    let times: Vec<Key> = state.asked_times.keys().filter(is_gone).copied().collect();
+    let times: Vec<Key> = state.at_clusters.keys().filter(is_gone).copied().collect();
     names.iter().for_each(|key| _ = state.job_names.remove(key));
-    times.iter().for_each(|key| _ = state.asked_times.remove(key));
+    times.iter().for_each(|key| _ = state.at_clusters.remove(key));
 }
 
 fn count(state: &mut State, job: &Job, status: Status, lifetime: i64) {

@@ -99,7 +99,8 @@ impl Three {
 
     fn ask_cms(&self, job: &str) {
         let (bus, at) = (&self.buses[1], now());
-        let requirements = Requirements { seq: 1_000, cores_min: 1, ..Requirements::default() };
+        let requirements =
+            Requirements { seq: Some(1_000), cores_min: 1, ..Requirements::default() };
         let state = JobState {
             job,
             task: "wf",
@@ -120,7 +121,7 @@ impl Three {
             expires_at: at + 3_600_000,
             ..SlotOffer::default()
         };
-        let report = Pilot::SlotOffer { queue: "T2_X", offer, at };
+        let report = Pilot::SlotOffer { queue: "T2_X", offer: Box::new(offer), at };
         bus.publish(Topic::Pilot, &name, |out| record::write(out, &report));
     }
 

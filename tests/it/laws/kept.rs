@@ -35,7 +35,7 @@ fn jobs(state: &State) -> Vec<String> {
             Job { names: [Name::NONE; 6], load: 0, user: 0, group: 0, nucleus: 0, ..job };
         // When it is looked at next is found again.
         let fixed = Job { seen: 0, look: 0, awaits_heartbeat: false, ..numbered };
-        let times = state.asked_times.get(&job.key);
+        let times = state.at_clusters.get(&job.key);
         all.push((job.key, format!("{fixed:?} {texts:?} {times:?}")));
     }
     all.sort();

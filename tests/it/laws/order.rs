@@ -195,4 +195,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "9d03ac949eda9a04685af0ff109b18773d91d73df76aae45095389f61bd7c12f";
+const DIGEST: &str = "6449c802987070295e0f7dbe72ee2b8806d48be4e53800e3eb26240d1575c662";

@@ -155,7 +155,7 @@ fn owners_have_what_their_jobs_sum_up_to() {
     let (policy, resolved) = policy("atlas-analysis-job", Rules::Documented);
     let (mut present, mut started, mut ended) = (0, 0, 0);
     let mut classes = BTreeSet::new();
-    for seed in 0..16 {
+    for seed in 0..48 {
         feed_story(&Story::drawn(seed), seed, |state, cycle, moment| {
             if moment == Moment::Published || cycle % 3 != 0 {
                 return;

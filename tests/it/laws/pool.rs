@@ -235,7 +235,10 @@ fn a_change_of_any_record_of_a_pool_changes_the_digest() {
         |it| first(&mut it.pool.jobs, |_| true).last_match = Some((77, 1)),
         |it| first(&mut it.pool.jobs, |_| true).tallied = Some(77),
         |it| first(&mut it.pool.workflows, |_| true).record = None,
-        |it| first(&mut it.pool.workflows, |_| true).priority = Some((9, 9, true)),
+        |it| {
+            let stated = first(&mut it.pool.workflows, |_| true).priority.get_or_insert_default();
+            stated.override_tail = !stated.override_tail;
+        },
         |it| first(&mut it.pool.workflows, |it| !it.boosted).boosted = true,
         |it| first(&mut it.pool.workflows, |it| !it.alerted).alerted = true,
         |it| first(&mut it.pool.workflows, |it| !it.killed).killed = true,

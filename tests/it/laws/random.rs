@@ -257,6 +257,7 @@ fn job_state(taste: &Taste, chance: &mut Chance, number: usize, at: Millis) -> J
         output_bytes: beside.below(1 << 40) as u64,
         cpu_time_s: beside.below(9) as u32,
         wall_time_s: beside.below(9) as u32,
+        cluster_job: beside.of(&["", "", "urn:1"]),
         status,
         changed_at: at - at % chance.of(&[1, 60_000]),
         revision: (chance.below(2) as u64) << 33,

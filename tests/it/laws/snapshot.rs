@@ -20,7 +20,7 @@ fn whole(state: &State) -> State {
     copy.crowded = Default::default();
     copy.queue_signs = Default::default();
     // No counter and no recount is made of these.
-    copy.asked_times = Default::default();
+    copy.at_clusters = Default::default();
     let slots: Vec<u32> = copy.requests.slab.iter().map(|(slot, _)| slot).collect();
     for slot in slots {
         let request = copy.requests.slab.get_mut(slot).expect("there");

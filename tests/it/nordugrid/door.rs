@@ -183,3 +183,53 @@ fn a_job_is_submitted_again_to_other_clusters() {
     let (code, _, errors) = printed(&yardmaster(&other));
     assert!(code == Some(1) && errors.contains("no record of such a job"), "{errors}");
 }
+
+/// What the description leaves to `submit`: which files the user uploads, and how large they are.
+#[test]
+fn files_of_the_user_are_sought_where_their_sources_say() {
+    let scratch = TempDir::new().unwrap();
+    let (dir, file) = (scratch.path().join("yard"), scratch.path().join("job.xrsl"));
+    grid(&dir);
+    fs::create_dir(scratch.path().join("sub")).unwrap();
+    fs::write(scratch.path().join("sub/data.txt"), vec![0; 3 << 20]).unwrap();
+    fs::write(scratch.path().join("run.sh"), vec![0; 5 << 20]).unwrap();
+    let whole = scratch.path().join("sub/data.txt");
+    let whole = whole.display();
+    let text = format!(
+        "&(executable=run.sh)(stdin=gone.txt)(inputfiles=(\"d\" \"sub/data.txt\")\
+         (\"e\" \"file://{whole}\")(\"f\" \"file:{whole}\")(\"g\" \"http://h/g\"))(count>=2)"
+    );
+    fs::write(&file, text).unwrap();
+    let (code, _, errors) = submit(&dir, &file, &["-c", "ce-a", "--job-id", "mine"]);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(errors.contains("job.xrsl: count: the relation is read as `=`"), "{errors}");
+    run_until(&dir, 1);
+    let decision = decisions(&dir).remove(0);
+    let placed = &decision["placed"];
+    assert_eq!(placed["disk_bytes"], (3 * 3 + 5) << 20, "{decision}");
+    let notes = decision["notes"].to_string();
+    assert!(notes.contains("size_unknown(g)") && notes.contains("read_as_equal(count)"), "{notes}");
+
+    // ARC takes ADL wherever it takes xRSL.
+    let adl = "<ActivityDescription xmlns=\"http://www.eu-emi.eu/es/2010/12/adl\"><Application>\
+        <Executable><Path>run.sh</Path></Executable></Application><Resources><SlotRequirement>\
+        <NumberOfSlots>3</NumberOfSlots></SlotRequirement></Resources></ActivityDescription>";
+    fs::write(&file, adl).unwrap();
+    let (code, _, errors) = submit(&dir, &file, &["-c", "ce-a", "--job-id", "adl"]);
+    assert_eq!(code, Some(0), "{errors}");
+    run_until(&dir, 2);
+    let all = decisions(&dir);
+    let decision = all.iter().find(|it| it["subject"] == "adl").unwrap();
+    assert_eq!(decision["placed"]["count"], 3, "{decision}");
+    assert_eq!(decision["placed"]["disk_bytes"], 5 << 20, "{decision}");
+    let wrong = |text: &str, part: &str| {
+        fs::write(&file, text).unwrap();
+        let (code, _, errors) = submit(&dir, &file, &["-c", "ce-a"]);
+        assert!(code == Some(2) && errors.contains(part), "{part}: {errors}");
+    };
+    wrong("&(executable=a)(inputfiles=(\"d\" \"missing.dat\"))", "missing.dat");
+    wrong("&(executable=a)(inputfiles=(\"d\" \"file://data.txt\"))", "bad_source");
+    wrong("&(jobname=a)", "job.xrsl:1:3: ");
+    wrong("<JobDefinition xmlns=\"http://schemas.ggf.org/jsdl\"/>", "JSDL");
+    assert_eq!(decisions(&dir).len(), 2);
+}

@@ -275,3 +275,120 @@ fn a_file_in_the_cache_of_a_queue_is_an_oddity() {
     grid.lead(&mut drive);
     assert_eq!(odd(drive.take_report()), [1]);
 }
+
+/// What an attribute asks for, and what each target has of it, with units.
+#[test]
+fn a_requirement_that_is_not_met_is_noted_beside_what_targets_have() {
+    let mut grid = Small::new();
+    grid.two_clusters();
+    let facts = |architecture: &str, environment: &str| ClusterFacts {
+        answered: true,
+        total_slots: Some(100),
+        node_memory_mb: Some(2_000),
+        architecture: architecture.into(),
+        runtime_environments: vec![environment.into(), "ENV/PROXY".into()],
+        outbound: true,
+        ..ClusterFacts::default()
+    };
+    for (name, facts) in
+        [("ce-a", facts("aarch64", "ROOT-6.3")), ("ce-d", facts("", "PYTHON-3.11"))]
+    {
+        let changed_at = grid.yard.now + 1;
+        let site = Site { name: name.into(), changed_at, cluster: Some(facts), ..Site::default() };
+        grid.yard.configure(&site);
+    }
+    let batch = BatchFacts {
+        max_cpu_time_s: Some(3_600),
+        max_total_cpu_time_s: Some(7_200),
+        ..queue("ce-a/q", "active", 0).batch.unwrap()
+    };
+    let changed_at = grid.yard.now + 1;
+    grid.yard.configure(&Queue { batch: Some(batch), ..queue("ce-a/q", "active", changed_at) });
+    let mut drive = grid.start();
+    grid.lead(&mut drive);
+    for (job, attribute, note) in [
+        (
+            "1",
+            "(architecture=x86_64)",
+            "match_architecture(wanted =x86_64: ce-a/q has aarch64, ce-d/q has nothing)",
+        ),
+        (
+            "2",
+            "(runtimeenvironment>=ROOT-6.20)",
+            "match_runtimeenvironment(wanted >=ROOT-6.20: ce-a/q has ROOT-6.3, ce-d/q has none of that name)",
+        ),
+        (
+            "3",
+            "(memory=4000)",
+            "match_memory(wanted 4000 MB: ce-a/q has 2000 MB, ce-d/q has 2000 MB)",
+        ),
+        (
+            "4",
+            "(nodeaccess=inbound)",
+            "match_nodeaccess(wanted inbound: ce-a/q has outbound, ce-d/q has outbound)",
+        ),
+        (
+            "5",
+            "(count=200)",
+            "match_count(wanted 200 CPUs: ce-a/q has 100 CPUs, ce-d/q has 100 CPUs)",
+        ),
+        (
+            "6",
+            "(cputime=120)(queue=q)(cluster=ce-a)",
+            "match_cputime(wanted 7200 s: ce-a/q has at most 3600 s a CPU, at most 7200 s in all)",
+        ),
+        (
+            "7",
+            "(queue=long)",
+            "match_queue(wanted =long: ce-a/q has another name, ce-d/q has another name)",
+        ),
+    ] {
+        grid.ask(job, &format!("&(executable=a){attribute}"), &[], &[]);
+        grid.lead(&mut drive);
+        let decision = grid.last(job);
+        assert_eq!(rejected(&decision), "no_target_left");
+        has_note(&decision, note);
+        let text = text(&decision);
+        for word in ["nucleus", "share", "task", "candidate"] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+    }
+}
+
+/// Which file, from where, and why not.
+#[test]
+fn a_file_that_cannot_come_is_named_with_its_url_and_its_class() {
+    let mut grid = Small::new();
+    grid.two_clusters();
+    grid.file("rls://h/there", 10, "se1", &[]);
+    let mut drive = grid.start();
+    grid.lead(&mut drive);
+    let job = "&(executable=a)(inputfiles=(x \"rls://h/lost\")(y \"rls://h/there\" \"local=yes\")\
+        (z \"http://h/far\"))";
+    grid.ask("one", job, &["ce-a"], &[]);
+    grid.lead(&mut drive);
+    has_note(
+        &grid.last("one"),
+        "no_location(wanted every input file: ce-a/q has no way to x from rls://h/lost \
+         (NOLOCATION: no replica is known) and no way to y from rls://h/there (NOLOCATION: \
+         local=yes, and no copy is near))",
+    );
+}
+
+/// What ARC shrugs at is read as it reads it, and noted.
+#[test]
+fn what_is_read_otherwise_than_it_may_be_meant_is_noted() {
+    let mut grid = Small::new();
+    grid.two_clusters();
+    let mut drive = grid.start();
+    grid.lead(&mut drive);
+    grid.ask("one", "&(executable=a)(count>=2)(disk=1)(disk=2)(cputime=\"1 month\")", &[], &[]);
+    grid.ask("two", "&(jobname=a)", &[], &[]);
+    grid.lead(&mut drive);
+    let decision = grid.last("one");
+    for note in ["read_as_equal(count)", "last_holds(disk)", "month_is_minute(cputime)"] {
+        has_note(&decision, note);
+    }
+    assert_eq!(decision.placed.unwrap().time_s, Some(60));
+    assert!(rejected(&grid.last("two")).contains("executable_missing"));
+}

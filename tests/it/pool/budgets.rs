@@ -154,7 +154,9 @@ fn drains(limits: &str) -> (Vec<Vec<String>>, u64) {
             wants.site_whitelist = Some("T1_A");
         });
     }
-    world.job("somewhere", "wide", Status::Activated, |_, wants| wants.cores_min = 8);
+    world.job("somewhere", "wide", Status::Activated, |_, wants| {
+        (wants.cores_min, wants.max_wall_time_s) = (8, Some(28_800));
+    });
     for at in 0..6 {
         world.offer_with(&format!("short-{at}"), "T2_B", |it| it.wall_left_s = 1);
         world.wait(700);

@@ -27,7 +27,7 @@ fn run(world: &mut World, workflow: &str, seq: i64, failure: Option<FailureClass
     let end = world.yard.now;
     world.job(&matched.job, workflow, status, |state, wants| {
         (state.queue, state.started_at, state.ended_at) = (&site, start, end);
-        (wants.seq, wants.failure, wants.used_rss_mb) = (seq, failure, 1_500);
+        (wants.seq, wants.failure, wants.used_rss_mb) = (Some(seq), failure, 1_500);
         wants.last_attempt = true;
     });
     world.rounds(3);
@@ -41,7 +41,7 @@ fn a_workflow_whose_test_jobs_all_fail_is_killed() {
     world.workflow("bad", "ops", facts);
     for seq in 1..=9 {
         let job = format!("bad-{seq}");
-        world.job(&job, "bad", Status::Activated, |_, wants| wants.seq = seq);
+        world.job(&job, "bad", Status::Activated, |_, wants| wants.seq = Some(seq));
     }
     for (seq, site) in [(1, "T2_X"), (2, "T2_Y")] {
         assert_eq!(given(&world, CommandKind::KillWorkflow), vec![]);
@@ -69,7 +69,7 @@ fn a_workflow_learns_from_its_test_jobs() {
     for seq in 1..=2 {
         let job = format!("good-{seq}");
         world.job(&job, "good", Status::Activated, |_, wants| {
-            (wants.seq, wants.max_wall_time_s, wants.max_rss_mb) = (seq, Some(60), Some(100));
+            (wants.seq, wants.max_wall_time_s, wants.max_rss_mb) = (Some(seq), Some(60), Some(100));
         });
     }
     world.offer("o1", "T2_X", 1);
@@ -133,6 +133,7 @@ fn a_node_is_drained_for_a_large_job_and_let_go() {
     // A node of eight cores, of which four run small jobs for long.
     world.offer_with("n-1", "T2_X", |it| {
         (it.node, it.cores_free, it.cores_total) = ("node-1", 4, 8);
+        it.wall_left_s = 172_800;
     });
     for at in 0..4 {
         world.pending(&format!("small-{at}"), "small");
@@ -163,6 +164,7 @@ fn a_node_is_drained_for_a_large_job_and_let_go() {
     world.pending("small-9", "small");
     world.offer_with("n-2", "T2_X", |it| {
         (it.node, it.cores_free, it.cores_total) = ("node-1", 4, 8);
+        it.wall_left_s = 172_800;
     });
     world.rounds(3);
     assert_eq!(world.matched_jobs().len(), 4, "{:?}", world.matched_jobs());
@@ -190,7 +192,7 @@ fn a_killed_workflow_that_was_forgotten_may_come_again() {
     world.workflow("twice", "ops", facts.clone());
     for seq in 1..=3 {
         let job = format!("first-{seq}");
-        world.job(&job, "twice", Status::Activated, |_, wants| wants.seq = seq);
+        world.job(&job, "twice", Status::Activated, |_, wants| wants.seq = Some(seq));
     }
     for (seq, site) in [(1, "T2_X"), (2, "T2_Y")] {
         world.offer(&format!("at-{site}"), site, 1);
@@ -198,7 +200,7 @@ fn a_killed_workflow_that_was_forgotten_may_come_again() {
         run(&mut world, "twice", seq, Some(FailureClass::Payload));
     }
     assert_eq!(given(&world, CommandKind::KillWorkflow).len(), 1);
-    world.job("first-3", "twice", Status::Cancelled, |_, wants| wants.seq = 3);
+    world.job("first-3", "twice", Status::Cancelled, |_, wants| wants.seq = Some(3));
     world.yard.pass(13 * 86_400 * S);
     world.rounds(2);
     while world.drive.state().pool.workflows.of("twice").is_some() {
@@ -206,7 +208,7 @@ fn a_killed_workflow_that_was_forgotten_may_come_again() {
         world.rounds(2);
     }
     world.workflow("twice", "ops", facts);
-    world.job("second-1", "twice", Status::Activated, |_, wants| wants.seq = 1);
+    world.job("second-1", "twice", Status::Activated, |_, wants| wants.seq = Some(1));
     world.offer("later", "T2_X", 1);
     world.rounds(3);
     assert_eq!(world.matched_jobs().last().map(String::as_str), Some("second-1"));
@@ -244,7 +246,7 @@ fn a_workflow_of_ranges_learns_at_the_base() {
     world.workflow("range", "ops", facts);
     for seq in 1..=2 {
         world.job(&format!("range-{seq}"), "range", Status::Activated, |_, wants| {
-            (wants.seq, wants.cores_min, wants.cores_max) = (seq, 2, Some(8));
+            (wants.seq, wants.cores_min, wants.cores_max) = (Some(seq), 2, Some(8));
             (wants.max_wall_time_s, wants.max_rss_mb) = (Some(3_600), Some(1_000));
         });
     }

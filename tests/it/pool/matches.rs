@@ -68,7 +68,7 @@ fn what_is_withdrawn_expired_or_published_again_is_not_filled() {
             expires_at: at + 3_600 * S,
             ..SlotOffer::default()
         };
-        let report = Pilot::SlotOffer { queue: "T2_X", offer, at };
+        let report = Pilot::SlotOffer { queue: "T2_X", offer: Box::new(offer), at };
         world.yard.publish(Topic::Pilot, "o", |out| record::write(out, &report));
     };
     world.pending("b", "wf");
@@ -146,7 +146,8 @@ fn quotas_of_a_late_or_impossible_revision_are_not_in_force() {
     assert_eq!(world.matched_jobs(), ["a"], "analysis may use the surplus of the T1");
     world.site("CLOUD_Y", "CLOUD", 10, |it| it.corepower_mhs06 = 0);
     world.workflow("cen", "ops", central());
-    world.pending("b", "cen");
+    // One that might run at the T1 would wait for it (C-17).
+    world.job("b", "cen", Status::Activated, |_, wants| wants.site_whitelist = Some("CLOUD_Y"));
     world.offer("p", "CLOUD_Y", 1);
     world.rounds(3);
     let notes = world.decided("p")[0].notes.join(" ");

@@ -89,7 +89,7 @@ impl Story {
         let (seq, cores, place) = (self.below(8) as i64, self.below(4) as i64, self.below(5));
         let system = self.below(8) == 0;
         self.world.job(&job, workflow, Status::Activated, |_, wants| {
-            (wants.seq, wants.cores_min, wants.system_job) = (seq, cores, system);
+            (wants.seq, wants.cores_min, wants.system_job) = (Some(seq), cores, system);
             wants.site_whitelist = SITES.get(place as usize).copied();
             wants.max_wall_time_s = Some(600);
         });
@@ -117,7 +117,7 @@ impl Story {
                 state.ended_at = end;
             }
             wants.failure = (status == Status::Failed).then_some(FailureClass::Payload);
-            wants.seq = 1 + at as i64 % 4;
+            wants.seq = Some(1 + at as i64 % 4);
         });
     }
 

@@ -5,7 +5,7 @@ use super::*;
 use yardmaster::core::domain::cms::explain::site_sentence;
 use yardmaster::core::domain::cms::policy::why::{Blocked, PoolWait, SiteAt};
 use yardmaster::core::explain::SITES_SHOWN;
-use yardmaster::core::explain::explain_job;
+use yardmaster::core::explain::{explain_job, explain_pool_name};
 
 /// Why a job waits; the process that leads and one that followed find the same.
 fn wait_of(world: &World, job: &str) -> PoolWait {
@@ -240,5 +240,96 @@ fn the_node_that_is_drained_for_a_job_is_named() {
     assert_eq!((drained.node.as_str(), drained.site.as_str()), ("wn1", "T2_X"));
     let text = explain_job(world.drive.engine(), "large", SITES_SHOWN).unwrap().text;
     assert!(text.contains("  drained   node wn1 of T2_X is kept free for it by "), "{text}");
+    world.check();
+}
+
+/// A job of 64 GB at sites whose nodes have 16: none can hold it, free or not; nothing is imagined
+/// to have endless memory.
+#[test]
+fn a_job_that_no_node_can_hold_says_so() {
+    let mut world = World::new();
+    world.user("ops", &["production"], &[]);
+    for site in ["T2_A", "T2_B", "T2_C"] {
+        world.site(site, "T2", 100, |_| ());
+    }
+    world.workflow("wf", "ops", central());
+    world.rounds(3);
+    let whole = |world: &World, offer: &'static str, site: &str, memory: i64, now: i64| {
+        world.offer_with(offer, site, |it| {
+            (it.node, it.cores_free, it.cores_total) = (offer, 8, 8);
+            (it.mem_free_mb, it.wall_left_s, it.expires_at) = (memory, 172_800, now + S);
+        });
+    };
+    let now = world.yard.now;
+    whole(&world, "a", "T2_A", 16_000, now);
+    whole(&world, "b", "T2_B", 32_000, now);
+    world.rounds(3);
+    world.yard.pass(10 * S);
+    world.job("huge", "wf", Status::Activated, |_, wants| {
+        (wants.max_rss_mb, wants.site_whitelist) = (Some(64_000), Some("T2_A,T2_B"));
+    });
+    world.job("large", "wf", Status::Activated, |_, wants| {
+        (wants.max_rss_mb, wants.site_whitelist) = (Some(20_000), Some("T2_A,T2_B"));
+    });
+    world.job("anywhere", "wf", Status::Activated, |_, wants| wants.max_rss_mb = Some(64_000));
+    world.rounds(3);
+    let huge = sites(&world, "huge");
+    for site in ["T2_A", "T2_B"] {
+        assert_eq!(filters(&at(&huge, site)), [("mem", 1)], "{site}");
+    }
+    says(&at(&huge, "T2_A"), &["if a node of 8 cores were free: mem: the offer has 16000 MB left"]);
+    let large = sites(&world, "large");
+    assert_eq!(filters(&at(&large, "T2_A")), [("mem", 1)]);
+    assert_eq!(filters(&at(&large, "T2_B")), []);
+    let text = |job: &str| explain_job(world.drive.engine(), job, SITES_SHOWN).unwrap().text;
+    let stated = "no known node of a site that takes it could hold it: it takes 1 cores, 64000 MB \
+                and 43200 s (12.0 h); the most that any has is 8 cores, 32000 MB, 172800 s";
+    assert!(text("huge").contains(stated), "{}", text("huge"));
+    assert!(!text("large").contains("no known node"), "{}", text("large"));
+    assert!(!text("anywhere").contains("no known node"), "no node of T2_C is known");
+    world.check();
+}
+
+/// How a workflow and a user stand is asked by name.
+#[test]
+fn a_workflow_and_a_user_say_how_they_stand() {
+    let mut world = World::new();
+    world.site("T2_A", "T2", 100, |_| ());
+    world.user("ann", &[], &["/cms/dcms"]);
+    let facts = WorkflowFacts { test_jobs: Some(2), total_jobs: Some(50), ..analysis() };
+    world.workflow("skim", "ann", facts);
+    world.rounds(3);
+    for seq in 1..=4 {
+        world
+            .job(&format!("skim.{seq}"), "skim", Status::Pending, |_, wants| wants.seq = Some(seq));
+    }
+    world.offer("o", "T2_A", 3);
+    world.rounds(3);
+    let start = world.yard.now;
+    world.wait(3_600);
+    let end = world.yard.now;
+    for seq in 1..=2 {
+        world.job(&format!("skim.{seq}"), "skim", Status::Finished, |state, wants| {
+            (state.queue, state.started_at, state.ended_at) = ("T2_A", start, end);
+            (wants.seq, wants.used_rss_mb) = (Some(seq), 1_000);
+        });
+    }
+    world.job("skim.3", "skim", Status::Running, |state, wants| {
+        (state.queue, state.started_at, wants.seq) = ("T2_A", start, Some(3));
+    });
+    world.rounds(5);
+    let text = |name: &str| explain_pool_name(world.drive.engine(), name).unwrap_or_default();
+    for part in [
+        "skim: a workflow, analysis, as of",
+        "jobs      1 wait, 1 have slots, 2 finished, 0 failed for good; 50 in all",
+        "tests     of 2 test jobs 2 succeeded, 0 failed",
+        "and 1100 MB, as its test jobs showed (C-50)",
+    ] {
+        assert!(text("skim").contains(part), "{part:?} is not in {}", text("skim"));
+    }
+    for part in ["ann: a user of the pool", "1 running, 0 matched", "groups    /cms/dcms"] {
+        assert!(text("ann").contains(part), "{part:?} is not in {}", text("ann"));
+    }
+    assert_eq!(text("nobody"), "");
     world.check();
 }

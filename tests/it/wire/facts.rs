@@ -210,6 +210,7 @@ pub fn user(dice: &mut Dice<'_>) -> User {
         roles: dice.list(Dice::text),
         past_usage_milli: dice.long(),
         past_usage_at: dice.long(),
+        vos: dice.list(Dice::text),
     }
 }
 

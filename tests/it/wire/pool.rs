@@ -1,10 +1,10 @@
 //! Records of a pool of slots and its answers, drawn by [`Dice`].
 
 use super::dice::Dice;
-use yardmaster::core::domain::cms::output::Matched;
+use yardmaster::core::domain::cms::output::{Matched, SecondJob};
 use yardmaster::core::event::{
-    Band, Class, ExtraBlock, FailureClass, Grant, GrantScopeKind, Pilot, PrincipalKind,
-    Requirements, SiteStatus, SlotOffer, SlotQuota, WorkflowFacts,
+    Band, Class, ExtraBlock, FailureClass, Grant, GrantScopeKind, Label, NeededLabel, Pilot,
+    PrincipalKind, Requirements, Resource, SiteStatus, SlotOffer, SlotQuota, WorkflowFacts,
 };
 
 pub fn quota(dice: &mut Dice<'_>) -> SlotQuota {
@@ -51,7 +51,7 @@ pub fn workflow(dice: &mut Dice<'_>) -> WorkflowFacts {
 /// Requirements of a job; its whitelist is `sites`, if it has one.
 pub fn requirements<'a>(dice: &mut Dice<'_>, sites: &'a str) -> Requirements<&'a str> {
     Requirements {
-        seq: dice.long(),
+        seq: dice.option(Dice::long),
         class: dice.option(|dice| dice.pick(&Class::ALL)),
         site_whitelist: dice.option(|_| sites),
         allow_overflow: dice.option(Dice::flag),
@@ -69,6 +69,13 @@ pub fn requirements<'a>(dice: &mut Dice<'_>, sites: &'a str) -> Requirements<&'a
         failure: dice.option(|dice| dice.pick(&FailureClass::ALL)),
         last_attempt: dice.flag(),
         used_rss_mb: dice.long(),
+        resources: vec![Resource { name: sites, amount: dice.long() }],
+        labels: vec![NeededLabel {
+            name: sites,
+            any_of: vec![sites; 2],
+            at_least: dice.option(|_| sites),
+        }],
+        exit_code: dice.option(Dice::long),
     }
 }
 
@@ -85,6 +92,8 @@ pub fn offer<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> SlotOffer<&'a str> 
         node: &text[2],
         corepower_mhs06: dice.option(Dice::long),
         expires_at: dice.long(),
+        resources: vec![Resource { name: &text[1], amount: dice.long() }],
+        labels: vec![Label { name: &text[2], values: vec![&text[0], &text[1]] }],
     }
 }
 
@@ -92,7 +101,7 @@ pub fn offer<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> SlotOffer<&'a str> 
 pub fn pilot<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> Pilot<'a> {
     let (queue, at) = (&text[0], dice.long());
     match dice.flag() {
-        true => Pilot::SlotOffer { queue, offer: offer(dice, &text[1..]), at },
+        true => Pilot::SlotOffer { queue, offer: Box::new(offer(dice, &text[1..])), at },
         false => Pilot::SlotWithdrawn { queue, offer: &text[1], attempt: dice.count(), at },
     }
 }
@@ -107,6 +116,7 @@ pub fn grant(dice: &mut Dice<'_>) -> Grant {
         scope_kind: dice.pick(&GrantScopeKind::ALL),
         scope: dice.text(),
         level: dice.long(),
+        factor_milli: dice.option(Dice::long),
         cap_weight_milli: dice.option(Dice::long),
         valid_from: dice.long(),
         valid_to: dice.long(),
@@ -129,6 +139,18 @@ pub fn matched(dice: &mut Dice<'_>) -> Matched {
         overflow_cost: dice.long(),
         charged_group: dice.text(),
         io_source: dice.text(),
+        resources: vec![Resource { name: dice.text(), amount: dice.long() }],
         relaxed: dice.list(Dice::text),
+        second: dice.option(second),
+    }
+}
+
+fn second(dice: &mut Dice<'_>) -> SecondJob {
+    SecondJob {
+        job: dice.text(),
+        workflow: dice.text(),
+        key: dice.text(),
+        of_match: dice.text(),
+        of_second: dice.text(),
     }
 }

@@ -52,6 +52,7 @@ pub fn job_state<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> JobState<'a> {
         cpu_time_s: dice.count(),
         wall_time_s: dice.count(),
         requirements: dice.option(|dice| Box::new(pool::requirements(dice, &text[13]))),
+        cluster_job: &text[14],
     }
 }
 

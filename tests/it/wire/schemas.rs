@@ -104,7 +104,8 @@ fn no_schema_lies_about_unnoticed() {
     words.sort();
     let is_new = |word: &String| {
         let topic = Topic::from_name(word.trim_end_matches(".avsc"));
-        topic.is_some_and(|topic| released(topic).is_empty())
+        // Those of the first release were in the second too.
+        topic.is_some_and(|topic| released(topic).len() < 2)
     };
     let first: Vec<String> = words.iter().filter(|word| !is_new(word)).cloned().collect();
     for (place, words) in [("", words), ("released/1", first)] {
@@ -192,7 +193,7 @@ fn changes_that_break_readers_are_found() {
     }
     // A symbol less, and no default to stand for it.
     let job = schema_text(Topic::JobState);
-    let changed = job.replace(r#", "closed"]"#, "]");
+    let changed = job.replace(r#", "held"]"#, "]");
     assert_ne!(changed, job);
     assert!(reads(job, &changed).is_err());
     // And what may be done.

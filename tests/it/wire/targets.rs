@@ -24,6 +24,7 @@ pub fn cluster(dice: &mut Dice<'_>) -> ClusterFacts {
         outbound: dice.flag(),
         local_storage: dice.list(Dice::text),
         cache_free_bytes: dice.option(Dice::amount),
+        submission_url: dice.text(),
     }
 }
 

@@ -4,10 +4,11 @@
 use crate::cut::Topic;
 use crate::domain::cms::output::Matched;
 use crate::domain::cms::state::{
-    PoolDrain, PoolJobState, PoolMatch, PoolNode, PoolOffer, PoolWorkflowRecord,
+    PoolDrain, PoolJobState, PoolMatch, PoolNode, PoolOffer, PoolPriority, PoolWorkflowRecord,
 };
 use crate::event::{
-    JobState, OwnSlotOffer, Pilot, Requirements, SlotOffer, Task, TaskPhase, WorkflowFacts,
+    DecisionOutcome, JobState, OutcomeKind, OwnSlotOffer, Pilot, Requirements, SlotOffer, Task,
+    TaskPhase, WorkflowFacts,
 };
 use crate::oddity::Oddity;
 use crate::output::command::{Command, CommandKind};
@@ -43,7 +44,12 @@ impl State {
         if self.setting.pool.is_none() {
             return self.odd(Topic::Task, Oddity::OtherDomain);
         }
-        let priority = (stated.priority_revision, stated.priority, stated.override_tail);
+        let priority = PoolPriority {
+            revision: stated.priority_revision,
+            changed_at: event.changed_at.min(bound),
+            priority: stated.priority,
+            override_tail: stated.override_tail,
+        };
         let mut facts = stated.clone();
         (facts.priority_revision, facts.priority, facts.override_tail) = Default::default();
         let record = PoolWorkflowRecord {
@@ -72,15 +78,23 @@ impl State {
         }
     }
 
+    /// A decision was not carried out, whose match may have given a place to a job: that is settled
+    /// at the cycle's end, when all is read that the job itself says.
+    pub(crate) fn fold_match_outcome(&mut self, event: &DecisionOutcome) {
+        if self.setting.pool.is_some() && event.kind != OutcomeKind::Accepted {
+            self.pool.unsettled.not_done.insert(event.decision);
+        }
+    }
+
     /// An offer of free slots, or that it is taken back.
     pub(crate) fn fold_offer(&mut self, event: &Pilot<'_>, at: Millis) {
         if self.setting.pool.is_none() {
             return;
         }
         let latest = at.saturating_add(self.setting.limits.slot_offer_lifetime_ms);
-        let (announced, withdrawn) = match *event {
+        let (announced, withdrawn) = match event {
             Pilot::SlotOffer { offer, .. } => (offer.to_own(), false),
-            Pilot::SlotWithdrawn { offer, attempt, .. } => {
+            &Pilot::SlotWithdrawn { offer, attempt, .. } => {
                 (SlotOffer { offer, attempt, ..SlotOffer::default() }.to_own(), true)
             }
             _ => return,
@@ -94,7 +108,7 @@ impl State {
         if !offer.node.is_empty()
             && let Some(node) = self.pool.node_at(&offer.node)
         {
-            node.join(at, offer.cores_total, &site);
+            node.join(at, &offer, &site);
             let name = offer.node.clone();
             self.arm_node(&name);
         }
@@ -151,8 +165,7 @@ impl State {
             && !decision.dry_run
             && let Some(offer) = self.pool.offer_at(&decision.subject)
         {
-            offer.cores_taken = offer.cores_taken.saturating_add(matched.cores);
-            offer.mem_taken_mb = offer.mem_taken_mb.saturating_add(matched.rss_mb);
+            offer.take(matched, 1);
         }
         if decision.dry_run {
             return;
@@ -163,8 +176,11 @@ impl State {
             return;
         }
         job.last_match = newest;
-        job.matched = Some(PoolMatch {
+        let before = job.matched.replace(PoolMatch {
+            decision: decision.id,
             offer: decision.subject.clone(),
+            // An announcement has no number beyond 32 bits.
+            announced: u32::try_from(decision.attempt).unwrap_or(u32::MAX),
             at: decision.now,
             clock,
             site: site.to_owned(),
@@ -172,6 +188,8 @@ impl State {
             workflow: decision.task.clone(),
             matched: matched.clone(),
         });
+        before.iter().for_each(|it| _ = self.pool.matches.remove(&it.decision));
+        self.pool.matches.insert(decision.id, matched.job.clone());
     }
 
     fn fold_deferral(&mut self, decision: &Decision) {

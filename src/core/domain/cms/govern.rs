@@ -225,7 +225,7 @@ pub(crate) fn stands(state: &State, command: &Command) -> bool {
     match command.kind {
         CommandKind::Boost => {
             let priority = state.pool.workflows.of(subject).and_then(|it| it.priority);
-            let is_over = priority.is_some_and(|(.., ends_boost)| ends_boost);
+            let is_over = priority.is_some_and(|stated| stated.override_tail);
             state.is_live_workflow(subject) && !is_over
         }
         kind if kind.is_of_workflow() => state.is_live_workflow(subject),

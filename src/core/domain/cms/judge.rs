@@ -12,14 +12,17 @@ mod judging;
 
 use crate::budget::{CycleLoop, Exceeded};
 use crate::domain::cms::policy::admission::{Admission, Rejection, admit};
+use crate::domain::cms::policy::autocluster::Autocluster;
 use crate::domain::cms::policy::cut::Step;
 use crate::domain::cms::policy::decision::{PoolAction, fold_action};
-use crate::domain::cms::policy::drain::DrainBudget;
 use crate::domain::cms::policy::entry::WorkflowEntry;
 use crate::domain::cms::policy::facts::Seconds;
+use crate::domain::cms::policy::filter::may_run_at_t1;
+use crate::domain::cms::policy::judge::MatchRules;
+use crate::domain::cms::policy::moment::{Moment, StepBudget};
 use crate::domain::cms::policy::pool::Pool;
 use crate::domain::cms::policy::settings::Settings;
-use crate::domain::cms::state::{PoolJob, PoolTouched, PoolWorkflowRecord};
+use crate::domain::cms::state::{PoolJob, PoolOffer, PoolTouched, PoolWorkflowRecord};
 use crate::event::UserKind;
 use crate::event::is_newer;
 use crate::math::decay::Decay;
@@ -51,6 +54,8 @@ struct PoolView {
     judged_by: BTreeMap<String, (PoolWorkflowRecord, bool)>,
     /// Rises with each change: an offer that nothing fitted is looked at again once it rose.
     changes: u64,
+    /// When the next job that waits for a T1 may take slots elsewhere (C-17).
+    t1_wait_ends_s: Option<Seconds>,
     /// Offers of which a record was read, or that expired, since the cycle before.
     renewed: BTreeSet<String>,
 }
@@ -87,7 +92,10 @@ impl PoolView {
         self.renewed = renewed;
         if let Some(pool) = &mut self.pool {
             pool.pass_time(now_s);
+            pool.note_offers(state.pool.offers.iter().map(|(_, offer)| offer));
         }
+        self.changes += u64::from(self.t1_wait_ends_s.is_some_and(|ends_s| ends_s <= now_s));
+        self.t1_wait_ends_s = self.pool.as_ref().and_then(|pool| t1_wait_ends_s(pool, now_s));
     }
 
     /// Jobs that admission refuses at this cut, each with the code: by name, then those whose
@@ -267,16 +275,45 @@ impl PoolView {
     }
 
     /// Actions that the rules want in a step of the cut (A.5). Nothing is changed.
-    fn actions(&self, state: &State, step: Step, exceeded: &mut Exceeded) -> Vec<PoolAction> {
+    fn actions(
+        &self,
+        state: &State,
+        judges: &MatchRules,
+        step: Step,
+        exceeded: &mut Exceeded,
+    ) -> Vec<PoolAction> {
         let Some(pool) = &self.pool else { return Vec::new() };
         let comparisons = state.setting.limits.pool_comparisons_per_cycle;
-        let budget = DrainBudget { comparisons, cycle: state.number };
-        let (actions, is_exceeded) = step.actions(pool, budget, now_s(state));
-        if step == Step::Drains {
+        let budget = StepBudget { comparisons, cycle: state.number };
+        let offers: Vec<&PoolOffer> = match step {
+            Step::Boosts | Step::Verdicts => Vec::new(),
+            Step::DrainsOver | Step::Drains => {
+                let all = state.pool.offers.iter().map(|(_, known)| known);
+                all.filter(|known| known.is_live(state.now)).collect()
+            }
+        };
+        let at = Moment { judges, offers: &offers, budget, now_s: now_s(state) };
+        let (actions, is_exceeded) = step.actions(pool, &at);
+        if matches!(step, Step::Verdicts | Step::Drains) {
             exceeded.note(CycleLoop::Drains, is_exceeded);
         }
         actions
     }
+}
+
+/// When the first of the jobs that came so lately that they wait for a T1 waits no longer (C-17).
+fn t1_wait_ends_s(pool: &Pool, now_s: Seconds) -> Option<Seconds> {
+    let wait_s = pool.settings().t1_first_s;
+    let since_s = now_s.saturating_sub(wait_s);
+    let first = |it: &Autocluster| it.first_queued_after(since_s).map(|place| place.queued_at_s);
+    let lately = pool.t1s().values().filter(|offered_s| **offered_s > since_s);
+    let is_any = lately.clone().next().is_some();
+    let clusters = pool.clusters().iter().filter(|_| is_any);
+    let waiting = clusters.filter_map(|it| Some((first(it)?, it)));
+    let waiting = waiting.filter(|(_, it)| may_run_at_t1(pool, it, now_s));
+    // They wait no longer either once no T1 was offered from for as long.
+    let ends = waiting.map(|(queued_at_s, _)| queued_at_s).chain(lately.copied());
+    ends.map(|from_s| from_s.saturating_add(wait_s)).min()
 }
 
 /// The moment of the cut, as the rules have it.

@@ -1,7 +1,7 @@
 //! Which job got slots that a pilot offered.
 
 use crate::event::Band;
-use crate::event::Class;
+use crate::event::{Class, Resource};
 use crate::record::record;
 
 /// A job that got a place of an offer (spec cms-nordugrid A.8, C.4). Its workflow is the decision's
@@ -36,8 +36,27 @@ pub struct Matched {
     pub charged_group: String,
     /// The storage that a HighIO job reads; else empty (C-44).
     pub io_source: String,
-    /// Rules that were relaxed for it: `surplus` (C-28), `overflow` (C-41).
+    /// Amounts of named resources that it takes.
+    pub resources: Vec<Resource<String>>,
+    /// Rules that were relaxed for it: `surplus` (C-28), `overflow` (C-41), `drained` (C-55).
     pub relaxed: Vec<String>,
+    /// The job that came second; `None`: no other fits.
+    pub second: Option<SecondJob>,
+}
+
+/// The job that would have got the slots otherwise, and by how much it came second.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SecondJob {
+    /// The job.
+    pub job: String,
+    /// Its workflow.
+    pub workflow: String,
+    /// The first rank key in which both differ; `job`: their names decided.
+    pub key: String,
+    /// The key's value of the job that got the slots.
+    pub of_match: String,
+    /// The key's value of this one.
+    pub of_second: String,
 }
 
 record!(Matched {
@@ -55,5 +74,8 @@ record!(Matched {
     overflow_cost,
     charged_group,
     io_source,
+    resources,
     relaxed,
+    second,
 });
+record!(SecondJob { job, workflow, key, of_match, of_second });

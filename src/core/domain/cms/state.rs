@@ -12,13 +12,18 @@ mod join;
 mod settle;
 
 use crate::domain::cms::output::Matched;
-use crate::event::{FailureClass, OwnRequirements, OwnSlotOffer, Status, WorkflowFacts};
+use crate::event::{FailureClass, Label, OwnRequirements, OwnSlotOffer, Status, WorkflowFacts};
 use crate::math::decay::Decay;
+use crate::output::decision::DecisionId;
 use crate::record::record;
 use crate::state::NamedTable;
 use crate::state::timer::Agenda;
 use crate::unit::Millis;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Most test jobs of a workflow, whatever is stated (C-47): jobs up to this place in their workflow
+/// are kept when they end.
+pub const TEST_JOBS_MAX: i64 = 1_000;
 
 /// Settings by which a pool's records are kept; from the policy that answers its offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +55,8 @@ pub struct PoolRecords {
     pub(crate) due: PoolDue,
     /// How many jobs each workflow has; derived.
     pub(crate) jobs_of: BTreeMap<String, usize>,
+    /// Which job each match gave a place to, by the decision's id; derived.
+    pub(crate) matches: BTreeMap<DecisionId, String>,
     /// The clock of decay of the last cycle; derived.
     pub(crate) decay: Option<Decay>,
 }
@@ -63,6 +70,8 @@ pub(crate) struct PoolUnsettled {
     pub(crate) ends: BTreeMap<(String, u32), PoolEnd>,
     /// Workflows of which a record was read.
     pub(crate) workflows: BTreeSet<String>,
+    /// Decisions that were not carried out.
+    pub(crate) not_done: BTreeSet<DecisionId>,
 }
 
 /// The end of an attempt of a job, as it was reported.
@@ -125,6 +134,17 @@ pub struct PoolJob {
     pub last_match: Option<(u32, Millis)>,
     /// The newest attempt whose end was counted. None before it counts again.
     pub tallied: Option<u32>,
+    /// How that attempt failed, and its exit code, as far as they are stated; `None`: no attempt
+    /// failed (C-42).
+    pub failed: Option<(Option<FailureClass>, Option<i64>)>,
+    /// When it was first submitted, the earliest that any report of it states; 0: none does (C-61).
+    pub created_at: Millis,
+    /// Its place in the order in which the workflow's jobs were seen, from 1, if its requirements
+    /// state none (C-47).
+    pub seen_as: Option<i64>,
+    /// Announcements of offers, by name and attempt, where a match of it was not carried out; the
+    /// newest last.
+    pub barred: Vec<(String, u32)>,
 }
 
 /// The newest state of a job of a pool.
@@ -157,8 +177,12 @@ pub struct PoolJobState {
 /// That a decision gave slots to a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PoolMatch {
+    /// The decision.
+    pub decision: DecisionId,
     /// The offer.
     pub offer: String,
+    /// Which announcement of it.
+    pub announced: u32,
     /// When: the decision's now.
     pub at: Millis,
     /// Clock of the job-state lanes at the match: while they lag no match is released.
@@ -180,16 +204,16 @@ pub struct PoolWorkflow {
     pub workflow: String,
     /// Its record, without its priority; the newest by changed at, revision, content.
     pub record: Option<PoolWorkflowRecord>,
-    /// The priority of the highest revision: revision, priority, whether it ends a boost (C-14).
-    pub priority: Option<(i64, i64, bool)>,
+    /// The priority of the highest revision, of several the newest (C-14).
+    pub priority: Option<PoolPriority>,
     /// Whether its tail was boosted (C-16).
     pub boosted: bool,
     /// Whether its failed tests were reported to operations (C-49).
     pub alerted: bool,
     /// Whether it was killed (C-49).
     pub killed: bool,
-    /// Run time and memory that its test jobs needed, s and MB: the profile that was published
-    /// (C-50).
+    /// Run time and memory that its test jobs needed, s and MB, 0 where that is not known: the
+    /// profile that was published (C-50).
     pub profile: Option<(i64, i64)>,
     /// Jobs that succeeded.
     pub done: i64,
@@ -201,6 +225,22 @@ pub struct PoolWorkflow {
     pub ended: BTreeMap<(i64, i64), PoolEnded>,
     /// When something was last read of it or settled of it.
     pub used_at: Millis,
+    /// How many of its jobs were seen that state no place in it (C-47).
+    pub seen_jobs: i64,
+}
+
+/// A priority that was stated of a workflow. The largest is in force (C-14): that of the highest
+/// revision; where none is stated, or one again, the newest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PoolPriority {
+    /// Its revision; 0: none was stated.
+    pub revision: i64,
+    /// When the record that states it was changed.
+    pub changed_at: Millis,
+    /// The priority.
+    pub priority: i64,
+    /// Whether it ends a boost (C-16).
+    pub override_tail: bool,
 }
 
 /// The record of a workflow.
@@ -229,11 +269,15 @@ pub struct PoolEnded {
     pub job: String,
     /// How it failed; `None`: it succeeded.
     pub failure: Option<FailureClass>,
+    /// The exit code that says so, where how it failed is not stated.
+    pub exit_code: Option<i64>,
+    /// Whether no other attempt follows if it failed.
+    pub is_last: bool,
     /// Where it ran.
     pub site: String,
-    /// Run time as measured, s.
+    /// Run time as measured, s; 0: not known.
     pub wall_s: i64,
-    /// Memory as measured, MB.
+    /// Memory as measured, MB; 0: not known.
     pub rss_mb: i64,
     /// Cores on which that was measured.
     pub cores: i64,
@@ -260,6 +304,8 @@ pub struct PoolOffer {
     pub cores_taken: i64,
     /// Memory that decisions took of this announcement, MB.
     pub mem_taken_mb: i64,
+    /// Amounts of named resources that decisions took of this announcement.
+    pub resources_taken: BTreeMap<String, i64>,
     /// How many decisions answered this announcement.
     pub answers: u32,
     /// When the last deferral was published; 0: none was.
@@ -290,6 +336,22 @@ pub struct PoolNode {
     pub cores_total: i64,
     /// When an offer last named it.
     pub seen_at: Millis,
+    /// Memory that was free then, MB.
+    pub mem_free_mb: i64,
+    /// The end of the pilot that offered it then.
+    pub ends_at: Millis,
+    /// Label of the extra block that the pilot is of; empty: none.
+    pub block: String,
+    /// Benchmark per core as stated then; `None`: the site's.
+    pub corepower_mhs06: Option<i64>,
+    /// The most memory that an offer of it ever had free, MB.
+    pub mem_most_mb: i64,
+    /// The longest time that an offer of it ever had left, s.
+    pub wall_most_s: i64,
+    /// The most of each named resource that an offer of it ever had free.
+    pub resources_most: BTreeMap<String, i64>,
+    /// Its labels as stated then.
+    pub labels: Vec<Label<String>>,
     /// The drain under way.
     pub drain: Option<PoolDrain>,
     /// When drains of it were begun, within the last hour; ascending.
@@ -309,7 +371,20 @@ pub struct PoolDrain {
     pub since: Millis,
 }
 
-record!(PoolJob { job, state, requirements, seen_at, matched, refused, last_match, tallied });
+record!(PoolJob {
+    job,
+    state,
+    requirements,
+    seen_at,
+    matched,
+    refused,
+    last_match,
+    tallied,
+    failed,
+    created_at,
+    seen_as,
+    barred,
+});
 record!(PoolJobState {
     attempt,
     status,
@@ -323,7 +398,7 @@ record!(PoolJobState {
     started_at,
     ended_at,
 });
-record!(PoolMatch { offer, at, clock, site, user, workflow, matched });
+record!(PoolMatch { decision, offer, announced, at, clock, site, user, workflow, matched });
 record!(PoolWorkflow {
     workflow,
     record,
@@ -337,7 +412,9 @@ record!(PoolWorkflow {
     overflow_sites,
     ended,
     used_at,
+    seen_jobs,
 });
+record!(PoolPriority { revision, changed_at, priority, override_tail });
 record!(PoolWorkflowRecord {
     changed_at,
     revision,
@@ -347,7 +424,18 @@ record!(PoolWorkflowRecord {
     injected_at,
     facts,
 });
-record!(PoolEnded { job, failure, site, wall_s, rss_mb, cores, base_cores, site_whitelist });
+record!(PoolEnded {
+    job,
+    failure,
+    exit_code,
+    is_last,
+    site,
+    wall_s,
+    rss_mb,
+    cores,
+    base_cores,
+    site_whitelist,
+});
 record!(PoolOffer {
     offer,
     site,
@@ -356,9 +444,26 @@ record!(PoolOffer {
     withdrawn,
     cores_taken,
     mem_taken_mb,
+    resources_taken,
     answers,
     deferred_at,
 });
 record!(PoolUser { user, x, half_life_s, landmark });
-record!(PoolNode { node, site, cores_total, seen_at, drain, drain_starts, ended_drain });
+record!(PoolNode {
+    node,
+    site,
+    cores_total,
+    seen_at,
+    mem_free_mb,
+    ends_at,
+    block,
+    corepower_mhs06,
+    mem_most_mb,
+    wall_most_s,
+    resources_most,
+    labels,
+    drain,
+    drain_starts,
+    ended_drain,
+});
 record!(PoolDrain { job, until_s, since });

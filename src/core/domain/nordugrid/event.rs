@@ -35,6 +35,8 @@ pub struct ClusterFacts {
     pub local_storage: Vec<String>,
     /// Free space of its cache; `None`: it has no cache, or nothing is known of it.
     pub cache_free_bytes: Option<Bytes>,
+    /// Where jobs are handed over; empty: not published.
+    pub submission_url: String,
 }
 
 /// A queue of a cluster as it publishes itself (GLUE2 `ComputingShare`), as of `changed_at`.
@@ -134,12 +136,13 @@ pub struct Registration {
     pub announced_refresh_s: u64,
 }
 
-/// The figures that a queue publishes for one user. A user without one may not submit there (N-11).
+/// The figures that a queue publishes for one user, for the members of a virtual organisation
+/// (`vo:NAME`), or for all (`*`). A user with none of these may not submit there (N-11).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserShare {
     /// Queue, as `cluster/queue`.
     pub queue: String,
-    /// User.
+    /// User, `vo:NAME` or `*`.
     pub user: String,
     /// As of when it is.
     pub changed_at: Millis,
@@ -166,6 +169,7 @@ record!(ClusterFacts {
     outbound,
     local_storage,
     cache_free_bytes,
+    submission_url,
 });
 record!(BatchFacts {
     status,

@@ -60,7 +60,8 @@ impl Count {
 
     /// Whether there is any job that is not over.
     pub fn is_active(&self) -> bool {
-        self.by[..Status::Finished.index()].iter().any(|wait| wait.jobs > 0)
+        let live = Status::ALL.iter().zip(&self.by).filter(|(status, _)| !status.is_ended());
+        live.map(|(_, wait)| wait.jobs).any(|jobs| jobs > 0)
     }
 
     /// Whether every number is 0.

@@ -284,7 +284,7 @@ fn rewrite(value: &[u8], out: &mut Vec<u8>) -> Result<(), Fault> {
     sink.raw(cores_and_priority);
     sink.raw(&[0; 4]); // when it was created, activated, started and ended
     sink.raw(input_bytes);
-    sink.raw(&[0; 4]); // output bytes, CPU and wall time asked for, requirements
+    sink.raw(&[0; 5]); // output bytes, CPU and wall time asked for, requirements, cluster's id
     Ok(())
 }
 

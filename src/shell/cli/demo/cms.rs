@@ -147,8 +147,10 @@ fn print_use(summary: &CmsSummary) {
         summary.pilots_lost
     );
     println!(
-        "matches: {} not taken up, {} of what was gone; by relaxed rule: {}",
+        "matches: {} not taken up, {} of their jobs held back, {} of what was gone; by relaxed \
+         rule: {}",
         summary.not_taken_up,
+        summary.held,
         summary.stale,
         listed(summary.relaxed.iter().map(|(rule, count)| (rule, *count)))
     );

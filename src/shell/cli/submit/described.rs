@@ -5,7 +5,7 @@ use crate::cli::Usage;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use yardmaster_core::domain::nordugrid::xrsl::{
-    Alternative, Description, Dialect, ErrorCode, read,
+    Alternative, Description, Dialect, ErrorCode, read_to_run,
 };
 use yardmaster_core::event::Upload;
 
@@ -19,7 +19,7 @@ pub struct ReadDescription {
 
 impl ReadDescription {
     /// Reads a file, and the sizes of the input files that its jobs upload. Names attributes that
-    /// are not known on stderr.
+    /// are not known, or read otherwise than they may be meant, on stderr.
     ///
     /// # Errors
     /// A file that cannot be read; the first mistake in it, with its line and column; an input file
@@ -34,7 +34,7 @@ impl ReadDescription {
             }
             Unread::NotText(at) => Usage(format!("{file}:{at}; write the file in UTF-8")),
         })?;
-        let described = read(&text, Dialect::User).map_err(|error| {
+        let described = read_to_run(&text, Dialect::User).map_err(|error| {
             let (line, column, subject) = (error.line, error.column, &error.subject);
             let (code, expected) = (error.code.name(), error.code.expected());
             Usage(format!("{file}:{line}:{column}: found {subject}: {expected} ({code})"))
@@ -43,6 +43,7 @@ impl ReadDescription {
         if !unknown.is_empty() {
             eprintln!("{file}: unknown attributes are ignored: {}", unknown.join(", "));
         }
+        notes(&described).iter().for_each(|note| eprintln!("{file}: {note}"));
         let beside = path.parent().unwrap_or(Path::new(""));
         let jobs =
             described.jobs.iter().map(|job| uploads(&path.display().to_string(), beside, job));
@@ -59,15 +60,29 @@ fn unknown_attributes(described: &Description) -> Vec<&str> {
     names.filter(|name| seen.insert(*name)).collect()
 }
 
-/// Files that a job uploads, whichever of its alternatives is taken.
+/// What is read as ARC reads it, which may not be meant: a line for each note, each once.
+fn notes(described: &Description) -> Vec<String> {
+    let mut lines = Vec::new();
+    for note in described.jobs.iter().flatten().flat_map(|alternative| &alternative.notes) {
+        let (attribute, code) = (&note.attribute, note.code);
+        let line = format!("{attribute}: {} ({})", code.meaning(), code.name());
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+/// Files that a job uploads, whichever of its alternatives is taken. Of those that it does not
+/// list, its program and its standard input, the size is not known where they are not there.
 fn uploads(file: &str, beside: &Path, job: &[Alternative]) -> Result<Vec<Upload>, Usage> {
     let mut found = BTreeMap::new();
     let inputs = job.iter().flat_map(|alternative| &alternative.input_files);
-    for input in inputs.filter(|input| input.source.is_empty()) {
+    for input in inputs.filter(|input| !input.path.is_empty()) {
         if found.contains_key(&input.name) {
             continue;
         }
-        let path = beside.join(&input.name);
+        let path = beside.join(&input.path);
         let wrong = |why: String| {
             let (name, path) = (&input.name, path.display());
             Usage(format!(
@@ -79,8 +94,12 @@ fn uploads(file: &str, beside: &Path, job: &[Alternative]) -> Result<Vec<Upload>
         if !facts.is_file() {
             return Err(wrong("it is no file".to_owned()));
         }
-        found.insert(input.name.clone(), facts.len());
+        found.insert(input.name.clone(), Some(facts.len()));
     }
-    let upload = |(name, bytes)| Upload { name, bytes: Some(bytes) };
+    for name in job.iter().flat_map(|alternative| &alternative.implied_uploads) {
+        let facts = std::fs::metadata(beside.join(name)).ok().filter(std::fs::Metadata::is_file);
+        found.entry(name.clone()).or_insert(facts.map(|facts| facts.len()));
+    }
+    let upload = |(name, bytes)| Upload { name, bytes };
     Ok(found.into_iter().map(upload).collect())
 }

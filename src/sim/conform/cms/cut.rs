@@ -143,6 +143,8 @@ fn look_again(engine: &Engine, offer: &str, cut: &mut Cut) {
 /// The parameters of a case; none is a limit that there is not.
 fn parameters(stated: &Value) -> Result<Table, String> {
     let mut own = Table::new();
+    // The model that cases are recorded of fills T1 first in one cut alone.
+    own.insert("t1_first_s".to_owned(), 0.into());
     let mut set = |name: String, value: &Value| {
         let shown = if value.is_null() { Ok((-1).into()) } else { toml::Value::try_from(value) };
         let shown = shown.map_err(|error| format!("parameter `{name}`: {error}"))?;

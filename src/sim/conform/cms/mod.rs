@@ -27,6 +27,9 @@ use yardmaster_core::domain::cms::policy::facts::Seconds;
 use yardmaster_core::domain::cms::policy::why::{Blocked, PoolWait};
 use yardmaster_core::event::{Class, JobState, Status};
 
+/// Cores of a node that a case has drained and does not list.
+const DRAINED_CORES: i64 = 64;
+
 /// Judges a case.
 ///
 /// # Errors
@@ -98,6 +101,13 @@ fn publish(world: &mut World, scenario: &Value, now_s: Seconds) -> Result<(), St
     for value in items(&scenario["nodes"]) {
         records::publish_node(world, value, now_s - 1)?;
     }
+    // A node that is drained is there, whether the case lists it or not.
+    let is_listed = |node: &Value| items(&scenario["nodes"]).any(|it| it["node"] == node["node"]);
+    for value in items(&scenario["draining"]).filter(|value| !is_listed(value)) {
+        let (node, site) = (&value["node"], &value["site"]);
+        let value = json!({"node": node, "site": site, "cores_total": DRAINED_CORES});
+        records::publish_node(world, &value, now_s - 1)?;
+    }
     Ok(())
 }
 
@@ -160,13 +170,13 @@ fn workflow(world: &mut World, subject: &Value, now_s: Seconds) -> Result<Value,
         return Ok(json!({"verdict": "lost"}));
     };
     let (facts, settings) = (workflow.facts(), pool.settings());
-    let (priority_rev, priority, _) = workflow.known.priority.unwrap_or_default();
+    let stated = workflow.known.priority.unwrap_or_default();
     Ok(json!({
         "verdict": "accept",
         "workflow": {
             "class": facts.class.name(),
-            "priority": priority,
-            "priority_rev": priority_rev,
+            "priority": stated.priority,
+            "priority_rev": stated.revision,
             "allow_overflow": facts.allow_overflow,
             "max_overflow_sites": max_overflow_sites(facts, settings),
             "test_jobs_effective": effective_test_jobs(facts, settings),

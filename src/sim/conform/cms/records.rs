@@ -17,6 +17,9 @@ use yardmaster_core::event::{
 use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_wire::record;
 
+/// Memory in MB, and time in s, of a node: more than any job takes.
+const AMPLE: i64 = 1_000_000_000;
+
 /// A job that waits is published again after so long at the latest.
 const PUBLISHED_AGAIN_S: Seconds = 7 * 86_400;
 
@@ -165,6 +168,7 @@ fn grant(value: &Value, number_of: usize, now_s: Seconds) -> Result<Grant, Strin
         scope_kind: known(&value["scope_kind"]).map(scope).transpose()?.unwrap_or_default(),
         scope: text(&value["scope"]),
         level: whole(&value["level"]),
+        factor_milli: None,
         cap_weight_milli: number(&value["cap_weight_milli"]),
         valid_from: moment(&value["valid_from_s"]),
         valid_to: moment(&value["valid_to_s"]),
@@ -239,7 +243,7 @@ pub(super) fn requirements<'a>(
     let cores_max = known(&value["cores_max"]);
     let all_cores = cores_max.is_some_and(|most| most.as_str() == Some("node"));
     Ok(Requirements {
-        seq: whole(&value["seq"]),
+        seq: Some(whole(&value["seq"])),
         class: class(value, "class")?,
         site_whitelist: sites,
         allow_overflow: known(&value["allow_overflow"]).map(flag),
@@ -414,12 +418,14 @@ pub(super) fn publish_offer(
         node: node.as_str(),
         corepower_mhs06: number(&value["corepower_mhs06"]),
         expires_at: number(&value["expires_at_s"]).map_or(0, millis),
+        ..SlotOffer::default()
     };
-    let pilot = Pilot::SlotOffer { queue: &site, offer, at: millis(now_s) };
+    let pilot = Pilot::SlotOffer { queue: &site, offer: Box::new(offer), at: millis(now_s) };
     world.read(Topic::Pilot, millis(now_s), |out| record::write(out, &pilot))
 }
 
-/// Publishes that a node is there: an offer named it that is over.
+/// Publishes that a node is there: an offer named it that is over. The model that cases are
+/// recorded of knows its cores alone.
 ///
 /// # Errors
 /// That it cannot be read.
@@ -434,9 +440,11 @@ pub(super) fn publish_node(
         offer: name.as_str(),
         node: node.as_str(),
         cores_total: whole(&value["cores_total"]),
+        mem_free_mb: AMPLE,
+        wall_left_s: AMPLE,
         expires_at: millis(before_s),
         ..SlotOffer::default()
     };
-    let pilot = Pilot::SlotOffer { queue: &site, offer, at: millis(before_s) };
+    let pilot = Pilot::SlotOffer { queue: &site, offer: Box::new(offer), at: millis(before_s) };
     world.read(Topic::Pilot, millis(before_s), |out| record::write(out, &pilot))
 }

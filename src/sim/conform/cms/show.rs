@@ -130,6 +130,8 @@ fn command(command: &Command, now_s: Seconds) -> Option<Value> {
             "command": "workflow.kill", "rule": "C-49", "workflow": subject, "reason": reason(),
             "pending_jobs": command.jobs,
         }),
+        // The model that cases are recorded of knows no limits of sites.
+        CommandKind::Alert if reason() == "no_site_can_host" => return None,
         CommandKind::Alert => json!({
             "command": "workflow.alert", "rule": "C-49", "workflow": subject, "reason": reason(),
         }),

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use toml::Table;
 use yardmaster_core::domain::nordugrid::policy::choice::DRAW;
 use yardmaster_core::domain::nordugrid::policy::decide::JobSubmission;
-use yardmaster_core::domain::nordugrid::xrsl::{Alternative, XrslError, read};
+use yardmaster_core::domain::nordugrid::xrsl::{Alternative, XrslError, read_to_run};
 use yardmaster_core::draw::{Seed, cut_id};
 use yardmaster_core::engine::Engine;
 use yardmaster_core::output::Output;
@@ -124,7 +124,7 @@ fn alternatives(scenario: &Value) -> Result<Result<Vec<Alternative>, XrslError>,
     let source = scenario["xrsl"].as_str().ok_or_else(|| {
         format!("field `xrsl`: found {}, wants a job description", show(&scenario["xrsl"]))
     })?;
-    let description = match read(source, dialect(&scenario["dialect"])?) {
+    let description = match read_to_run(source, dialect(&scenario["dialect"])?) {
         Ok(description) => description,
         Err(found) => return Ok(Err(found)),
     };

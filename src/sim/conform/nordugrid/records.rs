@@ -126,6 +126,7 @@ fn cluster(it: &Value) -> ClusterFacts {
         outbound: has("outbound"),
         local_storage: texts(&it["local_storage"]),
         cache_free_bytes: it["cache_free_bytes"].as_u64(),
+        ..ClusterFacts::default()
     }
 }
 
@@ -193,11 +194,12 @@ fn status_of(word: &str) -> Status {
     let word = word.strip_prefix("PENDING:").unwrap_or(word);
     match word.split(':').next().unwrap_or(word) {
         "INLRMS" if word.ends_with(":R") => Status::Running,
-        "INLRMS" => Status::Sent,
-        "FINISHING" | "CANCELING" => Status::Transferring,
+        "RUNNING" | "EXITINGLRMS" | "OTHER" => Status::Running,
+        "INLRMS" | "QUEUING" | "HELD" => Status::Sent,
+        "FINISHING" | "CANCELING" | "EXECUTED" | "KILLING" => Status::Transferring,
         "FINISHED" => Status::Finished,
         "FAILED" => Status::Failed,
-        "KILLED" | "DELETED" => Status::Cancelled,
+        "KILLED" | "DELETED" | "WIPED" => Status::Cancelled,
         _ => Status::Assigned,
     }
 }

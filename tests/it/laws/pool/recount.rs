@@ -63,15 +63,15 @@ impl Recount {
             let tally = self.tallies.entry(job.task.to_owned()).or_default();
             match job.status {
                 Status::Finished => tally.0 += 1,
+                // What its own limits end states how it failed, as one that failed does.
+                Status::Cancelled if wants.failure.is_some() && !wants.last_attempt => {}
                 Status::Failed if !wants.last_attempt => {}
                 _ => tally.1 += 1,
             }
-            if matches!(job.status, Status::Finished | Status::Failed) {
-                let place = (job.task.to_owned(), wants.seq);
-                let new = (attempt, job.status == Status::Finished);
-                let held = self.early.entry(place).or_insert(new);
-                *held = if attempt >= held.0 { new } else { *held };
-            }
+            let place = (job.task.to_owned(), wants.seq.unwrap_or_default());
+            let new = (attempt, job.status == Status::Finished);
+            let held = self.early.entry(place).or_insert(new);
+            *held = if attempt >= held.0 { new } else { *held };
             let matched = known.and_then(|known| known.matched.as_ref());
             let matched = matched.filter(|it| it.matched.job_attempt == attempt);
             if let Some(matched) = matched.filter(|_| job.started_at != 0) {

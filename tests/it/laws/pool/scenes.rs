@@ -29,7 +29,7 @@ fn read(state: &mut State, topic: Topic, event: Event<'static>) {
 }
 
 fn wants(seq: i64) -> Requirements<&'static str> {
-    Requirements { seq, cores_min: 1, ..Requirements::default() }
+    Requirements { seq: Some(seq), cores_min: 1, ..Requirements::default() }
 }
 
 /// A state of a job that began at dawn.
@@ -53,7 +53,7 @@ fn offer(attempt: u32, cores_free: i64, at: Millis, expires_at: Millis) -> Pilot
         expires_at,
         ..SlotOffer::default()
     };
-    Pilot::SlotOffer { queue: "T2_B", offer, at }
+    Pilot::SlotOffer { queue: "T2_B", offer: Box::new(offer), at }
 }
 
 fn announce(state: &mut State, pilot: Pilot<'static>) {
@@ -289,10 +289,32 @@ fn a_workflow_is_no_request_and_its_priority_is_that_of_the_highest_revision() {
     read(&mut state, Topic::Task, with(1, 90, DAWN + 5));
     keep_up(&mut state, DAWN + 6);
     let workflow = state.pool.workflows.of("w").expect("there");
-    assert_eq!(workflow.priority, Some((2, 70, false)));
+    assert_eq!(workflow.priority.map(|it| (it.revision, it.priority)), Some((2, 70)));
     assert_eq!(workflow.record.as_ref().expect("there").changed_at, DAWN + 5);
     assert!(state.requests.is_empty());
     assert_eq!(story::matchable(&state), None);
+}
+
+/// HTCondor changes JobPrio in place, up and down: without a revision the newest record holds, in
+/// whatever order they are read.
+#[test]
+fn a_priority_without_a_revision_is_the_newest() {
+    for lowered_first in [false, true] {
+        let mut state = pool();
+        let with = |priority, changed_at| {
+            let facts = WorkflowFacts { priority, ..WorkflowFacts::default() };
+            let task = Task { workflow: Some(facts), ..task("w", TaskPhase::Asking, changed_at) };
+            Event::Task(Box::new(task))
+        };
+        let (raised, lowered) = (with(110_000, DAWN), with(85_000, DAWN + 60));
+        let both = if lowered_first { [lowered, raised] } else { [raised, lowered] };
+        for it in both {
+            read(&mut state, Topic::Task, it);
+        }
+        keep_up(&mut state, DAWN + 61);
+        let workflow = state.pool.workflows.of("w").expect("there");
+        assert_eq!(workflow.priority.map(|it| it.priority), Some(85_000));
+    }
 }
 
 #[test]

@@ -178,7 +178,7 @@ impl Teller {
     fn wants(&mut self, number: usize) -> Requirements<&'static str> {
         let failure = FailureClass::ALL;
         Requirements {
-            seq: (number / WORKFLOWS.len()) as i64 + 1,
+            seq: Some((number / WORKFLOWS.len()) as i64 + 1),
             class: self.chance.of(&[None, Some(Class::Central)]),
             site_whitelist: self.chance.of(&[None, Some("T1_A,T2_B"), Some("")]),
             allow_overflow: self.chance.of(&[None, Some(true), Some(false)]),
@@ -244,7 +244,7 @@ impl Teller {
             expires_at: self.chance.of(&[0, at + MINUTE, at + 2 * HOUR, at + 9 * DAY]),
             ..SlotOffer::default()
         };
-        Pilot::SlotOffer { queue: self.chance.of(&SITES), offer, at }
+        Pilot::SlotOffer { queue: self.chance.of(&SITES), offer: Box::new(offer), at }
     }
 
     fn withdrawn(&mut self) -> Pilot<'static> {

@@ -25,6 +25,9 @@ pub struct Grant {
     pub scope: String,
     /// The level it gives.
     pub level: i64,
+    /// What the use of the principal counts in its fair share, thousandths (C-18, C-20); `None`: it
+    /// says nothing. As HTCondor's PriorityFactor: less goes first.
+    pub factor_milli: Option<i64>,
     /// It holds while the principal has less weight inside the scope, thousandths of a core;
     /// `None`: always (CD-06).
     pub cap_weight_milli: Option<i64>,
@@ -43,6 +46,7 @@ record!(Grant {
     scope_kind,
     scope,
     level,
+    factor_milli,
     cap_weight_milli,
     valid_from,
     valid_to,

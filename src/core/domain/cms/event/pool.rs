@@ -141,12 +141,41 @@ pub struct WorkflowFacts {
     pub site_test: bool,
 }
 
+/// An amount of something that has a name of its own: `gpus`, `disk_mb`, `io_slots`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Resource<Text> {
+    /// Its name, with the unit where there is one.
+    pub name: Text,
+    /// How much of it.
+    pub amount: i64,
+}
+
+/// A property of a slot that is no amount: an operating system, an architecture, the kind of a GPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Label<Text> {
+    /// Its name.
+    pub name: Text,
+    /// Its values; a slot may have several.
+    pub values: Vec<Text>,
+}
+
+/// A label that a job needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct NeededLabel<Text> {
+    /// Its name.
+    pub name: Text,
+    /// The values of which the slot must have one; none: any value.
+    pub any_of: Vec<Text>,
+    /// The version that one of the slot's values must reach; `None`: any.
+    pub at_least: Option<Text>,
+}
+
 /// The wishes of a job of a pool (A.2); `Text` is borrowed in a report, and owned where it is kept.
 /// The job's workflow is its task, its site its queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements<Text> {
-    /// Place in the workflow, from 1.
-    pub seq: i64,
+    /// Place in the workflow, from 1; `None`: not known, the first that are seen come first (C-47).
+    pub seq: Option<i64>,
     /// The class it states itself, if it does (C-01).
     pub class: Option<Class>,
     /// Sites with its input, comma separated; `None`: it may run anywhere (C-03).
@@ -181,10 +210,25 @@ pub struct Requirements<Text> {
     pub last_attempt: bool,
     /// Largest memory of this attempt as measured, MB; 0: not known (C-50).
     pub used_rss_mb: i64,
+    /// Amounts of named resources that it takes.
+    pub resources: Vec<Resource<Text>>,
+    /// Labels that its slot must have.
+    pub labels: Vec<NeededLabel<Text>>,
+    /// The exit code of this attempt, which stands for `failure` where that is not stated.
+    pub exit_code: Option<i64>,
 }
 
 /// Requirements that own their text.
 pub type OwnRequirements = Requirements<String>;
+
+fn own(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
+}
+
+fn own_resources(resources: &[Resource<&str>]) -> Vec<Resource<String>> {
+    let own = |it: &Resource<&str>| Resource { name: it.name.to_owned(), amount: it.amount };
+    resources.iter().map(own).collect()
+}
 
 impl Requirements<&str> {
     /// The same with its own text.
@@ -208,6 +252,19 @@ impl Requirements<&str> {
             failure: self.failure,
             last_attempt: self.last_attempt,
             used_rss_mb: self.used_rss_mb,
+            resources: own_resources(&self.resources),
+            labels: self.labels.iter().map(NeededLabel::to_own).collect(),
+            exit_code: self.exit_code,
+        }
+    }
+}
+
+impl NeededLabel<&str> {
+    fn to_own(&self) -> NeededLabel<String> {
+        NeededLabel {
+            name: self.name.to_owned(),
+            any_of: own(&self.any_of),
+            at_least: self.at_least.map(str::to_owned),
         }
     }
 }
@@ -226,7 +283,7 @@ pub fn listed_sites(whitelist: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A free place that a pilot announced (A.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SlotOffer<Text> {
     /// Name.
     pub offer: Text,
@@ -248,6 +305,10 @@ pub struct SlotOffer<Text> {
     pub corepower_mhs06: Option<i64>,
     /// When it is gone; 0: as the limits have it.
     pub expires_at: Millis,
+    /// Amounts of named resources that are free; of one that is not named there is none.
+    pub resources: Vec<Resource<Text>>,
+    /// Its labels.
+    pub labels: Vec<Label<Text>>,
 }
 
 /// A slot offer that owns its text.
@@ -267,10 +328,21 @@ impl SlotOffer<&str> {
             node: self.node.to_owned(),
             corepower_mhs06: self.corepower_mhs06,
             expires_at: self.expires_at,
+            resources: own_resources(&self.resources),
+            labels: self.labels.iter().map(Label::to_own).collect(),
         }
     }
 }
 
+impl Label<&str> {
+    fn to_own(&self) -> Label<String> {
+        Label { name: self.name.to_owned(), values: own(&self.values) }
+    }
+}
+
+record!(Resource<Text> { name, amount });
+record!(Label<Text> { name, values });
+record!(NeededLabel<Text> { name, any_of, at_least });
 record!(WorkflowFacts {
     class,
     priority,
@@ -303,6 +375,9 @@ record!(Requirements<Text> {
     failure,
     last_attempt,
     used_rss_mb,
+    resources,
+    labels,
+    exit_code,
 });
 record!(SlotOffer<Text> {
     offer,
@@ -315,4 +390,6 @@ record!(SlotOffer<Text> {
     node,
     corepower_mhs06,
     expires_at,
+    resources,
+    labels,
 });

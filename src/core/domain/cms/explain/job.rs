@@ -1,6 +1,7 @@
 //! A job of a pool of slots as text: what it wants, what it holds, or why it waits no longer.
 
 use super::offer::span;
+use crate::domain::cms::policy::label::wish;
 use crate::domain::cms::state::{PoolJob, PoolJobState, PoolMatch, PoolWorkflow};
 use crate::event::OwnRequirements;
 use crate::explain::{iso, milli, or_none};
@@ -27,7 +28,7 @@ fn workflow(text: &mut String, job: &PoolJobState, known: Option<&PoolWorkflow>)
         (_, Some(record)) if record.closed => "closed: its jobs wait no longer".to_owned(),
         (Some(known), Some(record)) => {
             let class = record.facts.class.name();
-            let priority = known.priority.map_or(0, |(_, priority, _)| priority);
+            let priority = known.priority.map_or(0, |stated| stated.priority);
             let boosted = if known.boosted { ", its tail boosted" } else { "" };
             format!("{class}, of {}, priority {priority}{boosted}", or_none(&record.user))
         }
@@ -53,8 +54,15 @@ fn wanted(text: &mut String, wants: &OwnRequirements) -> fmt::Result {
         (wants.allow_overflow == Some(true), ", may overflow"),
         (wants.allow_overflow == Some(false), ", may not overflow"),
     ];
+    let place = wants.seq.map_or("no place stated".to_owned(), |seq| format!("place {seq}"));
     let flags: String = flags.iter().filter(|(is, _)| *is).map(|(_, words)| *words).collect();
-    writeln!(text, "  wants     {cores}, {time}, {memory}{flags}; place {}", wants.seq)?;
+    writeln!(text, "  wants     {cores}, {time}, {memory}{flags}; {place}")?;
+    for it in &wants.resources {
+        writeln!(text, "            {} {}", it.amount, it.name)?;
+    }
+    for it in &wants.labels {
+        writeln!(text, "            {} {}", it.name, wish(it))?;
+    }
     match wants.whitelist() {
         None => writeln!(text, "  sites     any"),
         Some(sites) if sites.is_empty() => writeln!(text, "  sites     an empty whitelist"),

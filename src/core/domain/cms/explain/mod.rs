@@ -1,9 +1,10 @@
 //! Answers to offers, and jobs of a pool, as text.
 
 pub(crate) mod job;
+pub(crate) mod name;
 pub(crate) mod offer;
 mod rank;
 pub(crate) mod wait;
 
 pub use offer::{match_sentence, nothing_fits};
-pub use wait::{blocked_sentence, objection_sentence, site_sentence};
+pub use wait::{blocked_sentence, no_node_sentence, objection_sentence, site_sentence};

@@ -2,7 +2,7 @@
 //! none fits; and the rejection of a job of a pool.
 
 use super::rank;
-use crate::domain::cms::output::Matched;
+use crate::domain::cms::output::{Matched, SecondJob};
 use crate::event::Band;
 use crate::explain::{Context, counts_of, dry_run, iso, limit_sentence, milli, number, or_none};
 use crate::output::decision::{Decision, Outcome};
@@ -111,6 +111,19 @@ fn assignment(
         writeln!(text, "  relaxed   {rule}{}", relaxed(rule))?;
     }
     chosen_by(text, decision, context)?;
+    if let Some(second) = &matched.second {
+        let SecondJob { job, workflow, key, of_match, of_second } = second;
+        let words = |value: &String| {
+            let number = value.parse().ok();
+            number.and_then(|it| rank::words(key, it)).unwrap_or_else(|| value.clone())
+        };
+        writeln!(
+            text,
+            "second: {job} of {workflow}, by {key}: {}; of the match: {}",
+            words(of_second),
+            words(of_match)
+        )?;
+    }
     if !decision.limits.is_empty() {
         writeln!(text, "limits that hold for it:")?;
     }
@@ -153,6 +166,7 @@ fn relaxed(rule: &str) -> &'static str {
         "surplus" => {
             ": the other class is due there, and has no job that fits, so this one goes on (C-28)"
         }
+        "drained" => ": the node was kept free for it, so it goes before all others there (C-55)",
         "overflow" => {
             ": the site is not on its whitelist, and it has waited long enough to read its input \
              from afar (C-41)"
@@ -215,7 +229,7 @@ pub(super) fn span(seconds: i64) -> String {
 mod tests {
     use super::*;
     use crate::domain::cms::policy::admission::Rejection;
-    use crate::event::Class;
+    use crate::event::{Class, Resource};
     use crate::explain::{explain, headline};
     use crate::output::decision::{FilterCount, Ranked};
     use crate::output::limit_use::LimitUse;
@@ -280,7 +294,15 @@ mod tests {
                 overflow_cost: 1,
                 charged_group: "/cms/dcms".into(),
                 io_source: "T1_DE_KIT".into(),
-                relaxed: vec!["surplus".into(), "overflow".into()],
+                resources: vec![Resource { name: "gpus".into(), amount: 1 }],
+                relaxed: vec!["surplus".into(), "overflow".into(), "drained".into()],
+                second: Some(SecondJob {
+                    job: "ttbar.17".into(),
+                    workflow: "ttbar".into(),
+                    key: "fair_share_milli".into(),
+                    of_match: "12500".into(),
+                    of_second: "31000".into(),
+                }),
             }),
             ..answer(Outcome::Assign(vec![ranked]))
         }
@@ -319,6 +341,9 @@ mod tests {
                 "slots of T2_DE_DESY that are for /cms/dcms alone (C-30)",
                 "HighIO    it reads the storage of T1_DE_KIT",
                 "relaxed   surplus: the other class is due there",
+                "relaxed   drained: the node was kept free for it",
+                "second: ttbar.17 of ttbar, by fair_share_milli: its user has 31 cores of decayed",
+                "; of the match: its user has 12.5 cores",
                 "relaxed   overflow: the site is not on its whitelist",
                 "minus_level: level 10 there (cms-nordugrid C-18, C-19)",
                 "its user has 12.5 cores of decayed usage",

@@ -14,6 +14,9 @@ pub(super) fn words(key: &str, value: f64) -> Option<String> {
         ("injected_at_s", seconds) => format!("its workflow was injected {}", at(seconds)),
         ("class_order", 0) => "its class has the lower ratio of use to quota there".to_owned(),
         ("class_order", 1) => "the other class has the lower ratio of use to quota".to_owned(),
+        ("group_order", place) => {
+            format!("its working group is number {} of group_order", place + 1)
+        }
         ("minus_level", level) => format!("level {} there", -level),
         ("fair_share_milli", _) => {
             let cores = number(value / 1000.0);

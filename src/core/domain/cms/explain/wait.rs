@@ -1,9 +1,12 @@
 //! Why a job of a pool waits, as text: what objects at each site, or what goes before it there
 //! (spec cms-nordugrid C-60).
 
+use super::offer::span;
 use super::rank;
 use crate::domain::cms::policy::judge::RankValue;
-use crate::domain::cms::policy::why::{Blocked, First, JobsAhead, PoolWait, SiteAt, SiteObjection};
+use crate::domain::cms::policy::why::{
+    Blocked, First, JobsAhead, NoNode, PoolWait, SiteAt, SiteObjection,
+};
 use crate::event::Class;
 use crate::explain::{iso, milli, number};
 use crate::policy::phrase::phrase;
@@ -15,16 +18,19 @@ const COUNTED: &str = "whitelist";
 
 /// Adds why a job waits, with so many sites at most.
 pub(crate) fn write(text: &mut String, wait: &PoolWait, sites_max: usize) -> fmt::Result {
-    let (drained, sites) = match wait {
+    let (drained, no_node, sites) = match wait {
         PoolWait::Blocked(blocked) => {
             return writeln!(text, "  waits     {}", blocked_sentence(*blocked));
         }
-        PoolWait::Sites { drained, sites } => (drained, sites),
+        PoolWait::Sites { drained, no_node, sites } => (drained, no_node, sites),
     };
     if let Some(drain) = drained {
         let until = iso(drain.until);
         let (node, site) = (&drain.node, &drain.site);
         writeln!(text, "  drained   node {node} of {site} is kept free for it by {until} (C-55)")?;
+    }
+    if let Some(no_node) = no_node {
+        writeln!(text, "  no node   {}", no_node_sentence(no_node))?;
     }
     writeln!(text, "  at each site now, what objects first (C-60):")?;
     let is_counted = |it: &&SiteAt| is_off_the_whitelist(it) && sites_max < sites.len();
@@ -45,6 +51,21 @@ pub(crate) fn write(text: &mut String, wait: &PoolWait, sites_max: usize) -> fmt
         writeln!(text, "    no site is known")?;
     }
     Ok(())
+}
+
+/// What a job takes that no node has.
+pub fn no_node_sentence(it: &NoNode) -> String {
+    let NoNode { takes, most } = it;
+    format!(
+        "no known node of a site that takes it could hold it: it takes {} cores, {} MB and {}; the \
+         most that any has is {} cores, {} MB, {}",
+        takes.cores,
+        takes.mem_mb,
+        span(takes.wall_s),
+        most.cores,
+        most.mem_mb,
+        span(most.wall_s)
+    )
 }
 
 /// Why a job is not looked at before any offer.
@@ -116,7 +137,8 @@ pub fn objection_sentence(it: &SiteObjection) -> String {
         _ => None,
     };
     let until = objection.recheck_at.map_or(String::new(), |at| format!(", until {}", iso(at)));
-    format!("{}{until}", phrase(objection.reason.sentence, &figure))
+    let what = it.lack.as_ref().map_or(String::new(), |lack| format!(" ({lack})"));
+    format!("{}{what}{until}", phrase(objection.reason.sentence, &figure))
 }
 
 /// The jobs that go before this one at a site where nothing objects, as a sentence.
@@ -165,7 +187,7 @@ mod tests {
         let wait = SiteWait {
             site: name.into(),
             offers: 2,
-            objections: vec![SiteObjection { filter, objection, offers: 2 }],
+            objections: vec![SiteObjection { filter, objection, lack: None, offers: 2 }],
             ahead: None,
         };
         SiteAt { wait, is_known: true, last_offer_at: Some(1), node_cores: Some(64) }
@@ -173,7 +195,8 @@ mod tests {
 
     fn text(sites: Vec<SiteAt>, sites_max: usize) -> String {
         let mut text = String::new();
-        write(&mut text, &PoolWait::Sites { drained: None, sites }, sites_max).unwrap();
+        write(&mut text, &PoolWait::Sites { drained: None, no_node: None, sites }, sites_max)
+            .unwrap();
         text
     }
 

@@ -11,7 +11,7 @@ fn stated(text: &str) -> Option<String> {
 /// A job as it waits; `None`: no state of it was seen.
 pub(super) fn pending(known: &PoolJob) -> Option<PendingJob> {
     let state = known.state.as_ref()?;
-    let queued_at = if state.created_at > 0 { state.created_at } else { state.changed_at };
+    let queued_at = if known.created_at > 0 { known.created_at } else { state.changed_at };
     let job = PendingJob {
         // In the state that it is in since it changed it has not fitted yet.
         not_fitted_since_s: Some(seconds(state.changed_at.max(queued_at))),
@@ -22,8 +22,10 @@ pub(super) fn pending(known: &PoolJob) -> Option<PendingJob> {
         return Some(PendingJob { cores_min: i64::from(state.cores.max(1)), attempt, ..job });
     };
     let cores_max = wants.cores_max.map(CoresMax::Cores);
+    let is_before = known.tallied.is_some_and(|tallied| tallied < state.attempt);
+    let failed = known.failed.filter(|_| is_before).unwrap_or_default();
     Some(PendingJob {
-        seq: wants.seq,
+        seq: wants.seq.or(known.seen_as).unwrap_or_default(),
         class: wants.class,
         site_whitelist: wants.whitelist(),
         allow_overflow: wants.allow_overflow,
@@ -37,7 +39,11 @@ pub(super) fn pending(known: &PoolJob) -> Option<PendingJob> {
         max_rss_mb: wants.max_rss_mb,
         user_priority: wants.user_priority,
         attempt,
-        last_failure: wants.last_failure,
+        last_failure: wants.last_failure.or(failed.0),
+        last_exit_code: failed.1,
+        resources: wants.resources.clone(),
+        labels: wants.labels.clone(),
+        barred: known.barred.clone(),
         ..job
     })
 }
@@ -64,6 +70,7 @@ fn matched_job(job: PendingJob, state: &PoolJobState, made: &PoolMatch) -> HeldJ
         user: made.user.clone(),
         run_site: made.site.clone(),
         cores: matched.cores,
+        rss_mb: matched.rss_mb,
         weight_milli: matched.weight_milli,
         band: matched.band,
         overflow_source: stated(&matched.overflow_source),
@@ -90,6 +97,7 @@ fn running_job(job: PendingJob, state: &PoolJobState, pool: &Pool) -> HeldJob {
         user: record.map_or_else(|| state.user.clone(), |record| record.user.clone()),
         run_site: state.site.clone(),
         cores,
+        rss_mb: job.max_rss_mb.unwrap_or_else(|| pool.settings().default_rss_mb(cores)),
         weight_milli: cores.saturating_mul(kappa_milli),
         band: Band::Normal,
         overflow_source: None,

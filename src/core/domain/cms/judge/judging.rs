@@ -122,7 +122,7 @@ impl PoolJudging {
 
     /// Actions that are wanted in a step of the cut; see [`PoolView::actions`].
     pub(crate) fn actions(&mut self, state: &State, step: Step) -> Vec<PoolAction> {
-        self.view.actions(state, step, &mut self.exceeded)
+        self.view.actions(state, &self.judges, step, &mut self.exceeded)
     }
 
     /// Which budgets left work, since this was last asked.

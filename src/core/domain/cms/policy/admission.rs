@@ -109,7 +109,7 @@ fn rejection(pool: &Pool, job: &PendingJob, workflow: Workflow<'_>) -> Option<Re
         Some(Rejection::EmptyWhitelist)
     } else if bare_high_io && !settings.ignores_bare_high_io {
         Some(Rejection::HighIoWithoutWhitelist)
-    } else if job.system_job && !may_flag_system_jobs(pool, &workflow.record.user) {
+    } else if job.system_job && !may_flag_system_jobs(pool, workflow) {
         Some(Rejection::SystemFlagUnauthorised)
     } else if has_bad_cores(pool, job) {
         Some(Rejection::BadCoreRequest)
@@ -125,10 +125,10 @@ fn is_beyond(stated: Option<i64>, most: i64) -> bool {
     stated.is_some_and(|value| !(1..=most).contains(&value))
 }
 
-fn may_flag_system_jobs(pool: &Pool, user: &str) -> bool {
-    let entry = pool.name(user).and_then(|name| pool.user(name));
-    let roles = entry.and_then(|entry| entry.record.as_ref()).map(|record| &record.roles);
-    roles.into_iter().flatten().any(|role| pool.settings().system_roles.contains(role))
+/// Whether a workflow's user may flag system jobs: by a role, or so many at once.
+fn may_flag_system_jobs(pool: &Pool, workflow: Workflow<'_>) -> bool {
+    let user = pool.name(&workflow.record.user);
+    pool.settings().system_cap_user > 0 || user.is_some_and(|it| pool.may_flag_system_jobs(it))
 }
 
 fn has_bad_cores(pool: &Pool, job: &PendingJob) -> bool {

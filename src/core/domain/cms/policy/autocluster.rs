@@ -2,10 +2,12 @@
 
 use super::facts::{CoresMax, FailureClass, PendingJob, Seconds};
 use super::settings::Settings;
+use crate::event::{NeededLabel, Resource};
 use crate::id::{Name, Names};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::collections::btree_set::Iter;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// All of a job that a look at it reads, but when it was queued and its place in the workflow.
@@ -39,6 +41,12 @@ pub struct Signature {
     pub remote_open_failed: bool,
     /// Whether it is a test job (C-47).
     pub test_member: bool,
+    /// Amounts of named resources, by name.
+    pub resources: Vec<Resource<String>>,
+    /// Labels, by name.
+    pub labels: Vec<NeededLabel<String>>,
+    /// Announcements of offers that its job does not get again.
+    pub barred: Vec<(String, u32)>,
 }
 
 impl Signature {
@@ -70,8 +78,12 @@ impl Signature {
             wall_s: job.max_wall_time_s.unwrap_or(settings.default_wall_time_s),
             rss_mb: job.max_rss_mb.unwrap_or_else(|| settings.default_rss_mb(base_cores)),
             user_priority: job.user_priority,
-            remote_open_failed: job.last_failure == Some(FailureClass::RemoteOpen),
+            remote_open_failed: settings.exit_codes.failure(job.last_failure, job.last_exit_code)
+                == Some(FailureClass::RemoteOpen),
             test_member,
+            resources: sorted(&job.resources),
+            labels: sorted(&job.labels),
+            barred: sorted(&job.barred),
         }
     }
 
@@ -79,6 +91,12 @@ impl Signature {
     pub fn is_local_to(&self, site: Name) -> bool {
         self.whitelist.as_ref().is_none_or(|sites| sites.binary_search(&site).is_ok())
     }
+}
+
+fn sorted<T: Clone + Ord>(list: &[T]) -> Vec<T> {
+    let mut list = list.to_vec();
+    list.sort();
+    list
 }
 
 /// A job's place in its autocluster.
@@ -198,6 +216,13 @@ impl Autocluster {
         self.by_age.last()
     }
 
+    /// The first of the jobs that were queued later than a moment.
+    pub fn first_queued_after(&self, at_s: Seconds) -> Option<&Place> {
+        self.newest().filter(|newest| newest.queued_at_s > at_s)?;
+        let from = Place { queued_at_s: at_s.saturating_add(1), seq: i64::MIN, job: "".into() };
+        self.by_age.range(from..).next()
+    }
+
     /// The first job in the order of the workflow among those queued no later than a moment.
     pub fn first_in_workflow(&self, queued_by_s: Seconds) -> Option<&Place> {
         let lowest = self.lowest.as_ref()?;
@@ -205,6 +230,19 @@ impl Autocluster {
             return Some(lowest);
         }
         let mut places = self.by_seq.iter().map(|it| &it.0);
+        places.find(|place| place.queued_at_s <= queued_by_s)
+    }
+
+    /// The job that was queued after another, no later than a moment.
+    pub fn next(&self, place: &Place, queued_by_s: Seconds) -> Option<&Place> {
+        let next = self.by_age.range((Bound::Excluded(place), Bound::Unbounded)).next();
+        next.filter(|next| next.queued_at_s <= queued_by_s)
+    }
+
+    /// The same in the order of the workflow.
+    pub fn next_in_workflow(&self, place: &Place, queued_by_s: Seconds) -> Option<&Place> {
+        let after = (Bound::Excluded(InWorkflow(place.clone())), Bound::Unbounded);
+        let mut places = self.by_seq.range(after).map(|it| &it.0);
         places.find(|place| place.queued_at_s <= queued_by_s)
     }
 

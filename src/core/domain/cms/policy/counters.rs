@@ -57,6 +57,8 @@ pub struct UserCounters {
     pub usage: Usage,
     /// Jobs held that were chosen in the test band (C-51).
     pub test_jobs: i64,
+    /// Jobs held that were chosen as system jobs (C-05).
+    pub system_jobs: i64,
 }
 
 /// Counters of a workflow.
@@ -100,6 +102,8 @@ pub enum Contribution {
     Usage(Name, Usage),
     /// A job of a user in the test band.
     TestJob(Name),
+    /// A job of a user that was chosen as a system job.
+    SystemJob(Name),
     /// A job of a workflow that waits, with its fewest cores.
     Pending(Name, i64),
     /// A job of a workflow that is held.
@@ -148,8 +152,10 @@ pub fn of_held(
     if held.charged_group.is_some() {
         all.push(Contribution::Pooled(site, held.class, weight));
     }
-    if held.band == Band::Test {
-        all.push(Contribution::TestJob(user));
+    match held.band {
+        Band::System => all.push(Contribution::SystemJob(user)),
+        Band::Test => all.push(Contribution::TestJob(user)),
+        Band::Normal => {}
     }
     if let Some(source) = source {
         all.push(Contribution::Overflow(source, overflow_cost(held.cores, settings)));
@@ -194,6 +200,7 @@ impl Counters {
             weight: 0,
             usage: Usage { running: 0, reserved: 0, x: 0 },
             test_jobs: 0,
+            system_jobs: 0,
         };
         self.users.get(user.index()).unwrap_or(&NONE)
     }
@@ -257,6 +264,7 @@ impl Counters {
                 own.x = own.x.saturating_add(i128::from(sign).saturating_mul(usage.x));
             }
             Contribution::TestJob(user) => at(&mut self.users, user).test_jobs += sign,
+            Contribution::SystemJob(user) => at(&mut self.users, user).system_jobs += sign,
             Contribution::Pending(workflow, cores) => {
                 let own = at(&mut self.workflows, workflow);
                 own.pending += sign;

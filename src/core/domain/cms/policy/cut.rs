@@ -3,14 +3,15 @@
 
 use super::counters::overflow_cost;
 use super::decision::{Assignment, PoolAction};
-use super::drain::DrainBudget;
-use super::facts::{Band, Seconds};
-use super::judge::{MatchRules, Refusals};
+use super::facts::Band;
+use super::judge::{BestJob, MatchRules, RankValue, Refusals};
 use super::look::{Bid, Look};
+use super::moment::Moment;
 use super::pool::Pool;
 use super::pools::{Charge, charge};
+use super::why::compared;
 use super::{drain, tail, verdict};
-use crate::domain::cms::output::Matched;
+use crate::domain::cms::output::{Matched, SecondJob};
 use crate::domain::cms::state::PoolOffer;
 use crate::output::limit_use::LimitUse;
 use crate::unit::Millis;
@@ -18,6 +19,7 @@ use crate::unit::Millis;
 /// Rules that were relaxed for a match, as `Matched::relaxed` names them.
 const SURPLUS: &str = "surplus";
 const OVERFLOW: &str = "overflow";
+const DRAINED: &str = "drained";
 
 /// The next job for an offer, given what was folded already; changes nothing.
 pub fn next(
@@ -31,7 +33,7 @@ pub fn next(
     }
     let look = Look::new(pool, offer, now);
     let (best, refusals) = judges.best(&look);
-    (best.map(|bid| assignment(judges, &look, &bid)), refusals)
+    (best.map(|best| assignment(judges, &look, &best)), refusals)
 }
 
 /// Offers in the order in which they are served (C-17).
@@ -68,30 +70,26 @@ impl Step {
 
     /// The actions of the step as things stand, and whether the budget left work. Nothing takes
     /// effect.
-    pub fn actions(
-        self,
-        pool: &Pool,
-        budget: DrainBudget,
-        now_s: Seconds,
-    ) -> (Vec<PoolAction>, bool) {
+    pub fn actions(self, pool: &Pool, at: &Moment<'_>) -> (Vec<PoolAction>, bool) {
         match self {
             Step::Boosts => (tail::boosts(pool), false),
-            Step::Verdicts => (verdict::verdicts(pool), false),
-            Step::DrainsOver => (drain::cancelled(pool), false),
-            Step::Drains => drain::drains(pool, budget, now_s),
+            Step::Verdicts => verdict::verdicts(pool, at),
+            Step::DrainsOver => (drain::cancelled(pool, at), false),
+            Step::Drains => drain::drains(pool, at),
         }
     }
 }
 
-fn assignment(judges: &MatchRules, look: &Look<'_>, bid: &Bid<'_>) -> Assignment {
-    let (pool, pending) = (look.pool, &bid.pending);
+fn assignment(judges: &MatchRules, look: &Look<'_>, best: &BestJob<'_>) -> Assignment {
+    let (pool, bid) = (look.pool, &best.bid);
+    let pending = &bid.pending;
     let text = |name| pool.text(name).to_owned();
     Assignment {
         offer: look.offer.offer.offer.clone(),
         site: look.offer.site.clone(),
         workflow: text(pending.workflow_name),
         user: text(pending.user()),
-        matched: matched(look, bid),
+        matched: Matched { second: second(judges, look, best), ..matched(look, bid) },
         rank: judges.rank(look, bid),
         limits: limits(look, bid),
     }
@@ -109,7 +107,7 @@ fn matched(look: &Look<'_>, bid: &Bid<'_>) -> Matched {
     let io_source = if reads_heavily { look.site_text(storage) } else { "" };
     let is_surplus = band == Band::Normal && look.comparison.preferred != class;
     let overflows = source.is_some();
-    let relaxed = [(is_surplus, SURPLUS), (overflows, OVERFLOW)];
+    let relaxed = [(is_surplus, SURPLUS), (overflows, OVERFLOW), (pending.is_drained_for, DRAINED)];
     let relaxed = relaxed.iter().filter(|(is_relaxed, _)| *is_relaxed);
     // The restricted pool that it is charged to (C-30).
     let charged = match charge(look, pending) {
@@ -131,8 +129,26 @@ fn matched(look: &Look<'_>, bid: &Bid<'_>) -> Matched {
         overflow_cost: if overflows { overflow_cost(given.cores, settings) } else { 0 },
         charged_group: charged.map(text).unwrap_or_default(),
         io_source: io_source.to_owned(),
+        resources: pending.cluster.signature.resources.clone(),
         relaxed: relaxed.map(|(_, rule)| (*rule).to_owned()).collect(),
+        second: None,
     }
+}
+
+/// The job that comes second, and the first rank key in which it differs from the match.
+fn second(judges: &MatchRules, look: &Look<'_>, best: &BestJob<'_>) -> Option<SecondJob> {
+    let found = compared(judges, look, best.second.as_ref()?, &best.bid);
+    let text = |value: RankValue| match value {
+        RankValue::Number(number) => number.to_string(),
+        RankValue::Text(text) => text,
+    };
+    Some(SecondJob {
+        job: found.job.to_string(),
+        workflow: found.workflow,
+        key: found.key.to_owned(),
+        of_match: text(found.own),
+        of_second: text(found.its),
+    })
 }
 
 /// The hard limits that apply to a job, before and after it (TS-07).

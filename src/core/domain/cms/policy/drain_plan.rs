@@ -1,36 +1,12 @@
-//! The cost of draining a node for a job (F-7).
+//! The nodes that may be drained for jobs that are alike, and the cost of each (F-7).
 
-use super::autocluster::Signature;
-use super::bounds::whole;
-use super::facts::{HeldJob, Seconds};
+use super::autocluster::{Autocluster, Signature};
+use super::facts::Seconds;
+use super::look::{Look, Pending, allocation};
+use super::moment::Moment;
+use super::node::{Free, NodeAt, offer_of};
 use super::pool::Pool;
-use crate::domain::cms::state::PoolNode;
-
-/// Where jobs that are alike may run of some nodes of sites that are online, the best first: what
-/// idles least, then what is ready first, then by name.
-pub(super) fn plans<'a>(
-    pool: &Pool,
-    signature: &Signature,
-    nodes: &[&'a PoolNode],
-    now_s: Seconds,
-) -> Vec<DrainPlan<'a>> {
-    let fits = nodes.iter().filter(|node| may_run_on(pool, signature, node));
-    let plans = fits.map(|node| plan(pool, need(signature, node), node, now_s));
-    let mut plans: Vec<DrainPlan<'_>> = plans.collect();
-    plans.sort_unstable_by_key(|plan| (plan.idle_core_s, plan.ready_in_s, plan.node));
-    plans
-}
-
-/// Cores that a job waits for on a node.
-fn need(signature: &Signature, node: &PoolNode) -> i64 {
-    if signature.whole_node { node.cores_total } else { signature.cores_min }
-}
-
-fn may_run_on(pool: &Pool, signature: &Signature, node: &PoolNode) -> bool {
-    node.cores_total >= need(signature, node).max(signature.cores_min)
-        && (signature.whitelist.is_none()
-            || pool.name(&node.site).is_some_and(|site| signature.is_local_to(site)))
-}
+use std::cell::OnceCell;
 
 /// A node that could be drained, with the cost of draining it.
 pub(super) struct DrainPlan<'a> {
@@ -40,40 +16,83 @@ pub(super) struct DrainPlan<'a> {
     pub(super) site: &'a str,
     /// Cores that are to be free.
     pub(super) need: i64,
-    /// When they are.
-    pub(super) ready_in_s: Seconds,
-    /// Core-seconds that idle until then.
-    pub(super) idle_core_s: i64,
+    /// What it has then.
+    pub(super) free: Free,
+    at: &'a NodeAt<'a>,
+    passes: OnceCell<bool>,
 }
 
-/// When so many cores of a node are free, and what idles until then (F-7).
-fn plan<'a>(pool: &Pool, need: i64, node: &'a PoolNode, now_s: Seconds) -> DrainPlan<'a> {
-    let mut running: Vec<(Seconds, i64)> =
-        pool.held_on(&node.node).map(|held| (remaining_s(pool, held, now_s), held.cores)).collect();
-    running.sort_unstable();
-    let busy = running.iter().fold(0, |busy: i64, (_, cores)| busy.saturating_add(*cores));
-    let idle_now = node.cores_total.saturating_sub(busy);
-    let (mut free, mut ready_in_s, mut counted) = (idle_now, 0, Vec::new());
-    for (remaining_s, cores) in running {
-        if free >= need {
-            break;
-        }
-        free = free.saturating_add(cores);
-        ready_in_s = remaining_s;
-        counted.push((remaining_s, cores));
+impl DrainPlan<'_> {
+    /// Whether nothing but the cores objects to the jobs there.
+    pub(super) fn passes(&self, pool: &Pool, cluster: &Autocluster, at: &Moment<'_>) -> bool {
+        *self.passes.get_or_init(|| passes_then(pool, cluster, self.at, &self.free, at))
     }
-    let idle_of = |cores: i64, idle_s: Seconds| i128::from(cores) * i128::from(idle_s);
-    let of_counted = counted.iter().map(|(end_s, cores)| idle_of(*cores, ready_in_s - end_s));
-    let idle_core_s = whole(of_counted.fold(idle_of(idle_now, ready_in_s), i128::saturating_add));
-    DrainPlan { node: &node.node, site: &node.site, need, ready_in_s, idle_core_s }
 }
 
-/// How long a job still runs: as expected, else until its limit (F-7).
-fn remaining_s(pool: &Pool, held: &HeldJob, now_s: Seconds) -> Seconds {
-    let end = held.expected_end_s.unwrap_or_else(|| {
-        let started = held.started_at_s.or(held.reserved_at_s).unwrap_or(now_s);
-        let limit = held.job.max_wall_time_s;
-        started.saturating_add(limit.unwrap_or(pool.settings().default_wall_time_s))
-    });
-    end.saturating_sub(now_s).max(0)
+/// Where jobs that are alike would have the cores, time and memory that they take once a node is
+/// drained, the best first: what idles least, then what is ready first, then by name. A node that
+/// has the cores already needs no drain.
+pub(super) fn plans<'a>(
+    pool: &Pool,
+    cluster: &Autocluster,
+    nodes: &'a [NodeAt<'a>],
+) -> Vec<DrainPlan<'a>> {
+    let plans = nodes.iter().filter_map(|node| plan(pool, &cluster.signature, node));
+    let mut plans: Vec<DrainPlan<'_>> = plans.collect();
+    plans.sort_unstable_by_key(|plan| (plan.free.idle_core_s, plan.free.in_s, plan.node));
+    plans
+}
+
+fn plan<'a>(pool: &Pool, signature: &Signature, at: &'a NodeAt<'a>) -> Option<DrainPlan<'a>> {
+    let (node, need) = (at.node, need(signature, at.node.cores_total));
+    if node.cores_total < need || !is_local(pool, signature, &node.site) {
+        return None;
+    }
+    let free = at.once_free(need).filter(|free| !free.is_now)?;
+    let is_large = |free: &Free| {
+        let workflow = pool.workflow(signature.workflow).and_then(|entry| entry.workflow());
+        let taken = allocation(pool.settings(), signature, workflow, free.cores);
+        taken.wall_s <= free.wall_left_s && taken.rss_mb <= free.mem_mb
+    };
+    let (node, site) = (node.node.as_str(), node.site.as_str());
+    is_large(&free).then(|| DrainPlan { node, site, need, free, at, passes: OnceCell::new() })
+}
+
+/// Cores that jobs wait for on a node of so many.
+pub(super) fn need(signature: &Signature, cores_total: i64) -> i64 {
+    match signature.whole_node {
+        true => signature.cores_min.max(cores_total),
+        false => signature.cores_min,
+    }
+}
+
+fn is_local(pool: &Pool, signature: &Signature, site: &str) -> bool {
+    signature.whitelist.is_none() || pool.name(site).is_some_and(|it| signature.is_local_to(it))
+}
+
+/// Whether every filter would let the jobs pass at a node with what it has then.
+pub(super) fn passes_then(
+    pool: &Pool,
+    cluster: &Autocluster,
+    node: &NodeAt<'_>,
+    free: &Free,
+    at: &Moment<'_>,
+) -> bool {
+    let figures = (free.cores, free.mem_mb, free.wall_left_s);
+    let offer = offer_of(node.node, figures, &free.resources, at.now());
+    let look = Look::new(pool, &offer, at.now());
+    passes(&look, cluster, at, cluster.oldest().map_or(0, |oldest| oldest.queued_at_s))
+}
+
+/// Whether every filter lets a job of those that are alike pass at an offer, as if its node were
+/// drained for it.
+pub(super) fn passes(
+    look: &Look<'_>,
+    cluster: &Autocluster,
+    at: &Moment<'_>,
+    queued_at_s: Seconds,
+) -> bool {
+    let mut pending = Pending::new(look, cluster, queued_at_s);
+    pending.is_drained_for = true;
+    at.judges.objection(look, &pending).is_none()
 }

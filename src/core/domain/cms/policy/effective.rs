@@ -2,12 +2,13 @@
 
 use super::facts::{Class, Workflow};
 use super::settings::Settings;
+use crate::domain::cms::state::TEST_JOBS_MAX;
 use crate::event::WorkflowFacts;
 
 /// How many of a workflow's jobs are test jobs (C-47).
 pub fn effective_test_jobs(facts: &WorkflowFacts, settings: &Settings) -> i64 {
     let own = facts.test_jobs.unwrap_or(settings.test_jobs.of(facts.class));
-    facts.total_jobs.map_or(own, |total| own.min(total)).max(0)
+    facts.total_jobs.map_or(own, |total| own.min(total)).clamp(0, TEST_JOBS_MAX)
 }
 
 /// Whether the job at a place in a workflow is one of its first so many, which test it (C-47);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub enum Standing {
     /// It waits, in an autocluster.
-    Pending(PendingJob),
+    Pending(Box<PendingJob>),
     /// It runs, or a slot is reserved for it.
     Held(Box<HeldJob>),
 }

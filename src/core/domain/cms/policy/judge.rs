@@ -1,13 +1,12 @@
 //! Judging the pending jobs before an offer: filters, then rank keys (A.5 2).
 
-use super::autocluster::{Autocluster, Place};
+use super::autocluster::Place;
 use super::declare::Jobs;
 use super::effective::effective_priority;
-use super::entry::Standing;
 use super::facts::{Band, Seconds};
-use super::filter::FILTERS;
+use super::filter::{FILTERS, waits_for_t1};
 use super::key::{JobKey, RankKeyValue};
-use super::level::level;
+use super::level::{factor_milli, level};
 use super::look::{Bid, ClassComparison, Look, Pending};
 use super::rank::KEYS;
 use crate::policy::applicable::{Early, walk_with};
@@ -23,6 +22,14 @@ pub struct MatchRules {
     names: Vec<&'static str>,
     filters: Vec<Early<Jobs>>,
     keys: Vec<(&'static str, JobKey)>,
+}
+
+/// The job that gets an offer.
+pub struct BestJob<'a> {
+    /// The job.
+    pub bid: Bid<'a>,
+    /// The job that comes second; `None`: no other fits.
+    pub second: Option<Bid<'a>>,
 }
 
 /// Why the jobs of a look were refused.
@@ -104,43 +111,72 @@ impl MatchRules {
         self.keys.iter().map(|(name, _)| *name)
     }
 
-    /// The job that gets the offer, if one does, and how many were refused.
-    pub fn best<'a>(&self, look: &Look<'a>) -> (Option<Bid<'a>>, Refusals) {
-        let mut best: Option<Bid<'a>> = None;
+    /// The job that gets the offer, if one does, the one that comes second, and how many were
+    /// refused. Of a node that is drained the job goes first that it is drained for (C-55).
+    pub fn best<'a>(&self, look: &Look<'a>) -> (Option<BestJob<'a>>, Refusals) {
+        let (mut best, mut second): (Option<Bid<'a>>, Option<Bid<'a>>) = (None, None);
         let (mut eligible, mut refused) = (0, vec![0; self.filters.len()]);
-        let drained_for = place_of_drained_for(look);
         for cluster in look.pool.clusters() {
             let Some(oldest) = cluster.oldest() else { continue };
             let pending = Pending::new(look, cluster, oldest.queued_at_s);
-            let bid = match self.walk(look, &pending) {
-                None => {
-                    eligible += cluster.len() as u64;
-                    head(look, pending)
-                }
-                Some((at, _)) => {
-                    refused[usize::from(at)] += cluster.len() as u64;
-                    let place = drained_for.as_ref().and_then(|place| cluster.find(place));
-                    place.and_then(|place| self.drained_for(look, cluster, place))
-                }
+            if let Some((at, _)) = self.walk(look, &pending) {
+                refused[usize::from(at)] += cluster.len() as u64;
+                continue;
+            }
+            eligible += cluster.len() as u64;
+            let Some(bid) = head(look, pending) else { continue };
+            let is_before = |other: &Option<Bid<'a>>| {
+                other.as_ref().is_none_or(|it| self.order(look, &bid, it) == Ordering::Less)
             };
-            let Some(bid) = bid else { continue };
-            if best.as_ref().is_none_or(|best| self.order(look, &bid, best) == Ordering::Less) {
-                best = Some(bid);
+            if is_before(&best) {
+                second = best.replace(bid);
+            } else if is_before(&second) {
+                second = Some(bid);
             }
         }
         let refused = self.names.iter().copied().zip(refused).filter(|(_, jobs)| *jobs > 0);
         let refused = refused.collect();
-        (best, Refusals { eligible, refused })
+        let found = match (self.drained_for(look), best) {
+            (Some(own), best) => {
+                let is_own = |it: &Bid<'a>| it.place == own.place;
+                let second = if best.as_ref().is_some_and(is_own) { second } else { best };
+                Some((own, second))
+            }
+            (None, best) => best.map(|best| (best, second)),
+        };
+        let found = found.map(|(bid, second)| self.with_second(look, bid, second));
+        (found, Refusals { eligible, refused })
     }
 
-    /// The job that the offer's node is drained for, of an autocluster whose other jobs were
-    /// refused, if it passes (C-56).
-    fn drained_for<'a>(
+    /// The job that gets an offer, and the one that comes second: the best of other autoclusters,
+    /// or the next of its own.
+    fn with_second<'a>(
         &self,
         look: &Look<'a>,
-        cluster: &'a Autocluster,
-        place: &'a Place,
-    ) -> Option<Bid<'a>> {
+        bid: Bid<'a>,
+        of_others: Option<Bid<'a>>,
+    ) -> BestJob<'a> {
+        let cluster = bid.pending.cluster;
+        let by_s = queued_by(look, &bid.pending);
+        let next = match bid.pending.band(look) {
+            Band::Test => cluster.next_in_workflow(bid.place, by_s),
+            Band::System | Band::Normal => cluster.next(bid.place, by_s),
+        };
+        let next = next
+            .map(|place| self::bid(look, Pending::new(look, cluster, place.queued_at_s), place));
+        let second = match (next, of_others) {
+            (Some(next), Some(other)) => match self.order(look, &next, &other) {
+                Ordering::Less => Some(next),
+                Ordering::Equal | Ordering::Greater => Some(other),
+            },
+            (next, other) => next.or(other),
+        };
+        BestJob { bid, second }
+    }
+
+    /// The job that the offer's node is drained for, if it passes (C-55, C-56).
+    fn drained_for<'a>(&self, look: &Look<'a>) -> Option<Bid<'a>> {
+        let (cluster, place) = look.pool.place_of(&look.drain?.job)?;
         let mut pending = Pending::new(look, cluster, place.queued_at_s);
         pending.is_drained_for = true;
         match self.objection(look, &pending) {
@@ -179,11 +215,12 @@ impl MatchRules {
             not_eligible: BTreeMap::new(),
             test_cap: Vec::new(),
         };
-        let drained_for = place_of_drained_for(look);
+        let drained_for = look.drain.and_then(|drain| look.pool.place_of(&drain.job));
+        let drained_for = drained_for.map(|(_, place)| place);
         for cluster in look.pool.clusters() {
             for place in cluster.places() {
                 let mut pending = Pending::new(look, cluster, place.queued_at_s);
-                pending.is_drained_for = drained_for.as_ref() == Some(place);
+                pending.is_drained_for = drained_for == Some(place);
                 let job = Arc::clone(&place.job);
                 if cluster.signature.test_member && pending.band(look) == Band::Normal {
                     explained.test_cap.push(Arc::clone(&job));
@@ -203,16 +240,6 @@ impl MatchRules {
     }
 }
 
-/// Where the job that the offer's node is drained for stands, if it waits.
-fn place_of_drained_for(look: &Look<'_>) -> Option<Place> {
-    match look.pool.job(&look.drain?.job)? {
-        Standing::Pending(job) => {
-            Some(Place { queued_at_s: job.queued_at_s, seq: job.seq, job: Arc::clone(&job.job) })
-        }
-        Standing::Held(_) => None,
-    }
-}
-
 /// The first job of an autocluster that passed, in the order of its band.
 fn head<'a>(look: &Look<'a>, pending: Pending<'a>) -> Option<Bid<'a>> {
     let cluster = pending.cluster;
@@ -223,12 +250,15 @@ fn head<'a>(look: &Look<'a>, pending: Pending<'a>) -> Option<Bid<'a>> {
     Some(bid(look, pending, place))
 }
 
-/// When the jobs of an autocluster must have been queued to be eligible (C-41).
+/// When the jobs of an autocluster must have been queued to be eligible (C-17, C-41).
 pub(super) fn queued_by(look: &Look<'_>, pending: &Pending<'_>) -> Seconds {
-    match (pending.is_local, look.pool.settings().overflow_idle_s) {
-        (true, _) | (_, 0) => Seconds::MAX,
-        (false, idle) => look.now_s.saturating_sub(idle),
-    }
+    let settings = look.pool.settings();
+    let waited = |wait_s: Seconds, is_to: bool| match wait_s > 0 && is_to {
+        true => look.now_s.saturating_sub(wait_s),
+        false => Seconds::MAX,
+    };
+    let overflow = waited(settings.overflow_idle_s, !pending.is_local);
+    overflow.min(waited(settings.t1_first_s, waits_for_t1(look, pending)))
 }
 
 /// The figures that rank a job which passed.
@@ -237,7 +267,11 @@ pub(super) fn bid<'a>(look: &Look<'a>, pending: Pending<'a>, place: &'a Place) -
     match pending.class() {
         super::facts::Class::Analysis => {
             own_level = level(look, &pending);
-            share = look.pool.counters().user(pending.user()).usage.scaled(look.growth);
+            let usage = look.pool.counters().user(pending.user()).usage.scaled(look.growth);
+            share = match factor_milli(look, &pending) {
+                1000 => usage,
+                factor => usage.saturating_mul(i128::from(factor)).div_euclid(1000),
+            };
         }
         super::facts::Class::Central => {
             let settings = look.pool.settings();

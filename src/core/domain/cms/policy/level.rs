@@ -10,15 +10,27 @@ use crate::id::Name;
 /// there is none.
 pub fn level(look: &Look<'_>, pending: &Pending<'_>) -> i64 {
     let Some(user) = look.pool.user(pending.user()) else { return 0 };
-    let group = pending.entry.and_then(|entry| entry.group);
-    let own = user.grants.iter();
-    let of_groups = user.groups.iter().flat_map(|group| look.pool.grants_of_group(*group));
-    let granted = own.chain(of_groups).map(|at| look.pool.grant(*at));
-    let granted = granted.filter(|entry| holds(look, entry, group));
-    let granted = granted.map(|entry| entry.grant.level);
+    let granted = matching(look, pending).map(|entry| entry.grant.level);
     let is_regional = look.regional.iter().any(|group| user.groups.contains(group));
     let regional = is_regional.then_some(look.pool.settings().regional_level);
     granted.chain(regional).max().unwrap_or(0).max(0)
+}
+
+/// Thousandths that a user's use counts in its fair share there: the least that a grant states
+/// which matches; 1000 if none does.
+pub fn factor_milli(look: &Look<'_>, pending: &Pending<'_>) -> i64 {
+    matching(look, pending).filter_map(|it| it.grant.factor_milli).min().unwrap_or(1000).max(0)
+}
+
+/// The grants that match a user's jobs there.
+fn matching<'a>(look: &'a Look<'_>, pending: &Pending<'_>) -> impl Iterator<Item = &'a GrantEntry> {
+    let user = look.pool.user(pending.user());
+    let group = pending.entry.and_then(|entry| entry.group);
+    let own = user.into_iter().flat_map(|user| user.grants.iter());
+    let groups = user.into_iter().flat_map(|user| user.groups.iter());
+    let of_groups = groups.flat_map(|group| look.pool.grants_of_group(*group));
+    let granted = own.chain(of_groups).map(|at| look.pool.grant(*at));
+    granted.filter(move |entry| holds(look, entry, group))
 }
 
 fn holds(look: &Look<'_>, entry: &GrantEntry, group: Option<Name>) -> bool {

@@ -1,6 +1,6 @@
 //! One look: a slot offer with what is left of it, and the pending jobs as they stand before it.
 
-use super::autocluster::{Autocluster, Place};
+use super::autocluster::{Autocluster, Place, Signature};
 use super::counters::{SiteCounters, overflow_cost};
 use super::entry::WorkflowEntry;
 use super::facts::{
@@ -9,6 +9,7 @@ use super::facts::{
 use super::pool::Pool;
 use super::quota::{RestrictedPool, SiteTerms};
 use super::scaling::Needs;
+use super::settings::Settings;
 use crate::domain::cms::state::{PoolDrain, PoolOffer};
 use crate::id::Name;
 use crate::unit::Millis;
@@ -73,8 +74,8 @@ pub struct Look<'a> {
     pub shared_used: MilliWeight,
     /// Groups that are served first on a part of the site that they do not fill yet (C-31).
     pub regional: Vec<Name>,
-    /// Overflow slots left of each known site, by its name's number.
-    spare: Vec<Option<i64>>,
+    /// Overflow slots left of each known site, by its name's number; most looks need none.
+    spare: OnceCell<Vec<Option<i64>>>,
 }
 
 impl<'a> Look<'a> {
@@ -118,13 +119,14 @@ impl<'a> Look<'a> {
                 let parts = terms.regional.iter().map(|part| (known(&part.group), part.milli));
                 parts.filter(|(group, size)| held(group) < *size).map(|(group, _)| group).collect()
             }),
-            spare: pool.overflow_spare(),
+            spare: OnceCell::new(),
         }
     }
 
     /// Overflow slots that a site has left; `None`: it is not known.
     pub fn spare(&self, site: Name) -> Option<i64> {
-        self.spare.get(site.index()).copied().flatten()
+        let spare = self.spare.get_or_init(|| self.pool.overflow_spare());
+        spare.get(site.index()).copied().flatten()
     }
 
     /// The text of a site of its look: it may be known by its offer alone.
@@ -247,13 +249,13 @@ impl<'a> Pending<'a> {
 /// The band of an autocluster's jobs (C-11, C-51).
 fn band(look: &Look<'_>, cluster: &Autocluster, entry: Option<&WorkflowEntry>) -> Band {
     let signature = &cluster.signature;
-    if signature.system_job {
+    let user = entry.map_or(Name::NONE, |entry| entry.user);
+    if signature.system_job && is_within_system_cap(look.pool, user) {
         return Band::System;
     }
     if !signature.test_member {
         return Band::Normal;
     }
-    let user = entry.map_or(Name::NONE, |entry| entry.user);
     let held = look.pool.counters().user(user).test_jobs;
     match held < look.pool.settings().test_band_user_cap {
         true => Band::Test,
@@ -261,33 +263,53 @@ fn band(look: &Look<'_>, cluster: &Autocluster, entry: Option<&WorkflowEntry>) -
     }
 }
 
+/// Whether a further system job of a user goes first: without a role for them only so many do
+/// (C-05).
+fn is_within_system_cap(pool: &Pool, user: Name) -> bool {
+    let cap = pool.settings().system_cap_user;
+    cap == 0 || pool.counters().user(user).system_jobs < cap || pool.may_flag_system_jobs(user)
+}
+
 /// Allocation of a job from the rest of an offer: as many cores as it may use, run time and memory
-/// at so many (F-6); learnt needs stand for stated ones (C-50).
+/// at so many (F-6); learnt needs stand for stated ones, where they are known (C-50).
 fn allocate(look: &Look<'_>, cluster: &Autocluster, workflow: Option<Workflow<'_>>) -> Allocation {
-    let (signature, left) = (&cluster.signature, look.offer.cores_left());
+    allocation(look.pool.settings(), &cluster.signature, workflow, look.offer.cores_left())
+}
+
+/// The same where so many cores are left.
+pub(super) fn allocation(
+    settings: &Settings,
+    signature: &Signature,
+    workflow: Option<Workflow<'_>>,
+    left: i64,
+) -> Allocation {
     let cores = match signature.cores_max {
         _ if signature.whole_node => left,
         CoresMax::Node => left,
         CoresMax::Cores(most) => most.min(left),
     };
     let (mut wall_s, mut rss_mb) = (signature.wall_s, signature.rss_mb);
-    let settings = look.pool.settings();
     if let Some((learnt_s, learnt_mb)) = workflow.and_then(|workflow| workflow.known.profile) {
-        let shrinks = settings.profile_shrink;
-        wall_s = if shrinks { learnt_s } else { wall_s.max(learnt_s) };
-        rss_mb = if shrinks { learnt_mb } else { rss_mb.max(learnt_mb) };
+        let with = |stated: i64, learnt: i64| match (learnt, settings.profile_shrink) {
+            (..=0, _) => stated,
+            (_, true) => learnt,
+            (_, false) => stated.max(learnt),
+        };
+        (wall_s, rss_mb) = (with(wall_s, learnt_s), with(rss_mb, learnt_mb));
     }
     let needs = Needs { wall_s, rss_mb }.at(cores, signature.base_cores, settings);
-    Allocation { cores, wall_s: needs.wall_s, rss_mb: needs.rss_mb.max(0) }
+    let rss_mb = settings.in_memory_steps(needs.rss_mb.max(0));
+    Allocation { cores, wall_s: needs.wall_s, rss_mb }
 }
 
-/// The known host with the most overflow slots left, the first by name of several (C-39).
+/// The known host with the most overflow slots left, the first by name of several (C-39). One that
+/// is offline serves nobody.
 fn source(look: &Look<'_>, cluster: &Autocluster, cores: i64) -> Option<OverflowSource> {
     let pool = look.pool;
     let mut best: Option<(i64, Name)> = None;
     let mut spare_of_all: i64 = 0;
     for host in cluster.signature.whitelist.iter().flatten() {
-        let Some(spare) = look.spare(*host) else { continue };
+        let Some(spare) = look.spare(*host).filter(|_| pool.serves(*host)) else { continue };
         spare_of_all = spare_of_all.saturating_add(spare);
         let wins = best.is_none_or(|(most, site)| {
             spare > most || spare == most && pool.text(*host) < pool.text(site)

@@ -3,13 +3,13 @@
 //! Records may come in any order: a job before its workflow, a whitelist before its sites. Equal
 //! records give equal pools, whatever the order.
 
-use super::autocluster::{Autocluster, Signature};
+use super::autocluster::{Autocluster, Place, Signature};
 use super::counters::Counters;
 use super::entry::{GrantEntry, Standing, UserEntry, WorkflowEntry};
-use super::facts::{HeldJob, Seconds, SlotQuota, Workflow};
+use super::facts::{HeldJob, Seconds, SiteStatus, SlotQuota, Workflow, seconds};
 use super::quota::SiteTerms;
 use super::settings::Settings;
-use crate::domain::cms::state::{PoolDrain, PoolNode};
+use crate::domain::cms::state::{PoolDrain, PoolNode, PoolOffer};
 use crate::id::{Name, Names};
 use crate::math::decay::Decay;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +23,7 @@ pub struct Pool {
     pub(super) names: Names,
     pub(super) quotas: BTreeMap<Name, SlotQuota>,
     pub(super) terms: Vec<Option<SiteTerms>>,
+    pub(super) t1s: BTreeMap<Name, Seconds>,
     pub(super) workflows: Vec<WorkflowEntry>,
     pub(super) users: Vec<UserEntry>,
     pub(super) grants: Vec<GrantEntry>,
@@ -44,6 +45,7 @@ impl Pool {
             names: Names::default(),
             quotas: BTreeMap::new(),
             terms: Vec::new(),
+            t1s: BTreeMap::new(),
             workflows: Vec::new(),
             users: Vec::new(),
             grants: Vec::new(),
@@ -92,6 +94,37 @@ impl Pool {
         self.quotas.get(&site)
     }
 
+    /// The sites of tier T1, and when each was last offered from, as far as that is known.
+    pub fn t1s(&self) -> &BTreeMap<Name, Seconds> {
+        &self.t1s
+    }
+
+    /// Notes when sites were offered from.
+    pub fn note_offers<'a>(&mut self, offers: impl Iterator<Item = &'a PoolOffer>) {
+        if self.t1s.is_empty() || self.settings.t1_first_s == 0 {
+            return;
+        }
+        self.t1s.values_mut().for_each(|at_s| *at_s = Seconds::MIN);
+        for offer in offers {
+            let known = self.names.find(&offer.site).and_then(|site| self.t1s.get_mut(&site));
+            if let Some(at_s) = known {
+                *at_s = seconds(offer.changed_at).max(*at_s);
+            }
+        }
+    }
+
+    /// Whether the storage of a site serves jobs: it is known, and not offline.
+    pub fn serves(&self, site: Name) -> bool {
+        self.site(site).is_some_and(|terms| terms.status != SiteStatus::Offline)
+    }
+
+    /// Whether a user has a role that may flag system jobs (C-05).
+    pub fn may_flag_system_jobs(&self, user: Name) -> bool {
+        let record = self.user(user).and_then(|entry| entry.record.as_ref());
+        let roles = record.into_iter().flat_map(|record| &record.roles);
+        roles.into_iter().any(|role| self.settings.system_roles.contains(role))
+    }
+
     /// The known sites.
     pub fn sites(&self) -> impl Iterator<Item = (Name, &SiteTerms)> {
         self.quotas.keys().filter_map(|name| Some((*name, self.site(*name)?)))
@@ -136,6 +169,13 @@ impl Pool {
     /// A job, if it waits or is held.
     pub fn job(&self, job: &str) -> Option<&Standing> {
         self.jobs.get(job)
+    }
+
+    /// Where a job waits: its autocluster, and its place among those that are like it.
+    pub fn place_of(&self, job: &str) -> Option<(&Autocluster, &Place)> {
+        let Standing::Pending(job) = self.job(job)? else { return None };
+        let place = Place { queued_at_s: job.queued_at_s, seq: job.seq, job: Arc::clone(&job.job) };
+        self.clusters.iter().find_map(|cluster| Some((cluster, cluster.find(&place)?)))
     }
 
     /// All jobs that wait or are held, by name.

@@ -11,6 +11,7 @@ pub const KEYS: &[&JobRankKey] = &[
     &BAND,
     &INJECTED_AT,
     &CLASS_ORDER,
+    &GROUP_ORDER,
     &MINUS_LEVEL,
     &FAIR_SHARE,
     &USER,
@@ -63,6 +64,22 @@ const CLASS_ORDER: JobRankKey = job_key!(
     |look, bid| {
         let is_other = bid.pending.class() != look.comparison.preferred;
         is_normal(look, bid).then_some(RankKeyValue::Number(i64::from(is_other)))
+    },
+);
+
+const GROUP_ORDER: JobRankKey = job_key!(
+    "group_order",
+    "cms-nordugrid C-13, C-18",
+    "the working group that comes first in the parameter of this name",
+    |look, bid| {
+        let order = &look.pool.settings().group_order;
+        if order.is_empty() || !is_normal(look, bid) {
+            return None;
+        }
+        let group = bid.pending.entry.and_then(|entry| entry.group);
+        let group = group.map_or("", |group| look.pool.text(group));
+        let place = order.iter().position(|it| it == group).unwrap_or(order.len());
+        number(i64::try_from(place).unwrap_or(i64::MAX))
     },
 );
 

@@ -4,7 +4,7 @@ use super::counters::{Contribution, at as slot, grown};
 use super::effective::effective_test_jobs;
 use super::entry::{GrantEntry, Standing};
 use super::facts::{
-    Class, HeldJob, MilliWeight, PendingJob, Seconds, SlotQuota, Workflow, seconds,
+    Class, HeldJob, MilliWeight, PendingJob, Seconds, SlotQuota, Tier, Workflow, seconds,
 };
 use super::pool::Pool;
 use super::quota::terms;
@@ -35,6 +35,11 @@ impl Pool {
         };
         if self.site(name).is_some_and(|old| old.revision >= quota.revision) {
             return Arrived::Ignored;
+        }
+        if terms.tier == Tier::T1 {
+            self.t1s.entry(name).or_insert(Seconds::MIN);
+        } else {
+            self.t1s.remove(&name);
         }
         *slot(&mut self.terms, name) = Some(terms);
         self.quotas.insert(name, quota.clone());
@@ -159,7 +164,7 @@ impl Pool {
             return;
         }
         let name = Arc::clone(&job.job);
-        self.put_job(name, Standing::Pending(job));
+        self.put_job(name, Standing::Pending(Box::new(job)));
     }
 
     /// A job that is held, in place of what was known of it. It has no effect where a newer attempt

@@ -14,15 +14,17 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Needs stated at `base` cores, at `cores`: the same core time and an overhead, and so much
-    /// memory for each further core.
+    /// Needs stated at `base` cores, at `cores`: the same core time, the part of the run time that
+    /// is no core time, an overhead, and so much memory for each further core.
     pub fn at(self, cores: i64, base: i64, settings: &Settings) -> Needs {
         if cores == base || cores <= 0 {
             return self;
         }
-        let overhead_s = settings.resize_overhead_s;
+        let fixed_s = settings.fixed_wall_time_s;
+        let overhead_s = settings.resize_overhead_s.saturating_add(fixed_s);
+        let scales_s = self.wall_s.saturating_sub(fixed_s).max(0);
         Needs {
-            wall_s: spread(self.wall_s, base, cores).saturating_add(overhead_s),
+            wall_s: spread(scales_s, base, cores).saturating_add(overhead_s),
             rss_mb: self.rss_mb.saturating_add(extra_mb(cores, base, settings)),
         }
     }
@@ -33,9 +35,11 @@ impl Needs {
         if cores == base || cores <= 0 || base <= 0 {
             return self;
         }
-        let ran_s = self.wall_s.saturating_sub(settings.resize_overhead_s).max(0);
+        let fixed_s = settings.fixed_wall_time_s;
+        let overhead_s = settings.resize_overhead_s.saturating_add(fixed_s);
+        let ran_s = self.wall_s.saturating_sub(overhead_s).max(0);
         Needs {
-            wall_s: spread(ran_s, cores, base),
+            wall_s: spread(ran_s, cores, base).saturating_add(fixed_s),
             rss_mb: self.rss_mb.saturating_sub(extra_mb(cores, base, settings)).max(0),
         }
     }

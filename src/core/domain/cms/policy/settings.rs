@@ -2,6 +2,7 @@
 //! are among them).
 
 use super::bounds::{MAX_KAPPA_MILLI, whole};
+use super::exit_codes::ExitCodes;
 use super::facts::{MilliWeight, PerClass, Seconds};
 use crate::policy::typed::{params, read, words};
 use crate::policy::{ListParam, Param, Unit, Values};
@@ -85,6 +86,15 @@ params! {
             .help("C-49, CD-09: whether a central workflow whose tests failed is killed"),
         auto_kill_analysis: bool = flag("auto_kill_analysis", true)
             .help("C-49, CD-09: whether a workflow of analysis whose tests failed is killed"),
+        kill_if_impossible: bool = flag("kill_if_impossible", false)
+            .help("C-50: whether a workflow that no site can host is killed; it is reported in any \
+                   case"),
+        system_cap_user: f64 = int("system_cap_user", 0).unit(Unit::Jobs)
+            .help("C-05: most system jobs at once of a user without a role for them; 0: they are \
+                   rejected"),
+        t1_first_s: f64 = int("t1_first_s", 300).unit(Unit::Seconds)
+            .help("C-17: how long a central job that may run at a T1 waits for it before it takes \
+                   other slots; 0: it does not wait"),
         test_band_user_cap: f64 = int("test_band_user_cap", 50).unit(Unit::Jobs)
             .help("C-51: most test jobs of a user at once"),
         profile_shrink: bool = flag("profile_shrink", false)
@@ -111,6 +121,12 @@ params! {
             .help("F-6: memory of each core above those at which memory is stated"),
         resize_overhead_s: f64 = int("resize_overhead_s", 900).unit(Unit::Seconds)
             .help("F-6: time added where a job does not get the cores its run time is stated for"),
+        fixed_wall_time_s: f64 = int("fixed_wall_time_s", 0).unit(Unit::Seconds)
+            .help("F-6: the part of a stated run time that is the same on any number of cores; 900 \
+                   where WMAgent states it, with resize_overhead_s = 0"),
+        memory_step_mb: f64 = int("memory_step_mb", 1).at_least(1).unit(Unit::Mb)
+            .help("a job takes memory in steps of this size; 128 where HTCondor's startd has its \
+                   default"),
     }
 }
 
@@ -118,12 +134,33 @@ params! {
 pub const PARAMS: &[Param] = Own::DECLARED;
 
 /// The lists among the kind's parameters.
-pub const LISTS: &[ListParam] = &[SYSTEM_ROLES];
+pub const LISTS: &[ListParam] = &[SYSTEM_ROLES, GROUP_ORDER, EXIT_CODES];
 
 const SYSTEM_ROLES: ListParam = ListParam {
     name: "system_roles",
     default: &["production"],
     help: "C-05: roles of users whose jobs may be flagged as system jobs",
+    fault: |_| None,
+};
+
+const GROUP_ORDER: ListParam = ListParam {
+    name: "group_order",
+    default: &[],
+    help: "working groups whose jobs go before those of their class, the first of them first; a \
+           group that is not listed comes after them",
+    fault: |_| None,
+};
+
+const EXIT_CODES: ListParam = ListParam {
+    name: "exit_codes",
+    default: &[
+        "remote_open=8020,8021,8028",
+        "site=10000-19999,50513,60000-69999",
+        "payload=1-255,7000-9000,50660-50669,80000-89999",
+    ],
+    help: "C-42, C-49: the class of failure of an exit code, where the class itself is not stated; \
+           the first line that has the code holds, any other code is infrastructure",
+    fault: ExitCodes::fault,
 };
 
 /// The parameters in force, as whole numbers: none of them decides as a float.
@@ -163,6 +200,12 @@ pub struct Settings {
     pub test_jobs: PerClass<i64>,
     /// Whether a workflow whose tests failed is killed (C-49).
     pub auto_kill: PerClass<bool>,
+    /// Whether a workflow that no site can host is killed (C-50).
+    pub kill_if_impossible: bool,
+    /// Most system jobs at once of a user whose role does not allow them; 0: none (C-05).
+    pub system_cap_user: i64,
+    /// How long a central job waits for a T1 (C-17).
+    pub t1_first_s: Seconds,
     /// Most test jobs of a user at once (C-51).
     pub test_band_user_cap: i64,
     /// Whether learnt needs may be smaller (C-50).
@@ -189,6 +232,14 @@ pub struct Settings {
     pub extra_mb_per_core: i64,
     /// Time added to a resized job (F-6).
     pub resize_overhead_s: Seconds,
+    /// The part of a stated run time that does not scale with cores (F-6).
+    pub fixed_wall_time_s: Seconds,
+    /// The step in which a job takes memory, MB.
+    pub memory_step_mb: i64,
+    /// Working groups in the order in which they go.
+    pub group_order: Vec<String>,
+    /// Classes of failure by exit code (C-42, C-49).
+    pub exit_codes: ExitCodes,
 }
 
 impl Settings {
@@ -196,6 +247,7 @@ impl Settings {
     pub fn of(values: &Values, lists: &[Vec<String>]) -> Settings {
         let own = read!(Own, values);
         let limit = |value: f64| (value >= 0.0).then_some(value as i64);
+        let list = |at: usize| lists.get(at).cloned().unwrap_or_default();
         Settings {
             counts_cores: own.accounting_mode == Accounting::Cores,
             reference_mhs06: own.reference_mhs06 as i64,
@@ -205,7 +257,7 @@ impl Settings {
             tail_priority: own.tail_priority as i64,
             max_tail_workflows: own.max_tail_workflows as i64,
             regional_level: own.regional_level as i64,
-            system_roles: lists.first().cloned().unwrap_or_default(),
+            system_roles: list(0),
             system_overflow: own.system_overflow,
             ignores_bare_high_io: own.highio_without_whitelist == HighIoBare::IgnoreFlag,
             high_io_overflow: own.highio_overflow,
@@ -223,6 +275,9 @@ impl Settings {
                 central: own.auto_kill_central,
                 analysis: own.auto_kill_analysis,
             },
+            kill_if_impossible: own.kill_if_impossible,
+            system_cap_user: own.system_cap_user as i64,
+            t1_first_s: own.t1_first_s as Seconds,
             test_band_user_cap: own.test_band_user_cap as i64,
             profile_shrink: own.profile_shrink,
             restricted_charge_permille: own.restricted_charge_permille as i64,
@@ -236,12 +291,23 @@ impl Settings {
             default_rss_mb_per_core: own.default_rss_mb_per_core as i64,
             extra_mb_per_core: own.extra_mb_per_core as i64,
             resize_overhead_s: own.resize_overhead_s as Seconds,
+            fixed_wall_time_s: own.fixed_wall_time_s as Seconds,
+            memory_step_mb: own.memory_step_mb as i64,
+            group_order: list(1),
+            exit_codes: ExitCodes::of(&list(2)),
         }
     }
 
     /// Memory of a job that states none, MB (C-08).
     pub fn default_rss_mb(&self, base_cores: i64) -> i64 {
         self.default_rss_mb_per_core.saturating_mul(base_cores)
+    }
+
+    /// Memory as a job takes it: the next whole step.
+    pub fn in_memory_steps(&self, mb: i64) -> i64 {
+        let step = self.memory_step_mb.max(1);
+        let steps = mb.div_euclid(step) + i64::from(mb.rem_euclid(step) > 0);
+        steps.saturating_mul(step)
     }
 
     /// Thousandths that a core of a benchmark weighs (F-1); a missing benchmark is the reference

@@ -1,12 +1,14 @@
 //! Why a pending job waits: what the filters find of it at a site, and which jobs go before it
 //! there (C-60). It asks the filters and rank keys that match jobs to offers.
 
-use super::autocluster::{Autocluster, Place};
-use super::entry::Standing;
+use super::autocluster::Place;
+use super::entry::WorkflowEntry;
 use super::facts::{Band, MilliWeight, PerClass};
 use super::judge::{MatchRules, RankValue, bid, queued_by};
-use super::look::{Bid, Look, Pending};
+use super::label;
+use super::look::{Bid, Look, Pending, allocation};
 use super::pool::Pool;
+use super::shapes::{Shape, Shapes};
 use crate::domain::cms::state::PoolOffer;
 use crate::policy::Objection;
 use crate::unit::Millis;
@@ -23,6 +25,9 @@ pub enum PoolWait {
     Sites {
         /// The node that is drained for it, if one is (C-55).
         drained: Option<DrainedFor>,
+        /// What it takes and what nodes have, if no known node of a site that takes it could hold
+        /// it.
+        no_node: Option<NoNode>,
         /// State of the job at each site, by name: the known sites, and those that it names.
         sites: Vec<SiteAt>,
     },
@@ -39,6 +44,15 @@ pub enum Blocked {
     OnHold(Millis),
     /// Admission refuses it, with this code: the next cycle rejects it.
     Refused(&'static str),
+}
+
+/// A job that no known node could hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoNode {
+    /// Fewest cores, memory and time that it takes with so many.
+    pub takes: Shape,
+    /// The most of each that any node of a site where it may run has.
+    pub most: Shape,
 }
 
 /// A node that is drained for a job.
@@ -87,6 +101,9 @@ pub struct SiteObjection {
     pub filter: &'static str,
     /// Its objection at the offer that is nearest to passing.
     pub objection: Objection,
+    /// The resource or label that it is about, if it is about one: what the offer has, and what the
+    /// job needs.
+    pub lack: Option<String>,
     /// Offers at which it is the first to object.
     pub offers: u64,
 }
@@ -128,7 +145,7 @@ pub fn site_wait(
     is_imagined: bool,
     now: Millis,
 ) -> Option<SiteWait> {
-    let (cluster, place) = find(pool, job)?;
+    let (cluster, place) = pool.place_of(job)?;
     let mut found: BTreeMap<usize, SiteObjection> = BTreeMap::new();
     let mut ahead_of_it = None;
     for offer in offers {
@@ -137,11 +154,12 @@ pub fn site_wait(
         pending.is_drained_for = look.drain.is_some_and(|drain| *drain.job == *job);
         match judges.first_objection(&look, &pending) {
             Some((at, filter, objection)) => {
-                let nothing = SiteObjection { filter, objection, offers: 0 };
-                let known = found.entry(at).or_insert(nothing);
+                let lack = || label::lack(&look, &pending, filter);
+                let nothing = || SiteObjection { filter, objection, lack: lack(), offers: 0 };
+                let known = found.entry(at).or_insert_with(nothing);
                 known.offers += 1;
                 if objection.measured > known.objection.measured {
-                    known.objection = objection;
+                    (known.objection, known.lack) = (objection, lack());
                 }
             }
             None if ahead_of_it.is_none() => {
@@ -158,11 +176,15 @@ pub fn site_wait(
     })
 }
 
-/// Where a job waits.
-fn find<'a>(pool: &'a Pool, job: &str) -> Option<(&'a Autocluster, &'a Place)> {
-    let Standing::Pending(job) = pool.job(job)? else { return None };
-    let place = Place { queued_at_s: job.queued_at_s, seq: job.seq, job: Arc::clone(&job.job) };
-    pool.clusters().iter().find_map(|cluster| Some((cluster, cluster.find(&place)?)))
+/// What a job takes, and what nodes have, if none of a site that takes it could hold it.
+pub fn no_node(pool: &Pool, shapes: &Shapes<'_>, job: &str) -> Option<NoNode> {
+    let (cluster, _) = pool.place_of(job)?;
+    shapes.hold(pool, cluster).filter(|holds| !holds)?;
+    let workflow = pool.workflow(cluster.signature.workflow).and_then(WorkflowEntry::workflow);
+    let cores = cluster.signature.cores_min;
+    let taken = allocation(pool.settings(), &cluster.signature, workflow, cores);
+    let takes = Shape { cores, mem_mb: taken.rss_mb, wall_s: taken.wall_s };
+    Some(NoNode { takes, most: shapes.most(pool, cluster) })
 }
 
 /// The jobs that go before one that fits.
@@ -183,7 +205,7 @@ fn ahead(judges: &MatchRules, look: &Look<'_>, own: &Bid<'_>) -> JobsAhead {
     let is_normal = own.pending.band(look) == Band::Normal;
     JobsAhead {
         jobs,
-        first: first.and_then(|first| compared(judges, look, &first, own)),
+        first: first.map(|first| compared(judges, look, &first, own)),
         classes: is_normal.then_some([look.comparison.used, look.comparison.quota]),
     }
 }
@@ -228,7 +250,12 @@ fn before<'a>(
 }
 
 /// The first key in which two jobs differ. Between jobs that differ in none their names decide.
-fn compared(judges: &MatchRules, look: &Look<'_>, first: &Bid<'_>, own: &Bid<'_>) -> Option<First> {
+pub(super) fn compared(
+    judges: &MatchRules,
+    look: &Look<'_>,
+    first: &Bid<'_>,
+    own: &Bid<'_>,
+) -> First {
     let of = |bid: &Bid<'_>| -> BTreeMap<&'static str, RankValue> {
         judges.rank(look, bid).into_iter().collect()
     };
@@ -240,5 +267,5 @@ fn compared(judges: &MatchRules, look: &Look<'_>, first: &Bid<'_>, own: &Bid<'_>
     });
     let (key, its, own) = decisive.unwrap_or_else(|| ("job", name(first), name(own)));
     let workflow = look.pool.text(first.pending.workflow_name).to_owned();
-    Some(First { job: Arc::clone(&first.place.job), workflow, key, its, own })
+    First { job: Arc::clone(&first.place.job), workflow, key, its, own }
 }

@@ -2,13 +2,18 @@
 //! forgetting.
 
 use super::due::{DRAIN_OVERDUE, DRAIN_STARTS_REACH, NODE_LIFETIME};
-use super::{PoolEnd, PoolJob, PoolUnsettled};
+use super::{PoolEnd, PoolJob, PoolMatch, PoolUnsettled};
 use crate::cut::Topic;
+use crate::event::{FailureClass, Status};
 use crate::oddity::Oddity;
+use crate::output::decision::DecisionId;
 use crate::state::State;
 use crate::state::admit::PLAUSIBLE_FROM;
 use crate::unit::{DAY, Millis, SECOND};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So many announcements are remembered of which a job did not get its place.
+const BARRED_MAX: usize = 16;
 
 /// Ends of attempts by job, then by attempt.
 type Ends = BTreeMap<String, Vec<PoolEnd>>;
@@ -19,7 +24,9 @@ impl State {
     pub(crate) fn close_pool(&mut self, horizon: Millis) {
         let Some(setting) = self.setting.pool else { return };
         self.pass_decay(setting.half_life_s);
-        let PoolUnsettled { mut jobs, ends, workflows } = std::mem::take(&mut self.pool.unsettled);
+        let unsettled = std::mem::take(&mut self.pool.unsettled);
+        let PoolUnsettled { mut jobs, ends, workflows, not_done } = unsettled;
+        jobs.extend(not_done.iter().filter_map(|id| self.pool.matches.get(id)).cloned());
         let lanes = *self.times.of(Topic::JobState);
         jobs.extend(self.pool.due.jobs.take(lanes.time));
         jobs.extend(self.pool.due.matches.take(lanes.clock));
@@ -29,7 +36,7 @@ impl State {
         }
         for job in jobs {
             let ends = by_job.remove(&job).unwrap_or_default();
-            self.settle_job(&job, &ends, horizon);
+            self.settle_job(&job, &ends, &not_done, horizon);
         }
         workflows.iter().for_each(|workflow| self.settle_workflow(workflow));
         self.forget_offers();
@@ -42,19 +49,30 @@ impl State {
         }
     }
 
-    fn settle_job(&mut self, name: &str, ends: &[PoolEnd], horizon: Millis) {
+    fn settle_job(
+        &mut self,
+        name: &str,
+        ends: &[PoolEnd],
+        not_done: &BTreeSet<DecisionId>,
+        horizon: Millis,
+    ) {
         let Some(mut job) = self.pool.jobs.of(name).cloned() else { return };
+        if job.seen_at == 0 {
+            job.seen_at = self.now;
+        }
+        self.place_by_sight(&mut job);
         for end in ends.iter().filter(|end| end.state.over_at() > horizon) {
             if job.tallied < Some(end.state.attempt) {
                 self.tally(&job, end);
                 job.tallied = Some(end.state.attempt);
+                job.failed = failure_of(&job, end);
             }
         }
-        if job.seen_at == 0 {
-            job.seen_at = self.now;
-        }
+        let is_done = |it: &PoolMatch| !not_done.contains(&it.decision);
         if self.is_match_over(&job) {
-            job.matched = None;
+            self.release(&mut job);
+        } else if !job.has_started() && !job.matched.as_ref().is_none_or(is_done) {
+            self.give_back(&mut job);
         }
         let time = self.times.of(Topic::JobState).time;
         let is_over = match self.pool_job_over(&job) {
@@ -73,8 +91,46 @@ impl State {
         self.arm_pool_job(name);
     }
 
-    /// Whether a match holds nothing any more: its attempt ended, a later one is known, or it was
-    /// not taken up in time (C-58).
+    /// The place of a job that states none: so many of its workflow were seen before it (C-47).
+    fn place_by_sight(&mut self, job: &mut PoolJob) {
+        let is_unnumbered = job.requirements.as_ref().is_some_and(|(.., it)| it.seq.is_none());
+        let Some(state) = job.state.as_ref().filter(|it| !it.workflow.is_empty()) else { return };
+        if job.seen_as.is_none()
+            && is_unnumbered
+            && let Some(workflow) = self.pool.workflow_at(&state.workflow)
+        {
+            workflow.seen_jobs += 1;
+            job.seen_as = Some(workflow.seen_jobs);
+            workflow.used_at = workflow.used_at.max(self.now);
+            self.arm_workflow(&state.workflow);
+        }
+    }
+
+    /// A match holds nothing any more.
+    fn release(&mut self, job: &mut PoolJob) {
+        if let Some(matched) = job.matched.take() {
+            self.pool.matches.remove(&matched.decision);
+        }
+    }
+
+    /// A match that was not carried out: its place is free, and this job does not get it again. A
+    /// job that started says itself what it holds.
+    fn give_back(&mut self, job: &mut PoolJob) {
+        let Some(PoolMatch { offer, announced, matched, .. }) = job.matched.clone() else { return };
+        self.release(job);
+        job.barred.retain(|(name, _)| *name != offer);
+        if job.barred.len() >= BARRED_MAX {
+            job.barred.remove(0);
+        }
+        let is_known = self.pool.offers.of(&offer).is_some_and(|it| it.offer.attempt == announced);
+        if let Some(held) = self.pool.offer_at(&offer).filter(|_| is_known) {
+            held.take(&matched, -1);
+        }
+        job.barred.push((offer, announced));
+    }
+
+    /// Whether a match holds nothing any more: its attempt ended or is held, a later one is known,
+    /// or it was not taken up in time (C-58).
     fn is_match_over(&self, job: &PoolJob) -> bool {
         let (Some(matched), Some(setting)) = (&job.matched, self.setting.pool) else {
             return false;
@@ -82,9 +138,9 @@ impl State {
         let attempt = matched.matched.job_attempt;
         let of_attempt = job.state.as_ref().filter(|state| state.attempt == attempt);
         if let Some(state) = of_attempt
-            && (state.status.is_ended() || state.is_started())
+            && (state.status.is_ended() || state.status == Status::Held || state.is_started())
         {
-            return state.status.is_ended();
+            return !state.is_started() || state.status.is_ended();
         }
         let is_later = job.state.as_ref().is_some_and(|state| state.attempt > attempt);
         let waited = self.times.of(Topic::JobState).clock.saturating_sub(matched.clock);
@@ -92,7 +148,8 @@ impl State {
     }
 
     fn forget_pool_job(&mut self, name: &str) {
-        let Some(job) = self.pool.jobs.remove(name) else { return };
+        let Some(mut job) = self.pool.jobs.remove(name) else { return };
+        self.release(&mut job);
         self.pool.touched.jobs.insert(name.to_owned());
         let Some(state) = job.state else { return };
         self.pool.count_job(&state.workflow, false);
@@ -115,6 +172,10 @@ impl State {
                 is_ahead |= *time > latest;
                 *time = if *time > latest { now } else { *time };
             }
+        }
+        if let Some(priority) = workflow.priority.as_mut().filter(|_| now >= PLAUSIBLE_FROM) {
+            let at = &mut priority.changed_at;
+            *at = if *at > latest { now } else { *at };
         }
         if is_ahead {
             self.oddities.count(Topic::Task, Oddity::FromTheFuture);
@@ -173,4 +234,12 @@ impl State {
             }
         }
     }
+}
+
+/// How the attempt that ended failed, and its exit code; `None`: it did not fail.
+fn failure_of(job: &PoolJob, end: &PoolEnd) -> Option<(Option<FailureClass>, Option<i64>)> {
+    let known = job.requirements.as_ref().filter(|(attempt, ..)| *attempt == end.state.attempt);
+    let stated = end.requirements.as_ref().or(known.map(|(.., it)| it));
+    let failed = end.state.status == Status::Failed;
+    failed.then(|| stated.map_or((None, None), |it| (it.failure, it.exit_code)))
 }

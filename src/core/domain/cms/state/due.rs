@@ -92,6 +92,10 @@ impl State {
         pool.offers.settle(|it| &it.offer.offer);
         pool.users.settle(|it| &it.user);
         pool.nodes.settle(|it| &it.node);
+        let matches = pool.jobs.iter();
+        let matches =
+            matches.filter_map(|(name, job)| Some((job.matched.as_ref()?.decision, name)));
+        pool.matches = matches.map(|(decision, name)| (decision, name.to_owned())).collect();
         let jobs: Vec<(String, Option<String>, bool)> = pool.jobs.iter().map(of_job).collect();
         for (job, workflow, is_unsettled) in jobs {
             workflow.iter().for_each(|workflow| self.pool.count_job(workflow, true));

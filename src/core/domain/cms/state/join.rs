@@ -5,6 +5,7 @@ use super::{
     PoolWorkflowRecord,
 };
 use crate::content::{Content, content_of};
+use crate::domain::cms::output::Matched;
 use crate::event::{OwnRequirements, OwnSlotOffer, Status};
 use crate::unit::{Millis, SECOND};
 use std::cmp::Ordering;
@@ -60,6 +61,9 @@ impl PoolRecords {
             );
         }
         let Some(held) = self.job_at(job) else { return };
+        if state.created_at > 0 && (held.created_at == 0 || state.created_at < held.created_at) {
+            held.created_at = state.created_at;
+        }
         if let Some(new) = requirements {
             let order = (state.attempt, state.changed_at, state.revision);
             let known = held.requirements.as_ref();
@@ -112,7 +116,7 @@ impl PoolRecords {
 impl PoolJobState {
     /// Whether its payload started.
     pub fn is_started(&self) -> bool {
-        self.status >= Status::Running && !self.status.is_ended() || self.started_at != 0
+        self.status.is_under_way() || (self.started_at != 0 && self.status != Status::Held)
     }
 
     /// When it ended, for forgetting: its payload's end, else the state's time.
@@ -137,15 +141,21 @@ impl PoolJobState {
 }
 
 impl PoolJob {
-    /// Whether it waits for a place: it neither started nor ended, and was neither matched nor
-    /// refused in its attempt.
+    /// Whether it waits for a place: it neither started nor ended nor is held, and was neither
+    /// matched nor refused in its attempt.
     pub fn waits(&self) -> bool {
         let Some(state) = &self.state else { return false };
         let is_matched = |it: &super::PoolMatch| it.matched.job_attempt >= state.attempt;
         !state.status.is_ended()
+            && state.status != Status::Held
             && !state.is_started()
             && !self.matched.as_ref().is_some_and(is_matched)
             && self.refused.is_none_or(|refused| refused < state.attempt)
+    }
+
+    /// Whether its payload started in the attempt that is known.
+    pub(crate) fn has_started(&self) -> bool {
+        self.state.as_ref().is_some_and(PoolJobState::is_started)
     }
 
     /// Whether it has a place: it was matched, or started and has not ended.
@@ -205,6 +215,27 @@ impl PoolOffer {
         self.offer.mem_free_mb.saturating_sub(self.mem_taken_mb)
     }
 
+    /// An amount of a named resource that nobody has of it; 0 of one that it does not name.
+    pub fn resource_left(&self, name: &str) -> i64 {
+        let offered = self.offer.resources.iter().find(|it| it.name == name);
+        let taken = self.resources_taken.get(name).copied().unwrap_or(0);
+        offered.map_or(0, |it| it.amount.saturating_sub(taken))
+    }
+
+    /// A match takes its place, or gives it back: `sign` is 1 or -1.
+    pub(crate) fn take(&mut self, matched: &Matched, sign: i64) {
+        let add = |to: &mut i64, amount: i64| *to = to.saturating_add(sign.saturating_mul(amount));
+        add(&mut self.cores_taken, matched.cores);
+        add(&mut self.mem_taken_mb, matched.rss_mb);
+        for it in &matched.resources {
+            let taken = self.resources_taken.entry(it.name.clone()).or_default();
+            add(taken, it.amount);
+            if *taken == 0 {
+                self.resources_taken.remove(&it.name);
+            }
+        }
+    }
+
     /// Time that its pilot has left at a moment, s.
     pub fn wall_left_s(&self, now: Millis) -> i64 {
         let passed_s = now.saturating_sub(self.changed_at).div_euclid(SECOND).max(0);
@@ -219,13 +250,23 @@ impl PoolOffer {
 
 impl PoolNode {
     /// Joins what an offer states of it.
-    pub(crate) fn join(&mut self, seen_at: Millis, cores_total: i64, site: &str) -> bool {
-        let known = (self.seen_at, self.cores_total, self.site.as_str());
-        let is_newer = (seen_at, cores_total, site) > known;
-        if is_newer {
-            (self.seen_at, self.cores_total) = (seen_at, cores_total);
-            self.site = site.to_owned();
+    pub(crate) fn join(&mut self, at: Millis, offer: &OwnSlotOffer, site: &str) {
+        self.mem_most_mb = self.mem_most_mb.max(offer.mem_free_mb);
+        self.wall_most_s = self.wall_most_s.max(offer.wall_left_s);
+        let ends_at = at.saturating_add(offer.wall_left_s.saturating_mul(SECOND));
+        let known = (self.seen_at, self.cores_total, self.site.as_str(), self.mem_free_mb);
+        let known = (known, self.ends_at, self.block.as_str(), self.corepower_mhs06, &self.labels);
+        for it in &offer.resources {
+            let most = self.resources_most.entry(it.name.clone()).or_default();
+            *most = (*most).max(it.amount);
         }
-        is_newer
+        let new = (at, offer.cores_total, site, offer.mem_free_mb);
+        if (new, ends_at, offer.block.as_str(), offer.corepower_mhs06, &offer.labels) <= known {
+            return;
+        }
+        self.labels.clone_from(&offer.labels);
+        (self.seen_at, self.cores_total, self.site) = (at, offer.cores_total, site.to_owned());
+        (self.mem_free_mb, self.ends_at) = (offer.mem_free_mb, ends_at);
+        (self.block, self.corepower_mhs06) = (offer.block.clone(), offer.corepower_mhs06);
     }
 }

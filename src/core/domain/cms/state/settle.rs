@@ -1,13 +1,10 @@
 //! The end of a job's attempt: tallies of its workflow, and usage of its user.
 
-use super::{PoolEnd, PoolEnded, PoolJob, PoolMatch, PoolUser};
-use crate::event::{OwnRequirements, Status};
+use super::{PoolEnd, PoolEnded, PoolJob, PoolMatch, PoolUser, TEST_JOBS_MAX};
+use crate::event::{FailureClass, OwnRequirements, Status};
 use crate::math::decay::Decay;
 use crate::state::State;
 use crate::unit::{Millis, SECOND};
-
-/// Jobs up to this place in their workflow are kept when they end: no workflow has more test jobs.
-const EARLY_JOBS: i64 = 1_000;
 
 impl State {
     /// Counts the end of an attempt: in its workflow, and, where we had given it a place, in the
@@ -49,10 +46,15 @@ impl State {
         let now = self.now;
         let Some(workflow) = self.pool.workflow_at(&end.state.workflow) else { return };
         let status = end.state.status;
-        let is_last = requirements.is_some_and(|it| it.last_attempt);
+        let failure = requirements.and_then(|it| it.failure);
+        // One that its own limits end states how it failed, and may be tried again as any other.
+        let is_removed = match status {
+            Status::Cancelled => failure.is_none(),
+            status => status == Status::Closed,
+        };
+        let is_last = is_removed || requirements.is_some_and(|it| it.last_attempt);
         match status {
             Status::Finished => workflow.done += 1,
-            Status::Cancelled | Status::Closed => workflow.failed_final += 1,
             _ if is_last => workflow.failed_final += 1,
             _ => {}
         }
@@ -62,10 +64,13 @@ impl State {
         {
             workflow.overflow_sites.insert(at, site.clone());
         }
-        let is_removed = matches!(status, Status::Cancelled | Status::Closed);
-        let early = requirements.filter(|it| (1..=EARLY_JOBS).contains(&it.seq) && !is_removed);
-        if let Some(it) = early {
-            let failure = it.failure.unwrap_or_default();
+        let place = |it: &OwnRequirements| it.seq.or(job.seen_as).unwrap_or_default();
+        let early = requirements.map(|it| (it, place(it)));
+        if let Some((it, seq)) = early.filter(|(_, place)| (1..=TEST_JOBS_MAX).contains(place)) {
+            // That somebody took a job away says nothing of its program.
+            let unstated =
+                if is_removed { FailureClass::Infrastructure } else { Default::default() };
+            let failure = if is_removed { unstated } else { failure.unwrap_or(unstated) };
             let base_cores = it.base_cores.unwrap_or(it.cores_min).max(1);
             let cores = match end.state.cores {
                 0 => ran_as.map_or(base_cores, |matched| matched.matched.cores),
@@ -74,6 +79,8 @@ impl State {
             let ended = PoolEnded {
                 job: job.job.clone(),
                 failure: (status != Status::Finished).then_some(failure),
+                exit_code: it.exit_code.filter(|_| it.failure.is_none() && !is_removed),
+                is_last,
                 site: end.state.site.clone(),
                 wall_s,
                 rss_mb: it.used_rss_mb,
@@ -82,12 +89,12 @@ impl State {
                 site_whitelist: it.site_whitelist.clone(),
             };
             // The last attempt says what became of the job; those before it say nothing more.
-            let of_place = (it.seq, i64::MIN)..=(it.seq, i64::MAX);
+            let of_place = (seq, i64::MIN)..=(seq, i64::MAX);
             let attempt = i64::from(end.state.attempt);
             let newest = workflow.ended.range(of_place).next_back().map(|(at, _)| at.1);
             if newest.is_none_or(|newest| newest <= attempt) {
-                newest.iter().for_each(|old| _ = workflow.ended.remove(&(it.seq, *old)));
-                workflow.ended.insert((it.seq, attempt), ended);
+                newest.iter().for_each(|old| _ = workflow.ended.remove(&(seq, *old)));
+                workflow.ended.insert((seq, attempt), ended);
             }
         }
         workflow.used_at = now;

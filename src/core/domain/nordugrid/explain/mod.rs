@@ -1,4 +1,5 @@
 //! Assignments of single jobs as text.
 
-pub(crate) mod held;
-pub(crate) mod target;
+mod held;
+pub(crate) mod job;
+mod target;

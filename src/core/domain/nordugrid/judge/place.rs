@@ -1,6 +1,7 @@
 //! From a single job that wants a target to its answer (spec cms-nordugrid B.8).
 
 mod evidence;
+mod wanted;
 
 use crate::domain::nordugrid::output::{Draw, DrawWeight, Placed};
 use crate::domain::nordugrid::policy::case::JobCase;
@@ -8,7 +9,7 @@ use crate::domain::nordugrid::policy::changes::TargetChanges;
 use crate::domain::nordugrid::policy::choice::Choice;
 use crate::domain::nordugrid::policy::decide::{JobSubmission, NordugridRejection, TargetDecision};
 use crate::domain::nordugrid::policy::discovery::Start;
-use crate::domain::nordugrid::xrsl::{Alternative, Dialect, read};
+use crate::domain::nordugrid::xrsl::{Alternative, Dialect, read_to_run};
 use crate::event::{JobDescription, Task};
 use crate::judge::judging::JudgingInputs;
 use crate::judge::notes::time_notes;
@@ -18,10 +19,10 @@ use crate::policy::{Policy, Resolved};
 use crate::state::admit::refusing_targets;
 use crate::state::record::RequestState;
 use evidence::{
-    DRAW_LISTED, note_alternatives, note_assignment, note_discovery, note_unknown_attributes,
-    ranked,
+    DRAW_LISTED, note_alternatives, note_assignment, note_description, note_discovery, ranked,
 };
 use std::borrow::Cow;
+use wanted::note_wanted;
 
 impl JudgingInputs<'_> {
     /// The target of a single job, or why there is none.
@@ -64,8 +65,11 @@ impl JudgingInputs<'_> {
         let facts = &self.view.targets.facts;
         note_discovery(decision, found);
         note_alternatives(decision, policy, facts, &found.tried);
-        if let Some(choice) = found.tried.last() {
+        let mut tried = found.tried.iter().zip(&submission.alternatives);
+        if let Some((choice, alternative)) = tried.next_back() {
             add_fates(decision, policy, choice, |target| facts.targets.name(target).to_owned());
+            let case = submission.case(facts, alternative, resolved);
+            note_wanted(decision, policy, &case, choice);
         }
         let tried = found.tried.len().checked_sub(1);
         decision.outcome = match (found.rejection, tried) {
@@ -76,7 +80,7 @@ impl JudgingInputs<'_> {
             (Some(rejection), _) => reject(rejection),
             (None, None) => reject(NordugridRejection::NoTargetLeft),
         };
-        note_unknown_attributes(decision, submission);
+        note_description(decision, submission);
     }
 }
 
@@ -175,7 +179,8 @@ pub(crate) fn submission(
 /// The alternatives of the job that a description is about.
 fn alternatives(stated: &JobDescription) -> Result<Vec<Alternative>, String> {
     let dialect = if stated.server_dialect { Dialect::Server } else { Dialect::User };
-    let read = read(&stated.text, dialect).map_err(|error| format!("bad_description: {error}"))?;
+    let read = read_to_run(&stated.text, dialect);
+    let read = read.map_err(|error| format!("bad_description: {error}"))?;
     let (jobs, job) = (read.jobs.len(), stated.job as usize);
     read.jobs.into_iter().nth(job).ok_or_else(|| {
         format!("bad_description: it has {jobs} jobs, and job {job} is asked for (from 0)")

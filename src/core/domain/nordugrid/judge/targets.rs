@@ -1,16 +1,17 @@
 //! Targets, indexed for judging: facts, jobs in front, tags of files. Derived from the state,
 //! brought up to date by what it notes as touched.
 
-use crate::domain::nordugrid::policy::KnownJob;
+mod aliases;
+
 use crate::domain::nordugrid::policy::grid_facts::GridFacts;
-use crate::domain::nordugrid::policy::job_state::JobRecord;
 use crate::draw::cut_id;
-use crate::event::{Configured, Replica, is_newer};
+use crate::event::{Configured, Replica, UserKind, is_newer, user_name};
 use crate::id::Key;
 use crate::state::State;
 use crate::state::record::Fact;
 use crate::topic::Topic;
 use crate::unit::Millis;
+use aliases::Aliases;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Facts about targets, with the names and times that are needed to update them.
@@ -20,6 +21,8 @@ pub struct KeptTargets {
     pub facts: GridFacts,
     /// Name of the cut, for draws (spec cms-nordugrid S-02).
     pub cut_id: String,
+    /// Jobs that are known under several names.
+    aliases: Aliases,
     /// Names of jobs that have a record.
     jobs: BTreeMap<Key, String>,
     /// Assignments by the time at which they hold nothing any more if nothing is heard of the job,
@@ -64,6 +67,7 @@ impl KeptTargets {
             (Topic::Site, names(&state.facts.sites)),
             (Topic::Queue, names(&state.facts.queues)),
             (Topic::UserShare, names(&state.facts.user_shares)),
+            (Topic::User, names(&state.facts.users)),
             (Topic::Replica, names(&state.facts.replicas)),
         ] {
             names.iter().for_each(|name| self.put_fact(state, topic, name));
@@ -118,6 +122,12 @@ impl KeptTargets {
                     self.facts.put_user_share(record);
                 }
             }
+            Topic::User => {
+                if let Some(name) = name.strip_prefix("user/") {
+                    let record = current(facts.users.of(&user_name(UserKind::User, name)));
+                    self.facts.put_user(name, record.map_or(&[], |record| &record.vos));
+                }
+            }
             Topic::Replica => {
                 let sources = splits(name, '|').map(|(source, _)| source);
                 for source in std::iter::once(name).chain(sources) {
@@ -128,16 +138,16 @@ impl KeptTargets {
         }
     }
 
-    /// All that is known of one job: its record, and where decisions placed it.
+    /// All that is known of one job: its record, and where decisions placed it. The same of the
+    /// names under which others publish it.
     pub(crate) fn put_job(&mut self, state: &State, name: &str) {
-        let job = state.jobs.of(Key::of(name.as_bytes()));
-        let known = KnownJob {
-            name,
-            record: job.and_then(|job| JobRecord::of(state, job)),
-            request: state.requests.of(name),
-            time: state.times.of(Topic::JobState).time,
-            lifetime: state.setting.limits.reservation_lifetime_ms,
-        };
+        for name in self.aliases.put(state, name) {
+            self.put_known(state, &name);
+        }
+    }
+
+    fn put_known(&mut self, state: &State, name: &str) {
+        let known = self.aliases.known(state, name);
         let ends = known.placements().iter().map(|placement| known.expires_at(placement));
         for at in ends.filter(|at| *at > known.time) {
             self.expiring.insert((at, name.to_owned()));

@@ -160,9 +160,8 @@ fn memory(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
 
 fn architecture(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {
     let published = &candidate.cluster.facts.architecture;
-    let is_met = |condition: &NameCondition| is_named(condition, published);
-    let holds = !published.is_empty() && case.job.architecture.iter().all(is_met);
-    pass_if(holds, &MATCH_ARCHITECTURE)
+    let is_met = |condition: &NameCondition| condition.name == *published;
+    pass_if(case.job.architecture.iter().all(is_met), &MATCH_ARCHITECTURE)
 }
 
 fn node_access(case: &JobCase<'_>, candidate: &TargetCandidate<'_>) -> Verdict {

@@ -6,7 +6,7 @@ use super::params::{Own, SizeUnknown};
 use super::software::WantedSoftware;
 use super::windows::UNLIMITED_S;
 use crate::domain::nordugrid::xrsl::{
-    Alternative, CacheOption, NameCondition, Relation, SoftwareCondition,
+    Alternative, CacheOption, NameCondition, Relation, SoftwareCondition, names_a_server,
 };
 use crate::event::BatchFacts;
 use crate::policy::Values;
@@ -23,7 +23,7 @@ pub struct JobCase<'a> {
     /// When.
     pub now: Millis,
     /// The user's facts, by the number of the target.
-    pub user: &'a [Option<UserRow>],
+    pub user: Vec<Option<&'a UserRow>>,
     /// Targets that refused the job (N-25).
     pub excluded: Numbers,
     /// Conditions on the cluster: whether it is refused, and its name in lower case.
@@ -40,6 +40,8 @@ pub struct JobCase<'a> {
     pub holders: Numbers,
     /// Whether the size of any input is not known.
     pub is_size_unknown: bool,
+    /// Bytes of the program and its standard input, where the submitter uploads them unasked.
+    pub implied_bytes: Bytes,
     /// Whether it is rejected for that (N-15).
     pub rejects_unknown_sizes: bool,
     /// Facts of a queue that are older are not used; s.
@@ -84,8 +86,8 @@ pub struct InputKind {
     pub cache: CacheOption,
     /// Whether only clusters that hold it locally will do.
     pub is_local: bool,
-    /// Whether any replica is known.
-    pub has_replica: bool,
+    /// Whether it can be asked for far away: a replica is known, or its source names the server.
+    pub is_found: bool,
 }
 
 /// Clocks by which `gridtime` is scaled; MHz.
@@ -122,6 +124,7 @@ impl<'a> JobCase<'a> {
             middleware: wanted(&job.middleware),
             runtime_environment: wanted(&job.runtime_environment),
             operating_system: wanted(&job.operating_system),
+            implied_bytes: implied_bytes(job, stated),
             holders: holders(&inputs),
             inputs,
             is_size_unknown,
@@ -172,6 +175,12 @@ fn holders(inputs: &[JobInput]) -> Numbers {
     holders
 }
 
+/// Bytes of the uploads that the description implies, of those whose sizes are stated.
+fn implied_bytes(job: &Alternative, stated: &Stated<'_>) -> Bytes {
+    let sizes = job.implied_uploads.iter().filter_map(|name| stated.uploads.get(name));
+    sizes.fold(0, |sum: Bytes, size| sum.saturating_add(*size))
+}
+
 /// Input files, each looked up once; and whether the size of any is not known.
 fn inputs(
     facts: &GridFacts,
@@ -184,12 +193,8 @@ fn inputs(
     let mut found: Vec<JobInput> = Vec::with_capacity(job.input_files.len());
     for (at, file) in job.input_files.iter().enumerate() {
         let is_uploaded = file.source.is_empty();
-        let kind = |has_replica| InputKind {
-            is_uploaded,
-            cache: file.cache,
-            is_local: file.local,
-            has_replica,
-        };
+        let kind =
+            |is_found| InputKind { is_uploaded, cache: file.cache, is_local: file.local, is_found };
         if is_uploaded {
             let size = stated.uploads.get(&file.name).copied();
             is_size_unknown |= size.is_none();
@@ -201,7 +206,7 @@ fn inputs(
         let first = *first_of.entry(&file.source).or_insert(at);
         if first < at {
             let same = found[first].clone();
-            let kind = kind(same.kind.has_replica);
+            let kind = kind(same.kind.is_found);
             found.push(JobInput { kind, same_as: Some(first), ..same });
             continue;
         }
@@ -218,7 +223,8 @@ fn inputs(
                 cached.insert(cache.cluster);
             }
         }
-        let kind = kind(row.is_some_and(|row| !row.replicas.is_empty()));
+        let has_replica = row.is_some_and(|row| !row.replicas.is_empty());
+        let kind = kind(has_replica || names_a_server(&file.source));
         let size_bytes = size.unwrap_or(0);
         found.push(JobInput { size_bytes, kind, local, cached, same_as: None });
     }

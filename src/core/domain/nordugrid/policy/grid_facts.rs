@@ -33,8 +33,10 @@ pub struct GridFacts {
     order: Vec<u32>,
     /// Numbers of targets, by the number of their cluster.
     targets_of: Vec<Vec<u32>>,
-    /// By user, then by the number of the target.
+    /// By user, `vo:NAME` or `*`, then by the number of the target.
     users: BTreeMap<String, Vec<Option<UserRow>>>,
+    /// Virtual organisations of users, as they are named among `users`; none is left out.
+    vos: BTreeMap<String, Vec<String>>,
     /// Jobs in front.
     pub ahead: Ahead,
     /// Files.
@@ -176,6 +178,17 @@ impl GridFacts {
         }
     }
 
+    /// Takes the virtual organisations of a user in the place of those before.
+    pub fn put_user(&mut self, user: &str, vos: &[String]) {
+        match vos.is_empty() {
+            true => drop(self.vos.remove(user)),
+            false => {
+                let vos = vos.iter().map(|vo| format!("vo:{vo}")).collect();
+                self.vos.insert(user.to_owned(), vos);
+            }
+        }
+    }
+
     /// Takes all that is known of a job in the place of what was known before. An attempt that was
     /// refused brings no files into a cache (N-25), nor does one that ended before its inputs were
     /// staged (N-27).
@@ -259,9 +272,20 @@ impl GridFacts {
         self.targets_of.get(cluster as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// A user's facts, by the number of the target.
-    pub fn user(&self, user: &str) -> &[Option<UserRow>] {
-        self.users.get(user).map_or(&[], Vec::as_slice)
+    /// The facts that hold for a user, by the number of the target: its own, else those of the
+    /// first of its virtual organisations that may submit there, else those of all.
+    pub fn user(&self, user: &str) -> Vec<Option<&UserRow>> {
+        let rows = |name: &str| self.users.get(name).map_or(&[][..], Vec::as_slice);
+        let (own, all) = (rows(user), rows("*"));
+        let vos = self.vos.get(user).into_iter().flatten();
+        let vos: Vec<&[Option<UserRow>]> = vos.map(|vo| rows(vo)).collect();
+        let lengths = vos.iter().chain([&own, &all]).map(|rows| rows.len());
+        let of = |target: usize| {
+            let mut of_vos = vos.iter().filter_map(|rows| row_at(rows, target));
+            let of_vo = || of_vos.find(|row| row.is_authorised);
+            row_at(own, target).or_else(of_vo).or_else(|| row_at(all, target))
+        };
+        (0..lengths.max().unwrap_or(0)).map(of).collect()
     }
 
     /// Clusters that list a storage element as local.
@@ -279,6 +303,10 @@ fn target_id(name: &str) -> String {
 /// The cluster and the queue of a target's name.
 pub fn split_target(target: &str) -> (&str, &str) {
     target.split_once('/').unwrap_or((target, ""))
+}
+
+fn row_at(rows: &[Option<UserRow>], target: usize) -> Option<&UserRow> {
+    rows.get(target)?.as_ref()
 }
 
 /// A place in a list of rows, which is made longer where it is not.

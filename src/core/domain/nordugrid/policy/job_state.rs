@@ -12,11 +12,12 @@ pub enum ClusterJobState {
     /// Taken by the cluster, not yet in its batch system: ACCEPTED, PREPARING or SUBMIT, or one of
     /// them with `PENDING:`.
     PreBatch,
-    /// In the batch system, queued or running: INLRMS.
+    /// In the batch system, queued or running: INLRMS, in the interface REST of ARC 6 and 7
+    /// QUEUING, RUNNING, HELD, EXITINGLRMS or OTHER.
     InBatch,
-    /// Left the batch system, or is being cancelled: FINISHING, CANCELING.
+    /// Left the batch system, or is being cancelled: EXECUTED, FINISHING, CANCELING, KILLING.
     Leaving,
-    /// Over: FINISHED, FAILED, KILLED or DELETED.
+    /// Over: FINISHED, FAILED, KILLED, DELETED or WIPED.
     Ended,
 }
 
@@ -30,9 +31,13 @@ impl ClusterJobState {
             "ACCEPTED" | "ACCEPTING" | "PREPARING" | "PREPARED" | "SUBMIT" | "SUBMITTING" => {
                 Some(ClusterJobState::PreBatch)
             }
-            "INLRMS" => Some(ClusterJobState::InBatch),
-            "FINISHING" | "CANCELING" | "CANCELLING" => Some(ClusterJobState::Leaving),
-            "FINISHED" | "FAILED" | "KILLED" | "DELETED" => Some(ClusterJobState::Ended),
+            "INLRMS" | "QUEUING" | "RUNNING" | "HELD" | "EXITINGLRMS" | "OTHER" => {
+                Some(ClusterJobState::InBatch)
+            }
+            "EXECUTED" | "FINISHING" | "KILLING" | "CANCELING" | "CANCELLING" => {
+                Some(ClusterJobState::Leaving)
+            }
+            "FINISHED" | "FAILED" | "KILLED" | "DELETED" | "WIPED" => Some(ClusterJobState::Ended),
             _ => None,
         }
     }
@@ -49,7 +54,8 @@ impl ClusterJobState {
                 | Status::Sent
                 | Status::Starting
                 | Status::Running
-                | Status::Holding,
+                | Status::Holding
+                | Status::Held,
             ) => ClusterJobState::InBatch,
             Some(Status::Merging | Status::Transferring) => ClusterJobState::Leaving,
             Some(Status::Finished | Status::Failed | Status::Cancelled | Status::Closed) => {
@@ -85,7 +91,8 @@ impl JobRecord {
             return None;
         }
         let word = state.names.text(job.sub_status);
-        let (cpu_s, wall_s) = state.asked_times.get(&job.key).copied().unwrap_or_default();
+        let (cpu_s, wall_s) =
+            state.at_clusters.get(&job.key).map_or((0, 0), |at| (at.cpu_time_s, at.wall_time_s));
         let time_s = if cpu_s > 0 { cpu_s } else { wall_s };
         let when = |at: Millis| Some(at).filter(|at| *at > 0);
         let record = JobRecord {
@@ -119,14 +126,17 @@ mod tests {
         for text in pre_batch.split_whitespace() {
             assert_eq!(ClusterJobState::parse(text), Some(PreBatch), "{text}");
         }
-        for text in ["INLRMS", "INLRMS:Q", "INLRMS:R", "INLRMS: R"] {
+        let in_batch = "INLRMS INLRMS:Q INLRMS:R INLRMS:E INLRMS:O INLRMS:S QUEUING RUNNING HELD \
+                        EXITINGLRMS OTHER";
+        for text in in_batch.split_whitespace().chain(["INLRMS: R"]) {
             assert_eq!(ClusterJobState::parse(text), Some(InBatch), "{text}");
         }
-        for text in ["FINISHED", "FAILED", "KILLED", "DELETED"] {
+        for text in ["FINISHED", "FAILED", "KILLED", "DELETED", "WIPED"] {
             assert_eq!(ClusterJobState::parse(text), Some(Ended), "{text}");
         }
-        assert_eq!(ClusterJobState::parse("FINISHING"), Some(Leaving));
-        assert_eq!(ClusterJobState::parse("CANCELING"), Some(Leaving));
+        for text in ["FINISHING", "CANCELING", "EXECUTED", "KILLING"] {
+            assert_eq!(ClusterJobState::parse(text), Some(Leaving), "{text}");
+        }
         assert_eq!(ClusterJobState::parse("LOST"), None);
     }
 }

@@ -72,7 +72,7 @@ impl FileClass {
             FileClass::Cached
         } else if input.local.has(cluster) {
             if uses_cache { FileClass::Local } else { FileClass::LocalNoCache }
-        } else if input.kind.is_local || !input.kind.has_replica {
+        } else if input.kind.is_local || !input.kind.is_found {
             FileClass::NoLocation
         } else if uses_cache {
             FileClass::Remote
@@ -107,6 +107,7 @@ impl Staging {
 
     fn sums(case: &JobCase<'_>, cluster: u32, has_cache: bool) -> Staging {
         let mut sums = Staging { cluster, session_sum: case.job.disk_bytes, ..Staging::default() };
+        sums.add(FileClass::RemoteNoCache, case.implied_bytes);
         // By the first input of a source: whether one of them goes to the cache already. It counts
         // once there.
         let has_same = case.inputs.iter().any(|input| input.same_as.is_some());

@@ -30,7 +30,7 @@ fn facts_as_of(user: Option<&UserRow>, share: Option<&ShareRow>) -> Millis {
 
 /// Amounts of the jobs in front at a target, whether anything is known of its queue or not.
 pub fn amount_ahead(case: &JobCase<'_>, target: u32) -> Amount {
-    let user = case.user.get(target as usize).and_then(Option::as_ref);
+    let user = case.user.get(target as usize).copied().flatten();
     case.facts.ahead.amount(target, facts_as_of(user, case.facts.share(target)))
 }
 
@@ -38,7 +38,7 @@ impl<'a> TargetCandidate<'a> {
     /// The candidate of a queue; `None` if nothing is known of its cluster.
     pub fn of(case: &JobCase<'a>, share: &'a ShareRow) -> Option<TargetCandidate<'a>> {
         let cluster = case.facts.cluster(share.cluster)?;
-        let user = case.user.get(share.target as usize).and_then(Option::as_ref);
+        let user = case.user.get(share.target as usize).copied().flatten();
         let as_of = facts_as_of(user, Some(share));
         let ahead = case.facts.ahead.amount(share.target, as_of);
         Some(TargetCandidate { cluster, share, user, as_of, ahead })

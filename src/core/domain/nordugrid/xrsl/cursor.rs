@@ -7,8 +7,12 @@ use super::error::{ErrorCode, Fault};
 const SPECIAL: &str = "+&|()=<>!\"'^#$";
 
 /// Whether a character is a blank: space, tab, line feed, vertical tab, form feed, carriage return.
-fn is_blank(sign: char) -> bool {
+pub(super) fn is_blank(sign: char) -> bool {
     matches!(sign, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
+}
+
+fn is_special(sign: char) -> bool {
+    SPECIAL.contains(sign)
 }
 
 /// A text and how far it is read.
@@ -65,7 +69,7 @@ impl<'t> Cursor<'t> {
     /// Reads a bare word. `None`: none comes next.
     pub(super) fn word(&mut self) -> Option<&'t str> {
         let rest = self.rest();
-        let is_end = |sign: char| is_blank(sign) || SPECIAL.contains(sign);
+        let is_end = |sign: char| is_blank(sign) || is_special(sign);
         let word = rest.split(is_end).next().filter(|word| !word.is_empty())?;
         self.at += word.len();
         Some(word)
@@ -85,6 +89,12 @@ impl<'t> Cursor<'t> {
         };
         self.at += delimiter.len_utf8();
         self.delimited(delimiter).map(Some).ok_or(Fault::new(ErrorCode::UnterminatedString, start))
+    }
+
+    /// Reads the name of an attribute, in quotes or not. `None`: none comes next.
+    pub(super) fn name(&mut self) -> Result<Option<String>, Fault> {
+        let is_name = |name: &String| !name.is_empty() && !name.contains(is_special);
+        Ok(self.literal()?.filter(is_name))
     }
 
     /// Reads up to a delimiter; a doubled one stands for itself. `None`: the text ends before.

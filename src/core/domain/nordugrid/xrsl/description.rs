@@ -1,7 +1,8 @@
 //! The meaning of a job description: jobs, each with alternatives in the order in which they are
 //! tried (B.9).
 
-use super::Relation;
+use super::note::ReadingNote;
+use super::{NoteCode, Relation};
 use std::collections::BTreeSet;
 
 /// A description that was read.
@@ -118,8 +119,10 @@ impl CacheOption {
 pub struct InputFile {
     /// Name in the session directory.
     pub name: String,
-    /// Where it comes from; empty: the submitter uploads it.
+    /// The URL it comes from, without options; empty: the submitter uploads it.
     pub source: String,
+    /// Where the submitter has it; empty: it is not uploaded.
+    pub path: String,
     /// Whether the job lists it under `executables`.
     pub executable: bool,
     /// Effective option: its own, else the general one unless it is an executable, else yes.
@@ -163,6 +166,9 @@ pub struct Alternative {
     pub node_access: Option<BTreeSet<NodeAccess>>,
     /// Input files in written order.
     pub input_files: Vec<InputFile>,
+    /// Names of files that the submitter uploads although `input_files` does not have them: the
+    /// program and its standard input, where they are relative paths.
+    pub implied_uploads: Vec<String>,
     /// Slots on one node.
     pub count_per_node: Option<u64>,
     /// Whether the job wants whole nodes; `None`: not stated.
@@ -172,4 +178,16 @@ pub struct Alternative {
     /// Names of attributes that are not known: ignored, with a note. Each once, in order of first
     /// mention.
     pub unknown_attributes: Vec<String>,
+    /// Notes on how attributes are read, each once, in order of first mention.
+    pub notes: Vec<ReadingNote>,
+}
+
+impl Alternative {
+    /// Adds a note that it does not have.
+    pub(super) fn note(&mut self, code: NoteCode, attribute: &str) {
+        let note = ReadingNote { code, attribute: attribute.to_owned() };
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The two dialects of xRSL.
+//! The two dialects of xRSL, and how a text in XML differs from it.
 
 /// Where a description comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,4 +18,9 @@ impl Dialect {
             Dialect::Server => 1,
         }
     }
+}
+
+/// Whether a text is in XML: no text in xRSL begins so.
+pub(super) fn is_xml(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_ascii_start().starts_with('<')
 }

@@ -1,5 +1,6 @@
 //! Errors of an xRSL text.
 
+use super::dialect::is_xml;
 use std::fmt;
 
 /// How much of the text an error shows; characters.
@@ -73,6 +74,12 @@ codes! {
         "`#` joins two values; one is expected here";
     Syntax BadVariable "bad_variable"
         "a variable is written $(NAME)";
+    Syntax BadXml "bad_xml"
+        "XML is expected here: elements that end in the order in which they began, without a \
+         document type";
+    Syntax UnknownLanguage "unknown_language"
+        "XML with the root ActivityDescription (ADL) is read, and xRSL; JSDL and other languages \
+         are not: write the job in one of the two";
     Syntax TooLong "too_long"
         "the text is longer than 1,048,576 bytes, the most that is read";
     Syntax TooDeep "too_deep"
@@ -83,18 +90,22 @@ codes! {
         "the number is outside its range: count and countpernode are at least 1, memory and disk \
          at least 0, ftpthreads 1 to 10, and no count of slots or bytes takes more than 64 bits";
     Meaning BadTime "bad_time"
-        "a time is expected: minutes, or figures with units as in `2 hours 30 minutes`, `600s`, \
-         `PT10M`";
+        "a time is expected: minutes, or figures with units as in `2 hours 30 minutes`, `2h30`, \
+         `600s`, `PT10M`; none has a fraction or a colon";
     Meaning BadValue "bad_value"
         "the value has the wrong shape or is an unknown word: most attributes take one string, \
-         inputfiles and outputfiles lists (name source option=value ...), nodeaccess inbound and \
-         outbound, cache yes, no, copy, renew, check or invariant, join and exclusiveexecution \
-         yes or no";
+         inputfiles and outputfiles lists (name source option=value ...) with a name that is not \
+         empty, nodeaccess inbound and outbound, join and exclusiveexecution yes or no, \
+         runtimeenvironment, opsys and middleware a name";
     Meaning BadOperator "bad_operator"
         "the attribute does not take this relation: runtimeenvironment, middleware and opsys take \
-         all, cluster, queue and architecture = and !=, others =";
+         all, cluster and queue = and !=, architecture =";
     Meaning BadOption "bad_option"
-        "an option of a file is written name=value, with a value that the option takes";
+        "an option of a file is written name=value";
+    Meaning BadSource "bad_source"
+        "a file of yours is named by its path, or by file:/// and its whole path";
+    Meaning DuplicateInput "duplicate_input"
+        "two input files have the same name; rename one";
     Meaning BadJoin "bad_join"
         "`#` joins strings and variables, not lists";
     Meaning BadSubstitution "bad_substitution"
@@ -111,6 +122,8 @@ codes! {
         "countpernode needs count";
     Meaning ExecutableNotStaged "executable_not_staged"
         "every name in executables must be one of inputfiles";
+    Meaning ExecutableMissing "executable_missing"
+        "a job names its program as executable";
     Meaning TooLarge "too_large"
         "the description grows beyond 16 MiB, the most that is read, once variables are put in \
          and alternatives are written out";
@@ -122,6 +135,8 @@ codes! {
 /// The first thing that is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XrslError {
+    /// Language of the text.
+    pub language: &'static str,
     /// Code of the error.
     pub code: ErrorCode,
     /// Line, from 1; a line ends with a line feed.
@@ -158,7 +173,8 @@ impl Fault {
             None if here.is_empty() => "the end of the line".to_owned(),
             None => format!("`{here}`"),
         };
-        XrslError { code: self.code, line, column, subject }
+        let language = if is_xml(text) { "ADL" } else { "xRSL" };
+        XrslError { language, code: self.code, line, column, subject }
     }
 }
 
@@ -171,9 +187,9 @@ impl XrslError {
 
 impl fmt::Display for XrslError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let XrslError { code, line, column, subject } = self;
+        let XrslError { language, code, line, column, subject } = self;
         let (kind, name, expected) = (code.kind().name(), code.name(), code.expected());
-        write!(f, "xRSL, line {line}, column {column}: found {subject}: {expected}")?;
+        write!(f, "{language}, line {line}, column {column}: found {subject}: {expected}")?;
         write!(f, " ({kind} error {name})")
     }
 }

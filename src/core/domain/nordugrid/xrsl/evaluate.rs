@@ -5,6 +5,7 @@
 use super::error::{ErrorCode, Fault};
 use super::known;
 use super::known::{Form, KnownAttribute};
+use super::note::NoteCode;
 use super::term;
 use super::term::Term;
 use super::tree::{Condition, Item, Operator};
@@ -18,6 +19,8 @@ pub(super) struct Evaluated {
     /// Name and form of the attribute; `None`: it is ignored, with a note.
     pub(super) known: Option<&'static KnownAttribute>,
     pub(super) term: Term,
+    /// Notes on how it is read.
+    pub(super) notes: Vec<NoteCode>,
     /// Where its name stands in the text; bytes.
     pub(super) at: usize,
     /// Memory that its values take; bytes.
@@ -106,8 +109,10 @@ impl DescriptionEvaluation {
         let values = condition.values.iter().map(|it| self.variables.evaluate(it));
         let values: Result<Vec<Value>, ErrorCode> = values.collect();
         let values = self.note(values, condition.at);
+        let mut notes = Vec::new();
         let term = known.zip(values.as_ref()).and_then(|(known, values)| {
-            let term = term::term(known, condition.relation, values, self.dialect.unit_s());
+            let unit_s = self.dialect.unit_s();
+            let term = term::term(known, condition.relation, values, unit_s, &mut notes);
             self.note(term, condition.at)
         });
         let attribute = Attribute {
@@ -119,6 +124,7 @@ impl DescriptionEvaluation {
             attribute,
             known,
             term: term.unwrap_or(Term::Nothing),
+            notes,
             at: condition.at,
             bytes: self.variables.bytes - before,
         });

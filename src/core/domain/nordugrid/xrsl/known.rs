@@ -9,37 +9,71 @@ pub(super) enum Form {
     Text,
     /// Any number of strings.
     Texts,
-    /// Any number of lists of so many strings.
-    Rows(usize),
+    /// Any number of pairs of strings.
+    Pairs,
     /// One whole number within a range.
     Number(i128, i128),
+    /// One amount in MB, of which a fraction is cut off.
+    Megabytes,
     /// One time.
     Time,
     /// yes, true, no or false.
     Flag,
     /// One name, asked for or refused.
     Name,
+    /// One name, asked for.
+    Platform,
     /// Software with a version, in any relation, and whether options may follow.
     Software { has_options: bool },
     /// inbound, outbound or both.
     Access,
-    /// Files with their options.
+    /// Input files with their options.
     Files,
+    /// Output files with their options.
+    Outputs,
+    /// Benchmarks: lists of a name, a value and a time.
+    Benchmarks,
+    /// Addresses, each behind the states that it is sent.
+    Notify,
     /// An option for the cache.
     Cache,
     /// Variables.
     Substitution,
 }
 
+/// How a relation is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// As it stands.
+    AsWritten,
+    /// As `=`, with a note: so ARC reads relations that mean nothing to it.
+    AsEqual,
+    /// It is an error: the relation cannot be dropped without another meaning.
+    Not,
+}
+
 impl Form {
-    /// Whether it may stand in a relation.
-    pub(super) fn takes(self, relation: Relation) -> bool {
-        match self {
-            Form::Software { .. } => true,
-            Form::Name => matches!(relation, Relation::Equal | Relation::NotEqual),
-            _ => relation == Relation::Equal,
+    /// How it takes a relation.
+    pub(super) fn takes(self, relation: Relation) -> Taken {
+        match (self, relation) {
+            (_, Relation::Equal)
+            | (Form::Software { .. }, _)
+            | (Form::Name, Relation::NotEqual) => Taken::AsWritten,
+            (Form::Name | Form::Platform, _) => Taken::Not,
+            _ => Taken::AsEqual,
         }
     }
+}
+
+/// What holds if an attribute stands more than once in an alternative.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Repetition {
+    /// All of it.
+    Adds,
+    /// The last one, with a note.
+    Replaces,
+    /// It is an error, for ARC as well.
+    Fails,
 }
 
 /// A known attribute.
@@ -49,74 +83,77 @@ pub(super) struct KnownAttribute {
     pub(super) name: &'static str,
     /// Form of its values.
     pub(super) form: Form,
-    /// Whether it may stand more than once in an alternative.
-    pub(super) repeats: bool,
+    /// What holds if it stands more than once in an alternative.
+    pub(super) again: Repetition,
 }
 
 const ANY: Form = Form::Number(i128::MIN, i128::MAX);
 const SLOTS: Form = Form::Number(1, u64::MAX as i128);
-const MEGABYTES: Form = Form::Number(0, (u64::MAX >> 20) as i128);
 const SOFTWARE: Form = Form::Software { has_options: false };
 const ENVIRONMENT: Form = Form::Software { has_options: true };
 
 const fn once(name: &'static str, form: Form) -> KnownAttribute {
-    KnownAttribute { name, form, repeats: false }
+    KnownAttribute { name, form, again: Repetition::Fails }
+}
+
+const fn last(name: &'static str, form: Form) -> KnownAttribute {
+    KnownAttribute { name, form, again: Repetition::Replaces }
 }
 
 const fn repeated(name: &'static str, form: Form) -> KnownAttribute {
-    KnownAttribute { name, form, repeats: true }
+    KnownAttribute { name, form, again: Repetition::Adds }
 }
 
 /// Every known attribute, in order of name.
 static ALL: [KnownAttribute; 48] = [
     repeated("acl", Form::Texts),
-    once("action", Form::Text),
-    repeated("architecture", Form::Name),
+    last("action", Form::Text),
+    once("architecture", Form::Platform),
     once("arguments", Form::Texts),
-    repeated("benchmarks", Form::Rows(3)),
-    once("cache", Form::Cache),
-    once("clientsoftware", Form::Text),
-    once("clientxrsl", Form::Text),
+    last("benchmarks", Form::Benchmarks),
+    last("cache", Form::Cache),
+    last("clientsoftware", Form::Text),
+    last("clientxrsl", Form::Text),
     repeated("cluster", Form::Name),
-    once("count", SLOTS),
-    once("countpernode", SLOTS),
-    once("cputime", Form::Time),
+    last("count", SLOTS),
+    last("countpernode", SLOTS),
+    last("cputime", Form::Time),
     repeated("credentialserver", Form::Texts),
-    once("delegationid", Form::Text),
-    once("disk", MEGABYTES),
-    once("dryrun", Form::Flag),
-    repeated("environment", Form::Rows(2)),
-    once("exclusiveexecution", Form::Flag),
+    last("delegationid", Form::Text),
+    last("disk", Form::Megabytes),
+    last("dryrun", Form::Flag),
+    repeated("environment", Form::Pairs),
+    last("exclusiveexecution", Form::Flag),
     once("executable", Form::Text),
     repeated("executables", Form::Texts),
-    once("ftpthreads", Form::Number(1, 10)),
+    last("ftpthreads", Form::Number(1, 10)),
     once("gmlog", Form::Text),
-    once("gridtime", Form::Time),
-    once("hostname", Form::Text),
+    last("gridtime", Form::Time),
+    last("hostname", Form::Text),
     repeated("inputfiles", Form::Files),
-    once("jobid", Form::Text),
+    last("jobid", Form::Text),
     once("jobname", Form::Text),
     repeated("jobreport", Form::Texts),
-    once("join", Form::Flag),
-    once("lifetime", Form::Time),
-    once("memory", MEGABYTES),
+    last("join", Form::Flag),
+    last("lifetime", Form::Time),
+    last("memory", Form::Megabytes),
     repeated("middleware", SOFTWARE),
     repeated("nodeaccess", Form::Access),
-    repeated("notify", Form::Texts),
+    repeated("notify", Form::Notify),
     repeated("opsys", SOFTWARE),
-    repeated("outputfiles", Form::Files),
-    once("priority", ANY),
+    repeated("outputfiles", Form::Outputs),
+    last("priority", ANY),
     repeated("queue", Form::Name),
-    once("replicacollection", Form::Text),
-    once("rerun", ANY),
+    last("replicacollection", Form::Text),
+    last("rerun", ANY),
     repeated("rslsubstitution", Form::Substitution),
     repeated("runtimeenvironment", ENVIRONMENT),
-    once("savestate", Form::Text),
-    once("starttime", Form::Text),
+    last("savestate", Form::Text),
+    last("starttime", Form::Text),
     once("stderr", Form::Text),
     once("stdin", Form::Text),
     once("stdout", Form::Text),
-    once("walltime", Form::Time),
+    last("walltime", Form::Time),
 ];
 
 /// The attribute of a name. `None`: it is not known.

@@ -5,7 +5,13 @@
 //! variables and gives each attribute its meaning; `expand` writes out alternatives; `alternative`
 //! checks that the attributes of each go together. Any text is answered: what a hostile one could
 //! make grow is bounded by `bounds`.
+//!
+//! What ARC's own parser shrugs at is read as it reads it, with a note (`note`). A text in XML is
+//! read as ADL, the other language that ARC takes: `adl` makes the tree that the same job has in
+//! xRSL, so that all that follows is the same. It is here and not with the formats of records,
+//! since a decision is made again from the text that the record holds.
 
+mod adl;
 mod alternative;
 mod bounds;
 mod cursor;
@@ -15,9 +21,11 @@ mod error;
 mod evaluate;
 mod expand;
 mod known;
+mod note;
 mod parser;
 mod read;
 mod relation;
+mod source;
 mod term;
 #[cfg(test)]
 mod tests;
@@ -25,6 +33,7 @@ mod time;
 mod tree;
 mod variables;
 mod version;
+mod xml;
 
 pub use bounds::{ALTERNATIVES_MAX, DEPTH_MAX, EXPANDED_BYTES_MAX, TEXT_BYTES_MAX};
 pub use description::{
@@ -33,7 +42,9 @@ pub use description::{
 };
 pub use dialect::Dialect;
 pub use error::{ErrorCode, ErrorKind, XrslError};
-pub use read::{read, tree};
+pub use note::{NoteCode, ReadingNote};
+pub use read::{read, read_to_run, tree};
 pub use relation::Relation;
+pub use source::names_a_server;
 pub use tree::{Condition, Expression, Item, Operator};
 pub use version::{Software, compare_versions};

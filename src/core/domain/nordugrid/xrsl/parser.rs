@@ -68,7 +68,7 @@ impl Parser<'_> {
 
     fn condition(&mut self) -> Result<Condition, Fault> {
         let at = self.cursor.at;
-        let written = self.cursor.word().ok_or(Fault::new(ErrorCode::NoAttribute, at))?.to_owned();
+        let written = self.cursor.name()?.ok_or(Fault::new(ErrorCode::NoAttribute, at))?;
         self.cursor.skip_blanks()?;
         let relation = RELATIONS.into_iter().find(|it| self.cursor.accept(it.name()));
         let relation = relation.ok_or(Fault::new(ErrorCode::NoOperator, self.cursor.at))?;

@@ -1,39 +1,81 @@
-//! Times as xRSL writes them (B.9, Time values).
+//! Times as xRSL writes them (B.9, Time values), read as ARC reads them.
 
-/// Units by their words, in seconds. Case does not count.
-const UNITS: [(&[&str], u64); 5] = [
-    (&["s", "sec", "secs", "second", "seconds"], 1),
-    (&["m", "min", "mins", "minute", "minutes"], 60),
-    (&["h", "hour", "hours"], 3_600),
-    (&["d", "day", "days"], 86_400),
-    (&["w", "week", "weeks"], 604_800),
+use super::note::NoteCode;
+
+/// A unit: its words, its length in seconds, and that of a figure behind it which states none; s.
+type Unit = (&'static [&'static str], u64, u64);
+
+/// Units, in seconds. Case does not count.
+const UNITS: [Unit; 6] = [
+    (&["s", "sec", "secs", "second", "seconds"], 1, 0),
+    (&["m", "min", "mins", "minute", "minutes"], 60, 1),
+    (&["month", "months"], 60, 1),
+    (&["h", "hour", "hours"], 3_600, 60),
+    (&["d", "day", "days"], DAY_S, 3_600),
+    (&["w", "week", "weeks"], 7 * DAY_S, DAY_S),
 ];
+const DAY_S: u64 = 86_400;
 
 /// Reads a time in seconds: figures alone count in `unit_s` seconds, figures with units add up
-/// (`2 hours 30 minutes`, `1h30m`), ISO 8601 has weeks, days, hours, minutes and seconds
-/// (`P1DT2H`). `None`: it is none of these, or more seconds than can be counted.
-pub(super) fn seconds(text: &str, unit_s: u64) -> Option<u64> {
+/// (`2 hours 30 minutes`, `1h30m`), a last figure without a unit counts in the next smaller one
+/// (`2h30`, `1 day 12`), ISO 8601 has years of 365 and months of 30 days, weeks, days, hours,
+/// minutes and seconds (`P1DT2H`). `None`: it is none of these, or more seconds than can be
+/// counted.
+pub(super) fn seconds(text: &str, unit_s: u64, notes: &mut Vec<NoteCode>) -> Option<u64> {
     let text = text.trim_ascii();
-    if let Some(iso) = text.strip_prefix(['P', 'p']) {
-        return iso_seconds(iso);
+    let seconds = match text.strip_prefix(['P', 'p']) {
+        Some(iso) => iso_seconds(iso)?,
+        None => sum_of_units(text, unit_s, notes)?,
+    };
+    if seconds == 0 {
+        notes.push(NoteCode::ZeroTime);
     }
-    let (figure, rest) = figure(text)?;
-    if rest.is_empty() { figure.checked_mul(unit_s) } else { sum_of_units(text) }
+    Some(seconds)
 }
 
-fn sum_of_units(text: &str) -> Option<u64> {
-    let (mut sum, mut rest) = (0u64, text);
-    while !rest.is_empty() {
+/// Sums figures, the first at least, and what stands between them: blanks, commas, `and`.
+fn sum_of_units(text: &str, unit_s: u64, notes: &mut Vec<NoteCode>) -> Option<u64> {
+    let (mut sum, mut rest, mut bare_s) = (0u64, text, unit_s);
+    loop {
         let (number, after) = figure(rest)?;
-        let after = after.trim_ascii_start();
-        let end = after.find(|sign: char| !sign.is_ascii_alphabetic()).unwrap_or(after.len());
-        let (word, after) = after.split_at(end);
-        let is_it = |words: &[&str]| words.iter().any(|it| it.eq_ignore_ascii_case(word));
-        let (_, unit_s) = UNITS.iter().find(|(words, _)| is_it(words))?;
-        sum = sum.checked_add(number.checked_mul(*unit_s)?)?;
-        rest = after.trim_ascii_start();
+        let (word, after) = word(after.trim_ascii_start());
+        let seconds = match word {
+            "" if after.is_empty() && bare_s == 0 => {
+                notes.push(NoteCode::Milliseconds);
+                number / 1_000
+            }
+            "" if after.is_empty() => number.checked_mul(bare_s)?,
+            _ => {
+                let is_it =
+                    |(words, _, _): &&Unit| words.iter().any(|it| it.eq_ignore_ascii_case(word));
+                let (words, length_s, next_s) = UNITS.iter().find(is_it)?;
+                if words.contains(&"month") {
+                    notes.push(NoteCode::MonthIsMinute);
+                }
+                bare_s = *next_s;
+                number.checked_mul(*length_s)?
+            }
+        };
+        sum = sum.checked_add(seconds)?;
+        rest = next_figure(after);
+        if rest.is_empty() {
+            return Some(sum);
+        }
     }
-    Some(sum)
+}
+
+/// Passes over what may stand before the next figure.
+fn next_figure(text: &str) -> &str {
+    let text = text.trim_start_matches(|sign: char| sign.is_ascii_whitespace() || sign == ',');
+    match word(text) {
+        (and, after) if and.eq_ignore_ascii_case("and") => after.trim_ascii_start(),
+        _ => text,
+    }
+}
+
+/// Reads letters, and what follows them.
+fn word(text: &str) -> (&str, &str) {
+    text.split_at(text.find(|sign: char| !sign.is_ascii_alphabetic()).unwrap_or(text.len()))
 }
 
 /// Reads what stands after the `P`.
@@ -44,7 +86,8 @@ fn iso_seconds(text: &str) -> Option<u64> {
         None if text.is_empty() => return None,
         None => (text, ""),
     };
-    let date = designated(date, &[('W', 604_800), ('D', 86_400)])?;
+    let of_date = [('Y', 365 * DAY_S), ('M', 30 * DAY_S), ('W', 7 * DAY_S), ('D', DAY_S)];
+    let date = designated(date, &of_date)?;
     date.checked_add(designated(time, &[('H', 3_600), ('M', 60), ('S', 1)])?)
 }
 

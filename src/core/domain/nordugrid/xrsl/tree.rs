@@ -1,6 +1,7 @@
 //! A description as it is written, before anything is evaluated.
 
 use super::Relation;
+use super::cursor::is_blank;
 use std::fmt;
 
 /// Operator that joins items.
@@ -103,7 +104,10 @@ impl fmt::Display for Expression {
 
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.written, self.relation.name())?;
+        match self.written.contains(is_blank) {
+            true => write!(f, "\"{}\" {}", self.written, self.relation.name())?,
+            false => write!(f, "{} {}", self.written, self.relation.name())?,
+        }
         self.values.iter().try_for_each(|value| write!(f, " {value}"))
     }
 }

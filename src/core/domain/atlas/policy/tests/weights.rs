@@ -103,7 +103,7 @@ proptest! {
     /// negative.
     #[test]
     fn weights_are_finite(
-        load in prop::array::uniform15(any_count()),
+        load in prop::array::uniform16(any_count()),
         counts in prop::array::uniform6(any_count()),
         bytes in prop::array::uniform2(prop_oneof![Just(0), Just(u64::MAX), any::<u64>()]),
         mbps in prop::array::uniform3(any_number()),

@@ -4,19 +4,22 @@ use super::PoolJudging;
 use crate::domain::cms::judge::facts;
 use crate::domain::cms::judge::{PoolView, now_s};
 use crate::domain::cms::policy::admission::{Admission, admit};
+use crate::domain::cms::policy::autocluster::Signature;
 use crate::domain::cms::policy::entry::{Standing, WorkflowEntry};
 use crate::domain::cms::policy::facts::Seconds;
+use crate::domain::cms::policy::label;
 use crate::domain::cms::policy::pool::Pool;
-use crate::domain::cms::policy::why::{Blocked, DrainedFor, PoolWait, SiteAt, site_wait};
-use crate::domain::cms::state::{PoolJob, PoolOffer};
-use crate::event::OwnSlotOffer;
+use crate::domain::cms::policy::shapes::{Shape, Shapes};
+use crate::domain::cms::policy::why::{Blocked, DrainedFor, PoolWait, SiteAt, no_node, site_wait};
+use crate::domain::cms::state::{PoolJob, PoolNode, PoolOffer};
+use crate::event::{OwnSlotOffer, Resource};
 use crate::judge::policies::Policies;
 use crate::state::State;
 use crate::unit::{Millis, SECOND};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Time left and memory of an imagined offer: more than any job takes.
+/// Time left and memory of an imagined offer where no node is known: more than any job takes.
 const AMPLE: i64 = 1_000_000_000_000_000;
 
 impl PoolJudging {
@@ -40,10 +43,12 @@ impl PoolJudging {
         let offers = live_offers(state);
         let seen = last_offers(state);
         let sites = sites(&pool, name, &offers);
+        let shapes = Shapes::of(&pool);
+        let (cluster, _) = pool.place_of(name)?;
         let at = |site: &str| {
             let of_site = offers.get(site).map_or(&[][..], Vec::as_slice);
-            let cores = node_cores(&pool, site);
-            let imagined = imagined(&pool, name, site, cores, state.now)?;
+            let shape = pool.name(site).and_then(|it| shapes.for_job(&pool, cluster, it));
+            let imagined = imagined(&cluster.signature, site, shape, state.now);
             let imagined = [&imagined];
             let (looked, is_imagined) =
                 if of_site.is_empty() { (&imagined[..], true) } else { (of_site, false) };
@@ -51,7 +56,7 @@ impl PoolJudging {
                 wait: site_wait(&self.judges, &pool, name, looked, is_imagined, state.now)?,
                 is_known: pool.name(site).is_some_and(|site| pool.site(site).is_some()),
                 last_offer_at: seen.get(site).copied(),
-                node_cores: cores,
+                node_cores: shape.map(|(shape, _)| shape.cores),
             })
         };
         let drain = pool.open_drains().find(|(_, drain)| drain.job == name);
@@ -61,8 +66,15 @@ impl PoolJudging {
                 site: node.site.clone(),
                 until: drain.until_s.saturating_mul(SECOND),
             }),
+            no_node: no_node(&pool, &shapes, name),
             sites: sites.iter().filter_map(|site| at(site)).collect(),
         })
+    }
+
+    /// The pool as of the last cut, or else made of the state.
+    pub(crate) fn pool_at(&self, state: &State, policies: &Policies) -> Option<Cow<'_, Pool>> {
+        let own = self.view.pool().map(Cow::Borrowed);
+        own.or_else(|| self.pool_of(state, policies).map(Cow::Owned))
     }
 
     /// The pool of a state.
@@ -71,7 +83,9 @@ impl PoolJudging {
         let resolved = policy.resolve(&|component, key| state.parameter(component, key), "");
         let mut view = PoolView::default();
         view.make(state, &policy.pool_settings(&resolved));
-        view.pool
+        let mut pool = view.pool?;
+        pool.note_offers(state.pool.offers.iter().map(|(_, offer)| offer));
+        Some(pool)
     }
 }
 
@@ -135,27 +149,31 @@ fn sites<'a>(
     known.chain(named.map(String::as_str)).chain(offers.keys().copied()).collect()
 }
 
-/// Cores of the largest known node of a site; `None`: none is known.
-fn node_cores(pool: &Pool, site: &str) -> Option<i64> {
-    pool.nodes().filter(|node| node.site == site).map(|node| node.cores_total).max()
-}
-
 /// An offer of a whole free node of a site that no pilot made; where no node is known, one of as
 /// many cores as the job needs.
 fn imagined(
-    pool: &Pool,
-    job: &str,
+    signature: &Signature,
     site: &str,
-    cores: Option<i64>,
+    shape: Option<(Shape, &PoolNode)>,
     now: Millis,
-) -> Option<PoolOffer> {
-    let cores = cores.unwrap_or(pool.job(job)?.job().cores_min);
+) -> PoolOffer {
+    let unknown = Shape { cores: signature.cores_min, mem_mb: AMPLE, wall_s: AMPLE };
+    let (shape, node) = shape.map_or((unknown, None), |(shape, node)| (shape, Some(node)));
+    let of_node = |node: &PoolNode| {
+        let most = node.resources_most.iter();
+        let most = most.map(|(name, amount)| Resource { name: name.clone(), amount: *amount });
+        (most.collect(), node.labels.clone())
+    };
+    let as_needed = || (signature.resources.clone(), label::as_needed(&signature.labels));
+    let (resources, labels) = node.map_or_else(as_needed, of_node);
     let offer = OwnSlotOffer {
-        cores_free: cores,
-        cores_total: cores,
-        wall_left_s: AMPLE,
-        mem_free_mb: AMPLE,
+        cores_free: shape.cores,
+        cores_total: shape.cores,
+        wall_left_s: shape.wall_s,
+        mem_free_mb: shape.mem_mb,
+        resources,
+        labels,
         ..OwnSlotOffer::default()
     };
-    Some(PoolOffer { offer, site: site.to_owned(), changed_at: now, ..PoolOffer::default() })
+    PoolOffer { offer, site: site.to_owned(), changed_at: now, ..PoolOffer::default() }
 }

@@ -2,6 +2,7 @@
 
 use super::class::{Class, MilliWeight, Seconds};
 pub use crate::event::{Band, FailureClass};
+use crate::event::{NeededLabel, Resource};
 use std::sync::Arc;
 
 /// The most cores a job uses (C-52..C-54).
@@ -52,6 +53,14 @@ pub struct PendingJob {
     pub attempt: i64,
     /// How the attempt before failed.
     pub last_failure: Option<FailureClass>,
+    /// Its exit code, which says so where that is not stated.
+    pub last_exit_code: Option<i64>,
+    /// Amounts of named resources that it takes.
+    pub resources: Vec<Resource<String>>,
+    /// Labels that its slot must have.
+    pub labels: Vec<NeededLabel<String>>,
+    /// Announcements of offers where a match of it was not carried out.
+    pub barred: Vec<(String, u32)>,
     /// Since when it fits nowhere it may run, if not since it was queued (C-55).
     pub not_fitted_since_s: Option<Seconds>,
 }
@@ -78,6 +87,10 @@ impl PendingJob {
             user_priority: 0,
             attempt: 0,
             last_failure: None,
+            last_exit_code: None,
+            resources: Vec::new(),
+            labels: Vec::new(),
+            barred: Vec::new(),
             not_fitted_since_s: None,
         }
     }
@@ -107,6 +120,8 @@ pub struct HeldJob {
     pub run_site: String,
     /// Cores given to it.
     pub cores: i64,
+    /// Memory given to it, MB.
+    pub rss_mb: i64,
     /// Weight: cores by power (F-1, C-33).
     pub weight_milli: MilliWeight,
     /// The band it was chosen in.

@@ -30,11 +30,11 @@ impl<'a> Workflow<'a> {
 
     /// Its priority: that of the highest revision (C-14).
     pub fn priority(self) -> i64 {
-        self.known.priority.map_or(0, |(_, priority, _)| priority)
+        self.known.priority.map_or(0, |stated| stated.priority)
     }
 
     /// Whether operations ended the boost of its tail (C-16).
     pub fn ends_boost(self) -> bool {
-        self.known.priority.is_some_and(|(.., ends_boost)| ends_boost)
+        self.known.priority.is_some_and(|stated| stated.override_tail)
     }
 }

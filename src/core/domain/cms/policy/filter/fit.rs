@@ -1,6 +1,7 @@
 //! Whether a job fits what is left of an offer (C-52..C-54, C-56, F-6).
 
 use crate::domain::cms::policy::declare::{JobFilter, job_filter};
+use crate::domain::cms::policy::label;
 use crate::domain::cms::policy::look::{Look, Pending};
 use crate::policy::verdict::object;
 use crate::policy::{Reason, Verdict};
@@ -15,6 +16,14 @@ const DRAINING: Reason = Reason::new(
     "draining_node",
     "the node is drained: jobs end within {measured} s, this one takes {limit} s",
 );
+
+const NO_RESOURCE: Reason = Reason::new(
+    "resources",
+    "the offer has {measured} left of a named resource, the job takes {limit}",
+);
+const NO_LABEL: Reason = Reason::new("labels", "the offer has not a label that the job needs");
+const GIVEN_BACK: Reason =
+    Reason::new("not_again", "the job was matched to this offer and did not start there");
 
 pub(super) const CORES: JobFilter = job_filter!(
     "cores",
@@ -58,6 +67,52 @@ pub(super) const MEM: JobFilter = job_filter!(
 fn mem(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
     let (left, wanted) = (look.offer.mem_left_mb(), pending.allocation(look).rss_mb);
     if wanted <= left { Verdict::Pass } else { object(&TOO_SMALL, left as f64, wanted as f64) }
+}
+
+pub(super) const RESOURCES: JobFilter = job_filter!(
+    "resources",
+    "cms-nordugrid A.2, C-22",
+    "the offer has left of each named resource what the job takes; of one that it does not name it \
+     has none",
+    &NO_RESOURCE,
+    resources,
+);
+
+fn resources(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
+    match label::scarce(look, pending) {
+        None => Verdict::Pass,
+        Some((wanted, left)) => object(&NO_RESOURCE, left as f64, wanted.amount as f64),
+    }
+}
+
+pub(super) const LABELS: JobFilter = job_filter!(
+    "labels",
+    "cms-nordugrid A.2, C-22",
+    "the offer has each label that the job needs, with one of its values, or a version as new",
+    &NO_LABEL,
+    labels,
+);
+
+fn labels(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
+    match label::missing(look, pending) {
+        None => Verdict::Pass,
+        Some(_) => object(&NO_LABEL, 0.0, 1.0),
+    }
+}
+
+pub(super) const NOT_AGAIN: JobFilter = job_filter!(
+    "not_again",
+    "cms-nordugrid C-58",
+    "a job whose match was not carried out does not get the same announcement again",
+    &GIVEN_BACK,
+    not_again,
+);
+
+fn not_again(look: &Look<'_>, pending: &Pending<'_>) -> Verdict {
+    let barred = &pending.cluster.signature.barred;
+    let offer = &look.offer.offer;
+    let is_this = |it: &(String, u32)| it.1 == offer.attempt && it.0 == offer.offer;
+    if barred.iter().any(is_this) { object(&GIVEN_BACK, 0.0, 1.0) } else { Verdict::Pass }
 }
 
 pub(super) const DRAINING_NODE: JobFilter = job_filter!(

@@ -7,8 +7,10 @@ mod high_io;
 mod overflow;
 mod place;
 mod restricted;
+mod t1;
 
 use crate::domain::cms::policy::declare::JobFilter;
+pub use t1::{may_run_at_t1, waits_for_t1};
 
 /// All of them, in order.
 pub const FILTERS: &[&JobFilter] = &[
@@ -24,9 +26,13 @@ pub const FILTERS: &[&JobFilter] = &[
     &fit::CORES,
     &fit::WALL,
     &fit::MEM,
+    &fit::RESOURCES,
+    &fit::LABELS,
+    &fit::NOT_AGAIN,
     &fit::DRAINING_NODE,
     &high_io::LIMIT,
     &restricted::POOL,
     &class::NOT_ADMITTED,
     &class::OVER_QUOTA,
+    &t1::FIRST,
 ];

@@ -1,6 +1,6 @@
 //! Records that come again, late or in part (C-09, C-16, C-49, C-50).
 
-use super::world::{World, boosted, central, job, killed, stating};
+use super::world::{World, boosted, central, job, killed, stated, stating};
 use crate::domain::cms::policy::decision::{PoolAction, fold_action};
 use crate::domain::cms::policy::entry::Standing;
 use crate::domain::cms::policy::facts::{FailureClass, PendingJob};
@@ -91,7 +91,7 @@ fn what_decisions_state_of_a_workflow_outlives_its_records() {
     }
     world.central("w", 7);
     let found = known(&world);
-    assert_eq!(found.priority, Some((0, 7, false)), "the record itself is the new one");
+    assert_eq!(found.priority, Some(stated(0, 7, false)), "the record itself is the new one");
     assert_eq!((found.alerted, found.profile), (true, Some((7, 8))));
     let mut closed = central("w", 7);
     closed.record.as_mut().expect("a record").closed = true;

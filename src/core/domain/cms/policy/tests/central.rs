@@ -1,7 +1,7 @@
 //! Central jobs: priority, first come first served, tails, T1 first, closeness (C-13..C-17, C-22,
 //! C-23).
 
-use super::world::{World, boosted, central, job, jobs, matches, quota, stating};
+use super::world::{World, boosted, central, job, jobs, matches, quota, stated, stating};
 use crate::domain::cms::policy::facts::{PendingJob, SlotQuota, Tier};
 use crate::domain::cms::policy::settings::Settings;
 
@@ -73,13 +73,13 @@ fn c_16_operations_end_a_tail() {
     world.many("other", 2);
     assert_eq!(boosted(&world.cut()), ["w"]);
     assert_eq!(world.one_by_one("T1_X", 1), ["w1"]);
-    tail.priority = Some((1, 20, false));
+    tail.priority = Some(stated(1, 20, false));
     world.workflow(tail.clone());
     world.offer("o", "T1_X", 1);
     assert_eq!(world.matched(), ["w2"], "a mere change of priority does not");
     world.pool.remove_job("w2");
     world.many("w", 2);
-    tail.priority = Some((1, 20, true));
+    tail.priority = Some(stated(1, 20, true));
     world.workflow(tail);
     world.offer("o", "T1_X", 1);
     let cut = world.cut();

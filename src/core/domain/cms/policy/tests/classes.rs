@@ -1,6 +1,6 @@
 //! Bands, classes and quotas (C-10..C-12, C-24, C-27..C-30; A.13 6).
 
-use super::world::{World, analysis, central, job, jobs, listed, quota, reason, stating};
+use super::world::{World, analysis, central, job, jobs, listed, quota, reason, stated, stating};
 use crate::domain::cms::policy::facts::{Class, ExtraBlock, PendingJob, PerClass, SlotQuota, Tier};
 
 /// A T3 with so many slots, some for central jobs.
@@ -42,7 +42,7 @@ fn tc_11_a_merge_stays_first_when_its_priority_falls() {
     world.t2("T2_Y", 20);
     world.central("other", 10);
     let mut workflow = central("w", 500);
-    workflow.priority = Some((1, 0, false));
+    workflow.priority = Some(stated(1, 0, false));
     world.workflow(workflow);
     world.pending(system("merge", "w", 900_000));
     world.many("other", 1);

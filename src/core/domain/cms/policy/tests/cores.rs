@@ -1,10 +1,11 @@
 //! Jobs of many cores, and nodes that are drained for them (C-52..C-56, F-6, F-7).
 
-use super::world::{World, central, changed, job, jobs, offer, reason};
+use super::world::{NOW_S, World, central, changed, job, jobs, offer, reason};
 use crate::domain::cms::policy::decision::PoolAction;
 use crate::domain::cms::policy::facts::{CoresMax, PendingJob};
 use crate::domain::cms::policy::settings::Settings;
 use crate::domain::cms::state::{PoolDrain, PoolNode, PoolOffer};
+use crate::unit::SECOND;
 
 const HOUR_S: i64 = 3_600;
 
@@ -65,8 +66,16 @@ fn tc_40_a_range_of_cores() {
 
 /// A node of so many cores.
 fn node_of(node: &str, cores_total: i64) -> PoolNode {
-    let (node, site) = (node.to_owned(), "T2_Y".to_owned());
-    PoolNode { node, site, cores_total, ..PoolNode::default() }
+    PoolNode {
+        node: node.to_owned(),
+        site: "T2_Y".to_owned(),
+        cores_total,
+        seen_at: NOW_S * SECOND,
+        ends_at: (NOW_S + 72 * HOUR_S) * SECOND,
+        mem_most_mb: 2_000 * cores_total,
+        wall_most_s: 72 * HOUR_S,
+        ..PoolNode::default()
+    }
 }
 
 /// An offer on a node of so many cores.

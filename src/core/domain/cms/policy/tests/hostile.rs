@@ -57,7 +57,7 @@ fn spoil_put(numbers: &mut Numbers, put: &mut Put) {
         Put::Workflow(workflow) => {
             let record = workflow.record.get_or_insert_default();
             for number in [
-                &mut workflow.priority.get_or_insert_default().1,
+                &mut workflow.priority.get_or_insert_default().priority,
                 &mut record.injected_at,
                 &mut workflow.done,
                 &mut workflow.failed_final,

@@ -15,6 +15,7 @@ mod classes;
 #[cfg(test)]
 mod cores;
 #[cfg(test)]
+mod drains;
 mod hostile;
 #[cfg(test)]
 mod laws;

@@ -1,6 +1,6 @@
 //! Random records: small worlds in which most rules apply.
 
-use super::world::{NOW_S, changed, quota};
+use super::world::{NOW_S, changed, quota, stated};
 use crate::domain::cms::policy::facts::{
     Band, Class, CoresMax, ExtraBlock, FailureClass, HeldJob, PendingJob, SiteStatus, SlotQuota,
     Tier,
@@ -113,6 +113,7 @@ fn settings(numbers: &mut Numbers) -> Settings {
         test_band_user_cap: 1 + numbers.below(6),
         restricted_charge_permille: 500 * numbers.below(3),
         profile_shrink: numbers.one_in(2),
+        t1_first_s: [300, 1_000][numbers.below(2) as usize],
         ..Settings::default()
     }
 }
@@ -147,7 +148,7 @@ fn workflow(numbers: &mut Numbers, at: i64) -> PoolWorkflow {
         Class::Central => "production".to_owned(),
         Class::Analysis => numbers.name("u", USERS),
     };
-    let priority = Some((0, numbers.below(3) * 100, false));
+    let priority = Some(stated(0, numbers.below(3) * 100, false));
     let working_group = if numbers.one_in(2) { numbers.name("g", 2) } else { String::new() };
     let injected_at = numbers.below(1_000) * SECOND;
     let test_jobs = Some(numbers.below(4) * 5);
@@ -227,6 +228,7 @@ fn held(numbers: &mut Numbers, job: PendingJob, workflow: &PoolWorkflow) -> Held
         user: record.user,
         run_site,
         cores,
+        rss_mb: 2_000 * cores,
         weight_milli: cores * 1_000,
         node: None,
         counts_from_s: NOW_S - numbers.below(100_000),

@@ -4,7 +4,7 @@
 use super::random::{Put, Records};
 use super::world::NOW_S;
 use crate::domain::cms::policy::facts::{
-    Class, CoresMax, FailureClass, HeldJob, PendingJob, SiteStatus, SlotQuota, Workflow,
+    Class, CoresMax, FailureClass, HeldJob, PendingJob, SiteStatus, SlotQuota, Tier, Workflow,
 };
 use crate::domain::cms::policy::quota::{SiteTerms, terms};
 use crate::domain::cms::policy::records::past_usage;
@@ -84,6 +84,10 @@ impl Twin {
         if self.settings.overflow_in_cores { cores } else { 1 }
     }
 
+    fn serves(&self, host: &str) -> bool {
+        self.terms(host).is_some_and(|terms| terms.status != SiteStatus::Offline)
+    }
+
     fn spare(&self, host: &str) -> i64 {
         let slots = self.terms(host).map_or(0, |terms| terms.overflow_slots);
         let read = self.held.iter().filter(|held| held.overflow_source.as_deref() == Some(host));
@@ -160,6 +164,10 @@ impl Twin {
             (false, true) => crate::domain::cms::policy::facts::Band::Test,
             (false, false) => crate::domain::cms::policy::facts::Band::Normal,
         };
+        let is_young = NOW_S - job.queued_at_s < settings.t1_first_s;
+        if band.number() == 2 && class == Class::Central && is_young && self.waits(job, &terms) {
+            return None;
+        }
         let used = |class| self.weight(|it| it.run_site == *site && it.class == class);
         let (quota, accepts) = (terms.quota.of(class), terms.accept_surplus.of(class));
         if band.number() > 0 && quota == 0 && !accepts {
@@ -215,6 +223,7 @@ impl Twin {
             user: workflow.record.user.clone(),
             run_site: site.clone(),
             cores,
+            rss_mb: rss,
             weight_milli: weight,
             band,
             overflow_source: source,
@@ -226,6 +235,20 @@ impl Twin {
             expected_end_s: None,
         };
         Some(Match { job: at, keys, held, rss_mb: rss })
+    }
+
+    /// Whether a central job that is offered slots elsewhere may run at a T1 (C-17).
+    fn waits(&self, job: &PendingJob, terms: &SiteTerms) -> bool {
+        let takes = |site: &str| {
+            self.terms(site).is_some_and(|it| {
+                let takes = it.quota.central > 0 || it.accept_surplus.central;
+                let is_offered = self.records.offers.iter().any(|offer| offer.site == site);
+                it.tier == Tier::T1 && it.status == SiteStatus::Online && takes && is_offered
+            })
+        };
+        let may_run =
+            |site: &String| job.site_whitelist.as_ref().is_none_or(|sites| sites.contains(site));
+        terms.tier != Tier::T1 && self.sites.iter().any(|(it, _)| takes(it) && may_run(it))
     }
 
     /// The host of an overflow job, where it may overflow (C-37..C-42).
@@ -246,8 +269,7 @@ impl Twin {
             return None;
         }
         let hosts: BTreeSet<&String> = job.site_whitelist.iter().flatten().collect();
-        let known: Vec<&String> =
-            hosts.into_iter().filter(|host| self.terms(host).is_some()).collect();
+        let known: Vec<&String> = hosts.into_iter().filter(|host| self.serves(host)).collect();
         let cost = self.cost(cores.max(job.cores_min));
         let sum: i64 = known.iter().map(|host| self.spare(host)).sum();
         let best = known

@@ -3,11 +3,11 @@
 
 use crate::domain::cms::policy::cut::{Step, in_order, next};
 use crate::domain::cms::policy::decision::{Assignment, PoolAction, fold_action};
-use crate::domain::cms::policy::drain::DrainBudget;
 use crate::domain::cms::policy::entry::Standing;
 use crate::domain::cms::policy::facts::{HeldJob, Seconds, seconds};
 use crate::domain::cms::policy::judge::{Explained, MatchRules};
 use crate::domain::cms::policy::look::Look;
+use crate::domain::cms::policy::moment::{Moment, StepBudget};
 use crate::domain::cms::policy::pool::Pool;
 use crate::domain::cms::state::PoolOffer;
 use crate::unit::{Millis, SECOND};
@@ -37,19 +37,22 @@ pub struct Cut {
 /// Decides a whole cut and lets it take effect.
 pub fn run(judges: &MatchRules, pool: &mut Pool, offers: &[PoolOffer], now_s: Seconds) -> Cut {
     pool.pass_time(now_s);
+    pool.note_offers(offers.iter());
     let mut cut = Cut::default();
-    act(pool, &mut cut, Step::Boosts, now_s);
+    act(judges, pool, &mut cut, Step::Boosts, now_s);
     let now = now_s.saturating_mul(SECOND);
     for offer in in_order(pool, offers.iter().collect(), now) {
         let served = serve(judges, pool, offer.clone(), now, &mut cut.assignments);
         cut.served.push(served);
     }
-    Step::AFTER.into_iter().for_each(|step| act(pool, &mut cut, step, now_s));
+    Step::AFTER.into_iter().for_each(|step| act(judges, pool, &mut cut, step, now_s));
     cut
 }
 
-fn act(pool: &mut Pool, cut: &mut Cut, step: Step, now_s: Seconds) {
-    let (actions, _) = step.actions(pool, DrainBudget::UNBOUNDED, now_s);
+fn act(judges: &MatchRules, pool: &mut Pool, cut: &mut Cut, step: Step, now_s: Seconds) {
+    let offers: Vec<&PoolOffer> = cut.served.iter().map(|served| &served.open).collect();
+    let at = Moment { judges, offers: &offers, budget: StepBudget::UNBOUNDED, now_s };
+    let (actions, _) = step.actions(pool, &at);
     actions.iter().for_each(|action| fold_action(pool, action));
     cut.actions.extend(actions);
 }
@@ -81,11 +84,12 @@ pub fn fold(pool: &mut Pool, assignment: &Assignment, now_s: Seconds) {
     let Some(Standing::Pending(job)) = pool.job(&matched.job) else { return };
     let stated = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let held = HeldJob {
-        job: job.clone(),
+        job: (**job).clone(),
         class: matched.class,
         user: assignment.user.clone(),
         run_site: assignment.site.clone(),
         cores: matched.cores,
+        rss_mb: matched.rss_mb,
         weight_milli: matched.weight_milli,
         band: matched.band,
         overflow_source: stated(&matched.overflow_source),

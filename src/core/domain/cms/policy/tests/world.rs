@@ -10,7 +10,9 @@ use crate::domain::cms::policy::facts::{
 use crate::domain::cms::policy::judge::MatchRules;
 use crate::domain::cms::policy::pool::Pool;
 use crate::domain::cms::policy::settings::Settings;
-use crate::domain::cms::state::{PoolEnded, PoolOffer, PoolWorkflow, PoolWorkflowRecord};
+use crate::domain::cms::state::{
+    PoolEnded, PoolOffer, PoolPriority, PoolWorkflow, PoolWorkflowRecord,
+};
 use crate::event::{OwnSlotOffer, User, WorkflowFacts};
 use crate::unit::SECOND;
 
@@ -101,6 +103,7 @@ impl World {
             user: record.user,
             run_site: site.to_owned(),
             cores,
+            rss_mb: 2_000 * cores,
             weight_milli: cores * kappa,
             band: Band::Normal,
             overflow_source: None,
@@ -203,8 +206,13 @@ pub fn end_job(pool: &mut Pool, workflow: &str, seq: i64, ended: PoolEnded) {
 pub fn central(name: &str, priority: i64) -> PoolWorkflow {
     let (test_jobs, total_jobs) = (Some(0), Some(1_000));
     let facts = WorkflowFacts { test_jobs, total_jobs, ..WorkflowFacts::default() };
-    let priority = Some((0, priority, false));
+    let priority = Some(stated(0, priority, false));
     PoolWorkflow { priority, ..workflow(name, "production", facts) }
+}
+
+/// A priority as a workflow's record states it.
+pub fn stated(revision: i64, priority: i64, override_tail: bool) -> PoolPriority {
+    PoolPriority { revision, changed_at: 0, priority, override_tail }
 }
 
 pub fn analysis(name: &str, user: &str) -> PoolWorkflow {

@@ -6,6 +6,7 @@ use crate::domain::nordugrid::policy::changes::TargetChanges;
 use crate::domain::nordugrid::policy::choice::Choice;
 use crate::domain::nordugrid::policy::decide::{JobSubmission, TargetDecision};
 use crate::domain::nordugrid::policy::grid_facts::GridFacts;
+use crate::domain::nordugrid::xrsl::NoteCode;
 use crate::draw::SeededDraw;
 use crate::output::decision::{Decision, Ranked};
 use crate::policy::Policy;
@@ -98,11 +99,17 @@ pub(super) fn note_alternatives(
     }
 }
 
-/// A note on attributes that no alternative takes (B.9).
-pub(super) fn note_unknown_attributes(decision: &mut Decision, submission: &JobSubmission) {
-    let alternatives = submission.alternatives.iter();
-    let names = alternatives.flat_map(|alternative| &alternative.unknown_attributes);
+/// Notes on attributes that no alternative takes, and on those that are read otherwise than they
+/// may be meant (B.9).
+pub(super) fn note_description(decision: &mut Decision, submission: &JobSubmission) {
+    let alternatives = || submission.alternatives.iter();
+    let names = alternatives().flat_map(|alternative| &alternative.unknown_attributes);
     note_names(decision, "unknown_attribute", distinct(names));
+    for code in NoteCode::ALL {
+        let notes = alternatives().flat_map(|alternative| &alternative.notes);
+        let names = notes.filter(|note| note.code == *code).map(|note| &note.attribute);
+        note_names(decision, code.name(), distinct(names));
+    }
 }
 
 /// Notes on what is not known where a job was assigned (N-15, N-19), and on what the assignment
@@ -173,6 +180,6 @@ fn note_names<'a>(
 }
 
 /// The beginning of a name.
-fn shown(name: &str) -> &str {
+pub(super) fn shown(name: &str) -> &str {
     name.char_indices().nth(NAME_SHOWN).map_or(name, |(end, _)| &name[..end])
 }

@@ -9,7 +9,7 @@ use crate::domain::nordugrid::policy::target::TargetCandidate;
 use crate::domain::nordugrid::xrsl::{Dialect, read};
 use crate::event::{BatchFacts, ChildKind, ClusterFacts, OutcomeKind, Replica, Status};
 use crate::event::{DecisionOutcome, Event, JobState, Location, OutcomeAbout};
-use crate::event::{Queue, Registration as Registered, Site, Task, UserShare as Shared};
+use crate::event::{Queue, Registration as Registered, Site, Task, User, UserShare as Shared};
 use crate::judge::draws::Draws;
 use crate::limits::Limits;
 use crate::output::decision::{Decision, Outcome, Ranked};
@@ -21,7 +21,7 @@ use crate::unit::{DAY, HOUR};
 const T0: i64 = 1_760_000_000_000;
 const CLUSTERS: [&str; 3] = ["ce-a", "ce-b", "ce-c"];
 const TARGETS: [&str; 4] = ["ce-a/q", "ce-a/r", "ce-b/q", "ce-c/q"];
-const JOBS: [&str; 3] = ["job-1", "job-2", "17"];
+const JOBS: [&str; 4] = ["job-1", "job-2", "17", "urn:1"];
 /// The record that lists all copies of the second has the name of the one about the first at ce-a.
 const FILES: [&str; 3] = ["rls://x/f", "rls://x/f|ce-a", "rls://y/g"];
 
@@ -53,7 +53,7 @@ impl Grid {
     /// Something changes; it is stamped at most a minute before now.
     fn step(&mut self) {
         let at = self.now - 1_000 * self.draws.below(60) as i64;
-        match self.draws.below(9) {
+        match self.draws.below(10) {
             0 => self.registration(at),
             1 => self.cluster(at),
             2 => self.queue(at),
@@ -61,6 +61,7 @@ impl Grid {
             5 => self.file(at),
             6 => self.job(at),
             7 => self.placement(),
+            8 => self.user(at),
             _ => self.removal(),
         }
     }
@@ -109,13 +110,20 @@ impl Grid {
     fn share(&mut self, at: i64) {
         let shared = Shared {
             queue: self.draws.of(&TARGETS).into(),
-            user: "ann".into(),
+            user: self.draws.of(&["ann", "ann", "vo:atlas", "*"]).into(),
             changed_at: at,
             authorised: self.draws.below(6) > 0,
             free_slots: self.draws.of(&["4", "2:60 6:10", "0"]).into(),
             disk_free_bytes: self.draws.of(&[None, Some(40), Some(400)]),
         };
         self.fold(Topic::UserShare, shared.into());
+    }
+
+    fn user(&mut self, at: i64) {
+        let vos: &[&str] = self.draws.of(&[&[], &["bio"], &["bio", "atlas"]]);
+        let vos = vos.iter().map(|vo| (*vo).to_owned()).collect();
+        let name = self.draws.of(&["ann", "bob"]).into();
+        self.fold(Topic::User, User { name, changed_at: at, vos, ..User::default() }.into());
     }
 
     fn file(&mut self, at: i64) {
@@ -156,6 +164,7 @@ impl Grid {
             activated_at: if status == Status::Sent { at } else { 0 },
             cores: 2,
             wall_time_s: self.draws.of(&[0, 600]),
+            cluster_job: self.draws.of(&["", "", "urn:1", "17"]),
             attempt: self.attempts as u32,
             ..JobState::default()
         };
@@ -229,6 +238,9 @@ impl Grid {
             (Topic::Replica, "rls://x/f|ce-a|se-1"),
             (Topic::Replica, "rls://y/g"),
             (Topic::Site, "another"),
+            (Topic::UserShare, "ce-a/q *"),
+            (Topic::UserShare, "ce-b/q vo:atlas"),
+            (Topic::User, "user/ann"),
         ]);
         self.fold(topic, Event::Removed { topic, name });
     }

@@ -46,6 +46,47 @@ fn tn_21_the_class_of_each_kind_of_file() {
     assert_eq!(world.decide("gsid-0001", &job(inputs)).refused["ce-a/q"], "no_location");
 }
 
+/// A server that has a file need not be in anybody's index: the file is far away, its size not
+/// known until somebody publishes it. A name in a catalogue that nobody has leads nowhere.
+#[test]
+fn a_plain_url_lies_at_its_server_and_a_name_that_nobody_has_nowhere() {
+    let world = world();
+    for scheme in ["http", "https", "ftp", "gsiftp", "srm", "root", "rucio"] {
+        let input = |options: &str| format!(r#"("f" "{scheme}://h.example.org/p"{options})"#);
+        assert_eq!(class(&world, &input("")), "REMOTE", "{scheme}");
+        assert_eq!(class(&world, &input(r#" "cache=no""#)), "REMOTENOCACHE");
+        assert_eq!(class(&world, &input(r#" "local=yes""#)), "NOLOCATION");
+    }
+    assert_eq!(class(&world, r#"("f" "http://h.example.org;cache=no/p")"#), "REMOTENOCACHE");
+    assert_eq!(class(&world, r#"("f" "http://h.example.org;local=yes/p")"#), "NOLOCATION");
+    for source in ["rls://rls.example.org/f", "lfc://lfc.example.org/grid/f", "u:f"] {
+        assert_eq!(class(&world, &format!(r#"("f" "{source}")"#)), "NOLOCATION", "{source}");
+    }
+    for source in ["", "sub/f", "/etc/f", "file:///etc/f"] {
+        assert_eq!(class(&world, &format!(r#"("f" "{source}")"#)), "REMOTENOCACHE", "{source}");
+    }
+}
+
+/// A record about the file is found whatever options its URL has.
+#[test]
+fn options_are_no_part_of_the_name_of_a_file() {
+    let mut world = world();
+    world.file("http://h.example.org/p", mb(10), &["se1"]);
+    assert_eq!(class(&world, r#"("f" "http://h.example.org;cache=no/p")"#), "LOCALNOCACHE");
+    assert_eq!(class(&world, r#"("f" "http://h.example.org;threads=3/p")"#), "LOCAL");
+}
+
+#[test]
+fn the_program_and_its_input_are_uploads_that_take_disk() {
+    let mut world = world();
+    world.uploads =
+        [("run.sh", 7), ("in", 5), ("d", 3)].map(|(name, mb)| (name.to_owned(), mb * MIB)).into();
+    let disk = |text: &str| world.decide("gsid-0001", text).changes.map(|it| it.disk_bytes / MIB);
+    assert_eq!(disk("&(executable=run.sh)(stdin=in)(disk=100)"), Some(112));
+    assert_eq!(disk("&(executable=run.sh)(inputfiles=(run.sh \"\")(d dir/d))"), Some(10));
+    assert_eq!(disk("&(executable=/bin/run.sh)(stdin=other)"), Some(0));
+}
+
 #[test]
 fn tn_22_a_file_that_must_not_use_the_cache_is_not_taken_from_it() {
     let mut world = world();

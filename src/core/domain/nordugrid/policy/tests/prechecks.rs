@@ -1,7 +1,7 @@
 //! TN-07 to TN-10 and TN-45: queues before the job is looked at.
 
 use super::world::{NOON, World};
-use crate::event::BatchFacts;
+use crate::event::{BatchFacts, UserShare};
 use crate::unit::SECOND;
 
 /// The reason for which a queue is refused; empty if it is not.
@@ -79,4 +79,31 @@ fn tn_45_a_queue_that_is_silent_for_more_than_1800_s_is_not_used() {
     world.now += SECOND;
     let answer = world.decide("gsid-0001", "&(executable=run)");
     assert_eq!(answer.refused["ce-a/q"], "no_information");
+}
+
+/// N-11: the user's own record, else that of an organisation that may submit, else that of all.
+#[test]
+fn an_organisation_opens_a_queue_for_its_members() {
+    let mut world = World::new();
+    world.queue("ce-a/q", |_| ());
+    let publish = |world: &mut World, who: &str, authorised| {
+        let (queue, user) = ("ce-a/q".to_owned(), who.to_owned());
+        let free_slots = "5".to_owned();
+        let share = UserShare { queue, user, authorised, free_slots, ..UserShare::default() };
+        world.facts.put_user_share(&share);
+    };
+    let is_refused = |world: &World| {
+        let answer = world.decide("gsid-0001", "&(executable=run)");
+        answer.refused.get("ce-a/q").copied() == Some("not_authorised")
+    };
+    publish(&mut world, "vo:atlas", true);
+    assert!(is_refused(&world), "in no organisation");
+    world.facts.put_user("anna", &["bio".to_owned(), "atlas".to_owned()]);
+    assert!(!is_refused(&world));
+    publish(&mut world, "vo:atlas", false);
+    assert!(is_refused(&world));
+    publish(&mut world, "*", true);
+    assert!(!is_refused(&world), "open to all");
+    publish(&mut world, "anna", false);
+    assert!(is_refused(&world), "its own record counts first");
 }

@@ -1,6 +1,6 @@
 //! Every error, at its line and column.
 
-use crate::domain::nordugrid::xrsl::{Dialect, ErrorCode, ErrorKind, read};
+use crate::domain::nordugrid::xrsl::{Dialect, ErrorCode, ErrorKind, read, read_to_run};
 
 /// Text, code, line, column.
 type Wrong = (&'static str, &'static str, u64, u64);
@@ -11,7 +11,10 @@ const SYNTAX: &[Wrong] = &[
     ("&", "missing_parenthesis", 1, 2),
     ("&&(a=1)", "missing_parenthesis", 1, 2),
     ("&()", "no_attribute", 1, 3),
-    ("&(\"a\"=1)", "no_attribute", 1, 3),
+    ("&(\"\"=1)", "no_attribute", 1, 3),
+    ("&(\"a+\"=1)", "no_attribute", 1, 3),
+    ("<ActivityDescription>\n<A></B>", "bad_xml", 2, 4),
+    ("<JobDefinition/>", "unknown_language", 1, 1),
     ("(a=1)", "no_attribute", 1, 1),
     ("&(a!1)", "no_operator", 1, 4),
     ("executable", "no_operator", 1, 11),
@@ -58,17 +61,26 @@ const MEANING: &[Wrong] = &[
     ("&(stdout=o)(stderr=e)(join=yes)", "join_conflict", 1, 23),
     ("&(join=TRUE)(stdin=x)", "join_conflict", 1, 3),
     ("&(executable=a)\n\n  (queue>b)", "bad_operator", 3, 4),
-    ("&(count>=2)", "bad_operator", 1, 3),
-    ("&(nodeaccess=sideways)", "bad_value", 1, 3),
-    ("&(cache=perhaps)", "bad_value", 1, 3),
+    ("&(cluster>=a)", "bad_operator", 1, 3),
+    ("&(architecture!=x86_64)", "bad_operator", 1, 3),
+    ("&(opsys=\"\")", "bad_value", 1, 3),
+    ("&(notify=b)", "bad_value", 1, 3),
+    ("&(notify=\"x a@example.org\")", "bad_value", 1, 3),
+    ("&(notify=\"b a@example.org example.org\")", "bad_value", 1, 3),
     ("&(inputfiles=a b)", "bad_value", 1, 3),
     ("&(inputfiles=(\"a\"))", "bad_value", 1, 3),
     ("&(inputfiles=(\"a\" \"u:a\" cache))", "bad_option", 1, 3),
-    ("&(inputfiles=(\"a\" \"u:a\" \"cache=perhaps\"))", "bad_option", 1, 3),
+    ("&(inputfiles=(\"a\" \"file://a\"))", "bad_source", 1, 3),
+    ("&(inputfiles=(\"a\" \"\")(\"a\" \"b\"))", "duplicate_input", 1, 3),
+    ("&(outputfiles=(\"a\" \"http://h/a\" x))", "bad_option", 1, 3),
+    ("&(memory=\"2 GB\")", "not_integer", 1, 3),
+    ("&(benchmarks=(a 1 \"\"))", "bad_time", 1, 3),
+    ("&(benchmarks=(a 1 5))(gridtime=5)", "gridtime_conflict", 1, 23),
     ("&(rsl_substitution=A)", "bad_substitution", 1, 3),
     ("&(rsl_substitution=(A b c))", "bad_substitution", 1, 3),
     ("&(x=(b)#c)", "bad_join", 1, 3),
-    ("&(executable=a)(count=1)(|(queue=q)(count=2))", "multiply_defined", 1, 37),
+    ("&(executable=a)(arguments=1)(|(queue=q)(arguments=2))", "multiply_defined", 1, 41),
+    ("&(architecture=a)(architecture=b)", "multiply_defined", 1, 19),
     ("&(stdin=x)(StdIn=y)", "multiply_defined", 1, 12),
     ("&(executable=a)(|(queue=q)(action=clean))", "action_not_allowed", 1, 28),
     ("+(&(executable=a))(&(executable=b)(count=x))", "not_integer", 1, 36),
@@ -92,11 +104,12 @@ fn every_error_has_its_code_line_and_column() {
     }
 }
 
-/// The bounds have texts of their own (`hostile`).
+/// The bounds have texts of their own (`hostile`), and so has what jobs need that are to run.
 #[test]
 fn every_code_is_reached() {
-    let bounds = ["too_long", "too_deep", "too_large", "too_many_alternatives"];
-    for code in ErrorCode::ALL.iter().map(|code| code.name()).filter(|it| !bounds.contains(it)) {
+    let elsewhere =
+        ["too_long", "too_deep", "too_large", "too_many_alternatives", "executable_missing"];
+    for code in ErrorCode::ALL.iter().map(|code| code.name()).filter(|it| !elsewhere.contains(it)) {
         let all = || SYNTAX.iter().chain(MEANING);
         assert!(all().any(|(_, it, _, _)| *it == code), "{code}");
     }
@@ -123,6 +136,20 @@ fn a_message_names_the_place_what_stands_there_and_what_is_expected() {
     assert!(end.starts_with("xRSL, line 1, column 6: found the end of the text: "), "{end}");
     let long = message(&format!("&(count={})", "x".repeat(100)));
     assert!(long.contains(&format!("`count={} ...`", "x".repeat(34))), "{long}");
+}
+
+#[test]
+fn a_job_that_is_to_run_names_its_program() {
+    let code = |text: &str| {
+        let error =
+            read_to_run(text, Dialect::User).map_err(|error| (error.code.name(), error.column));
+        error.err()
+    };
+    assert_eq!(code("&(jobname=a)(count=1)"), Some(("executable_missing", 3)));
+    assert_eq!(code("&(executable=a)"), None);
+    let adl = "<ActivityDescription><Application/></ActivityDescription>";
+    assert_eq!(code(adl), Some(("executable_missing", 1)));
+    assert!(read("&(jobname=a)", Dialect::User).is_ok());
 }
 
 #[test]

@@ -14,6 +14,10 @@ fn nesting_is_read_up_to_its_bound() {
     let lists = |depth: usize| format!("x={}{}", "(".repeat(depth), ")".repeat(depth));
     let items = |depth: usize| format!("{}a=1{}", "&(".repeat(depth), ")".repeat(depth));
     let choices = |depth: usize| format!("{}a=1{}", "|(".repeat(depth), ")".repeat(depth));
+    let elements = |depth: usize| format!("{}{}", "<a>".repeat(depth), "</a>".repeat(depth));
+    assert_eq!(error(&elements(DEPTH_MAX)).code.name(), "unknown_language");
+    assert_eq!(error(&elements(DEPTH_MAX + 1)).code.name(), "too_deep");
+    assert_eq!(error(&"<a>".repeat(TEXT_BYTES_MAX / 3)).code.name(), "too_deep");
     for nested in [lists, items, choices] {
         assert_eq!(alternatives(&nested(DEPTH_MAX)).len(), 1);
         let error = error(&nested(DEPTH_MAX + 1));
@@ -67,6 +71,7 @@ fn many_short_attributes_are_read() {
     let text = format!("&{}", "(a=)".repeat(100_000));
     assert_eq!(alternatives(&text)[0].attributes.len(), 100_000);
     assert_eq!(alternatives(&text)[0].unknown_attributes, ["a"]);
-    let files = format!("&(inputfiles={})(executables=f)", "(f u)".repeat(50_000));
+    let files: String = (0..50_000).map(|at| format!("(f{at} u)")).collect();
+    let files = format!("&(inputfiles={files})(executables=f7)");
     assert_eq!(alternatives(&files)[0].input_files.len(), 50_000);
 }

@@ -18,7 +18,7 @@ fn unplaced(item: Item) -> Item {
 }
 
 /// Pieces of which nearly right texts are made.
-const PIECES: [&str; 48] = [
+const PIECES: [&str; 54] = [
     "&",
     "|",
     "+",
@@ -67,6 +67,12 @@ const PIECES: [&str; 48] = [
     "R-6.20",
     "memory=99999999999999999999",
     "action=x",
+    "<ActivityDescription>",
+    "</ActivityDescription>",
+    "<InputFile><Name>a</Name>",
+    "</InputFile>",
+    "<!-- ",
+    "&#65;",
 ];
 
 fn nearly_right() -> impl Strategy<Value = String> {

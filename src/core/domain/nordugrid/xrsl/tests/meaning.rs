@@ -153,3 +153,89 @@ fn single_attributes_have_their_meaning() {
     assert_eq!((plain.count, plain.count_given, plain.disk_bytes), (1, false, 0));
     assert_eq!((plain.node_access, plain.priority), (None, None));
 }
+
+#[test]
+fn options_of_a_source_stand_in_its_url_or_behind_it() {
+    let job = only(
+        "&(inputfiles=(a \"http://h;cache=no;local=yes/p\")(b \"srm://h:8443;threads=2/p?SFN=/x;y\")\
+         (c \"https://h/p\" \"location=gsiftp://g/q\" \"cache=no\" \"local=yes\")\
+         (d \"http://h;cache=no/p\" \"cache=renew\")(e \"dir/e;f\"))",
+    );
+    let files = job.input_files.iter();
+    let files = files.map(|it| (it.source.as_str(), it.path.as_str(), it.cache, it.local));
+    let expected = [
+        ("http://h/p", "", CacheOption::No, true),
+        ("srm://h:8443/p?SFN=/x;y", "", CacheOption::Yes, false),
+        ("https://h/p", "", CacheOption::Yes, false),
+        ("http://h/p", "", CacheOption::Renew, false),
+        ("", "dir/e;f", CacheOption::Yes, false),
+    ];
+    assert_eq!(files.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn uploads_have_a_path_and_programs_are_uploads_unless_they_are_there_already() {
+    let path = |source: &str| {
+        let job = only(&format!("&(executable=/bin/a)(stdin=d)(inputfiles=(d \"{source}\"))"));
+        assert_eq!(job.implied_uploads, Vec::<String>::new());
+        (job.input_files[0].source.is_empty()).then(|| job.input_files[0].path.clone())
+    };
+    let uploads = [
+        ("", "d"),
+        ("sub/data.txt", "sub/data.txt"),
+        ("/etc/hosts", "/etc/hosts"),
+        ("file:///etc/hosts", "/etc/hosts"),
+        ("file:/etc/hosts", "/etc/hosts"),
+        ("FILE:data.txt", "data.txt"),
+    ];
+    uploads
+        .iter()
+        .for_each(|(source, at)| assert_eq!(path(source).as_deref(), Some(*at), "{source}"));
+    for source in ["http://h/p", "rls://h/f", "u:f", "lfc://h/file:/x"] {
+        assert_eq!(path(source), None, "{source}");
+    }
+    assert_eq!(only("&(executable=a)(stdin=a)").implied_uploads, ["a"]);
+    assert_eq!(only("&(executable=bin/a)(stdin=b)").implied_uploads, ["bin/a", "b"]);
+}
+
+/// Of two queues that are asked for ARC keeps the last; a queue that is refused stays refused.
+#[test]
+fn the_last_of_two_queues_holds_and_so_does_every_refusal() {
+    let job = only("&(queue!=a)(queue=b)(queue!=c)(queue=d)");
+    let queues = job.queue.iter().map(|it| (it.relation.name(), it.name.as_str()));
+    assert_eq!(queues.collect::<Vec<_>>(), [("!=", "a"), ("!=", "c"), ("=", "d")]);
+    assert_eq!(job.notes[0].code.name(), "last_holds");
+}
+
+#[test]
+fn adl_has_what_xrsl_has_beside_what_is_passed_over() {
+    let job = only(
+        "\u{feff} <?xml version='1.0'?><!-- a job -->\
+         <a:ActivityDescription xmlns:a='http://www.eu-emi.eu/es/2010/12/adl'>\
+         <a:Application><a:Executable><a:Path>a&amp;b</a:Path><a:Argument>&#65; <![CDATA[<]]>\
+         </a:Argument></a:Executable></a:Application><a:Resources>\
+         <a:RuntimeEnvironment><a:Name>ROOT</a:Name><a:Version>6.2</a:Version>\
+         <a:Option>x</a:Option></a:RuntimeEnvironment>\
+         <a:NodeAccess>inoutbound</a:NodeAccess>\
+         <a:IndividualPhysicalMemory>1048577</a:IndividualPhysicalMemory>\
+         <a:SlotRequirement><a:NumberOfSlots>4</a:NumberOfSlots>\
+         <a:SlotsPerHost useNumberOfSlots='true'>1</a:SlotsPerHost>\
+         <a:ExclusiveExecution>true</a:ExclusiveExecution></a:SlotRequirement>\
+         <a:IndividualCPUTime>60</a:IndividualCPUTime><a:WallTime>90</a:WallTime></a:Resources>\
+         <a:DataStaging><a:InputFile><a:Name>f</a:Name><a:Source><a:URI>http://h/f</a:URI>\
+         <a:Option><a:Name>cache</a:Name><a:Value>no</a:Value></a:Option></a:Source>\
+         <a:Source><a:URI>http://g/f</a:URI></a:Source></a:InputFile></a:DataStaging>\
+         </a:ActivityDescription>",
+    );
+    assert_eq!(strings(&job, "executable"), ["a&b"]);
+    assert_eq!(strings(&job, "arguments"), ["A <"]);
+    assert_eq!(job.runtime_environment[0].version, "6.2");
+    assert_eq!(job.node_access.map(|it| it.len()), Some(2));
+    assert_eq!((job.memory_mb, job.wall_time_s, job.cpu_time_s), (Some(2), Some(90), None));
+    assert_eq!((job.count, job.count_per_node, job.exclusive_execution), (4, Some(4), Some(true)));
+    assert_eq!(
+        (job.input_files[0].source.as_str(), job.input_files[0].cache.name()),
+        ("http://h/f", "no")
+    );
+    assert_eq!(job.unknown_attributes, ["individualcputime"]);
+}

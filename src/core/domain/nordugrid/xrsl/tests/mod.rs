@@ -1,6 +1,8 @@
 //! Tests of reading xRSL (spec cms-nordugrid B.9; of B.14 the scenarios TN-41 and TN-42).
 
 #[cfg(test)]
+mod arc;
+#[cfg(test)]
 mod errors;
 #[cfg(test)]
 mod hostile;

@@ -1,0 +1,117 @@
+//! A text in XML as a tree of elements, of which names, texts and places are kept.
+
+use super::DEPTH_MAX;
+use super::error::{ErrorCode, Fault};
+use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::{BytesStart, Event};
+
+/// An element.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Element {
+    /// Name without its prefix.
+    pub(super) name: String,
+    /// Text that stands in it and in no element below.
+    pub(super) text: String,
+    /// Attributes: names without prefixes, and values as written.
+    pub(super) attributes: Vec<(String, String)>,
+    /// Elements in it, in written order.
+    pub(super) children: Vec<Element>,
+    /// Where it begins in the text; bytes.
+    pub(super) at: usize,
+}
+
+impl Element {
+    /// The first element of a name in it.
+    pub(super) fn child(&self, name: &str) -> Option<&Element> {
+        self.children.iter().find(|it| it.name == name)
+    }
+
+    /// Elements of a name in it.
+    pub(super) fn children<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Element> {
+        self.children.iter().filter(move |it| it.name == name)
+    }
+
+    /// The text of the first element of a name in it, without blanks around; empty without one.
+    pub(super) fn text_of(&self, name: &str) -> &str {
+        self.child(name).map_or("", |it| it.text.trim_ascii())
+    }
+}
+
+/// Reads a text whose length is within its bound.
+pub(super) fn root(text: &str) -> Result<Element, Fault> {
+    let mut reader = Reader::from_str(text);
+    // The first is what stands around the root.
+    let mut open = vec![Element::default()];
+    loop {
+        let at = place(reader.buffer_position());
+        let event = reader.read_event();
+        let event = event.map_err(|_| fault(place(reader.error_position())))?;
+        let wrong = || fault(at);
+        match event {
+            Event::Start(start) => {
+                if open.len() > DEPTH_MAX {
+                    return Err(Fault::new(ErrorCode::TooDeep, at));
+                }
+                open.push(element(&start, at)?);
+            }
+            Event::Empty(start) => close(&mut open, element(&start, at)?),
+            // The reader compares the names.
+            Event::End(_) => match open.pop() {
+                Some(done) if !open.is_empty() => close(&mut open, done),
+                _ => return Err(wrong()),
+            },
+            Event::Text(part) => add(&mut open, &part.decode().map_err(|_| wrong())?),
+            Event::CData(part) => add(&mut open, &part.decode().map_err(|_| wrong())?),
+            Event::GeneralRef(entity) => {
+                let sign = entity.resolve_char_ref().map_err(|_| wrong())?;
+                let name = entity.decode().map_err(|_| wrong())?;
+                match (sign, resolve_predefined_entity(&name)) {
+                    (Some(sign), _) => add(&mut open, sign.encode_utf8(&mut [0; 4])),
+                    (None, Some(text)) => add(&mut open, text),
+                    (None, None) => return Err(wrong()),
+                }
+            }
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
+            // It could define what other parts stand for.
+            Event::DocType(_) => return Err(wrong()),
+            Event::Eof => break,
+        }
+    }
+    let around = open.remove(0);
+    let is_whole = open.is_empty() && around.text.trim_ascii().is_empty();
+    match <[Element; 1]>::try_from(around.children) {
+        Ok([root]) if is_whole => Ok(root),
+        _ => Err(fault(text.len())),
+    }
+}
+
+fn fault(at: usize) -> Fault {
+    Fault::new(ErrorCode::BadXml, at)
+}
+
+fn place(position: u64) -> usize {
+    usize::try_from(position).unwrap_or(usize::MAX)
+}
+
+fn element(start: &BytesStart<'_>, at: usize) -> Result<Element, Fault> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let attribute = |found: Result<quick_xml::events::attributes::Attribute<'_>, _>| {
+        let found = found.map_err(|_| fault(at))?;
+        Ok((text(found.key.local_name().as_ref()), text(&found.value)))
+    };
+    let attributes = start.attributes().map(attribute).collect::<Result<_, _>>()?;
+    Ok(Element { name: text(start.local_name().as_ref()), attributes, at, ..Element::default() })
+}
+
+fn close(open: &mut [Element], done: Element) {
+    if let Some(parent) = open.last_mut() {
+        parent.children.push(done);
+    }
+}
+
+fn add(open: &mut [Element], text: &str) {
+    if let Some(element) = open.last_mut() {
+        element.text.push_str(text);
+    }
+}
