@@ -272,7 +272,7 @@ fn a_demo_serves_all_by_the_rules() {
     let dir = TempDir::new().unwrap();
     let place = dir.path().to_str().unwrap();
     let topology = ["--topology", "cms", "--dir", place];
-    let demo = ["--hours", "4", "--scale", SCALE, "--seed", "1", "--http", "127.0.0.1:0"];
+    let demo = ["--hours", "4", "--scale", SCALE, "--seed", "2", "--http", "127.0.0.1:0"];
     let text = printed(&[&["demo"], &topology[..], &demo].concat());
     holds(&text);
 

@@ -201,6 +201,10 @@ impl Cms {
                 job.stage = CmsStage::Held(self.now);
             }
             self.count.held += 1;
+            let matched = self.jobs.get_mut(handle).and_then(|job| job.matched.take());
+            if let Some((offer, announced, _)) = matched {
+                self.is_free_again(&offer, announced, place);
+            }
             self.say(handle, Status::Held, None);
             return self.after_between(HELD_FOR.0, HELD_FOR.1, CmsStep::Released(handle, attempt));
         }
@@ -222,14 +226,7 @@ impl Cms {
         let matched = self.jobs.get_mut(handle).and_then(|job| job.matched.take());
         let matched = matched.filter(|_| self.dice.chance(REPORTED));
         if let Some((subject, announced, decision)) = matched {
-            if let Some((node, cores, rss_mb)) = place
-                && self.node_by_offer.get(&subject) == Some(&node)
-                && let of = &mut self.nodes[node as usize]
-                && of.is_offered
-                && u64::from(of.announced) == announced + 1
-            {
-                of.left = (of.left.0 + cores, of.left.1 + rss_mb);
-            }
+            self.is_free_again(&subject, announced, place);
             self.publisher.outcome(&DecisionOutcome {
                 subject,
                 decision,
@@ -238,6 +235,18 @@ impl Cms {
                 at: self.now,
                 reason: "the job did not start".to_owned(),
             });
+        }
+    }
+
+    /// The place of a match is free, if the pilot still offers it.
+    fn is_free_again(&mut self, offer: &str, announced: u64, place: Option<(u32, i64, i64)>) {
+        if let Some((node, cores, rss_mb)) = place
+            && self.node_by_offer.get(offer) == Some(&node)
+            && let of = &mut self.nodes[node as usize]
+            && of.is_offered
+            && u64::from(of.announced) == announced + 1
+        {
+            of.left = (of.left.0 + cores, of.left.1 + rss_mb);
         }
     }
 

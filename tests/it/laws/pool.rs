@@ -232,7 +232,7 @@ fn a_change_of_any_record_of_a_pool_changes_the_digest() {
                 .clock += 1
         },
         |it| first(&mut it.pool.jobs, |_| true).refused = Some(77),
-        |it| first(&mut it.pool.jobs, |_| true).last_match = Some((77, 1)),
+        |it| first(&mut it.pool.jobs, |_| true).last_match = Some((77, 1, 1)),
         |it| first(&mut it.pool.jobs, |_| true).tallied = Some(77),
         |it| first(&mut it.pool.workflows, |_| true).record = None,
         |it| {

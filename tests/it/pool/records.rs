@@ -113,7 +113,7 @@ fn a_held_job_neither_waits_nor_runs_nor_ends() {
     world.job("a", "wf", Status::Pending, |state, _| state.created_at = first);
     world.offer("o2", SITE, 1);
     world.rounds(3);
-    assert_eq!(world.matched_jobs(), ["b", "a"]);
+    assert_eq!(world.matched_jobs(), ["b", "a", "c"]);
     world.check();
 }
 
@@ -295,5 +295,78 @@ fn memory_is_taken_in_steps_and_a_part_of_the_time_is_fixed() {
     world.rounds(3);
     let (_, matched) = world.matches().pop().expect("a match");
     assert_eq!((matched.cores, matched.wall_time_s, matched.rss_mb), (4, 72_900, 2_304));
+    world.check();
+}
+
+#[test]
+fn amounts_below_zero_are_refused_and_what_is_stated_twice_is_taken_twice() {
+    let mut world = world();
+    let gpus = |amount| Resource { name: "gpus", amount };
+    world.job("less", "wf", Status::Pending, |_, it| it.resources = vec![gpus(-8)]);
+    world.job("twice", "wf", Status::Pending, |_, it| it.resources = vec![gpus(1), gpus(1)]);
+    world.offer_with("one", SITE, |it| {
+        (it.cores_free, it.cores_total, it.resources) = (8, 8, vec![gpus(1)]);
+    });
+    world.rounds(3);
+    assert_eq!(world.rejection("less").as_deref(), Some("bad_resource_request"));
+    assert_eq!(world.matched_jobs(), [""; 0]);
+    world.check();
+}
+
+/// The report of the job and the outcome are read in one cycle: the place is free all the same. So
+/// it is where a job is held of which nobody publishes an outcome.
+#[test]
+fn a_held_job_gives_its_place_back_whatever_is_read_first() {
+    for is_reported in [false, true] {
+        let mut world = world();
+        world.pending("a", "wf");
+        world.offer("o", SITE, 1);
+        world.rounds(3);
+        world.yard.pass(S);
+        world.job("a", "wf", Status::Held, |_, _| ());
+        if is_reported {
+            outcome(&world, OutcomeKind::Failed);
+        }
+        world.pending("b", "wf");
+        world.rounds(3);
+        assert_eq!(world.matched_jobs(), ["a", "b"]);
+        world.check();
+    }
+}
+
+/// A user whose jobs run and are then held has used what they ran.
+#[test]
+fn what_a_held_job_ran_counts_in_the_fair_share() {
+    let mut world = world();
+    world.workflow("of-ann", "ann", analysis());
+    world.job("j", "of-ann", Status::Pending, |_, _| ());
+    world.offer("o", SITE, 1);
+    world.rounds(3);
+    let start = world.yard.now;
+    for (status, pass) in [(Status::Running, 36_000 * S), (Status::Held, S)] {
+        world
+            .job("j", "of-ann", status, |state, _| (state.started_at, state.queue) = (start, SITE));
+        world.rounds(3);
+        world.yard.pass(pass);
+    }
+    world.rounds(3);
+    assert!(world.drive.state().pool.users.of("ann").is_some_and(|user| user.x > 0));
+    world.check();
+}
+
+/// A bar holds as long as the announcement that it is of.
+#[test]
+fn a_job_is_like_the_others_again_when_the_offer_is_gone() {
+    let mut world = world();
+    world.pending("a", "wf");
+    world.offer("o", SITE, 1);
+    world.rounds(3);
+    outcome(&world, OutcomeKind::Refused);
+    world.rounds(3);
+    let barred = |world: &World| world.drive.state().pool.jobs.of("a").unwrap().barred.len();
+    assert_eq!(barred(&world), 1);
+    world.withdraw("o", SITE);
+    world.rounds(3);
+    assert_eq!(barred(&world), 0);
     world.check();
 }

@@ -171,7 +171,7 @@ impl State {
             return;
         }
         let Some(job) = self.pool.job_at(&matched.job) else { return };
-        let newest = Some((matched.job_attempt, decision.now));
+        let newest = Some((matched.job_attempt, decision.now, decision.cycle));
         if job.last_match >= newest {
             return;
         }

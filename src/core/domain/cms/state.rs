@@ -57,6 +57,8 @@ pub struct PoolRecords {
     pub(crate) jobs_of: BTreeMap<String, usize>,
     /// Which job each match gave a place to, by the decision's id; derived.
     pub(crate) matches: BTreeMap<DecisionId, String>,
+    /// Which jobs are barred from an announcement of each offer; derived.
+    pub(crate) barred: BTreeMap<String, BTreeSet<String>>,
     /// The clock of decay of the last cycle; derived.
     pub(crate) decay: Option<Decay>,
 }
@@ -130,8 +132,9 @@ pub struct PoolJob {
     pub matched: Option<PoolMatch>,
     /// The attempt that was rejected or killed: nothing of it, or of those before, waits.
     pub refused: Option<u32>,
-    /// The newest match there was: attempt, and the decision's now. None before it counts again.
-    pub last_match: Option<(u32, Millis)>,
+    /// The newest match there was: attempt, and the decision's now and cycle. None before it counts
+    /// again.
+    pub last_match: Option<(u32, Millis, u64)>,
     /// The newest attempt whose end was counted. None before it counts again.
     pub tallied: Option<u32>,
     /// How that attempt failed, and its exit code, as far as they are stated; `None`: no attempt

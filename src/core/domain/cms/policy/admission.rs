@@ -113,7 +113,10 @@ fn rejection(pool: &Pool, job: &PendingJob, workflow: Workflow<'_>) -> Option<Re
         Some(Rejection::SystemFlagUnauthorised)
     } else if has_bad_cores(pool, job) {
         Some(Rejection::BadCoreRequest)
-    } else if is_beyond(job.max_wall_time_s, MAX_SECONDS) || is_beyond(job.max_rss_mb, MAX_MB) {
+    } else if is_beyond(job.max_wall_time_s, MAX_SECONDS)
+        || is_beyond(job.max_rss_mb, MAX_MB)
+        || job.resources.iter().any(|it| !(0..=MAX_MB).contains(&it.amount))
+    {
         Some(Rejection::BadResourceRequest)
     } else {
         None

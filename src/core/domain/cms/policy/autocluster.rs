@@ -81,7 +81,7 @@ impl Signature {
             remote_open_failed: settings.exit_codes.failure(job.last_failure, job.last_exit_code)
                 == Some(FailureClass::RemoteOpen),
             test_member,
-            resources: sorted(&job.resources),
+            resources: in_sum(&job.resources),
             labels: sorted(&job.labels),
             barred: sorted(&job.barred),
         }
@@ -91,6 +91,18 @@ impl Signature {
     pub fn is_local_to(&self, site: Name) -> bool {
         self.whitelist.as_ref().is_none_or(|sites| sites.binary_search(&site).is_ok())
     }
+}
+
+/// Amounts by name: what is stated twice is taken twice.
+fn in_sum(resources: &[Resource<String>]) -> Vec<Resource<String>> {
+    let mut sums: Vec<Resource<String>> = Vec::new();
+    for it in sorted(resources) {
+        match sums.last_mut().filter(|last| last.name == it.name) {
+            Some(last) => last.amount = last.amount.saturating_add(it.amount),
+            None => sums.push(it),
+        }
+    }
+    sums
 }
 
 fn sorted<T: Clone + Ord>(list: &[T]) -> Vec<T> {

@@ -38,7 +38,8 @@ fn spans(line: &str) -> Result<Vec<(i64, i64, FailureClass)>, String> {
     let number = |text: &str| text.trim().parse::<i64>().map_err(|_| bad());
     let span = |text: &str| {
         let (from, to) = text.trim().split_once('-').unwrap_or((text, text));
-        Ok((number(from)?, number(to)?, class))
+        let (from, to) = (number(from)?, number(to)?);
+        if from <= to { Ok((from, to, class)) } else { Err(bad()) }
     };
     codes.split(',').map(span).collect()
 }
@@ -73,6 +74,8 @@ mod tests {
         let fault = |line| ExitCodes::fault(line).unwrap_or_default();
         assert_eq!(fault("site=1-3,9"), "");
         assert!(fault("nobody=1").contains("there are payload, site, infrastructure, remote_open"));
-        assert!(fault("site=abc").contains("CLASS=CODE"));
+        for line in ["site=abc", "site=9-3", "site="] {
+            assert!(fault(line).contains("CLASS=CODE"), "{line}");
+        }
     }
 }

@@ -93,11 +93,17 @@ impl<'a> Shapes<'a> {
         let signature = &cluster.signature;
         let workflow = pool.workflow(signature.workflow).and_then(WorkflowEntry::workflow);
         let (mut is_any, mut is_any_unknown) = (false, false);
-        for (site, _) in pool.sites().filter(|(site, terms)| takes(*site, terms, cluster, workflow))
-        {
+        for (site, terms) in pool.sites().filter(|(site, _)| may_run(*site, cluster, workflow)) {
             let shapes = self.at(site);
             let settings = pool.settings();
-            if shapes.iter().any(|(it, node)| holds(it, node, signature, workflow, settings)) {
+            let fits =
+                shapes.iter().any(|(it, node)| holds(it, node, signature, workflow, settings));
+            if !is_open(terms, workflow) {
+                // It comes back: what it could hold has a place.
+                is_any_unknown |= fits || shapes.is_empty();
+                continue;
+            }
+            if fits {
                 return Some(true);
             }
             (is_any, is_any_unknown) = (true, is_any_unknown || shapes.is_empty());
@@ -128,17 +134,25 @@ fn takes(
     cluster: &Autocluster,
     workflow: Option<Workflow<'_>>,
 ) -> bool {
-    let facts = workflow.map(Workflow::facts);
-    let is_open = match terms.status {
+    is_open(terms, workflow) && may_run(site, cluster, workflow)
+}
+
+/// Whether a site takes jobs of a workflow as it is now.
+fn is_open(terms: &SiteTerms, workflow: Option<Workflow<'_>>) -> bool {
+    match terms.status {
         SiteStatus::Online => true,
-        SiteStatus::Test => facts.is_some_and(|facts| facts.site_test),
+        SiteStatus::Test => workflow.is_some_and(|workflow| workflow.facts().site_test),
         SiteStatus::Drain | SiteStatus::Offline => false,
-    };
+    }
+}
+
+/// Whether jobs may run at a site, there or by overflow, whatever its status.
+fn may_run(site: Name, cluster: &Autocluster, workflow: Option<Workflow<'_>>) -> bool {
     let overflows = || {
         let own = cluster.signature.allow_overflow;
-        own.unwrap_or_else(|| facts.is_some_and(|facts| facts.allow_overflow))
+        own.unwrap_or_else(|| workflow.is_some_and(|workflow| workflow.facts().allow_overflow))
     };
-    is_open && (cluster.is_local_to(site) || overflows())
+    cluster.is_local_to(site) || overflows()
 }
 
 /// Whether a node of a shape has what a job takes with some number of cores that it may use.

@@ -4,7 +4,7 @@
 use super::due::{DRAIN_OVERDUE, DRAIN_STARTS_REACH, NODE_LIFETIME};
 use super::{PoolEnd, PoolJob, PoolMatch, PoolUnsettled};
 use crate::cut::Topic;
-use crate::event::{FailureClass, Status};
+use crate::event::{FailureClass, OwnRequirements, Status};
 use crate::oddity::Oddity;
 use crate::output::decision::DecisionId;
 use crate::state::State;
@@ -40,6 +40,7 @@ impl State {
         }
         workflows.iter().for_each(|workflow| self.settle_workflow(workflow));
         self.forget_offers();
+        self.lift_bars();
         self.forget_workflows();
         self.look_at_nodes();
         if self.before.div_euclid(DAY) != self.now.div_euclid(DAY)
@@ -69,10 +70,13 @@ impl State {
             }
         }
         let is_done = |it: &PoolMatch| !not_done.contains(&it.decision);
-        if self.is_match_over(&job) {
-            self.release(&mut job);
-        } else if !job.has_started() && !job.matched.as_ref().is_none_or(is_done) {
+        let is_held = job.state.as_ref().is_some_and(|it| it.status == Status::Held);
+        let is_not_done = !job.matched.as_ref().is_none_or(is_done);
+        if !job.has_run() && (is_not_done || is_held) {
             self.give_back(&mut job);
+        } else if self.is_match_over(&job) {
+            self.charge_held(&job);
+            self.release(&mut job);
         }
         let time = self.times.of(Topic::JobState).time;
         let is_over = match self.pool_job_over(&job) {
@@ -91,12 +95,14 @@ impl State {
         self.arm_pool_job(name);
     }
 
-    /// The place of a job that states none: so many of its workflow were seen before it (C-47).
+    /// The place of a job that states none: so many of its workflow were seen before it (C-47). One
+    /// that was over when it was first seen has none: its report may be an old one.
     fn place_by_sight(&mut self, job: &mut PoolJob) {
         let is_unnumbered = job.requirements.as_ref().is_some_and(|(.., it)| it.seq.is_none());
         let Some(state) = job.state.as_ref().filter(|it| !it.workflow.is_empty()) else { return };
         if job.seen_as.is_none()
             && is_unnumbered
+            && !state.status.is_ended()
             && let Some(workflow) = self.pool.workflow_at(&state.workflow)
         {
             workflow.seen_jobs += 1;
@@ -113,6 +119,18 @@ impl State {
         }
     }
 
+    /// A job that ran and is held gives its place up: what it used counts in its user's share.
+    fn charge_held(&mut self, job: &PoolJob) {
+        if let (Some(matched), Some(state)) = (&job.matched, &job.state)
+            && state.status == Status::Held
+            && state.attempt == matched.matched.job_attempt
+        {
+            let second = |at: Millis| at.min(self.now).max(0).div_euclid(SECOND);
+            let (started_s, held_s) = (second(state.started_at), second(state.changed_at));
+            self.add_usage(matched, started_s.min(held_s), held_s);
+        }
+    }
+
     /// A match that was not carried out: its place is free, and this job does not get it again. A
     /// job that started says itself what it holds.
     fn give_back(&mut self, job: &mut PoolJob) {
@@ -120,8 +138,10 @@ impl State {
         self.release(job);
         job.barred.retain(|(name, _)| *name != offer);
         if job.barred.len() >= BARRED_MAX {
-            job.barred.remove(0);
+            let (before, _) = job.barred.remove(0);
+            self.pool.unbar(&before, &job.job);
         }
+        self.pool.barred.entry(offer.clone()).or_default().insert(job.job.clone());
         let is_known = self.pool.offers.of(&offer).is_some_and(|it| it.offer.attempt == announced);
         if let Some(held) = self.pool.offer_at(&offer).filter(|_| is_known) {
             held.take(&matched, -1);
@@ -150,6 +170,7 @@ impl State {
     fn forget_pool_job(&mut self, name: &str) {
         let Some(mut job) = self.pool.jobs.remove(name) else { return };
         self.release(&mut job);
+        job.barred.iter().for_each(|(offer, _)| self.pool.unbar(offer, name));
         self.pool.touched.jobs.insert(name.to_owned());
         let Some(state) = job.state else { return };
         self.pool.count_job(&state.workflow, false);
@@ -199,6 +220,31 @@ impl State {
         }
     }
 
+    /// A job is barred from an announcement as long as that holds.
+    fn lift_bars(&mut self) {
+        let names: Vec<String> = {
+            let changed = self.pool.touched.offers.iter();
+            changed.filter(|offer| self.pool.barred.contains_key(*offer)).cloned().collect()
+        };
+        for name in names {
+            let offer = self.pool.offers.of(&name).filter(|it| it.is_live(self.now));
+            let holds = offer.map(|it| it.offer.attempt);
+            for job in self.pool.barred.get(&name).cloned().unwrap_or_default() {
+                let Some(known) = self.pool.jobs.of(&job) else {
+                    self.pool.unbar(&name, &job);
+                    continue;
+                };
+                let bars = |it: &&(String, u32)| it.0 == name;
+                let is_lifted = known.barred.iter().filter(bars).all(|it| Some(it.1) != holds);
+                if is_lifted && let Some(known) = self.pool.jobs.at_known(&job) {
+                    known.barred.retain(|it| it.0 != name);
+                    self.pool.touched.jobs.insert(job.clone());
+                    self.pool.unbar(&name, &job);
+                }
+            }
+        }
+    }
+
     /// Offers that expired are noted; those that cannot be read again as if they held are
     /// forgotten.
     fn forget_offers(&mut self) {
@@ -240,6 +286,11 @@ impl State {
 fn failure_of(job: &PoolJob, end: &PoolEnd) -> Option<(Option<FailureClass>, Option<i64>)> {
     let known = job.requirements.as_ref().filter(|(attempt, ..)| *attempt == end.state.attempt);
     let stated = end.requirements.as_ref().or(known.map(|(.., it)| it));
-    let failed = end.state.status == Status::Failed;
+    let how = |it: &OwnRequirements| it.failure.is_some() || it.exit_code.is_some();
+    let failed = match end.state.status {
+        Status::Failed => true,
+        Status::Cancelled => stated.is_some_and(how),
+        _ => false,
+    };
     failed.then(|| stated.map_or((None, None), |it| (it.failure, it.exit_code)))
 }

@@ -96,6 +96,11 @@ impl State {
         let matches =
             matches.filter_map(|(name, job)| Some((job.matched.as_ref()?.decision, name)));
         pool.matches = matches.map(|(decision, name)| (decision, name.to_owned())).collect();
+        for (name, job) in pool.jobs.iter() {
+            for (offer, _) in &job.barred {
+                pool.barred.entry(offer.clone()).or_default().insert(name.to_owned());
+            }
+        }
         let jobs: Vec<(String, Option<String>, bool)> = pool.jobs.iter().map(of_job).collect();
         for (job, workflow, is_unsettled) in jobs {
             workflow.iter().for_each(|workflow| self.pool.count_job(workflow, true));

@@ -7,8 +7,12 @@ use super::{
 use crate::content::{Content, content_of};
 use crate::domain::cms::output::Matched;
 use crate::event::{OwnRequirements, OwnSlotOffer, Status};
-use crate::unit::{Millis, SECOND};
+use crate::unit::{HOUR, Millis, SECOND};
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+/// Ends of one pilot, as its offers state them, lie less apart.
+const PILOTS_APART: u64 = HOUR as u64;
 
 impl PoolRecords {
     /// Whether nothing is known.
@@ -45,6 +49,16 @@ impl PoolRecords {
     pub(crate) fn node_at(&mut self, node: &str) -> Option<&mut PoolNode> {
         self.touched.nodes.insert(node.to_owned());
         self.nodes.at(node, || PoolNode { node: node.to_owned(), ..PoolNode::default() })
+    }
+
+    /// A job is not barred from an announcement of an offer any more.
+    pub(crate) fn unbar(&mut self, offer: &str, job: &str) {
+        if let Some(jobs) = self.barred.get_mut(offer) {
+            jobs.remove(job);
+            if jobs.is_empty() {
+                self.barred.remove(offer);
+            }
+        }
     }
 
     /// Joins the state of a job, and what it wants, if that is stated.
@@ -154,8 +168,8 @@ impl PoolJob {
     }
 
     /// Whether its payload started in the attempt that is known.
-    pub(crate) fn has_started(&self) -> bool {
-        self.state.as_ref().is_some_and(PoolJobState::is_started)
+    pub(crate) fn has_run(&self) -> bool {
+        self.state.as_ref().is_some_and(|it| it.is_started() || it.started_at != 0)
     }
 
     /// Whether it has a place: it was matched, or started and has not ended.
@@ -251,15 +265,22 @@ impl PoolOffer {
 impl PoolNode {
     /// Joins what an offer states of it.
     pub(crate) fn join(&mut self, at: Millis, offer: &OwnSlotOffer, site: &str) {
-        self.mem_most_mb = self.mem_most_mb.max(offer.mem_free_mb);
         self.wall_most_s = self.wall_most_s.max(offer.wall_left_s);
         let ends_at = at.saturating_add(offer.wall_left_s.saturating_mul(SECOND));
+        // What another pilot had on the node is gone with it.
+        let is_other = self.seen_at != 0 && ends_at.abs_diff(self.ends_at) > PILOTS_APART;
+        if is_other && at > self.seen_at {
+            (self.mem_most_mb, self.resources_most) = (0, BTreeMap::new());
+        }
+        if !is_other || at > self.seen_at {
+            self.mem_most_mb = self.mem_most_mb.max(offer.mem_free_mb);
+            for it in &offer.resources {
+                let most = self.resources_most.entry(it.name.clone()).or_default();
+                *most = (*most).max(it.amount);
+            }
+        }
         let known = (self.seen_at, self.cores_total, self.site.as_str(), self.mem_free_mb);
         let known = (known, self.ends_at, self.block.as_str(), self.corepower_mhs06, &self.labels);
-        for it in &offer.resources {
-            let most = self.resources_most.entry(it.name.clone()).or_default();
-            *most = (*most).max(it.amount);
-        }
         let new = (at, offer.cores_total, site, offer.mem_free_mb);
         if (new, ends_at, offer.block.as_str(), offer.corepower_mhs06, &offer.labels) <= known {
             return;

@@ -47,11 +47,7 @@ impl State {
         let Some(workflow) = self.pool.workflow_at(&end.state.workflow) else { return };
         let status = end.state.status;
         let failure = requirements.and_then(|it| it.failure);
-        // One that its own limits end states how it failed, and may be tried again as any other.
-        let is_removed = match status {
-            Status::Cancelled => failure.is_none(),
-            status => status == Status::Closed,
-        };
+        let is_removed = is_taken_away(status, requirements);
         let is_last = is_removed || requirements.is_some_and(|it| it.last_attempt);
         match status {
             Status::Finished => workflow.done += 1,
@@ -102,7 +98,7 @@ impl State {
     }
 
     /// A user's decayed usage after a job ended (F-3).
-    fn add_usage(&mut self, matched: &PoolMatch, started_s: i64, ended_s: i64) {
+    pub(super) fn add_usage(&mut self, matched: &PoolMatch, started_s: i64, ended_s: i64) {
         let Some(decay) = self.pool.decay else { return };
         let grown = decay.growth(ended_s) - decay.growth(started_s);
         let x = i128::from(matched.matched.usage_milli).saturating_mul(grown);
@@ -165,4 +161,14 @@ fn restate(user: &mut PoolUser, decay: &Decay, now_s: i64) -> bool {
     };
     (user.half_life_s, user.landmark) = (half_life_s, landmark);
     true
+}
+
+/// Whether somebody took a job away: one that its own limits end states how it failed, or its exit
+/// code, and may be tried again as any other.
+fn is_taken_away(status: Status, requirements: Option<&OwnRequirements>) -> bool {
+    let says = |it: &OwnRequirements| it.failure.is_some() || it.exit_code.is_some();
+    match status {
+        Status::Cancelled => !requirements.is_some_and(says),
+        status => status == Status::Closed,
+    }
 }

@@ -52,10 +52,13 @@ fn is_released(world: &mut World) -> bool {
     world.cut().actions.iter().any(|action| matches!(action, PoolAction::DrainCancelled { .. }))
 }
 
+/// A record that is otherwise, and in which way.
+type Changed<T> = (&'static str, fn(&mut T));
+
 #[test]
 fn a_node_is_drained_only_where_all_but_the_cores_fits() {
     assert!(is_drained(&mut world()));
-    let nodes: [(&str, fn(&mut PoolNode)); 3] = [
+    let nodes: [Changed<PoolNode>; 3] = [
         ("memory", |it| it.mem_most_mb = 15_800),
         ("time", |it| it.ends_at = (NOW_S + 9 * HOUR_S) * SECOND),
         ("no offer since it waits", |it| it.seen_at = SECOND),
@@ -67,7 +70,7 @@ fn a_node_is_drained_only_where_all_but_the_cores_fits() {
         world.pool.put_node(node);
         assert!(!is_drained(&mut world), "{what}");
     }
-    let sites: [(&str, fn(&mut SlotQuota)); 2] = [
+    let sites: [Changed<SlotQuota>; 2] = [
         ("status", |it| it.status = SiteStatus::Drain),
         ("class", |it| (it.central_permille, it.surplus_central) = (0, Some(false))),
     ];

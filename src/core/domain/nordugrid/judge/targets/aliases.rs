@@ -23,9 +23,10 @@ pub(super) struct Aliases {
 }
 
 impl Aliases {
-    /// Takes what the record of a job states. All jobs that have or had its id, itself among them.
+    /// Takes what the record of a job states. All jobs that are or were known by its id, itself
+    /// among them, and the first that is not: it takes the place of one that leaves.
     pub(super) fn put(&mut self, state: &State, name: &str) -> BTreeSet<String> {
-        let mut affected = self.of_id(name);
+        let mut affected = self.first_of_id(name, NAMES_MAX + 1);
         affected.insert(name.to_owned());
         let stated = stated_id(state, name);
         if self.ids.get(name) != stated {
@@ -41,16 +42,20 @@ impl Aliases {
                 self.names.entry(id.clone()).or_default().insert(name.to_owned());
                 self.ids.insert(name.to_owned(), id.clone());
             }
-            affected.append(&mut self.of_id(name));
+            affected.append(&mut self.first_of_id(name, NAMES_MAX + 1));
         }
         affected
     }
 
     /// Names of the jobs that have the id of a job, at whatever cluster, up to [`NAMES_MAX`].
     fn of_id(&self, name: &str) -> BTreeSet<String> {
+        self.first_of_id(name, NAMES_MAX)
+    }
+
+    fn first_of_id(&self, name: &str, most: usize) -> BTreeSet<String> {
         let id = self.ids.get(name).map_or(name, String::as_str);
         let stating = self.names.get(id).into_iter().flatten();
-        let mut names: BTreeSet<String> = stating.take(NAMES_MAX).cloned().collect();
+        let mut names: BTreeSet<String> = stating.take(most).cloned().collect();
         if !self.ids.contains_key(id) {
             names.insert(id.to_owned());
         }
