@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Ends of one pilot, as its offers state them, lie less apart.
-const PILOTS_APART: u64 = HOUR as u64;
+const PILOTS_APART: Millis = HOUR;
 
 impl PoolRecords {
     /// Whether nothing is known.
@@ -267,12 +267,14 @@ impl PoolNode {
     pub(crate) fn join(&mut self, at: Millis, offer: &OwnSlotOffer, site: &str) {
         self.wall_most_s = self.wall_most_s.max(offer.wall_left_s);
         let ends_at = at.saturating_add(offer.wall_left_s.saturating_mul(SECOND));
-        // What another pilot had on the node is gone with it.
-        let is_other = self.seen_at != 0 && ends_at.abs_diff(self.ends_at) > PILOTS_APART;
-        if is_other && at > self.seen_at {
+        // What the pilot before had on the node is gone with it: the next one ends later.
+        let is_next = self.seen_at != 0 && ends_at.saturating_sub(self.ends_at) > PILOTS_APART;
+        let is_before = self.ends_at.saturating_sub(ends_at) > PILOTS_APART;
+        let is_newer = at > self.seen_at;
+        if is_next && is_newer {
             (self.mem_most_mb, self.resources_most) = (0, BTreeMap::new());
         }
-        if !is_other || at > self.seen_at {
+        if is_newer || !(is_next || is_before) {
             self.mem_most_mb = self.mem_most_mb.max(offer.mem_free_mb);
             for it in &offer.resources {
                 let most = self.resources_most.entry(it.name.clone()).or_default();
