@@ -87,19 +87,24 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
     Ok(())
 }
 
-fn header(text: &mut String, decision: &Decision) -> Written {
-    let Decision { subject, attempt, ordinal, .. } = decision;
-    writeln!(text, "decision {}{}", decision.id, dry_run(decision.dry_run))?;
-    writeln!(text, "  request   {subject}, attempt {attempt}, answer {ordinal}")?;
-    writeln!(text, "  task      {}, share {}", decision.task, or_none(&decision.gshare))?;
-    writeln!(text, "  nucleus   {}", or_none(&decision.nucleus))?;
+/// When a decision was made, by which policy, and in which cycle.
+pub(crate) fn when_made(text: &mut String, decision: &Decision) -> Written {
     writeln!(text, "  when      {} ({})", iso(decision.now), decision.now)?;
     writeln!(text, "  policy    {} {}", decision.policy, decision.policy_hash)?;
     writeln!(
         text,
         "  cycle     {} of epoch {}, number {} in it, domain {}",
         decision.cycle, decision.epoch, decision.number, decision.domain
-    )?;
+    )
+}
+
+fn header(text: &mut String, decision: &Decision) -> Written {
+    let Decision { subject, attempt, ordinal, .. } = decision;
+    writeln!(text, "decision {}{}", decision.id, dry_run(decision.dry_run))?;
+    writeln!(text, "  request   {subject}, attempt {attempt}, answer {ordinal}")?;
+    writeln!(text, "  task      {}, share {}", decision.task, or_none(&decision.gshare))?;
+    writeln!(text, "  nucleus   {}", or_none(&decision.nucleus))?;
+    when_made(text, decision)?;
     let rejected: u64 = decision.counts.iter().map(|count| u64::from(count.rejected)).sum();
     match &decision.outcome {
         Outcome::Assign(ranked) => {

@@ -5,7 +5,7 @@ use super::*;
 use yardmaster::core::event::{
     DecisionOutcome, Label, NeededLabel, OutcomeAbout, OutcomeKind, Resource,
 };
-use yardmaster::core::explain::explain_job;
+use yardmaster::core::explain::{explain_job, explain_pool_name};
 
 const SITE: &str = "T2_DE_DESY";
 
@@ -259,6 +259,8 @@ fn groups_have_weights_and_orders() {
     world.offer("p", SITE, 2);
     world.rounds(3);
     assert_eq!(world.matched_jobs(), ["p", "m", "bob-waits"]);
+    let stands = explain_pool_name(world.drive.engine(), "ann").unwrap_or_default();
+    assert!(stands.contains("its use counts 10 times, everywhere"), "{stands}");
     world.check();
 }
 

@@ -111,7 +111,8 @@ fn user(text: &mut String, state: &State, pool: &Pool, (name, user): (&str, Name
     writeln!(
         text,
         "  share     {} cores by power: {} of decayed use, {} running, {} matched and not started; \
-         of one level the user with the least goes first (C-18, C-20)",
+         of one level the user with the least, times the least factor of its grants, goes first \
+         (C-18, C-20)",
         narrow(share),
         narrow(decayed),
         milli(counters.usage.running),
@@ -137,7 +138,10 @@ fn user(text: &mut String, state: &State, pool: &Pool, (name, user): (&str, Name
                 GrantScopeKind::Region => format!("in region {}", grant.scope),
                 GrantScopeKind::Site => format!("at {}", grant.scope),
             };
-            writeln!(text, "  grant     {}: level {} {place}", grant.name, grant.level)?;
+            let factor = grant.factor_milli.map_or(String::new(), |factor| {
+                format!(", its use counts {} times", milli(factor))
+            });
+            writeln!(text, "  grant     {}: level {}{factor}, {place}", grant.name, grant.level)?;
         }
     }
     Ok(())

@@ -4,7 +4,9 @@
 use super::rank;
 use crate::domain::cms::output::{Matched, SecondJob};
 use crate::event::Band;
-use crate::explain::{Context, counts_of, dry_run, iso, limit_sentence, milli, number, or_none};
+use crate::explain::{
+    Context, counts_of, dry_run, iso, limit_sentence, milli, number, or_none, when_made,
+};
 use crate::output::decision::{Decision, Outcome};
 use crate::state::admit::remedy;
 use crate::unit::{Millis, SECOND};
@@ -71,13 +73,7 @@ fn header(text: &mut String, decision: &Decision) -> fmt::Result {
             }
         }
     }
-    writeln!(text, "  when      {} ({})", iso(decision.now), decision.now)?;
-    writeln!(text, "  policy    {} {}", decision.policy, decision.policy_hash)?;
-    writeln!(
-        text,
-        "  cycle     {} of epoch {}, number {} in it, domain {}",
-        decision.cycle, decision.epoch, decision.number, decision.domain
-    )
+    when_made(text, decision)
 }
 
 fn assignment(

@@ -1,7 +1,7 @@
 //! A decision on a single job as text: which target it got and why that one, or why none.
 
 use super::{held, target};
-use crate::explain::{Context, counts_of, dry_run, iso, number, or_none};
+use crate::explain::{Context, counts_of, dry_run, iso, number, or_none, when_made};
 use crate::output::decision::{Decision, Outcome, Ranked};
 use crate::state::admit::remedy;
 use std::fmt::{self, Write};
@@ -36,13 +36,7 @@ fn header(text: &mut String, decision: &Decision) -> fmt::Result {
     writeln!(text, "decision {}{}", decision.id, dry_run(decision.dry_run))?;
     writeln!(text, "  job       {subject}, attempt {attempt}, answer {ordinal}")?;
     writeln!(text, "  user      {}", or_none(&decision.user))?;
-    writeln!(text, "  when      {} ({})", iso(decision.now), decision.now)?;
-    writeln!(text, "  policy    {} {}", decision.policy, decision.policy_hash)?;
-    writeln!(
-        text,
-        "  cycle     {} of epoch {}, number {} in it, domain {}",
-        decision.cycle, decision.epoch, decision.number, decision.domain
-    )?;
+    when_made(text, decision)?;
     let rejected: u64 = decision.counts.iter().map(|count| u64::from(count.rejected)).sum();
     match &decision.outcome {
         Outcome::Assign(ranked) => {
