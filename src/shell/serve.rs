@@ -10,7 +10,7 @@ use crate::metrics::{EventOutcome, Metrics, QueueLoad};
 use crate::page;
 use crate::question::LoopClient;
 use crate::rivals::Rivals;
-use crate::stale::Stale;
+use crate::stale::{Stale, old_inputs};
 use crate::status::Status;
 use crate::stuck::{Partition, Stuck, Waits};
 use crate::unseen::Unseen;
@@ -22,10 +22,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use yardmaster_core::comparison::Counted;
 use yardmaster_core::cut::{Lane, Topic};
-use yardmaster_core::explain::iso;
 use yardmaster_core::output::progress::LaneFlags;
 use yardmaster_core::state::State;
-use yardmaster_core::unit::{DAY, Millis, SECOND};
+use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_drive::Drive;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_drive::port::{Log, Store};
@@ -37,8 +36,6 @@ const GAUGES: Duration = Duration::from_secs(2);
 const FIGURES: Duration = Duration::from_secs(10);
 /// A standby that has caught up follows as long as it is no later than this.
 const LATE_MAX: Millis = 10 * SECOND;
-/// A domain of which no input brings anything newer is not ready.
-const OLD_AFTER: Millis = DAY;
 
 /// Outlets of a serving process for one domain, and its HTTP server, if it has one of its own.
 pub struct Show {
@@ -206,6 +203,8 @@ impl Show {
         if self.gauged.is_none_or(|gauged| gauged.elapsed() >= GAUGES) {
             self.gauged = Some(Instant::now());
             self.gauge(drive);
+            // So that each has its moment, asked for or not.
+            self.status.troubles();
         }
         self.metrics.add();
         self.status.turn();
@@ -333,15 +332,9 @@ impl Show {
         let report = self.stale.look(state);
         report.new.iter().for_each(|text| tracing::warn!("{text}"));
         report.over.iter().for_each(|text| tracing::info!("{text}"));
-        let lanes = state.times.lanes.iter().filter(|(lane, _)| !lane.topic.is_own());
-        let newest = lanes.map(|(_, known)| known.newest).max().unwrap_or(0);
-        let is_old = newest > 0 && state.now - newest > OLD_AFTER;
         self.status.update(|status| {
-            status.stale = report.all;
-            status.old_inputs = is_old.then(|| {
-                let days = (state.now - newest) / DAY;
-                format!("the newest record of any input is {days} days old, of {}", iso(newest))
-            });
+            (status.stale, status.absent) = (report.stale, report.absent);
+            status.old_inputs = old_inputs(state);
         });
         self.unseen.look(state).iter().for_each(|text| tracing::warn!("{text}"));
     }
