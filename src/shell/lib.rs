@@ -9,6 +9,7 @@ pub mod commit;
 mod copying;
 mod described;
 pub mod dirlog;
+pub mod estimates;
 pub mod fetch;
 pub mod history;
 pub mod http;

@@ -26,6 +26,7 @@ pub use queues::QueueLoad;
 pub use scrape::Scrape;
 pub use table::{Bound, EventOutcome, Kind, Metric};
 
+use crate::estimates::{MeasuredEstimate, RESULTS};
 use crate::intake::IntakeReport;
 use crate::status::Status;
 use commands::CommandMetrics;
@@ -94,6 +95,8 @@ pub struct Metrics {
     topics: BTreeMap<(Topic, Metric), Gauge>,
     stuck: BTreeMap<String, Gauge>,
     links: Links,
+    estimated_starts: ByLabel,
+    estimate_ratio: Histogram,
     fold: Histogram,
     judge: Histogram,
     answer: Histogram,
@@ -143,6 +146,8 @@ impl Metrics {
             topics: BTreeMap::new(),
             stuck: BTreeMap::new(),
             links: Links::default(),
+            estimated_starts: ByLabel::new(Metric::EstimatedStarts, RESULTS.len()),
+            estimate_ratio: histogram(Metric::EstimateRatio),
             fold: histogram(Metric::Fold),
             judge: histogram(Metric::Judge),
             answer: histogram(Metric::Answer),
@@ -351,6 +356,12 @@ impl Metrics {
         self.current.set(Metric::AuditAge, std::iter::once((none, age.as_secs_f64())));
     }
 
+    /// How an estimate of a start was.
+    pub fn record_estimate(&mut self, measured: MeasuredEstimate) {
+        self.estimated_starts.count(&self.recorder, measured.result, 1);
+        measured.ratio.into_iter().for_each(|ratio| self.estimate_ratio.record(ratio));
+    }
+
     /// Counts the records of an import of a name by outcome; `None`: it failed.
     pub fn record_import(&mut self, name: &str, done: Option<&[(&str, usize)]>) {
         self.intake.record_import(&self.recorder, name, done);
@@ -429,6 +440,7 @@ impl Metrics {
         let of_others = [&mut self.commands.published, &mut self.classed];
         pairs.into_iter().chain(of_others).for_each(Pairs::add);
         self.assigned_jobs.add();
+        self.estimated_starts.add();
         self.nucleus_assignments.add();
         self.intake.add();
         self.comparisons.add();

@@ -406,6 +406,8 @@ impl Show {
         if let Some((at, audited)) = self.answers.as_ref().and_then(Answers::audited) {
             self.metrics.record_audit(audited.drifts.len(), at.elapsed());
         }
+        let measured = self.answers.as_ref().map(Answers::take_measured).unwrap_or_default();
+        measured.into_iter().for_each(|it| self.metrics.record_estimate(it));
         if self.figured.is_none_or(|figured| figured.elapsed() >= FIGURES) {
             self.figured = Some(Instant::now());
             self.metrics.record_figures(state);

@@ -10,6 +10,7 @@ use super::rules::COMPONENTS_MAX;
 use super::table::{EventOutcome, Kind, Metric};
 use super::waiting::FIXED;
 use super::weights::POLICIES_MAX;
+use crate::estimates::RESULTS;
 use std::fmt::Write;
 use yardmaster_core::budget::CycleLoop;
 use yardmaster_core::command::CommandRule;
@@ -79,6 +80,7 @@ fn words(metric: Metric, label: &str) -> Option<String> {
         ("outcome", Metric::IntakeChanges) => list(Noted::ALL.iter().map(|it| it.name())),
         ("outcome", Metric::ClassedDecisions) => list(["assign", "defer"]),
         ("loop", _) => list(CycleLoop::ALL.iter().map(|it| it.name())),
+        ("result", Metric::EstimatedStarts) => list(RESULTS),
         ("result", _) => list(Agreement::ALL.map(Agreement::name)),
         ("side", _) => list(Side::ALL.map(Side::name)),
         ("choice", _) => list(CHOICES),

@@ -53,6 +53,10 @@ const SPREAD: &[Bound] = &[
     1_000_000 * ONE,
 ];
 
+/// Ratios around 1.
+const RATIO: &[Bound] =
+    &[ONE / 10, ONE / 4, ONE / 2, 3 * ONE / 4, ONE, 3 * ONE / 2, 2 * ONE, 4 * ONE, 10 * ONE];
+
 /// Parts of a whole, from 0 to 1.
 const PART: &[Bound] =
     &[0, ONE / 10, ONE / 4, ONE / 2, 3 * ONE / 4, 9 * ONE / 10, 99 * ONE / 100, ONE];
@@ -197,6 +201,10 @@ metrics! {
         "Counters that were not what a recount gave, in the last recount: each hour, and whenever one is asked for. Not there before the first.";
     AuditAge Kind::Gauge, "yardmaster_audit_age_seconds" []
         "Time since the last recount of all counters, in seconds. Not there before the first.";
+    EstimatedStarts Kind::Counter, "yardmaster_estimated_starts_total" ["result"]
+        "Tasks that began after their start was estimated, by where the start lies: inside the range, in which eight of ten are to lie, earlier, or later. Looked at with each recount.";
+    EstimateRatio Kind::Histogram(RATIO), "yardmaster_estimated_start_ratio" []
+        "Of the same tasks: the wait from the estimate to the start, divided by the wait that was likely; 1: half of all are to lie below.";
     ImportAge Kind::Gauge, "yardmaster_import_age_seconds" ["import"]
         "Age of what an import found last: since the newest time that its source states, or since it was read, in seconds.";
     ImportRecords Kind::Counter, "yardmaster_import_records_total" ["import", "outcome"]
