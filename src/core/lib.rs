@@ -33,3 +33,4 @@ pub mod state;
 pub mod topic;
 mod turns;
 pub mod unit;
+pub mod view;

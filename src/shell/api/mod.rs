@@ -9,6 +9,7 @@ mod lists;
 mod live;
 mod looks;
 mod old;
+mod pool;
 mod query;
 mod record;
 mod routes;
@@ -28,6 +29,7 @@ use serde::Serialize;
 use std::sync::{Arc, Mutex, PoisonError};
 use yardmaster_core::limits::Limits;
 use yardmaster_core::policy::{Flavour, Policy, PolicySpec, kind, kinds};
+use yardmaster_core::view::RowKind;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_wire::pseudonym::Pseudonyms;
 
@@ -93,6 +95,11 @@ impl Reasons {
     fn pseudonym(&self, name: &str) -> Option<String> {
         let pseudonyms = self.pseudonyms.as_ref().filter(|_| !Pseudonyms::is_pseudonym(name))?;
         Some(pseudonyms.of(name)).filter(|pseudonym| !pseudonym.is_empty())
+    }
+
+    /// The word for the rows of a look at the grid.
+    fn rows(&self) -> &'static str {
+        RowKind::of(&self.policies).noun()
     }
 
     /// The kinds whose texts explain a policy's filters: its own first, then all there are.

@@ -3,7 +3,7 @@
 
 use super::domains::Apis;
 use super::query::{AT, DOMAIN, Parameter};
-use super::{event, explain, lists, old, record};
+use super::{event, explain, lists, old, pool, record};
 use crate::described::{HasSchema, Schemas};
 use crate::http::{ErrorAnswer, JSON};
 use axum::Router;
@@ -51,6 +51,8 @@ routes! {
         lists::status => lists::StatusAnswer, &[DOMAIN], ALWAYS;
     "/api/v1/queues": "Every queue at a glance.",
         lists::queues => lists::QueuesAnswer, &[AT, DOMAIN], OF_ONE;
+    "/api/v1/pool": "A pool of slots: why jobs are idle, workflows, users, quotas, drains, offers.",
+        pool::pool => pool::PoolAnswer, &[DOMAIN], OF_ONE;
     "/api/v1/shares": "Part of what runs, by leaf share.",
         lists::shares => lists::SharesAnswer, &[DOMAIN], ALWAYS;
     "/api/v1/explain":

@@ -33,7 +33,7 @@ const ROOMS: [&[&str]; 28] = [
     &["judge"],
     &["request", "govern"],
     &["engine"],
-    &["explain"],
+    &["explain", "view"],
     &["estimate"],
     &["lib"],
 ];
