@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod api;
 pub mod ask;
+pub mod attention;
 pub mod cli;
 pub mod clock;
 pub mod commit;
@@ -32,4 +33,6 @@ pub mod thread;
 pub mod trouble;
 pub mod unseen;
 pub mod view;
+pub mod waiting;
+pub mod watched;
 pub mod when;

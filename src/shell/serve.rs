@@ -2,6 +2,7 @@
 
 use crate::answers::Answers;
 use crate::api::{self, Api, Apis, Past, Reasons, Views};
+use crate::attention::{Lookout, process_items};
 use crate::clock;
 use crate::history::{HistoryIdentity, Keeper, Keeps, LoopPosition};
 use crate::http::{Door, ServedDomain, Server};
@@ -14,6 +15,8 @@ use crate::stale::{Stale, old_inputs};
 use crate::status::Status;
 use crate::stuck::{Partition, Stuck, Waits};
 use crate::unseen::Unseen;
+use crate::waiting::Waiting;
+use crate::watched::Watched;
 use axum::Router;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -22,6 +25,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use yardmaster_core::comparison::Counted;
 use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::engine::Engine;
 use yardmaster_core::output::progress::LaneFlags;
 use yardmaster_core::state::State;
 use yardmaster_core::unit::{Millis, SECOND};
@@ -29,11 +33,14 @@ use yardmaster_drive::Drive;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_drive::port::{Log, Store};
 use yardmaster_drive::report::Report;
+use yardmaster_wire::topology::AttentionSettings;
 
 /// How often gauges are brought up to date.
 const GAUGES: Duration = Duration::from_secs(2);
 /// How often figures are counted over many records.
 const FIGURES: Duration = Duration::from_secs(10);
+/// Requests that wait are looked at so often at most, while somebody asks.
+const WAITING: Duration = Duration::from_secs(5);
 /// A standby that has caught up follows as long as it is no later than this.
 const LATE_MAX: Millis = 10 * SECOND;
 
@@ -46,6 +53,8 @@ pub struct Show {
     server: Option<Server>,
     answers: Option<Answers>,
     views: Views,
+    waiting: Watched<Waiting>,
+    lookout: Lookout,
     past: Past,
     keeper: Option<Keeper>,
     gauged: Option<Instant>,
@@ -82,6 +91,8 @@ impl Show {
             server: None,
             answers: None,
             views: Views::default(),
+            waiting: Watched::every(WAITING),
+            lookout: Lookout::new(AttentionSettings::default()),
             past: Past::default(),
             keeper: None,
             gauged: None,
@@ -123,10 +134,13 @@ impl Show {
     pub fn api(&mut self, answer_max: Duration, config: &EpochConfig) -> Api {
         let (client, asked) = LoopClient::new(answer_max);
         self.answers = Some(Answers::new(asked));
+        self.lookout = Lookout::new(config.attention.clone());
         Api {
             client,
             status: Arc::clone(&self.status),
             views: self.views.clone(),
+            waiting: self.waiting.clone(),
+            attention: self.lookout.looked(),
             past: self.past.clone(),
             reasons: Arc::new(Reasons::of(config)),
         }
@@ -215,12 +229,26 @@ impl Show {
             keeper.turn(&mut report, drive.engine_to_copy(), turn);
         }
         if is_cycle_end {
-            self.views.turn(drive.engine());
+            self.show(drive.engine(), is_settled);
         }
         if let Some(answers) = &mut self.answers {
             answers.turn(drive.engine_to_copy(), is_cycle_end, is_settled);
         }
         report
+    }
+
+    /// Makes what somebody looks at, at a cycle's end.
+    fn show(&mut self, engine: &Engine, is_settled: bool) {
+        self.views.turn(engine);
+        if self.waiting.is_wanted() {
+            self.waiting.put(Waiting::of(engine));
+        }
+        let attention = self.lookout.turn(engine, is_settled);
+        let is_leading = self.status.get().leading && is_settled;
+        if let Some(attention) = attention.filter(|_| is_leading) {
+            let own = process_items(&self.status.troubles());
+            self.metrics.record_attention(attention.items.iter().chain(&own));
+        }
     }
 
     /// Reports what a process did that takes foreign messages in and nothing else.
@@ -361,7 +389,10 @@ impl Show {
         if events > 0 {
             metrics.record_fold(events, Duration::from_nanos(report.fold_ns));
         }
-        report.decisions().for_each(|decision| metrics.record_decision(decision));
+        for decision in report.decisions() {
+            metrics.record_decision(decision);
+            self.lookout.note(decision);
+        }
         report.throttles().for_each(|throttle| metrics.record_throttle(throttle));
         report.commands().for_each(|command| metrics.record_command(command));
         metrics.record_exceeded(&report.exceeded);
@@ -416,6 +447,7 @@ impl Show {
         }
         if !is_current {
             self.metrics.forget_waiting();
+            self.metrics.record_attention(std::iter::empty());
             self.metrics.forget_rules();
         }
     }

@@ -159,7 +159,7 @@ described! {
 }
 
 /// The loop made no view in time.
-fn late() -> Refused {
+pub(super) fn late() -> Refused {
     let what = "the process shows no cycle yet: it restores, or stands still";
     Refused::Later(what.into(), "ask again later; see /readyz".into())
 }
