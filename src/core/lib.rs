@@ -32,3 +32,4 @@ pub mod state;
 pub mod topic;
 mod turns;
 pub mod unit;
+pub mod view;

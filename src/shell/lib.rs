@@ -34,5 +34,4 @@ pub mod trouble;
 pub mod unseen;
 pub mod view;
 pub mod waiting;
-pub mod watched;
 pub mod when;

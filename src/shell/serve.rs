@@ -1,7 +1,7 @@
 //! Outlets of a serving process: metrics, status, answers to questions.
 
 use crate::answers::Answers;
-use crate::api::{self, Api, Apis, Past, Reasons, Views};
+use crate::api::{self, Api, Apis, Live, Past, Reasons, Views};
 use crate::attention::{Lookout, process_items};
 use crate::clock;
 use crate::history::{HistoryIdentity, Keeper, Keeps, LoopPosition};
@@ -15,8 +15,6 @@ use crate::stale::{Stale, old_inputs};
 use crate::status::Status;
 use crate::stuck::{Partition, Stuck, Waits};
 use crate::unseen::Unseen;
-use crate::waiting::Waiting;
-use crate::watched::Watched;
 use axum::Router;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -39,8 +37,6 @@ use yardmaster_wire::topology::AttentionSettings;
 const GAUGES: Duration = Duration::from_secs(2);
 /// How often figures are counted over many records.
 const FIGURES: Duration = Duration::from_secs(10);
-/// Requests that wait are looked at so often at most, while somebody asks.
-const WAITING: Duration = Duration::from_secs(5);
 /// A standby that has caught up follows as long as it is no later than this.
 const LATE_MAX: Millis = 10 * SECOND;
 
@@ -53,7 +49,6 @@ pub struct Show {
     server: Option<Server>,
     answers: Option<Answers>,
     views: Views,
-    waiting: Watched<Waiting>,
     lookout: Lookout,
     past: Past,
     keeper: Option<Keeper>,
@@ -91,8 +86,7 @@ impl Show {
             server: None,
             answers: None,
             views: Views::default(),
-            waiting: Watched::every(WAITING),
-            lookout: Lookout::new(AttentionSettings::default()),
+            lookout: Lookout::new(AttentionSettings::default(), Live::default()),
             past: Past::default(),
             keeper: None,
             gauged: None,
@@ -134,13 +128,11 @@ impl Show {
     pub fn api(&mut self, answer_max: Duration, config: &EpochConfig) -> Api {
         let (client, asked) = LoopClient::new(answer_max);
         self.answers = Some(Answers::new(asked));
-        self.lookout = Lookout::new(config.attention.clone());
+        self.lookout = Lookout::new(config.attention.clone(), self.views.attention.clone());
         Api {
             client,
             status: Arc::clone(&self.status),
             views: self.views.clone(),
-            waiting: self.waiting.clone(),
-            attention: self.lookout.looked(),
             past: self.past.clone(),
             reasons: Arc::new(Reasons::of(config)),
         }
@@ -240,14 +232,11 @@ impl Show {
     /// Makes what somebody looks at, at a cycle's end.
     fn show(&mut self, engine: &Engine, is_settled: bool) {
         self.views.turn(engine);
-        if self.waiting.is_wanted() {
-            self.waiting.put(Waiting::of(engine));
-        }
         let attention = self.lookout.turn(engine, is_settled);
         let is_leading = self.status.get().leading && is_settled;
         if let Some(attention) = attention.filter(|_| is_leading) {
             let own = process_items(&self.status.troubles());
-            self.metrics.record_attention(attention.items.iter().chain(&own));
+            self.metrics.record_attention(attention.view.items.iter().chain(&own));
         }
     }
 

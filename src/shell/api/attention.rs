@@ -12,14 +12,15 @@ use yardmaster_core::unit::Millis;
 pub(super) async fn attention(Of(api): Of, Params(given): Params) -> Result<Response, Refused> {
     Query::new(&given, &[DOMAIN])?;
     // A process that shows no cycle has its own troubles to show.
-    let looked = api.attention.get(api.client.answer_max()).await;
-    Ok(json(&AttentionAnswer::of(looked.as_deref(), &api.status.troubles(), api.status.get().now)))
+    let looked = api.views.attention.get(api.client.answer_max()).await;
+    let looked = looked.as_ref().map(|it| &it.view);
+    Ok(json(&AttentionAnswer::of(looked, &api.status.troubles(), api.status.get().now)))
 }
 
 pub(super) async fn sites(Of(api): Of, Params(given): Params) -> Result<Response, Refused> {
     Query::new(&given, &[DOMAIN])?;
-    let looked = api.attention.get(api.client.answer_max()).await.ok_or_else(lists::late)?;
-    Ok(json(&SitesAnswer::of(&looked)))
+    let looked = api.views.attention.get(api.client.answer_max()).await.ok_or_else(lists::late)?;
+    Ok(json(&SitesAnswer::of(&looked.view)))
 }
 
 described! {

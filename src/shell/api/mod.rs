@@ -10,6 +10,7 @@ mod lists;
 mod live;
 mod looks;
 mod old;
+mod pool;
 mod query;
 mod record;
 mod routes;
@@ -19,18 +20,15 @@ mod waits;
 
 pub(crate) use attention::{AttentionAnswer, SitesAnswer};
 pub use domains::Apis;
-pub use live::Views;
+pub use live::{Live, Shown, Views};
 pub use routes::{PATHS, openapi, routes};
 pub(crate) use throttles::ThrottlesAnswer;
 pub(crate) use waiting::{WaitingAnswer, WaitingFilter};
 
-use crate::attention::Looked;
 use crate::history::History;
 use crate::http::{JSON, line, problem};
 use crate::question::{LoopClient, NoAnswer};
 use crate::status::Status;
-use crate::waiting::Waiting;
-use crate::watched::Watched;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -38,6 +36,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use yardmaster_core::limits::Limits;
 use yardmaster_core::policy::phrase::{limit, phrase};
 use yardmaster_core::policy::{Flavour, Policy, PolicySpec, kind, kinds};
+use yardmaster_core::view::RowKind;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_wire::pseudonym::Pseudonyms;
 
@@ -52,10 +51,6 @@ pub struct Api {
     pub views: Views,
     /// The history; none before the store is open.
     pub past: Past,
-    /// Requests that wait, and throttles.
-    pub waiting: Watched<Waiting>,
-    /// Things that need a person.
-    pub attention: Looked,
     /// Texts and figures that decisions are explained by.
     pub reasons: Arc<Reasons>,
 }
@@ -107,6 +102,11 @@ impl Reasons {
     fn pseudonym(&self, name: &str) -> Option<String> {
         let pseudonyms = self.pseudonyms.as_ref().filter(|_| !Pseudonyms::is_pseudonym(name))?;
         Some(pseudonyms.of(name)).filter(|pseudonym| !pseudonym.is_empty())
+    }
+
+    /// The word for the rows of a look at the grid.
+    fn rows(&self) -> &'static str {
+        RowKind::of(&self.policies).noun()
     }
 
     /// The kinds whose texts explain a policy's filters: its own first, then all there are.

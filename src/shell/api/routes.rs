@@ -3,7 +3,7 @@
 
 use super::domains::Apis;
 use super::query::{AT, DOMAIN, Parameter};
-use super::{attention, event, explain, lists, old, record, throttles, waiting};
+use super::{attention, event, explain, lists, old, pool, record, throttles, waiting};
 use crate::described::{HasSchema, Schemas};
 use crate::http::{ErrorAnswer, JSON};
 use axum::Router;
@@ -51,6 +51,8 @@ routes! {
         lists::status => lists::StatusAnswer, &[DOMAIN], ALWAYS;
     "/api/v1/queues": "Every queue at a glance.",
         lists::queues => lists::QueuesAnswer, &[AT, DOMAIN], OF_ONE;
+    "/api/v1/pool": "A pool of slots: why jobs are idle, workflows, users, quotas, drains, offers.",
+        pool::pool => pool::PoolAnswer, &[DOMAIN], OF_ONE;
     "/api/v1/attention": "Things that need a person, the most urgent first.",
         attention::attention => attention::AttentionAnswer, &[DOMAIN], ALWAYS;
     "/api/v1/sites": "Sites by what is wrong there, those in trouble first.",

@@ -34,11 +34,12 @@ pub(super) async fn throttles(Of(api): Of, Params(given): Params) -> Result<Resp
             return Err(Refused::Query(what, "give one of them".into()));
         }
     };
-    let waiting = looked(&api).await?;
+    let shown = looked(&api).await?;
     let past = if wants_all { Some(api.past()?) } else { None };
     let answer = beside(move || {
-        let over = past.map(|past| over(&past, &waiting)).unwrap_or_default();
-        ThrottlesAnswer::of(&waiting, &over)
+        let waiting = &shown.view;
+        let over = past.map(|past| over(&past, waiting)).unwrap_or_default();
+        ThrottlesAnswer::of(waiting, &over)
     });
     Ok(json(&answer.await?))
 }

@@ -3,13 +3,14 @@
 use super::domains::Of;
 use super::query::{DOMAIN, Parameter, Params, Query};
 use super::throttles::ThrottleAnswer;
-use super::{Api, Reasons, Refused, beside, json};
+use super::{Api, Reasons, Refused, Shown, beside, json};
 use crate::described::described;
 use crate::waiting::{
     AS_WHOLE, Figures, Helps, NOT_JUDGED, THROTTLED, Waiting, WaitingRow, as_whole, figures, title,
 };
 use axum::response::Response;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use yardmaster_core::explain::{NearestMiss, nearest_miss};
 use yardmaster_core::unit::Millis;
 
@@ -78,20 +79,21 @@ pub(super) async fn waiting(Of(api): Of, Params(given): Params) -> Result<Respon
         queue: of("queue"),
         limit: query.number("limit", LISTED_MAX, LISTED_MAX)? as usize,
     };
-    let waiting = looked(&api).await?;
+    let shown = looked(&api).await?;
     let _turn = api.past.looks.turn().await?;
     let (past, reasons) = (api.past.get(), api.reasons.clone());
     let answer = beside(move || {
-        let rows = filter.chosen(&waiting);
+        let waiting = &shown.view;
+        let rows = filter.chosen(waiting);
         let found = past.map(|past| figures(&past, &rows)).unwrap_or_default();
-        WaitingAnswer::of(&waiting, &filter, &rows, &found, &reasons)
+        WaitingAnswer::of(waiting, &filter, &rows, &found, &reasons)
     });
     Ok(json(&answer.await?))
 }
 
 /// The requests that wait, as of a few seconds ago at most.
-pub(super) async fn looked(api: &Api) -> Result<std::sync::Arc<Waiting>, Refused> {
-    api.waiting.get(api.client.answer_max()).await.ok_or_else(super::lists::late)
+pub(super) async fn looked(api: &Api) -> Result<Arc<Shown<Waiting>>, Refused> {
+    api.views.waiting.get(api.client.answer_max()).await.ok_or_else(super::lists::late)
 }
 
 described! {

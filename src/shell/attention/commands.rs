@@ -135,7 +135,10 @@ mod tests {
 
     #[test]
     fn a_reason_is_told_in_words_where_it_has_some() {
-        assert_eq!(in_words("no_other_queue, no other queue takes them"), "no other queue takes them");
+        assert_eq!(
+            in_words("no_other_queue, no other queue takes them"),
+            "no other queue takes them"
+        );
         assert_eq!(in_words("input_stale(pilot, 120 s)"), "input_stale(pilot, 120 s)");
     }
 }

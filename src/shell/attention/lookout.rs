@@ -5,7 +5,7 @@ use super::facts::Facts;
 use super::memory::Memory;
 use super::rejected::Rejected;
 use super::{Attention, Item, Severity};
-use crate::watched::Watched;
+use crate::api::{Live, Shown};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,33 +21,26 @@ const OF_LOG: Millis = 5 * MINUTE;
 /// ... but no sooner than after this.
 const LEAST: Duration = Duration::from_millis(500);
 
-/// The list of a cycle, shared.
-pub type Looked = Watched<Attention>;
-
 /// Makes the list.
 pub struct Lookout {
     settings: AttentionSettings,
     memory: Memory,
     rejected: Rejected,
     made: Option<(Instant, Millis)>,
-    looked: Looked,
+    /// For those who look.
+    shown: Live<Attention>,
 }
 
 impl Lookout {
     /// Nothing was looked at yet.
-    pub fn new(settings: AttentionSettings) -> Lookout {
+    pub fn new(settings: AttentionSettings, shown: Live<Attention>) -> Lookout {
         Lookout {
             settings,
             memory: Memory::default(),
             rejected: Rejected::default(),
             made: None,
-            looked: Looked::every(Duration::from_secs(5)),
+            shown,
         }
-    }
-
-    /// The list, for those who look.
-    pub fn looked(&self) -> Looked {
-        self.looked.clone()
     }
 
     /// Counts a decision that was published or read back.
@@ -57,19 +50,19 @@ impl Lookout {
 
     /// At a cycle's end: makes the list if it is time to; gives it then. While the process is not
     /// settled it is made for those who look alone.
-    pub fn turn(&mut self, engine: &Engine, is_settled: bool) -> Option<Arc<Attention>> {
+    pub fn turn(&mut self, engine: &Engine, is_settled: bool) -> Option<Arc<Shown<Attention>>> {
         let now = engine.state.now;
         let is_due = self.made.is_none_or(|(made, at)| {
             let age = made.elapsed();
             let has_moved = (now - at).abs() >= OF_LOG && age >= LEAST;
             age >= UNSEEN || has_moved
         });
-        if !(is_due && is_settled || self.looked.is_wanted()) {
+        if !(is_due && is_settled || self.shown.is_wanted()) {
             return None;
         }
         self.made = Some((Instant::now(), now));
-        let attention = self.look(engine);
-        Some(self.looked.put(attention))
+        let shown = self.shown.clone();
+        Some(shown.put(|| self.look(engine)))
     }
 
     /// The list as of now.

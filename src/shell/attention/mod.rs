@@ -16,7 +16,7 @@ mod shares;
 mod sites;
 mod words;
 
-pub use lookout::{Looked, Lookout, counted};
+pub use lookout::{Lookout, counted};
 pub use process::process_items;
 pub use sites::{SiteState, SiteTrouble};
 

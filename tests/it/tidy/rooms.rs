@@ -33,7 +33,7 @@ const ROOMS: [&[&str]; 27] = [
     &["judge"],
     &["request", "govern"],
     &["engine"],
-    &["explain"],
+    &["explain", "view"],
     &["lib"],
 ];
 

@@ -14,7 +14,6 @@ use crate::metrics::{Metrics, QueueLoad};
 use crate::question::{Asked, LoopClient, Question};
 use crate::status::Status;
 use crate::view::View;
-use crate::watched::Watched;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
@@ -124,15 +123,7 @@ impl Served {
         let (status, views, past) =
             (Arc::new(Status::default()), Views::default(), Past::default());
         let reasons = Arc::new(Reasons::of(&config));
-        let api = Api {
-            client,
-            status: status.clone(),
-            views: views.clone(),
-            waiting: Watched::every(Duration::from_secs(5)),
-            attention: Watched::every(Duration::from_secs(5)),
-            past,
-            reasons,
-        };
+        let api = Api { client, status: status.clone(), views: views.clone(), past, reasons };
         let engine = engine(config, QUEUES)?;
         let keeps = Keeps { interval: 60 * SECOND, span: Millis::MAX / 2, bytes: 512 * MIB };
         let keeper = Keeper::open(
