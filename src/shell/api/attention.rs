@@ -74,6 +74,8 @@ described! {
     struct SiteAnswer of (it: &SiteState) {
         /// Site; the name of the queue or cluster where no fact names a site.
         site: String = it.site.clone(),
+        /// What it is shown among: a cloud, a tier, a country; empty: not known.
+        group: String = it.group.clone(),
         /// That of its worst trouble; null: there is none.
         severity: Option<&'static str> = it.severity.map(|severity| severity.name()),
         /// The worst first.

@@ -109,7 +109,8 @@ described! {
         now: Millis = waiting.now,
         /// That cycle.
         cycle: u64 = waiting.cycle,
-        /// Requests that are open in all.
+        /// Requests that are open in all; of a pool of slots the workflows with idle jobs, which
+        /// stand for requests here.
         open: usize = waiting.open,
         /// Those of them that were looked at: at most 20000, those to be judged first.
         looked_at: usize = waiting.rows.len(),
@@ -129,9 +130,9 @@ described! {
         /// Its name: a filter, or one of not_judged, throttled, deferred_as_whole.
         reason: String = reason.to_owned(),
         /// A shifter's words.
-        title: String = title(reason),
-        /// What the filter asks for.
-        help: String = help(reason, sum.policy, reasons),
+        title: String = sum.row.title.clone(),
+        /// The condition that the filter asks for, or the meaning of the reason.
+        help: String = help(reason, sum.row, reasons),
         /// Help that lets them go: turn (they are judged soon), time (what objects moves by
         /// itself), throttle (it is lifted), configuration (waiting does not help).
         helps: &'static str = sum.helps.name(),
@@ -140,7 +141,7 @@ described! {
         /// Jobs that they ask for.
         jobs: u64 = sum.jobs,
         /// When the oldest asked; ms since 1970.
-        oldest_at: Millis = sum.oldest_at,
+        oldest_at: Option<Millis> = Some(sum.oldest_at).filter(|at| *at > 0),
     }
 
     /// A request that waits.
@@ -163,18 +164,21 @@ described! {
         jobs: u32 = row.jobs,
         /// Cores of each; null: not stated.
         cores: Option<u32> = row.cores,
-        /// When it first asked; ms since 1970.
-        asked_at: Millis = row.asked_at,
+        /// When it first asked, of a pool when the workflow was injected; ms since 1970.
+        asked_at: Option<Millis> = Some(row.asked_at).filter(|at| *at > 0),
         /// Which attempt asks.
         attempt: u64 = row.attempt,
         /// How often this attempt was deferred.
         answers: u32 = row.answers,
-        /// When it was last judged; ms since 1970.
+        /// When it was last judged, of a pool when a job of the workflow last got slots; ms since
+        /// 1970.
         judged_at: Option<Millis> = row.judged_at,
         /// It is judged again then at the latest; ms since 1970.
         until: Option<Millis> = row.until,
         /// Why it waits.
         reason: String = row.reason.clone(),
+        /// The same in a shifter's words.
+        title: String = row.title.clone(),
         /// Help that lets it go, as of reasons.
         helps: &'static str = row.helps.name(),
         /// The throttle that holds it.
@@ -207,7 +211,7 @@ described! {
 
 /// Requests of one reason.
 pub(crate) struct Sum<'a> {
-    policy: &'a str,
+    row: &'a WaitingRow,
     helps: Helps,
     requests: u64,
     jobs: u64,
@@ -217,8 +221,8 @@ pub(crate) struct Sum<'a> {
 fn by_reason(waiting: &Waiting, filter: &WaitingFilter, reasons: &Reasons) -> Vec<ReasonAnswer> {
     let mut sums: BTreeMap<(&str, Helps), Sum<'_>> = BTreeMap::new();
     for row in waiting.rows.iter().filter(|row| filter.wants(row)) {
-        let (policy, helps, oldest_at) = (row.policy.as_str(), row.helps, row.asked_at);
-        let new = || Sum { policy, helps, requests: 0, jobs: 0, oldest_at };
+        let (helps, oldest_at) = (row.helps, row.asked_at);
+        let new = || Sum { row, helps, requests: 0, jobs: 0, oldest_at };
         let sum = sums.entry((&row.reason, helps)).or_insert_with(new);
         sum.requests += 1;
         sum.jobs += u64::from(row.jobs);
@@ -230,12 +234,13 @@ fn by_reason(waiting: &Waiting, filter: &WaitingFilter, reasons: &Reasons) -> Ve
     all
 }
 
-fn help(reason: &str, policy: &str, reasons: &Reasons) -> String {
+fn help(reason: &str, row: &WaitingRow, reasons: &Reasons) -> String {
     match reason {
         NOT_JUDGED => "its turn to be judged comes in the next cycles".to_owned(),
         THROTTLED => "a throttle holds its owner, task or share".to_owned(),
         AS_WHOLE => "it waits before any candidate is looked at: see as_whole".to_owned(),
-        filter => reasons.help(policy, filter),
+        _ if !row.help.is_empty() => row.help.clone(),
+        filter => reasons.help(&row.policy, filter),
     }
 }
 

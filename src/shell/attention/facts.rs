@@ -9,6 +9,7 @@ use yardmaster_core::event::Status;
 use yardmaster_core::id::Name;
 use yardmaster_core::state::State;
 use yardmaster_core::unit::Millis;
+use yardmaster_core::view::PoolGlance;
 use yardmaster_wire::topology::{AttentionSettings, hours};
 
 /// So many rows of jobs that ended, of a task at a queue each, are summed up.
@@ -25,6 +26,8 @@ pub(super) struct Facts<'a> {
     pub old: BTreeMap<(Helps, String), OldRequests>,
     /// Jobs that wait, queued or asked for, by share.
     pub wanted: BTreeMap<String, u64>,
+    /// The pool of slots, if there is one.
+    pub pool: Option<PoolGlance>,
     /// Requests rejected for good lately.
     pub rejected: &'a Rejected,
 }
@@ -52,6 +55,7 @@ impl<'a> Facts<'a> {
             ended: ended(state, hours(settings.failing_h)),
             old: BTreeMap::new(),
             wanted: queued_by_share(state),
+            pool: PoolGlance::of(engine),
             rejected,
         };
         let before = state.now.saturating_sub(hours(settings.request_h));
@@ -72,6 +76,11 @@ impl<'a> Facts<'a> {
             old.oldest = if is_oldest { Some(this) } else { old.oldest.take() };
         });
         facts
+    }
+
+    /// Whether those who wait are jobs of a pool.
+    pub(super) fn is_of_pool(&self) -> bool {
+        self.pool.is_some()
     }
 
     /// The cycle's `now`.

@@ -8,6 +8,7 @@ mod commands;
 mod facts;
 mod lookout;
 mod memory;
+mod pool;
 mod process;
 mod queues;
 mod rejected;
@@ -31,7 +32,7 @@ const ITEMS_MAX: usize = 200;
 const NAMES_MAX: usize = 20;
 
 /// Names of all rules, in the order in which equals are listed.
-pub const RULES: [&str; 17] = [
+pub const RULES: [&str; 19] = [
     "process",
     "stuck",
     "stale",
@@ -39,6 +40,8 @@ pub const RULES: [&str; 17] = [
     "closed",
     "no_pilot",
     "no_start",
+    "no_offer",
+    "no_slots",
     "failing",
     "crowded",
     "circles",
@@ -122,6 +125,7 @@ impl Attention {
         items.extend(commands::items(facts, settings));
         items.extend(requests::items(facts, settings));
         items.extend(shares::items(facts, settings, memory));
+        items.extend(pool::items(facts, settings, memory));
         memory.end_round();
         order(&mut items);
         let more = items.len().saturating_sub(ITEMS_MAX);

@@ -42,9 +42,9 @@ pub(super) fn findings(
         let look = QueueLook { queue, ended, settings, now: facts.now() };
         // What began without a date is remembered, whatever else is found.
         let no_start = look.no_start(memory);
-        let all = [look.silent(), look.closed(), look.no_pilot(), no_start, look.failing()];
-        found.extend(all.into_iter().flatten());
-        found.extend(look.crowded());
+        let first = [look.silent(), look.closed(), look.no_pilot(), no_start];
+        let then = [look.no_offer(), look.failing(), look.crowded()];
+        found.extend(first.into_iter().chain(then).flatten());
     }
     found
 }
@@ -93,6 +93,29 @@ impl QueueLook<'_> {
         CLOSED.contains(&word) || word == SILENT
     }
 
+    /// Whether jobs are there, or a site of a pool has a quota: else it is but worth knowing.
+    fn by_load(&self) -> Severity {
+        let is_used = self.queue.running > 0 || self.queue.queued > 0;
+        if is_used || self.queue.offers.is_some() { Severity::Watch } else { Severity::Note }
+    }
+
+    /// A site of a pool that takes jobs and offers nothing.
+    fn no_offer(&self) -> Option<Finding> {
+        let last = self.queue.last_offer_at?;
+        let (age, cores) = (self.now.saturating_sub(last), self.queue.pledged_cores.unwrap_or(0));
+        let is_long = age >= hours(self.settings.no_start_watch_h);
+        if self.queue.offers != Some(0) || self.is_closed() || cores == 0 || !is_long {
+            return None;
+        }
+        let text = format!(
+            "Its last offer is {} old; it has a pledge of {} cores, {} run.",
+            span(age),
+            count(cores),
+            count(self.queue.running)
+        );
+        Some(self.find("no_offer", Severity::Watch, ("offers no slots", text), Some(last)))
+    }
+
     /// Jobs of the queue as the second half of a sentence.
     fn load(&self) -> String {
         let QueueView { queued, running, .. } = self.queue;
@@ -100,19 +123,34 @@ impl QueueLook<'_> {
     }
 
     fn silent(&self) -> Option<Finding> {
-        let is_silent = self.queue.status == SILENT;
-        let text = || format!("It did not answer when it was last asked: {}.", self.load());
-        is_silent.then(|| self.find("silent", Severity::Watch, ("does not answer", text()), None))
+        if self.queue.status != SILENT {
+            return None;
+        }
+        let since = self.queue.as_of;
+        let old = since.map(|at| span(self.now.saturating_sub(at)));
+        let old = old.map_or(String::new(), |old| format!("; what is known of it is {old} old"));
+        let text = format!("{}{old}.", self.load());
+        Some(self.find("silent", self.by_load(), ("does not answer", text), since))
     }
 
     fn closed(&self) -> Option<Finding> {
         let status = &self.queue.status;
-        if !self.is_closed() || status == SILENT || !self.has_queued() {
+        if !self.is_closed() || status == SILENT {
             return None;
         }
-        let text = format!("It gets no new jobs: {}.", self.load());
-        let title = format!("is {status} with jobs queued");
-        Some(self.find("closed", Severity::Watch, (&title, text), None))
+        let (title, text, severity) = match self.queue.pledged_cores {
+            Some(cores @ 1..) => {
+                let text =
+                    format!("It gets no new jobs and has {} cores: {}.", count(cores), self.load());
+                (format!("is {status}"), text, self.by_load())
+            }
+            _ if !self.has_queued() => return None,
+            _ => {
+                let text = format!("It gets no new jobs: {}.", self.load());
+                (format!("is {status} with jobs queued"), text, Severity::Watch)
+            }
+        };
+        Some(self.find("closed", severity, (&title, text), None))
     }
 
     fn no_pilot(&self) -> Option<Finding> {
@@ -223,7 +261,8 @@ fn item(site: &str, all: &[&Finding]) -> Option<Item> {
     }
     let verdict = match worst.rule {
         "silent" => "do not answer",
-        "closed" => "are closed with jobs queued",
+        "closed" => "take no jobs",
+        "no_offer" => "offer no slots",
         "no_pilot" => "have no pilots",
         "no_start" => "start nothing",
         "failing" => "fail",

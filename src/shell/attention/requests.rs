@@ -99,7 +99,10 @@ fn held(rule: &str, dry_run: bool, mut all: Vec<&Throttle>) -> Option<Item> {
 /// One item for each reason of a rejection.
 fn rejected(facts: &Facts<'_>) -> Vec<Item> {
     let item = |(reason, (number, since)): (&str, _)| {
-        let requests = things(number, "request was", "requests were");
+        let requests = match facts.is_of_pool() {
+            true => things(number, "job was", "jobs were"),
+            false => things(number, "request was", "requests were"),
+        };
         let remedy = remedy(reason).map_or(String::new(), |remedy| format!(": {remedy}"));
         Item {
             severity: Severity::Watch,

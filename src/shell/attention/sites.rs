@@ -15,6 +15,8 @@ const SITES_MAX: usize = 2_000;
 pub struct SiteState {
     /// Its name.
     pub site: String,
+    /// What it is shown among: a cloud, a tier, a country.
+    pub group: String,
     /// That of its worst trouble; `None`: there is none.
     pub severity: Option<Severity>,
     /// The worst first.
@@ -63,6 +65,9 @@ pub(super) fn sites(facts: &Facts<'_>, found: &[Finding]) -> Vec<SiteState> {
         site_of_queue.insert(&queue.queue, name);
         let site = sites.entry(name).or_default();
         name.clone_into(&mut site.site);
+        if site.group.is_empty() {
+            queue.group.clone_into(&mut site.group);
+        }
         site.queues += 1;
         site.running += queue.running;
         site.queued += queue.queued;

@@ -3,6 +3,7 @@
 
 mod open;
 mod past;
+mod pool;
 mod rows;
 mod title;
 

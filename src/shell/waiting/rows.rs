@@ -1,11 +1,12 @@
 //! Requests that wait, each as a row that outlives the look at the engine.
 
-use super::{Helps, OPEN_MAX, Sorter, each_open};
+use super::{Helps, OPEN_MAX, Sorter, each_open, pool, title};
 use yardmaster_core::engine::Engine;
 use yardmaster_core::output::throttle::Throttle;
 use yardmaster_core::state::blockers::Blockers;
 use yardmaster_core::state::record::RequestState;
 use yardmaster_core::unit::Millis;
+use yardmaster_core::view::PoolGlance;
 
 /// All requests that wait, as of a cycle.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +26,7 @@ pub struct Waiting {
 /// So many throttles are listed.
 const THROTTLES_MAX: usize = 5_000;
 
-/// A request that waits.
+/// A request that waits; of a pool of slots the idle jobs of a workflow.
 #[derive(Clone, Debug)]
 pub struct WaitingRow {
     /// Its subject.
@@ -44,7 +45,7 @@ pub struct WaitingRow {
     pub jobs: u32,
     /// Cores of each; `None`: not stated.
     pub cores: Option<u32>,
-    /// When it first asked.
+    /// When it first asked; 0: not known.
     pub asked_at: Millis,
     /// Which attempt asks.
     pub attempt: u64,
@@ -56,8 +57,12 @@ pub struct WaitingRow {
     pub first_judged_at: Option<Millis>,
     /// It is judged again then at the latest.
     pub until: Option<Millis>,
-    /// Why it waits: see [`super::Sorted::reason`].
+    /// Why it waits: see [`super::Sorted::reason`]; of a pool one of its own reasons.
     pub reason: String,
+    /// The reason in a shifter's words.
+    pub title: String,
+    /// Meaning of a reason of a pool; empty for the others, which are filters with a help.
+    pub help: String,
     /// Help that lets it go.
     pub helps: Helps,
     /// The throttle that holds it.
@@ -73,6 +78,11 @@ impl Waiting {
         let mut rows = Vec::new();
         let open = each_open(engine, OPEN_MAX, |request| {
             rows.extend(row(&mut sorter, request));
+        });
+        let glance = PoolGlance::of(engine);
+        let open = glance.as_ref().map_or(open, |glance| {
+            rows.extend(pool::rows(glance, engine));
+            rows.len()
         });
         rows.sort_by(|a: &WaitingRow, b| (a.asked_at, &a.subject).cmp(&(b.asked_at, &b.subject)));
         let state = &engine.state;
@@ -102,6 +112,8 @@ fn row<'a>(sorter: &mut Sorter<'a>, request: &'a RequestState) -> Option<Waiting
         first_judged_at: deferral.map(|it| it.first_answered_at),
         until: deferral.map(|it| it.until),
         reason: sorted.reason.to_owned(),
+        title: title(sorted.reason),
+        help: String::new(),
         helps: sorted.helps,
         held_by: sorted.held_by.cloned().map(Box::new),
         blockers: deferral.map(|it| it.blockers.clone()).unwrap_or_default(),

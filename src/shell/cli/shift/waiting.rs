@@ -261,7 +261,7 @@ fn row(it: &Value, now: Millis) -> Vec<String> {
         cell(it, "subject"),
         it["jobs"].to_string(),
         age_of(it, "asked_at", now),
-        crate::waiting::title(text(it, "reason")),
+        cell(it, "title"),
         near,
         cell(it, "gshare"),
         cell(it, owner),
