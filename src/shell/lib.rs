@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod api;
 pub mod ask;
+pub mod attention;
 pub mod cli;
 pub mod clock;
 pub mod commit;
@@ -33,4 +34,5 @@ pub mod thread;
 pub mod trouble;
 pub mod unseen;
 pub mod view;
+pub mod waiting;
 pub mod when;

@@ -26,9 +26,11 @@ pub use queues::QueueLoad;
 pub use scrape::Scrape;
 pub use table::{Bound, EventOutcome, Kind, Metric};
 
+use crate::attention::{Item, counted};
 use crate::estimates::{MeasuredEstimate, RESULTS};
 use crate::intake::IntakeReport;
 use crate::status::Status;
+use crate::waiting::OPEN_MAX;
 use commands::CommandMetrics;
 use comparisons::ComparisonMetrics;
 use counters::{ByLabel, Pairs, PendingCounter};
@@ -43,7 +45,6 @@ use rules::RuleMetrics;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-use waiting::LOOKED_AT_MAX;
 use weights::Weights;
 use yardmaster_core::budget::{CycleLoop, Exceeded};
 use yardmaster_core::comparison::Counted;
@@ -411,12 +412,19 @@ impl Metrics {
     /// Requests that wait: to be called every ten seconds, by a process that leads. Nothing is
     /// shown of them else.
     pub fn record_waiting(&mut self, engine: &Engine) {
-        waiting::record(&self.current, engine, LOOKED_AT_MAX);
+        waiting::record(&self.current, engine, OPEN_MAX);
     }
 
     /// This process does not lead, and shows no requests that wait.
     pub fn forget_waiting(&mut self) {
         waiting::forget(&self.current);
+    }
+
+    /// Things that need a person.
+    pub fn record_attention<'a>(&mut self, items: impl Iterator<Item = &'a Item>) {
+        let counts = counted(items).into_iter();
+        let samples = counts.map(|((severity, rule), it)| ([severity.name(), rule], it as f64));
+        self.current.set(Metric::AttentionItems, samples);
     }
 
     /// By what is decided: to be called every ten seconds, by a process that leads.

@@ -1,7 +1,8 @@
 //! Outlets of a serving process: metrics, status, answers to questions.
 
 use crate::answers::Answers;
-use crate::api::{self, Api, Apis, Past, Reasons, Views};
+use crate::api::{self, Api, Apis, Live, Past, Reasons, Views};
+use crate::attention::{Lookout, process_items};
 use crate::clock;
 use crate::history::{HistoryIdentity, Keeper, Keeps, LoopPosition};
 use crate::http::{Door, ServedDomain, Server};
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use yardmaster_core::comparison::Counted;
 use yardmaster_core::cut::{Lane, Topic};
+use yardmaster_core::engine::Engine;
 use yardmaster_core::output::progress::LaneFlags;
 use yardmaster_core::state::State;
 use yardmaster_core::unit::{Millis, SECOND};
@@ -29,6 +31,7 @@ use yardmaster_drive::Drive;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_drive::port::{Log, Store};
 use yardmaster_drive::report::Report;
+use yardmaster_wire::topology::AttentionSettings;
 
 /// How often gauges are brought up to date.
 const GAUGES: Duration = Duration::from_secs(2);
@@ -46,6 +49,7 @@ pub struct Show {
     server: Option<Server>,
     answers: Option<Answers>,
     views: Views,
+    lookout: Lookout,
     past: Past,
     keeper: Option<Keeper>,
     gauged: Option<Instant>,
@@ -82,6 +86,7 @@ impl Show {
             server: None,
             answers: None,
             views: Views::default(),
+            lookout: Lookout::new(AttentionSettings::default(), Live::default()),
             past: Past::default(),
             keeper: None,
             gauged: None,
@@ -123,6 +128,7 @@ impl Show {
     pub fn api(&mut self, answer_max: Duration, config: &EpochConfig) -> Api {
         let (client, asked) = LoopClient::new(answer_max);
         self.answers = Some(Answers::new(asked));
+        self.lookout = Lookout::new(config.attention.clone(), self.views.attention.clone());
         Api {
             client,
             status: Arc::clone(&self.status),
@@ -215,12 +221,23 @@ impl Show {
             keeper.turn(&mut report, drive.engine_to_copy(), turn);
         }
         if is_cycle_end {
-            self.views.turn(drive.engine());
+            self.show(drive.engine(), is_settled);
         }
         if let Some(answers) = &mut self.answers {
             answers.turn(drive.engine_to_copy(), is_cycle_end, is_settled);
         }
         report
+    }
+
+    /// Makes what somebody looks at, at a cycle's end.
+    fn show(&mut self, engine: &Engine, is_settled: bool) {
+        self.views.turn(engine);
+        let attention = self.lookout.turn(engine, is_settled);
+        let is_leading = self.status.get().leading && is_settled;
+        if let Some(attention) = attention.filter(|_| is_leading) {
+            let own = process_items(&self.status.troubles());
+            self.metrics.record_attention(attention.view.items.iter().chain(&own));
+        }
     }
 
     /// Reports what a process did that takes foreign messages in and nothing else.
@@ -361,7 +378,10 @@ impl Show {
         if events > 0 {
             metrics.record_fold(events, Duration::from_nanos(report.fold_ns));
         }
-        report.decisions().for_each(|decision| metrics.record_decision(decision));
+        for decision in report.decisions() {
+            metrics.record_decision(decision);
+            self.lookout.note(decision);
+        }
         report.throttles().for_each(|throttle| metrics.record_throttle(throttle));
         report.commands().for_each(|command| metrics.record_command(command));
         metrics.record_exceeded(&report.exceeded);
@@ -418,6 +438,7 @@ impl Show {
         }
         if !is_current {
             self.metrics.forget_waiting();
+            self.metrics.record_attention(std::iter::empty());
             self.metrics.forget_rules();
         }
     }
