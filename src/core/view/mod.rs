@@ -3,12 +3,14 @@
 //! single jobs.
 
 mod row;
+mod usage;
 
 pub use crate::domain::cms::view::pool::{
     ClassUse, Drain, IdleReason, Offers, PoolGlance, UserOfPool, WorkflowAt,
 };
 pub use crate::domain::nordugrid::view::{Cpus, GridGlance};
 pub use row::{Row, Rows};
+pub use usage::{JobsOf, OwnerUsage, ShareUsage, Usage};
 
 use crate::domain::{atlas, cms, nordugrid, own};
 use crate::engine::Engine;

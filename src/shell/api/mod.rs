@@ -15,6 +15,7 @@ mod query;
 mod record;
 mod routes;
 mod throttles;
+mod usage;
 mod waiting;
 mod waits;
 
@@ -23,6 +24,7 @@ pub use domains::Apis;
 pub use live::{Live, Shown, Views};
 pub use routes::{PATHS, openapi, routes};
 pub(crate) use throttles::ThrottlesAnswer;
+pub(crate) use usage::UsageAnswer;
 pub(crate) use waiting::{WaitingAnswer, WaitingFilter};
 
 use crate::history::History;

@@ -19,6 +19,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "attention",
             "waiting",
             "throttles",
+            "usage",
             "explain",
             "judge",
             "compare",

@@ -99,6 +99,8 @@ enum Verb {
     Waiting(shift::waiting::WaitingVerb),
     #[command(about = "Who is throttled, since when, until when, what lifts it")]
     Throttles(shift::throttles::Throttles),
+    #[command(about = "Who uses how much: shares against their targets, users, groups")]
+    Usage(shift::usage::UsageVerb),
     #[command(about = "Recount everything and compare with the counters")]
     Audit(audit::Audit),
     #[command(about = "Copy all topics of a Kafka to a directory log")]
@@ -186,6 +188,7 @@ pub fn main() -> ExitCode {
         Verb::Attention(verb) => verb.run(),
         Verb::Waiting(verb) => verb.run(),
         Verb::Throttles(verb) => verb.run(),
+        Verb::Usage(verb) => verb.run(),
         Verb::Audit(verb) => verb.run(),
         Verb::Archive(verb) => verb.run(),
         Verb::Counters(verb) => verb.run(),
