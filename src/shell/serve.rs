@@ -418,11 +418,13 @@ impl Show {
             self.metrics.record_figures(state);
             if is_current {
                 self.metrics.record_waiting(drive.engine());
+                self.metrics.record_glance(drive.engine());
                 self.metrics.record_rules(drive.engine());
             }
         }
         if !is_current {
             self.metrics.forget_waiting();
+            self.metrics.forget_glance();
             self.metrics.forget_rules();
         }
     }
