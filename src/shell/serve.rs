@@ -1,7 +1,7 @@
 //! Outlets of a serving process: metrics, status, answers to questions.
 
 use crate::answers::Answers;
-use crate::api::{self, Api, Apis, Live, Past, Reasons, Views};
+use crate::api::{self, Api, Apis, LiveLook, Past, Reasons, Views};
 use crate::attention::{Lookout, process_items};
 use crate::clock;
 use crate::history::{HistoryIdentity, Keeper, Keeps, LoopPosition};
@@ -86,7 +86,7 @@ impl Show {
             server: None,
             answers: None,
             views: Views::default(),
-            lookout: Lookout::new(AttentionSettings::default(), Live::default()),
+            lookout: Lookout::new(AttentionSettings::default(), LiveLook::default()),
             past: Past::default(),
             keeper: None,
             gauged: None,
@@ -433,12 +433,14 @@ impl Show {
             self.metrics.record_figures(state);
             if is_current {
                 self.metrics.record_waiting(drive.engine());
+                self.metrics.record_glance(drive.engine());
                 self.metrics.record_rules(drive.engine());
             }
         }
         if !is_current {
             self.metrics.forget_waiting();
             self.metrics.record_attention(std::iter::empty());
+            self.metrics.forget_glance();
             self.metrics.forget_rules();
         }
     }

@@ -21,7 +21,7 @@ mod waits;
 
 pub(crate) use attention::{AttentionAnswer, SitesAnswer};
 pub use domains::Apis;
-pub use live::{Live, Shown, Views};
+pub use live::{LiveLook, Shown, Views};
 pub use routes::{PATHS, openapi, routes};
 pub(crate) use throttles::ThrottlesAnswer;
 pub(crate) use usage::UsageAnswer;
