@@ -39,6 +39,8 @@ mod fuzz;
 #[cfg(feature = "shell")]
 mod grid;
 #[cfg(feature = "shell")]
+mod hold;
+#[cfg(feature = "shell")]
 mod http;
 mod import;
 mod intake;
@@ -70,6 +72,8 @@ mod page;
 mod panda;
 mod pool;
 mod pool_rules;
+#[cfg(feature = "shell")]
+mod publish;
 mod published;
 #[cfg(feature = "shell")]
 mod read_ahead;

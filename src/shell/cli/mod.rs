@@ -18,6 +18,7 @@ mod help;
 mod http_args;
 mod import;
 mod intake;
+mod json_file;
 mod judge;
 mod letters;
 mod log_args;
@@ -28,6 +29,7 @@ mod outputs;
 mod panda;
 mod pause;
 mod progress;
+mod publish;
 mod rebuild;
 mod repair;
 mod replay;
@@ -75,6 +77,8 @@ enum Verb {
     Run(run::Run),
     #[command(about = "Ask for a cluster's queue for a job that xRSL describes")]
     Submit(submit::Submit),
+    #[command(about = "Check records in JSON and publish them")]
+    Publish(publish::Publish),
     #[cfg(feature = "simulation")]
     #[command(about = "A simulated grid in a closed loop; needs nothing else")]
     Demo(demo::Demo),
@@ -167,6 +171,7 @@ pub fn main() -> ExitCode {
     let ended = match cli.verb {
         Verb::Run(verb) => verb.run(),
         Verb::Submit(verb) => verb.run(),
+        Verb::Publish(verb) => verb.run(),
         #[cfg(feature = "simulation")]
         Verb::Demo(verb) => verb.run(),
         Verb::Replay(verb) => verb.run(),
