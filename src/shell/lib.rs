@@ -29,6 +29,7 @@ pub mod status;
 pub mod store;
 pub mod stuck;
 pub mod thread;
+mod traces;
 pub mod unseen;
 pub mod view;
 pub mod when;

@@ -99,6 +99,8 @@ mod tidy;
 mod top;
 mod topology;
 mod topology_cms;
+#[cfg(feature = "shell")]
+mod traces;
 mod verbs;
 mod wire;
 mod world;

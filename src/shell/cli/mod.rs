@@ -44,8 +44,9 @@ mod top;
 mod topology;
 mod units;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::process::ExitCode;
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -68,6 +69,19 @@ struct Cli {
         value_name = "LEVEL"
     )]
     log: String,
+    /// Form of messages on stderr: text, or json: an object a line, for programs that gather logs.
+    #[arg(long, global = true, value_name = "FORM", value_enum, default_value_t = LogFormat::Text)]
+    #[arg(env = "YARDMASTER_LOG_FORMAT")]
+    log_format: LogFormat,
+}
+
+/// The form of messages on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// A JSON object a line.
+    Json,
 }
 
 /// The verbs. Each has its line in the list of `--help` here; its own help is that of its type.
@@ -155,7 +169,7 @@ pub fn main_with(own: &[&'static Flavour]) -> ExitCode {
 /// Runs the program.
 pub fn main() -> ExitCode {
     let cli = Cli::from_arg_matches(&program().get_matches()).unwrap_or_else(|error| error.exit());
-    if let Err(error) = start_log(&cli.log) {
+    if let Err(error) = start_log(&cli.log, cli.log_format) {
         eprintln!("yardmaster: --log {:?}: {error}; give error, warn, info or debug", cli.log);
         return ExitCode::from(2);
     }
@@ -214,10 +228,13 @@ fn end_with_the_reader() {
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
-fn start_log(level: &str) -> anyhow::Result<()> {
+fn start_log(level: &str, format: LogFormat) -> anyhow::Result<()> {
     let filter = log_filter(level)?;
-    let lines = tracing_subscriber::fmt::layer();
-    let lines = lines.with_ansi(progress::is_drawn()).with_writer(|| progress::Stderr);
+    let lines = tracing_subscriber::fmt::layer().with_writer(|| progress::Stderr);
+    let lines = match format {
+        LogFormat::Text => lines.with_ansi(progress::is_drawn()).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).boxed(),
+    };
     tracing_subscriber::registry().with(lines).with(filter).init();
     Ok(())
 }
