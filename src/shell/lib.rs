@@ -32,6 +32,7 @@ pub mod store;
 pub mod stuck;
 pub mod thread;
 pub mod trouble;
+mod traces;
 pub mod unseen;
 pub mod view;
 pub mod waiting;

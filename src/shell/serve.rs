@@ -14,6 +14,7 @@ use crate::rivals::Rivals;
 use crate::stale::{Stale, old_inputs};
 use crate::status::Status;
 use crate::stuck::{Partition, Stuck, Waits};
+use crate::traces::Traces;
 use crate::unseen::Unseen;
 use axum::Router;
 use std::collections::BTreeMap;
@@ -52,6 +53,7 @@ pub struct Show {
     lookout: Lookout,
     past: Past,
     keeper: Option<Keeper>,
+    traces: Option<Traces>,
     gauged: Option<Instant>,
     figured: Option<Instant>,
     stale: Stale,
@@ -89,6 +91,7 @@ impl Show {
             lookout: Lookout::new(AttentionSettings::default(), LiveLook::default()),
             past: Past::default(),
             keeper: None,
+            traces: None,
             gauged: None,
             figured: None,
             stale: Stale::default(),
@@ -172,6 +175,11 @@ impl Show {
         }
     }
 
+    /// Sends traces of what is answered from now on.
+    pub fn trace(&mut self, traces: Traces) {
+        self.traces = Some(traces);
+    }
+
     /// Reports what a drive did since the last call, and answers what was asked meanwhile, at a
     /// cycle's boundary. Gives the report on.
     pub fn report<L: Log, S: Store>(&mut self, drive: &mut Drive<L, S>) -> Report {
@@ -219,6 +227,9 @@ impl Show {
         if let Some(keeper) = &mut self.keeper {
             let turn = LoopPosition { is_cycle_end, is_restoring: restoring };
             keeper.turn(&mut report, drive.engine_to_copy(), turn);
+        }
+        if let Some(traces) = &mut self.traces {
+            traces.turn(&report, drive.state());
         }
         if is_cycle_end {
             self.show(drive.engine(), is_settled);
@@ -465,6 +476,7 @@ impl Show {
     pub fn stop(&mut self) {
         self.keeper = None;
         self.answers = None;
+        self.traces = None;
         if let Some(server) = self.server.take() {
             server.stop();
         }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 /// The verbs by what a user wants; each is in one group.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Serve", &["run", "submit", "intake", "import"]),
+    ("Serve", &["run", "submit", "publish", "intake", "import"]),
     (
         "Look",
         &[
