@@ -20,6 +20,7 @@ pub use routes::{PATHS, openapi, routes};
 
 use crate::history::History;
 use crate::http::{JSON, line, problem};
+use crate::place::PlaceWords;
 use crate::question::{LoopClient, NoAnswer};
 use crate::status::Status;
 use axum::http::{StatusCode, header};
@@ -101,6 +102,11 @@ impl Reasons {
         let own = { specs }.find(|spec: &&PolicySpec| spec.name == policy);
         let own = own.and_then(|spec| kind(&spec.kind));
         own.into_iter().chain(kinds().iter().copied()).collect()
+    }
+
+    /// The domain's words for places.
+    fn words(&self) -> PlaceWords {
+        PlaceWords::of(self.policies.iter())
     }
 
     /// The policy of a hash, if it is in force here.

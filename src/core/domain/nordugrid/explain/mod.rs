@@ -3,3 +3,4 @@
 mod held;
 pub(crate) mod job;
 mod target;
+pub(crate) mod wanted;
