@@ -4,6 +4,7 @@ use crate::answers::Answers;
 use crate::api::{self, Api, Apis, LiveLook, Past, Reasons, Views};
 use crate::attention::{Lookout, process_items};
 use crate::clock;
+use crate::following::{Following, StandbyPosition};
 use crate::history::{HistoryIdentity, Keeper, Keeps, LoopPosition};
 use crate::http::{Door, ServedDomain, Server};
 use crate::intake::IntakeReport;
@@ -27,7 +28,7 @@ use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::engine::Engine;
 use yardmaster_core::output::progress::LaneFlags;
 use yardmaster_core::state::State;
-use yardmaster_core::unit::{Millis, SECOND};
+use yardmaster_core::unit::Millis;
 use yardmaster_drive::Drive;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_drive::port::{Log, Store};
@@ -38,8 +39,6 @@ use yardmaster_wire::topology::AttentionSettings;
 const GAUGES: Duration = Duration::from_secs(2);
 /// How often figures are counted over many records.
 const FIGURES: Duration = Duration::from_secs(10);
-/// A standby that has caught up follows as long as it is no later than this.
-const LATE_MAX: Millis = 10 * SECOND;
 
 /// Outlets of a serving process for one domain, and its HTTP server, if it has one of its own.
 pub struct Show {
@@ -58,8 +57,7 @@ pub struct Show {
     figured: Option<Instant>,
     stale: Stale,
     unseen: Unseen,
-    /// A standby has counted everything once, and was not late since.
-    follows: bool,
+    following: Following,
     /// Something stands before the next cycle in the log.
     is_held: bool,
     /// Partitions that cannot be read on, with sentences: by the loop, by intake.
@@ -96,7 +94,7 @@ impl Show {
             figured: None,
             stale: Stale::default(),
             unseen: Unseen::default(),
-            follows: false,
+            following: Following::default(),
             is_held: false,
             stuck: Default::default(),
         }
@@ -152,7 +150,7 @@ impl Show {
     ) {
         // The one of an earlier life is written before the next one is read.
         self.keeper = None;
-        self.follows = false;
+        self.following = Following::default();
         let log = drive.log_id();
         let limits = &config.setting.limits;
         let of = HistoryIdentity { key: config.key_fingerprint.as_deref(), log: log.as_deref() };
@@ -195,11 +193,14 @@ impl Show {
         let (leading, catching_up) = (drive.leads(), drive.leads() && !drive.has_published());
         let newest = drive.newest().max(state.number);
         let ratio = if newest == 0 { 1.0 } else { state.number as f64 / newest as f64 };
-        // On a busy bus a standby is never at the end: some record has always just come.
-        self.follows = self.follows && drive.late() <= LATE_MAX || drive.is_at_end();
-        // What lies behind an open transaction is not known, and the lead cannot be taken.
-        self.follows &= !self.is_held;
-        let restoring = !leading && !self.follows;
+        let position = StandbyPosition {
+            cycle: state.number,
+            late: drive.late(),
+            is_at_end: drive.is_at_end(),
+            is_held: self.is_held,
+        };
+        let follows = self.following.look(position, Instant::now());
+        let restoring = !leading && !follows;
         let folded = if leading { 0 } else { report.events.values().sum() };
         self.metrics.record_restore(if leading { 1.0 } else { ratio }, folded);
         self.status.update(|status| {
