@@ -8,6 +8,7 @@ use crate::history::{Counted, Reach};
 use crate::http::line;
 use crate::question::{Answer, Asked, Audited};
 use crate::status::State as ProcessState;
+use crate::trouble::Trouble;
 use crate::view::{QueueView, ShareView, View};
 use axum::extract::State;
 use axum::response::Response;
@@ -71,6 +72,8 @@ described! {
         /// Requests that wait for an answer or for a better one; of a pool of slots, its idle jobs.
         /// Null where that is not known: the process shows no cycle, or stands by.
         requests_open: Option<u64> = open,
+        /// All that is wrong with the process, the worst first; empty: it is as it should be.
+        troubles: Vec<Trouble> = api.status.troubles(),
         /// All that is known, as /readyz shows it.
         state: ProcessState = state,
         /// The part of the past that is kept; null while the store is not open.

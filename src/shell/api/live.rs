@@ -1,7 +1,9 @@
 //! Looks at the grid, made by the loop at most once a second and only while somebody looks.
 
 use super::looks::{Looks, Turn};
+use crate::attention::Attention;
 use crate::view::View;
+use crate::waiting::Waiting;
 use axum::body::Bytes;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -39,6 +41,10 @@ pub struct Views {
     pub(super) grid: LiveLook<View>,
     /// A pool of slots; `None` in a domain that has none.
     pub(super) pool: LiveLook<Option<PoolGlance>>,
+    /// Requests that wait, and throttles.
+    pub(super) waiting: LiveLook<Waiting>,
+    /// Things that need a person; made by its lookout.
+    pub attention: LiveLook<Attention>,
 }
 
 impl Views {
@@ -46,6 +52,7 @@ impl Views {
     pub fn turn(&self, engine: &Engine) {
         self.grid.turn(|| View::of(engine));
         self.pool.turn(|| PoolGlance::of(engine));
+        self.waiting.turn(|| Waiting::of(engine));
     }
 
     /// The newest look at queues and shares; see [`LiveLook::get`].
@@ -82,18 +89,30 @@ impl<T> Shown<T> {
 impl<T> LiveLook<T> {
     /// At a cycle's boundary: makes a look if somebody asks and the last one is old.
     pub fn turn(&self, make: impl FnOnce() -> T) {
+        if self.is_wanted() {
+            self.put(make);
+        }
+    }
+
+    /// Whether somebody asks and the last one is old.
+    pub fn is_wanted(&self) -> bool {
         let asked = self.asked.load(Ordering::Relaxed);
         let now = self.began.elapsed();
         if asked == 0 || now.saturating_sub(Duration::from_millis(asked)) > LOOKED_AT {
-            return;
+            return false;
         }
         let is_old = |shown: &Arc<Shown<T>>| shown.made.elapsed() >= shown.rests();
-        if self.latest.borrow().as_ref().is_none_or(is_old) {
-            let began = Instant::now();
-            let (view, made) = (make(), Instant::now());
-            let shown = Shown { view, made, took: made - began, text: OnceLock::new() };
-            self.latest.send_replace(Some(Arc::new(shown)));
-        }
+        self.latest.borrow().as_ref().is_none_or(is_old)
+    }
+
+    /// Makes a look, and shows it.
+    pub fn put(&self, make: impl FnOnce() -> T) -> Arc<Shown<T>> {
+        let began = Instant::now();
+        let (view, made) = (make(), Instant::now());
+        let shown = Shown { view, made, took: made - began, text: OnceLock::new() };
+        let shown = Arc::new(shown);
+        self.latest.send_replace(Some(Arc::clone(&shown)));
+        shown
     }
 
     /// The newest look, no older than a second or two, or than it must rest. While the loop

@@ -25,7 +25,7 @@ pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Panels without data of a demo, be it always or at its beginning. A panel that is not named here and
 /// is empty selects what there is not, whatever its description allows.
-const EMPTY_IN_A_DEMO: [&str; 39] = [
+const EMPTY_IN_A_DEMO: [&str; 40] = [
     "Age of imports",
     "Alerts that fire",
     "Answers by side and outcome",
@@ -43,6 +43,7 @@ const EMPTY_IN_A_DEMO: [&str; 39] = [
     "Jobs that never sent a heartbeat",
     "Jobs whose row is gone",
     "Mean overlap",
+    "Needs a person by rule",
     "Not chosen by Yardmaster, by filter",
     "Not chosen by the other broker, by filter",
     "Oddities",

@@ -7,7 +7,7 @@ use super::circles::{Module, module_of, named};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Files of the core where a domain is joined to what is general.
-const JOINS: [&str; 30] = [
+const JOINS: [&str; 31] = [
     "engine.rs",
     "engine/again.rs",
     "event/job.rs",
@@ -18,6 +18,7 @@ const JOINS: [&str; 30] = [
     "event/task.rs",
     "explain/job.rs",
     "explain/mod.rs",
+    "explain/nearest.rs",
     "explain/why.rs",
     "govern/evaluation.rs",
     "govern/open.rs",

@@ -7,9 +7,10 @@ pub(super) use beside::lines as beside;
 pub(super) use plan::Plan;
 
 use super::columns::{QueueColumn, cells_of, span};
-use super::data::Queue;
+use super::data::{Pool, Queue};
 use super::model::{Answered, Model, Pane};
 use super::words::Words;
+use crate::trouble::ACT;
 use plan::WIDE;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -115,7 +116,13 @@ fn header(buffer: &mut Buffer, area: Rect, model: &Model, look: TerminalStyles, 
             (format!("no answer since {time} UTC ({ago}), asked again: {why}"), look.bad())
         }
         None if !model.is_known => ("waiting for an answer".to_owned(), FAINT),
-        None => state(model, look),
+        None => match trouble(model) {
+            Some(text) => {
+                put(buffer, area, 2, &sums(model), Style::new());
+                (text, look.bad())
+            }
+            None => (sums(model), Style::new()),
+        },
     };
     put(buffer, area, 1, &text, style);
 }
@@ -128,26 +135,29 @@ fn age(cycle: Millis, now: Millis) -> String {
     }
 }
 
-/// Why it is not ready; else what there is to know, and sums.
-fn state(model: &Model, look: TerminalStyles) -> (String, Style) {
-    let answered = &model.answered;
-    let status = &answered.status;
+/// Why it is not ready; else the worst that is wrong, and how much more there is.
+fn trouble(model: &Model) -> Option<String> {
+    let status = &model.answered.status;
+    let more = |shown: usize| match status.troubles.len().saturating_sub(shown) {
+        0 => String::new(),
+        more => format!("  (and {more} more: /api/v1/status)"),
+    };
     if let Some(why) = &status.reason {
-        return (format!("not ready: {why}"), look.bad());
+        return Some(format!("not ready: {why}{}", more(1)));
     }
-    if let [first, ..] = &status.state.stuck[..] {
-        let count = status.state.stuck.len();
-        return (format!("{count} lanes cannot be read on: {first}"), look.bad());
-    }
-    let mut text = format!("{}  version {}  {}", answered.address, status.version, sums(answered));
-    if !status.state.stale.is_empty() {
-        text.push_str(&format!("  facts too old: {}", status.state.stale.join(", ")));
-    }
-    (text, Style::new())
+    let worst = status.troubles.iter().find(|it| it.severity == ACT)?;
+    Some(format!("{}{}", worst.text, more(1)))
+}
+
+/// Sums over what is known.
+fn sums(model: &Model) -> String {
+    let answered = &model.answered;
+    let head = format!("{}  version {}", answered.address, answered.status.version);
+    format!("{head}  {}", of_rows(answered))
 }
 
 /// Sums over all rows, in the words of the domain.
-fn sums(answered: &Answered) -> String {
+fn of_rows(answered: &Answered) -> String {
     // Tiles of a domain that a program brings are that program's figures.
     let sum = |of: fn(&Queue) -> u64| answered.queues.iter().map(of).fold(0, u64::saturating_add);
     let (rows, count) = (answered.words.rows(), answered.queues.len());
@@ -156,7 +166,8 @@ fn sums(answered: &Answered) -> String {
     match (answered.words, &answered.pool) {
         (Words::Sites, pool) => {
             let pledge = sum(|it| it.pledged_cores.unwrap_or(0));
-            let pool = pool.clone().unwrap_or_default();
+            let none = Pool::default();
+            let pool = pool.as_ref().unwrap_or(&none);
             format!(
                 "{head} of {pledge} pledged)  idle {}  offers {} ({} cores)  workflows {}  drains {}",
                 pool.idle,

@@ -10,6 +10,7 @@ use super::look::{Look, Pending};
 use super::pool::Pool;
 use super::shapes::Shapes;
 use crate::domain::cms::state::PoolOffer;
+use crate::id::Name;
 use crate::unit::Millis;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -39,13 +40,13 @@ const OF_SITE: [&str; 2] = [SITE_STATUS, CLASS_NOT_ADMITTED];
 /// Filters whose objection a larger node would lift.
 const FIT: [&str; 5] = ["cores", "wall", "mem", "resources", "labels"];
 
-/// How many pending jobs there are of each reason. `offers`: the live ones by site.
+/// How many pending jobs there are of each workflow and reason. `offers`: the live ones by site.
 pub fn reasons(
     judges: &MatchRules,
     pool: &Pool,
     offers: &BTreeMap<&str, Vec<&PoolOffer>>,
     now: Millis,
-) -> BTreeMap<&'static str, u64> {
+) -> BTreeMap<(Name, &'static str), u64> {
     let of_sites = offers.values().flat_map(|of_site| unlike(of_site));
     let mut finding = Finding {
         judges,
@@ -56,9 +57,10 @@ pub fn reasons(
     };
     let mut clusters: Vec<&Autocluster> = pool.clusters().iter().collect();
     clusters.sort_by_key(|cluster| Reverse(cluster.len()));
-    let mut found: BTreeMap<&'static str, u64> = BTreeMap::new();
+    let mut found: BTreeMap<(Name, &'static str), u64> = BTreeMap::new();
     for cluster in clusters {
-        *found.entry(finding.reason(cluster)).or_default() += cluster.len() as u64;
+        let key = (cluster.signature.workflow, finding.reason(cluster));
+        *found.entry(key).or_default() += cluster.len() as u64;
     }
     found
 }

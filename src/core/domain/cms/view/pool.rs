@@ -86,6 +86,8 @@ pub struct WorkflowAt {
     pub given: u64,
     /// Jobs that wait.
     pub idle: u64,
+    /// Why most of them do; empty if none does.
+    pub reason: &'static str,
     /// Jobs that have slots.
     pub running: u64,
     /// When a job of it last got slots, as far as that was seen.
@@ -158,7 +160,7 @@ impl PoolGlance {
         let rows = state.ledger.queue.iter();
         let running: u64 =
             rows.map(|(_, row)| u64::from(row.count.jobs()[Status::Running.index()])).sum();
-        let (mut workflows, held) = workflows(pool);
+        let (mut workflows, held) = workflows(pool, &idle.by_workflow);
         let workflows_open = workflows.len() as u64;
         let workflows_served = workflows.iter().filter(|it| it.running > 0).count() as u64;
         let is_waiting = |it: &&WorkflowAt| it.running == 0 && it.idle > 0;
@@ -206,14 +208,19 @@ fn by_reason(found: &BTreeMap<&'static str, u64>) -> Vec<IdleReason> {
 }
 
 /// The open workflows, and how many jobs have slots, those of ended workflows included.
-fn workflows(pool: &Pool) -> (Vec<WorkflowAt>, u64) {
+fn workflows(pool: &Pool, idle: &BTreeMap<(Name, &'static str), u64>) -> (Vec<WorkflowAt>, u64) {
     let (mut open, mut all_held) = (Vec::new(), 0);
+    let reason = |name: Name| {
+        let of_workflow = idle.range((name, "")..).take_while(|((it, _), _)| *it == name);
+        of_workflow.max_by_key(|(_, jobs)| **jobs).map_or("", |((_, reason), _)| reason)
+    };
     for (name, entry, workflow) in pool.workflows() {
         let counters = pool.counters().workflow(name);
         let held = count(counters.held);
         all_held += held;
         if workflow.is_live() {
-            open.push(workflow_at(entry, workflow, held, count(counters.pending)));
+            let open_one = workflow_at(entry, workflow, held, count(counters.pending));
+            open.push(WorkflowAt { reason: reason(name), ..open_one });
         }
     }
     (open, all_held)
@@ -229,6 +236,7 @@ fn workflow_at(entry: &WorkflowEntry, workflow: Workflow<'_>, held: u64, idle: u
         total: record.facts.total_jobs.map(count),
         given: held + count(known.done) + count(known.failed_final),
         idle,
+        reason: "",
         running: held,
         last_match_at: entry.last_given_s.map(|at_s| at_s.saturating_mul(SECOND)),
         injected_at: Some(record.injected_at).filter(|at| *at > 0),

@@ -6,6 +6,7 @@ use crate::domain::cms::policy::facts::Workflow;
 use crate::domain::cms::policy::idle::reasons;
 use crate::domain::cms::policy::pool::Pool;
 use crate::domain::cms::state::PoolJob;
+use crate::id::Name;
 use crate::judge::policies::Policies;
 use crate::state::State;
 use std::borrow::Cow;
@@ -17,6 +18,8 @@ pub struct IdleJobs<'a> {
     pub pool: Cow<'a, Pool>,
     /// How many, by what is nearest to letting them go, or by why they are not looked at.
     pub by_reason: BTreeMap<&'static str, u64>,
+    /// The same by workflow, of those that are looked at.
+    pub by_workflow: BTreeMap<(Name, &'static str), u64>,
 }
 
 impl PoolJudging {
@@ -30,11 +33,15 @@ impl PoolJudging {
                 (Cow::Owned(view.pool?), blocked)
             }
         };
-        let mut by_reason = reasons(&self.judges, &pool, &live_offers(state), state.now);
+        let by_workflow = reasons(&self.judges, &pool, &live_offers(state), state.now);
+        let mut by_reason: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for ((_, reason), jobs) in &by_workflow {
+            *by_reason.entry(reason).or_default() += jobs;
+        }
         for (code, jobs) in blocked {
             *by_reason.entry(code).or_default() += jobs;
         }
-        Some(IdleJobs { pool, by_reason })
+        Some(IdleJobs { pool, by_reason, by_workflow })
     }
 
     /// How many jobs wait for slots. Where no cycle was judged all jobs are looked at.
