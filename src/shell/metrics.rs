@@ -421,6 +421,13 @@ impl Metrics {
         waiting::forget(&self.current);
     }
 
+    /// Things that need a person.
+    pub fn record_attention<'a>(&mut self, items: impl Iterator<Item = &'a Item>) {
+        let counts = counted(items).into_iter();
+        let samples = counts.map(|((severity, rule), it)| ([severity.name(), rule], it as f64));
+        self.current.set(Metric::AttentionItems, samples);
+    }
+
     /// The domain at a glance: to be called every ten seconds, by a process that leads.
     pub fn record_glance(&mut self, engine: &Engine) {
         glance::record(&self.current, engine);
@@ -429,13 +436,6 @@ impl Metrics {
     /// This process does not lead, and shows nothing of that.
     pub fn forget_glance(&mut self) {
         glance::forget(&self.current);
-    }
-
-    /// Things that need a person.
-    pub fn record_attention<'a>(&mut self, items: impl Iterator<Item = &'a Item>) {
-        let counts = counted(items).into_iter();
-        let samples = counts.map(|((severity, rule), it)| ([severity.name(), rule], it as f64));
-        self.current.set(Metric::AttentionItems, samples);
     }
 
     /// By what is decided: to be called every ten seconds, by a process that leads.

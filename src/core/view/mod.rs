@@ -3,12 +3,14 @@
 //! single jobs.
 
 mod row;
+mod usage;
 
 pub use crate::domain::cms::view::pool::{
     ClassUse, Drain, IdleReason, Offers, PoolGlance, UserOfPool, WorkflowAt,
 };
 pub use crate::domain::nordugrid::view::{Cpus, GridGlance, STATUSES};
 pub use row::{ViewRow, ViewRows};
+pub use usage::{JobsOf, OwnerUsage, ShareUsage, Usage};
 
 use crate::domain::atlas::view as atlas;
 use crate::domain::cms::view as cms;

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use yardmaster_core::engine::Engine;
-use yardmaster_core::view::PoolGlance;
+use yardmaster_core::view::{PoolGlance, Usage};
 
 /// A look is made at most so often.
 const EVERY: Duration = Duration::from_millis(900);
@@ -41,6 +41,8 @@ pub struct Views {
     pub(super) grid: LiveLook<View>,
     /// A pool of slots; `None` in a domain that has none.
     pub(super) pool: LiveLook<Option<PoolGlance>>,
+    /// Who uses how much.
+    pub(super) usage: LiveLook<Usage>,
     /// Requests that wait, and throttles.
     pub(super) waiting: LiveLook<Waiting>,
     /// Things that need a person; made by its lookout.
@@ -52,6 +54,7 @@ impl Views {
     pub fn turn(&self, engine: &Engine) {
         self.grid.turn(|| View::of(engine));
         self.pool.turn(|| PoolGlance::of(engine));
+        self.usage.turn(|| Usage::of(engine));
         self.waiting.turn(|| Waiting::of(engine));
     }
 

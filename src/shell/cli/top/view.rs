@@ -149,15 +149,15 @@ fn trouble(model: &Model) -> Option<String> {
     Some(format!("{}{}", worst.text, more(1)))
 }
 
-/// Sums over what is known.
+/// Where it is asked, and sums over what is known.
 fn sums(model: &Model) -> String {
     let answered = &model.answered;
-    let head = format!("{}  version {}", answered.address, answered.status.version);
-    format!("{head}  {}", of_rows(answered))
+    let status = &answered.status;
+    format!("{}  version {}  {}", answered.address, status.version, row_sums(answered))
 }
 
 /// Sums over all rows, in the words of the domain.
-fn of_rows(answered: &Answered) -> String {
+fn row_sums(answered: &Answered) -> String {
     // Tiles of a domain that a program brings are that program's figures.
     let sum = |of: fn(&Queue) -> u64| answered.queues.iter().map(of).fold(0, u64::saturating_add);
     let (rows, count) = (answered.words.rows(), answered.queues.len());
