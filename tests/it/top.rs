@@ -1,6 +1,7 @@
 //! `top --once`, as scripts call it: against answers of the HTTP API that are written down here, and
 //! of a process that runs.
 
+mod pool;
 mod process;
 
 use serde_json::{Value, json};

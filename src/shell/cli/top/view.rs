@@ -7,7 +7,7 @@ pub(super) use beside::lines as beside;
 pub(super) use plan::Plan;
 
 use super::columns::{QueueColumn, cells_of, span};
-use super::data::Queue;
+use super::data::{Pool, Queue};
 use super::model::{Answered, Model, Pane};
 use super::words::Words;
 use crate::trouble::ACT;
@@ -166,7 +166,8 @@ fn row_sums(answered: &Answered) -> String {
     match (answered.words, &answered.pool) {
         (Words::Sites, pool) => {
             let pledge = sum(|it| it.pledged_cores.unwrap_or(0));
-            let pool = pool.clone().unwrap_or_default();
+            let none = Pool::default();
+            let pool = pool.as_ref().unwrap_or(&none);
             format!(
                 "{head} of {pledge} pledged)  idle {}  offers {} ({} cores)  workflows {}  drains {}",
                 pool.idle,
