@@ -109,8 +109,10 @@ described! {
         now: Millis = waiting.now,
         /// That cycle.
         cycle: u64 = waiting.cycle,
-        /// Requests that are open in all; of a pool of slots the workflows with idle jobs, which
-        /// stand for requests here.
+        /// Kind of what waits: requests, or workflows, whose idle jobs stand for requests in a pool of
+        /// slots.
+        of: &'static str = waiting.of,
+        /// Requests that are open in all.
         open: usize = waiting.open,
         /// Those of them that were looked at: at most 20000, those to be judged first.
         looked_at: usize = waiting.rows.len(),
@@ -170,8 +172,9 @@ described! {
         attempt: u64 = row.attempt,
         /// How often this attempt was deferred.
         answers: u32 = row.answers,
-        /// When it was last judged, of a pool when a job of the workflow last got slots; ms since
-        /// 1970.
+        /// Of a workflow when a job of it last got slots, ms since 1970; null else.
+        last_slots_at: Option<Millis> = row.last_slots_at,
+        /// When it was last judged; ms since 1970.
         judged_at: Option<Millis> = row.judged_at,
         /// It is judged again then at the latest; ms since 1970.
         until: Option<Millis> = row.until,

@@ -15,6 +15,8 @@ mod rejected;
 mod requests;
 mod shares;
 mod sites;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use lookout::{Lookout, counted};

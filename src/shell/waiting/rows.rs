@@ -15,6 +15,8 @@ pub struct Waiting {
     pub now: Millis,
     /// The cycle.
     pub cycle: u64,
+    /// The rows' kind in the plural: requests, or workflows of a pool.
+    pub of: &'static str,
     /// How many are open.
     pub open: usize,
     /// Those that were looked at, the oldest first.
@@ -53,6 +55,8 @@ pub struct WaitingRow {
     pub answers: u32,
     /// The newest of them; `None`: there is none.
     pub judged_at: Option<Millis>,
+    /// Of a workflow: when a job of it last got slots.
+    pub last_slots_at: Option<Millis>,
     /// When this attempt was first deferred.
     pub first_judged_at: Option<Millis>,
     /// It is judged again then at the latest.
@@ -80,6 +84,7 @@ impl Waiting {
             rows.extend(row(&mut sorter, request));
         });
         let glance = PoolGlance::of(engine);
+        let of = if glance.is_some() { "workflows" } else { "requests" };
         let open = glance.as_ref().map_or(open, |glance| {
             rows.extend(pool::rows(glance, engine));
             rows.len()
@@ -89,7 +94,7 @@ impl Waiting {
         let throttles = state.throttles.iter().map(|(_, throttle)| throttle);
         let standing = throttles.filter(|throttle| throttle.stands(state.now));
         let throttles = standing.take(THROTTLES_MAX).cloned().collect();
-        Waiting { now: state.now, cycle: state.number, open, rows, throttles }
+        Waiting { now: state.now, cycle: state.number, of, open, rows, throttles }
     }
 }
 
@@ -109,6 +114,7 @@ fn row<'a>(sorter: &mut Sorter<'a>, request: &'a RequestState) -> Option<Waiting
         attempt: task.attempt,
         answers: deferral.map_or(0, |it| it.ordinal),
         judged_at: deferral.map(|it| it.now),
+        last_slots_at: None,
         first_judged_at: deferral.map(|it| it.first_answered_at),
         until: deferral.map(|it| it.until),
         reason: sorted.reason.to_owned(),

@@ -2,7 +2,7 @@
 //! of the process.
 
 use super::columns::{QueueColumn, cells_of};
-use super::data::{Event, Explained, ProcessStatus, Queue, Share};
+use super::data::{Attention, Event, Explained, ProcessStatus, Queue, Share};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -32,6 +32,7 @@ pub(super) struct Answered {
     pub status: ProcessStatus,
     pub queues: Vec<Queue>,
     pub shares: Vec<Share>,
+    pub attention: Attention,
     /// Those that are new, the oldest first.
     pub events: Vec<Event>,
     /// Whether the numbers of outputs began again: those that were shown before are gone.

@@ -1,7 +1,7 @@
 //! The process that is watched: asked by a thread of its own, so that a slow answer holds no key
 //! up.
 
-use super::data::{Events, Explained, ProcessStatus, Queues, Shares};
+use super::data::{Attention, Events, Explained, ProcessStatus, Queues, Shares};
 use super::model::{Answered, News, Subject};
 use crate::ask::{Ask, Proof, Reply, in_query};
 use serde::de::DeserializeOwned;
@@ -65,7 +65,7 @@ impl Process {
         let status: ProcessStatus = get(&ask, "/api/v1/status")?;
         let known = self.known.take().filter(|(known, _)| *known == address).map(|(_, last)| last);
         let lists = lists(&ask, known);
-        let Lists { queues, shares, events, is_fresh } = match lists {
+        let Lists { queues, shares, attention, events, is_fresh } = match lists {
             Ok(lists) => lists,
             // While it restores it has nothing to show, and says why.
             Err(_) if !status.ready => Lists::default(),
@@ -76,7 +76,7 @@ impl Process {
         let mut items = events.items;
         items.reverse();
         let (queues, shares) = (queues.queues, shares.shares);
-        Ok(Answered { address, status, queues, shares, events: items, is_fresh })
+        Ok(Answered { address, status, queues, shares, attention, events: items, is_fresh })
     }
 
     /// Asks for the explanation of a subject.
@@ -128,6 +128,7 @@ impl Process {
 struct Lists {
     queues: Queues,
     shares: Shares,
+    attention: Attention,
     events: Events,
     /// Whether outputs are numbered from the beginning again.
     is_fresh: bool,
@@ -136,16 +137,19 @@ struct Lists {
 fn lists(ask: &Ask, known: Option<u64>) -> Result<Lists, String> {
     let queues = get(ask, "/api/v1/queues")?;
     let shares = get(ask, "/api/v1/shares")?;
+    // An older process has no such list, and all else is shown.
+    let attention = get(ask, "/api/v1/attention").unwrap_or_default();
     let all = format!("/api/v1/decisions?limit={EVENTS_FIRST}");
-    let Some(last) = known else {
-        return Ok(Lists { queues, shares, events: get(ask, &all)?, is_fresh: true });
+    let (events, is_fresh) = match known {
+        None => (get(ask, &all)?, true),
+        Some(last) => {
+            let new = format!("/api/v1/decisions?after={last}&limit={EVENTS_MAX}");
+            let events: Events = get(ask, &new)?;
+            // Another process, or one with another history, counts from the beginning.
+            if events.last < last { (get(ask, &all)?, true) } else { (events, false) }
+        }
     };
-    let events: Events = get(ask, &format!("/api/v1/decisions?after={last}&limit={EVENTS_MAX}"))?;
-    // Another process, or one with another history, counts from the beginning.
-    match events.last < last {
-        true => Ok(Lists { queues, shares, events: get(ask, &all)?, is_fresh: true }),
-        false => Ok(Lists { queues, shares, events, is_fresh: false }),
-    }
+    Ok(Lists { queues, shares, attention, events, is_fresh })
 }
 
 /// An answer, or why there is none.
