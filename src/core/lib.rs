@@ -14,6 +14,7 @@ pub mod difference;
 pub mod domain;
 pub mod draw;
 pub mod engine;
+pub mod estimate;
 pub mod event;
 pub mod explain;
 pub mod fold;

@@ -10,6 +10,7 @@ mod current;
 mod document;
 mod export;
 mod figures;
+mod glance;
 mod intake;
 mod memory;
 mod merge;
@@ -27,6 +28,7 @@ pub use scrape::Scrape;
 pub use table::{Bound, EventOutcome, Kind, Metric};
 
 use crate::attention::{Item, counted};
+use crate::estimates::{MeasuredEstimate, RESULTS};
 use crate::intake::IntakeReport;
 use crate::status::Status;
 use crate::waiting::OPEN_MAX;
@@ -95,6 +97,8 @@ pub struct Metrics {
     topics: BTreeMap<(Topic, Metric), Gauge>,
     stuck: BTreeMap<String, Gauge>,
     links: Links,
+    estimated_starts: ByLabel,
+    estimate_ratio: Histogram,
     fold: Histogram,
     judge: Histogram,
     answer: Histogram,
@@ -144,6 +148,8 @@ impl Metrics {
             topics: BTreeMap::new(),
             stuck: BTreeMap::new(),
             links: Links::default(),
+            estimated_starts: ByLabel::new(Metric::EstimatedStarts, RESULTS.len()),
+            estimate_ratio: histogram(Metric::EstimateRatio),
             fold: histogram(Metric::Fold),
             judge: histogram(Metric::Judge),
             answer: histogram(Metric::Answer),
@@ -352,6 +358,12 @@ impl Metrics {
         self.current.set(Metric::AuditAge, std::iter::once((none, age.as_secs_f64())));
     }
 
+    /// How an estimate of a start was.
+    pub fn record_estimate(&mut self, measured: MeasuredEstimate) {
+        self.estimated_starts.count(&self.recorder, measured.result, 1);
+        measured.ratio.into_iter().for_each(|ratio| self.estimate_ratio.record(ratio));
+    }
+
     /// Counts the records of an import of a name by outcome; `None`: it failed.
     pub fn record_import(&mut self, name: &str, done: Option<&[(&str, usize)]>) {
         self.intake.record_import(&self.recorder, name, done);
@@ -416,6 +428,16 @@ impl Metrics {
         self.current.set(Metric::AttentionItems, samples);
     }
 
+    /// The domain at a glance: to be called every ten seconds, by a process that leads.
+    pub fn record_glance(&mut self, engine: &Engine) {
+        glance::record(&self.current, engine);
+    }
+
+    /// This process does not lead, and shows nothing of that.
+    pub fn forget_glance(&mut self) {
+        glance::forget(&self.current);
+    }
+
     /// By what is decided: to be called every ten seconds, by a process that leads.
     pub fn record_rules(&mut self, engine: &Engine) {
         self.rules.record(&self.current, engine);
@@ -437,6 +459,7 @@ impl Metrics {
         let of_others = [&mut self.commands.published, &mut self.classed];
         pairs.into_iter().chain(of_others).for_each(Pairs::add);
         self.assigned_jobs.add();
+        self.estimated_starts.add();
         self.nucleus_assignments.add();
         self.intake.add();
         self.comparisons.add();

@@ -28,6 +28,8 @@ mod docs;
 mod domains;
 mod drive;
 #[cfg(feature = "shell")]
+mod estimate;
+#[cfg(feature = "shell")]
 mod exec;
 #[cfg(feature = "shell")]
 mod explain;
@@ -38,6 +40,8 @@ mod full;
 mod fuzz;
 #[cfg(feature = "shell")]
 mod grid;
+#[cfg(feature = "shell")]
+mod hold;
 #[cfg(feature = "shell")]
 mod http;
 mod import;
@@ -70,6 +74,8 @@ mod page;
 mod panda;
 mod pool;
 mod pool_rules;
+#[cfg(feature = "shell")]
+mod publish;
 mod published;
 #[cfg(feature = "shell")]
 mod read_ahead;
@@ -97,6 +103,8 @@ mod tidy;
 mod top;
 mod topology;
 mod topology_cms;
+#[cfg(feature = "shell")]
+mod traces;
 mod verbs;
 mod wire;
 mod world;

@@ -44,7 +44,7 @@ fn listed(verb: &[&str], file: &Path, log: &Path) -> Vec<Value> {
 
 /// Outputs of a kind in the log, oldest first.
 fn outputs(kind: &str, file: &Path, log: &Path) -> Vec<Value> {
-    listed(&["tail", "--no-follow", "--lines", "1000000", "--kind", kind], file, log)
+    listed(&["tail", "--no-follow", "--lines", "100000", "--kind", kind], file, log)
 }
 
 fn text<'a>(of: &'a Value, name: &str) -> &'a str {
@@ -188,7 +188,7 @@ fn a_running_process_shows_the_nearest_with_the_figures_of_the_decision() {
             }
             let path = format!("/api/v1/explain?name={}&kind=task", text(it, "subject"));
             let decision = &get(demo.address, &path)["decisions"][0];
-            if decision["now"] != it["judged_at"] {
+            if decision["at"] != it["judged_at"] {
                 continue;
             }
             let rejected = decision["rejected"].as_array().unwrap();

@@ -2,15 +2,15 @@
 
 use super::domains::Of;
 use super::query::{DOMAIN, Parameter, Params, Query};
-use super::throttles::ThrottleAnswer;
-use super::{Api, Reasons, Refused, Shown, beside, json};
+use super::throttles::{ThrottleAnswer, looked};
+use super::{Reasons, Refused, beside, json};
 use crate::described::described;
 use crate::waiting::{
-    AS_WHOLE, Figures, Helps, NOT_JUDGED, THROTTLED, Waiting, WaitingRow, as_whole, figures, title,
+    AS_WHOLE, Helps, NOT_JUDGED, RequestFigures, THROTTLED, Waiting, WaitingRow, as_whole, figures,
+    title,
 };
 use axum::response::Response;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use yardmaster_core::explain::{NearestMiss, nearest_miss};
 use yardmaster_core::unit::Millis;
 
@@ -91,18 +91,13 @@ pub(super) async fn waiting(Of(api): Of, Params(given): Params) -> Result<Respon
     Ok(json(&answer.await?))
 }
 
-/// The requests that wait, as of a few seconds ago at most.
-pub(super) async fn looked(api: &Api) -> Result<Arc<Shown<Waiting>>, Refused> {
-    api.views.waiting.get(api.client.answer_max()).await.ok_or_else(super::lists::late)
-}
-
 described! {
     /// Requests that wait.
     struct WaitingAnswer of (
         waiting: &Waiting,
         filter: &WaitingFilter,
         rows: &[&WaitingRow],
-        found: &BTreeMap<String, Figures>,
+        found: &BTreeMap<String, RequestFigures>,
         reasons: &Reasons,
     ) {
         /// The now of the cycle it is of; ms since 1970.
@@ -119,7 +114,7 @@ described! {
         /// Those that were looked at and are wanted, by reason: those with most requests first. The
         /// parameter `reason` does not narrow it.
         by_reason: Vec<ReasonAnswer> = by_reason(waiting, filter, reasons),
-        /// The oldest first. Figures of what is nearest are those of the newest decisions in the
+        /// The oldest first. RequestFigures of what is nearest are those of the newest decisions in the
         /// history, and are looked for of the first 300.
         requests: Vec<WaitingRequestAnswer> = rows
             .iter()
@@ -148,7 +143,7 @@ described! {
 
     /// A request that waits.
     struct WaitingRequestAnswer of (
-        row: &WaitingRow, filter: &WaitingFilter, found: Option<&Figures>, reasons: &Reasons,
+        row: &WaitingRow, filter: &WaitingFilter, found: Option<&RequestFigures>, reasons: &Reasons,
     ) {
         /// Subject.
         subject: String = row.subject.clone(),
@@ -250,7 +245,7 @@ fn help(reason: &str, row: &WaitingRow, reasons: &Reasons) -> String {
 fn nearest(
     row: &WaitingRow,
     filter: &WaitingFilter,
-    found: Option<&Figures>,
+    found: Option<&RequestFigures>,
     reasons: &Reasons,
 ) -> Option<NearestAnswer> {
     let is_wanted = |queue: &str| filter.queue.as_deref().is_none_or(|wanted| is_of(wanted, queue));

@@ -3,9 +3,9 @@
 
 use super::facts::Facts;
 use super::memory::Memory;
-use super::rejected::Rejected;
+use super::rejected::Rejections;
 use super::{Attention, Item, Severity};
-use crate::api::{Live, Shown};
+use crate::api::{LiveLook, Shown};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,19 +25,19 @@ const LEAST: Duration = Duration::from_millis(500);
 pub struct Lookout {
     settings: AttentionSettings,
     memory: Memory,
-    rejected: Rejected,
+    rejected: Rejections,
     made: Option<(Instant, Millis)>,
     /// For those who look.
-    shown: Live<Attention>,
+    shown: LiveLook<Attention>,
 }
 
 impl Lookout {
     /// Nothing was looked at yet.
-    pub fn new(settings: AttentionSettings, shown: Live<Attention>) -> Lookout {
+    pub fn new(settings: AttentionSettings, shown: LiveLook<Attention>) -> Lookout {
         Lookout {
             settings,
             memory: Memory::default(),
-            rejected: Rejected::default(),
+            rejected: Rejections::default(),
             made: None,
             shown,
         }

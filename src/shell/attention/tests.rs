@@ -2,7 +2,7 @@
 
 use super::facts::{Facts, OldRequests};
 use super::memory::Memory;
-use super::rejected::Rejected;
+use super::rejected::Rejections;
 use super::*;
 use crate::view::{QueueView, ShareView, View};
 use crate::waiting::Helps;
@@ -33,7 +33,7 @@ fn queue(name: &str, queued: u64, running: u64, hours: Millis) -> QueueView {
     }
 }
 
-fn facts<'a>(state: &'a State, rejected: &'a Rejected, queues: Vec<QueueView>) -> Facts<'a> {
+fn facts<'a>(state: &'a State, rejected: &'a Rejections, queues: Vec<QueueView>) -> Facts<'a> {
     Facts {
         state,
         view: View { now: state.now, queues, ..View::default() },
@@ -57,7 +57,7 @@ fn look(facts: &Facts<'_>) -> Attention {
 
 /// The one item of some queues.
 fn of_queues(queues: Vec<QueueView>) -> Vec<[String; 4]> {
-    let (state, rejected) = (state(), Rejected::default());
+    let (state, rejected) = (state(), Rejections::default());
     let attention = look(&facts(&state, &rejected, queues));
     shown(&attention).into_iter().map(|it| it.map(str::to_owned)).collect()
 }
@@ -93,7 +93,7 @@ fn a_queue_is_crowded_by_number_and_by_ratio() {
 
 #[test]
 fn a_queue_fails_by_the_part_that_failed_of_enough() {
-    let (state, rejected) = (state(), Rejected::default());
+    let (state, rejected) = (state(), Rejections::default());
     for (failed, ended, expected) in [
         (11, 11, None),
         (2, 12, None),
@@ -115,7 +115,7 @@ fn several_queues_of_a_site_with_one_cause_are_one_row() {
     let queues = vec![queue("A", 30, 0, 4), queue("B", 40, 0, 5), queue("C", 200, 1, 0)];
     let found = of_queues(queues.clone());
     assert_eq!(found, [["watch", "no_start", "site", "SITE"], ["watch", "crowded", "queue", "C"]]);
-    let (state, rejected) = (state(), Rejected::default());
+    let (state, rejected) = (state(), Rejections::default());
     let attention = look(&facts(&state, &rejected, queues));
     let first = &attention.items[0];
     assert_eq!((first.title.as_str(), first.count), ("SITE: 2 queues start nothing", 70));
@@ -128,7 +128,7 @@ fn several_queues_of_a_site_with_one_cause_are_one_row() {
 
 #[test]
 fn what_never_started_counts_from_when_it_was_seen() {
-    let (mut state, rejected) = (state(), Rejected::default());
+    let (mut state, rejected) = (state(), Rejections::default());
     let (settings, mut memory) = (AttentionSettings::default(), Memory::default());
     let never = QueueView { last_start_at: None, ..queue("Q", 30, 0, 0) };
     for (hours, expected) in [(0, 0), (2, 0), (3, 1)] {
@@ -142,7 +142,7 @@ fn what_never_started_counts_from_when_it_was_seen() {
 
 #[test]
 fn a_share_is_off_after_an_hour_and_one_below_only_if_jobs_wait() {
-    let (mut state, rejected) = (state(), Rejected::default());
+    let (mut state, rejected) = (state(), Rejections::default());
     let (settings, mut memory) = (AttentionSettings::default(), Memory::default());
     let share = |name: &str, used: f64| {
         let (gshare, target) = (name.to_owned(), 0.2);
@@ -164,7 +164,7 @@ fn a_share_is_off_after_an_hour_and_one_below_only_if_jobs_wait() {
 
 #[test]
 fn requests_throttles_and_rejections_are_one_row_for_each_cause() {
-    let (mut state, mut rejected) = (state(), Rejected::default());
+    let (mut state, mut rejected) = (state(), Rejections::default());
     for user in ["ann", "bob"] {
         let of = (SubjectKind::User, user);
         let throttle = Throttle::new("atlas", "A1", of, 1, Action::Set);
@@ -201,7 +201,7 @@ fn requests_throttles_and_rejections_are_one_row_for_each_cause() {
 
 #[test]
 fn commands_that_go_in_circles_or_are_held_back_need_a_person() {
-    let (mut state, rejected) = (state(), Rejected::default());
+    let (mut state, rejected) = (state(), Rejections::default());
     for batch in 0..3 {
         let rule = "fast_rebrokerage";
         let command = Command::new("atlas", rule, "Q/MC/77", batch, Some(NOW));
@@ -218,7 +218,7 @@ fn commands_that_go_in_circles_or_are_held_back_need_a_person() {
 
 #[test]
 fn a_pool_without_offers_and_workflows_without_slots_need_a_person() {
-    let (state, rejected) = (state(), Rejected::default());
+    let (state, rejected) = (state(), Rejections::default());
     let workflow = |name: &str, hours: Millis| WorkflowAt {
         workflow: name.to_owned(),
         class: "central",

@@ -6,7 +6,7 @@ use crate::ask::in_query;
 use crate::cli::Ended;
 use crate::cli::table::{Column, TableArgs, terminal_width};
 use crate::cli::units::span;
-use crate::waiting::{Figures, Waiting, WaitingRow};
+use crate::waiting::{RequestFigures, Waiting, WaitingRow};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -140,13 +140,13 @@ impl WaitingVerb {
 }
 
 /// The requests judged again, by subject.
-fn judged(engine: &Engine, rows: &[&WaitingRow]) -> BTreeMap<String, Figures> {
+fn judged(engine: &Engine, rows: &[&WaitingRow]) -> BTreeMap<String, RequestFigures> {
     let tasks = rows.iter().take(JUDGED_MAX).filter_map(|row| {
         let task = engine.state.requests.of(&row.subject)?.task.as_ref()?;
         let mut newest = engine.judge_task(task)?;
         let fates = std::mem::take(&mut newest.fates).into_iter();
         let fates = fates.map(|fate| (fate.queue.clone(), fate)).collect();
-        Some((row.subject.clone(), Figures { newest, fates, is_whole: true }))
+        Some((row.subject.clone(), RequestFigures { newest, fates, is_whole: true }))
     });
     tasks.collect()
 }

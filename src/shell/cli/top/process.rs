@@ -1,8 +1,9 @@
 //! The process that is watched: asked by a thread of its own, so that a slow answer holds no key
 //! up.
 
-use super::data::{Attention, Events, Explained, ProcessStatus, Queues, Shares};
+use super::data::{AttentionList, Events, Explained, Pool, ProcessStatus, Queues, Shares};
 use super::model::{Answered, News, Subject};
+use super::words::Words;
 use crate::ask::{Ask, Proof, Reply, in_query};
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -65,7 +66,7 @@ impl Process {
         let status: ProcessStatus = get(&ask, "/api/v1/status")?;
         let known = self.known.take().filter(|(known, _)| *known == address).map(|(_, last)| last);
         let lists = lists(&ask, known);
-        let Lists { queues, shares, attention, events, is_fresh } = match lists {
+        let Lists { queues, pool, shares, attention, events, is_fresh } = match lists {
             Ok(lists) => lists,
             // While it restores it has nothing to show, and says why.
             Err(_) if !status.ready => Lists::default(),
@@ -75,8 +76,10 @@ impl Process {
         self.known = last.map(|last| (address.clone(), last));
         let mut items = events.items;
         items.reverse();
+        let words = Words::of(&queues.of);
         let (queues, shares) = (queues.queues, shares.shares);
-        Ok(Answered { address, status, queues, shares, attention, events: items, is_fresh })
+        let events = items;
+        Ok(Answered { address, status, words, queues, pool, shares, attention, events, is_fresh })
     }
 
     /// Asks for the explanation of a subject.
@@ -127,29 +130,33 @@ impl Process {
 #[derive(Default)]
 struct Lists {
     queues: Queues,
+    /// Of a pool of slots.
+    pool: Option<Pool>,
     shares: Shares,
-    attention: Attention,
+    attention: AttentionList,
     events: Events,
     /// Whether outputs are numbered from the beginning again.
     is_fresh: bool,
 }
 
 fn lists(ask: &Ask, known: Option<u64>) -> Result<Lists, String> {
-    let queues = get(ask, "/api/v1/queues")?;
+    let queues: Queues = get(ask, "/api/v1/queues")?;
+    let pool = match Words::of(&queues.of) {
+        Words::Sites => Some(get(ask, "/api/v1/pool")?),
+        Words::Queues | Words::Clusters => None,
+    };
     let shares = get(ask, "/api/v1/shares")?;
     // An older process has no such list, and all else is shown.
     let attention = get(ask, "/api/v1/attention").unwrap_or_default();
     let all = format!("/api/v1/decisions?limit={EVENTS_FIRST}");
-    let (events, is_fresh) = match known {
-        None => (get(ask, &all)?, true),
-        Some(last) => {
-            let new = format!("/api/v1/decisions?after={last}&limit={EVENTS_MAX}");
-            let events: Events = get(ask, &new)?;
-            // Another process, or one with another history, counts from the beginning.
-            if events.last < last { (get(ask, &all)?, true) } else { (events, false) }
-        }
-    };
-    Ok(Lists { queues, shares, attention, events, is_fresh })
+    let lists = |events, is_fresh| Lists { queues, pool, shares, attention, events, is_fresh };
+    let Some(last) = known else { return Ok(lists(get(ask, &all)?, true)) };
+    let events: Events = get(ask, &format!("/api/v1/decisions?after={last}&limit={EVENTS_MAX}"))?;
+    // Another process, or one with another history, counts from the beginning.
+    match events.last < last {
+        true => Ok(lists(get(ask, &all)?, true)),
+        false => Ok(lists(events, false)),
+    }
 }
 
 /// An answer, or why there is none.
