@@ -24,8 +24,8 @@ pub struct NearestMiss {
 }
 
 /// Whether the objection of a filter of a kind may fall without another configuration or another
-/// request: it is about figures that move by themselves. So it is of a filter that is not known; not
-/// of one that looks at storage alone, where input and space are put by somebody.
+/// request: it is about figures that move by themselves. So it is of a filter that is not known;
+/// not of one that looks at storage alone, where input and space are put by somebody.
 pub fn moves(kind: &Flavour, filter: &str) -> bool {
     match kind.filter(filter) {
         Some(known) if kind.judges_targets() => moving::moves(known.name),

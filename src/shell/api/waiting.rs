@@ -104,8 +104,8 @@ described! {
         now: Millis = waiting.now,
         /// That cycle.
         cycle: u64 = waiting.cycle,
-        /// Kind of what waits: requests, or workflows, whose idle jobs stand for requests in a pool of
-        /// slots.
+        /// Kind of what waits: requests, or workflows, whose idle jobs stand for requests in a pool
+        /// of slots.
         of: &'static str = waiting.of,
         /// Requests that are open in all.
         open: usize = waiting.open,
@@ -114,7 +114,7 @@ described! {
         /// Those that were looked at and are wanted, by reason: those with most requests first. The
         /// parameter `reason` does not narrow it.
         by_reason: Vec<ReasonAnswer> = by_reason(waiting, filter, reasons),
-        /// The oldest first. RequestFigures of what is nearest are those of the newest decisions in the
+        /// The oldest first. Figures of what is nearest are those of the newest decisions in the
         /// history, and are looked for of the first 300.
         requests: Vec<WaitingRequestAnswer> = rows
             .iter()

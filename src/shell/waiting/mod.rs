@@ -1,5 +1,5 @@
-//! Requests that wait: which there are, and the reason why each does. Metrics, the API and `waiting`
-//! sort them by this.
+//! Requests that wait: which there are, and the reason why each does. Metrics, the API and
+//! `waiting` sort them by this.
 
 mod look;
 mod open;

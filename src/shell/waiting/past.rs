@@ -23,7 +23,7 @@ const REQUESTS_MAX: usize = 300;
 /// Reading ends after so long.
 const READS_FOR: Duration = Duration::from_secs(2);
 
-/// RequestFigures of one request.
+/// Figures of one request.
 #[derive(Clone, Debug)]
 pub struct RequestFigures {
     /// The newest decision that was found, without its fates.
