@@ -131,7 +131,7 @@ described! {
 fn sorted<'a>(waiting: &'a Waiting, over: &'a [Throttle]) -> Vec<&'a Throttle> {
     let mut all: Vec<&Throttle> = waiting.throttles.iter().chain(over).collect();
     let rank = |it: &Throttle| (!it.stands(waiting.now), it.dry_run, it.since());
-    all.sort_by(|a, b| (rank(a), a.name()).cmp(&(rank(b), b.name())));
+    all.sort_by_key(|it| (rank(it), it.name()));
     all
 }
 

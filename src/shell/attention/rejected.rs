@@ -12,10 +12,13 @@ const REASONS_MAX: usize = 64;
 /// Reasons that are an ordinary end of a request.
 const ORDINARY: [&str; 3] = ["superseded", "withdrawn", "task_ended"];
 
+/// By reason how many there were, and when the first was.
+type ByReason = BTreeMap<String, (u64, Millis)>;
+
 /// Rejections by the hour and by reason.
 #[derive(Debug, Default)]
 pub(super) struct Rejections {
-    hours: VecDeque<(Millis, BTreeMap<String, (u64, Millis)>)>,
+    hours: VecDeque<(Millis, ByReason)>,
 }
 
 impl Rejections {
