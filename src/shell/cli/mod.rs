@@ -36,6 +36,7 @@ mod schemas;
 mod secret;
 mod stop;
 mod submit;
+mod suppose;
 mod table;
 mod tail;
 mod top;

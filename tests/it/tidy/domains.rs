@@ -16,6 +16,7 @@ const JOINS: [&str; 29] = [
     "event/queue.rs",
     "event/site.rs",
     "event/task.rs",
+    "explain/context.rs",
     "explain/job.rs",
     "explain/mod.rs",
     "explain/why.rs",
