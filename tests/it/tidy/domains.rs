@@ -7,7 +7,7 @@ use super::circles::{Module, module_of, named};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Files of the core where a domain is joined to what is general.
-const JOINS: [&str; 29] = [
+const JOINS: [&str; 30] = [
     "engine.rs",
     "engine/again.rs",
     "event/job.rs",
