@@ -39,6 +39,7 @@ mod secret;
 mod shift;
 mod stop;
 mod submit;
+mod suppose;
 mod table;
 mod tail;
 mod top;
