@@ -20,10 +20,10 @@ name=yardmaster-$version-$arch-linux
 
 mkdir -p "$dir/$name"
 # A program that was cut already has nothing to be cut off.
-if objdump --section-headers "$program" | grep -q '\.debug_info'; then
+if objdump --syms "$program" | grep -q ' main$'; then
     objcopy --only-keep-debug --compress-debug-sections "$program" "$dir/$name.debug"
-    objcopy --strip-debug --strip-unneeded "$program"
-    (cd "$dir" && objcopy --add-gnu-debuglink="$name.debug" "$OLDPWD/$program")
+    objcopy --strip-unneeded "$program"
+    objcopy --add-gnu-debuglink="$dir/$name.debug" "$program"
 fi
 
 glibc=$(objdump --dynamic-syms "$program" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -uV | tail -n 1)
@@ -43,7 +43,5 @@ tar --sort=name --owner=0 --group=0 --numeric-owner -czf "$dir/$name.tar.gz" -C 
 rm -r "${dir:?}/$name"
 cargo deb --no-build --no-strip --profile dist --output "$dir/"
 cd "$dir"
-for file in *.tar.gz *.deb *.debug; do
-    sha256sum "$file"
-done > "SHA256SUMS-$arch"
+find . -name "yardmaster[-_]*" -type f | sed 's|^\./||' | sort | xargs sha256sum > "SHA256SUMS-$arch"
 cat "SHA256SUMS-$arch"
