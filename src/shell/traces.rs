@@ -113,8 +113,11 @@ impl Traces {
         {
             // Of a cycle before the last one that is confirmed the transaction's time is not known.
             let took = if answer.cycle == confirmed { took } else { 0 };
-            let sent = self.answers.as_ref().map(|it| it.try_send(answer.committed(took)));
-            self.lost += u64::from(matches!(sent, Some(Err(TrySendError::Full(_)))));
+            if let Some(answers) = &self.answers
+                && let Err(TrySendError::Full(_)) = answers.try_send(answer.committed(took))
+            {
+                self.lost += 1;
+            }
         }
         if self.lost > 0 && self.complained.is_none_or(|at| at.elapsed() >= COMPLAINT) {
             self.complained = Some(Instant::now());

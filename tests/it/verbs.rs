@@ -214,7 +214,8 @@ fn a_dry_run_of_topology_apply_knows_the_topics_that_exist() {
         assert!(line.is_some_and(|line| line.contains(wanted)), "{text}");
         assert!(!text.contains(unwanted) && !text.contains('"'), "{text}");
     };
-    dry("would be made with 1 partition, cleanup.policy=delete", "is there already");
+    let replicas = "would be made with 1 partition, the broker's default of replicas, cleanup";
+    dry(replicas, "is there already");
     let (code, _, errors) = printed(&yardmaster(&args));
     assert_eq!(code, Some(0), "{errors}");
     dry("is there already", "would be made");

@@ -326,7 +326,7 @@ fn would_make(spec: &NewTopicSpec) -> String {
     let configs: Vec<String> = configs.collect();
     let plural = if spec.partitions == 1 { "" } else { "s" };
     let replication = match spec.replication {
-        ..=0 => "as many replicas as the broker makes by default".to_owned(),
+        ..=0 => "the broker's default of replicas".to_owned(),
         1 => "1 replica".to_owned(),
         some => format!("{some} replicas"),
     };
@@ -348,8 +348,8 @@ mod tests {
         let (_, progress) = specs.iter().find(|(topic, _)| *topic == Topic::Progress).unwrap();
         assert_eq!(
             would_make(progress),
-            "would be made with 1 partition, cleanup.policy=delete retention.ms=1209600000 \
-             message.timestamp.type=LogAppendTime"
+            "would be made with 1 partition, the broker's default of replicas, \
+             cleanup.policy=delete retention.ms=1209600000 message.timestamp.type=LogAppendTime"
         );
     }
 

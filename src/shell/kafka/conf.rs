@@ -195,8 +195,8 @@ impl KafkaConf {
         if OURS.contains(&name) {
             return Err(format!("{name} is set by yardmaster itself; leave it out"));
         }
-        if cfg!(not(feature = "tls")) && needs_tls(name, value) {
-            return Err(without(name, "tls"));
+        if let Some(feature) = lacking(name, value) {
+            return Err(without(name, feature));
         }
         let config = ClientConfig::new().set(name, value).create_native_config();
         config.map(drop).map_err(|error| property_text(&error, name))
@@ -356,12 +356,19 @@ fn property_text(error: &KafkaError, name: &str) -> String {
     }
 }
 
-/// Whether a property is one of TLS, or of a log-in that OpenSSL computes.
-fn needs_tls(name: &str, value: &str) -> bool {
-    let (name, value) = (name.to_ascii_lowercase(), value.to_ascii_lowercase());
-    let is_mechanism = ["sasl.mechanism", "sasl.mechanisms"].contains(&name.as_str());
-    name == "security.protocol" && value.contains("ssl")
-        || is_mechanism && ["scram", "oauthbearer"].iter().any(|it| value.starts_with(it))
+/// The feature that a property needs and this program is built without: for TLS, for log-ins that
+/// OpenSSL computes, for Kerberos. librdkafka would name it when a client is made, or not at all.
+fn lacking(name: &str, value: &str) -> Option<&'static str> {
+    let value = value.to_ascii_lowercase();
+    let is_mechanism = ["sasl.mechanism", "sasl.mechanisms"].contains(&name);
+    let is_tls = name == "security.protocol" && value.contains("ssl")
+        || is_mechanism && ["scram", "oauthbearer"].iter().any(|it| value.starts_with(it));
+    let is_kerberos = is_mechanism && value == "gssapi" || name.starts_with("sasl.kerberos.");
+    match (is_tls, is_kerberos) {
+        (true, _) if cfg!(not(feature = "tls")) => Some("tls"),
+        (_, true) if cfg!(not(feature = "gssapi")) => Some("gssapi"),
+        _ => None,
+    }
 }
 
 /// A build that lacks what a property needs.

@@ -118,8 +118,32 @@ fn man_pages_and_completions_are_generated_and_packed() {
         top.map(|it| it.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     assert_eq!(names, ["man1", "yardmaster.bash", "yardmaster.fish", "yardmaster.zsh"]);
-    let script = text("packaging/deb.sh");
+    let script = text("packaging/release.sh");
     for part in ["packaging/generated.sh", " target/deb\n", "--features tls"] {
-        assert!(script.contains(part), "packaging/deb.sh lacks {part}");
+        assert!(script.contains(part), "packaging/release.sh lacks {part}");
     }
+}
+
+/// A release, and what CI makes of every change, come from one script; the profile it builds by is
+/// there, and so is every file that a workflow names.
+#[test]
+fn the_workflows_make_packages_by_the_script() {
+    let manifest: Table = text("Cargo.toml").parse().unwrap();
+    let script = text("packaging/release.sh");
+    assert!(script.contains("--profile dist") && manifest["profile"].get("dist").is_some());
+    let package = text(".github/workflows/package.yml");
+    assert!(package.contains("run: packaging/release.sh dist\n"), "{package}");
+    for caller in ["ci", "release"] {
+        let workflow = text(&format!(".github/workflows/{caller}.yml"));
+        assert!(workflow.contains("uses: ./.github/workflows/package.yml"), "{caller}");
+    }
+    let all = [package, text(".github/workflows/release.yml")].concat();
+    for word in all.split([' ', '"', '\n']) {
+        let folder = ["packaging/", "dashboards/"].iter().any(|it| word.starts_with(it));
+        assert!(!folder || root().join(word).exists(), "{word} is not there");
+    }
+    let rust = manifest["workspace"]["package"]["rust-version"].as_str().unwrap();
+    assert!(all.contains(&format!("--default-toolchain {rust}.")), "the oldest Rust is built by");
+    let Some(sh) = tool("sh") else { return };
+    output(Command::new(sh).arg("-n").arg(root().join("packaging/release.sh")));
 }
