@@ -11,6 +11,9 @@ use ureq::Agent;
 /// A queue whose name would be markup were it not shown as text.
 const HOSTILE: &str = "<img src=x onerror=alert(1)>";
 
+/// The header shows a cycle.
+const SHOWN: &str = "document.querySelector('#cycle').textContent";
+
 /// Token that the demo wants before it answers.
 const TOKEN: &str = "a-token-that-is-long-enough";
 
@@ -66,7 +69,7 @@ impl Stage {
         self.browser.wait("document.querySelector('#ask-token').open");
         self.browser.press(TOKEN);
         self.browser.press(ENTER);
-        self.browser.wait("document.querySelector('#process dd')");
+        self.browser.wait(SHOWN);
         let errors = self.browser.errors();
         assert!(errors.iter().all(|it| it.contains("401")), "{errors:?}");
     }
@@ -81,7 +84,7 @@ impl Stage {
 
     fn open(&self, fragment: &str) {
         self.browser.load(&format!("{}/{fragment}", self.base));
-        self.browser.wait("document.querySelector('#process dd')");
+        self.browser.wait(SHOWN);
     }
 
     /// Opens a view and waits until it shows something.
@@ -90,8 +93,13 @@ impl Stage {
         self.browser.wait(&format!("document.querySelector({something:?})"));
     }
 
+    /// The newest decision, throttle or command.
+    fn last_sequence(&self) -> u64 {
+        self.ask("decisions?limit=1")["last"].as_u64().unwrap()
+    }
+
     fn cycle(&self) -> String {
-        self.browser.text("#process div:nth-child(3) dd")
+        self.browser.text("#cycle")
     }
 
     /// Nothing that the browser complains about since this was asked last.
@@ -122,7 +130,8 @@ fn a_chromium_shows_what_a_demo_knows() {
         return;
     }
     let stage = Stage::set();
-    now_shows_each_queue_and_goes_on_by_itself(&stage);
+    now_shows_each_group_and_goes_on_by_itself(&stage);
+    queues_are_tiles_that_can_be_filtered(&stage);
     stage.no_errors();
     decisions_are_shown_as_they_are_published_and_filtered(&stage);
     stage.no_errors();
@@ -134,35 +143,66 @@ fn a_chromium_shows_what_a_demo_knows() {
     an_unknown_name_is_answered_with_what_can_be_searched(&stage);
 }
 
-fn now_shows_each_queue_and_goes_on_by_itself(stage: &Stage) {
+/// Sum of a figure over the queues of an answer.
+fn sum(queues: &Value, key: &str) -> u64 {
+    each(&queues["queues"]).iter().map(|it| it[key].as_u64().unwrap()).sum()
+}
+
+fn now_shows_each_group_and_goes_on_by_itself(stage: &Stage) {
     let browser = &stage.browser;
-    stage.show("", "li.tile");
+    stage.show("", ".group");
     browser.shot("now");
+    assert_eq!(browser.text("h1"), "Now");
+    // Every queue is in a group: named in it, or counted.
+    let in_groups = "[...document.querySelectorAll('.group h3 .soft')]\
+                     .reduce((sum, it) => sum + parseInt(it.textContent), 0)";
+    assert_eq!(browser.get(in_groups), each(&stage.ask("queues")["queues"]).len());
+    assert_eq!(browser.count("img"), 0, "a queue's name became markup");
+
+    // Figures go on, and it is still the same document and the same card.
+    browser.run("window.card = document.querySelector('.figures')");
+    let (cycle, figures) = (stage.cycle(), browser.text(".figures"));
+    browser.wait_for("the cycle advances", || stage.cycle() != cycle);
+    browser.wait_for("the figures advance", || browser.text(".figures") != figures);
+    assert_eq!(browser.get("window.card === document.querySelector('.figures')"), true);
+    assert_eq!(browser.text("#standing"), "leads, ready");
+
+    // Held, it stands still; then it shows what the process says.
+    browser.click("#pause");
+    let lead = browser.text(".lead p");
+    let past = stage.ask("status")["cycle"].as_u64().unwrap() + 20;
+    browser.wait_for("cycles pass", || stage.ask("status")["cycle"].as_u64().unwrap() > past);
+    assert_eq!(browser.text(".lead p"), lead, "it went on while it was held");
+    assert!(browser.text("#age").starts_with("held since "));
+    browser.click("#pause");
+    browser.wait_for("it goes on", || browser.text(".lead p") != lead);
+}
+
+fn queues_are_tiles_that_can_be_filtered(stage: &Stage) {
+    let browser = &stage.browser;
+    stage.show("#queues", "li.tile");
     let queues = stage.ask("queues");
     let names: Vec<String> =
         each(&queues["queues"]).iter().map(|it| text(&it["queue"]).to_owned()).collect();
     assert_eq!(browser.texts("li.tile .name"), names);
     assert!(names.iter().any(|name| name == HOSTILE), "{names:?}");
     assert_eq!(browser.count("img"), 0, "a queue's name became markup");
-
-    // Figures go on, and it is still the same document.
-    browser.run("window.isSame = true");
-    let (cycle, figures) = (stage.cycle(), browser.texts("li.tile .figures"));
-    browser.wait_for("the cycle advances", || stage.cycle() != cycle);
+    let figures = browser.texts("li.tile .figures");
     browser.wait_for("the figures advance", || browser.texts("li.tile .figures") != figures);
-    assert_eq!(browser.get("window.isSame"), true);
-    assert!(browser.text("#process").contains("● leading"), "{}", browser.text("#process"));
-    assert!(browser.text("#process").contains("✓ ready"));
 
     // A filter leaves those that it names, and the address keeps it.
     browser.click("main input[type=search]");
     browser.press("bnl");
     browser.wait("document.querySelectorAll('li.tile').length === 1");
     assert_eq!(browser.texts("li.tile .name"), ["BNL"]);
-    assert_eq!(browser.get("location.hash"), "#now?q=bnl");
+    assert_eq!(browser.get("location.hash"), "#queues?q=bnl");
     browser.press("xyz");
     browser.wait("document.querySelector('.empty')");
-    assert!(browser.text(".empty").starts_with("None of the 12 queues"));
+    assert!(browser.text(".empty").starts_with("None of the 12"));
+    // Where Now had the filters once, their addresses lead here.
+    stage.show("#now?q=mwt2&sort=queued", "li.tile");
+    assert_eq!(browser.texts("li.tile .name"), ["MWT2"]);
+    assert_eq!(browser.get("location.hash"), "#queues?q=mwt2&sort=queued");
 }
 
 fn decisions_are_shown_as_they_are_published_and_filtered(stage: &Stage) {
@@ -178,11 +218,11 @@ fn decisions_are_shown_as_they_are_published_and_filtered(stage: &Stage) {
     assert!(first.is_sorted_by(|a, b| a > b), "not the newest first: {first:?}");
     browser.wait_for("newer ones come", || sequences()[0] > first[0]);
 
-    browser.click("button[aria-pressed]");
-    let (held, cycle) = (sequences(), stage.cycle());
-    browser.wait_for("the cycle advances", || stage.cycle() != cycle);
+    browser.click("#pause");
+    let (held, last) = (sequences(), stage.last_sequence());
+    browser.wait_for("newer ones are published", || stage.last_sequence() > last);
     assert_eq!(sequences(), held, "rows came while it was paused");
-    browser.click("button[aria-pressed]");
+    browser.click("#pause");
     browser.wait_for("it goes on", || sequences()[0] > held[0]);
     assert!(sequences().len() <= 300, "{} rows", sequences().len());
 
@@ -197,7 +237,7 @@ fn decisions_are_shown_as_they_are_published_and_filtered(stage: &Stage) {
     browser.press("-no-such-queue");
     browser.wait("!document.querySelector('tr[data-sequence]')");
     browser.wait(
-        "document.querySelector('main .total').textContent.startsWith('Nothing that is kept')",
+        "document.querySelector('main .note').textContent.startsWith('Nothing that is kept')",
     );
 }
 
@@ -205,7 +245,7 @@ fn why_shows_the_reasons_that_the_api_gives(stage: &Stage) {
     let browser = &stage.browser;
     // A row leads to the reasons of the very decision.
     stage.show("#decisions?kind=decision&what=defer", "table.events tbody tr");
-    browser.click("button[aria-pressed]");
+    browser.click("#pause");
     let subject = browser.text("table.events tbody td:nth-child(3)");
     browser.click("table.events tbody td:nth-child(4)");
     browser.wait("document.querySelector('article.decision')");
@@ -218,9 +258,22 @@ fn why_shows_the_reasons_that_the_api_gives(stage: &Stage) {
     assert!(browser.text(".ahead").contains("Judged again"), "{}", browser.text(".ahead"));
     let changes: Vec<&str> = each(&decision["waits"]["would_change"]).iter().map(text).collect();
     assert_eq!(browser.texts(".ahead li"), changes);
-    let steps: Vec<&str> = each(&decision["steps"]).iter().map(|it| text(&it["filter"])).collect();
-    let shown = browser.texts(".cutflow tbody th");
-    assert_eq!(shown[1..shown.len() - 1], steps, "{shown:?}");
+    let cut = |it: &&Value| it["rejected"].as_u64() > Some(0);
+    let steps = each(&decision["steps"]).iter().filter(cut);
+    let steps: Vec<(&str, u64)> =
+        steps.map(|it| (text(&it["filter"]), it["left"].as_u64().unwrap())).collect();
+    let rows = "[...document.querySelectorAll('.cut[data-filter]:not(.end)')]\
+                .map(it => [it.dataset.filter, it.querySelector('small').textContent])";
+    let rows = browser.get(rows);
+    let shown: Vec<(&str, u64)> = each(&rows)
+        .iter()
+        .map(|it| {
+            (text(&it[0]), text(&it[1]).replace(" left", "").replace(',', "").parse().unwrap())
+        })
+        .collect();
+    assert_eq!(shown, steps);
+    // It is held still; another view goes on when it is let go.
+    browser.click("#pause");
 
     // Of an assignment: the queues that were chosen, with each factor.
     let assigned = stage.ask("decisions?kind=decision&what=assign&rule=analysis-job&limit=1");
@@ -240,7 +293,7 @@ fn why_shows_the_reasons_that_the_api_gives(stage: &Stage) {
     // Of a queue: where it stands. Its name is text here too.
     stage.show(&format!("#why/{}?kind=queue", encoded(HOSTILE)), ".headline");
     assert_eq!(browser.text(".headline .what b"), HOSTILE);
-    assert!(browser.text(".terms").contains("online"), "{}", browser.text(".terms"));
+    assert!(browser.text(".steps").contains("online"), "{}", browser.text(".steps"));
     assert_eq!(browser.count("img"), 0, "a queue's name became markup");
     stage.no_errors();
 }
@@ -260,12 +313,9 @@ fn time_shows_a_past_moment(stage: &Stage) {
     let hash = browser.get("location.hash");
     let at = text(&hash).strip_prefix("#time?at=").expect("a moment").to_owned();
     let past = stage.ask(&format!("queues?at={at}"));
-    let running = |past: &Value| -> u64 {
-        each(&past["queues"]).iter().map(|it| it["running"].as_u64().unwrap()).sum()
-    };
-    let total = digits(running(&past));
+    let total = digits(sum(&past, "running"));
     browser.wait_for(&format!("{total} jobs ran as of {at}"), || {
-        browser.text("h2 + .total").contains(&format!(": {total} jobs running"))
+        browser.text(".total").contains(&format!(": {total} jobs running"))
     });
     browser.shot("time");
     assert!(browser.count("[aria-label=Counters] tbody tr") > 0);
@@ -298,10 +348,10 @@ fn digits(number: u64) -> String {
 
 fn everything_is_reached_by_the_keyboard(stage: &Stage) {
     let browser = &stage.browser;
-    stage.show("#now", "li.tile");
+    stage.show("#queues", "li.tile");
     let focus = || {
-        let name = "const it = document.activeElement; return it.id || it.name || it.className \
-                    || it.textContent.trim() || it.tagName";
+        let name = "const it = document.activeElement; return it.id || it.name || \
+                    it.querySelector('span:not(.n)')?.textContent || it.className || it.tagName";
         text(&browser.run(name)).to_owned()
     };
     // The first Tab shows the way past the header.
@@ -328,23 +378,23 @@ fn everything_is_reached_by_the_keyboard(stage: &Stage) {
     assert!(text(&second).contains(" running, "), "{second}");
     let queue = browser.get("document.activeElement.closest('li').dataset.queue");
     browser.press(ENTER);
-    browser.wait("document.querySelector('.headline')");
-    assert_eq!(browser.text(".headline .what b"), text(&queue));
+    browser.wait("document.querySelector('.steps')");
+    assert_eq!(browser.text("h1"), text(&queue));
     // The search by its key, from anywhere.
     browser.press("/");
     assert_eq!(browser.get("document.activeElement.id"), "name");
     browser.press("MWT2");
     browser.press(ENTER);
-    browser.wait("document.querySelector('.headline .what b')?.textContent === 'MWT2'");
+    browser.wait("document.querySelector('h1')?.textContent === 'MWT2'");
     browser.press(ESCAPE);
     assert_eq!(browser.get("document.activeElement.id"), "main");
     // Back to the header, to every view.
     let mut seen = Vec::new();
-    for _ in 0..14 {
+    for _ in 0..24 {
         browser.press_with(SHIFT, TAB);
         seen.push(focus());
     }
-    for wanted in ["theme", "name", "kind", "Now", "Why", "Decisions", "Time", "skip"] {
+    for wanted in ["theme", "pause", "name", "kind", "Now", "Why", "Decisions", "Time", "skip"] {
         assert!(seen.iter().any(|it| it == wanted), "{wanted} is not reached: {seen:?}");
     }
 }
@@ -355,7 +405,10 @@ fn every_view_fits_a_narrow_window_and_can_be_read(stage: &Stage) {
     let why = stage.ask("decisions?kind=decision&what=defer&limit=1");
     let why = format!("#why/{}?kind=task", encoded(text(&why["items"][0]["subject"])));
     let views = [
-        ("#now", "li.tile", "now"),
+        ("#now", ".group", "now"),
+        ("#queues", "li.tile", "queues"),
+        ("#queue/MWT2", ".steps", "queue"),
+        ("#more", ".steps", "more"),
         (&why, "article.decision", "why"),
         ("#decisions", "table.events tbody tr", "decisions"),
         ("#time", "li.tile", "time"),
@@ -393,7 +446,7 @@ fn an_unknown_name_is_answered_with_what_can_be_searched(stage: &Stage) {
     let browser = &stage.browser;
     stage.open("#why/no-such-thing");
     browser
-        .wait("document.querySelector('main h2')?.textContent.startsWith('Nothing is known of')");
+        .wait("document.querySelector('main h1')?.textContent.startsWith('Nothing is known of')");
     let help = browser.text("main");
     for kind in ["task", "job", "user", "group", "queue", "share"] {
         assert!(help.contains(kind), "{help}");

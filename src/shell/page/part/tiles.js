@@ -1,6 +1,8 @@
 // Queues as tiles: made once, then only what changed is written, at once where it is seen.
 
-import { SHAPES, count, fill, h, setText, why } from './dom.js';
+import { fill, h, icon, setText } from './dom.js';
+import { count } from './format.js';
+import { hrefOf, isPool, statusShape, why, words } from './words.js';
 
 /** Orders, by the name that the address has. */
 export const SORTS = {
@@ -15,9 +17,9 @@ export const SORTS = {
   silent: { text: 'last pilot, longest ago first', key: (it) => it.last_pilot_at ?? 0 },
 };
 
-/** The least size of a tile, with its gap, as view.css has it; px. */
-const TILE_WIDTH = 195;
-const TILE_HEIGHT = 71;
+/** The least size of a tile, with its gap, as css/tiles.css has it; px. */
+const TILE_WIDTH = 198;
+const TILE_HEIGHT = 76;
 /** The first tiles are painted within this; ms. */
 const PAINT = 30;
 /** Tiles that are not on the screen are written in turn, each once in so many times. */
@@ -122,7 +124,9 @@ export class Tiles {
     const link = item.firstChild;
     const [title, figures, , part] = link.children;
     const [mark, name, status] = title.children;
-    link.href = why(queue.queue, { kind: 'queue', ...this.params });
+    link.href = this.params.at
+      ? why(queue.queue, { kind: 'queue', ...this.params })
+      : hrefOf(isPool() ? 'site' : 'queue', queue.queue);
     link.title = queue.queue;
     name.textContent = queue.queue;
     item.dataset.queue = queue.queue;
@@ -207,10 +211,10 @@ function write(tile) {
 }
 
 function writeStatus(tile, status) {
-  tile.item.dataset.status = status || 'none';
-  tile.mark.textContent = SHAPES[status] ?? SHAPES[''];
+  tile.item.dataset.status = statusShape(status);
+  fill(tile.mark, icon(statusShape(status)));
   tile.status.textContent = status || 'no fact';
-  tile.status.classList.toggle('unseen', status === 'online');
+  tile.status.classList.toggle('unseen', statusShape(status) === 'online');
 }
 
 /** The running part of running and queued; -1 where there are none. */
@@ -229,7 +233,7 @@ export function totals(element, shown, all) {
   const of = shown.length === all ? count(all) : `${count(shown.length)} of ${count(all)}`;
   setText(
     element,
-    `${of} queues: ${sum('running')} jobs running on ${sum('running_cores')} cores, ` +
+    `${of} ${words().places.toLowerCase()}: ${sum('running')} jobs running on ${sum('running_cores')} cores, ` +
       `${sum('queued')} queued, ${sum('transferring')} transferring; ` +
       `${sum('pilots_running')} pilots running, ${sum('pilots_submitted')} submitted`,
   );

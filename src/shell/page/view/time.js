@@ -1,9 +1,12 @@
 // Time: queues, counters and reasons as of a past moment, within what the process keeps.
 
 import { ask } from '../part/ask.js';
-import { count, figure, fill, h, moment, query, setText, span, utc, why } from '../part/dom.js';
+import { card, lead } from '../part/card.js';
+import { fill, h, query, setText } from '../part/dom.js';
+import { count, figure, moment, span, utc } from '../part/format.js';
 import { Tiles, totals } from '../part/tiles.js';
 import { table } from '../part/table.js';
+import { why, words } from '../part/words.js';
 
 const KINDS = ['queue', 'user', 'group', 'share', 'load', 'nucleus', 'task', 'link'];
 /** Steps of the buttons, ms. */
@@ -44,12 +47,12 @@ export class Time {
       onchange: () => this.go(Number(this.slider.value)),
     });
     this.gaps = h('div.gaps', { 'aria-hidden': 'true' });
-    this.extent = h('p.total', {}, 'The history is being asked for.');
+    this.extent = h('p.note', {}, 'The history is being asked for.');
     this.steps = STEPS.map(([step, text]) =>
-      h('button', { type: 'button', onclick: () => this.go(this.at + step) }, text),
+      h('button.btn', { type: 'button', onclick: () => this.go(this.at + step) }, text),
     );
     this.outside = h('div', { role: 'status' });
-    this.total = h('p.total');
+    this.total = h('p.note');
     this.tiles = new Tiles();
     this.by = h(
       'select',
@@ -71,8 +74,17 @@ export class Time {
       placeholder: 'task, job, user, group, queue, share',
       'aria-label': 'What is explained as of the moment',
     });
-    this.past = h('div', {}, this.body());
-    fill(main, h('h1.unseen', {}, 'Time'), this.controls(), this.outside, this.past);
+    this.past = h('div.stack', {}, this.body());
+    fill(
+      main,
+      lead({
+        title: 'Time',
+        says: 'Queues, counters and reasons as of a past moment, within what the process keeps.',
+      }),
+      h('section.card', { 'aria-label': 'Moment' }, this.controls()),
+      this.outside,
+      this.past,
+    );
   }
 
   controls() {
@@ -87,8 +99,12 @@ export class Time {
       },
       h('label', {}, 'Moment (UTC) ', this.moment),
       this.steps,
-      h('button', { type: 'button', onclick: () => this.go(this.history?.to ?? NaN) }, 'Latest'),
-      h('div.slide', {}, this.slider, this.gaps),
+      h(
+        'button.btn',
+        { type: 'button', onclick: () => this.go(this.history?.to ?? NaN) },
+        'Latest',
+      ),
+      h('div.slide-box', {}, this.slider, this.gaps),
       this.extent,
     );
   }
@@ -99,31 +115,29 @@ export class Time {
       const name = this.explained.value.trim();
       if (name) location.hash = why(name, { at: stamp(this.at) });
     };
+    const counters = h(
+      'form.controls',
+      {
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.change();
+        },
+      },
+      h('label', {}, 'by ', this.by),
+      this.named,
+    );
+    this.shown = card(
+      { title: `${words().places} as of then`, key: 'places' },
+      h('p.controls', {}, this.total),
+      h('div.pad', {}, this.tiles.list),
+    );
     return [
-      h(
-        'section',
-        {},
-        h('h2', {}, 'Why, as of then'),
-        h('form.controls', { onsubmit: explain }, this.explained, h('button', {}, 'Why?')),
+      card(
+        { title: 'Why, as of then' },
+        h('form.controls', { onsubmit: explain }, this.explained, h('button.btn', {}, 'Why?')),
       ),
-      h(
-        'section',
-        {},
-        h('h2', {}, 'Counters as of then'),
-        h(
-          'form.controls',
-          {
-            onsubmit: (event) => {
-              event.preventDefault();
-              this.change();
-            },
-          },
-          h('label', {}, 'by ', this.by),
-          this.named,
-        ),
-        this.counters,
-      ),
-      h('section', {}, h('h2', {}, 'Queues as of then'), this.total, this.tiles.list),
+      card({ title: 'Counters as of then' }, counters, this.counters),
+      this.shown,
     ];
   }
 
@@ -245,7 +259,7 @@ export class Time {
       ),
     );
     this.tiles = new Tiles({ at: stamp(this.at) });
-    this.past.lastChild.lastChild.replaceWith(this.tiles.list);
+    fill(this.shown.lastChild, this.tiles.list);
     const shown = this.tiles.show(queues, {}, 'name', true);
     totals(this.total, shown, queues.length);
     if (!queues.length) this.tiles.empty('No queue was known then.');
@@ -257,7 +271,7 @@ export class Time {
       const why = this.named.value
         ? 'No counter of that kind carries that name; names are compared exactly.'
         : 'There was nothing to count of that kind then.';
-      fill(this.counters, h('p', {}, why));
+      fill(this.counters, h('p.empty', {}, why));
       return;
     }
     const kinds = [...new Set(counters.map((it) => it.counter))];
@@ -279,7 +293,7 @@ export class Time {
     fill(
       this.outside,
       h('p.past', {}, where, what),
-      h('p', {}, 'The log goes further back. It is read by:'),
+      h('p.note', {}, 'The log goes further back. It is read by:'),
       h(
         'pre',
         { tabindex: '0' },
@@ -301,7 +315,7 @@ function counterTable(kind, rows, isNamed) {
     cell: (row) => (isMoment(key, row[key]) ? moment(row[key]) : figure(row[key])),
   }));
   const shown = table({ label: 'Counters', columns, rows, most: 20 });
-  return isNamed ? [h('h3', {}, kind), shown] : shown;
+  return isNamed ? [h('h3.pad', {}, kind), shown] : shown;
 }
 
 function isMoment(key, value) {
