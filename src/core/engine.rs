@@ -14,7 +14,7 @@ use crate::cut::{Lane, Topic};
 use crate::domain::atlas::judge::work::WorkTable;
 use crate::domain::atlas::policy::throttling::Gauge;
 use crate::domain::atlas::request::throttles::{ThrottleEvaluation, gauges_of_users};
-use crate::domain::cms::judge::PoolJudging;
+use crate::domain::cms::judge::{IdleJobs, PoolJudging};
 use crate::domain::cms::policy::cut::Step;
 use crate::domain::cms::policy::decision::PoolAction;
 use crate::domain::cms::policy::judge::Explained;
@@ -112,6 +112,18 @@ impl Engine {
     /// policy answers offers, or no cycle was judged.
     pub fn pool(&self) -> Option<&Pool> {
         self.pool.as_ref()?.pool()
+    }
+
+    /// The pool with its jobs that got no slots, by what they lack; `None`: no policy answers
+    /// offers. Where no cycle was judged it is made of the state, which costs as much as that is
+    /// large.
+    pub fn idle(&self) -> Option<IdleJobs<'_>> {
+        self.pool.as_ref()?.idle(&self.state, &self.policies)
+    }
+
+    /// How many jobs of a pool wait for slots; `None`: no policy answers offers.
+    pub fn idle_jobs(&self) -> Option<u64> {
+        Some(self.pool.as_ref()?.idle_jobs(&self.state))
     }
 
     /// Every job before an offer with what is left of it, with the reason where it does not pass

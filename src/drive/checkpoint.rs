@@ -316,6 +316,7 @@ mod tests {
             key_fingerprint: None,
             pseudonyms: None,
             compact_after: [None; Topic::ALL.len()],
+            attention: Default::default(),
         };
         let mut empty = Disk { takes: 0, busy_until: 0, counters: 0 };
         Checkpointer::load(&mut empty, &epoch_config, || CLOCK.get(), true).unwrap().0

@@ -8,7 +8,7 @@ use yardmaster_core::policy::{Mistake, Policy};
 use yardmaster_core::state::{DomainRequests, Setting};
 use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_wire::pseudonym::Pseudonyms;
-use yardmaster_wire::topology::Topology;
+use yardmaster_wire::topology::{AttentionSettings, Topology};
 
 /// The resolved topology of an epoch. Its text is published in the first `progress` record, so that
 /// every decision can be made again from the log alone.
@@ -28,6 +28,8 @@ pub struct EpochConfig {
     pub pseudonyms: Option<Arc<Pseudonyms>>,
     /// By topic number, how long a record is safe from compaction; `None`: always.
     pub compact_after: [Option<Millis>; Topic::ALL.len()],
+    /// From when on a person is wanted. It decides nothing, and the text does not have it.
+    pub attention: AttentionSettings,
 }
 
 impl EpochConfig {
@@ -102,6 +104,7 @@ impl EpochConfig {
             key_fingerprint,
             pseudonyms,
             compact_after,
+            attention: topology.attention,
         })
     }
 }
@@ -122,14 +125,16 @@ pub fn hash_of(text: &str) -> String {
 }
 
 /// The text without the parts on how broker and registry are reached, which decide nothing and may
-/// be secret, and what intake reads, whose records are facts like any others. Of pseudonyms the
-/// key's fingerprint is left: what is published depends on the key, not on where it lies.
+/// be secret, what intake reads, whose records are facts like any others, and from when on a person
+/// is wanted. Of pseudonyms the key's fingerprint is left: what is published depends on the key, not
+/// on where it lies.
 fn deciding_part(text: &str, key_fingerprint: Option<&str>) -> Result<String, toml::de::Error> {
     let mut table: toml::Table = text.parse()?;
     table.remove("kafka");
     table.remove("intake");
     table.remove("registry");
     table.remove("pseudonyms");
+    table.remove("attention");
     if let Some(fingerprint) = key_fingerprint {
         let mut pseudonyms = toml::Table::new();
         pseudonyms.insert("users".to_owned(), true.into());

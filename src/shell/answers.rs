@@ -9,6 +9,7 @@
 //! store, which holds the records only: a counter that drifted in memory would not be found there.
 
 use crate::copying::Portions;
+use crate::estimates::{Estimates, MeasuredEstimate};
 use crate::question::{Answer, Asked, Audited, CycleCounters, Question};
 use crate::thread;
 use std::sync::mpsc::Receiver;
@@ -17,6 +18,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use yardmaster_core::copy::CopyFor;
 use yardmaster_core::engine::Engine;
+use yardmaster_core::estimate::TaskWaits;
 use yardmaster_core::explain::NameStanding;
 use yardmaster_core::state::State;
 use yardmaster_core::state::audit::audit;
@@ -30,6 +32,8 @@ const SELF_AUDIT: Duration = Duration::from_secs(3_600);
 
 /// The last recount, and when it ended.
 type LastAudit = Arc<Mutex<Option<(Instant, Arc<Audited>)>>>;
+/// Estimates that wait for their truth, and those that were measured and not fetched yet.
+type HeldEstimates = Arc<Mutex<(Estimates, Vec<MeasuredEstimate>)>>;
 
 /// Works out the answer to a question.
 type Work = fn(&Asked, &State) -> Answer;
@@ -43,6 +47,7 @@ pub struct Answers {
     rests_until: Instant,
     work: Work,
     audited: LastAudit,
+    estimates: HeldEstimates,
     /// When the process recounts next if nobody asks before.
     self_audit_at: Instant,
 }
@@ -67,6 +72,7 @@ impl Answers {
             rests_until: Instant::now(),
             work,
             audited: Arc::default(),
+            estimates: Arc::default(),
             self_audit_at: Instant::now(),
         }
     }
@@ -74,6 +80,12 @@ impl Answers {
     /// The last recount, and when it ended.
     pub fn audited(&self) -> Option<(Instant, Arc<Audited>)> {
         self.audited.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How estimates of starts were whose tasks began, since this was last asked.
+    pub fn take_measured(&self) -> Vec<MeasuredEstimate> {
+        let mut held = self.estimates.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut held.1)
     }
 
     /// Whether questions wait for a copy of the state to begin or to end.
@@ -142,8 +154,13 @@ impl Answers {
             self.self_audit_at = Instant::now() + SELF_AUDIT;
         }
         let (work, audited) = (self.work, Arc::clone(&self.audited));
+        let estimates = Arc::clone(&self.estimates);
         let worker = thread::spawn("answers", move || {
-            answer_all(questions, &copied.finish(), work, recounts, &audited);
+            let state = copied.finish();
+            answer_all(questions, &state, work, recounts, &audited);
+            if recounts {
+                look_at_starts(&state, &estimates);
+            }
         });
         // Without a thread no question is answered: the clients get an error.
         self.worker = worker
@@ -178,6 +195,14 @@ fn answer_all(
         }
         these.into_iter().for_each(|question| question.answer(answer.clone()));
     }
+}
+
+/// With each recount of its own the process holds its estimates of starts against what came.
+fn look_at_starts(state: &State, estimates: &HeldEstimates) {
+    let waits = TaskWaits::of(state);
+    let mut held = estimates.lock().unwrap_or_else(PoisonError::into_inner);
+    let (estimates, measured) = &mut *held;
+    measured.extend(estimates.look(&waits, state.now));
 }
 
 fn work(asked: &Asked, state: &State) -> Answer {

@@ -26,8 +26,11 @@ pub use queues::QueueLoad;
 pub use scrape::Scrape;
 pub use table::{Bound, EventOutcome, Kind, Metric};
 
+use crate::attention::{Item, counted};
+use crate::estimates::{MeasuredEstimate, RESULTS};
 use crate::intake::IntakeReport;
 use crate::status::Status;
+use crate::waiting::OPEN_MAX;
 use commands::CommandMetrics;
 use comparisons::ComparisonMetrics;
 use counters::{ByLabel, Pairs, PendingCounter};
@@ -42,7 +45,6 @@ use rules::RuleMetrics;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
-use waiting::LOOKED_AT_MAX;
 use weights::Weights;
 use yardmaster_core::budget::{CycleLoop, Exceeded};
 use yardmaster_core::comparison::Counted;
@@ -94,6 +96,8 @@ pub struct Metrics {
     topics: BTreeMap<(Topic, Metric), Gauge>,
     stuck: BTreeMap<String, Gauge>,
     links: Links,
+    estimated_starts: ByLabel,
+    estimate_ratio: Histogram,
     fold: Histogram,
     judge: Histogram,
     answer: Histogram,
@@ -143,6 +147,8 @@ impl Metrics {
             topics: BTreeMap::new(),
             stuck: BTreeMap::new(),
             links: Links::default(),
+            estimated_starts: ByLabel::new(Metric::EstimatedStarts, RESULTS.len()),
+            estimate_ratio: histogram(Metric::EstimateRatio),
             fold: histogram(Metric::Fold),
             judge: histogram(Metric::Judge),
             answer: histogram(Metric::Answer),
@@ -351,6 +357,12 @@ impl Metrics {
         self.current.set(Metric::AuditAge, std::iter::once((none, age.as_secs_f64())));
     }
 
+    /// How an estimate of a start was.
+    pub fn record_estimate(&mut self, measured: MeasuredEstimate) {
+        self.estimated_starts.count(&self.recorder, measured.result, 1);
+        measured.ratio.into_iter().for_each(|ratio| self.estimate_ratio.record(ratio));
+    }
+
     /// Counts the records of an import of a name by outcome; `None`: it failed.
     pub fn record_import(&mut self, name: &str, done: Option<&[(&str, usize)]>) {
         self.intake.record_import(&self.recorder, name, done);
@@ -400,12 +412,19 @@ impl Metrics {
     /// Requests that wait: to be called every ten seconds, by a process that leads. Nothing is
     /// shown of them else.
     pub fn record_waiting(&mut self, engine: &Engine) {
-        waiting::record(&self.current, engine, LOOKED_AT_MAX);
+        waiting::record(&self.current, engine, OPEN_MAX);
     }
 
     /// This process does not lead, and shows no requests that wait.
     pub fn forget_waiting(&mut self) {
         waiting::forget(&self.current);
+    }
+
+    /// Things that need a person.
+    pub fn record_attention<'a>(&mut self, items: impl Iterator<Item = &'a Item>) {
+        let counts = counted(items).into_iter();
+        let samples = counts.map(|((severity, rule), it)| ([severity.name(), rule], it as f64));
+        self.current.set(Metric::AttentionItems, samples);
     }
 
     /// By what is decided: to be called every ten seconds, by a process that leads.
@@ -429,6 +448,7 @@ impl Metrics {
         let of_others = [&mut self.commands.published, &mut self.classed];
         pairs.into_iter().chain(of_others).for_each(Pairs::add);
         self.assigned_jobs.add();
+        self.estimated_starts.add();
         self.nucleus_assignments.add();
         self.intake.add();
         self.comparisons.add();

@@ -1,7 +1,8 @@
 //! Outlets of a serving process: metrics, status, answers to questions.
 
 use crate::answers::Answers;
-use crate::api::{self, Api, Apis, Past, Reasons, Views};
+use crate::api::{self, Api, Apis, Live, Past, Reasons, Views};
+use crate::attention::{Lookout, process_items};
 use crate::clock;
 use crate::history::{HistoryIdentity, Keeper, Keeps, LoopPosition};
 use crate::http::{Door, ServedDomain, Server};
@@ -10,7 +11,7 @@ use crate::metrics::{EventOutcome, Metrics, QueueLoad};
 use crate::page;
 use crate::question::LoopClient;
 use crate::rivals::Rivals;
-use crate::stale::Stale;
+use crate::stale::{Stale, old_inputs};
 use crate::status::Status;
 use crate::stuck::{Partition, Stuck, Waits};
 use crate::unseen::Unseen;
@@ -22,14 +23,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use yardmaster_core::comparison::Counted;
 use yardmaster_core::cut::{Lane, Topic};
-use yardmaster_core::explain::iso;
+use yardmaster_core::engine::Engine;
 use yardmaster_core::output::progress::LaneFlags;
 use yardmaster_core::state::State;
-use yardmaster_core::unit::{DAY, Millis, SECOND};
+use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_drive::Drive;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_drive::port::{Log, Store};
 use yardmaster_drive::report::Report;
+use yardmaster_wire::topology::AttentionSettings;
 
 /// How often gauges are brought up to date.
 const GAUGES: Duration = Duration::from_secs(2);
@@ -37,8 +39,6 @@ const GAUGES: Duration = Duration::from_secs(2);
 const FIGURES: Duration = Duration::from_secs(10);
 /// A standby that has caught up follows as long as it is no later than this.
 const LATE_MAX: Millis = 10 * SECOND;
-/// A domain of which no input brings anything newer is not ready.
-const OLD_AFTER: Millis = DAY;
 
 /// Outlets of a serving process for one domain, and its HTTP server, if it has one of its own.
 pub struct Show {
@@ -49,6 +49,7 @@ pub struct Show {
     server: Option<Server>,
     answers: Option<Answers>,
     views: Views,
+    lookout: Lookout,
     past: Past,
     keeper: Option<Keeper>,
     gauged: Option<Instant>,
@@ -85,6 +86,7 @@ impl Show {
             server: None,
             answers: None,
             views: Views::default(),
+            lookout: Lookout::new(AttentionSettings::default(), Live::default()),
             past: Past::default(),
             keeper: None,
             gauged: None,
@@ -126,6 +128,7 @@ impl Show {
     pub fn api(&mut self, answer_max: Duration, config: &EpochConfig) -> Api {
         let (client, asked) = LoopClient::new(answer_max);
         self.answers = Some(Answers::new(asked));
+        self.lookout = Lookout::new(config.attention.clone(), self.views.attention.clone());
         Api {
             client,
             status: Arc::clone(&self.status),
@@ -206,6 +209,8 @@ impl Show {
         if self.gauged.is_none_or(|gauged| gauged.elapsed() >= GAUGES) {
             self.gauged = Some(Instant::now());
             self.gauge(drive);
+            // So that each has its moment, asked for or not.
+            self.status.troubles();
         }
         self.metrics.add();
         self.status.turn();
@@ -216,12 +221,23 @@ impl Show {
             keeper.turn(&mut report, drive.engine_to_copy(), turn);
         }
         if is_cycle_end {
-            self.views.turn(drive.engine());
+            self.show(drive.engine(), is_settled);
         }
         if let Some(answers) = &mut self.answers {
             answers.turn(drive.engine_to_copy(), is_cycle_end, is_settled);
         }
         report
+    }
+
+    /// Makes what somebody looks at, at a cycle's end.
+    fn show(&mut self, engine: &Engine, is_settled: bool) {
+        self.views.turn(engine);
+        let attention = self.lookout.turn(engine, is_settled);
+        let is_leading = self.status.get().leading && is_settled;
+        if let Some(attention) = attention.filter(|_| is_leading) {
+            let own = process_items(&self.status.troubles());
+            self.metrics.record_attention(attention.view.items.iter().chain(&own));
+        }
     }
 
     /// Reports what a process did that takes foreign messages in and nothing else.
@@ -333,15 +349,9 @@ impl Show {
         let report = self.stale.look(state);
         report.new.iter().for_each(|text| tracing::warn!("{text}"));
         report.over.iter().for_each(|text| tracing::info!("{text}"));
-        let lanes = state.times.lanes.iter().filter(|(lane, _)| !lane.topic.is_own());
-        let newest = lanes.map(|(_, known)| known.newest).max().unwrap_or(0);
-        let is_old = newest > 0 && state.now - newest > OLD_AFTER;
         self.status.update(|status| {
-            status.stale = report.all;
-            status.old_inputs = is_old.then(|| {
-                let days = (state.now - newest) / DAY;
-                format!("the newest record of any input is {days} days old, of {}", iso(newest))
-            });
+            (status.stale, status.absent) = (report.stale, report.absent);
+            status.old_inputs = old_inputs(state);
         });
         self.unseen.look(state).iter().for_each(|text| tracing::warn!("{text}"));
     }
@@ -368,7 +378,10 @@ impl Show {
         if events > 0 {
             metrics.record_fold(events, Duration::from_nanos(report.fold_ns));
         }
-        report.decisions().for_each(|decision| metrics.record_decision(decision));
+        for decision in report.decisions() {
+            metrics.record_decision(decision);
+            self.lookout.note(decision);
+        }
         report.throttles().for_each(|throttle| metrics.record_throttle(throttle));
         report.commands().for_each(|command| metrics.record_command(command));
         metrics.record_exceeded(&report.exceeded);
@@ -413,6 +426,8 @@ impl Show {
         if let Some((at, audited)) = self.answers.as_ref().and_then(Answers::audited) {
             self.metrics.record_audit(audited.drifts.len(), at.elapsed());
         }
+        let measured = self.answers.as_ref().map(Answers::take_measured).unwrap_or_default();
+        measured.into_iter().for_each(|it| self.metrics.record_estimate(it));
         if self.figured.is_none_or(|figured| figured.elapsed() >= FIGURES) {
             self.figured = Some(Instant::now());
             self.metrics.record_figures(state);
@@ -423,6 +438,7 @@ impl Show {
         }
         if !is_current {
             self.metrics.forget_waiting();
+            self.metrics.record_attention(std::iter::empty());
             self.metrics.forget_rules();
         }
     }

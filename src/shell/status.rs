@@ -1,6 +1,8 @@
 //! State of the process, set by the loop and shown at `/readyz`.
 
+use crate::clock;
 use crate::described::described;
+use crate::trouble::{ACT, FirstSeen, Trouble, WATCH, trouble};
 use serde::Serialize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,6 +18,8 @@ pub struct Status {
     state: Mutex<State>,
     /// When the loop last turned.
     turned: Mutex<Option<Instant>>,
+    /// When each trouble was first seen.
+    first_seen: Mutex<FirstSeen>,
 }
 
 described! {
@@ -37,10 +41,12 @@ described! {
         /// Lanes that cannot be read on, each with the reason and the remedy; own ones before
         /// inputs.
         pub stuck: Vec<String>,
-        /// Topics whose facts are older than they may be, or that never had a record. It is ready
-        /// all the same: decisions note it.
+        /// Topics whose facts are older than they may be. It is ready all the same: decisions note
+        /// it.
         pub stale: Vec<String>,
-        /// That no input has brought anything for long.
+        /// Topics with a limit to their age that never had a record. It is ready all the same.
+        pub absent: Vec<String>,
+        /// That no input, or not one that must not be silent, has brought anything for days.
         pub old_inputs: Option<String>,
         /// Why intake, which is to run beside the loop, does not work.
         pub intake_down: Option<String>,
@@ -74,16 +80,28 @@ impl Status {
         *self.turned.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Why it is not ready if the loop stands still.
-    pub fn stands_still(&self) -> Option<String> {
+    /// That the loop stands still, if it does.
+    fn stands_still(&self) -> Option<Trouble> {
         let turned = *self.turned.lock().unwrap_or_else(PoisonError::into_inner);
         let since = turned.map(|turned| turned.elapsed()).filter(|since| *since > STILL_AFTER)?;
-        Some(format!("the loop has not turned for {} s: it waits or works", since.as_secs()))
+        let text = format!("the loop has not turned for {} s: it waits or works", since.as_secs());
+        Some(trouble(ACT, "still", text, true))
     }
 
     /// Why the domain is not ready; `None` when it is.
     pub fn not_ready(&self) -> Option<String> {
-        self.get().not_ready().or_else(|| self.stands_still())
+        self.get().not_ready().or_else(|| Some(self.stands_still()?.text))
+    }
+
+    /// All that is wrong, the worst first: what keeps it from being ready, then what is loud all
+    /// the same. Times by this computer's clock.
+    pub fn troubles(&self) -> Vec<Trouble> {
+        let mut all = self.get().troubles();
+        let blocking = all.iter().take_while(|it| it.keeps_from_ready).count();
+        all.splice(blocking..blocking, self.stands_still());
+        let mut first_seen = self.first_seen.lock().unwrap_or_else(PoisonError::into_inner);
+        first_seen.date(&mut all, clock::now());
+        all
     }
 
     /// The present state.
@@ -108,36 +126,52 @@ impl State {
     /// Why it is not ready, as one sentence; `None` when it is. A standby that follows is ready:
     /// it can take over.
     pub fn not_ready(&self) -> Option<String> {
-        if let Some(why) = &self.stopped {
-            return Some(format!("stopped: {why}"));
-        }
-        if let Some(since) = self.broker_unreachable_since {
-            return Some(format!("the broker cannot be reached since {}", iso(since)));
-        }
-        if let Some(why) = &self.contested {
-            return Some(why.clone());
-        }
-        if let Some(why) = &self.waits_for_schemas {
-            return Some(format!("waiting for schemas: {why}"));
-        }
-        if self.restoring {
-            let percent = (self.restored_ratio * 100.0).floor();
-            let stuck = self.stuck.first().map_or(String::new(), |why| format!("; {why}"));
-            return Some(format!("restoring: {percent} % of the cycles are replayed{stuck}"));
-        }
-        if self.catching_up {
-            return Some("catching up with lanes as they were at the start".to_string());
-        }
-        if let Some(why) = &self.old_inputs {
-            return Some(why.clone());
-        }
-        if let Some(why) = &self.intake_down {
-            return Some(format!("intake is down: {why}"));
-        }
-        if let Some(why) = &self.import_failed {
-            return Some(format!("the last import failed: {why}"));
-        }
-        self.silent_because.as_ref().map(|why| format!("silent: {why}"))
+        self.troubles().into_iter().find(|it| it.keeps_from_ready).map(|it| it.text)
+    }
+
+    /// All that is wrong, the worst first, without the moments.
+    pub fn troubles(&self) -> Vec<Trouble> {
+        let mut all = Vec::new();
+        self.blocking(&mut all);
+        let mut goes_on = |severity: &str, rule: &str, texts: &[String]| {
+            all.extend(texts.iter().map(|text| trouble(severity, rule, text.clone(), false)));
+        };
+        goes_on(ACT, "stuck", &self.stuck);
+        goes_on(ACT, "stale", &self.stale);
+        goes_on(ACT, "unsteady", self.unsteady.as_slice());
+        goes_on(WATCH, "absent", &self.absent);
+        all
+    }
+
+    /// Whatever keeps the process from being ready, the most basic first: what lies behind it may
+    /// be its consequence.
+    fn blocking(&self, all: &mut Vec<Trouble>) {
+        let mut add = |severity: &str, rule: &str, text: Option<String>| {
+            all.extend(text.map(|text| trouble(severity, rule, text, true)));
+        };
+        let unreachable = |since| format!("the broker cannot be reached since {}", iso(since));
+        add(ACT, "stopped", self.stopped.as_ref().map(|why| format!("stopped: {why}")));
+        add(ACT, "broker", self.broker_unreachable_since.map(unreachable));
+        add(ACT, "contested", self.contested.clone());
+        let schemas = self.waits_for_schemas.as_ref();
+        add(ACT, "schemas", schemas.map(|why| format!("waiting for schemas: {why}")));
+        add(
+            WATCH,
+            "restoring",
+            self.restoring.then(|| {
+                let percent = (self.restored_ratio * 100.0).floor();
+                let stuck = self.stuck.first().map_or(String::new(), |why| format!("; {why}"));
+                format!("restoring: {percent} % of the cycles are replayed{stuck}")
+            }),
+        );
+        let catching_up = "catching up with lanes as they were at the start";
+        add(WATCH, "catching_up", self.catching_up.then(|| catching_up.to_owned()));
+        add(ACT, "old_inputs", self.old_inputs.clone());
+        let intake = self.intake_down.as_ref();
+        add(ACT, "intake", intake.map(|why| format!("intake is down: {why}")));
+        let import = self.import_failed.as_ref();
+        add(ACT, "import", import.map(|why| format!("the last import failed: {why}")));
+        add(ACT, "silent", self.silent_because.as_ref().map(|why| format!("silent: {why}")));
     }
 }
 
@@ -192,5 +226,24 @@ mod tests {
             status.update(change);
             assert_eq!(status.get().not_ready().as_deref(), Some(reason));
         }
+    }
+
+    #[test]
+    fn what_is_stale_or_stuck_is_as_loud_as_what_keeps_it_from_ready() {
+        let state = State {
+            leading: true,
+            stale: vec!["topic queue is stale: 400 s".into()],
+            stuck: vec!["job-state/0 stands still".into()],
+            unsteady: Some("the lead changed 5 times".into()),
+            absent: vec!["topic transfer never had a record".into()],
+            ..State::default()
+        };
+        assert_eq!(state.not_ready(), None);
+        let all = state.troubles();
+        let kinds: Vec<_> = all.iter().map(|it| (&it.severity[..], &it.rule[..])).collect();
+        assert_eq!(kinds, [(ACT, "stuck"), (ACT, "stale"), (ACT, "unsteady"), (WATCH, "absent")]);
+        let stopped = State { stopped: Some("the disk is full".into()), ..state };
+        assert_eq!(stopped.troubles()[0].text, "stopped: the disk is full");
+        assert_eq!(stopped.troubles().len(), 5);
     }
 }

@@ -1,18 +1,10 @@
-//! The grid at a glance, as of a cycle: each queue with its jobs, pilots and state; shares. What
-//! the page and `top` show, and what the history keeps beside the counters. It is made of the
-//! counters and the configuration, never of single jobs.
+//! The grid at a glance as answers of the API, and as the history keeps it beside the counters.
 
 use crate::described::described;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use yardmaster_core::engine::Engine;
-use yardmaster_core::event::is_newer;
-use yardmaster_core::event::{Queue, Status};
-use yardmaster_core::id::Name;
-use yardmaster_core::judge::share::share_use;
-use yardmaster_core::policy::DomainTile;
-use yardmaster_core::state::State;
 use yardmaster_core::unit::Millis;
+use yardmaster_core::view::{self, Row, Share};
 
 /// The grid as of a cycle.
 #[derive(Clone, Debug, Default)]
@@ -21,24 +13,47 @@ pub struct View {
     pub now: Millis,
     /// The cycle.
     pub cycle: u64,
-    /// Requests that wait for an answer or for a better one.
-    pub requests_open: u64,
-    /// Every queue that a fact or a job names, by name.
+    /// Requests that wait for an answer or for a better one; of a pool, its idle jobs. `None`: not
+    /// known.
+    pub requests_open: Option<u64>,
+    /// The rows' kind in this domain, in the plural.
+    pub of: &'static str,
+    /// Every queue, or site of a pool, that a fact or a job names, by name.
     pub queues: Vec<QueueView>,
     /// Leaf shares, by name.
     pub shares: Vec<ShareView>,
 }
 
+impl View {
+    /// The grid as the last cycle left it.
+    pub fn of(engine: &Engine) -> View {
+        let view::View { now, cycle, requests_open, of, rows, shares } = view::View::of(engine);
+        View {
+            now,
+            cycle,
+            requests_open,
+            of: of.noun(),
+            queues: rows.into_iter().map(QueueView::from).collect(),
+            shares: shares.into_iter().map(ShareView::from).collect(),
+        }
+    }
+}
+
 described! {
-    /// A queue.
+    /// A queue, or a site of a pool.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default)]
     pub struct QueueView {
         /// Name under which its jobs are counted.
         pub queue: String,
-        /// Site; empty where no fact names one.
+        /// Its site, or cluster; empty where no fact names one.
         pub site: String,
-        /// Status; empty where there is no fact about it.
+        /// What it is shown among: ATLAS's cloud, else the site; a pool's tier; a cluster's country;
+        /// empty where that is not known.
+        pub group: String,
+        /// Status in the domain's own word; empty where there is no fact about it. Of a pool it is
+        /// that of the slot quota; of a cluster's queue it is as published, or `silent` if the
+        /// cluster did not answer or its facts are too old to be used.
         pub status: String,
         /// Jobs that run.
         pub running: u64,
@@ -62,6 +77,24 @@ described! {
         pub last_pilot_at: Option<Millis>,
         /// Newest start of a job; ms since 1970.
         pub last_start_at: Option<Millis>,
+        /// Cores that it gives: the pledge of a site of a pool, the CPUs that a cluster publishes;
+        /// null elsewhere.
+        pub pledged_cores: Option<u64>,
+        /// Cores that are free: left of a site's live offers, or published as free by a cluster;
+        /// null elsewhere.
+        pub free_cores: Option<u64>,
+        /// Live offers of a site with cores left; null elsewhere.
+        pub offers: Option<u64>,
+        /// Newest offer of a site, as far as that is remembered; ms since 1970.
+        pub last_offer_at: Option<Millis>,
+        /// Whether the cluster answered when it was last asked; null where there is no cluster.
+        pub answered: Option<bool>,
+        /// When the newest facts of a cluster's queue were true; ms since 1970.
+        pub as_of: Option<Millis>,
+        /// Jobs of the grid that a cluster publishes as queued; null elsewhere.
+        pub grid_queued: Option<u64>,
+        /// Jobs of others that a cluster publishes as queued; null elsewhere.
+        pub local_queued: Option<u64>,
     }
 }
 
@@ -78,91 +111,38 @@ described! {
     }
 }
 
-impl View {
-    /// The grid as the last cycle left it.
-    pub fn of(engine: &Engine) -> View {
-        let state = &engine.state;
-        View {
-            now: state.now,
-            cycle: state.number,
-            requests_open: engine.waiting() as u64,
-            queues: queues(state, &engine.domain_tiles()),
-            shares: shares(state),
+impl From<Row> for QueueView {
+    fn from(row: Row) -> QueueView {
+        QueueView {
+            queue: row.name,
+            site: row.site,
+            group: row.group,
+            status: row.status,
+            running: row.running,
+            queued: row.queued,
+            transferring: row.transferring,
+            running_cores: row.running_cores,
+            queued_cores: row.queued_cores,
+            pilots_running: row.pilots_running,
+            pilots_submitted: row.pilots_submitted,
+            slots: row.slots,
+            reserved: row.reserved,
+            last_pilot_at: row.last_pilot_at,
+            last_start_at: row.last_start_at,
+            pledged_cores: row.pledged_cores,
+            free_cores: row.free_cores,
+            offers: row.offers,
+            last_offer_at: row.last_offer_at,
+            answered: row.answered,
+            as_of: row.as_of,
+            grid_queued: row.grid_queued,
+            local_queued: row.local_queued,
         }
     }
 }
 
-fn queues(state: &State, tiles: &[DomainTile]) -> Vec<QueueView> {
-    let mut views: BTreeMap<&str, QueueView> = BTreeMap::new();
-    let records = state.facts.queues.iter();
-    for queue in records.filter_map(|(_, fact)| fact.current(is_newer)) {
-        // Pseudo-queues share the jobs of their unified queue, whose own record speaks for it.
-        let view = views.entry(&queue.unified).or_default();
-        if view.queue.is_empty() || queue.name == queue.unified {
-            *view = of_fact(queue);
-        }
+impl From<Share> for ShareView {
+    fn from(Share { gshare, part, target }: Share) -> ShareView {
+        ShareView { gshare, r#use: part, target }
     }
-    for (key, row) in state.ledger.queue.iter() {
-        let name = state.names.text(Name(key[0]));
-        let view = views.entry(name).or_default();
-        name.clone_into(&mut view.queue);
-        let (jobs, cores) = (row.count.jobs(), row.count.cores());
-        let queued =
-            |of: &[u32]| of[..Status::Running.index()].iter().copied().map(u64::from).sum();
-        view.running = jobs[Status::Running.index()].into();
-        view.queued = queued(&jobs);
-        view.transferring = jobs[Status::Transferring.index()].into();
-        view.running_cores = cores[Status::Running.index()].into();
-        view.queued_cores = queued(&cores);
-        view.pilots_running = row.workers_running.into();
-        view.pilots_submitted = row.workers_submitted.into();
-        view.reserved = row.reserved.into();
-    }
-    for (queue, slots) in state.slots_by_queue() {
-        let name = state.names.text(queue);
-        let view = views.entry(name).or_default();
-        name.clone_into(&mut view.queue);
-        view.slots = Some(slots);
-    }
-    for (queue, marks) in &state.marks {
-        if let Some(view) = views.get_mut(state.names.text(*queue)) {
-            view.last_pilot_at = Some(marks.pilot).filter(|at| *at > 0);
-            view.last_start_at = Some(marks.start).filter(|at| *at > 0);
-        }
-    }
-    for tile in tiles {
-        let view = views.entry(&tile.name).or_default();
-        *view = QueueView { reserved: view.reserved, ..of_tile(tile) };
-    }
-    views.into_values().filter(|view| !view.queue.is_empty()).collect()
-}
-
-fn of_fact(queue: &Queue) -> QueueView {
-    QueueView {
-        queue: queue.unified.clone(),
-        site: queue.site.clone(),
-        status: queue.status.name().to_owned(),
-        ..QueueView::default()
-    }
-}
-
-fn of_tile(tile: &DomainTile) -> QueueView {
-    QueueView {
-        queue: tile.name.clone(),
-        status: tile.status.clone(),
-        running: tile.running,
-        queued: tile.queued,
-        running_cores: tile.running_cores,
-        queued_cores: tile.queued_cores,
-        ..QueueView::default()
-    }
-}
-
-fn shares(state: &State) -> Vec<ShareView> {
-    let mut shares: Vec<ShareView> = share_use(state)
-        .into_iter()
-        .map(|it| ShareView { gshare: it.gshare, r#use: it.part, target: it.target })
-        .collect();
-    shares.sort_by(|a, b| a.gshare.cmp(&b.gshare));
-    shares
 }

@@ -28,6 +28,8 @@ mod docs;
 mod domains;
 mod drive;
 #[cfg(feature = "shell")]
+mod estimate;
+#[cfg(feature = "shell")]
 mod exec;
 #[cfg(feature = "shell")]
 mod explain;

@@ -24,6 +24,14 @@ pub fn throttle_of(note: &str) -> Option<(&str, &str)> {
     }
 }
 
+/// The condition that lifts a throttle which is set.
+pub fn throttle_lifted(throttle: &Throttle) -> String {
+    let (lift, unit) = (number(throttle.lift_limit), &throttle.unit);
+    let from = throttle.lift_from.filter(|from| *from > throttle.since());
+    let from = from.map(|from| format!(", not before {}", iso(from)));
+    format!("once there are at most {lift} {unit}{}", from.unwrap_or_default())
+}
+
 fn write(text: &mut String, throttle: &Throttle, now: Millis) -> Written {
     let Throttle { rule, ordinal, unit, .. } = throttle;
     let stands = throttle.stands(now);
@@ -55,11 +63,7 @@ fn write(text: &mut String, throttle: &Throttle, now: Millis) -> Written {
         writeln!(text, "  until     {}: {state}", iso(until))?;
     }
     if stands {
-        let lift = number(throttle.lift_limit);
-        let from = throttle.lift_from.filter(|from| *from > throttle.since());
-        let from = from.map(|from| format!(", not before {}", iso(from)));
-        let from = from.unwrap_or_default();
-        writeln!(text, "  lifted    once there are at most {lift} {unit}{from}")?;
+        writeln!(text, "  lifted    {}", throttle_lifted(throttle))?;
     }
     let (policy, hash) = (&throttle.policy, &throttle.policy_hash);
     writeln!(text, "  policy    {policy} {hash}")?;

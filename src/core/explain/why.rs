@@ -228,7 +228,7 @@ fn read_name(reads: Reads) -> &'static str {
 
 impl Context<'_> {
     /// Where a filter stands among those that are asked.
-    fn position(&self, name: &str) -> usize {
+    pub(super) fn position(&self, name: &str) -> usize {
         let of_policy = self.policy.and_then(|policy| policy.position(name));
         let of_kind = || {
             self.kinds.iter().find_map(|kind| kind.filters().iter().position(|it| it.name == name))

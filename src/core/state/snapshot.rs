@@ -4,8 +4,9 @@
 use crate::copy::{CopyFor, InPortions, TakeCopy};
 use crate::event::Task;
 use crate::state::State;
+use crate::state::blockers::Blockers;
 use crate::state::job::Job;
-use crate::state::record::{Node, RequestState, TransferState, Workers};
+use crate::state::record::{Answer, Node, RequestState, TransferState, Workers};
 use crate::state::slab::{Copied, Index};
 
 impl State {
@@ -110,15 +111,30 @@ impl Copied for TransferState {}
 impl Copied for Node {}
 impl Copied for Workers {}
 
-/// Without what a recount does not read: most of a request is text.
+/// Without what neither a recount nor an estimate reads: most of a request is text.
 impl Copied for RequestState {
     const COST: usize = 8;
 
     fn copied(&self) -> Self {
-        let task = |task: &Task| Task { task: task.task.clone(), ..Task::default() };
+        let task = |task: &Task| Task {
+            task: task.task.clone(),
+            attempt: task.attempt,
+            phase: task.phase,
+            asked_at: task.asked_at,
+            gshare: task.gshare.clone(),
+            ..Task::default()
+        };
+        let answer = |answer: &Answer| Answer {
+            policy_hash: String::new(),
+            nucleus: String::new(),
+            blockers: Blockers::default(),
+            ..*answer
+        };
         RequestState {
             subject: self.subject.clone(),
             task: self.task.as_ref().map(task),
+            passed: self.passed.clone(),
+            answer: self.answer.as_ref().map(answer),
             reservations: self.reservations.clone(),
             ..RequestState::default()
         }

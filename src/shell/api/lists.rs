@@ -8,6 +8,7 @@ use crate::history::{Counted, Reach};
 use crate::http::line;
 use crate::question::{Answer, Asked, Audited};
 use crate::status::State as ProcessState;
+use crate::trouble::Trouble;
 use crate::view::{QueueView, ShareView, View};
 use axum::extract::State;
 use axum::response::Response;
@@ -41,7 +42,7 @@ pub(super) async fn status(
     Query::new(&given, &[DOMAIN])?;
     let (state, reason) = (api.status.get(), api.status.not_ready());
     let shown = api.views.get(api.client.answer_max()).await;
-    let requests_open = shown.map(|shown| shown.view.requests_open);
+    let requests_open = shown.and_then(|shown| shown.view.requests_open);
     Ok(json(&StatusAnswer::of(&apis, &api, state, reason, requests_open)))
 }
 
@@ -68,9 +69,11 @@ described! {
         cycle: u64 = state.cycle,
         /// Its now; ms since 1970.
         now: Millis = state.now,
-        /// Requests that wait for an answer or for a better one; null while the process shows no
-        /// cycle.
+        /// Requests that wait for an answer or for a better one; of a pool of slots, its idle jobs.
+        /// Null where that is not known: the process shows no cycle, or stands by.
         requests_open: Option<u64> = open,
+        /// All that is wrong with the process, the worst first; empty: it is as it should be.
+        troubles: Vec<Trouble> = api.status.troubles(),
         /// All that is known, as /readyz shows it.
         state: ProcessState = state,
         /// The part of the past that is kept; null while the store is not open.
@@ -111,17 +114,18 @@ pub(super) async fn queues(Of(api): Of, Params(given): Params) -> Answered {
     if let Some(at) = query.moment("at")? {
         let turn = api.past.looks.turn().await?;
         let counted = counted_at(&api, at).await?;
-        let text = line(&QueuesAnswer::of(counted.now, counted.cycle, counted.queues));
+        let of = api.reasons.rows();
+        let text = line(&QueuesAnswer::of(counted.now, counted.cycle, of, counted.queues));
         return Ok(looks::held(text, turn));
     }
     let shown = api.views.get(api.client.answer_max()).await.ok_or_else(late)?;
-    let (text, turn) = match shown.queues.get() {
+    let (text, turn) = match shown.text.get() {
         Some(made) => made,
         None => {
-            let turn = api.views.looks.turn().await?;
-            let View { now, cycle, queues, .. } = &shown.view;
-            let made = || line(&QueuesAnswer::of(*now, *cycle, queues.clone()));
-            shown.queues.get_or_init(|| (made().into(), turn))
+            let turn = api.views.grid.looks.turn().await?;
+            let View { now, cycle, of, queues, .. } = &shown.view;
+            let made = || line(&QueuesAnswer::of(*now, *cycle, of, queues.clone()));
+            shown.text.get_or_init(|| (made().into(), turn))
         }
     };
     Ok(looks::held(text.clone(), Arc::clone(turn)))
@@ -129,12 +133,15 @@ pub(super) async fn queues(Of(api): Of, Params(given): Params) -> Answered {
 
 described! {
     /// The grid at a glance.
-    struct QueuesAnswer of (now: Millis, cycle: u64, queues: Vec<QueueView>) {
+    struct QueuesAnswer of (now: Millis, cycle: u64, of: &'static str, queues: Vec<QueueView>) {
         /// The now of the cycle it is of; ms since 1970.
         now: Millis = now,
         /// That cycle.
         cycle: u64 = cycle,
-        /// Every queue that a fact or a job names, by name.
+        /// The rows' kind in this domain, in the plural: `queues`, `sites` of a pool of slots,
+        /// `cluster queues` of a NorduGrid grid.
+        of: &'static str = of,
+        /// Every queue, or site of a pool, that a fact or a job names, by name.
         queues: Vec<QueueView> = queues,
     }
 }
@@ -156,7 +163,7 @@ described! {
 }
 
 /// The loop made no view in time.
-fn late() -> Refused {
+pub(super) fn late() -> Refused {
     let what = "the process shows no cycle yet: it restores, or stands still";
     Refused::Later(what.into(), "ask again later; see /readyz".into())
 }

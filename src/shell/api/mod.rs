@@ -1,6 +1,7 @@
 //! The JSON API, `/api/v1/...`: what the page, `top` and others ask. `docs/openapi.json` describes
 //! it, and is made of its types. Times are ms since 1970, errors are JSON with a remedy.
 
+mod attention;
 mod decision;
 mod domains;
 mod event;
@@ -9,14 +10,20 @@ mod lists;
 mod live;
 mod looks;
 mod old;
+mod pool;
 mod query;
 mod record;
 mod routes;
+mod throttles;
+mod waiting;
 mod waits;
 
+pub(crate) use attention::{AttentionAnswer, SitesAnswer};
 pub use domains::Apis;
-pub use live::Views;
+pub use live::{Live, Shown, Views};
 pub use routes::{PATHS, openapi, routes};
+pub(crate) use throttles::ThrottlesAnswer;
+pub(crate) use waiting::{WaitingAnswer, WaitingFilter};
 
 use crate::history::History;
 use crate::http::{JSON, line, problem};
@@ -27,7 +34,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::sync::{Arc, Mutex, PoisonError};
 use yardmaster_core::limits::Limits;
+use yardmaster_core::policy::phrase::{limit, phrase};
 use yardmaster_core::policy::{Flavour, Policy, PolicySpec, kind, kinds};
+use yardmaster_core::view::RowKind;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_wire::pseudonym::Pseudonyms;
 
@@ -95,12 +104,28 @@ impl Reasons {
         Some(pseudonyms.of(name)).filter(|pseudonym| !pseudonym.is_empty())
     }
 
+    /// The word for the rows of a look at the grid.
+    fn rows(&self) -> &'static str {
+        RowKind::of(&self.policies).noun()
+    }
+
     /// The kinds whose texts explain a policy's filters: its own first, then all there are.
     fn kinds(&self, policy: &str) -> Vec<&'static Flavour> {
         let specs = self.policies.iter().map(|policy| &policy.spec);
         let own = { specs }.find(|spec: &&PolicySpec| spec.name == policy);
         let own = own.and_then(|spec| kind(&spec.kind));
         own.into_iter().chain(kinds().iter().copied()).collect()
+    }
+
+    /// A filter's objection on one line, with the figures of the policy that is in force here.
+    fn help(&self, policy: &str, filter: &str) -> String {
+        let own = self.policies.iter().find(|it| it.spec.name == policy);
+        let known = self.kinds(policy).iter().find_map(|kind| kind.filter(filter));
+        let figure = |name: &str| {
+            let parameter = own.and_then(|policy| policy.stated_value(filter, name));
+            parameter.or_else(|| limit(&self.limits, name))
+        };
+        known.map_or_else(String::new, |known| phrase(known.help, &figure))
     }
 
     /// The policy of a hash, if it is in force here.

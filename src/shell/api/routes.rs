@@ -3,7 +3,7 @@
 
 use super::domains::Apis;
 use super::query::{AT, DOMAIN, Parameter};
-use super::{event, explain, lists, old, record};
+use super::{attention, event, explain, lists, old, pool, record, throttles, waiting};
 use crate::described::{HasSchema, Schemas};
 use crate::http::{ErrorAnswer, JSON};
 use axum::Router;
@@ -51,6 +51,17 @@ routes! {
         lists::status => lists::StatusAnswer, &[DOMAIN], ALWAYS;
     "/api/v1/queues": "Every queue at a glance.",
         lists::queues => lists::QueuesAnswer, &[AT, DOMAIN], OF_ONE;
+    "/api/v1/pool": "A pool of slots: why jobs are idle, workflows, users, quotas, drains, offers.",
+        pool::pool => pool::PoolAnswer, &[DOMAIN], OF_ONE;
+    "/api/v1/attention": "Things that need a person, the most urgent first.",
+        attention::attention => attention::AttentionAnswer, &[DOMAIN], ALWAYS;
+    "/api/v1/sites": "Sites by what is wrong there, those in trouble first.",
+        attention::sites => attention::SitesAnswer, &[DOMAIN], ALWAYS;
+    "/api/v1/waiting":
+        "Requests that wait: by reason, and each with what would let it go.",
+        waiting::waiting => waiting::WaitingAnswer, waiting::WAITING, ALWAYS;
+    "/api/v1/throttles": "Throttles in force, since when, and what lifts them.",
+        throttles::throttles => throttles::ThrottlesAnswer, &throttles::PARAMETERS, ALWAYS;
     "/api/v1/shares": "Part of what runs, by leaf share.",
         lists::shares => lists::SharesAnswer, &[DOMAIN], ALWAYS;
     "/api/v1/explain":

@@ -34,6 +34,7 @@ mod replay;
 mod run;
 mod schemas;
 mod secret;
+mod shift;
 mod stop;
 mod submit;
 mod table;
@@ -92,6 +93,12 @@ enum Verb {
     Tail(tail::Tail),
     #[command(about = "A live view of a running process: queues, shares, decisions")]
     Top(top::Top),
+    #[command(about = "Things that need a person, the most urgent first; sites by trouble")]
+    Attention(shift::attention::AttentionVerb),
+    #[command(about = "Requests that wait: why, since when, what would let them go")]
+    Waiting(shift::waiting::WaitingVerb),
+    #[command(about = "Who is throttled, since when, until when, what lifts it")]
+    Throttles(shift::throttles::Throttles),
     #[command(about = "Recount everything and compare with the counters")]
     Audit(audit::Audit),
     #[command(about = "Copy all topics of a Kafka to a directory log")]
@@ -176,6 +183,9 @@ pub fn main() -> ExitCode {
         Verb::Compare(verb) => verb.run(),
         Verb::Tail(verb) => verb.run(),
         Verb::Top(verb) => verb.run(),
+        Verb::Attention(verb) => verb.run(),
+        Verb::Waiting(verb) => verb.run(),
+        Verb::Throttles(verb) => verb.run(),
         Verb::Audit(verb) => verb.run(),
         Verb::Archive(verb) => verb.run(),
         Verb::Counters(verb) => verb.run(),

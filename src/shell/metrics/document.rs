@@ -8,8 +8,10 @@ use super::figures::{SHARES_MAX, USERS_MAX};
 use super::queues::WORKERS;
 use super::rules::COMPONENTS_MAX;
 use super::table::{EventOutcome, Kind, Metric};
-use super::waiting::FIXED;
 use super::weights::POLICIES_MAX;
+use crate::attention::{RULES, Severity};
+use crate::estimates::RESULTS;
+use crate::waiting::FIXED;
 use std::fmt::Write;
 use yardmaster_core::budget::CycleLoop;
 use yardmaster_core::command::CommandRule;
@@ -79,6 +81,7 @@ fn words(metric: Metric, label: &str) -> Option<String> {
         ("outcome", Metric::IntakeChanges) => list(Noted::ALL.iter().map(|it| it.name())),
         ("outcome", Metric::ClassedDecisions) => list(["assign", "defer"]),
         ("loop", _) => list(CycleLoop::ALL.iter().map(|it| it.name())),
+        ("result", Metric::EstimatedStarts) => list(RESULTS),
         ("result", _) => list(Agreement::ALL.map(Agreement::name)),
         ("side", _) => list(Side::ALL.map(Side::name)),
         ("choice", _) => list(CHOICES),
@@ -90,6 +93,8 @@ fn words(metric: Metric, label: &str) -> Option<String> {
         ("reason", Metric::Strays) => list(Stray::ALL.map(Stray::name)),
         ("factor", _) => list(factors()),
         ("class", _) => list(TASK_CLASSES),
+        ("severity", _) => list(Severity::ALL.map(Severity::name)),
+        ("rule", Metric::AttentionItems) => list(RULES),
         ("rule", Metric::UserCaps) => list(Rule::OF_OWNERS.map(Rule::name)),
         ("rule", Metric::Throttles | Metric::Standing) => {
             format!("{}; of another version `{OTHER}`", list(Rule::ALL.map(Rule::name)))

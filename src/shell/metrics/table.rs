@@ -53,6 +53,10 @@ const SPREAD: &[Bound] = &[
     1_000_000 * ONE,
 ];
 
+/// Ratios around 1.
+const RATIO: &[Bound] =
+    &[ONE / 10, ONE / 4, ONE / 2, 3 * ONE / 4, ONE, 3 * ONE / 2, 2 * ONE, 4 * ONE, 10 * ONE];
+
 /// Parts of a whole, from 0 to 1.
 const PART: &[Bound] =
     &[0, ONE / 10, ONE / 4, ONE / 2, 3 * ONE / 4, 9 * ONE / 10, 99 * ONE / 100, ONE];
@@ -134,7 +138,7 @@ metrics! {
     UserCaps Kind::Gauge, "yardmaster_user_cap_used_ratio" ["user", "rule"]
         "What a throttling rule measures of the user, of its limit: above 1 the user is held. Of the users of yardmaster_user_jobs; rules without a limit are left out. Shown by the process that leads; counted every 10 s.";
     WaitingRequests Kind::Gauge, "yardmaster_waiting_requests" ["policy", "reason"]
-        "Requests without a final answer, by policy and by the filter that rejected most of their candidates at their last answer; or `not_judged` if this attempt has no answer yet, `throttled` if a throttle holds the owner or task, `deferred_as_whole` if another reason made it wait before any candidate was looked at. Shown by the process that leads; counted every 10 s over at most 20000 requests, those to be judged now first, and those beyond as `other`.";
+        "Requests without a final answer, by policy and by the filter that rejected most of their candidates at their last answer, where one of those objects whose figures move by itself the one among these; or `not_judged` if this attempt has no answer yet, `throttled` if a throttle holds the owner or task, `deferred_as_whole` if another reason made it wait before any candidate was looked at. Shown by the process that leads; counted every 10 s over at most 20000 requests, those to be judged now first, and those beyond as `other`.";
     WaitingAge Kind::Gauge, "yardmaster_waiting_request_age_seconds" ["policy"]
         "Age of the oldest request without a final answer since it was asked, by policy, in seconds; 0 if none waits. Counted with yardmaster_waiting_requests.";
     OverdueRequests Kind::Gauge, "yardmaster_overdue_requests" ["policy"]
@@ -143,6 +147,8 @@ metrics! {
         "Part of the power (HS06) of all running jobs that the leaf share has, from 0 to 1; jobs sent to pilots count as running. Counted every 10 s.";
     ShareTarget Kind::Gauge, "yardmaster_share_target_ratio" ["gshare"]
         "Part of the power of all running jobs that the leaf share is due by the tree of shares, from 0 to 1.";
+    AttentionItems Kind::Gauge, "yardmaster_attention_items" ["severity", "rule"]
+        "Things that need a person, as `attention` and the page list them, by how urgent they are and by the rule that found them; thresholds are in [attention] of the topology. Not there where there is none. Shown by the process that leads; counted every 30 s.";
     Throttles Kind::Counter, "yardmaster_published_throttles_total" ["rule", "action"]
         "Throttles published, by rule and by whether it is set (again) or lifted.";
     Standing Kind::Gauge, "yardmaster_standing_throttles" ["rule"]
@@ -197,6 +203,10 @@ metrics! {
         "Counters that were not what a recount gave, in the last recount: each hour, and whenever one is asked for. Not there before the first.";
     AuditAge Kind::Gauge, "yardmaster_audit_age_seconds" []
         "Time since the last recount of all counters, in seconds. Not there before the first.";
+    EstimatedStarts Kind::Counter, "yardmaster_estimated_starts_total" ["result"]
+        "Tasks that began after their start was estimated, by where the start lies: inside the range, in which eight of ten are to lie, earlier, or later. Looked at with each recount.";
+    EstimateRatio Kind::Histogram(RATIO), "yardmaster_estimated_start_ratio" []
+        "Of the same tasks: the wait from the estimate to the start, divided by the wait that was likely; 1: half of all are to lie below.";
     ImportAge Kind::Gauge, "yardmaster_import_age_seconds" ["import"]
         "Age of what an import found last: since the newest time that its source states, or since it was read, in seconds.";
     ImportRecords Kind::Counter, "yardmaster_import_records_total" ["import", "outcome"]

@@ -28,7 +28,8 @@ use yardmaster_core::output::command::held_back_note;
 use yardmaster_core::state::Setting;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 32] = [
+const UNITS: [&str; 33] = [
+    "items",
     "budgets",
     "reads",
     "counters",

@@ -4,29 +4,15 @@ use super::OTHER;
 use super::counters::PAIRS_MAX;
 use super::current::Current;
 use super::table::Metric;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use crate::waiting::{FIXED, Sorter, each_open};
+use std::collections::BTreeMap;
 use yardmaster_core::engine::Engine;
-use yardmaster_core::output::throttle::{SubjectKind, owner_of, work_queue};
 use yardmaster_core::state::State;
-use yardmaster_core::state::blockers::{Blockers, Cause};
 use yardmaster_core::state::record::RequestState;
 use yardmaster_core::unit::{Millis, SECOND};
 
-/// How many requests are looked at, those to be judged now first; the others are counted and no
-/// more. A look takes about a microsecond, and the loop waits for all of them.
-pub(super) const LOOKED_AT_MAX: usize = 20_000;
 /// A request whose time to be judged passed so long ago is overdue.
 pub(super) const OVERDUE_AFTER: Millis = 60 * SECOND;
-
-/// No answer to this attempt was given yet.
-const NOT_JUDGED: &str = "not_judged";
-/// Its owner or task is held by a throttle.
-const THROTTLED: &str = "throttled";
-/// It waits for another reason than a throttle, before any candidate is looked at.
-const AS_WHOLE: &str = "deferred_as_whole";
-/// Reasons that are shown of each policy, be there any or none.
-pub(super) const FIXED: [&str; 3] = [NOT_JUDGED, THROTTLED, AS_WHOLE];
 
 /// The requests of one policy.
 #[derive(Default)]
@@ -37,10 +23,12 @@ struct OfPolicy {
 
 /// Counts the requests that are open, if those are known; looks at no more than `most`.
 pub(super) fn record(current: &Current, engine: &Engine, most: usize) {
-    let Some(open) = engine.open_requests() else { return };
+    if engine.open_requests().is_none() {
+        return;
+    }
     let mut looks = Looks::new(engine);
-    open.take(most).for_each(|request| looks.take(request));
-    looks.show(current, engine.waiting());
+    let open = each_open(engine, most, |request| looks.take(request));
+    looks.show(current, open);
 }
 
 /// Shows none.
@@ -57,24 +45,19 @@ struct Looks<'a> {
     policies: BTreeMap<&'a str, OfPolicy>,
     by_reason: BTreeMap<[&'a str; 2], u64>,
     looked_at: u64,
-    /// Subjects that are held by a throttle.
-    held: BTreeSet<(SubjectKind, &'a str)>,
-    reasons: Reasons<'a>,
+    sorter: Sorter<'a>,
 }
 
 impl<'a> Looks<'a> {
     fn new(engine: &'a Engine) -> Looks<'a> {
         let state = &engine.state;
         let names = || engine.policies().iter().map(|policy| policy.spec.name.as_str());
-        let throttles = state.throttles.iter().map(|(_, throttle)| throttle);
-        let held = throttles.filter(|throttle| throttle.holds(state.now));
         Looks {
             state,
             policies: names().map(|name| (name, OfPolicy::default())).collect(),
             by_reason: names().flat_map(|name| FIXED.map(|why| ([name, why], 0))).collect(),
             looked_at: 0,
-            held: held.map(|throttle| (throttle.kind, throttle.subject.as_str())).collect(),
-            reasons: Reasons::default(),
+            sorter: Sorter::new(engine),
         }
     }
 
@@ -87,23 +70,12 @@ impl<'a> Looks<'a> {
         let of_policy = self.policies.entry(policy).or_default();
         let asked_at = of_policy.oldest_asked_at.unwrap_or(task.asked_at).min(task.asked_at);
         of_policy.oldest_asked_at = Some(asked_at);
-        let deferral = request.answer.as_ref().filter(|it| it.attempt >= task.attempt);
-        let due = deferral.map_or(task.changed_at.max(task.asked_at), |it| it.until);
+        let Some(sorted) = self.sorter.sort(request) else { return };
+        let due = sorted.deferral.map_or(task.changed_at.max(task.asked_at), |it| it.until);
         if due.saturating_add(OVERDUE_AFTER) < self.state.now {
             of_policy.overdue += 1;
         }
-        let reason = match deferral {
-            None => NOT_JUDGED,
-            Some(answer) if !answer.blockers.is_empty() => self.reasons.of(&answer.blockers),
-            Some(_) => {
-                let (kind, of) = work_queue(&task.gshare, &task.resource_type);
-                let is_held = self.held.contains(&owner_of(task))
-                    || self.held.contains(&(SubjectKind::Task, task.task.as_str()))
-                    || self.held.contains(&(kind, of.as_str()));
-                if is_held { THROTTLED } else { AS_WHOLE }
-            }
-        };
-        self.count(policy, reason, 1);
+        self.count(policy, sorted.reason, 1);
     }
 
     fn count(&mut self, policy: &'a str, reason: &'a str, requests: u64) {
@@ -129,33 +101,4 @@ impl<'a> Looks<'a> {
         let overdue = policies().map(|(name, of)| ([*name], of.overdue as f64));
         current.set(Metric::OverdueRequests, overdue);
     }
-}
-
-/// The filter that rejected most candidates, by the lists that equal deferrals share.
-#[derive(Default)]
-struct Reasons<'a> {
-    known: BTreeMap<(*const Arc<Cause>, *const u16), &'a str>,
-}
-
-impl<'a> Reasons<'a> {
-    fn of(&mut self, blockers: &'a Blockers) -> &'a str {
-        let lists = (blockers.causes().as_ptr(), blockers.of_queue().as_ptr());
-        self.known.entry(lists).or_insert_with(|| most_rejecting(blockers))
-    }
-}
-
-/// The filter that rejected most candidates; of equals the first by name.
-fn most_rejecting(blockers: &Blockers) -> &str {
-    let mut by_cause = vec![0_u64; blockers.causes().len()];
-    for cause in blockers.of_queue() {
-        if let Some(count) = by_cause.get_mut(usize::from(*cause)) {
-            *count += 1;
-        }
-    }
-    let mut by_filter: BTreeMap<&str, u64> = BTreeMap::new();
-    for (cause, count) in blockers.causes().iter().zip(by_cause) {
-        *by_filter.entry(&cause.filter).or_default() += count;
-    }
-    let most = by_filter.into_iter().rev().max_by_key(|(_, count)| *count);
-    most.map_or(OTHER, |(filter, _)| filter)
 }

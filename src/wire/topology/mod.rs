@@ -1,6 +1,7 @@
 //! The topology file: what runs. Topics and how the broker keeps them, limits, policies. Every
 //! mistake in a file is named at once, each with its line.
 
+mod attention;
 mod check;
 mod complaint;
 mod describe;
@@ -15,6 +16,7 @@ mod rule;
 mod together;
 mod topic;
 
+pub use attention::{AttentionSettings, hours};
 pub use complaint::Complaint;
 pub use describe::{describe, mermaid};
 pub use intake::IntakeSettings;
@@ -66,6 +68,8 @@ pub struct Topology {
     pub policies: Vec<PolicySpec>,
     /// Rules that give commands, and what bounds them.
     pub commands: CommandSetting,
+    /// From when on a person is wanted.
+    pub attention: AttentionSettings,
 }
 
 /// Settings of Kafka itself.
@@ -80,7 +84,7 @@ pub struct Kafka {
 }
 
 /// Keys that a file may have at its top.
-const ROOT: [&str; 10] = [
+const ROOT: [&str; 11] = [
     "domain",
     "topics",
     "limits",
@@ -91,6 +95,7 @@ const ROOT: [&str; 10] = [
     "policy",
     "rule",
     "governor",
+    "attention",
 ];
 
 /// Properties on which the guarantees rest: ours to set.
@@ -129,6 +134,7 @@ impl Topology {
         topic::complain_of_missing(&mut reader, root.get("topics"), &topics, &policies);
         let pool = offer_policy(&policies);
         let commands = rule::commands(&mut reader, root.get("rule"), root.get("governor"), pool);
+        let attention = attention::attention(&mut reader, root.get("attention"));
         let topology = Topology {
             domain,
             topics,
@@ -139,6 +145,7 @@ impl Topology {
             pseudonyms,
             policies,
             commands,
+            attention,
         };
         check::check(&mut reader, &topology, &lines);
         let complaints = reader.finish();

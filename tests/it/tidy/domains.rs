@@ -7,7 +7,7 @@ use super::circles::{Module, module_of, named};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Files of the core where a domain is joined to what is general.
-const JOINS: [&str; 29] = [
+const JOINS: [&str; 31] = [
     "engine.rs",
     "engine/again.rs",
     "event/job.rs",
@@ -18,6 +18,7 @@ const JOINS: [&str; 29] = [
     "event/task.rs",
     "explain/job.rs",
     "explain/mod.rs",
+    "explain/nearest.rs",
     "explain/why.rs",
     "govern/evaluation.rs",
     "govern/open.rs",
@@ -37,6 +38,7 @@ const JOINS: [&str; 29] = [
     "request/wake.rs",
     "state/model.rs",
     "state/record.rs",
+    "view/mod.rs",
 ];
 
 /// The domain that a module belongs to.

@@ -7,7 +7,7 @@ use super::{File, code_of, is_test_file, without_tests};
 
 /// The rooms of the core, from the lowest. Those of one line may name each other: an event may be an
 /// output that was read back.
-const ROOMS: [&[&str]; 27] = [
+const ROOMS: [&[&str]; 28] = [
     &["unit"],
     &["topic"],
     &["copy"],
@@ -33,7 +33,8 @@ const ROOMS: [&[&str]; 27] = [
     &["judge"],
     &["request", "govern"],
     &["engine"],
-    &["explain"],
+    &["explain", "view"],
+    &["estimate"],
     &["lib"],
 ];
 

@@ -8,3 +8,5 @@ pub mod judge;
 pub mod policy;
 /// Waiting requests evaluated, and the throttles of owners and tasks.
 pub(crate) mod request;
+/// Queues at a glance.
+pub(crate) mod view;

@@ -9,6 +9,7 @@ mod cut;
 mod facts;
 mod holds;
 mod judging;
+pub(crate) mod offers;
 
 use crate::budget::{CycleLoop, Exceeded};
 use crate::domain::cms::policy::admission::{Admission, Rejection, admit};
@@ -32,6 +33,7 @@ use crate::unit::SECOND;
 pub(crate) use again::AskedAgain;
 use cut::PoolCut;
 use holds::Holds;
+pub use judging::IdleJobs;
 pub(crate) use judging::PoolJudging;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,6 +111,16 @@ impl PoolView {
     fn refusal(&self, job: &str, now_s: Seconds) -> Option<&'static str> {
         let is_late = self.on_hold.is_over(job, now_s);
         self.refused.get(job).copied().or(is_late.then_some(TOO_LATE))
+    }
+
+    /// How many jobs are not looked at before any offer, by the code of the reason.
+    fn blocked(&self) -> BTreeMap<&'static str, u64> {
+        let mut blocked = BTreeMap::new();
+        self.refused.values().for_each(|code| *blocked.entry(*code).or_default() += 1);
+        if self.on_hold.len() > 0 {
+            *blocked.entry(TOO_LATE).or_default() += self.on_hold.len() as u64;
+        }
+        blocked
     }
 
     /// Whether time alone may let a job fit an offer: it overflows once it has waited (C-41).

@@ -15,3 +15,5 @@ pub mod output;
 pub mod policy;
 /// Records of the pool.
 pub mod state;
+/// Sites, offers, idle jobs and workflows at a glance.
+pub(crate) mod view;

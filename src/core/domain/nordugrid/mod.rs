@@ -10,5 +10,7 @@ pub(crate) mod judge;
 pub mod output;
 /// Which target a job gets: discovery, filters, ranks.
 pub mod policy;
+/// Clusters and their queues at a glance.
+pub(crate) mod view;
 /// Job descriptions: text to jobs.
 pub mod xrsl;

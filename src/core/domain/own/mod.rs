@@ -4,3 +4,4 @@ pub(crate) mod event;
 pub(crate) mod govern;
 pub(crate) mod judge;
 pub mod policy;
+pub(crate) mod view;

@@ -1,6 +1,7 @@
 //! Answers of a process, as far as they are shown; see the description of the HTTP API. A field
 //! that an older or newer process does not state is blank.
 
+use crate::trouble::Trouble;
 use serde::Deserialize;
 use yardmaster_core::unit::Millis;
 
@@ -18,6 +19,8 @@ pub(super) struct ProcessStatus {
     pub cycle: u64,
     pub now: Millis,
     pub requests_open: Option<u64>,
+    /// All that is wrong, the worst first.
+    pub troubles: Vec<Trouble>,
     pub state: ProcessState,
 }
 
@@ -29,10 +32,6 @@ pub(super) struct ProcessState {
     /// How much of the restoring is done, from 0 to 1.
     pub restored_ratio: f64,
     pub catching_up: bool,
-    /// Lanes that cannot be read on.
-    pub stuck: Vec<String>,
-    /// Topics whose facts are too old.
-    pub stale: Vec<String>,
 }
 
 /// An element of `/api/v1/queues`.

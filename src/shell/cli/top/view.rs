@@ -6,6 +6,7 @@ pub(super) use plan::Plan;
 
 use super::columns::{QueueColumn, cells_of, span};
 use super::model::{Model, Pane};
+use crate::trouble::ACT;
 use plan::WIDE;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
@@ -108,7 +109,13 @@ fn header(buffer: &mut Buffer, area: Rect, model: &Model, look: TerminalStyles, 
             (format!("no answer since {time} UTC ({ago}), asked again: {why}"), look.bad())
         }
         None if !model.is_known => ("waiting for an answer".to_owned(), FAINT),
-        None => state(model, look),
+        None => match trouble(model) {
+            Some(text) => {
+                put(buffer, area, 2, &sums(model), Style::new());
+                (text, look.bad())
+            }
+            None => (sums(model), Style::new()),
+        },
     };
     put(buffer, area, 1, &text, style);
 }
@@ -121,22 +128,29 @@ fn age(cycle: Millis, now: Millis) -> String {
     }
 }
 
-/// Why it is not ready; else what there is to know, and sums.
-fn state(model: &Model, look: TerminalStyles) -> (String, Style) {
+/// Why it is not ready; else the worst that is wrong, and how much more there is.
+fn trouble(model: &Model) -> Option<String> {
+    let status = &model.answered.status;
+    let more = |shown: usize| match status.troubles.len().saturating_sub(shown) {
+        0 => String::new(),
+        more => format!("  (and {more} more: /api/v1/status)"),
+    };
+    if let Some(why) = &status.reason {
+        return Some(format!("not ready: {why}{}", more(1)));
+    }
+    let worst = status.troubles.iter().find(|it| it.severity == ACT)?;
+    Some(format!("{}{}", worst.text, more(1)))
+}
+
+/// Sums over what is known.
+fn sums(model: &Model) -> String {
     let answered = &model.answered;
     let status = &answered.status;
-    if let Some(why) = &status.reason {
-        return (format!("not ready: {why}"), look.bad());
-    }
-    if let [first, ..] = &status.state.stuck[..] {
-        let count = status.state.stuck.len();
-        return (format!("{count} lanes cannot be read on: {first}"), look.bad());
-    }
     // Tiles of a domain that a program brings are that program's figures.
     let sum = |of: fn(&super::data::Queue) -> u64| {
         answered.queues.iter().map(of).fold(0, u64::saturating_add)
     };
-    let mut text = format!(
+    format!(
         "{}  version {}  queues {}  running {} ({} cores)  queued {} ({} cores)",
         answered.address,
         status.version,
@@ -145,11 +159,7 @@ fn state(model: &Model, look: TerminalStyles) -> (String, Style) {
         sum(|it| it.running_cores),
         sum(|it| it.queued),
         sum(|it| it.queued_cores)
-    );
-    if !status.state.stale.is_empty() {
-        text.push_str(&format!("  facts too old: {}", status.state.stale.join(", ")));
-    }
-    (text, Style::new())
+    )
 }
 
 /// The title of a list: its name, what is shown of how many, its filter.

@@ -26,6 +26,11 @@ impl Holds {
         }
     }
 
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.until_s.len()
+    }
+
     /// Whether a job has waited long enough.
     pub(super) fn is_over(&self, job: &str, now_s: Seconds) -> bool {
         self.until_s.get(job).is_some_and(|until_s| *until_s <= now_s)

@@ -1,6 +1,9 @@
 //! A pool's policy with what it judges by: one cycle from its cut to its decisions.
 
+mod idle;
 mod why;
+
+pub use idle::IdleJobs;
 
 use super::{PoolCut, PoolView};
 use crate::budget::Exceeded;

@@ -1,6 +1,6 @@
 //! Records as the pool keeps them, with what follows from them.
 
-use super::facts::{HeldJob, PendingJob, Workflow};
+use super::facts::{HeldJob, PendingJob, Seconds, Workflow};
 use crate::domain::cms::state::PoolWorkflow;
 use crate::event::{Grant, User};
 use crate::id::Name;
@@ -24,6 +24,14 @@ impl Standing {
             Standing::Held(held) => &held.job,
         }
     }
+
+    /// When it got its slots; `None`: it waits.
+    pub(super) fn given_s(&self) -> Option<Seconds> {
+        match self {
+            Standing::Pending(_) => None,
+            Standing::Held(held) => Some(held.counts_from_s),
+        }
+    }
 }
 
 /// A workflow with what follows from its record.
@@ -43,6 +51,9 @@ pub struct WorkflowEntry {
     pub overflow_used: Vec<Name>,
     /// Its jobs, waiting and held, by their place in it.
     pub jobs: BTreeSet<(i64, Arc<str>)>,
+    /// When a job of it last got slots, as far as that was seen since the pool was made; only for
+    /// looks at it.
+    pub last_given_s: Option<Seconds>,
 }
 
 impl WorkflowEntry {

@@ -24,7 +24,10 @@ impl Pool {
         }
         let workflow = self.names.intern(&standing.job().workflow);
         let place = (standing.job().seq, Arc::clone(&name));
-        slot(&mut self.workflows, workflow).jobs.insert(place);
+        let given_s = standing.given_s();
+        let entry = slot(&mut self.workflows, workflow);
+        entry.jobs.insert(place);
+        entry.last_given_s = entry.last_given_s.max(given_s);
         self.jobs.insert(Arc::clone(&name), standing);
         self.list(&name);
     }

@@ -22,6 +22,7 @@ pub mod entry;
 pub mod exit_codes;
 pub mod facts;
 pub mod filter;
+pub mod idle;
 pub mod judge;
 pub mod key;
 mod kind;

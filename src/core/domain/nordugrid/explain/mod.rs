@@ -2,4 +2,5 @@
 
 mod held;
 pub(crate) mod job;
+pub(crate) mod moving;
 mod target;

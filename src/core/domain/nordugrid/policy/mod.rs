@@ -41,3 +41,4 @@ pub use ahead::{
 };
 pub use declared::Targets;
 pub(crate) use kind::NORDUGRID;
+pub(crate) use params::info_ttl_s;

@@ -1,7 +1,7 @@
 //! Parameters of the kind.
 
-use crate::policy::typed::{params, words};
-use crate::policy::{Param, Unit};
+use crate::policy::typed::{params, read, words};
+use crate::policy::{Param, Unit, Values};
 
 words! {
     /// Treatment of an input of unknown size (N-15).
@@ -35,4 +35,10 @@ params! {
             .at_least(1)
             .help("clock, in MHz, that the attribute gridtime is stated for (N-14)"),
     }
+}
+
+/// The age from which on the facts of a queue are not used (N-06); s.
+pub(crate) fn info_ttl_s(own: &Values) -> i64 {
+    let own: Own = read!(Own, own);
+    own.info_ttl_s as i64
 }

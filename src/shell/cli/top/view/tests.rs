@@ -3,6 +3,7 @@
 use super::*;
 use crate::cli::top::data::{Event, Explained, ProcessStatus, Queue, Share};
 use crate::cli::top::model::{Answered, News};
+use crate::trouble::Trouble;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -154,4 +155,28 @@ fn a_process_that_is_not_ready_states_why() {
     let lines = frame(&model, 120, 24);
     assert!(lines[0].contains("not ready"), "{}", lines[0]);
     assert!(lines[1].starts_with("not ready: restoring: 40 %"), "{}", lines[1]);
+    assert!(lines[2].contains("queues 1  running 1000"), "{}", lines[2]);
+}
+
+#[test]
+fn facts_that_are_too_old_are_as_loud_as_a_process_that_is_not_ready() {
+    let mut model = model(1);
+    let mut answered = model.answered.clone();
+    let trouble = |severity: &str, text: &str| Trouble {
+        severity: severity.into(),
+        text: text.into(),
+        ..Trouble::default()
+    };
+    answered.status.troubles = vec![trouble("watch", "topic transfer never had a record")];
+    model.take(News::Answered(Box::new(answered.clone())), NOW);
+    assert!(frame(&model, 160, 24)[1].contains("queues 1  running 1000"), "goes on");
+    answered.status.troubles.push(trouble("act", "topic queue is stale: nothing new for 9000 s"));
+    model.take(News::Answered(Box::new(answered)), NOW);
+    let lines = frame(&model, 160, 24);
+    assert!(lines[0].contains("leading, ready"), "{}", lines[0]);
+    assert_eq!(
+        lines[1],
+        "topic queue is stale: nothing new for 9000 s  (and 1 more: /api/v1/status)"
+    );
+    assert!(lines[2].contains("queues 1  running 1000"), "{}", lines[2]);
 }

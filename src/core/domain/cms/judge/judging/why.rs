@@ -2,6 +2,7 @@
 
 use super::PoolJudging;
 use crate::domain::cms::judge::facts;
+use crate::domain::cms::judge::offers::{last_offers, live_offers};
 use crate::domain::cms::judge::{PoolView, now_s};
 use crate::domain::cms::policy::admission::{Admission, admit};
 use crate::domain::cms::policy::autocluster::Signature;
@@ -79,13 +80,19 @@ impl PoolJudging {
 
     /// The pool of a state.
     fn pool_of(&self, state: &State, policies: &Policies) -> Option<Pool> {
+        self.view_of(state, policies).pool
+    }
+
+    /// The same with its jobs that are refused or on hold.
+    pub(super) fn view_of(&self, state: &State, policies: &Policies) -> PoolView {
         let policy = policies.at(self.at);
         let resolved = policy.resolve(&|component, key| state.parameter(component, key), "");
         let mut view = PoolView::default();
         view.make(state, &policy.pool_settings(&resolved));
-        let mut pool = view.pool?;
-        pool.note_offers(state.pool.offers.iter().map(|(_, offer)| offer));
-        Some(pool)
+        if let Some(pool) = &mut view.pool {
+            pool.note_offers(state.pool.offers.iter().map(|(_, offer)| offer));
+        }
+        view
     }
 }
 
@@ -110,32 +117,6 @@ fn blocked(state: &State, pool: &Pool, job: &PoolJob) -> Option<Blocked> {
         Admission::Reject(why) => Some(Blocked::Refused(why.code())),
         Admission::Accept(_) => None,
     }
-}
-
-/// The live offers of each site, in the order of their names.
-fn live_offers(state: &State) -> BTreeMap<&str, Vec<&PoolOffer>> {
-    let mut offers: BTreeMap<&str, Vec<&PoolOffer>> = BTreeMap::new();
-    let all = state.pool.offers.iter().map(|(_, known)| known);
-    for known in all.filter(|known| known.is_live(state.now) && known.cores_left() > 0) {
-        offers.entry(&known.site).or_default().push(known);
-    }
-    for of_site in offers.values_mut() {
-        of_site.sort_by(|a, b| a.offer.offer.cmp(&b.offer.offer));
-    }
-    offers
-}
-
-/// When each site was last offered from, as far as it is remembered.
-fn last_offers(state: &State) -> BTreeMap<&str, Millis> {
-    let of_offer = |known: &'_ PoolOffer| known.changed_at;
-    let offers = state.pool.offers.iter().map(|(_, it)| (it.site.as_str(), of_offer(it)));
-    let nodes = state.pool.nodes.iter().map(|(_, it)| (it.site.as_str(), it.seen_at));
-    let mut last: BTreeMap<&str, Millis> = BTreeMap::new();
-    for (site, at) in offers.chain(nodes).filter(|(_, at)| *at > 0) {
-        let known = last.entry(site).or_insert(at);
-        *known = at.max(*known);
-    }
-    last
 }
 
 /// Sites where a job is looked at: the known ones, those it names, those with an offer.

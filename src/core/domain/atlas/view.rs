@@ -1,0 +1,21 @@
+//! Queues of ATLAS at a glance: status, site and cloud as configured.
+
+use crate::event::is_newer;
+use crate::state::State;
+use crate::view::Rows;
+
+/// Adds what is configured. Pseudo-queues share the jobs of their unified queue, whose own record
+/// speaks for it.
+pub(crate) fn describe(rows: &mut Rows, state: &State) {
+    for (_, fact) in state.facts.queues.iter() {
+        let Some(queue) = fact.current(is_newer) else { continue };
+        let row = rows.at(&queue.unified);
+        if !row.status.is_empty() && queue.name != queue.unified {
+            continue;
+        }
+        row.status = queue.status.name().to_owned();
+        row.site.clone_from(&queue.site);
+        let group = if queue.cloud.is_empty() { &queue.site } else { &queue.cloud };
+        row.group.clone_from(group);
+    }
+}

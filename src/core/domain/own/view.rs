@@ -1,0 +1,24 @@
+//! Candidates of a domain that a program brings, at a glance: its own tiles.
+
+use crate::engine::Engine;
+use crate::policy::DomainTile;
+use crate::view::{Row, Rows};
+
+/// Puts the tiles in the place of what is counted; reservations stay.
+pub(crate) fn describe(rows: &mut Rows, engine: &Engine) {
+    for tile in engine.domain_tiles() {
+        let DomainTile { name, status, running, queued, running_cores, queued_cores } = tile;
+        let row = rows.at(&name);
+        let reserved = row.reserved;
+        *row = Row {
+            name,
+            status,
+            running,
+            queued,
+            running_cores,
+            queued_cores,
+            reserved,
+            ..Row::default()
+        };
+    }
+}

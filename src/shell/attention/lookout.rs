@@ -1,0 +1,84 @@
+//! When the list is made: in some seconds while somebody looks, else from time to time for metrics
+//! and so that it is known since when a thing is so.
+
+use super::facts::Facts;
+use super::memory::Memory;
+use super::rejected::Rejected;
+use super::{Attention, Item, Severity};
+use crate::api::{Live, Shown};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use yardmaster_core::engine::Engine;
+use yardmaster_core::output::decision::Decision;
+use yardmaster_core::unit::{MINUTE, Millis};
+use yardmaster_wire::topology::AttentionSettings;
+
+/// While nobody looks it is made so often.
+const UNSEEN: Duration = Duration::from_secs(30);
+/// It is made again after so much time of the log, however fast that goes ...
+const OF_LOG: Millis = 5 * MINUTE;
+/// ... but no sooner than after this.
+const LEAST: Duration = Duration::from_millis(500);
+
+/// Makes the list.
+pub struct Lookout {
+    settings: AttentionSettings,
+    memory: Memory,
+    rejected: Rejected,
+    made: Option<(Instant, Millis)>,
+    /// For those who look.
+    shown: Live<Attention>,
+}
+
+impl Lookout {
+    /// Nothing was looked at yet.
+    pub fn new(settings: AttentionSettings, shown: Live<Attention>) -> Lookout {
+        Lookout {
+            settings,
+            memory: Memory::default(),
+            rejected: Rejected::default(),
+            made: None,
+            shown,
+        }
+    }
+
+    /// Counts a decision that was published or read back.
+    pub fn note(&mut self, decision: &Decision) {
+        self.rejected.note(decision);
+    }
+
+    /// At a cycle's end: makes the list if it is time to; gives it then. While the process is not
+    /// settled it is made for those who look alone.
+    pub fn turn(&mut self, engine: &Engine, is_settled: bool) -> Option<Arc<Shown<Attention>>> {
+        let now = engine.state.now;
+        let is_due = self.made.is_none_or(|(made, at)| {
+            let age = made.elapsed();
+            let has_moved = (now - at).abs() >= OF_LOG && age >= LEAST;
+            age >= UNSEEN || has_moved
+        });
+        if !(is_due && is_settled || self.shown.is_wanted()) {
+            return None;
+        }
+        self.made = Some((Instant::now(), now));
+        let shown = self.shown.clone();
+        Some(shown.put(|| self.look(engine)))
+    }
+
+    /// The list as of now.
+    pub fn look(&mut self, engine: &Engine) -> Attention {
+        let facts = Facts::of(engine, &self.settings, &self.rejected);
+        Attention::of(&facts, &self.settings, &mut self.memory)
+    }
+}
+
+/// How many items there are, by severity and rule.
+pub fn counted<'a>(
+    items: impl Iterator<Item = &'a Item>,
+) -> BTreeMap<(Severity, &'static str), u64> {
+    let mut counts = BTreeMap::new();
+    for item in items {
+        *counts.entry((item.severity, item.rule)).or_default() += 1;
+    }
+    counts
+}

@@ -1,0 +1,281 @@
+//! Queues in trouble: closed with jobs in them, without pilots, without starts, failing, crowded.
+//! A site of a pool and a queue of a cluster are queues here.
+
+use super::facts::Facts;
+use super::memory::Memory;
+use super::words::{count, jobs, span};
+use super::{Item, NAMES_MAX, Severity};
+use crate::view::QueueView;
+use std::collections::BTreeMap;
+use yardmaster_core::unit::Millis;
+use yardmaster_wire::topology::{AttentionSettings, hours};
+
+/// Trouble of a queue.
+#[derive(Clone, Debug)]
+pub(super) struct Finding {
+    pub queue: String,
+    /// The site that it belongs to; its own name where no fact names one.
+    pub site: String,
+    pub severity: Severity,
+    pub rule: &'static str,
+    pub title: String,
+    pub text: String,
+    pub since: Option<Millis>,
+    /// Jobs behind it.
+    pub jobs: u64,
+}
+
+/// Words of a queue that takes no jobs at present, by domain: of ATLAS, of a pool, of NorduGrid.
+const CLOSED: [&str; 4] = ["offline", "brokeroff", "drain", "inactive"];
+/// The word of a cluster that does not answer.
+const SILENT: &str = "silent";
+
+/// All trouble of all queues: of each queue the cause before what follows from it.
+pub(super) fn findings(
+    facts: &Facts<'_>,
+    settings: &AttentionSettings,
+    memory: &mut Memory,
+) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for queue in &facts.view.queues {
+        let ended = facts.ended.get(&queue.queue).copied().unwrap_or_default();
+        let look = QueueLook { queue, ended, settings, now: facts.now() };
+        // What began without a date is remembered, whatever else is found.
+        let no_start = look.no_start(memory);
+        let first = [look.silent(), look.closed(), look.no_pilot(), no_start];
+        let then = [look.no_offer(), look.failing(), look.crowded()];
+        found.extend(first.into_iter().chain(then).flatten());
+    }
+    found
+}
+
+/// The site that a queue belongs to.
+pub(super) fn site_of(queue: &QueueView) -> &str {
+    let cluster = || queue.queue.split('/').next().unwrap_or_default();
+    if queue.site.is_empty() { cluster() } else { &queue.site }
+}
+
+struct QueueLook<'a> {
+    queue: &'a QueueView,
+    /// Jobs that failed, and all that ended.
+    ended: [u64; 2],
+    settings: &'a AttentionSettings,
+    now: Millis,
+}
+
+impl QueueLook<'_> {
+    fn find(
+        &self,
+        rule: &'static str,
+        severity: Severity,
+        (title, text): (&str, String),
+        since: Option<Millis>,
+    ) -> Finding {
+        let name = &self.queue.queue;
+        Finding {
+            queue: name.clone(),
+            site: site_of(self.queue).to_owned(),
+            severity,
+            rule,
+            title: format!("{name} {title}"),
+            text,
+            since,
+            jobs: self.queue.queued.max(self.queue.running),
+        }
+    }
+
+    fn has_queued(&self) -> bool {
+        self.queue.queued >= self.settings.queued_min.unsigned_abs()
+    }
+
+    fn is_closed(&self) -> bool {
+        let word = self.queue.status.split([',', ' ']).next().unwrap_or_default();
+        CLOSED.contains(&word) || word == SILENT
+    }
+
+    /// Whether jobs are there, or a site of a pool has a quota: else it is but worth knowing.
+    fn by_load(&self) -> Severity {
+        let is_used = self.queue.running > 0 || self.queue.queued > 0;
+        if is_used || self.queue.offers.is_some() { Severity::Watch } else { Severity::Note }
+    }
+
+    /// A site of a pool that takes jobs and offers nothing.
+    fn no_offer(&self) -> Option<Finding> {
+        let last = self.queue.last_offer_at?;
+        let (age, cores) = (self.now.saturating_sub(last), self.queue.pledged_cores.unwrap_or(0));
+        let is_long = age >= hours(self.settings.no_start_watch_h);
+        if self.queue.offers != Some(0) || self.is_closed() || cores == 0 || !is_long {
+            return None;
+        }
+        let text = format!(
+            "Its last offer is {} old; it has a pledge of {} cores, {} run.",
+            span(age),
+            count(cores),
+            count(self.queue.running)
+        );
+        Some(self.find("no_offer", Severity::Watch, ("offers no slots", text), Some(last)))
+    }
+
+    /// Jobs of the queue as the second half of a sentence.
+    fn load(&self) -> String {
+        let QueueView { queued, running, .. } = self.queue;
+        format!("{} queued, {} run", count(*queued), count(*running))
+    }
+
+    fn silent(&self) -> Option<Finding> {
+        if self.queue.status != SILENT {
+            return None;
+        }
+        let since = self.queue.as_of;
+        let old = since.map(|at| span(self.now.saturating_sub(at)));
+        let old = old.map_or(String::new(), |old| format!("; what is known of it is {old} old"));
+        let text = format!("{}{old}.", self.load());
+        Some(self.find("silent", self.by_load(), ("does not answer", text), since))
+    }
+
+    fn closed(&self) -> Option<Finding> {
+        let status = &self.queue.status;
+        if !self.is_closed() || status == SILENT {
+            return None;
+        }
+        let (title, text, severity) = match self.queue.pledged_cores {
+            Some(cores @ 1..) => {
+                let text =
+                    format!("It gets no new jobs and has {} cores: {}.", count(cores), self.load());
+                (format!("is {status}"), text, self.by_load())
+            }
+            _ if !self.has_queued() => return None,
+            _ => {
+                let text = format!("It gets no new jobs: {}.", self.load());
+                (format!("is {status} with jobs queued"), text, Severity::Watch)
+            }
+        };
+        Some(self.find("closed", severity, (&title, text), None))
+    }
+
+    fn no_pilot(&self) -> Option<Finding> {
+        let last = self.queue.last_pilot_at?;
+        let age = self.now.saturating_sub(last);
+        let is_silent = age >= hours(self.settings.no_pilot_h);
+        if self.is_closed() || !self.has_queued() || !is_silent {
+            return None;
+        }
+        let is_long = age >= hours(self.settings.no_start_act_h);
+        let severity = if is_long { Severity::Act } else { Severity::Watch };
+        let text = format!("No pilot reported for {}: {}.", span(age), self.load());
+        Some(self.find("no_pilot", severity, ("has no pilots", text), Some(last)))
+    }
+
+    fn no_start(&self, memory: &mut Memory) -> Option<Finding> {
+        if self.is_closed() || !self.has_queued() {
+            return None;
+        }
+        let last = self.queue.last_start_at;
+        let since = match last {
+            Some(last) => last,
+            None => memory.since("no_start", &self.queue.queue, self.now),
+        };
+        let age = self.now.saturating_sub(since);
+        let severity = match age {
+            age if age >= hours(self.settings.no_start_act_h) => Severity::Act,
+            age if age >= hours(self.settings.no_start_watch_h) => Severity::Watch,
+            _ => return None,
+        };
+        let QueueView { queued, running, .. } = self.queue;
+        let (queued, running) = (jobs(*queued), count(*running));
+        let text =
+            format!("None of {queued} that are queued started for {}; {running} run.", span(age));
+        Some(self.find("no_start", severity, ("starts nothing", text), Some(since)))
+    }
+
+    fn failing(&self) -> Option<Finding> {
+        let [failed, ended] = self.ended;
+        let (least, span_h) = (self.settings.failing_min.unsigned_abs(), self.settings.failing_h);
+        if ended < least {
+            return None;
+        }
+        let percent = 100 * failed / ended.max(1);
+        let is_at_least = |threshold: i64| percent >= threshold.unsigned_abs();
+        let severity = match () {
+            () if is_at_least(self.settings.failing_act_percent) => Severity::Act,
+            () if is_at_least(self.settings.failing_watch_percent) => Severity::Watch,
+            () => return None,
+        };
+        let (failed, ended) = (count(failed), jobs(ended));
+        let text =
+            format!("{failed} of {ended} that ended in the last {span_h} h failed ({percent} %).");
+        Some(self.find("failing", severity, ("fails", text), None))
+    }
+
+    fn crowded(&self) -> Option<Finding> {
+        let QueueView { queued, running, .. } = self.queue;
+        let least = self.settings.crowded_min.unsigned_abs();
+        let ratio = self.settings.crowded_ratio.unsigned_abs();
+        if self.is_closed() || *queued < least || *queued < running.saturating_mul(ratio) {
+            return None;
+        }
+        let text = match queued.checked_div(*running) {
+            Some(times) => format!(
+                "{} are queued behind {} that run, {times} times as many.",
+                jobs(*queued),
+                count(*running)
+            ),
+            None => format!("{} are queued, and none runs.", jobs(*queued)),
+        };
+        Some(self.find("crowded", Severity::Watch, ("is crowded", text), None))
+    }
+}
+
+/// Items of what was found: of each queue the first of its most urgent findings, and one for
+/// several queues of a site that have the same.
+pub(super) fn items(found: &[Finding]) -> Vec<Item> {
+    let mut of_queue: BTreeMap<&str, &Finding> = BTreeMap::new();
+    for finding in found {
+        let first = of_queue.entry(&finding.queue).or_insert(finding);
+        if finding.severity < first.severity {
+            *first = finding;
+        }
+    }
+    let mut by_cause: BTreeMap<(&str, &str), Vec<&Finding>> = BTreeMap::new();
+    for finding in of_queue.into_values() {
+        by_cause.entry((&finding.site, finding.rule)).or_default().push(finding);
+    }
+    by_cause.into_iter().filter_map(|((site, _), all)| item(site, &all)).collect()
+}
+
+fn item(site: &str, all: &[&Finding]) -> Option<Item> {
+    let worst = all.iter().min_by_key(|it| (it.severity, std::cmp::Reverse(it.jobs)))?;
+    let one = Item {
+        severity: worst.severity,
+        rule: worst.rule,
+        kind: "queue",
+        name: worst.queue.clone(),
+        names: Vec::new(),
+        title: worst.title.clone(),
+        text: worst.text.clone(),
+        since: worst.since,
+        count: worst.jobs,
+    };
+    if all.len() == 1 {
+        return Some(one);
+    }
+    let verdict = match worst.rule {
+        "silent" => "do not answer",
+        "closed" => "take no jobs",
+        "no_offer" => "offer no slots",
+        "no_pilot" => "have no pilots",
+        "no_start" => "start nothing",
+        "failing" => "fail",
+        _ => "are crowded",
+    };
+    Some(Item {
+        kind: "site",
+        name: site.to_owned(),
+        names: all.iter().take(NAMES_MAX).map(|it| it.queue.clone()).collect(),
+        title: format!("{site}: {} queues {verdict}", all.len()),
+        text: format!("{}: {}", worst.queue, worst.text),
+        since: all.iter().filter_map(|it| it.since).min(),
+        count: all.iter().map(|it| it.jobs).sum(),
+        ..one
+    })
+}
