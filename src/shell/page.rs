@@ -39,7 +39,7 @@ macro_rules! asset {
 }
 
 /// All files of the page. They need no token: there is no data in them.
-pub const ASSETS: [Asset; 37] = [
+pub const ASSETS: [Asset; 39] = [
     asset!("/", "/index.html", HTML),
     asset!("/css/data.css", CSS),
     asset!("/css/frame.css", CSS),
@@ -62,6 +62,7 @@ pub const ASSETS: [Asset; 37] = [
     asset!("/part/live.js", JS),
     asset!("/part/table.js", JS),
     asset!("/part/tiles.js", JS),
+    asset!("/part/waits.js", JS),
     asset!("/part/words.js", JS),
     asset!("/view/changes.js", JS),
     asset!("/view/decisions.js", JS),
@@ -74,6 +75,7 @@ pub const ASSETS: [Asset; 37] = [
     asset!("/view/task.js", JS),
     asset!("/view/throttles.js", JS),
     asset!("/view/time.js", JS),
+    asset!("/view/usage.js", JS),
     asset!("/view/waiting.js", JS),
     asset!("/view/whatif.js", JS),
     asset!("/view/why.js", JS),

@@ -19,6 +19,7 @@ const VIEWS = {
   sites: 'sites',
   queues: 'queues',
   throttles: 'throttles',
+  usage: 'usage',
   decisions: 'decisions',
   changes: 'changes',
   time: 'time',
@@ -68,6 +69,7 @@ function where() {
     view: Object.hasOwn(VIEWS, name) ? name : 'now',
     name: target,
     params: Object.fromEntries(new URLSearchParams(params)),
+    all: new URLSearchParams(params),
   };
 }
 

@@ -58,6 +58,12 @@ export const status = (name) =>
 
 export const pill = (kind, ...children) => h(`span.pill.${kind}`, {}, ...children);
 
+/** Where a trouble is looked at: what was rejected is among the decisions, all else has a page. */
+function hrefOfTrouble({ rule, kind, name }) {
+  if (rule === 'rejected') return '#decisions?kind=decision&what=reject';
+  return hrefOf(kind, name);
+}
+
 /** What needs a person, worst first; the rest folds with its titles. */
 export function attention(items, now, most = 7) {
   const count_ = (it) => items.filter((one) => one.severity === it).length;
@@ -70,7 +76,7 @@ export function attention(items, now, most = 7) {
       { 'data-key': `${it.rule} ${it.kind} ${it.name}` },
       h(
         'a.row',
-        { href: hrefOf(it.kind, it.name) },
+        { href: hrefOfTrouble(it) },
         severity(it.severity),
         h('span.what', {}, h('b', {}, it.title), ' ', h('span', {}, it.text)),
         h(
@@ -130,7 +136,8 @@ export function figures(list) {
             h('span.label', {}, it.label),
             h('span.value', {}, it.value, it.unit && h('small', {}, it.unit)),
             h('span.sub', { title: it.sub }, it.sub || ' '),
-            it.values && spark(it.values, { color: it.color, label: it.label, height: 32 }),
+            it.values?.length > 1 &&
+              spark(it.values, { color: it.color, label: it.label, height: 32 }),
           ),
         ),
     ),

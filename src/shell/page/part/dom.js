@@ -170,10 +170,15 @@ export function icon(name, label) {
   );
 }
 
+/** Names and values that are not empty; a list is given value by value. */
+export function pairs(params) {
+  return Object.entries(params)
+    .flatMap(([name, value]) => [value].flat().map((one) => [name, one]))
+    .filter(([, value]) => value !== '' && value !== null && value !== undefined);
+}
+
 /** `?a=b&c=d` of what is not empty. */
 export function query(params) {
-  const given = Object.entries(params).filter(
-    ([, value]) => value !== '' && value !== null && value !== undefined,
-  );
+  const given = pairs(params);
   return given.length ? `?${new URLSearchParams(given)}` : '';
 }

@@ -54,8 +54,14 @@ export const COLUMNS = [
   { name: 'what it says', cell: (it) => it.text },
   { name: 'queues', isWide: true, cell: (it) => queues(it.queues ?? []) },
   { name: 'policy or rule', isWide: true, cell: (it) => it.rule },
-  { name: 'share', isWide: true, cell: (it) => linkTo('share', it.gshare) },
-  { name: 'user', isWide: true, cell: (it) => linkTo('user', it.user) },
+  {
+    name: 'share, user',
+    isWide: true,
+    cell: (it) => [
+      linkTo('share', it.gshare),
+      it.user && h('span.sub', {}, linkTo('user', it.user)),
+    ],
+  },
 ];
 
 function queues(names) {

@@ -19,6 +19,7 @@ const RAIL = [
   ['waiting', 'Waiting'],
   ['sites', 'Sites'],
   ['queues', 'Queues'],
+  ['usage', 'Usage', 'seldom'],
   ['throttles', 'Throttles', 'seldom'],
   ['decisions', 'Decisions', 'seldom', 'apart'],
   ['changes', 'Changes', 'seldom'],
@@ -28,7 +29,7 @@ const RAIL = [
   ['more', 'More', 'more'],
 ];
 /** The rail's view of a page of one thing. */
-const PARENT = { queue: 'queues', site: 'sites', share: 'now', user: 'now', task: 'why' };
+const PARENT = { queue: 'queues', site: 'sites', share: 'usage', user: 'usage', task: 'why' };
 
 /** Views that a phone finds under More. */
 export const SELDOM = RAIL.filter((it) => it[2] === 'seldom').map(([name, title]) => [name, title]);
@@ -81,11 +82,11 @@ export function troublesOf(status) {
   if (Array.isArray(status.troubles)) return status.troubles;
   const state = status.state ?? {};
   const list = [];
-  const push = (severity, what, it) =>
+  const push = (severity, rule, it) =>
     list.push(
       typeof it === 'string'
-        ? { severity, what, text: it, since: null }
-        : { severity, what, ...it },
+        ? { severity, rule, text: it, since: null }
+        : { severity, rule, ...it },
     );
   (state.stuck ?? []).forEach((it) => push('act', 'stuck', it));
   (state.stale ?? []).forEach((it) => push('watch', 'stale', it));
@@ -127,20 +128,21 @@ export function writeStatus(status) {
 
 function writeBanners(status, notReady) {
   const troubles = troublesOf(status);
-  const row = ({ severity, text, what, since }) =>
+  // Since when is by the clock of the process's host, not by its time.
+  const row = ({ severity, text, rule, since }) =>
     h(
       `p.banner.${severity}`,
-      { role: severity === 'act' ? 'alert' : null, 'data-key': `${what} ${text}` },
+      { role: severity === 'act' ? 'alert' : null, 'data-key': `${rule} ${text}` },
       icon(severity),
       h('span.text', {}, text),
-      since && h('span.since', {}, `since ${when(since, status.now)}`),
+      since && h('span.since', {}, `since ${when(since, Date.now())}`),
     );
   const reason = notReady && !troubles.some((it) => it.text && notReady.includes(it.text));
   const loud = troubles.filter((it) => it.severity !== 'note');
   const more = loud.length - TROUBLES;
   morph(
     byId('banners'),
-    reason && row({ severity: 'act', what: 'ready', text: notReady }),
+    reason && row({ severity: 'act', rule: 'ready', text: notReady }),
     loud.slice(0, TROUBLES).map(row),
     more > 0 &&
       h(

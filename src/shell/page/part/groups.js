@@ -85,8 +85,8 @@ export const compareGroups = (a, b) =>
 export function groupsCard({ groups, worst, lines, version, now, more }) {
   const { places, group } = words();
   const unit = hasWholes()
-    ? `its ${words().cores}, filled as far as they are used`
-    : 'its jobs, filled as far as they run';
+    ? `its ${words().cores}, filled as they are used`
+    : 'its jobs, filled as they run';
   return card(
     {
       title: `${places} by ${group}`,
@@ -173,8 +173,8 @@ function troubled(queue, trouble, { lines, version, now }) {
       h('span.name', {}, queue.queue),
       h(
         'span.why',
-        {},
-        trouble.text || trouble.title,
+        { title: trouble.text },
+        verdict(trouble, queue.queue),
         trouble.since && h('span.nowrap', {}, `, ${span(now - trouble.since)}`),
       ),
       h('span.load', {}, says(used, beside)),
@@ -183,6 +183,11 @@ function troubled(queue, trouble, { lines, version, now }) {
       ),
     ),
   );
+}
+
+/** A trouble in few words: its title without the name that stands beside it. */
+function verdict({ title, text }, name) {
+  return title?.startsWith(`${name} `) ? title.slice(name.length + 1) : (text ?? title);
 }
 
 const filled = (used, whole) => ({

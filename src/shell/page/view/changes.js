@@ -107,9 +107,11 @@ export class Changes extends Live {
     );
   }
 
-  reach({ from, complete }) {
+  reach({ complete, since, more }) {
+    if (more)
+      return 'There are more, of which these are the newest; a shorter span or a kind shows them.';
     return complete === false
-      ? `The log of changes does not reach back to ${utc(from)} UTC; what is older is in the log.`
+      ? `The history does not have all of it${since ? `: it begins at ${utc(since)} UTC, or has a gap` : ' yet'}; the log goes further back (yardmaster changes --from).`
       : '';
   }
 

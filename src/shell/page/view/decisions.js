@@ -176,7 +176,7 @@ export class Decisions {
       const rows = items.map(row);
       if (more && !isFirst)
         rows.push(
-          h('tr.gap', {}, h('td', { colspan: '8' }, 'More were published here than are shown.')),
+          h('tr.gap', {}, h('td', { colspan: '7' }, 'More were published here than are shown.')),
         );
       if (this.isEmpty) fill(this.body);
       this.body.prepend(...rows);

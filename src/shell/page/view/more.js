@@ -56,11 +56,11 @@ export class More {
               troubles.map((one) =>
                 h(
                   'li',
-                  { 'data-key': `${one.what} ${one.text}` },
+                  { 'data-key': `${one.rule} ${one.text}` },
                   h(
                     'span.at',
                     {},
-                    one.since ? ago(one.since, it.now) : one.what?.replaceAll('_', ' '),
+                    one.since ? ago(one.since, Date.now()) : one.rule?.replaceAll('_', ' '),
                   ),
                   severity(one.severity),
                   h('div.body', {}, one.text),

@@ -181,7 +181,7 @@ export class Now extends Live {
     return {
       label: 'Jobs failed',
       value: last === undefined ? '–' : last.toFixed(1),
-      unit: ' %',
+      unit: last === undefined ? '' : ' %',
       sub: ended ? `mean of the day ${percent(total(failed) / ended)}` : 'of those that ended',
       values: part_,
       color: 'var(--fail)',
@@ -194,8 +194,7 @@ export class Now extends Live {
     const pledged = this.sum('pledged_cores');
     const open = this.data.waiting?.open ?? this.process?.requests_open;
     const oldest = this.data.waiting?.requests?.[0]?.asked_at;
-    const whole =
-      hasWholes() && pledged ? `of ${count(pledged)} that are published` : 'by jobs that run';
+    const whole = hasWholes() && pledged ? `of ${count(pledged)} published` : 'by jobs that run';
     const upper = cores[0].toUpperCase() + cores.slice(1);
     return [
       this.figure('Jobs running', 'running', this.sum('running'), this.range('running')),
@@ -510,10 +509,15 @@ export class Now extends Live {
         name: 'Got slots',
         kind: 'wide',
         cell: (it) => [
-          h('span.line', {}, `${count(it.given)} of ${count(it.total)}`),
-          bar([{ value: it.given, color: 'var(--run)', name: 'got slots' }], it.total, {
-            height: 6,
-          }),
+          h(
+            'span.line',
+            {},
+            it.total ? `${count(it.given)} of ${count(it.total)}` : count(it.given),
+          ),
+          it.total > 0 &&
+            bar([{ value: it.given, color: 'var(--run)', name: 'got slots' }], it.total, {
+              height: 6,
+            }),
         ],
       },
       { name: 'Idle', number: true, kind: 'c2', cell: (it) => h('b', {}, count(it.idle)) },

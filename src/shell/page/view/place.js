@@ -408,8 +408,8 @@ class Place extends Live {
     if (!list.length) return null;
     return card(
       {
-        title: 'What waits for it',
-        sub: 'requests that miss it by least',
+        title: 'What waits, and not here',
+        sub: 'open requests that it refuses',
         more: ['all', `#waiting${query({ queue: this.name })}`],
       },
       h(

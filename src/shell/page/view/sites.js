@@ -158,7 +158,9 @@ export class Sites extends Live {
     const max = Math.max(...all.map((it) => it.running + it.queued), 1);
     const lines = curves(this.data.lines);
     const { now } = this;
-    const kinds = statusesBySite(this.data.queues?.queues ?? []);
+    const queues = this.data.queues?.queues ?? [];
+    const kinds = statusesBySite(queues);
+    const byName = new Map(queues.map((it) => [it.queue, it]));
     return [
       {
         name: 'Site',
@@ -178,19 +180,7 @@ export class Sites extends Live {
       {
         name: 'Jobs',
         kind: 'c2 jobs',
-        cell: (it) => [
-          h(
-            'span.line',
-            {},
-            h('b', {}, count(it.running)),
-            h('span.soft', {}, ` run · ${count(it.queued)} ${words().waits}`),
-          ),
-          h(
-            'span.drop',
-            {},
-            twin(it.running, it.queued, max, `${it.running} running, ${it.queued} waiting`),
-          ),
-        ],
+        cell: (it) => (isPool() ? cores(it, byName.get(it.site)) : jobs(it, max)),
       },
       {
         name: 'Running, 24 h',
@@ -219,19 +209,58 @@ export class Sites extends Live {
         cell: (it) => ago(it.last_start_at, now).replace(' ago', ''),
       },
       {
-        name: words().places,
+        name: isPool() ? 'Status' : words().places,
         kind: 'drop',
         cell: (it) =>
           h(
             'span.kinds',
             {},
             [...(kinds.get(it.site) ?? [])].map(([name, n]) =>
-              h('span.nowrap', {}, `${n} `, status(name)),
+              h('span.nowrap', {}, isPool() ? '' : `${n} `, status(name)),
             ),
           ),
       },
     ];
   }
+}
+
+const jobs = (it, max) => [
+  h(
+    'span.line',
+    {},
+    h('b', {}, count(it.running)),
+    h('span.soft', {}, ` run · ${count(it.queued)} wait`),
+  ),
+  h(
+    'span.drop',
+    {},
+    twin(it.running, it.queued, max, `${it.running} running, ${it.queued} waiting`),
+  ),
+];
+
+/** Of a pool's site: cores against the pledge. */
+function cores(it, row) {
+  const used = row?.running_cores ?? 0;
+  const pledged = row?.pledged_cores ?? 0;
+  return [
+    h(
+      'span.line',
+      {},
+      h('b', {}, count(it.running)),
+      h('span.soft', {}, ` run on ${count(used)}${pledged ? ` of ${count(pledged)}` : ''} cores`),
+    ),
+    pledged > 0 &&
+      h(
+        'span.drop',
+        {},
+        twin(
+          used,
+          Math.max(0, pledged - used),
+          Math.max(used, pledged),
+          `${used} of ${pledged} cores used`,
+        ),
+      ),
+  ];
 }
 
 function trouble(it, now) {
@@ -248,7 +277,6 @@ function trouble(it, now) {
             : null,
           one.queue && one.queue !== it.site ? ' ' : '',
           one.text || one.title,
-          one.since && h('span.nowrap', {}, `, ${span(now - one.since)}`),
         ),
       ),
     it.troubles.length > 3 && h('span.sub', {}, `and ${it.troubles.length - 3} more`),

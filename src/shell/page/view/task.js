@@ -11,6 +11,7 @@ import { linkTo, queueLink, why, words } from '../part/words.js';
 /** Statuses of jobs in the order of their way: name, colour, hatched. */
 const STATES = [
   ['finished', 'var(--start)', false],
+  ['ending', 'var(--accent)', false],
   ['running', 'var(--run)', false],
   ['queued', 'var(--wait)', true],
   ['failed', 'var(--fail)', false],
@@ -152,7 +153,7 @@ export class Task extends Live {
   // --- Timeline ----------------------------------------------------------------------------------
 
   timeline(it) {
-    const from = it.asked_at ?? Math.min(...it.requests.map((one) => one.asked_at));
+    const from = it.asked_at ?? Math.min(...it.requests.map((one) => one.asked_at ?? Infinity));
     const ends = it.requests.flatMap((one) => [one.last_end_at ?? 0, one.asked_at ?? 0]);
     const isDone =
       it.requests.length > 0 && it.requests.every((one) => !one.open && one.last_end_at);
@@ -207,7 +208,11 @@ export class Task extends Live {
         'span.lab',
         {},
         lane.name,
-        h('small', {}, `${plural(lane.jobs, 'job')}, ${plural(lane.answers, 'answer')}`),
+        h(
+          'small',
+          {},
+          `${lane.jobs ? `${plural(lane.jobs, 'job')}, ` : ''}${plural(lane.answers, 'answer')}`,
+        ),
       ),
       h(
         'div.lane',
@@ -224,18 +229,16 @@ export class Task extends Live {
             part > 0.12 ? what : '',
           );
         }),
-        lane.assigned
-          .slice(0, 40)
-          .map((it) =>
-            h(
-              'span.mark',
-              {
-                style: { left: x(it.at) },
-                title: `${plural(it.jobs, 'job')} to ${it.queue}, ${when(it.at, now)}`,
-              },
-              icon('assign'),
-            ),
+        lane.assigned.slice(0, 40).map((it) =>
+          h(
+            'span.mark',
+            {
+              style: { left: x(it.at) },
+              title: `${plural(it.jobs, 'job')} to ${it.queue}, ${when(it.at, now)}`,
+            },
+            icon('assign'),
           ),
+        ),
       ),
     );
   }
@@ -257,18 +260,16 @@ export class Task extends Live {
       h(
         'div.lane',
         { role: 'img', 'aria-label': `${plural(commands.length, 'command')} of rules` },
-        commands
-          .slice(0, 100)
-          .map((it) =>
-            h(
-              'span.mark.sev-watch',
-              {
-                style: { left: x(it.at) },
-                title: `${it.rule}, ${plural(it.jobs, 'job')} at ${it.queue}, ${when(it.at, now)}`,
-              },
-              icon('watch'),
-            ),
+        commands.slice(0, 100).map((it) =>
+          h(
+            'span.mark.sev-watch',
+            {
+              style: { left: x(it.at) },
+              title: `${it.rule}, ${plural(it.jobs, 'job')} at ${it.queue}, ${when(it.at, now)}`,
+            },
+            icon('watch'),
           ),
+        ),
       ),
     );
   }
@@ -429,7 +430,7 @@ export class Task extends Live {
                 'span.line',
                 {},
                 h(
-                  'span',
+                  'span.say',
                   {},
                   `${it.rule}: ${plural(it.jobs, 'job')}`,
                   it.queue && [' at ', queueLink(it.queue)],
@@ -454,24 +455,22 @@ export class Task extends Live {
     if (!list.length) return null;
     const picked =
       list.find((it) => it.subject === this.picked || it.id === this.picked) ?? list[0];
-    const chips = list
-      .slice(0, 12)
-      .map((it) =>
-        h(
-          'button.chip',
-          {
-            type: 'button',
-            'data-key': it.subject,
-            'aria-pressed': String(it === picked),
-            onclick: () => this.pick(it.subject),
-          },
-          icon(it.outcome === 'assign' ? 'fine' : 'waiting'),
-          h('b', {}, it.subject),
-          it.outcome === 'assign'
-            ? `assigned ${when(it.at, this.now)}`
-            : `${it.outcome === 'reject' ? 'rejected' : 'waits'}, answer ${it.ordinal}`,
-        ),
-      );
+    const chips = list.slice(0, 12).map((it) =>
+      h(
+        'button.chip',
+        {
+          type: 'button',
+          'data-key': it.subject,
+          'aria-pressed': String(it === picked),
+          onclick: () => this.pick(it.subject),
+        },
+        icon(it.outcome === 'assign' ? 'fine' : 'waiting'),
+        h('b', {}, it.subject),
+        it.outcome === 'assign'
+          ? `assigned ${when(it.at, this.now)}`
+          : `${it.outcome === 'reject' ? 'rejected' : 'waits'}, answer ${it.ordinal}`,
+      ),
+    );
     return h(
       'section.stack',
       { 'aria-label': 'Why each decision', 'data-key': 'why' },
@@ -500,7 +499,11 @@ export class Task extends Live {
 /** Requests as lanes; those that go the same way, close together, are one. */
 function lanesOf(requests) {
   const lanes = [];
-  const order = requests.slice().sort((a, b) => a.asked_at - b.asked_at);
+  const known = requests.map((it) => ({
+    ...it,
+    asked_at: it.asked_at ?? it.assigned?.[0]?.at ?? null,
+  }));
+  const order = known.filter((it) => it.asked_at !== null).sort((a, b) => a.asked_at - b.asked_at);
   for (const it of order) {
     const assigned = it.assigned ?? [];
     const before = lanes.at(-1);

@@ -18,6 +18,13 @@ const STEPS = [
   [600000, '+10 min'],
   [3600000, '+1 h'],
 ];
+/** What counters are compared with: text, ms before the moment. */
+const AGAINST = [
+  ['nothing', 0],
+  ['1 h before', 3600000],
+  ['6 h before', 21600000],
+  ['1 day before', 86400000],
+];
 /** A moment as the process reads it. */
 function stamp(ms) {
   return `${utc(ms).replace(' ', 'T')}Z`;
@@ -58,6 +65,13 @@ export class Time {
       'select',
       { 'aria-label': 'Kind of counter', onchange: () => this.change() },
       KINDS.map((kind) => h('option', { selected: kind === (params.by ?? 'queue') }, kind)),
+    );
+    this.against = h(
+      'select',
+      { 'aria-label': 'Compared with', onchange: () => this.change() },
+      AGAINST.map(([text, ms]) =>
+        h('option', { value: String(ms), selected: String(ms) === params.against }, text),
+      ),
     );
     this.named = h('input', {
       type: 'search',
@@ -124,6 +138,7 @@ export class Time {
         },
       },
       h('label', {}, 'by ', this.by),
+      h('label', {}, 'compared with ', this.against),
       this.named,
     );
     this.shown = card(
@@ -218,6 +233,7 @@ export class Time {
         at: Number.isNaN(this.at) ? '' : stamp(this.at),
         by: this.by.value === 'queue' ? '' : this.by.value,
         name: this.named.value.trim(),
+        against: this.against.value === '0' ? '' : this.against.value,
       })}`,
     );
     this.kick();
@@ -227,14 +243,15 @@ export class Time {
     if (!this.history || Number.isNaN(this.at)) return;
     const by = this.by.value;
     const name = this.named.value.trim();
-    const asked = JSON.stringify([this.at, by, name]);
+    const before = Number(this.against.value);
+    const asked = JSON.stringify([this.at, by, name, before]);
     if (asked === this.asked) return;
     this.asked = asked;
     try {
       const at = stamp(this.at);
       const [{ queues }, { counters, now }] = await Promise.all([
         ask('queues', { at }, signal),
-        ask('counters', { by, name, at }, signal),
+        ask('counters', { by, name, at, against: before ? stamp(this.at - before) : '' }, signal),
       ]);
       this.show(queues, counters, now);
     } catch (error) {
@@ -305,17 +322,30 @@ export class Time {
 
 /** Counters of one kind: what they count first, then the figures. */
 function counterTable(kind, rows, isNamed) {
-  const keys = [...new Set(rows.flatMap(Object.keys))].filter((key) => key !== 'counter');
+  const isCompared = rows.some((row) => row.before);
+  const figuresOf = (row) => ({ ...row, ...(row.before ?? {}) });
+  const all = new Set(rows.flatMap((row) => Object.keys(figuresOf(row))));
+  const keys = [...all].filter((key) => key !== 'counter' && key !== 'before');
   const isName = (key) => rows.some((row) => typeof row[key] === 'string');
   const names = keys.filter(isName);
   const columns = [...names, ...keys.filter((key) => !isName(key))].map((key) => ({
     name: key.replaceAll('_', ' ').replace(/ ms$/, ' (UTC)'),
     number: !isName(key),
     value: (row) => row[key],
-    cell: (row) => (isMoment(key, row[key]) ? moment(row[key]) : figure(row[key])),
+    cell: (row) => [
+      isMoment(key, row[key]) ? moment(row[key]) : figure(row[key] ?? (isCompared ? 0 : undefined)),
+      isCompared && !isName(key) && difference(row, key),
+    ],
   }));
   const shown = table({ label: 'Counters', columns, rows, most: 20 });
   return isNamed ? [h('h3.pad', {}, kind), shown] : shown;
+}
+
+/** How a figure differs from that of the other moment. */
+function difference(row, key) {
+  const [now, then] = [row[key] ?? 0, row.before?.[key] ?? 0];
+  if (isMoment(key, now) || isMoment(key, then) || now === then) return null;
+  return h('span.sub', {}, `${now > then ? '+' : '−'}${figure(Math.abs(now - then))}`);
 }
 
 function isMoment(key, value) {

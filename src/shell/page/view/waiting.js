@@ -3,9 +3,10 @@
 import { bar } from '../part/chart.js';
 import { card, empty, lead, missing } from '../part/card.js';
 import { h, icon, query } from '../part/dom.js';
-import { count, moment, plural, short, span } from '../part/format.js';
+import { count, plural, short, span } from '../part/format.js';
 import { Live } from '../part/live.js';
-import { linkTo, queueLink, whyLink, words } from '../part/words.js';
+import { waitsTable } from '../part/waits.js';
+import { isPool, words } from '../part/words.js';
 
 const HOUR = 3600000;
 /** Ages by the hour: name, from, to. */
@@ -23,14 +24,6 @@ const LATE = 12;
 const FEW = 5;
 const MANY = 100;
 
-/** What helps those that wait for a reason. */
-const HELPS = {
-  time: 'It goes by itself.',
-  turn: 'It goes by itself once those before it have gone.',
-  throttle: 'It goes once the throttle is lifted.',
-  configuration: 'Waiting does not help: a configuration, or the request, must change.',
-};
-
 const sum = (list, of) => list.reduce((total, it) => total + (of(it) ?? 0), 0);
 const ownerOf = {
   share: (it) => it.gshare,
@@ -38,20 +31,6 @@ const ownerOf = {
   task: (it) => it.task,
   queue: (it) => it.nearest?.queue,
 };
-
-/** Requests of one task that wait for the same reason are one row: the oldest, with how many. */
-function alike(list) {
-  const rows = new Map();
-  for (const it of list) {
-    const key = `${it.task || it.subject} ${it.reason}`;
-    const row = rows.get(key);
-    if (row) {
-      row.more += 1;
-      row.jobs += it.jobs;
-    } else rows.set(key, { ...it, key, more: 0 });
-  }
-  return [...rows.values()];
-}
 
 export class Waiting extends Live {
   constructor(main, place) {
@@ -94,7 +73,7 @@ export class Waiting extends Live {
   }
 
   isOfAge({ asked_at: at }, age) {
-    const hours = Math.max(0, (this.data.waiting.now - at) / HOUR);
+    const hours = at ? Math.max(0, (this.data.waiting.now - at) / HOUR) : 0;
     return !age || (hours >= age[1] && hours < age[2]);
   }
 
@@ -143,7 +122,7 @@ export class Waiting extends Live {
     if (!requests.length) return '';
     const { request } = words();
     const jobs = sum(shown, (it) => it.jobs);
-    const oldest = shown[0] && now - Math.min(...shown.map((it) => it.asked_at));
+    const oldest = now - Math.min(...shown.map((it) => it.asked_at ?? now));
     const stuck = shown.filter((it) => it.helps === 'configuration').length;
     return [
       h(
@@ -217,7 +196,7 @@ export class Waiting extends Live {
       'div.stack',
       {},
       facet('Why they wait', 'reason', 12),
-      facet('Share', 'share'),
+      facet(isPool() ? 'Class' : 'Share', 'share'),
       facet('User', 'user', 6),
     );
   }
@@ -225,7 +204,7 @@ export class Waiting extends Live {
   facetRow(key, value, all, max) {
     const reason = key === 'reason' && this.titles.get(value);
     const beside = reason
-      ? span(this.data.waiting.now - Math.min(...all.map((it) => it.asked_at)))
+      ? span(this.data.waiting.now - Math.min(...all.map((it) => it.asked_at ?? Infinity)))
       : `${short(sum(all, (it) => it.jobs))} jobs`;
     return h(
       'button.pick',
@@ -281,140 +260,17 @@ export class Waiting extends Live {
   }
 
   list(shown) {
-    const groups = new Map();
-    for (const it of shown) {
-      if (!groups.has(it.reason)) groups.set(it.reason, []);
-      groups.get(it.reason).push(it);
-    }
-    const heads = [
-      ['Waits'],
-      [words().request[0].toUpperCase() + words().request.slice(1)],
-      ['What is missing'],
-      ['Share, user'],
-      ['Jobs', 'num'],
-      ['Judged again', 'num'],
-    ];
+    const sub = isPool() ? 'that get no slots' : 'requests of one task with one reason are one row';
     return card(
-      { title: 'By reason, oldest first', sub: 'requests of one task with one reason are one row' },
+      { title: 'By reason, oldest first', sub },
       shown.length
-        ? h(
-            'div.scroll',
-            { role: 'group', 'aria-label': 'What waits', tabindex: '0' },
-            h(
-              'table.cards.waiting',
-              {},
-              h(
-                'thead',
-                {},
-                h(
-                  'tr',
-                  {},
-                  heads.map(([text, kind]) => h('th', { scope: 'col', class: kind ?? null }, text)),
-                ),
-              ),
-              [...groups].map(([reason, all]) => this.reason(reason, all, heads.length)),
-            ),
-          )
+        ? waitsTable(shown, {
+            now: this.data.waiting.now,
+            reasons: this.titles,
+            most: this.chosen.reason ? MANY : FEW,
+            pick: this.chosen.reason ? null : (reason) => this.pick('reason', reason),
+          })
         : empty(`No ${words().request} matches these filters`, 'Take one away above.'),
     );
   }
-
-  reason(reason, all, columns) {
-    const known = this.titles.get(reason);
-    const lines = alike(all);
-    const most = this.chosen.reason ? MANY : FEW;
-    return h(
-      'tbody',
-      { 'data-key': reason },
-      h(
-        'tr.head',
-        {},
-        h(
-          'th',
-          { scope: 'colgroup', colspan: String(columns) },
-          h('b', {}, known?.title ?? reason),
-          h(
-            'span.soft',
-            {},
-            ` · ${plural(all.length, words().request)}, ${plural(
-              sum(all, (it) => it.jobs),
-              'job',
-            )}`,
-          ),
-          h(
-            'span.sub',
-            {},
-            known?.help,
-            known?.help && !/[.!?]$/.test(known.help) && '.',
-            ' ',
-            h('b', {}, HELPS[known?.helps ?? all[0].helps]),
-          ),
-        ),
-      ),
-      lines.slice(0, most).map((it) => this.row(it)),
-      lines.length > most &&
-        h(
-          'tr',
-          {},
-          h(
-            'td',
-            { colspan: String(columns) },
-            this.chosen.reason
-              ? `and ${count(lines.length - most)} more`
-              : h(
-                  'button.btn.plain',
-                  { type: 'button', onclick: () => this.pick('reason', reason) },
-                  `${count(lines.length - most)} more`,
-                ),
-          ),
-        ),
-    );
-  }
-
-  row(it) {
-    const { now } = this.data.waiting;
-    return h(
-      'tr',
-      { 'data-key': it.key },
-      h('td.c2.nowrap', {}, h('b', {}, span(now - it.asked_at))),
-      h(
-        'th.c1',
-        { scope: 'row' },
-        it.task ? linkTo('task', it.task, it.subject) : whyLink(it.subject),
-        it.more > 0 && h('span.sub', {}, `and ${it.more} more`),
-      ),
-      h('td.why-say', {}, lacks(it)),
-      h(
-        'td',
-        {},
-        linkTo('share', it.gshare),
-        it.user && h('span.sub', {}, linkTo('user', it.user)),
-      ),
-      h('td.num', { 'data-l': 'jobs' }, count(it.jobs)),
-      h('td.num.drop', {}, it.until ? moment(it.until, now) : '–'),
-    );
-  }
-}
-
-/** What a request lacks: what holds it, or what missed by least. */
-function lacks({ held_by: held, nearest, answers }) {
-  if (held) {
-    const until = held.until ? ['; until ', moment(held.until), ' UTC'] : '';
-    return [
-      `throttled by ${held.rule}: ${held.kind} `,
-      linkTo(held.kind, held.subject),
-      `, ${count(held.measured)} of at most ${count(held.limit)}`,
-      until,
-    ];
-  }
-  if (!nearest)
-    return h(
-      'span.soft',
-      {},
-      answers ? `${plural(answers, 'answer')}, none of them a place` : 'not judged yet',
-    );
-  const named = nearest.queue && nearest.text.startsWith(nearest.queue);
-  return named
-    ? [queueLink(nearest.queue), nearest.text.slice(nearest.queue.length)]
-    : [nearest.queue && [queueLink(nearest.queue), ': '], nearest.text];
 }
