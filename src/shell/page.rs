@@ -39,7 +39,7 @@ macro_rules! asset {
 }
 
 /// All files of the page. They need no token: there is no data in them.
-pub const ASSETS: [Asset; 39] = [
+pub const ASSETS: [Asset; 42] = [
     asset!("/", "/index.html", HTML),
     asset!("/css/data.css", CSS),
     asset!("/css/frame.css", CSS),
@@ -60,8 +60,11 @@ pub const ASSETS: [Asset; 39] = [
     asset!("/part/groups.js", JS),
     asset!("/part/known.js", JS),
     asset!("/part/live.js", JS),
+    asset!("/part/pool.js", JS),
+    asset!("/part/story.js", JS),
     asset!("/part/table.js", JS),
     asset!("/part/tiles.js", JS),
+    asset!("/part/timeline.js", JS),
     asset!("/part/waits.js", JS),
     asset!("/part/words.js", JS),
     asset!("/view/changes.js", JS),

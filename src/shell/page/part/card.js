@@ -2,7 +2,7 @@
 
 import { bar, spark } from './chart.js';
 import { h, icon } from './dom.js';
-import { count, percent, plural, span, when } from './format.js';
+import { percent, plural, span, when } from './format.js';
 import { hrefOf, linkTo, statusShape } from './words.js';
 
 /** Severities in their order, and how each is read out. */
@@ -35,12 +35,14 @@ export const empty = (title, ...says) => h('p.empty', {}, h('b', {}, title), ...
 
 /** A part that the process could not answer: what, then remedy. */
 export function missing(error, what) {
-  const isOlder = error.status === 404 && /no such path|not found|nothing/i.test(error.message);
+  const isOlder = error.status === 404 && error.message.includes('nothing of that name');
   return h(
     'p.empty',
     { role: 'status' },
-    h('b', {}, isOlder ? `This process cannot say ${what}` : `Not shown: ${what}`),
-    `${error.message}${error.remedy ? `; ${error.remedy}` : ''}.`,
+    h('b', {}, `Not shown: ${what}`),
+    isOlder
+      ? 'This process is of an older version, which does not answer that.'
+      : `${error.message}${error.remedy ? `; ${error.remedy}` : ''}.`,
   );
 }
 
@@ -64,6 +66,12 @@ function hrefOfTrouble({ rule, kind, name }) {
   return hrefOf(kind, name);
 }
 
+/** Since when: of what is wrong with the process by the clock of its host, which may be another. */
+function since({ kind, since: at }, now) {
+  const clock = kind === 'process' || kind === 'topic' ? Date.now() : now;
+  return [span(clock - at), h('small', {}, ` since ${when(at, clock)}`)];
+}
+
 /** What needs a person, worst first; the rest folds with its titles. */
 export function attention(items, now, most = 7) {
   const count_ = (it) => items.filter((one) => one.severity === it).length;
@@ -79,11 +87,7 @@ export function attention(items, now, most = 7) {
         { href: hrefOfTrouble(it) },
         severity(it.severity),
         h('span.what', {}, h('b', {}, it.title), ' ', h('span', {}, it.text)),
-        h(
-          'span.since',
-          {},
-          it.since ? [span(now - it.since), h('small', {}, ` since ${when(it.since, now)}`)] : null,
-        ),
+        h('span.since', {}, it.since ? since(it, now) : null),
         h('span.go', {}, icon('go')),
       ),
     );

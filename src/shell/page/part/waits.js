@@ -60,7 +60,9 @@ function columns(now) {
   const slot = {
     name: 'Last slot',
     cell: (it) =>
-      it.judged_at ? ago(it.judged_at, now) : h('span.sev-watch', {}, icon('watch'), ' none yet'),
+      it.last_slots_at
+        ? ago(it.last_slots_at, now)
+        : h('span.sev-watch', {}, icon('watch'), ' none yet'),
   };
   const lack = { name: 'What is missing', kind: 'why-say', cell: lacks };
   const again = {

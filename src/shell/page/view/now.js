@@ -12,17 +12,15 @@ import {
   missing,
   needs,
   part,
-  rows,
   sharesCard,
-  swatch,
-  tickmark,
 } from '../part/card.js';
-import { h, icon } from '../part/dom.js';
-import { ago, count, percent, plural, short, span, when } from '../part/format.js';
+import { h } from '../part/dom.js';
+import { count, percent, plural, short, span, when } from '../part/format.js';
 import { setBadge } from '../part/frame.js';
 import { compareGroups, curves, groupsCard, groupsOf, troubles } from '../part/groups.js';
 import { Live } from '../part/live.js';
-import { hrefOf, isGrid, isPool, hasWholes, known, learn, linkTo, words } from '../part/words.js';
+import { poolSide, workflows } from '../part/pool.js';
+import { isGrid, isPool, hasWholes, known, learn, linkTo, words } from '../part/words.js';
 
 const DAY = 86400000;
 const MINUTE = 60000;
@@ -83,7 +81,7 @@ export class Now extends Live {
         ? h(
             'div.cols',
             { 'data-key': 'cols' },
-            h('div.stack', {}, this.groups(), isPool() && this.workflows()),
+            h('div.stack', {}, this.groups(), isPool() && workflows(this)),
             h('div.stack', {}, this.side()),
           )
         : card({ title: words().places, key: 'none' }, this.nothing()),
@@ -123,7 +121,7 @@ export class Now extends Live {
   }
 
   sentence(queues) {
-    const { places, cores, request } = words();
+    const { cores, request } = words();
     const running = `${count(this.sum('running'))} jobs run on ${count(this.sum('running_cores'))} ${cores}`;
     const pool = this.data.pool;
     if (pool)
@@ -264,7 +262,7 @@ export class Now extends Live {
   }
 
   side() {
-    if (isPool()) return [this.idle(), this.classes(), this.drains(), this.poolUsers()];
+    if (isPool()) return poolSide(this);
     const shares = this.data.shares?.shares;
     if (shares) known.shares = new Set(shares.map((it) => it.gshare));
     return [
@@ -359,184 +357,6 @@ export class Now extends Live {
         ];
       }),
     );
-  }
-
-  // --- A pool of slots ---------------------------------------------------------------------------
-
-  idle() {
-    const pool = this.data.pool;
-    return card(
-      {
-        title: pool ? `Why ${count(pool.idle)} jobs are idle` : 'Why jobs are idle',
-        key: 'idle',
-        sub: 'by what the offers lack',
-      },
-      part(this, 'pool', 'why jobs are idle', ({ idle_by_reason: list }) => {
-        if (!list.length) return empty('No job is idle', 'Every job has its slots.');
-        const max = Math.max(...list.map((it) => it.jobs));
-        return h(
-          'ul.bars',
-          {},
-          list.slice(0, 10).map((it) =>
-            barLine({
-              key: it.filter,
-              name: it.title,
-              right: h('b', {}, count(it.jobs)),
-              bar: bar([{ value: it.jobs, color: 'var(--wait)', name: 'jobs', hatch: true }], max, {
-                height: 6,
-              }),
-              below: it.help,
-            }),
-          ),
-        );
-      }),
-    );
-  }
-
-  classes() {
-    const list = this.data.pool?.classes ?? [];
-    if (!list.length) return null;
-    return card(
-      { title: 'Central and analysis', sub: 'part of the cores used' },
-      h(
-        'ul.bars',
-        {},
-        list.map((it) =>
-          barLine({
-            key: it.class,
-            name: it.class,
-            right: [
-              h('b', {}, percent(it.use)),
-              it.quota === null ? '' : ` of ${percent(it.quota, 0)}`,
-            ],
-            bar: bar([{ value: it.use, color: 'var(--run)', name: 'use' }], 1, {
-              tick: it.quota,
-              label: `${it.class}: ${percent(it.use)}`,
-            }),
-          }),
-        ),
-      ),
-      h('p.legend', {}, swatch('used', 'var(--run)'), tickmark('quota')),
-    );
-  }
-
-  drains() {
-    const list = this.data.pool?.drains ?? [];
-    return card(
-      { title: 'Drained nodes', sub: list.length ? count(list.length) : null },
-      list.length
-        ? h(
-            'ul.bars',
-            {},
-            list.slice(0, LISTED).map((it) =>
-              barLine({
-                key: it.node,
-                name: it.node,
-                right: it.until > this.now ? `free in ${span(it.until - this.now)}` : 'free now',
-                below: [`for ${it.job}, ${plural(it.cores, 'core')}`, it.site && `, ${it.site}`],
-              }),
-            ),
-          )
-        : empty(
-            'No node is drained',
-            'A node that is emptied for a large job is listed here, with until when.',
-          ),
-    );
-  }
-
-  poolUsers() {
-    const list = this.data.pool?.users ?? [];
-    if (!list.length) return null;
-    const max = Math.max(...list.map((it) => it.running + it.idle), 1);
-    return card(
-      { title: 'Users with most jobs' },
-      h(
-        'ul.bars',
-        {},
-        list.slice(0, 8).map((it) =>
-          barLine({
-            key: it.user,
-            name: [linkTo('user', it.user), ' ', h('span.soft', {}, it.group)],
-            right: [h('b', {}, count(it.running)), ` run · ${count(it.idle)} idle`],
-            bar: bar(
-              [
-                { value: it.running, color: 'var(--run)', name: 'running' },
-                { value: it.idle, color: 'var(--wait)', name: 'idle', hatch: true },
-              ],
-              max,
-            ),
-          }),
-        ),
-      ),
-    );
-  }
-
-  workflows() {
-    return card(
-      {
-        title: 'Workflows with the most idle jobs',
-        sub: this.data.pool && `of ${count(this.data.pool.workflows_open)} open`,
-        more: ['all', '#waiting'],
-      },
-      part(this, 'pool', 'the workflows', ({ workflows: list }) => {
-        if (!list.length)
-          return empty('No workflow is open', 'A workflow with jobs that wait is listed here.');
-        return rows({
-          label: 'Workflows',
-          rows: list.slice(0, 10),
-          keyOf: (it) => it.workflow,
-          columns: this.workflowColumns(),
-        });
-      }),
-    );
-  }
-
-  workflowColumns() {
-    const sub = (it) =>
-      [it.class, it.user || 'central', it.priority ? `priority ${count(it.priority)}` : '']
-        .filter(Boolean)
-        .join(', ');
-    return [
-      {
-        name: 'Workflow',
-        kind: 'c1',
-        cell: (it) => [
-          h('a', { href: hrefOf('workflow', it.workflow) }, h('b', {}, it.workflow)),
-          h('span.sub', {}, sub(it)),
-        ],
-      },
-      {
-        name: 'Got slots',
-        kind: 'wide',
-        cell: (it) => [
-          h(
-            'span.line',
-            {},
-            it.total ? `${count(it.given)} of ${count(it.total)}` : count(it.given),
-          ),
-          it.total > 0 &&
-            bar([{ value: it.given, color: 'var(--run)', name: 'got slots' }], it.total, {
-              height: 6,
-            }),
-        ],
-      },
-      { name: 'Idle', number: true, kind: 'c2', cell: (it) => h('b', {}, count(it.idle)) },
-      {
-        name: 'Last slot',
-        number: true,
-        short: 'last slot',
-        cell: (it) =>
-          it.last_match_at
-            ? ago(it.last_match_at, this.now)
-            : h('span.sev-watch', {}, icon('watch'), ' none yet'),
-      },
-      {
-        name: 'Age',
-        number: true,
-        kind: 'drop',
-        cell: (it) => (it.injected_at ? span(this.now - it.injected_at) : '–'),
-      },
-    ];
   }
 
   /** When the first figures were made and painted: to be measured. */

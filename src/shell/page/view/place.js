@@ -1,33 +1,15 @@
 // The page of a queue, a cluster's queue or a site: does it work, who fills it, what refuses it.
 
-import { bar, chart, twin } from '../part/chart.js';
-import {
-  card,
-  empty,
-  facts,
-  lead,
-  missing,
-  part,
-  pill,
-  rows,
-  status,
-  swatch,
-  terms,
-} from '../part/card.js';
-import { filterTitle } from '../part/cutflow.js';
+import { chart, twin } from '../part/chart.js';
+import { card, facts, lead, missing, pill, rows, status } from '../part/card.js';
 import { h, icon, later, query } from '../part/dom.js';
-import { ago, count, figure, moment, percent, plural, span, when } from '../part/format.js';
+import { ago, count, percent, plural, span, when } from '../part/format.js';
 import { Live } from '../part/live.js';
-import { hasWholes, isPool, learn, linkTo, why, whyLink, words } from '../part/words.js';
+import { beside, story } from '../part/story.js';
+import { hasWholes, isPool, learn, linkTo, why, words } from '../part/words.js';
 
 const DAY = 86400000;
 const isKnown = (value) => value !== null && value !== undefined;
-
-/** `1,800 to 5,781`; where both are the same, one of them. */
-function range(from, to) {
-  if (!isKnown(from)) return '';
-  return isKnown(to) && to !== from ? `${figure(from)} to ${figure(to)}` : figure(from);
-}
 
 class Place extends Live {
   constructor(main, place, kind) {
@@ -98,22 +80,8 @@ class Place extends Live {
       h(
         'div.cols',
         { 'data-key': 'cols' },
-        h(
-          'div.stack',
-          {},
-          this.refuses(),
-          this.sent(),
-          this.waits(),
-          this.kind === 'site' && !isPool() && this.queues(mine),
-        ),
-        h(
-          'div.stack',
-          {},
-          this.filled('Shares here', 'shares', 'share'),
-          this.filled('Users here', 'users', 'user'),
-          this.commands(),
-          this.facts(),
-        ),
+        h('div.stack', {}, story(this), this.kind === 'site' && !isPool() && this.queues(mine)),
+        h('div.stack', {}, beside(this)),
       ),
     ];
   }
@@ -274,236 +242,6 @@ class Place extends Live {
             stack: true,
           },
         ]),
-      ),
-    );
-  }
-
-  refuses() {
-    const title = 'What refuses it';
-    const of = this.more?.rejecting_of;
-    return card(
-      {
-        title,
-        sub: of
-          ? `in the newest ${plural(of, 'decision')} that list it`
-          : 'filters that kept requests away',
-      },
-      part(this, 'explain', 'what refuses it', () => {
-        const list = this.more?.rejecting ?? [];
-        if (!list.length)
-          return empty('No filter refuses it', 'No decision that is kept lists a rejection of it.');
-        const most = Math.max(...list.map((it) => it.requests ?? it.decisions), 1);
-        return rows({
-          label: title,
-          rows: list,
-          keyOf: (it) => it.filter,
-          columns: this.refusing(most),
-        });
-      }),
-    );
-  }
-
-  refusing(most) {
-    const found = (it) => {
-      const measured = range(it.measured_from, it.measured_to);
-      const limit = range(it.limit_from, it.limit_to);
-      return measured ? `${measured} ${it.unit ?? ''}${limit ? `, limit ${limit}` : ''}` : '';
-    };
-    return [
-      {
-        name: 'Filter',
-        kind: 'c1',
-        cell: (it) => [
-          h('b', {}, filterTitle(it)),
-          h('span.sub', {}, [it.filter, it.spec].filter(Boolean).join(', ')),
-        ],
-      },
-      {
-        name: 'What it found here',
-        cell: (it) =>
-          h(
-            'div.why-say',
-            {},
-            it.text || found(it) || it.help,
-            h(
-              'span.sub',
-              {},
-              it.text && found(it) ? `${found(it)}; ` : '',
-              it.variant && it.variant !== this.name ? `as ${it.variant}; ` : '',
-              it.example && ['last ', whyLink(it.example)],
-            ),
-          ),
-      },
-      {
-        name: 'Requests',
-        kind: 'wide',
-        cell: (it) => [
-          h(
-            'span.line',
-            {},
-            h('b', {}, count(it.requests ?? it.decisions)),
-            it.requests === undefined && h('span.soft', {}, ' decisions'),
-          ),
-          bar(
-            [
-              {
-                value: it.requests ?? it.decisions,
-                color: 'var(--cut)',
-                name: 'requests',
-                hatch: true,
-              },
-            ],
-            most,
-            { height: 6 },
-          ),
-        ],
-      },
-      {
-        name: 'Last',
-        number: true,
-        kind: 'c2',
-        cell: (it) => (it.last_at ? moment(it.last_at, this.now) : ''),
-      },
-    ];
-  }
-
-  sent() {
-    const list = this.more?.accepted;
-    if (!list) return null;
-    const day = this.more.accepted_24h;
-    return card(
-      {
-        title: 'What was sent there',
-        sub: day && `${plural(day.jobs, 'job')} of ${plural(day.requests, 'request')} in 24 h`,
-      },
-      list.length
-        ? h(
-            'ul.acts',
-            {},
-            list
-              .slice(0, 8)
-              .map((it) =>
-                h(
-                  'li',
-                  { 'data-key': `${it.subject} ${it.at}` },
-                  h('span.at', {}, moment(it.at, this.now)),
-                  icon('go'),
-                  h(
-                    'div.body',
-                    {},
-                    it.task ? linkTo('task', it.task, it.subject) : whyLink(it.subject),
-                    `: ${plural(it.jobs, 'job')}`,
-                    it.share && ` of ${it.share}`,
-                    it.user && [', for ', linkTo('user', it.user)],
-                  ),
-                ),
-              ),
-          )
-        : empty('Nothing was sent there', 'What refuses it stands above.'),
-    );
-  }
-
-  waits() {
-    const list = this.data.waiting?.requests ?? [];
-    if (!list.length) return null;
-    return card(
-      {
-        title: 'What waits, and not here',
-        sub: 'open requests that it refuses',
-        more: ['all', `#waiting${query({ queue: this.name })}`],
-      },
-      h(
-        'ul.acts',
-        {},
-        list
-          .slice(0, 6)
-          .map((it) =>
-            h(
-              'li',
-              { 'data-key': it.subject },
-              h('span.at', {}, span(this.now - it.asked_at)),
-              icon('waiting'),
-              h(
-                'div.body',
-                {},
-                it.task ? linkTo('task', it.task, it.subject) : whyLink(it.subject),
-                `: ${plural(it.jobs, 'job')}, ${it.nearest?.text ?? it.reason}`,
-              ),
-            ),
-          ),
-      ),
-    );
-  }
-
-  filled(title, key, kind) {
-    const list = this.more?.filled_by?.[key];
-    if (!list?.length) return null;
-    const max = Math.max(...list.map((it) => it.running + it.queued), 1);
-    return card(
-      { title },
-      h(
-        'ul.bars',
-        {},
-        list
-          .slice(0, 8)
-          .map((it) =>
-            h(
-              'li',
-              { 'data-key': it.name },
-              h(
-                'span.line',
-                {},
-                linkTo(kind, it.name),
-                h('span.r', {}, h('b', {}, count(it.running)), ` run · ${count(it.queued)} wait`),
-              ),
-              twin(it.running, it.queued, max),
-            ),
-          ),
-      ),
-      h('p.legend', {}, swatch('running', 'var(--run)'), swatch('queued', 'var(--wait)', true)),
-    );
-  }
-
-  commands() {
-    const list = this.more?.commands ?? this.data.explain?.commands;
-    if (!list) return null;
-    return card(
-      {
-        title: 'Commands here',
-        more: [
-          'all',
-          `#decisions${query({ kind: 'command', queue: this.rows[0]?.queue ?? this.name })}`,
-        ],
-      },
-      list.length
-        ? h(
-            'ul.acts.narrow',
-            {},
-            list
-              .slice(0, 6)
-              .map((it) =>
-                h(
-                  'li',
-                  {},
-                  h('span.at', {}, moment(it.at, this.now)),
-                  h('div.body', {}, it.text ?? [it.rule, `: ${plural(it.jobs, 'job')}`]),
-                ),
-              ),
-          )
-        : empty('None', 'No rule acted on jobs here, and none was held back.'),
-    );
-  }
-
-  facts() {
-    const list = this.more?.facts;
-    if (!list?.length) return null;
-    const shown = list.map((it) =>
-      typeof it === 'string' ? ['', it] : [it.name ?? it.field, it.value ?? it.text],
-    );
-    return card(
-      { title: 'What is published about it' },
-      terms(
-        shown.map(([name, value]) => [name, typeof value === 'number' ? figure(value) : value]),
       ),
     );
   }

@@ -277,6 +277,7 @@ export class Time {
     );
     this.tiles = new Tiles({ at: stamp(this.at) });
     fill(this.shown.lastChild, this.tiles.list);
+    setText(this.shown.querySelector('h2'), `${words().places} as of then`);
     const shown = this.tiles.show(queues, {}, 'name', true);
     totals(this.total, shown, queues.length);
     if (!queues.length) this.tiles.empty('No queue was known then.');

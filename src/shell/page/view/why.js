@@ -131,7 +131,8 @@ export class Why {
   }
 
   show(answer) {
-    const { cycle, now, text, ...rest } = answer;
+    const { cycle, now, ...rest } = answer;
+    delete rest.text;
     const state = this.at ? 'As it was' : 'As of';
     setText(
       this.asOf,
