@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use yardmaster_core::copy::CopyFor;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::estimate::TaskWaits;
-use yardmaster_core::explain::NameStanding;
+use yardmaster_core::explain::{FilledBy, NameStanding};
 use yardmaster_core::state::State;
 use yardmaster_core::state::audit::audit;
 use yardmaster_core::state::counters::counters;
@@ -176,7 +176,13 @@ fn answer_all(
     recounts: bool,
     audited: &LastAudit,
 ) {
-    for asked in [Asked::Counters, Asked::Audit] {
+    let mut all = vec![Asked::Counters, Asked::Audit];
+    for question in &questions {
+        if !all.contains(&question.asked) {
+            all.push(question.asked.clone());
+        }
+    }
+    for asked in all {
         let (these, others): (Vec<Question>, Vec<Question>) =
             questions.into_iter().partition(|question| question.asked == asked);
         questions = others;
@@ -206,17 +212,17 @@ fn look_at_starts(state: &State, estimates: &HeldEstimates) {
 }
 
 fn work(asked: &Asked, state: &State) -> Answer {
-    let all = counters(state);
     match asked {
         Asked::Audit => Answer::Audit(Arc::new(Audited {
             cycle: state.number,
-            counters: all.len(),
+            counters: counters(state).len(),
             drifts: audit(state),
         })),
+        Asked::Filled(of) => Answer::Filled(FilledBy::of(state, of)),
         Asked::Counters | Asked::Standing(_) => Answer::Counters(Arc::new(CycleCounters {
             cycle: state.number,
             now: state.now,
-            counters: all,
+            counters: counters(state),
         })),
     }
 }
@@ -245,6 +251,7 @@ mod tests {
             Answer::Audit(audited) => audited.cycle,
             Answer::Counters(counters) => counters.cycle,
             Answer::Standing(standing) => standing.cycle,
+            Answer::Filled(filled) => filled.cycle,
         }
     }
 

@@ -137,16 +137,18 @@ fn text(bytes: Vec<u8>) -> Result<String, String> {
 
 type Config = ureq::config::ConfigBuilder<ureq::typestate::AgentScope>;
 
+/// With what certificates are checked by.
 #[cfg(feature = "tls")]
-fn secure(agent: Config) -> Config {
+pub(crate) fn secure(agent: Config) -> Config {
     use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
     let roots = RootCerts::PlatformVerifier;
     agent
         .tls_config(TlsConfig::builder().provider(TlsProvider::NativeTls).root_certs(roots).build())
 }
 
+/// See the other.
 #[cfg(not(feature = "tls"))]
-fn secure(agent: Config) -> Config {
+pub(crate) fn secure(agent: Config) -> Config {
     agent
 }
 

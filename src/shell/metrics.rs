@@ -10,6 +10,7 @@ mod current;
 mod document;
 mod export;
 mod figures;
+mod glance;
 mod intake;
 mod memory;
 mod merge;
@@ -425,6 +426,16 @@ impl Metrics {
         let counts = counted(items).into_iter();
         let samples = counts.map(|((severity, rule), it)| ([severity.name(), rule], it as f64));
         self.current.set(Metric::AttentionItems, samples);
+    }
+
+    /// The domain at a glance: to be called every ten seconds, by a process that leads.
+    pub fn record_glance(&mut self, engine: &Engine) {
+        glance::record(&self.current, engine);
+    }
+
+    /// This process does not lead, and shows nothing of that.
+    pub fn forget_glance(&mut self) {
+        glance::forget(&self.current);
     }
 
     /// By what is decided: to be called every ten seconds, by a process that leads.

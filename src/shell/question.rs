@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 use tokio::sync::oneshot;
-use yardmaster_core::explain::NameStanding;
+use yardmaster_core::explain::{FilledBy, FilledOf, NameStanding};
 use yardmaster_core::state::audit::Drift;
 use yardmaster_core::state::counters::Counter;
 use yardmaster_core::unit::Millis;
@@ -22,6 +22,8 @@ pub enum Asked {
     Audit,
     /// How a name stands.
     Standing(String),
+    /// Who has the jobs at queues, or of a share.
+    Filled(FilledOf),
 }
 
 /// An answer.
@@ -33,6 +35,8 @@ pub enum Answer {
     Audit(Arc<Audited>),
     /// How a name stands.
     Standing(Box<NameStanding>),
+    /// Who has the jobs at queues, or of a share.
+    Filled(FilledBy),
 }
 
 /// Every counter as of a cycle.

@@ -1,9 +1,10 @@
 //! Outlets of a serving process: metrics, status, answers to questions.
 
 use crate::answers::Answers;
-use crate::api::{self, Api, Apis, Live, Past, Reasons, Views};
+use crate::api::{self, Api, Apis, LiveLook, Past, Reasons, Views};
 use crate::attention::{Lookout, process_items};
 use crate::clock;
+use crate::following::{Following, StandbyPosition};
 use crate::history::{HistoryIdentity, Keeper, Keeps, LoopPosition};
 use crate::http::{Door, ServedDomain, Server};
 use crate::intake::IntakeReport;
@@ -14,6 +15,7 @@ use crate::rivals::Rivals;
 use crate::stale::{Stale, old_inputs};
 use crate::status::Status;
 use crate::stuck::{Partition, Stuck, Waits};
+use crate::traces::Traces;
 use crate::unseen::Unseen;
 use axum::Router;
 use std::collections::BTreeMap;
@@ -26,7 +28,7 @@ use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::engine::Engine;
 use yardmaster_core::output::progress::LaneFlags;
 use yardmaster_core::state::State;
-use yardmaster_core::unit::{Millis, SECOND};
+use yardmaster_core::unit::Millis;
 use yardmaster_drive::Drive;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_drive::port::{Log, Store};
@@ -37,8 +39,6 @@ use yardmaster_wire::topology::AttentionSettings;
 const GAUGES: Duration = Duration::from_secs(2);
 /// How often figures are counted over many records.
 const FIGURES: Duration = Duration::from_secs(10);
-/// A standby that has caught up follows as long as it is no later than this.
-const LATE_MAX: Millis = 10 * SECOND;
 
 /// Outlets of a serving process for one domain, and its HTTP server, if it has one of its own.
 pub struct Show {
@@ -52,12 +52,12 @@ pub struct Show {
     lookout: Lookout,
     past: Past,
     keeper: Option<Keeper>,
+    traces: Option<Traces>,
     gauged: Option<Instant>,
     figured: Option<Instant>,
     stale: Stale,
     unseen: Unseen,
-    /// A standby has counted everything once, and was not late since.
-    follows: bool,
+    following: Following,
     /// Something stands before the next cycle in the log.
     is_held: bool,
     /// Partitions that cannot be read on, with sentences: by the loop, by intake.
@@ -86,14 +86,15 @@ impl Show {
             server: None,
             answers: None,
             views: Views::default(),
-            lookout: Lookout::new(AttentionSettings::default(), Live::default()),
+            lookout: Lookout::new(AttentionSettings::default(), LiveLook::default()),
             past: Past::default(),
             keeper: None,
+            traces: None,
             gauged: None,
             figured: None,
             stale: Stale::default(),
             unseen: Unseen::default(),
-            follows: false,
+            following: Following::default(),
             is_held: false,
             stuck: Default::default(),
         }
@@ -149,7 +150,7 @@ impl Show {
     ) {
         // The one of an earlier life is written before the next one is read.
         self.keeper = None;
-        self.follows = false;
+        self.following = Following::default();
         let log = drive.log_id();
         let limits = &config.setting.limits;
         let of = HistoryIdentity { key: config.key_fingerprint.as_deref(), log: log.as_deref() };
@@ -172,6 +173,11 @@ impl Show {
         }
     }
 
+    /// Sends traces of what is answered from now on.
+    pub fn trace(&mut self, traces: Traces) {
+        self.traces = Some(traces);
+    }
+
     /// Reports what a drive did since the last call, and answers what was asked meanwhile, at a
     /// cycle's boundary. Gives the report on.
     pub fn report<L: Log, S: Store>(&mut self, drive: &mut Drive<L, S>) -> Report {
@@ -187,11 +193,14 @@ impl Show {
         let (leading, catching_up) = (drive.leads(), drive.leads() && !drive.has_published());
         let newest = drive.newest().max(state.number);
         let ratio = if newest == 0 { 1.0 } else { state.number as f64 / newest as f64 };
-        // On a busy bus a standby is never at the end: some record has always just come.
-        self.follows = self.follows && drive.late() <= LATE_MAX || drive.is_at_end();
-        // What lies behind an open transaction is not known, and the lead cannot be taken.
-        self.follows &= !self.is_held;
-        let restoring = !leading && !self.follows;
+        let position = StandbyPosition {
+            cycle: state.number,
+            late: drive.late(),
+            is_at_end: drive.is_at_end(),
+            is_held: self.is_held,
+        };
+        let follows = self.following.look(position, Instant::now());
+        let restoring = !leading && !follows;
         let folded = if leading { 0 } else { report.events.values().sum() };
         self.metrics.record_restore(if leading { 1.0 } else { ratio }, folded);
         self.status.update(|status| {
@@ -219,6 +228,9 @@ impl Show {
         if let Some(keeper) = &mut self.keeper {
             let turn = LoopPosition { is_cycle_end, is_restoring: restoring };
             keeper.turn(&mut report, drive.engine_to_copy(), turn);
+        }
+        if let Some(traces) = &mut self.traces {
+            traces.turn(&report, drive.state());
         }
         if is_cycle_end {
             self.show(drive.engine(), is_settled);
@@ -433,12 +445,14 @@ impl Show {
             self.metrics.record_figures(state);
             if is_current {
                 self.metrics.record_waiting(drive.engine());
+                self.metrics.record_glance(drive.engine());
                 self.metrics.record_rules(drive.engine());
             }
         }
         if !is_current {
             self.metrics.forget_waiting();
             self.metrics.record_attention(std::iter::empty());
+            self.metrics.forget_glance();
             self.metrics.forget_rules();
         }
     }
@@ -463,6 +477,7 @@ impl Show {
     pub fn stop(&mut self) {
         self.keeper = None;
         self.answers = None;
+        self.traces = None;
         if let Some(server) = self.server.take() {
             server.stop();
         }

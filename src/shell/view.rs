@@ -4,7 +4,7 @@ use crate::described::described;
 use serde::{Deserialize, Serialize};
 use yardmaster_core::engine::Engine;
 use yardmaster_core::unit::Millis;
-use yardmaster_core::view::{self, Row, Share};
+use yardmaster_core::view::{self, ShareGlance, ViewRow};
 
 /// The grid as of a cycle.
 #[derive(Clone, Debug, Default)]
@@ -48,8 +48,8 @@ described! {
         pub queue: String,
         /// Its site, or cluster; empty where no fact names one.
         pub site: String,
-        /// What it is shown among: ATLAS's cloud, else the site; a pool's tier; a cluster's country;
-        /// empty where that is not known.
+        /// It is shown among others of it: ATLAS's cloud, else the site; a pool's tier; a cluster's
+        /// country; empty where that is not known.
         pub group: String,
         /// Status in the domain's own word; empty where there is no fact about it. Of a pool it is
         /// that of the slot quota; of a cluster's queue it is as published, or `silent` if the
@@ -111,8 +111,8 @@ described! {
     }
 }
 
-impl From<Row> for QueueView {
-    fn from(row: Row) -> QueueView {
+impl From<ViewRow> for QueueView {
+    fn from(row: ViewRow) -> QueueView {
         QueueView {
             queue: row.name,
             site: row.site,
@@ -141,8 +141,8 @@ impl From<Row> for QueueView {
     }
 }
 
-impl From<Share> for ShareView {
-    fn from(Share { gshare, part, target }: Share) -> ShareView {
+impl From<ShareGlance> for ShareView {
+    fn from(ShareGlance { gshare, part, target }: ShareGlance) -> ShareView {
         ShareView { gshare, r#use: part, target }
     }
 }

@@ -128,23 +128,10 @@ impl Publisher {
         self.publish(self.made(Topic::Transfer, transfer.request, write));
     }
 
-    /// A report of a pilot or harvester, keyed by queue, who reports, and node or resource type; an
-    /// offer, or that it is taken back, keyed by offer.
+    /// A report of a pilot or harvester.
     pub fn pilot(&mut self, pilot: &Pilot<'_>) {
-        let key = match pilot {
-            Pilot::AskedJob { queue, node, .. } => format!("{queue}/pilot/{node}"),
-            Pilot::UpdatedJob { queue, node, .. } => format!("{queue}/job/{node}"),
-            Pilot::Workers { queue, harvester, resource_type, .. } => {
-                format!("{queue}/{harvester}/{resource_type}")
-            }
-            Pilot::Slots { queue, gshare, resource_type, .. } => {
-                format!("{queue}/slots/{gshare}/{resource_type}")
-            }
-            Pilot::SlotOffer { offer, .. } => offer.offer.to_owned(),
-            Pilot::SlotWithdrawn { offer, .. } => (*offer).to_owned(),
-        };
         let write = |value: &mut Vec<u8>| record::write(value, pilot);
-        self.publish(self.made(Topic::Pilot, &key, write));
+        self.publish(self.made(Topic::Pilot, &pilot.key(), write));
     }
 
     /// A request or a workflow, keyed by its task.

@@ -8,14 +8,20 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use yardmaster_core::output::{Output, each_output};
 use yardmaster_core::record::Published;
+use yardmaster_core::topic::Topic;
 
 /// A record: an object with the fields of its schema.
 pub fn record_json<T: Published>(record: &T) -> Value {
     let mut bytes = Vec::new();
     record::write(&mut bytes, record);
-    let mut at = Cursor::new(&bytes[HEADER_BYTES..]);
     // Its own schema reads what was just written: a test has every kind of record.
-    value(schema(T::TOPIC), &mut at, &mut BTreeMap::new()).unwrap_or(Value::Null)
+    bytes_json(T::TOPIC, &bytes).unwrap_or(Value::Null)
+}
+
+/// A record in single-object encoding by the current schema of its topic.
+pub fn bytes_json(topic: Topic, bytes: &[u8]) -> Option<Value> {
+    let mut at = Cursor::new(bytes.get(HEADER_BYTES..)?);
+    value(schema(topic), &mut at, &mut BTreeMap::new()).ok()
 }
 
 /// A decision, throttle or command.

@@ -15,3 +15,4 @@ pub mod record;
 pub mod stamp;
 pub mod stored;
 pub mod topology;
+pub mod written;

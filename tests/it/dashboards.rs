@@ -19,8 +19,17 @@ use std::path::{Path, PathBuf};
 use yardmaster::shell::metrics::{Kind, Metric};
 
 /// The boards there are; each has a link to each other.
-const BOARDS: [&str; 7] =
-    ["commands", "comparison", "decisions", "engine", "overview", "queues", "users-and-shares"];
+const BOARDS: [&str; 9] = [
+    "cms",
+    "commands",
+    "comparison",
+    "decisions",
+    "engine",
+    "nordugrid",
+    "overview",
+    "queues",
+    "users-and-shares",
+];
 
 /// Labels that every series has: our own, and those that Prometheus gives to what it scrapes.
 const EVERYWHERE: [&str; 3] = ["domain", "instance", "job"];

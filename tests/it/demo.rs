@@ -16,9 +16,17 @@ pub struct Demo {
 impl Demo {
     /// Starts one with its log in a directory, and more flags.
     pub fn start(dir: &Path, more: &[&str]) -> Demo {
+        Demo::with(dir, &[&["--scale", "0.02", "--commands", "on"], more].concat())
+    }
+
+    /// One of a topology that is built in.
+    pub fn of(topology: &str, dir: &Path) -> Demo {
+        Demo::with(dir, &["--scale", "0.01", "--topology", topology])
+    }
+
+    fn with(dir: &Path, more: &[&str]) -> Demo {
         let mut child = Command::new(PROGRAM)
-            .args(["demo", "--hours", "8760", "--scale", "0.02", "--commands", "on"])
-            .args(["--http", "127.0.0.1:0", "--dir"])
+            .args(["demo", "--hours", "8760", "--http", "127.0.0.1:0", "--dir"])
             .arg(dir)
             .args(more)
             .env_remove("YARDMASTER_LOG")

@@ -268,7 +268,7 @@ fn an_address_in_use_is_named_with_the_remedy() {
 }
 
 /// Metrics that a demo does not have.
-const NOT_IN_A_DEMO: [Metric; 23] = [
+const NOT_IN_A_DEMO: [Metric; 35] = [
     // It imports nothing and takes nothing in.
     Metric::ImportAge,
     Metric::ImportRecords,
@@ -298,6 +298,19 @@ const NOT_IN_A_DEMO: [Metric; 23] = [
     Metric::HeldBackJobs,
     // No parameter sets a cap.
     Metric::UserCaps,
+    // It has neither a pool of slots nor clusters.
+    Metric::IdleJobs,
+    Metric::PoolCores,
+    Metric::PoolSites,
+    Metric::LiveOffers,
+    Metric::OfferAge,
+    Metric::Workflows,
+    Metric::Drains,
+    Metric::ClassUse,
+    Metric::ClassQuota,
+    Metric::Clusters,
+    Metric::ClusterQueues,
+    Metric::Cpus,
 ];
 
 #[test]

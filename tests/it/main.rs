@@ -41,6 +41,8 @@ mod fuzz;
 #[cfg(feature = "shell")]
 mod grid;
 #[cfg(feature = "shell")]
+mod hold;
+#[cfg(feature = "shell")]
 mod http;
 mod import;
 mod intake;
@@ -72,6 +74,8 @@ mod page;
 mod panda;
 mod pool;
 mod pool_rules;
+#[cfg(feature = "shell")]
+mod publish;
 mod published;
 #[cfg(feature = "shell")]
 mod read_ahead;
@@ -97,6 +101,8 @@ mod tidy;
 mod top;
 mod topology;
 mod topology_cms;
+#[cfg(feature = "shell")]
+mod traces;
 mod verbs;
 mod wire;
 mod world;

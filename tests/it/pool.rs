@@ -5,6 +5,7 @@ mod admission;
 mod budgets;
 mod commands;
 mod drains;
+mod glance;
 mod matches;
 mod order;
 mod probes;

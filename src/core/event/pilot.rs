@@ -90,6 +90,25 @@ impl Pilot<'_> {
         }
     }
 
+    /// Its record's key: queue, who reports, and node or resource type; of an offer its name.
+    pub fn key(&self) -> String {
+        match self {
+            Pilot::AskedJob { queue, node, .. } => format!("{queue}/pilot/{node}"),
+            Pilot::UpdatedJob { queue, node, .. } => format!("{queue}/job/{node}"),
+            Pilot::Workers { queue, harvester, resource_type: "", .. } => {
+                format!("{queue}/{harvester}")
+            }
+            Pilot::Workers { queue, harvester, resource_type, .. } => {
+                format!("{queue}/{harvester}/{resource_type}")
+            }
+            Pilot::Slots { queue, gshare, resource_type, .. } => {
+                format!("{queue}/slots/{gshare}/{resource_type}")
+            }
+            Pilot::SlotOffer { offer, .. } => offer.offer.to_owned(),
+            Pilot::SlotWithdrawn { offer, .. } => (*offer).to_owned(),
+        }
+    }
+
     /// The queue it is about.
     pub fn queue(&self) -> &str {
         match *self {

@@ -1,7 +1,7 @@
 //! A command as text: what is to be done to which job, workflow or node, which clock ran out, what
 //! became of it.
 
-use super::{Written, dry_run, iso, number};
+use super::{Written, dry_run, iso, number, span};
 use crate::command::CommandRule;
 use crate::event::OutcomeKind;
 use crate::output::command::{Command, CommandKind};
@@ -26,17 +26,20 @@ pub fn asked_of_pool(command: &Command) -> Option<String> {
         CommandKind::KillWorkflow => format!("{measured} jobs wait: {reason}"),
         CommandKind::Alert => reason.to_owned(),
         CommandKind::Profile => {
-            let known = |value: f64, text: &str, unit: &str| {
-                if value > 0.0 {
-                    format!("{text} {unit}")
-                } else {
-                    format!("an unknown number of {unit}")
-                }
+            let time = match command.measured {
+                seconds if seconds > 0.0 => span(seconds as i64),
+                _ => "an unknown time".to_owned(),
             };
-            let time = known(command.measured, &measured, "s");
-            format!("a job needs {time} and {}", known(command.limit, &limit, "MB"))
+            let memory = match command.limit {
+                mb if mb > 0.0 => format!("{limit} MB"),
+                _ => "an unknown number of MB".to_owned(),
+            };
+            format!("a job needs {time} and {memory}")
         }
-        CommandKind::Drain => format!("free in {measured} s, {limit} cores for job {job}"),
+        CommandKind::Drain => {
+            let wait = span(command.measured as i64);
+            format!("free in {wait}, {limit} cores for job {job}")
+        }
         CommandKind::Undrain => format!("not kept free for job {job}"),
         CommandKind::Rebroker | CommandKind::Reassign | CommandKind::Kill | CommandKind::Fail => {
             return None;
@@ -78,7 +81,7 @@ fn write(
         None => writeln!(text, "  rule      {rule}, of another version")?,
     }
     write_figures(text, command)?;
-    writeln!(text, "  published {} ({})", iso(command.now), command.now)?;
+    writeln!(text, "  published {}", iso(command.now))?;
     if command.held_back().is_none() {
         write_answer(text, command, answer, now)?;
     }
@@ -102,11 +105,11 @@ fn write_figures(text: &mut String, command: &Command) -> Written {
     if command.held_back().is_some() {
         return Ok(());
     }
-    let seconds = |figure: f64| number(figure / SECOND as f64);
+    let seconds = |figure: f64| span((figure / SECOND as f64) as i64);
     match unit.as_str() {
         "ms" => {
             let (measured, limit) = (seconds(command.measured), seconds(command.limit));
-            writeln!(text, "  measured  {measured} s, limit {limit} s")?;
+            writeln!(text, "  measured  {measured}, limit {limit}")?;
         }
         unit => {
             let (measured, limit) = (number(command.measured), number(command.limit));
@@ -185,16 +188,16 @@ mod tests {
             "record 2 of it",
             "T9 (atlas 5)",
             "queue     AGLT2, share MC",
-            "clock     heartbeat 2025-10-15T09:59:00.000Z",
-            "measured  7260 s, limit 7200 s",
-            "none yet; expires 2025-10-15T12:01:00.000Z",
+            "clock     heartbeat 2025-10-15T09:59:00Z",
+            "measured  2 h 1 min, limit 2 h",
+            "none yet; expires 2025-10-15T12:01:00Z",
         ] {
             assert!(text.contains(part), "{part:?} is not in:\n{text}");
         }
         let (kind, reason) = (OutcomeKind::Refused, "no such job".into());
         let answer = CommandAnswer { at: NOW, kind, reason };
         let text = explain_command(&command(), Some(&answer), NOW);
-        assert!(text.contains("refused 2025-10-15T12:00:00.000Z: no such job"), "{text}");
+        assert!(text.contains("refused 2025-10-15T12:00:00Z: no such job"), "{text}");
     }
 
     #[test]
@@ -210,10 +213,10 @@ mod tests {
             text
         };
         let profile = text(CommandKind::Profile, 5400.0, 2200.0, "s");
-        assert!(profile.contains("asked     a job needs 5400 s and 2200 MB"), "{profile}");
+        assert!(profile.contains("asked     a job needs 1 h 30 min and 2200 MB"), "{profile}");
         assert!(profile.contains("profile (cms-nordugrid C-50)"), "{profile}");
         let drain = text(CommandKind::Drain, 1800.0, 16.0, "s");
-        assert!(drain.contains("asked     free in 1800 s, 16 cores for job j7"), "{drain}");
+        assert!(drain.contains("asked     free in 30 min, 16 cores for job j7"), "{drain}");
         assert!(text(CommandKind::Boost, 900_000.0, 0.0, "priority").contains("priority 900000"));
         let killed = text(CommandKind::KillWorkflow, 40.0, 0.0, "jobs");
         assert!(killed.contains("asked     40 jobs wait: test_failed_100pct"), "{killed}");

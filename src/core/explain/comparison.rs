@@ -175,7 +175,7 @@ mod tests {
             other,
         };
         let wanted = "\
-1/2 attempt 3, answered twice: asked 2025-10-09T08:53:20.000Z (task 1, policy production, share MC)
+1/2 attempt 3, answered twice: asked 2025-10-09T08:53:20Z (task 1, policy production, share MC)
   another queue first; 0 % go to the same queues; carried out: the other broker
   Yardmaster: assign after 35 ms
     A weight 4.5, 20 jobs

@@ -1,10 +1,12 @@
 //! What the explanation of a decision quotes: texts of filters, and figures where they are known.
 
 use super::text::number;
+use crate::domain::nordugrid::explain::wanted::wanted;
 use crate::limits::Limits;
 use crate::output::decision::{Decision, Fate, FilterCount};
-use crate::policy::phrase::{limit, phrase};
-use crate::policy::{Filter, Flavour, Policy};
+use crate::policy::phrase::{limit, objection_figure, phrase};
+use crate::policy::verdict::BEYOND_THE_BEST;
+use crate::policy::{Filter, Flavour, Policy, Reason};
 use std::fmt::{self, Write};
 
 /// Sources of the texts and figures that the explanation of a decision quotes.
@@ -41,20 +43,36 @@ impl Context<'_> {
         self.kinds.iter().find_map(|kind| kind.filter(name))
     }
 
+    /// The declared reason of a fate, if it is known.
+    pub(super) fn reason(&self, fate: &Fate) -> Option<&'static Reason> {
+        let reasons = self.filter(&fate.filter)?.reasons.iter();
+        reasons.copied().find(|reason| reason.name == fate.reason)
+    }
+
+    /// A fate of a decision as a sentence, with what the decision notes of it.
+    pub(super) fn sentence_in(&self, decision: &Decision, fate: &Fate) -> String {
+        let sentence = self.sentence(fate);
+        let has_figures = self.reason(fate).is_some_and(|reason| reason.limit(0.0).is_some());
+        match wanted(decision, fate).filter(|_| !has_figures) {
+            Some(wanted) => format!("{sentence}: {wanted}"),
+            None => sentence,
+        }
+    }
+
     /// A fate as a sentence.
     pub(super) fn sentence(&self, fate: &Fate) -> String {
-        let known = self
-            .filter(&fate.filter)
-            .and_then(|filter| filter.reasons.iter().find(|reason| reason.name == fate.reason));
-        let (measured, limit) = (number(fate.measured), number(fate.limit));
-        let figure = |name: &str| match name {
-            "measured" => Some(measured.clone()),
-            "limit" => Some(limit.clone()),
-            _ => self.figure(&fate.filter, name),
+        let (measured, limit) = (fate.measured, fate.limit);
+        let figure = |name: &str| {
+            objection_figure(name, measured, limit).or_else(|| self.figure(&fate.filter, name))
         };
-        match known {
-            Some(reason) => phrase(reason.sentence, &figure),
-            None => format!("{}: measured {measured}, limit {limit}", fate.reason),
+        let (measured, limit) = (number(measured), number(limit));
+        match (self.reason(fate), &*fate.reason) {
+            (Some(reason), _) => phrase(reason.sentence, &figure),
+            (None, "not_drawn") => {
+                format!("it passed, and another was drawn: its weight is {measured}, of {limit}")
+            }
+            (None, "beyond_the_best") => phrase(BEYOND_THE_BEST.sentence, &figure),
+            (None, reason) => format!("{reason}: measured {measured}, limit {limit}"),
         }
     }
 

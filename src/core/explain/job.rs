@@ -1,6 +1,6 @@
 //! A job as text: where it stands, and how each rule that gives commands stands to it.
 
-use super::{Written, iso};
+use super::{Written, iso, span};
 use crate::domain::cms::explain as cms;
 use crate::domain::cms::policy::why::PoolWait;
 use crate::engine::Engine;
@@ -88,10 +88,10 @@ fn by(state: &State, deadline: &Deadline) -> String {
     let Deadline { clock, clock_at, limit, due_at } = *deadline;
     let left = due_at.saturating_sub(state.now) / SECOND;
     let due = match left {
-        left if left > 0 => format!("due {} (in {left} s)", iso(due_at)),
+        left if left > 0 => format!("due {} (in {})", iso(due_at), span(left)),
         _ => format!("due since {}", iso(due_at)),
     };
     let put_off = due_at.saturating_sub(clock_at.saturating_add(limit)) / SECOND;
-    let off = if put_off > 0 { format!(", put off by {put_off} s") } else { String::new() };
-    format!("{due}: {clock} {} and {} s{off}", iso(clock_at), limit / SECOND)
+    let off = if put_off > 0 { format!(", put off by {}", span(put_off)) } else { String::new() };
+    format!("{due}: {clock} {} and {}{off}", iso(clock_at), span(limit / SECOND))
 }

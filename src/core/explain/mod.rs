@@ -4,34 +4,39 @@
 mod command;
 mod comparison;
 mod context;
+mod filled;
 mod job;
 mod join;
 mod nearest;
+mod place;
 mod standing;
 mod text;
 mod throttle;
+mod whole;
 mod why;
 
 pub use command::{asked_of_pool, explain_command};
 pub use comparison::{explain_comparison, side_name};
 pub use context::Context;
 pub(crate) use context::counts_of;
+pub use filled::{FilledBy, FilledOf, Held};
 pub use job::{JobStanding, explain_job, explain_pool_name};
 pub use join::join;
 pub use nearest::{NearestMiss, moves, nearest_miss};
-pub use standing::{NameStanding, RequestStanding};
-pub use text::iso;
-pub(crate) use text::{dry_run, limit_sentence, milli, number, or_none};
+pub use place::{Accepted, PlaceMiss, PlaceStory, Rejecting};
+pub use standing::{NameStanding, RequestStanding, offers_at, waiting_of};
+pub(crate) use text::{dry_run, limit_sentence, milli, number, or_none, with_moments};
+pub use text::{iso, span};
 pub use throttle::{explain_throttle, throttle_lifted, throttle_of};
-pub use why::{FilterStep, Rejected, WaitConditions, Why, headline, why};
+pub use why::{FilterStep, Rejected, WaitConditions, Why, headline, why, why_no_jobs};
 
 use crate::domain::cms::explain as cms;
 use crate::domain::nordugrid::explain as nordugrid;
 use crate::output::decision::{Decision, Fate, Outcome, Ranked};
-use crate::policy::note::Note;
 use crate::state::admit::remedy;
 use crate::unit::SECOND;
 use std::fmt::Write;
+use whole::{WholeWait, whole_wait};
 
 /// Sites that a text lists where not all are asked for.
 pub const SITES_SHOWN: usize = 20;
@@ -54,8 +59,9 @@ pub fn explain_fates(decision: &Decision, context: &Context<'_>) -> String {
     let mut fates: Vec<&Fate> =
         decision.fates.iter().filter(|fate| !fate.filter.is_empty()).collect();
     fates.sort_by(|a, b| a.queue.cmp(&b.queue));
-    let line =
-        |fate: &&Fate| format!("  {}: {}: {}\n", fate.queue, fate.filter, context.sentence(fate));
+    let line = |fate: &&Fate| {
+        format!("  {}: {}: {}\n", fate.queue, fate.filter, context.sentence_in(decision, fate))
+    };
     let lines: String = fates.iter().map(line).collect();
     if lines.is_empty() { lines } else { format!("not chosen:\n{lines}") }
 }
@@ -83,15 +89,17 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
             }
         }
     }
-    for note in &decision.notes {
-        writeln!(text, "note: {note}")?;
-    }
-    Ok(())
+    notes(text, decision)
+}
+
+/// Notes on the facts that a reader should know.
+pub(crate) fn notes(text: &mut String, decision: &Decision) -> Written {
+    decision.notes.iter().try_for_each(|note| writeln!(text, "note: {}", with_moments(note)))
 }
 
 /// When a decision was made, by which policy, and in which cycle.
 pub(crate) fn when_made(text: &mut String, decision: &Decision) -> Written {
-    writeln!(text, "  when      {} ({})", iso(decision.now), decision.now)?;
+    writeln!(text, "  when      {}", iso(decision.now))?;
     writeln!(text, "  policy    {} {}", decision.policy, decision.policy_hash)?;
     writeln!(
         text,
@@ -113,32 +121,36 @@ fn header(text: &mut String, decision: &Decision) -> Written {
             let jobs: u64 = ranked.iter().map(|ranked| u64::from(ranked.jobs)).sum();
             let queues = ranked.iter().filter(|ranked| ranked.jobs > 0).count();
             let listed = ranked.len();
-            writeln!(
-                text,
-                "assigned: {jobs} jobs to {queues} of {listed} queues; {rejected} rejected"
-            )
+            let jobs = jobs_text(jobs);
+            writeln!(text, "assigned: {jobs} to {queues} of {listed} queues; {rejected} rejected")
         }
-        Outcome::Defer { until } if waits_as_whole(decision) => {
+        Outcome::Defer { until } if whole_wait(decision).is_some() => {
             let until = iso(*until);
             writeln!(text, "deferred as a whole, no queue was looked at; asked again by {until}")
         }
         Outcome::Defer { until } => {
-            let wait = until.saturating_sub(decision.now) / SECOND;
+            let wait = span(until.saturating_sub(decision.now) / SECOND);
             let until = iso(*until);
             writeln!(
                 text,
-                "deferred: all {rejected} candidates rejected; asked again by {until}, {wait} s on"
+                "deferred: all {rejected} candidates rejected; asked again by {until}, {wait} on"
             )
         }
-        Outcome::Reject { reason } => writeln!(text, "rejected for good: {reason}"),
+        Outcome::Reject { reason } => {
+            writeln!(text, "rejected for good: {}", with_moments(reason))
+        }
     }
 }
 
-fn assignment(text: &mut String, names: &[String], ranked: &[Ranked]) -> Written {
+fn assignment(text: &mut String, names: &[String], all: &[Ranked]) -> Written {
     writeln!(text, "queues, best first:")?;
-    for (at, ranked) in ranked.iter().take(RANKED_SHOWN).enumerate() {
+    for (at, ranked) in all.iter().take(RANKED_SHOWN).enumerate() {
         let Ranked { queue, weight, jobs, platform, .. } = ranked;
-        writeln!(text, "  {:>2}. {queue}: weight {}, {jobs} jobs", at + 1, number(*weight))?;
+        let got = jobs_text(u64::from(*jobs));
+        writeln!(text, "  {:>2}. {queue}: weight {}, {got}", at + 1, number(*weight))?;
+        if let Some(why) = why_no_jobs(all, ranked) {
+            writeln!(text, "        no jobs: {why}")?;
+        }
         if !platform.is_empty() {
             writeln!(text, "        platform {platform}")?;
         }
@@ -151,24 +163,26 @@ fn assignment(text: &mut String, names: &[String], ranked: &[Ranked]) -> Written
             writeln!(text, "        {}", line.join(", "))?;
         }
     }
-    match ranked.len().saturating_sub(RANKED_SHOWN) {
+    match all.len().saturating_sub(RANKED_SHOWN) {
         0 => Ok(()),
         more => writeln!(text, "  and {more} more"),
     }
 }
 
-/// Whether no candidate was looked at.
-fn waits_as_whole(decision: &Decision) -> bool {
-    let waits_as_whole =
-        |note: &String| matches!(Note::read(note), Some(Note::Wait(_) | Note::WaitOtherwise(_)));
-    decision.counts.is_empty() && decision.notes.iter().any(waits_as_whole)
+/// A number of jobs.
+pub(crate) fn jobs_text(jobs: u64) -> String {
+    if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") }
 }
 
 /// The objections nearest to falling: those of filters that read what moves, by how far what was
 /// measured is from what would pass.
 fn waits(text: &mut String, decision: &Decision, context: &Context<'_>) -> Written {
-    if waits_as_whole(decision) {
-        return writeln!(text, "waits for: what the note on `held` names to change");
+    if let Some(WholeWait { sentence, wakes }) = whole_wait(decision) {
+        writeln!(text, "waits: {sentence}")?;
+        return match wakes[..] {
+            [] => Ok(()),
+            _ => writeln!(text, "waits for a change of: {}", wakes.join(", ")),
+        };
     }
     let moves = |fate: &&Fate| {
         let filter = context.filter(&fate.filter);
@@ -183,7 +197,7 @@ fn waits(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
     }
     for fate in near.iter().take(WAITS_SHOWN) {
         let Fate { queue, filter, .. } = fate;
-        writeln!(text, "  {queue}: {filter}: {}", context.sentence(fate))?;
+        writeln!(text, "  {queue}: {filter}: {}", context.sentence_in(decision, fate))?;
     }
     let more = near.len().saturating_sub(WAITS_SHOWN);
     if more > 0 {

@@ -4,10 +4,12 @@
 use super::{JobStanding, SITES_SHOWN, explain_job, explain_pool_name};
 use crate::engine::Engine;
 use crate::output::throttle::Throttle;
+use crate::state::State;
 use crate::state::admit::is_open;
 use crate::state::ledger::{GROUP, Totals, USER};
 use crate::state::record::RequestState;
 use crate::unit::Millis;
+use std::collections::BTreeSet;
 
 /// Most requests of a task that are listed.
 const REQUESTS_MAX: usize = 1_000;
@@ -27,6 +29,10 @@ pub struct NameStanding {
     pub requests: Vec<RequestStanding>,
     /// Throttles of this subject, whether they stand or not.
     pub throttles: Vec<Throttle>,
+    /// Offers of slots at a site of this name that were not forgotten yet.
+    pub offers: BTreeSet<String>,
+    /// Requests of a share of this name that wait.
+    pub waiting: u64,
     /// Totals of a user of this name on the grid.
     pub user: Option<Totals>,
     /// Totals of a working group of this name on the grid.
@@ -77,6 +83,8 @@ impl NameStanding {
                 .filter(|throttle| throttle.subject == name || throttle.key() == name)
                 .cloned()
                 .collect(),
+            offers: offers_at(state, name),
+            waiting: waiting_of(engine, name),
             user: totals(USER),
             group: totals(GROUP),
         }
@@ -91,6 +99,27 @@ impl NameStanding {
             && has_nothing
             && owner.is_none_or(|it| it == Totals::default())
     }
+}
+
+/// Offers of slots at a site that were not forgotten yet.
+pub fn offers_at(state: &State, site: &str) -> BTreeSet<String> {
+    let offers = state.pool.offers.iter().filter(|(_, offer)| offer.site == site);
+    offers.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Requests of a share that wait for an answer, or for a better one.
+pub fn waiting_of(engine: &Engine, gshare: &str) -> u64 {
+    let is_of =
+        |request: &&RequestState| request.task.as_ref().is_some_and(|task| task.gshare == gshare);
+    let count = match engine.open_requests() {
+        Some(open) => open.filter(is_of).count(),
+        // Nothing was judged here since all was made again.
+        None => {
+            let all = engine.state.requests.iter().map(|(_, request)| request);
+            all.filter(is_of).filter(|request| is_open(request)).count()
+        }
+    };
+    count as u64
 }
 
 fn request(request: &RequestState) -> Option<RequestStanding> {

@@ -64,11 +64,11 @@ fn times_are_read_off_the_calendar() {
     for (at, text) in [
         (0, "not known"),
         (-1, "1969-12-31T23:59:59.999Z"),
-        (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+        (951_782_400_000, "2000-02-29T00:00:00Z"),
         (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
-        (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
-        (1_760_529_600_000, "2025-10-15T12:00:00.000Z"),
-        (-62_135_596_800_000, "0001-01-01T00:00:00.000Z"),
+        (4_107_542_400_000, "2100-03-01T00:00:00Z"),
+        (1_760_529_600_000, "2025-10-15T12:00:00Z"),
+        (-62_135_596_800_000, "0001-01-01T00:00:00Z"),
     ] {
         assert_eq!(iso(at), text);
     }
@@ -93,7 +93,7 @@ fn an_assignment_shows_every_figure() {
     let text = explain(&decision(Outcome::Assign(vec![ranked]), vec![], counts), &kinds());
     for part in [
         "40000001/3, attempt 2, answer 4",
-        "2025-10-15T12:00:00.000Z",
+        "2025-10-15T12:00:00Z",
         "production-job 0123456789abcdef",
         "cycle     1234 of epoch 3, number 5",
         "assigned: 50 jobs to 1 of 1 queues; 34 rejected",
@@ -124,7 +124,7 @@ fn a_deferral_names_the_objections_nearest_to_falling() {
     assert!(place("NEAR: cap: 41 jobs") < place("OTHER: moonphase: full: measured 3, limit 2"));
     assert!(place("OTHER") < place("FAR: transferring: 9000 jobs are transferring"));
     assert!(!text.contains("FIXED"), "{text}");
-    assert!(text.contains("asked again by 2025-10-15T13:00:00.000Z, 3600 s on"), "{text}");
+    assert!(text.contains("asked again by 2025-10-15T13:00:00Z, 1 h on"), "{text}");
     assert!(text.contains("1 candidates would need another configuration"), "{text}");
 }
 
@@ -190,6 +190,6 @@ fn an_assignment_of_one_job_shows_until_when_it_holds() {
     let (kinds, limits) = ([], Limits::default());
     let known = Context { limits: Some(&limits), ..Context::of_kinds(&kinds) };
     let text = super::explain(&assigned, &known);
-    assert!(text.contains("record of its state until 2025-10-15T14:00:00.000Z\n"), "{text}");
+    assert!(text.contains("record of its state until 2025-10-15T14:00:00Z\n"), "{text}");
     assert!(!explain(&assigned, &kinds).contains("held until"));
 }

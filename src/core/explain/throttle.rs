@@ -1,6 +1,6 @@
 //! A throttle as text: its subject, its rule, what was measured, and what ends it.
 
-use super::{Written, iso, number};
+use super::{Written, iso, number, span};
 use crate::output::throttle::{Action, Throttle};
 use crate::policy::note::Note;
 use crate::policy::rule::Rule;
@@ -52,12 +52,12 @@ fn write(text: &mut String, throttle: &Throttle, now: Millis) -> Written {
     }
     let (measured, limit) = (number(throttle.measured), number(throttle.limit));
     writeln!(text, "  measured  {measured} {unit} ({}), limit {limit} {unit}", throttle.counter)?;
-    writeln!(text, "  published {} ({})", iso(throttle.now), throttle.now)?;
+    writeln!(text, "  published {}", iso(throttle.now))?;
     writeln!(text, "  since     {}", iso(throttle.since()))?;
     if let Some(until) = throttle.until {
         let left = until.saturating_sub(now) / SECOND;
         let state = match stands {
-            true => format!("lapses in {left} s unless published again"),
+            true => format!("lapses in {} unless published again", span(left)),
             false => "over".to_owned(),
         };
         writeln!(text, "  until     {}: {state}", iso(until))?;
@@ -119,9 +119,9 @@ mod tests {
             "record 3 of it",
             "A1 (atlas 8.1): running jobs above the cap",
             "measured  10021 jobs (running_jobs), limit 10000 jobs",
-            "since     2025-10-15T11:59:00.000Z",
-            "until     2025-10-15T13:00:00.000Z: lapses in 3599 s unless published again",
-            "once there are at most 9000 jobs, not before 2025-10-15T12:04:00.000Z",
+            "since     2025-10-15T11:59:00Z",
+            "until     2025-10-15T13:00:00Z: lapses in 59 min 59 s unless published again",
+            "once there are at most 9000 jobs, not before 2025-10-15T12:04:00Z",
             "cycle     77 of epoch 2, number 1",
             "note: input_stale(job-state, 700 s)",
         ] {

@@ -1,9 +1,10 @@
 //! A decision's reasons as data: what its text shows, for programs and pictures.
 
-use super::{Context, distance, iso, waits_as_whole};
+use super::whole::{WholeWait, whole_wait};
+use super::{Context, distance, iso, jobs_text, number, with_moments};
 use crate::domain::cms::explain::{match_sentence, nothing_fits};
-use crate::output::decision::{Decision, Fate, Outcome};
-use crate::policy::{Filter, Reads};
+use crate::output::decision::{Decision, Fate, Outcome, Ranked};
+use crate::policy::{Filter, Reads, Reason};
 use crate::state::admit::remedy;
 use crate::unit::Millis;
 
@@ -54,10 +55,12 @@ pub struct Rejected {
     pub filter: String,
     /// Its reason as a sentence.
     pub reason: String,
-    /// Measured value, in the filter's unit.
-    pub measured: f64,
-    /// Value that would have passed, in the filter's unit.
-    pub limit: f64,
+    /// Measured value, in the unit; `None`: the filter measures nothing, its reason states all.
+    pub measured: Option<f64>,
+    /// Value that would have passed, in the unit; `None` likewise.
+    pub limit: Option<f64>,
+    /// Unit of both; empty: they have none.
+    pub unit: &'static str,
 }
 
 /// Deadline and wake-up conditions of a deferral.
@@ -116,24 +119,44 @@ pub fn headline(decision: &Decision) -> String {
             match (names.is_empty(), decision.nucleus.as_str()) {
                 (true, "") => format!("Assigned; {rejected} candidates rejected"),
                 (true, nucleus) => format!("Assigned to nucleus {nucleus}"),
-                (false, _) => format!("Assigned: {jobs} jobs to {}{more}", names.join(", ")),
+                (false, _) => {
+                    format!("Assigned: {} to {}{more}", jobs_text(jobs), names.join(", "))
+                }
             }
-        }
-        Outcome::Defer { .. } if waits_as_whole(decision) => {
-            let held = decision.notes.first().map_or("", String::as_str);
-            format!("Pending as a whole: {held}")
         }
         Outcome::Defer { .. } if decision.answers_offer() => {
             format!("Nothing fits: {}", nothing_fits(decision))
         }
-        Outcome::Defer { .. } => match most_rejecting(decision) {
-            Some((filter, count)) => format!(
+        Outcome::Defer { .. } => match (whole_wait(decision), most_rejecting(decision)) {
+            (Some(wait), _) => format!("Pending as a whole: {}", wait.sentence),
+            (None, Some((filter, count))) => format!(
                 "Pending: all {rejected} candidates were rejected, {count} of them by {filter}"
             ),
-            None => "Pending: there was no candidate".to_owned(),
+            (None, None) => "Pending: there was no candidate".to_owned(),
         },
-        Outcome::Reject { reason } => format!("Rejected for good: {reason}"),
+        Outcome::Reject { reason } => format!("Rejected for good: {}", with_moments(reason)),
     }
+}
+
+/// Why one of the queues of an assignment gets no jobs; `None`: it gets some, or none does, as where
+/// a task gets a nucleus.
+pub fn why_no_jobs(all: &[Ranked], one: &Ranked) -> Option<String> {
+    let got = |it: &&Ranked| it.jobs > 0;
+    if one.jobs > 0 || !all.iter().any(|it| got(&it)) {
+        return None;
+    }
+    let total: f64 = all.iter().map(|it| it.weight).sum();
+    let part = match total > 0.0 {
+        true => format!(
+            "; its part of all weights is {} %",
+            number((one.weight / total * 1e3).round() / 10.0)
+        ),
+        false => String::new(),
+    };
+    Some(format!(
+        "each bunch of jobs goes to a queue that is drawn by weight, of those below their cap and \
+         with room, and none was drawn for this one{part}"
+    ))
 }
 
 /// The filter that rejected most candidates, of equals the first by name.
@@ -169,12 +192,16 @@ fn steps(decision: &Decision, context: &Context<'_>, candidates: u64) -> Vec<Fil
 fn objections(decision: &Decision, context: &Context<'_>) -> Vec<Rejected> {
     let fates = decision.fates.iter().filter(|fate| !fate.filter.is_empty());
     let mut rejected: Vec<Rejected> = fates
-        .map(|fate| Rejected {
-            queue: fate.queue.clone(),
-            filter: fate.filter.to_string(),
-            reason: context.sentence(fate),
-            measured: fate.measured,
-            limit: fate.limit,
+        .map(|fate| {
+            let reason = context.reason(fate);
+            Rejected {
+                queue: fate.queue.clone(),
+                filter: fate.filter.to_string(),
+                reason: context.sentence_in(decision, fate),
+                measured: reason.and_then(|reason| reason.measured(fate.measured)),
+                limit: reason.and_then(|reason| reason.limit(fate.limit)),
+                unit: reason.map_or("", Reason::unit),
+            }
         })
         .collect();
     rejected.sort_by(|a, b| a.queue.cmp(&b.queue));
@@ -182,9 +209,8 @@ fn objections(decision: &Decision, context: &Context<'_>) -> Vec<Rejected> {
 }
 
 fn waits(decision: &Decision, context: &Context<'_>, until: Millis) -> WaitConditions {
-    if waits_as_whole(decision) {
-        let would_change = decision.notes.clone();
-        return WaitConditions { judged_again_at: until, would_change, wakes: Vec::new() };
+    if let Some(WholeWait { sentence, wakes }) = whole_wait(decision) {
+        return WaitConditions { judged_again_at: until, would_change: vec![sentence], wakes };
     }
     if decision.answers_offer() {
         let would_change = vec!["a job that fits".to_owned()];
@@ -201,12 +227,14 @@ fn waits(decision: &Decision, context: &Context<'_>, until: Millis) -> WaitCondi
     let moves = |filter: Option<&Filter>| filter.is_none_or(|filter| !filter.reads.is_empty());
     let mut near: Vec<&Fate> = fates().filter(|fate| moves(context.filter(&fate.filter))).collect();
     near.sort_by(|a, b| distance(a).total_cmp(&distance(b)).then_with(|| a.queue.cmp(&b.queue)));
-    let sentence =
-        |fate: &&Fate| format!("{}: {}: {}", fate.queue, fate.filter, context.sentence(fate));
+    let sentence = |fate: &&Fate| {
+        format!("{}: {}: {}", fate.queue, fate.filter, context.sentence_in(decision, fate))
+    };
     let mut would_change: Vec<String> = near.iter().take(NEAREST_MAX).map(sentence).collect();
     let fixed = fates().count() - near.len();
     if fixed > 0 {
-        would_change.push(format!("{fixed} candidates: another configuration, or another task"));
+        let other = if context.is_of_targets(decision) { "job" } else { "task" };
+        would_change.push(format!("{fixed} candidates: another configuration, or another {other}"));
     }
     if would_change.is_empty() {
         would_change.push(format!("the configuration, or its deadline {}", iso(until)));

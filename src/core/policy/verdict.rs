@@ -1,5 +1,6 @@
 //! Verdict of a filter: no objection, or one with its reason and figures.
 
+use super::phrase::unit_of;
 use crate::unit::Millis;
 
 /// Why a filter objects. A filter declares its reasons as constants and names these alone.
@@ -16,6 +17,27 @@ impl Reason {
     /// A reason by its name and its sentence.
     pub const fn new(name: &'static str, sentence: &'static str) -> Reason {
         Reason { name, sentence }
+    }
+
+    /// An objection's figure in the sentence's unit, if the sentence quotes it. The others are codes
+    /// for what the sentence states in words: a status, a flag, that something is there.
+    pub fn measured(&self, figure: f64) -> Option<f64> {
+        self.quoted("{measured", figure)
+    }
+
+    /// The same of its limit.
+    pub fn limit(&self, figure: f64) -> Option<f64> {
+        self.quoted("{limit", figure)
+    }
+
+    fn quoted(&self, name: &str, figure: f64) -> Option<f64> {
+        let (_, rest) = self.sentence.split_once(name)?;
+        Some(if rest.starts_with(":milli") { figure / 1000.0 } else { figure })
+    }
+
+    /// The unit of these figures; empty: they have none.
+    pub fn unit(&self) -> &'static str {
+        unit_of(self.sentence)
     }
 }
 

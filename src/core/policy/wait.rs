@@ -90,6 +90,55 @@ impl WaitReason {
         }
     }
 
+    /// The condition in words; that of a rule is the rule's.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            WaitReason::UnknownNucleus => "nothing is known of the task's nucleus",
+            WaitReason::InputIncomplete => "the input is nowhere complete",
+            WaitReason::InputEndpointsDown => {
+                "the input is complete only at endpoints that cannot be read"
+            }
+            WaitReason::ParentUnknown => "nothing is known of the task that it was made of",
+            WaitReason::NoQueueCanRun => "no queue of any nucleus could run the jobs",
+            WaitReason::RunningJobs => Rule::RunningJobs.text().help,
+            WaitReason::QueuedJobs => Rule::QueuedJobs.text().help,
+            WaitReason::RunningCores => Rule::RunningCores.text().help,
+            WaitReason::QueuedCores => Rule::QueuedCores.text().help,
+            WaitReason::Quota => Rule::Quota.text().help,
+            WaitReason::NearQuota => Rule::NearQuota.text().help,
+            WaitReason::ShareOfA | WaitReason::ShareOfB | WaitReason::ShareOfC => {
+                Rule::Share.text().help
+            }
+            WaitReason::ShareQueued => Rule::ShareQueued.text().help,
+            WaitReason::ShareDefined => Rule::ShareDefined.text().help,
+            WaitReason::ShareRunning => Rule::ShareRunning.text().help,
+            WaitReason::ShareQueueCap => Rule::ShareQueueCap.text().help,
+        }
+    }
+
+    /// Kinds of facts whose change ends it, by the names of their subjects.
+    pub const fn wakes(self) -> &'static [&'static str] {
+        match self {
+            WaitReason::UnknownNucleus => &["records of sites"],
+            WaitReason::InputIncomplete => &["where the input lies"],
+            WaitReason::InputEndpointsDown => &["status of storage", "where the input lies"],
+            WaitReason::ParentUnknown => &["the task that it was made of"],
+            WaitReason::NoQueueCanRun => &["configuration of queues"],
+            WaitReason::RunningJobs
+            | WaitReason::QueuedJobs
+            | WaitReason::RunningCores
+            | WaitReason::QueuedCores => &["jobs of the owner", "the owner's caps"],
+            WaitReason::Quota | WaitReason::NearQuota => &["the owner's quotas"],
+            WaitReason::ShareOfA | WaitReason::ShareOfB | WaitReason::ShareOfC => {
+                &["use of the share", "the tree of shares"]
+            }
+            WaitReason::ShareQueued
+            | WaitReason::ShareDefined
+            | WaitReason::ShareRunning
+            | WaitReason::ShareQueueCap => &["jobs of the share", "parameters of its limits"],
+        }
+    }
+
     /// The rule that gives it; `None`: it is not about an owner or a share.
     pub const fn rule(self) -> Option<Rule> {
         match self {

@@ -1,16 +1,21 @@
-//! The grid at a glance, as of a cycle: what page, `top`, metrics and history show of each domain in
-//! its own words. It is made when somebody looks, of counters, configuration and offers, never of
+//! The grid at a glance, as of a cycle, for page, `top`, metrics and history: each domain in words
+//! of its own. It is made when somebody looks, of counters, configuration and offers, never of
 //! single jobs.
 
 mod row;
+mod usage;
 
 pub use crate::domain::cms::view::pool::{
     ClassUse, Drain, IdleReason, Offers, PoolGlance, UserOfPool, WorkflowAt,
 };
-pub use crate::domain::nordugrid::view::{Cpus, GridGlance};
-pub use row::{Row, Rows};
+pub use crate::domain::nordugrid::view::{Cpus, GridGlance, STATUSES};
+pub use row::{ViewRow, ViewRows};
+pub use usage::{JobsOf, OwnerUsage, ShareUsage, Usage};
 
-use crate::domain::{atlas, cms, nordugrid, own};
+use crate::domain::atlas::view as atlas;
+use crate::domain::cms::view as cms;
+use crate::domain::nordugrid::view as nordugrid;
+use crate::domain::own::view as own;
 use crate::engine::Engine;
 use crate::judge::share::share_use;
 use crate::policy::Policy;
@@ -29,14 +34,14 @@ pub struct View {
     /// Kind of the rows.
     pub of: RowKind,
     /// Every queue, or site of a pool, that a fact or a job names, by name.
-    pub rows: Vec<Row>,
+    pub rows: Vec<ViewRow>,
     /// Leaf shares, by name.
-    pub shares: Vec<Share>,
+    pub shares: Vec<ShareGlance>,
 }
 
 /// A leaf share.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Share {
+pub struct ShareGlance {
     /// Its name.
     pub gshare: String,
     /// Its part of the running power, from 0 to 1.
@@ -87,22 +92,22 @@ impl View {
     /// The grid as the last cycle left it.
     pub fn of(engine: &Engine) -> View {
         let state = &engine.state;
-        let mut rows = Rows::of(state);
+        let mut rows = ViewRows::of(state);
         let of = RowKind::of(engine.policies());
         match of {
-            RowKind::Queues => atlas::view::describe(&mut rows, state),
-            RowKind::Sites => cms::view::describe(&mut rows, state),
-            RowKind::ClusterQueues => nordugrid::view::describe(&mut rows, engine),
+            RowKind::Queues => atlas::describe(&mut rows, state),
+            RowKind::Sites => cms::describe(&mut rows, state),
+            RowKind::ClusterQueues => nordugrid::describe(&mut rows, engine),
             RowKind::Own => {
-                atlas::view::describe(&mut rows, state);
-                own::view::describe(&mut rows, engine);
+                atlas::describe(&mut rows, state);
+                own::describe(&mut rows, engine);
             }
         }
         rows.note_marks(state);
         let open = || engine.open_requests().map(|_| engine.waiting() as u64);
-        let mut shares: Vec<Share> = share_use(state)
+        let mut shares: Vec<ShareGlance> = share_use(state)
             .into_iter()
-            .map(|it| Share { gshare: it.gshare, part: it.part, target: it.target })
+            .map(|it| ShareGlance { gshare: it.gshare, part: it.part, target: it.target })
             .collect();
         shares.sort_by(|a, b| a.gshare.cmp(&b.gshare));
         View {

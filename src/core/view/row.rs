@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 /// A queue, or a site of a pool. What a domain does not know of it is `None`, or an empty text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Row {
+pub struct ViewRow {
     /// Name under which its jobs are counted.
     pub name: String,
     /// Its site, or cluster.
     pub site: String,
-    /// What it is shown among: a cloud, a tier, a country.
+    /// It is shown among others of it: a cloud, a tier, a country.
     pub group: String,
     /// Its status, in the domain's own word.
     pub status: String,
@@ -57,13 +57,13 @@ pub struct Row {
     pub local_queued: Option<u64>,
 }
 
-/// Rows under way, by name.
-pub struct Rows(BTreeMap<String, Row>);
+/// ViewRows under way, by name.
+pub struct ViewRows(BTreeMap<String, ViewRow>);
 
-impl Rows {
+impl ViewRows {
     /// Whatever has jobs, workers, slots or a reservation.
-    pub(super) fn of(state: &State) -> Rows {
-        let mut rows = Rows(BTreeMap::new());
+    pub(super) fn of(state: &State) -> ViewRows {
+        let mut rows = ViewRows(BTreeMap::new());
         for (key, counted) in state.ledger.queue.iter() {
             let row = rows.at(state.names.text(Name(key[0])));
             let (jobs, cores) = (counted.count.jobs(), counted.count.cores());
@@ -85,13 +85,13 @@ impl Rows {
     }
 
     /// The row of a name, made if there is none.
-    pub(crate) fn at(&mut self, name: &str) -> &mut Row {
-        let make = || Row { name: name.to_owned(), ..Row::default() };
+    pub(crate) fn at(&mut self, name: &str) -> &mut ViewRow {
+        let make = || ViewRow { name: name.to_owned(), ..ViewRow::default() };
         self.0.entry(name.to_owned()).or_insert_with(make)
     }
 
     /// All of them.
-    pub(crate) fn all(&mut self) -> impl Iterator<Item = &mut Row> {
+    pub(crate) fn all(&mut self) -> impl Iterator<Item = &mut ViewRow> {
         self.0.values_mut()
     }
 
@@ -106,7 +106,7 @@ impl Rows {
     }
 
     /// All that have a name: jobs that are nowhere yet have none.
-    pub(super) fn finish(self) -> Vec<Row> {
+    pub(super) fn finish(self) -> Vec<ViewRow> {
         self.0.into_values().filter(|row| !row.name.is_empty()).collect()
     }
 }

@@ -103,9 +103,8 @@ impl Intake {
         let at = message.at.unwrap_or(origin.appended_at);
         for worker in &message.running {
             let (queue, node) = (&*worker.queue, &*worker.node);
-            let key = format!("{queue}/job/{node}");
             let pilot = Pilot::UpdatedJob { queue, node, at };
-            records.push(Topic::Pilot, key.as_bytes(), |out| record::write(out, &pilot));
+            records.push(Topic::Pilot, pilot.key().as_bytes(), |out| record::write(out, &pilot));
         }
         false
     }
@@ -119,9 +118,8 @@ impl Intake {
         let at = message.at.unwrap_or(origin.appended_at);
         let (queue, harvester) = (message.queue.as_str(), message.harvester.as_str());
         let HarvesterReport { submitted, running, .. } = *message;
-        let key = format!("{queue}/{harvester}");
         let pilot = Pilot::Workers { queue, harvester, resource_type: "", submitted, running, at };
-        records.push(Topic::Pilot, key.as_bytes(), |out| record::write(out, &pilot));
+        records.push(Topic::Pilot, pilot.key().as_bytes(), |out| record::write(out, &pilot));
         false
     }
 

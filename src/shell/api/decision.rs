@@ -3,7 +3,9 @@
 use super::Reasons;
 use crate::described::described;
 use yardmaster_core::domain::cms::output::{Matched, SecondJob};
-use yardmaster_core::explain::{Context, FilterStep, Rejected, WaitConditions, Why, why};
+use yardmaster_core::explain::{
+    Context, FilterStep, Rejected, WaitConditions, Why, why, why_no_jobs,
+};
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
 use yardmaster_core::unit::Millis;
 
@@ -31,6 +33,15 @@ fn ranked(decision: &Decision) -> &[Ranked] {
     match &decision.outcome {
         Outcome::Assign(ranked) => ranked,
         Outcome::Defer { .. } | Outcome::Reject { .. } => &[],
+    }
+}
+
+/// Why a queue of an assignment gets no jobs. Of a single job the rule that chose is stated.
+fn no_jobs(decision: &Decision, one: &Ranked) -> Option<String> {
+    match &decision.placed {
+        Some(placed) if one.jobs == 0 => Some(format!("{} chose another target", placed.rule)),
+        Some(_) => None,
+        None => why_no_jobs(ranked(decision), one),
     }
 }
 
@@ -171,6 +182,8 @@ described! {
         queue: String = it.queue.clone(),
         /// Jobs that go there.
         jobs: u32 = it.jobs,
+        /// Why no jobs go there, as a sentence; null: some do, or none goes anywhere.
+        why_no_jobs: Option<String> = no_jobs(decision, it),
         /// Its weight.
         weight: Option<f64> = Some(it.weight),
         /// Factors of the weight, and the figures behind it.
@@ -196,10 +209,12 @@ described! {
         filter: String = it.filter,
         /// A sentence.
         reason: String = it.reason,
-        /// Measured value, in the filter's unit.
-        measured: Option<f64> = Some(it.measured),
-        /// Value that would have passed, in the filter's unit.
-        limit: Option<f64> = Some(it.limit),
+        /// Measured value, in the unit; null: the filter measures nothing, the reason states all.
+        measured: Option<f64> = it.measured,
+        /// Value that would have passed, in the unit; null likewise.
+        limit: Option<f64> = it.limit,
+        /// Unit of both; empty: they have none.
+        unit: &'static str = it.unit,
     }
 
     /// Deadline and wake-up conditions of a deferral.

@@ -133,6 +133,33 @@ described! {
         cycle: u64 = output.moment().1,
         /// Whether it is only published, not to be carried out.
         dry_run: bool = output.is_dry_run(),
+        /// Of a throttle: its figures, until when it holds, and what lifts it. Else null.
+        throttle: Option<ThrottleFigures> = match output {
+            Output::Throttle(it) => Some(ThrottleFigures::of(it)),
+            Output::Decision(_) | Output::Command(_) => None,
+        },
+    }
+}
+
+described! {
+    /// The figures of a throttle.
+    struct ThrottleFigures of (it: &Throttle) {
+        /// Measured value, in the unit.
+        measured: Option<f64> = Some(it.measured),
+        /// Value above which the rule throttles, in the unit.
+        limit: Option<f64> = Some(it.limit),
+        /// Unit.
+        unit: String = it.unit.to_string(),
+        /// Counter that is measured.
+        counter: String = it.counter.to_string(),
+        /// Since when it holds; ms since 1970.
+        since: Millis = it.since(),
+        /// When it lapses unless it is published again, ms since 1970; null for one that was lifted.
+        until: Option<Millis> = it.until,
+        /// It is lifted once no more than this is measured.
+        lift_limit: Option<f64> = Some(it.lift_limit),
+        /// It is not lifted before, ms since 1970; null: it may be at any time.
+        lift_from: Option<Millis> = it.lift_from,
     }
 }
 

@@ -10,14 +10,14 @@ use super::lists::counted_at;
 use super::query::{AT, DOMAIN, Parameter, Params, Query};
 use super::{Api, Reasons, Refused, beside, json};
 use crate::history::{History, Search};
+use crate::place::{Place, PlaceKind};
 use crate::question::{Answer, Asked};
-use crate::view::QueueView;
-use answer::ExplainedQueue;
+use answer::ExplainedPlace;
 use axum::response::Response;
 use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::{
-    NameStanding, explain, explain_command, explain_throttle, headline, join,
+    FilledBy, NameStanding, explain, explain_command, explain_throttle, headline, join,
 };
 use yardmaster_core::output::decision::{Decision, Outcome};
 use yardmaster_core::output::throttle::{Action, Throttle};
@@ -29,21 +29,23 @@ use yardmaster_core::unit::Millis;
 const READ_MAX: usize = 500;
 /// Requests, throttles and commands that are shown.
 const SHOWN_MAX: usize = 50;
-/// Decisions that are looked at for what rejects a queue.
-const REJECTING_READ: usize = 200;
+/// Decisions that name a queue or site and are looked at.
+const STORY_READ: usize = 500;
 
-const KINDS: [&str; 7] = ["task", "job", "user", "group", "queue", "share", "offer"];
+const KINDS: [&str; 8] = ["task", "job", "user", "group", "queue", "share", "site", "offer"];
+/// Kinds that a name may state before a slash.
+const STATED: usize = 7;
 pub(super) const PARAMETERS: [Parameter; 4] = [
     Parameter {
         is_required: true,
         ..Parameter::text(
             "name",
-            "task, task/chunk, job, slot offer, user, working group, queue, share; user/NAME, \
-             group/NAME, task/NAME state which; a user that has a pseudonym is found by the own \
-             name too, and answered under the pseudonym",
+            "task, task/chunk, job, slot offer, user, working group, queue, site (of NorduGrid: a \
+             cluster), share; user/NAME, queue/NAME and so on state which; a user that has a \
+             pseudonym is found by the own name too, and answered under the pseudonym",
         )
     },
-    Parameter::text("kind", "task, job, user, group, queue, share, offer"),
+    Parameter::text("kind", "task, job, user, group, queue, share, site, offer"),
     AT,
     DOMAIN,
 ];
@@ -53,14 +55,14 @@ pub(super) async fn explain_name(Of(api): Of, Params(given): Params) -> Result<R
     let query = Query::new(&given, &PARAMETERS)?;
     let name = query.text("name").ok_or_else(|| {
         let remedy =
-            "give ?name= and a task, task/chunk, job, slot offer, user, group, queue or share";
+            "give ?name= and a task, task/chunk, job, slot offer, user, group, queue, site or share";
         Refused::Query("no name is given".into(), remedy.into())
     })?;
     let kinds = query.words("kind", &KINDS)?;
     let kind = query.text("kind").and_then(|_| kinds.first().copied());
-    // As the terminal takes it: user/NAME, group/NAME and task/NAME state which.
+    // As the terminal takes it: user/NAME, queue/NAME and so on state which.
     let (kind, name) = match name.split_once('/') {
-        Some((prefix, rest)) if kind.is_none() && KINDS[..5].contains(&prefix) => {
+        Some((prefix, rest)) if kind.is_none() && KINDS[..STATED].contains(&prefix) => {
             (KINDS.into_iter().find(|kind| *kind == prefix), rest)
         }
         _ => (kind, name),
@@ -94,7 +96,7 @@ async fn look_up(
             };
             let shares = shown.as_ref().map(|it| it.view.shares.clone()).unwrap_or_default();
             let queues = shown.map(|it| it.view.queues.clone()).unwrap_or_default();
-            (standing, queues, shares.into_iter().map(|it| it.gshare).collect())
+            (standing, queues, shares)
         }
         Some(at) => {
             let _turn = api.past.looks.turn().await?;
@@ -103,9 +105,32 @@ async fn look_up(
             (NameStanding { cycle, now, ..NameStanding::default() }, counted.queues, Vec::new())
         }
     };
+    let place_kind = kind.and_then(place_kind);
+    let place = match (kind, place_kind) {
+        (Some(_), None) => None,
+        _ => Place::find(&queues, &shares, name, place_kind),
+    };
+    // Who fills it is counted as of now alone: the history keeps no counters by user and queue.
+    let filled = match place.as_ref().filter(|_| at.is_none()) {
+        None => FilledBy::default(),
+        Some(place) => match api.client.ask(Asked::Filled(place.filled_of())).await? {
+            Answer::Filled(filled) => filled,
+            _ => FilledBy::default(),
+        },
+    };
     let (past, reasons, name) = (api.past()?, api.reasons.clone(), name.to_owned());
-    let looked = Looked { name, kind, at, standing, queues, shares };
+    let looked = Looked { name, kind, at, standing, place, filled };
     beside(move || looked.answer(&past, &reasons)).await?.map(|answer| json(&answer))
+}
+
+/// The kind of place that a kind is; `None`: it is none.
+fn place_kind(kind: &str) -> Option<PlaceKind> {
+    match kind {
+        "queue" => Some(PlaceKind::Queue),
+        "site" => Some(PlaceKind::Site),
+        "share" => Some(PlaceKind::Share),
+        _ => None,
+    }
 }
 
 /// Result of looking up a name.
@@ -114,8 +139,8 @@ pub(super) struct Looked {
     kind: Option<&'static str>,
     at: Option<Millis>,
     standing: NameStanding,
-    queues: Vec<QueueView>,
-    shares: Vec<String>,
+    place: Option<Place>,
+    filled: FilledBy,
 }
 
 impl Looked {
@@ -131,28 +156,53 @@ impl Looked {
             wants: &|_| true,
             limit: READ_MAX,
         });
-        let queue = self.queues.iter().find(|queue| queue.queue == self.name);
-        let known = self.kind_of(&found.outputs, queue.is_some());
+        let known = self.kind_of(&found.outputs, reasons);
         let kind = known.map(|known| self.kind.unwrap_or(known));
         let Some(kind) = kind else {
             return Err(Refused::Unknown(
                 format!("nothing of the name {:?} is known", self.name),
-                "give a task, task/chunk, job, slot offer, user, working group, queue or share; \
-                 what is older than the history is shown by `yardmaster explain`, which reads the \
+                "give a task, task/chunk, job, slot offer, user, working group, queue, site or \
+                 share; what is older than the history is shown by `yardmaster explain`, which reads the \
                  log"
                 .into(),
             ));
         };
-        let queue = queue.filter(|_| kind == "queue");
-        let queue = queue.map(|queue| explained_queue(queue, past, to));
+        let place = self.place.as_ref().filter(|_| ["queue", "site", "share"].contains(&kind));
+        let place = place.map(|place| self.explained(place, past, reasons));
         let decisions = newest_of_each(&found.outputs);
-        let state = self.headline(kind, &decisions);
+        let state = match &place {
+            Some(place) => ("known", place.headline.clone()),
+            None => self.headline(kind, &decisions),
+        };
         let outputs = &found.outputs;
-        Ok(ExplainedAnswer::of(&self, kind, outputs, &decisions, state, queue, reasons))
+        Ok(ExplainedAnswer::of(&self, kind, outputs, &decisions, state, place, reasons))
+    }
+
+    /// A place with its story in the newest decisions that name it.
+    fn explained(&self, place: &Place, past: &History, reasons: &Reasons) -> ExplainedPlace {
+        let (words, now) = (reasons.words(), self.standing.now);
+        let mut story = place.story(self.standing.offers.clone());
+        let found = past.search(&Search {
+            topics: &[Topic::Decision],
+            after: 0,
+            before: u64::MAX,
+            from: Millis::MIN,
+            to: self.at.unwrap_or(Millis::MAX),
+            names: &[],
+            wants: &|output| output.decision().is_some_and(|it| story.is_in(it)),
+            limit: STORY_READ,
+        });
+        for decision in found.outputs.iter().filter_map(|(_, output)| output.decision()) {
+            reasons.explain(decision, |context| story.add(decision, context, now));
+        }
+        let waiting = self.at.is_none().then_some(self.standing.waiting);
+        let text = place.text(words, now, &self.filled, (&story, waiting));
+        let headline = place.headline(words, &self.filled);
+        ExplainedPlace { place: place.clone(), headline, story, text, waiting }
     }
 
     /// Kind of the thing that has the name, judged by the results.
-    fn kind_of(&self, outputs: &[(u64, Output)], is_queue: bool) -> Option<&'static str> {
+    fn kind_of(&self, outputs: &[(u64, Output)], reasons: &Reasons) -> Option<&'static str> {
         let standing = &self.standing;
         let name = self.name.as_str();
         let any = |is: &dyn Fn(&Output) -> bool| outputs.iter().any(|(_, output)| is(output));
@@ -179,7 +229,16 @@ impl Looked {
             let Output::Command(it) = output else { return false };
             it.subject == name && !it.queue.is_empty() && !it.about().contains(&self.name)
         };
-        if is_queue || any(&is_of_queue) {
+        // Of a pool of slots a queue is a site; a cluster of NorduGrid is a site, too.
+        let words = reasons.words();
+        let place = self.place.as_ref().map(|it| match (it.kind, words.noun(it.kind)) {
+            (PlaceKind::Share, _) => "share",
+            (PlaceKind::Queue, "queue") => "queue",
+            (PlaceKind::Queue | PlaceKind::Site, _) => "site",
+        });
+        if let Some("queue") = place {
+            place
+        } else if any(&is_of_queue) {
             Some("queue")
         } else if any(&is_matched) {
             Some("job")
@@ -195,9 +254,9 @@ impl Looked {
             Some("job")
         } else if standing.pool.is_some() {
             Some("task")
-        } else if self.shares.iter().any(|share| share == name)
-            || any(&|output| matches!(output, Output::Decision(it) if it.gshare == name))
-        {
+        } else if place.is_some() {
+            place
+        } else if any(&|output| matches!(output, Output::Decision(it) if it.gshare == name)) {
             Some("share")
         } else {
             None
@@ -345,31 +404,4 @@ fn throttled(throttle: &Throttle) -> String {
 fn events(outputs: &[(u64, Output)], topic: Topic) -> Vec<EventAnswer> {
     let of_topic = outputs.iter().filter(|(_, output)| output.topic() == topic);
     of_topic.take(SHOWN_MAX).map(|(at, output)| EventAnswer::of(*at, output)).collect()
-}
-
-/// A queue, with the filters that rejected it in the newest decisions that list it.
-fn explained_queue(queue: &QueueView, past: &History, to: Millis) -> ExplainedQueue {
-    let filter_of = |output: &Output| {
-        // A pseudo-queue has the name of its queue and a resource type.
-        let is_of = |fate: &str| fate.split('/').next() == Some(queue.queue.as_str());
-        let mut fates = output.decision()?.fates.iter();
-        fates.find(|fate| is_of(&fate.queue)).map(|fate| fate.filter.to_string())
-    };
-    let found = past.search(&Search {
-        topics: &[Topic::Decision],
-        after: 0,
-        before: u64::MAX,
-        from: Millis::MIN,
-        to,
-        names: &[],
-        wants: &|output| filter_of(output).is_some_and(|filter| !filter.is_empty()),
-        limit: REJECTING_READ,
-    });
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    for (_, output) in &found.outputs {
-        *counts.entry(filter_of(output).unwrap_or_default()).or_default() += 1;
-    }
-    let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
-    counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    ExplainedQueue::of(queue.clone(), &counts, found.outputs.len())
 }

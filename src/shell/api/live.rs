@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use yardmaster_core::engine::Engine;
-use yardmaster_core::view::PoolGlance;
+use yardmaster_core::view::{PoolGlance, Usage};
 
 /// A look is made at most so often.
 const EVERY: Duration = Duration::from_millis(900);
@@ -20,7 +20,7 @@ const REST: u32 = 30;
 const LOOKED_AT: Duration = Duration::from_secs(3);
 /// One that is no older than this is new enough for an answer.
 const FRESH: Duration = Duration::from_millis(1_500);
-/// So many looks are held as text at a time: the last one, and older ones that are still being sent.
+/// So many looks are held as text at a time: the last one, and older ones that are being sent.
 const TEXTS: usize = 4;
 
 /// A look, with what was made of it for everybody who asks.
@@ -38,13 +38,15 @@ pub struct Shown<T> {
 #[derive(Clone, Debug, Default)]
 pub struct Views {
     /// Queues and shares.
-    pub(super) grid: Live<View>,
+    pub(super) grid: LiveLook<View>,
     /// A pool of slots; `None` in a domain that has none.
-    pub(super) pool: Live<Option<PoolGlance>>,
+    pub(super) pool: LiveLook<Option<PoolGlance>>,
+    /// Who uses how much.
+    pub(super) usage: LiveLook<Usage>,
     /// Requests that wait, and throttles.
-    pub(super) waiting: Live<Waiting>,
+    pub(super) waiting: LiveLook<Waiting>,
     /// Things that need a person; made by its lookout.
-    pub attention: Live<Attention>,
+    pub attention: LiveLook<Attention>,
 }
 
 impl Views {
@@ -52,10 +54,11 @@ impl Views {
     pub fn turn(&self, engine: &Engine) {
         self.grid.turn(|| View::of(engine));
         self.pool.turn(|| PoolGlance::of(engine));
+        self.usage.turn(|| Usage::of(engine));
         self.waiting.turn(|| Waiting::of(engine));
     }
 
-    /// The newest look at queues and shares; see [`Live::get`].
+    /// The newest look at queues and shares; see [`LiveLook::get`].
     pub async fn get(&self, most: Duration) -> Option<Arc<Shown<View>>> {
         self.grid.get(most).await
     }
@@ -63,7 +66,7 @@ impl Views {
 
 /// Shared between the loop, which makes looks, and those who ask for them.
 #[derive(Clone, Debug)]
-pub struct Live<T> {
+pub struct LiveLook<T> {
     began: Instant,
     /// When somebody last asked; ms since `began`, plus 1. 0: never.
     asked: Arc<AtomicU64>,
@@ -72,10 +75,10 @@ pub struct Live<T> {
     pub(super) looks: Looks,
 }
 
-impl<T> Default for Live<T> {
-    fn default() -> Live<T> {
+impl<T> Default for LiveLook<T> {
+    fn default() -> LiveLook<T> {
         let (began, asked) = (Instant::now(), Arc::default());
-        Live { began, asked, latest: watch::Sender::new(None), looks: Looks::of(TEXTS) }
+        LiveLook { began, asked, latest: watch::Sender::new(None), looks: Looks::of(TEXTS) }
     }
 }
 
@@ -86,7 +89,7 @@ impl<T> Shown<T> {
     }
 }
 
-impl<T> Live<T> {
+impl<T> LiveLook<T> {
     /// At a cycle's boundary: makes a look if somebody asks and the last one is old.
     pub fn turn(&self, make: impl FnOnce() -> T) {
         if self.is_wanted() {

@@ -15,18 +15,21 @@ mod query;
 mod record;
 mod routes;
 mod throttles;
+mod usage;
 mod waiting;
 mod waits;
 
 pub(crate) use attention::{AttentionAnswer, SitesAnswer};
 pub use domains::Apis;
-pub use live::{Live, Shown, Views};
+pub use live::{LiveLook, Shown, Views};
 pub use routes::{PATHS, openapi, routes};
 pub(crate) use throttles::ThrottlesAnswer;
+pub(crate) use usage::UsageAnswer;
 pub(crate) use waiting::{WaitingAnswer, WaitingFilter};
 
 use crate::history::History;
 use crate::http::{JSON, line, problem};
+use crate::place::PlaceWords;
 use crate::question::{LoopClient, NoAnswer};
 use crate::status::Status;
 use axum::http::{StatusCode, header};
@@ -126,6 +129,11 @@ impl Reasons {
             parameter.or_else(|| limit(&self.limits, name))
         };
         known.map_or_else(String::new, |known| phrase(known.help, &figure))
+    }
+
+    /// The domain's words for places.
+    fn words(&self) -> PlaceWords {
+        PlaceWords::of(self.policies.iter())
     }
 
     /// The policy of a hash, if it is in force here.

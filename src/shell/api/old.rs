@@ -41,6 +41,7 @@ pub(super) async fn question(
             }
             (TEXT, text)
         }
+        Answer::Filled(it) => (TEXT, format!("{} jobs run\n", it.all.running)),
         Answer::Standing(it) => match it.job {
             Some(job) => (TEXT, job.text),
             None => {

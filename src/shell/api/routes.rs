@@ -3,7 +3,7 @@
 
 use super::domains::Apis;
 use super::query::{AT, DOMAIN, Parameter};
-use super::{attention, event, explain, lists, old, pool, record, throttles, waiting};
+use super::{attention, event, explain, lists, old, pool, record, throttles, usage, waiting};
 use crate::described::{HasSchema, Schemas};
 use crate::http::{ErrorAnswer, JSON};
 use axum::Router;
@@ -62,6 +62,8 @@ routes! {
         waiting::waiting => waiting::WaitingAnswer, waiting::WAITING, ALWAYS;
     "/api/v1/throttles": "Throttles in force, since when, and what lifts them.",
         throttles::throttles => throttles::ThrottlesAnswer, &throttles::PARAMETERS, ALWAYS;
+    "/api/v1/usage": "Who uses how much: shares against their targets, users, working groups.",
+        usage::usage => usage::UsageAnswer, &[DOMAIN], ALWAYS;
     "/api/v1/shares": "Part of what runs, by leaf share.",
         lists::shares => lists::SharesAnswer, &[DOMAIN], ALWAYS;
     "/api/v1/explain":

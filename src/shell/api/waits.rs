@@ -89,10 +89,13 @@ described! {
         filter: &'static str = it.filter,
         /// Offers at which it is the first to object; 1 where there is no offer.
         offers: u64 = it.offers,
-        /// Measured value at the offer that is nearest to passing, in the filter's unit.
-        measured: f64 = it.objection.measured,
-        /// Value that would have passed, in the filter's unit.
-        limit: f64 = it.objection.limit,
+        /// Measured value at the offer that is nearest to passing, in the unit; null: the filter
+        /// measures nothing, the text states all.
+        measured: Option<f64> = it.objection.reason.measured(it.objection.measured),
+        /// Value that would have passed, in the unit; null likewise.
+        limit: Option<f64> = it.objection.reason.limit(it.objection.limit),
+        /// Unit of both; empty: they have none.
+        unit: &'static str = it.objection.reason.unit(),
         /// When time alone lifts it, ms since 1970; null: time alone does not.
         until: Option<Millis> = it.objection.recheck_at,
         /// The reason as a sentence.

@@ -5,7 +5,7 @@ use super::facts::Facts;
 use super::memory::Memory;
 use super::rejected::Rejected;
 use super::{Attention, Item, Severity};
-use crate::api::{Live, Shown};
+use crate::api::{LiveLook, Shown};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,12 +28,12 @@ pub struct Lookout {
     rejected: Rejected,
     made: Option<(Instant, Millis)>,
     /// For those who look.
-    shown: Live<Attention>,
+    shown: LiveLook<Attention>,
 }
 
 impl Lookout {
     /// Nothing was looked at yet.
-    pub fn new(settings: AttentionSettings, shown: Live<Attention>) -> Lookout {
+    pub fn new(settings: AttentionSettings, shown: LiveLook<Attention>) -> Lookout {
         Lookout {
             settings,
             memory: Memory::default(),

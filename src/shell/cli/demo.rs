@@ -10,6 +10,7 @@ mod facts;
 mod faults;
 mod limits;
 mod live;
+mod next;
 mod nordugrid;
 mod played;
 mod polled;
@@ -27,6 +28,7 @@ use beside::GridBeside;
 use clap::Args;
 use faults::Faults;
 use live::Live;
+use next::NextLook;
 use played::{Atlas, Played};
 use polled::Polled;
 use std::net::SocketAddr;
@@ -68,6 +70,7 @@ const MARK: &str = "yardmaster-demo";
 /// Examples:
 ///   yardmaster demo
 ///   yardmaster demo --hours 6 --scale 0.02 --seed 7 --dir yard
+///   yardmaster demo --hours 6 --hold
 ///   yardmaster demo --compare --hours 72 --seeds 5
 ///   yardmaster demo --faults --hours 168 --commands on --scale 0.02
 ///   yardmaster demo --topology nordugrid
@@ -137,6 +140,9 @@ pub struct Demo {
     /// Without the staleness limits and budgets of the topology, to see what they save.
     #[arg(long, requires = "faults")]
     unguarded: bool,
+    /// Keeps the page after the last hour, as the grid is then, until Ctrl-C or SIGTERM.
+    #[arg(long, conflicts_with_all = ["compare", "bootstrap_server"])]
+    hold: bool,
     /// Where metrics are served meanwhile; port 0 for any free one.
     #[arg(long, value_name = "HOST:PORT", help_heading = "HTTP", default_value = "127.0.0.1:9187")]
     http: SocketAddr,
@@ -194,13 +200,14 @@ impl Demo {
         clear(&dir)?;
         let mut show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
         let config = read.epoch_config()?;
-        self.listen(&mut show, door, Some(&config));
+        let page = self.listen(&mut show, door, Some(&config))?;
         println!("log and store in {}", dir.display());
         let mut demo = Live::start(&dir, read, grid, show)?;
+        demo.write_address(page.as_deref().unwrap_or_default().trim_end_matches('/'))?;
         demo.show.keep(&dir.join("store").join("history"), &config, &mut demo.drive);
         demo.polled = polled;
         demo.run(START + Millis::from(self.hours()) * HOUR)?;
-        demo.end()
+        demo.end(&NextLook::new(&dir, &self.log_args, page.filter(|_| self.hold)))
     }
 
     /// On a Kafka, beside a `run`.
@@ -208,7 +215,7 @@ impl Demo {
         let door = self.serve_args.door(self.http, &read.topology.limits)?;
         let facts = self.facts()?;
         let mut show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
-        self.listen(&mut show, door, None);
+        self.listen(&mut show, door, None)?;
         let plan = GridPlan { facts, ..self.plan(&read, 0) };
         GridBeside::new(self.log_args, read, show, self.hours)?.run(plan)
     }
@@ -256,9 +263,14 @@ impl Demo {
         self.log_args.dir.clone().unwrap_or_else(|| PathBuf::from(DIR))
     }
 
-    /// The port may be taken, by another demo perhaps: then any free one will do. Only what has a
-    /// drive, and so an epoch's configuration, answers the API.
-    fn listen(&self, show: &mut Show, door: Door, config: Option<&EpochConfig>) {
+    /// Where the page is. The port may be taken, by another demo perhaps: then any free one will
+    /// do. Only what has a drive, and so an epoch's configuration, answers the API.
+    fn listen(
+        &self,
+        show: &mut Show,
+        door: Door,
+        config: Option<&EpochConfig>,
+    ) -> anyhow::Result<Option<String>> {
         let any = SocketAddr::new(self.http.ip(), 0);
         let scheme = door.scheme();
         let mut listen = |address: SocketAddr, door: Door| match config {
@@ -268,11 +280,15 @@ impl Demo {
         match listen(self.http, door.clone()).or_else(|_| listen(any, door)) {
             Ok(bound) => {
                 println!("metrics on {scheme}://{bound}/metrics");
-                if config.is_some() {
-                    println!("page on {scheme}://{bound}/");
-                }
+                let page = config.map(|_| format!("{scheme}://{bound}/"));
+                page.iter().for_each(|page| println!("page on {page}"));
+                Ok(page)
             }
-            Err(error) => println!("no metrics: {error:#}"),
+            Err(error) if self.hold => Err(error.context("--hold: there is no page to keep")),
+            Err(error) => {
+                println!("no metrics: {error:#}");
+                Ok(None)
+            }
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `explain`: a task's decisions, throttles, and commands about a job, as text.
 
+mod place;
+
 use crate::ask::{Ask, in_query};
 use crate::cli::Ended;
 use crate::cli::compare::{AskedPeriod, comparisons};
@@ -14,6 +16,7 @@ use crate::ports::AnyStore;
 use crate::when::moment;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
+use place::place_text;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -42,7 +45,9 @@ use yardmaster_drive::port::Log;
 /// user, a working group, a task, a share) it shows the rule, what was measured, since when, until
 /// when, and what lifts it; of a task's owner too, where its task waits for that. Of a job it shows
 /// the commands about it (the rule, the clock that ran out, what became of it), and how it stands:
-/// when each rule is due for it, and what holds that back. Of a request that its client answered by
+/// when each rule is due for it, and what holds that back. Of a queue, site or cluster it shows what
+/// it has, which filters refused it in the newest 500 decisions that name it, with their figures, and
+/// what was sent there; of a share its part and who uses it. Of a request that its client answered by
 /// a broker of its own as well it shows both answers. Read from the decisions, throttles, commands
 /// and comparisons in the log; where several have the same subject, attempt and ordinal, copies and
 /// those that are no output of the cycle they claim are passed over. Exits 1 when there is none of
@@ -54,12 +59,15 @@ use yardmaster_drive::port::Log;
 ///   yardmaster explain "Jane Physicist" --bootstrap-server kafka:9092
 ///   yardmaster explain group/phys-higgs --bootstrap-server kafka:9092
 ///   yardmaster explain 6500000123 --dir yard
+///   yardmaster explain queue/CERN-PROD_UCORE --dir yard
+///   yardmaster explain 'share/MC Default' --dir yard
 ///   yardmaster explain 12345 --dir yard --at 2026-05-01T12:00:00Z
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Explain {
-    /// Task, workflow, subject (task/chunk), job, slot offer, user or working group; user/NAME,
-    /// group/NAME and task/NAME state which.
+    /// Task, workflow, subject (task/chunk), job, slot offer, user, working group, queue, site,
+    /// cluster or share; user/NAME, group/NAME, task/NAME, queue/NAME, site/NAME and share/NAME
+    /// state which.
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     #[command(flatten)]
@@ -98,7 +106,7 @@ impl Explain {
         // was decided of its jobs.
         let is_of_pool = decisions.iter().any(|it| it.answers_offer() && it.task == self.name);
         let job = match is_of_pool || decisions.is_empty() && throttles.is_empty() {
-            true => self.job(&read)?,
+            true => self.standing(&read)?,
             false => None,
         };
         let is_known = job.is_some() || !commands.commands.is_empty();
@@ -106,7 +114,8 @@ impl Explain {
         if decisions.is_empty() && throttles.is_empty() && compared.is_empty() && !is_known {
             eprintln!(
                 "no decision about, no throttle of and no command about {:?} in the log; give a \
-                 task, task/chunk, a job, a user, a working group or share/NAME/RESOURCE TYPE",
+                 task, task/chunk, a job, a user, a working group, a queue, a site, a share or \
+                 share/NAME/RESOURCE TYPE",
                 self.name
             );
             return Ok(ExitCode::FAILURE);
@@ -200,33 +209,37 @@ impl Explain {
         plain_lines(&format!("{}{fates}", explain(decision, &context))).into_owned()
     }
 
-    /// How a job stands: asked of the running process; without one, as of the end of the log, which
-    /// is replayed for that.
-    fn job(&self, read: &Read) -> anyhow::Result<Option<String>> {
+    /// How a job, queue, site or share stands: asked of the running process; without one, as of the
+    /// end of the log, which is replayed for that.
+    fn standing(&self, read: &Read) -> anyhow::Result<Option<String>> {
         if let Some(when) = self.at {
             let rebuilt = rebuild_at(&self.log_args, read, when)?;
-            return Ok(self.job_of(rebuilt.drive.engine()));
+            return self.standing_in(rebuilt.drive.engine(), read);
         }
         let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
-        if dir.is_dir() {
-            let path = format!("/api/v1/explain?kind=job&name={}", in_query(&self.name));
-            if let Some(process) = Ask::of_store(&dir, self.ask_args.proof()?)
-                && let Some(reply) = process.get(&path)?
-            {
-                return match reply.status {
-                    200 => {
-                        let answer: Value = serde_json::from_str(&reply.text())?;
-                        let pool = answer["pool"].as_str().map(str::to_owned);
-                        Ok(self.job_in(&answer["job"]).or(pool))
-                    }
-                    // The process knows no such job.
-                    404 => Ok(None),
-                    _ => Err(process.refused(&path, &reply)),
-                };
+        if dir.is_dir()
+            && let Some(process) = Ask::of_store(&dir, self.ask_args.proof()?)
+        {
+            let name = in_query(&self.name);
+            let as_job = format!("/api/v1/explain?kind=job&name={name}");
+            let as_any = format!("/api/v1/explain?name={name}");
+            // A process that is gone answers nothing; one that knows no such job is asked for a
+            // place of the name.
+            if let Some(answer) = asked(&process, &as_job)? {
+                let pool = answer["pool"].as_str().map(str::to_owned);
+                return Ok(self.job_in(&answer["job"]).or(pool).or(place_in(&process, &as_any)?));
             }
         }
         let rebuilt = rebuild(&self.log_args, read, AnyStore::Nothing, false, Until::End, |_| ())?;
-        Ok(self.job_of(rebuilt.drive.engine()))
+        self.standing_in(rebuilt.drive.engine(), read)
+    }
+
+    /// How a job or place stands in a state that was rebuilt.
+    fn standing_in(&self, engine: &Engine, read: &Read) -> anyhow::Result<Option<String>> {
+        match self.job_of(engine) {
+            Some(job) => Ok(Some(job)),
+            None => place_text(&self.log_args, read, engine, &self.name),
+        }
     }
 
     /// How a job stands in a state that was rebuilt.
@@ -316,11 +329,29 @@ struct Looked {
     strays: usize,
 }
 
+/// The answer of a process to a question about a name: null where it knows no such name; `None`: no
+/// process answers.
+fn asked(process: &Ask, path: &str) -> anyhow::Result<Option<Value>> {
+    let Some(reply) = process.get(path)? else { return Ok(None) };
+    match reply.status {
+        200 => Ok(Some(serde_json::from_str(&reply.text())?)),
+        404 => Ok(Some(Value::Null)),
+        _ => Err(process.refused(path, &reply)),
+    }
+}
+
+/// A queue, site or share as a process answers it; `None`: it is none.
+fn place_in(process: &Ask, path: &str) -> anyhow::Result<Option<String>> {
+    let answer = asked(process, path)?.unwrap_or_default();
+    let is_place = ["queue", "site", "share"].iter().any(|part| answer[part].is_object());
+    Ok(answer["text"].as_str().filter(|_| is_place).map(str::to_owned))
+}
+
 /// Throttles by (rule, subject).
 type Throttles = BTreeMap<String, Vec<Throttle>>;
 
 /// The kinds that explain a policy's filters: its own first, then all there are.
-fn kinds_of(policy: &str, policies: &[PolicySpec]) -> Vec<&'static Flavour> {
+pub(super) fn kinds_of(policy: &str, policies: &[PolicySpec]) -> Vec<&'static Flavour> {
     let own = policies.iter().find(|spec| spec.name == policy).and_then(|spec| kind(&spec.kind));
     own.into_iter().chain(kinds().iter().copied()).collect()
 }
@@ -328,7 +359,7 @@ fn kinds_of(policy: &str, policies: &[PolicySpec]) -> Vec<&'static Flavour> {
 /// The topologies that were in force in some epochs. The one given is that of the newest epoch
 /// where its hash is the published one; all others are read from the first cycles of their epochs.
 /// One that cannot be read is left out: nothing in a text is taken from it then.
-fn epoch_configs_of(
+pub(super) fn epoch_configs_of(
     log: &mut impl Log,
     read: &Read,
     newest: Option<Progress>,

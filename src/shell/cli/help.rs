@@ -12,13 +12,14 @@ use std::process::ExitCode;
 
 /// The verbs by what a user wants; each is in one group.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Serve", &["run", "submit", "intake", "import"]),
+    ("Serve", &["run", "submit", "publish", "intake", "import"]),
     (
         "Look",
         &[
             "attention",
             "waiting",
             "throttles",
+            "usage",
             "explain",
             "judge",
             "compare",

@@ -2,13 +2,14 @@
 
 mod asked;
 
+use crate::cli::json_file::objects;
 use crate::cli::log_args::{LogArgs, Read, open_store};
 use crate::cli::moment::rebuild_at;
 use crate::cli::rebuild::{Until, rebuild};
 use crate::cli::{Ended, Usage};
 use crate::ports::AnyStore;
 use crate::when::moment;
-use asked::{Override, requests, with_overrides};
+use asked::{Override, with_overrides};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -85,7 +86,7 @@ impl Judge {
             ))
             .into());
         }
-        let mut requests = requests(&self.file)?;
+        let mut requests = objects(&self.file, "request", "task")?;
         requests.iter_mut().try_for_each(|(place, json)| {
             with_overrides(json, &self.set).map_err(|why| Usage(format!("{place}: {why}")))
         })?;

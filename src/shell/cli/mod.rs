@@ -18,6 +18,7 @@ mod help;
 mod http_args;
 mod import;
 mod intake;
+mod json_file;
 mod judge;
 mod letters;
 mod log_args;
@@ -28,6 +29,7 @@ mod outputs;
 mod panda;
 mod pause;
 mod progress;
+mod publish;
 mod rebuild;
 mod repair;
 mod replay;
@@ -43,8 +45,9 @@ mod top;
 mod topology;
 mod units;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::process::ExitCode;
+use tracing_subscriber::Layer;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -67,6 +70,19 @@ struct Cli {
         value_name = "LEVEL"
     )]
     log: String,
+    /// Form of messages on stderr: text, or json: an object a line, for programs that gather logs.
+    #[arg(long, global = true, value_name = "FORM", value_enum, default_value_t = LogFormat::Text)]
+    #[arg(env = "YARDMASTER_LOG_FORMAT")]
+    log_format: LogFormat,
+}
+
+/// The form of messages on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// A JSON object a line.
+    Json,
 }
 
 /// The verbs. Each has its line in the list of `--help` here; its own help is that of its type.
@@ -76,6 +92,8 @@ enum Verb {
     Run(run::Run),
     #[command(about = "Ask for a cluster's queue for a job that xRSL describes")]
     Submit(submit::Submit),
+    #[command(about = "Check records in JSON and publish them")]
+    Publish(publish::Publish),
     #[cfg(feature = "simulation")]
     #[command(about = "A simulated grid in a closed loop; needs nothing else")]
     Demo(demo::Demo),
@@ -99,6 +117,8 @@ enum Verb {
     Waiting(shift::waiting::WaitingVerb),
     #[command(about = "Who is throttled, since when, until when, what lifts it")]
     Throttles(shift::throttles::Throttles),
+    #[command(about = "Who uses how much: shares against their targets, users, groups")]
+    Usage(shift::usage::UsageVerb),
     #[command(about = "Recount everything and compare with the counters")]
     Audit(audit::Audit),
     #[command(about = "Copy all topics of a Kafka to a directory log")]
@@ -158,7 +178,7 @@ pub fn main_with(own: &[&'static Flavour]) -> ExitCode {
 /// Runs the program.
 pub fn main() -> ExitCode {
     let cli = Cli::from_arg_matches(&program().get_matches()).unwrap_or_else(|error| error.exit());
-    if let Err(error) = start_log(&cli.log) {
+    if let Err(error) = start_log(&cli.log, cli.log_format) {
         eprintln!("yardmaster: --log {:?}: {error}; give error, warn, info or debug", cli.log);
         return ExitCode::from(2);
     }
@@ -174,6 +194,7 @@ pub fn main() -> ExitCode {
     let ended = match cli.verb {
         Verb::Run(verb) => verb.run(),
         Verb::Submit(verb) => verb.run(),
+        Verb::Publish(verb) => verb.run(),
         #[cfg(feature = "simulation")]
         Verb::Demo(verb) => verb.run(),
         Verb::Replay(verb) => verb.run(),
@@ -186,6 +207,7 @@ pub fn main() -> ExitCode {
         Verb::Attention(verb) => verb.run(),
         Verb::Waiting(verb) => verb.run(),
         Verb::Throttles(verb) => verb.run(),
+        Verb::Usage(verb) => verb.run(),
         Verb::Audit(verb) => verb.run(),
         Verb::Archive(verb) => verb.run(),
         Verb::Counters(verb) => verb.run(),
@@ -219,10 +241,13 @@ fn end_with_the_reader() {
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
-fn start_log(level: &str) -> anyhow::Result<()> {
+fn start_log(level: &str, format: LogFormat) -> anyhow::Result<()> {
     let filter = log_filter(level)?;
-    let lines = tracing_subscriber::fmt::layer();
-    let lines = lines.with_ansi(progress::is_drawn()).with_writer(|| progress::Stderr);
+    let lines = tracing_subscriber::fmt::layer().with_writer(|| progress::Stderr);
+    let lines = match format {
+        LogFormat::Text => lines.with_ansi(progress::is_drawn()).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).with_span_list(false).boxed(),
+    };
     tracing_subscriber::registry().with(lines).with(filter).init();
     Ok(())
 }

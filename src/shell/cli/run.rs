@@ -9,6 +9,7 @@ use crate::cli::{Ended, Usage};
 use crate::http::Door;
 use crate::serve::{Show, serve};
 use crate::store::SledStore;
+use crate::traces::{Collector, Traces};
 use clap::Args;
 use domain::Domain;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -49,6 +50,12 @@ pub struct Run {
     create: bool,
     #[command(flatten)]
     serve_args: ServeArgs,
+    /// Where a collector takes traces of the way of each request, as OTLP over HTTP in JSON:
+    /// http://HOST:4318. Headers are taken of OTEL_EXPORTER_OTLP_HEADERS, the service's name of
+    /// OTEL_SERVICE_NAME.
+    #[arg(long, value_name = "URL", help_heading = "Traces")]
+    #[arg(env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
+    otlp_endpoint: Option<String>,
     /// Read the topology and what it has of the log, show what would be done, and stop.
     #[arg(long)]
     dry_run: bool,
@@ -67,6 +74,7 @@ impl Run {
     pub fn run(self) -> Ended {
         let domains = self.domains()?;
         let door = self.door(&domains)?;
+        let collector = self.collector()?;
         if self.dry_run {
             domains.iter().for_each(show_plan);
             return Ok(ExitCode::SUCCESS);
@@ -84,6 +92,10 @@ impl Run {
             let mut show = Show::new(domain.name(), limits.metric_labels_max);
             apis.push(show.api(Door::new(limits, &[]).answer_max, &domain.read.epoch_config()?));
             served.push(show.served());
+            if let Some(collector) = &collector {
+                let instance = format!("{} {}", domain.name(), std::process::id());
+                show.trace(Traces::start(collector.clone(), instance)?);
+            }
             shows.push(show);
         }
         let scheme = door.scheme();
@@ -100,6 +112,13 @@ impl Run {
         };
         server.stop();
         ended.map(|()| ExitCode::SUCCESS)
+    }
+
+    /// Where traces go, if they are wanted. An empty variable is none, as OpenTelemetry has it.
+    fn collector(&self) -> Result<Option<Collector>, Usage> {
+        let endpoint = self.otlp_endpoint.as_deref().filter(|it| !it.is_empty());
+        let variable = |name: &str| std::env::var(name).ok().filter(|it| !it.is_empty());
+        endpoint.map(|it| Collector::new(it, variable).map_err(Usage)).transpose()
     }
 
     /// The domains to run, each checked, and all of them together.

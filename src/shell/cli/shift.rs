@@ -3,6 +3,7 @@
 
 pub mod attention;
 pub mod throttles;
+pub mod usage;
 pub mod waiting;
 
 use crate::api::Reasons;

@@ -325,7 +325,16 @@ fn would_make(spec: &NewTopicSpec) -> String {
     let configs = spec.configs.iter().map(|(name, value)| format!("{name}={value}"));
     let configs: Vec<String> = configs.collect();
     let plural = if spec.partitions == 1 { "" } else { "s" };
-    format!("would be made with {} partition{plural}, {}", spec.partitions, configs.join(" "))
+    let replication = match spec.replication {
+        ..=0 => "as many replicas as the broker makes by default".to_owned(),
+        1 => "1 replica".to_owned(),
+        some => format!("{some} replicas"),
+    };
+    format!(
+        "would be made with {} partition{plural}, {replication}, {}",
+        spec.partitions,
+        configs.join(" ")
+    )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! Old files go first when the history gets too old or too large.
 
 use super::block::{self, BlockKind, HEAD, Head};
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::FileExt;
@@ -47,7 +48,8 @@ pub(super) enum MissingBody {
 pub struct Keeps {
     /// Time between two snapshots of the counters, by the cycles' `now`.
     pub interval: Millis,
-    /// Files of hours before this are removed, by the cycles' `now`.
+    /// So many hours that had a cycle are kept, the newest ones. A pause is not counted: what was
+    /// known before it is known after it.
     pub span: Millis,
     /// The oldest files are removed while all take more; bytes.
     pub bytes: u64,
@@ -127,7 +129,7 @@ impl Files {
             let file = OpenOptions::new().create(true).append(true).read(true).open(&path)?;
             let length = file.metadata()?.len();
             self.open = Some((path.into(), file, length));
-            self.prune(head.first_at)?;
+            self.prune()?;
         }
         let Some((path, file, length)) = &mut self.open else { return Ok(()) };
         let (head, bytes) = block::write(head, names, raw)?;
@@ -150,24 +152,27 @@ impl Files {
         self.dir.join(name).with_extension(ENDING)
     }
 
-    fn prune(&mut self, now: Millis) -> io::Result<()> {
+    fn prune(&mut self) -> io::Result<()> {
         let mut bytes: u64 = self.places.iter().map(|place| place.head.bytes()).sum();
-        let oldest = now.saturating_sub(self.keeps.span);
+        let mut hours: BTreeSet<Arc<Path>> =
+            self.places.iter().map(|place| Arc::clone(&place.path)).collect();
+        hours.extend(self.open.iter().map(|(open, ..)| Arc::clone(open)));
+        // Beside the hour that is written.
+        let most = usize::try_from(self.keeps.span / HOUR).unwrap_or(0) + 1;
         while let Some(first) = self.places.first() {
             let path = Arc::clone(&first.path);
             let is_open = self.open.as_ref().is_some_and(|(open, ..)| *open == path);
-            let of_file = |place: &&Place| place.path == path;
-            let last = self.places.iter().filter(of_file).map(|place| place.head.last_at).max();
-            let is_old = last.is_some_and(|last| last < oldest);
-            if is_open || !(is_old || bytes > self.keeps.bytes) {
+            if is_open || !(hours.len() > most || bytes > self.keeps.bytes) {
                 return Ok(());
             }
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
+            let of_file = |place: &&Place| place.path == path;
             bytes -= self.places.iter().filter(of_file).map(|it| it.head.bytes()).sum::<u64>();
             self.places.retain(|place| place.path != path);
+            hours.remove(&path);
         }
         Ok(())
     }
@@ -402,6 +407,20 @@ mod tests {
         append(&mut files, 21 * HOUR, 21);
         assert_eq!(cycles(&files), [17, 18, 19, 20, 21]);
         assert_eq!(files_in(dir.path()).unwrap().len(), 5);
+    }
+
+    /// A process that was down for a year still knows the hours before.
+    #[test]
+    fn a_pause_takes_nothing_away() {
+        let dir = TempDir::new().unwrap();
+        let mut files = Files::open(dir.path(), KEEPS).unwrap();
+        (1..=3).for_each(|cycle| append(&mut files, cycle as Millis * HOUR, cycle));
+        drop(files);
+        let mut files = Files::open(dir.path(), KEEPS).unwrap();
+        append(&mut files, 9_000 * HOUR, 4);
+        assert_eq!(cycles(&files), [1, 2, 3, 4]);
+        (5..=15).for_each(|cycle| append(&mut files, (9_000 + cycle as Millis) * HOUR, cycle));
+        assert_eq!(cycles(&files), (5..=15).collect::<Vec<u64>>(), "ten hours beside the newest");
     }
 
     #[test]

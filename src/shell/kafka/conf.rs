@@ -195,6 +195,9 @@ impl KafkaConf {
         if OURS.contains(&name) {
             return Err(format!("{name} is set by yardmaster itself; leave it out"));
         }
+        if cfg!(not(feature = "tls")) && needs_tls(name, value) {
+            return Err(without(name, "tls"));
+        }
         let config = ClientConfig::new().set(name, value).create_native_config();
         config.map(drop).map_err(|error| property_text(&error, name))
     }
@@ -344,6 +347,32 @@ fn property_text(error: &KafkaError, name: &str) -> String {
             "librdkafka has no property {name}; its CONFIGURATION.md lists those there are"
         );
     }
+    // Its text is one of a few here, and quotes nothing.
+    let KafkaError::ClientConfig(_, text, ..) = error else { return refused(name) };
+    match text {
+        text if text.contains("libsasl2") => without(name, "gssapi"),
+        text if text.contains("OpenSSL") => without(name, "tls"),
+        _ => refused(name),
+    }
+}
+
+/// Whether a property is one of TLS, or of a log-in that OpenSSL computes.
+fn needs_tls(name: &str, value: &str) -> bool {
+    let (name, value) = (name.to_ascii_lowercase(), value.to_ascii_lowercase());
+    let is_mechanism = ["sasl.mechanism", "sasl.mechanisms"].contains(&name.as_str());
+    name == "security.protocol" && value.contains("ssl")
+        || is_mechanism && ["scram", "oauthbearer"].iter().any(|it| value.starts_with(it))
+}
+
+/// A build that lacks what a property needs.
+fn without(name: &str, feature: &str) -> String {
+    format!(
+        "the property {name} needs what this program is built without: build it with --features \
+         {feature} (docs/install.md); releases, the image and the Debian package have tls"
+    )
+}
+
+fn refused(name: &str) -> String {
     format!(
         "librdkafka refuses the value of the property {name} (not shown: it may be a secret); its \
          CONFIGURATION.md says which values the property takes"
@@ -428,6 +457,28 @@ mod tests {
         }
         let stop = conf.client(Role::Reader).err().unwrap().to_string();
         assert!(stop.contains("liger.ms"), "{stop}");
+    }
+
+    #[test]
+    fn a_build_without_tls_is_named_and_not_taken_for_a_wrong_value() {
+        let all = [
+            ("security.protocol", "SASL_SSL"),
+            ("sasl.mechanism", "SCRAM-SHA-512"),
+            ("ssl.ca.location", "/etc/ca.pem"),
+        ];
+        for (name, value) in all {
+            let checked = KafkaConf::check_property(name, value);
+            match cfg!(feature = "tls") {
+                true => assert_eq!(checked, Ok(())),
+                false => assert!(checked.unwrap_err().contains("--features tls"), "{name}"),
+            }
+        }
+        assert!(KafkaConf::check_property("security.protocol", "SASL_PLAINTEXT").is_ok());
+        assert!(KafkaConf::check_property("sasl.mechanism", "PLAIN").is_ok());
+        if cfg!(not(feature = "gssapi")) {
+            let why = KafkaConf::check_property("sasl.kerberos.keytab", "/etc/keytab").unwrap_err();
+            assert!(why.contains("--features gssapi"), "{why}");
+        }
     }
 
     #[test]

@@ -292,7 +292,10 @@ pub(super) fn trouble(client: &Client, error: &KafkaError) -> LogError {
     let last = client.context().last();
     match refused {
         Some(LogError::Stop(why)) => LogError::Stop(format!("{why} ({last})")),
-        _ => LogError::Unreachable(format!("{error} ({last})")),
+        _ => {
+            let cause = client.context().cause();
+            LogError::Unreachable(cause.unwrap_or_else(|| format!("{error} ({last})")))
+        }
     }
 }
 

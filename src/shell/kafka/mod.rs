@@ -6,6 +6,7 @@
 //! transactional id.
 
 mod admin;
+mod cause;
 mod client;
 mod conf;
 mod extent;

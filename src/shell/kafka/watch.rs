@@ -1,5 +1,6 @@
 //! The newest reports of a Kafka client: errors, and refusals.
 
+use super::cause::cause;
 use rdkafka::ClientContext;
 use rdkafka::consumer::ConsumerContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
@@ -29,6 +30,13 @@ impl Watch {
     pub fn last(&self) -> String {
         let last = self.reported().last.clone();
         last.unwrap_or_else(|| "no answer in time".to_string())
+    }
+
+    /// The cause of the newest report in plain words, with the report; `None`: it is not known.
+    pub fn cause(&self) -> Option<String> {
+        let reported = self.reported();
+        let last = reported.last.as_ref()?;
+        cause(last).map(|cause| format!("{cause} ({last})"))
     }
 
     /// Why the broker turns us away, if it just did.

@@ -5,6 +5,7 @@ use super::comparisons::{CHOICES, NAMES_MAX, NOT_REJECTED, QUEUE_TYPES, UNKNOWN}
 use super::counters::PAIRS_MAX;
 use super::export::DOMAIN;
 use super::figures::{SHARES_MAX, USERS_MAX};
+use super::glance::{CPUS, POOL_CORES, SITES, WORKFLOWS};
 use super::queues::WORKERS;
 use super::rules::COMPONENTS_MAX;
 use super::table::{EventOutcome, Kind, Metric};
@@ -18,11 +19,12 @@ use yardmaster_core::command::CommandRule;
 use yardmaster_core::comparison::{Agreement, AnswerOutcome, FiguresSeen, Side};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::domain::atlas::policy::TASK_CLASSES;
-use yardmaster_core::event::Status;
+use yardmaster_core::event::{Class, Status};
 use yardmaster_core::oddity::Oddity;
 use yardmaster_core::output::throttle::Action;
 use yardmaster_core::policy::factors;
 use yardmaster_core::policy::rule::Rule;
+use yardmaster_core::view::STATUSES;
 use yardmaster_drive::intake::{Noted, Taken};
 use yardmaster_drive::stray::Stray;
 use yardmaster_wire::dialect::Dialect;
@@ -92,6 +94,7 @@ fn words(metric: Metric, label: &str) -> Option<String> {
         ("dialect", _) => list(Dialect::ALL.map(Dialect::name)),
         ("reason", Metric::Strays) => list(Stray::ALL.map(Stray::name)),
         ("factor", _) => list(factors()),
+        ("class", Metric::ClassUse | Metric::ClassQuota) => list(Class::ALL.map(Class::name)),
         ("class", _) => list(TASK_CLASSES),
         ("severity", _) => list(Severity::ALL.map(Severity::name)),
         ("rule", Metric::AttentionItems) => list(RULES),
@@ -101,10 +104,15 @@ fn words(metric: Metric, label: &str) -> Option<String> {
         }
         ("action", _) => list(Action::ALL.map(Action::name)),
         ("record", _) => list(["first", "repeat", "dry_run", "held_back"]),
-        ("status", _) => list(Status::ALL.map(Status::name)),
         ("state", Metric::QueueWorkers) => list(WORKERS),
         ("state", Metric::UserJobs) => list(["running", "queued"]),
         ("state", Metric::Links) => list(["open", "blocked"]),
+        ("state", Metric::PoolCores) => list(POOL_CORES),
+        ("state", Metric::Workflows) => list(WORKFLOWS),
+        ("state", Metric::Cpus) => list(CPUS),
+        ("status", Metric::PoolSites) => list(SITES),
+        ("status", Metric::Clusters | Metric::ClusterQueues) => list(STATUSES),
+        ("status", _) => list(Status::ALL.map(Status::name)),
         (_, _) => return None,
     })
 }
@@ -131,6 +139,9 @@ fn names(metric: Metric, label: &str) -> Option<String> {
         ("import", _) => "the one of the process".to_owned(),
         ("kind", Metric::Oddities) => format!("the {} kinds of oddity", Oddity::ALL.len()),
         ("reason", Metric::HeldBackJobs) => "the reasons of the governor, about 10".to_owned(),
+        ("reason", Metric::IdleJobs) => {
+            "filters of the policy, codes of rejections, and a few words: about 40".to_owned()
+        }
         ("reason", Metric::WaitingRequests) => {
             pairs(&format!("filters of the policies, and {} for each policy", list(FIXED)))
         }

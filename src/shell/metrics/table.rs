@@ -185,6 +185,30 @@ metrics! {
         "Workers (pilots) by queue: submitted to the batch system and not running, or running, as last reported; queues beyond the limit are summed as `other`.";
     QueueSlots Kind::Gauge, "yardmaster_queue_slots" ["queue"]
         "Slots to fill as reported for the queue: the figure for any share and resource type, else the sum of the others. Not there for a queue without a figure that holds; queues beyond the limit are summed as `other`.";
+    IdleJobs Kind::Gauge, "yardmaster_idle_jobs" ["reason"]
+        "Jobs of a pool of slots that wait, by what the offer at hand lacks that is nearest to taking them, or by why they are looked at before none; in sum all of them. A look makes 50000 comparisons, jobs beyond count as `not_looked_at`. This and all other metrics of a pool are shown by the process that leads one; counted every 10 s.";
+    PoolCores Kind::Gauge, "yardmaster_pool_cores" ["state"]
+        "Cores of a pool of slots: pledged by its sites, used by jobs that run, offered (left of live offers), and wanted (the fewest that idle jobs take).";
+    PoolSites Kind::Gauge, "yardmaster_pool_sites" ["status"]
+        "Sites of a pool of slots, by the status of their slot quota; `invalid` if that cannot be in force, `unknown` without one.";
+    LiveOffers Kind::Gauge, "yardmaster_live_offers" []
+        "Offers of slots that hold now and have cores left.";
+    OfferAge Kind::Gauge, "yardmaster_newest_offer_age_seconds" []
+        "Time since the newest offer of slots of any site, in seconds. Not there before the first.";
+    Workflows Kind::Gauge, "yardmaster_open_workflows" ["state"]
+        "Workflows of a pool that neither ended nor were killed: served (jobs of it have slots), waiting (jobs are idle and none has a slot), empty (no job of it is known).";
+    Drains Kind::Gauge, "yardmaster_open_drains" []
+        "Nodes of a pool that are kept free for a job.";
+    ClassUse Kind::Gauge, "yardmaster_class_use_ratio" ["class"]
+        "Part of the power in use of a pool that a class of jobs has, from 0 to 1.";
+    ClassQuota Kind::Gauge, "yardmaster_class_quota_ratio" ["class"]
+        "Part of the quotas of all sites of a pool that a class of jobs has, from 0 to 1.";
+    Clusters Kind::Gauge, "yardmaster_clusters" ["status"]
+        "Clusters of a NorduGrid grid, by the best status of their queues. This and the next two are shown by the process that leads one; counted every 10 s.";
+    ClusterQueues Kind::Gauge, "yardmaster_cluster_queues" ["status"]
+        "Queues of clusters, by status: as published up to the first comma; `silent` if the cluster did not answer or the facts are too old to be used.";
+    Cpus Kind::Gauge, "yardmaster_cluster_cpus" ["state"]
+        "CPUs of clusters: total and free as they publish them (of each cluster the most that a queue of it has free), used by jobs that run and are known.";
     UserJobs Kind::Gauge, "yardmaster_user_jobs" ["user", "state"]
         "Running and queued jobs of the 20 users with the most running jobs, and among equals with the most queued ones. Jobs for a working group count for the group and not here. Counted every 10 s from counters.";
     Links Kind::Gauge, "yardmaster_links" ["state"]

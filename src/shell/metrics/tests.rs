@@ -3,6 +3,8 @@ mod comparisons;
 #[cfg(test)]
 mod figures;
 #[cfg(test)]
+mod glance;
+#[cfg(test)]
 mod rules;
 #[cfg(test)]
 mod samples;
@@ -28,7 +30,7 @@ use yardmaster_core::output::command::held_back_note;
 use yardmaster_core::state::Setting;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 33] = [
+const UNITS: [&str; 41] = [
     "items",
     "budgets",
     "reads",
@@ -55,6 +57,13 @@ const UNITS: [&str; 33] = [
     "assignments",
     "comparisons",
     "answers",
+    "sites",
+    "offers",
+    "workflows",
+    "drains",
+    "clusters",
+    "queues",
+    "cpus",
     // Numbers without a unit, and what is stated in labels.
     "weight",
     "factor",
@@ -149,6 +158,8 @@ fn all() -> Metrics {
     metrics.record_figures(&world.engine.state);
     metrics.record_waiting(&world.engine);
     metrics.record_rules(&world.engine);
+    metrics.record_glance(&glance::pool().engine);
+    metrics.record_glance(&glance::clusters().engine);
     metrics
 }
 

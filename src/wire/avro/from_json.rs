@@ -90,6 +90,12 @@ impl<'a> Writer<'a> {
                 sink.index(at.ok_or_else(|| self.fault(json, &allowed()))?);
                 Ok(())
             }
+            Schema::Fixed(it) => {
+                let bytes = json.as_str().and_then(|text| fixed(text, it.size));
+                let allowed = || format!("{} digits of hex", 2 * it.size);
+                sink.raw(&bytes.ok_or_else(|| self.fault(json, &allowed()))?);
+                Ok(())
+            }
             Schema::Union(union) => {
                 let (at, schema) = self.branch(union.variants(), json)?;
                 sink.index(at);
@@ -215,6 +221,15 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// Bytes of a fixed length: as hex, or as Avro's own JSON has them, a character for each.
+fn fixed(text: &str, size: usize) -> Option<Vec<u8>> {
+    let bytes = match text.len() == 2 * size {
+        true => hex::decode(text).ok(),
+        false => text.chars().map(|it| u8::try_from(u32::from(it)).ok()).collect(),
+    };
+    bytes.filter(|bytes| bytes.len() == size)
+}
+
 /// The JSON of a type, for a message.
 fn called(schema: &Schema) -> &'static str {
     match schema {
@@ -238,7 +253,7 @@ fn takes(schema: &Schema, json: &Value) -> bool {
         Schema::Boolean => json.is_boolean(),
         Schema::Int | Schema::Long | Schema::TimestampMillis => json.is_i64(),
         Schema::Double => json.is_number(),
-        Schema::String | Schema::Enum(_) => json.is_string(),
+        Schema::String | Schema::Enum(_) | Schema::Fixed(_) => json.is_string(),
         Schema::Array(_) => json.is_array(),
         Schema::Map(_) | Schema::Record(_) => json.is_object(),
         _ => false,

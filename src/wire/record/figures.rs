@@ -12,7 +12,7 @@ const ATTEMPT: &str = "attempt";
 /// The figures of a datum that cannot be, with the path of their fields, and how they are read.
 /// Only for a record in which there is one: it is read a second time. Counts are not distinguished
 /// from amounts here, so a figure beyond 32 bits is named only if no other is.
-pub(super) fn impossible(schema: &Schema, mut at: Cursor<'_>) -> Vec<String> {
+pub(crate) fn impossible(schema: &Schema, mut at: Cursor<'_>) -> Vec<String> {
     let mut found = Found::default();
     // A datum was read before, so it does not end early.
     let _ = walk(schema, &mut at, "", &mut found);

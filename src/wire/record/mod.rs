@@ -6,6 +6,7 @@ mod figures;
 mod person;
 
 pub use counter::write_counter;
+pub(crate) use figures::impossible;
 pub(crate) use person::person;
 
 use crate::architecture;
@@ -89,7 +90,7 @@ fn task<'a>(at: &mut Cursor<'a>) -> Event<'a> {
         task.options.architecture =
             architecture::plain(std::mem::take(&mut task.options.architecture));
         if at.is_corrected() {
-            task.impossible = figures::impossible(schema(Topic::Task), start);
+            task.impossible = impossible(schema(Topic::Task), start);
         }
     }
     event

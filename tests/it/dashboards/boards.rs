@@ -52,6 +52,8 @@ pub struct Panel {
     pub requests: Vec<Request>,
     /// Column, row, width and height.
     pub place: (u64, u64, u64, u64),
+    /// The row that it is folded in, by its id.
+    folded_in: Option<u64>,
     json: Value,
 }
 
@@ -95,7 +97,7 @@ impl Board {
             uid: string(&json, "uid"),
             title: string(&json, "title"),
             links: links.collect(),
-            panels: list(&json["panels"], "panels").iter().map(Panel::new).collect(),
+            panels: list(&json["panels"], "panels").iter().flat_map(Panel::with_folded).collect(),
             variables: list(&json["templating"]["list"], "variables")
                 .iter()
                 .map(Variable::new)
@@ -142,7 +144,8 @@ impl Board {
             found.push("ids of panels are not unique".to_owned());
         }
         for (at, panel) in self.panels.iter().enumerate() {
-            let over = self.panels[..at].iter().filter(|other| panel.overlaps(other));
+            let over = self.panels[..at].iter().filter(|it| it.folded_in == panel.folded_in);
+            let over = over.filter(|other| panel.overlaps(other));
             found.extend(over.map(|it| format!("`{}` lies over `{}`", panel.title, it.title)));
         }
         let is_object = |key: &str| self.json[key].is_object();
@@ -172,6 +175,18 @@ impl Variable {
 }
 
 impl Panel {
+    /// A panel, and those that it folds: only a row does, and only a folded one.
+    fn with_folded(json: &Value) -> Vec<Panel> {
+        let panel = Panel::new(json);
+        let folded = json["panels"].as_array().map_or(&[][..], Vec::as_slice);
+        let folds = panel.kind == "row" && json["collapsed"] == true;
+        assert_eq!(folds, !folded.is_empty(), "{}", panel.title);
+        let row = Some(panel.id);
+        let inner = folded.iter().map(|it| Panel { folded_in: row, ..Panel::new(it) });
+        let inner: Vec<Panel> = inner.collect();
+        [vec![panel], inner].concat()
+    }
+
     fn new(json: &Value) -> Panel {
         let place = |key: &str| json["gridPos"][key].as_u64().unwrap_or(u64::MAX);
         let targets = || json["targets"].as_array().into_iter().flatten();
@@ -189,6 +204,7 @@ impl Panel {
             queries: targets().filter(is_query).map(query).collect(),
             requests: targets().filter_map(|target| Request::of(target, json)).collect(),
             place: (place("x"), place("y"), place("w"), place("h")),
+            folded_in: None,
             json: json.clone(),
         }
     }

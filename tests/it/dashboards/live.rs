@@ -25,7 +25,7 @@ pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Panels without data of a demo, be it always or at its beginning. A panel that is not named here and
 /// is empty selects what there is not, whatever its description allows.
-const EMPTY_IN_A_DEMO: [&str; 38] = [
+const EMPTY_IN_A_DEMO: [&str; 39] = [
     "Age of imports",
     "Alerts that fire",
     "Answers by side and outcome",
@@ -36,6 +36,7 @@ const EMPTY_IN_A_DEMO: [&str; 38] = [
     "Foreign messages",
     "Held back by rule and reason",
     "Held back by the governor",
+    "Idle jobs of a pool by reason",
     "Jobs in intake",
     "Jobs moved too often",
     "Jobs that intake dropped",
@@ -66,16 +67,23 @@ const EMPTY_IN_A_DEMO: [&str; 38] = [
     "Yardmaster's time, 99 %",
 ];
 
-/// Metrics of alerts that a demo may lack: it imports nothing, has no intake and no Kafka, and
-/// holds no command and no owner back while there is no reason to.
-const NOT_IN_A_DEMO: [&str; 6] = [
+/// Metrics of alerts that a demo of ATLAS may lack: it imports nothing, has no intake and no Kafka,
+/// holds no command and no owner back while there is no reason to, and has neither a pool nor
+/// clusters.
+const NOT_IN_A_DEMO: [&str; 9] = [
     "yardmaster_stuck_lanes",
     "yardmaster_import_reads_total",
     "yardmaster_intake_records_total",
     "yardmaster_intake_waiting_jobs",
     "yardmaster_held_back_jobs",
     "yardmaster_published_throttles_total",
+    "yardmaster_idle_jobs",
+    "yardmaster_newest_offer_age_seconds",
+    "yardmaster_clusters",
 ];
+
+/// Boards of one domain alone, each with the topology of its demo.
+const OF_A_DOMAIN: [(&str, &str); 2] = [("cms", "cms"), ("nordugrid", "nordugrid")];
 
 /// Whether the programs are there; says so if not.
 pub fn is_installed() -> bool {
@@ -254,11 +262,40 @@ fn a_prometheus_beside_a_running_demo_answers_every_query() {
     ] {
         assert!(prometheus.wait(|| prometheus.finds(condition)), "it never came true: {condition}");
     }
+    let is_of_all = |board: &&Board| OF_A_DOMAIN.iter().all(|(name, _)| *name != board.name);
+    let boards: Vec<Board> = boards();
+    let mut found = answers(&prometheus, boards.iter().filter(is_of_all));
+    rules(&prometheus, &mut found);
+    none(&found);
+}
+
+#[test]
+fn the_boards_of_a_pool_and_of_clusters_are_answered_beside_their_demos() {
+    if !is_installed() {
+        return;
+    }
+    for (name, topology) in OF_A_DOMAIN {
+        let dir = TempDir::new().unwrap();
+        let demo = Demo::of(topology, &dir.path().join("demo"));
+        let prometheus = Prometheus::start(dir.path(), demo.address);
+        for condition in [
+            "count_over_time(yardmaster_ready[1m]) >= 8",
+            "sum(rate(yardmaster_published_decisions_total[10s])) > 0",
+            "sum(yardmaster_queue_cores{status=\"running\"}) > 0",
+        ] {
+            assert!(prometheus.wait(|| prometheus.finds(condition)), "never true: {condition}");
+        }
+        let boards = boards();
+        none(&answers(&prometheus, boards.iter().filter(|board| board.name == name)));
+    }
+}
+
+/// Asks every query of some boards; those that fail, or are empty and may not be.
+fn answers<'a>(prometheus: &Prometheus, boards: impl Iterator<Item = &'a Board>) -> Vec<String> {
     let domains = prometheus.json("/api/v1/label/domain/values");
     let domain = domains["data"][0].as_str().expect("a domain").to_owned();
     assert_eq!(domains["data"].as_array().unwrap().len(), 1, "{domains}");
-
-    let all: Vec<Asked> = boards().iter().flat_map(|board| asked(board, &domain)).collect();
+    let all: Vec<Asked> = boards.flat_map(|board| asked(board, &domain)).collect();
     let mut found = Vec::new();
     let mut empty = 0;
     for Asked { whose, query, may_be_empty } in &all {
@@ -273,8 +310,7 @@ fn a_prometheus_beside_a_running_demo_answers_every_query() {
         }
     }
     println!("{} queries, of which {empty} may be empty and are", all.len());
-    rules(&prometheus, &mut found);
-    none(&found);
+    found
 }
 
 /// Every expression of the alerts is evaluated, and each series in it is there.

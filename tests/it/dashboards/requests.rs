@@ -72,12 +72,14 @@ impl Request {
     }
 }
 
-/// The addresses that fields of a panel lead to.
+/// The addresses that a panel and its fields lead to.
 pub fn links(panel: &Value) -> Vec<String> {
     let overrides = panel["fieldConfig"]["overrides"].as_array().into_iter().flatten();
     let properties = overrides.flat_map(|it| it["properties"].as_array().into_iter().flatten());
     let links = properties.filter(|it| it["id"] == "links");
     let links = links.flat_map(|it| it["value"].as_array().into_iter().flatten());
+    let own = [&panel["links"], &panel["fieldConfig"]["defaults"]["links"]];
+    let links = links.chain(own.into_iter().flat_map(|it| it.as_array().into_iter().flatten()));
     links.filter_map(|it| it["url"].as_str().map(str::to_owned)).collect()
 }
 

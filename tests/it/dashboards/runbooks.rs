@@ -31,7 +31,7 @@ fn complaints(rules: &[Rule], page: &str) -> Vec<String> {
     for rule in rules {
         let name = &rule.name;
         let url = value(&rule.text, "runbook_url").unwrap_or_default();
-        if url != format!("docs/runbooks.md#{}", name.to_lowercase()) {
+        if url != format!("https://yardmaster.invalid/docs/runbooks.md#{}", name.to_lowercase()) {
             found.push(format!("{name}: runbook_url `{url}`"));
         }
         if !rule.text.contains("        # why: ") {

@@ -4,17 +4,12 @@
 use super::runnable::{blocks, commands};
 use super::{Page, pages, root};
 use crate::broker::{Broker, is_possible};
-use crate::drive::yard;
-use crate::kill::bus::now;
 use crate::kill::process::{PROGRAM, Process, wait_until};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
-use yardmaster::core::event::Task;
-use yardmaster::shell::kafka::{KafkaConf, KafkaWriter};
-use yardmaster::wire::record;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -35,23 +30,19 @@ fn below(page: &Page, heading: &str) -> Vec<Vec<String>> {
 /// Files of the names that the README uses.
 fn files(dir: &Path) {
     let copy = |from: &str, to: &str| {
-        fs::copy(root().join("tests/fixtures").join(from), dir.join(to)).expect("copied");
+        fs::copy(root().join(from), dir.join(to)).expect("copied");
     };
-    copy("cric.json", "pandaqueues.json");
-    copy("cric.json", "nuclei.json");
+    copy("tests/fixtures/cric.json", "pandaqueues.json");
     for name in ["netmetrics.json", "site_info.json", "ddmendpoints.json"] {
-        copy(name, name);
+        copy(&format!("tests/fixtures/{name}"), name);
     }
-    let shares = r#"[{"name": "Production", "value": 80, "parent": null},
-        {"name": "Analysis", "value": 20, "parent": null}]"#;
+    for name in ["nuclei.json", "global_shares.json", "task.json"] {
+        copy(&format!("examples/facts/{name}"), name);
+    }
     let status = r#"{"BNL-OSG2_DATADISK": {"write_wan": {"status": {"value": "OFF"}}}}"#;
     let usage =
         r#"{"BNL-OSG2_DATADISK": {"storage": {"used": 900000000000, "free": 100000000000}}}"#;
-    for (name, text) in [
-        ("global_shares.json", shares),
-        ("ddmendpointstatus.json", status),
-        ("rse_usage.json", usage),
-    ] {
+    for (name, text) in [("ddmendpointstatus.json", status), ("rse_usage.json", usage)] {
         fs::write(dir.join(name), text).expect("written");
     }
 }
@@ -70,23 +61,6 @@ fn pair(bootstrap: &str, dir: &Path) -> [Process; 2] {
         },
     );
     pair
-}
-
-/// Publishes a request of a task.
-fn ask(bootstrap: &str, task: &str) {
-    let writer = KafkaWriter::open(&KafkaConf::new(bootstrap, "atlas", Vec::new())).unwrap();
-    let subject = format!("{task}/1");
-    let request = Task {
-        task: task.to_owned(),
-        domain: "atlas".to_owned(),
-        nucleus: "CERN-PROD".to_owned(),
-        ..yard::task(&subject, 5, now())
-    };
-    let mut value = Vec::new();
-    record::write(&mut value, &request);
-    let name = "yardmaster.task";
-    writer.append(name, None, Some(task.as_bytes()), Some(&value), &[], None).unwrap();
-    writer.flush().unwrap();
 }
 
 #[test]
@@ -113,7 +87,6 @@ fn the_way_that_the_readme_shows_leads_to_a_running_pair() {
         match args[0].as_str() {
             "run" => running = Some(pair(&bootstrap, dir.path())),
             "explain" => {
-                ask(&bootstrap, &args[1]);
                 wait_until(LIMIT, || "an answer".to_owned(), || verb(&args).0);
                 let (_, text) = verb(&args);
                 assert!(text.contains("rejected by filter"), "{text}");
@@ -125,7 +98,7 @@ fn the_way_that_the_readme_shows_leads_to_a_running_pair() {
         }
         done.push(args[0].clone());
     }
-    for needed in ["topology", "import", "run", "explain"] {
+    for needed in ["topology", "import", "run", "publish", "explain"] {
         assert!(done.iter().any(|verb| verb == needed), "{needed} is not in the README");
     }
     for process in running.expect("a pair") {

@@ -118,7 +118,7 @@ fn every_flag_that_a_command_has_exists() {
 
 /// Flags that every verb of a kind has (reads a log, serves HTTP, asks a process that does):
 /// `docs/verbs.md` has tables of their own for them.
-const COMMON: [&str; 14] = [
+const COMMON: [&str; 15] = [
     "--bootstrap-server",
     "--command-config",
     "--dir",
@@ -130,6 +130,7 @@ const COMMON: [&str; 14] = [
     "--http-key",
     "--http-token-file",
     "--log",
+    "--log-format",
     "--property",
     "--topology",
     "--version",

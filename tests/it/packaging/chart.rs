@@ -34,6 +34,8 @@ fn needed(more: &str) -> String {
 /// Everything there is.
 const ALL: &str = ",http.tls.existingSecret=tls,kafka.properties=linger.ms=1,intake.enabled=true,\
                    serviceMonitor.enabled=true,prometheusRule.enabled=true,antiAffinity=soft,\
+                   networkPolicy.enabled=true,env[0].name=YARDMASTER_LOG_FORMAT,\
+                   env[0].value=json,prometheusRule.runbooks=https://git.example.org/y/,\
                    imports[0].name=cric,imports[0].every=10m,\
                    imports[0].args={cric,https://cric.example.org/q.json}";
 
@@ -88,27 +90,50 @@ fn what_is_missing_or_misspelt_is_refused_with_the_remedy() {
     refused(&needed(",antiAffinity=none"), &["antiAffinity"]);
     refused("kafka.bootstrapServer=kafka,http.existingSecret=s", &["bootstrapServer"]);
     refused("kafka.bootstrapServer=kafka:9092,http.token=short", &["token"]);
+    refused(&needed(",topologies.cms=,topology=a"), &["topology and topologies are both set"]);
+    refused(
+        &needed(",topologies.cms=,topologies.nordugrid=,intake.enabled=true"),
+        &["intake", "set its topology to one of cms, nordugrid"],
+    );
+    refused(
+        &needed(",topologies.cms=,intake.enabled=true,intake.topology=atlas"),
+        &["no topology \"atlas\"", "give one of cms"],
+    );
 }
 
 /// The command of a pod with the files of its volumes, up to where it would begin.
 #[test]
 fn what_a_pod_starts_is_accepted_by_the_program() {
     let Some(helm) = helm() else { return };
+    assert_eq!(would_serve(&helm, &["--set", &needed("")]), ["atlas"]);
+    let several = needed(",topologies.nordugrid=,topologies.cms=");
+    let file = format!("topologies.site={}", root().join("topology/atlas.toml").display());
+    let several = ["--set", &several, "--set-file", &file];
+    assert_eq!(would_serve(&helm, &several), ["cms", "nordugrid", "atlas"]);
+}
+
+/// Domains that a pod's process would serve, by its own word.
+fn would_serve(helm: &PathBuf, flags: &[&str]) -> Vec<String> {
     let dir = TempDir::new().unwrap();
     let token = dir.path().join("token");
     fs::write(&token, TOKEN).unwrap();
-    let rendered = output(&mut template(&helm, &["--set", &needed("")]));
+    fs::write(dir.path().join("site.toml"), ATLAS).unwrap();
+    let rendered = output(&mut template(helm, flags));
     let objects = YamlLoader::load_from_str(&rendered).unwrap();
     let set = objects.iter().find(|it| it["kind"].as_str() == Some("StatefulSet")).unwrap();
     let words = &set["spec"]["template"]["spec"]["containers"][0]["args"];
     let words = words.as_vec().unwrap().iter().map(|word| {
-        word.as_str().unwrap().replace("/etc/yardmaster/http/token", token.to_str().unwrap())
+        let word = word.as_str().unwrap();
+        let word = word.replace("/etc/yardmaster/http/token", token.to_str().unwrap());
+        word.replace("/etc/yardmaster/topology", dir.path().to_str().unwrap())
     });
     let words: Vec<String> = words.chain(["--dry-run".to_owned()]).collect();
     let output = yardmaster(&words.iter().map(String::as_str).collect::<Vec<_>>());
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{words:?}: {errors}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("would serve domain atlas"));
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    let domains = shown.lines().filter_map(|line| line.strip_prefix("would serve domain "));
+    domains.map(|rest| rest.split(' ').next().unwrap().to_owned()).collect()
 }
 
 /// The rendered objects as JSON.
@@ -162,15 +187,20 @@ fn what_is_rendered_is_what_kubernetes_takes() {
     assert_eq!(kinds(&few), "PodDisruptionBudget Secret Service Service StatefulSet");
     assert_eq!(
         kinds(&many),
-        "ConfigMap Deployment Deployment PodDisruptionBudget PrometheusRule Secret Secret Service \
-         Service ServiceMonitor StatefulSet"
+        "ConfigMap Deployment Deployment NetworkPolicy PodDisruptionBudget PrometheusRule Secret \
+         Secret Service Service ServiceMonitor StatefulSet"
     );
     let of_kind = |kind: &str| many.iter().find(|it| it["kind"] == kind).unwrap();
     assert_eq!(
         of_kind("ConfigMap")["data"]["topology.toml"].as_str().unwrap().trim(),
         ATLAS.trim()
     );
-    assert!(of_kind("PrometheusRule")["spec"]["groups"].as_array().unwrap().len() > 1);
+    let alerts = of_kind("PrometheusRule");
+    assert!(alerts["spec"]["groups"].as_array().unwrap().len() > 1);
+    let runbook = &alerts["spec"]["groups"][0]["rules"][0]["annotations"]["runbook_url"];
+    let url = "https://git.example.org/y/docs/runbooks.md#yardmasternotscraped";
+    assert_eq!(runbook.as_str(), Some(url));
+    assert_eq!(of_kind("NetworkPolicy")["spec"]["ingress"][0]["ports"][0]["port"], "http");
     for object in few.iter().chain(&many) {
         let pod = &object["spec"]["template"]["spec"];
         for container in containers(object) {
@@ -179,6 +209,9 @@ fn what_is_rendered_is_what_kubernetes_takes() {
             let security = &container["securityContext"];
             assert_eq!(security["readOnlyRootFilesystem"], true, "{name}");
             assert_eq!(security["capabilities"]["drop"][0], "ALL", "{name}");
+            let variables = container["env"].as_array().into_iter().flatten();
+            let form = variables.filter(|it| it["name"] == "YARDMASTER_LOG_FORMAT").count();
+            assert_eq!(form, usize::from(many.contains(object)), "{name}");
             let words = container["args"].as_array().unwrap().iter();
             let words: Vec<String> = words.map(|it| it.as_str().unwrap().to_owned()).collect();
             assert_eq!(unknown_flags(&words), Vec::<String>::new(), "{name}");

@@ -26,12 +26,56 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end -}}
 
-{{- /* Where a process finds Kafka and the topology file. */ -}}
+{{- /* The flag of each topology by its name, as JSON: a file, or the built-in one of the name. */ -}}
+{{- define "yardmaster.topologies" -}}
+{{- $all := dict -}}
+{{- if .Values.topology -}}
+{{- if .Values.topologies -}}
+{{- fail "topology and topologies are both set: give all of them in topologies" -}}
+{{- end -}}
+{{- $_ := set $all "topology" "/etc/yardmaster/topology/topology.toml" -}}
+{{- end -}}
+{{- range $name, $text := .Values.topologies -}}
+{{- $file := printf "/etc/yardmaster/topology/%s.toml" $name -}}
+{{- $_ := set $all $name (ternary $file $name (not (empty $text))) -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end -}}
+
+{{- /* The flag of the topology of a worker: `of` names one of several. */ -}}
+{{- define "yardmaster.topologyOf" -}}
+{{- $all := include "yardmaster.topologies" .root | fromJson -}}
+{{- if .of -}}
+{{- if not (hasKey $all .of) -}}
+{{- fail (printf "%s: there is no topology %q; give one of %s" .what .of (keys $all | sortAlpha | join ", ")) -}}
+{{- end }}
+- --topology={{ get $all .of }}
+{{- else if gt (len $all) 1 -}}
+{{- fail (printf "%s: there are several topologies; set its topology to one of %s" .what (keys $all | sortAlpha | join ", ")) -}}
+{{- else -}}
+{{- range $name, $flag := $all }}
+- --topology={{ $flag }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The texts of topology files by their names, as JSON. */ -}}
+{{- define "yardmaster.topologyTexts" -}}
+{{- $all := dict -}}
+{{- if .Values.topology -}}
+{{- $_ := set $all "topology.toml" .Values.topology -}}
+{{- end -}}
+{{- range $name, $text := .Values.topologies -}}
+{{- if $text -}}
+{{- $_ := set $all (printf "%s.toml" $name) $text -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end -}}
+
+{{- /* Where a process finds Kafka. */ -}}
 {{- define "yardmaster.log" -}}
 - --bootstrap-server={{ required "set kafka.bootstrapServer, host:port" .Values.kafka.bootstrapServer }}
-{{- if .Values.topology }}
-- --topology=/etc/yardmaster/topology/topology.toml
-{{- end }}
 {{- if or .Values.kafka.properties .Values.kafka.existingSecret }}
 - --command-config=/etc/yardmaster/kafka/kafka.properties
 {{- end }}
@@ -52,7 +96,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 - name: http-token
   mountPath: /etc/yardmaster/http
   readOnly: true
-{{- if .Values.topology }}
+{{- if include "yardmaster.topologyTexts" . | fromJson }}
 - name: topology
   mountPath: /etc/yardmaster/topology
   readOnly: true
@@ -77,7 +121,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
     items:
       - key: token
         path: token
-{{- if .Values.topology }}
+{{- if include "yardmaster.topologyTexts" . | fromJson }}
 - name: topology
   configMap:
     name: {{ include "yardmaster.fullname" . }}-topology
@@ -150,7 +194,7 @@ tolerations:
 
 {{- /* Pods are replaced when what they read at their start changes. */ -}}
 {{- define "yardmaster.annotations" -}}
-checksum/config: {{ printf "%s|%s" .Values.topology .Values.kafka.properties | sha256sum }}
+checksum/config: {{ printf "%s|%s" (include "yardmaster.topologyTexts" .) .Values.kafka.properties | sha256sum }}
 {{- with .Values.podAnnotations }}
 {{ toYaml . }}
 {{- end }}

@@ -2,11 +2,11 @@
 
 use crate::event::is_newer;
 use crate::state::State;
-use crate::view::Rows;
+use crate::view::ViewRows;
 
 /// Adds what is configured. Pseudo-queues share the jobs of their unified queue, whose own record
 /// speaks for it.
-pub(crate) fn describe(rows: &mut Rows, state: &State) {
+pub(crate) fn describe(rows: &mut ViewRows, state: &State) {
     for (_, fact) in state.facts.queues.iter() {
         let Some(queue) = fact.current(is_newer) else { continue };
         let row = rows.at(&queue.unified);

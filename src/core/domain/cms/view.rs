@@ -8,10 +8,10 @@ use crate::domain::cms::event::slot_quota::SlotQuota;
 use crate::domain::cms::judge::offers::{last_offers, live_offers};
 use crate::event::{Tier, is_newer};
 use crate::state::State;
-use crate::view::Rows;
+use crate::view::ViewRows;
 
 /// Adds what sites give to the pool and what their pilots offer.
-pub(crate) fn describe(rows: &mut Rows, state: &State) {
+pub(crate) fn describe(rows: &mut ViewRows, state: &State) {
     for (name, fact) in state.facts.sites.iter() {
         let Some(site) = fact.current(is_newer) else { continue };
         let Some(quota) = &site.slot_quota else { continue };

@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::event::{ClusterFacts, is_newer};
 use crate::state::State;
 use crate::unit::{Millis, SECOND};
-use crate::view::{Row, Rows};
+use crate::view::{ViewRow, ViewRows};
 use std::collections::BTreeMap;
 
 /// Most users of a queue whose free CPUs are looked at, where it publishes none for all.
@@ -55,10 +55,10 @@ pub struct GridGlance {
 }
 
 /// Kinds of status, the best first. A queue publishes a word, perhaps with a remark behind a comma.
-pub(crate) const STATUSES: [&str; 4] = ["active", "inactive", SILENT, "other"];
+pub const STATUSES: [&str; 4] = ["active", "inactive", SILENT, "other"];
 
 /// Adds what clusters and their queues publish.
-pub(crate) fn describe(rows: &mut Rows, engine: &Engine) {
+pub(crate) fn describe(rows: &mut ViewRows, engine: &Engine) {
     let state = &engine.state;
     let ttl = info_ttl(engine);
     for (_, fact) in state.facts.queues.iter() {
@@ -119,7 +119,7 @@ fn country(cluster: &str) -> String {
 
 impl GridGlance {
     /// The sums over the rows of a view.
-    pub fn of(state: &State, rows: &[Row]) -> GridGlance {
+    pub fn of(state: &State, rows: &[ViewRow]) -> GridGlance {
         let mut glance = GridGlance {
             clusters: STATUSES.map(|status| (status, 0)).into(),
             queues: STATUSES.map(|status| (status, 0)).into(),

@@ -2,15 +2,15 @@
 
 use crate::engine::Engine;
 use crate::policy::DomainTile;
-use crate::view::{Row, Rows};
+use crate::view::{ViewRow, ViewRows};
 
 /// Puts the tiles in the place of what is counted; reservations stay.
-pub(crate) fn describe(rows: &mut Rows, engine: &Engine) {
+pub(crate) fn describe(rows: &mut ViewRows, engine: &Engine) {
     for tile in engine.domain_tiles() {
         let DomainTile { name, status, running, queued, running_cores, queued_cores } = tile;
         let row = rows.at(&name);
         let reserved = row.reserved;
-        *row = Row {
+        *row = ViewRow {
             name,
             status,
             running,
@@ -18,7 +18,7 @@ pub(crate) fn describe(rows: &mut Rows, engine: &Engine) {
             running_cores,
             queued_cores,
             reserved,
-            ..Row::default()
+            ..ViewRow::default()
         };
     }
 }

@@ -1,12 +1,14 @@
 //! A demo in a directory: the grid and the engine in one process, in simulated time.
 
 use super::STEP;
+use super::next::NextLook;
 use super::played::Played;
 use super::polled::Polled;
 use super::totals::Totals;
 use crate::cli::Ended;
 use crate::cli::import::lane;
 use crate::cli::log_args::{Read, dir_topics, open_store};
+use crate::cli::stop::Stop;
 use crate::clock;
 use crate::dirlog::{DirLog, DirOptions, DirWriter, Mode};
 use crate::ports::{AnyLog, AnyStore};
@@ -23,6 +25,9 @@ use yardmaster_core::state::audit::audit;
 use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis};
 use yardmaster_drive::{Config, Drive};
 use yardmaster_sim::grid::Record;
+
+/// How long a demo that holds waits between two looks at what is asked.
+const TURN: Duration = Duration::from_millis(10);
 
 /// A demo under way, of a simulated grid.
 pub(super) struct Live<G> {
@@ -165,8 +170,22 @@ impl<G: Played> Live<G> {
         );
     }
 
-    pub fn end(mut self) -> Ended {
-        self.drive.finish(self.now)?;
+    /// States beside the store where this process can be asked, as verbs do while it holds the
+    /// store; empty: it ends.
+    pub fn write_address(&mut self, address: &str) -> anyhow::Result<()> {
+        if let AnyStore::Sled(store) = self.drive.store() {
+            store.write_address(address)?;
+        }
+        Ok(())
+    }
+
+    /// Prints the summary, and where to look next; with `holds` the page goes on until SIGINT or
+    /// SIGTERM, with the day as it ended.
+    pub fn end(mut self, next: &NextLook) -> Ended {
+        let holds = next.page.is_some();
+        if !holds {
+            self.drive.finish(self.now)?;
+        }
         let drifts = audit(self.drive.state());
         println!();
         println!("{} events, {} cycles", self.totals.events, self.drive.state().number);
@@ -180,8 +199,25 @@ impl<G: Played> Live<G> {
             some => println!("audit: {some} of {counters} counters drifted"),
         }
         self.totals.limits.print();
+        next.print(self.totals.worth_explaining());
+        if holds {
+            // As long as it leads, the page has all that a leader shows.
+            self.hold()?;
+            self.drive.finish(self.now)?;
+        }
+        self.write_address("")?;
         self.show.stop();
         let is_well = drifts.is_empty() && self.totals.limits.hold() && self.grid.is_well();
         Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Answers questions until it is to stop. Nothing happens meanwhile: no time passes.
+    fn hold(&mut self) -> anyhow::Result<()> {
+        let stop = Stop::on_signals()?;
+        while stop.goes_on() {
+            self.show.report(&mut self.drive);
+            std::thread::sleep(TURN);
+        }
+        Ok(())
     }
 }

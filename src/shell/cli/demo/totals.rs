@@ -2,8 +2,8 @@
 
 use super::commands::{self, span};
 use super::limits::Limits;
-use std::collections::BTreeMap;
-use yardmaster_core::output::decision::Decision;
+use std::collections::{BTreeMap, BTreeSet};
+use yardmaster_core::output::decision::{Decision, Outcome};
 use yardmaster_core::output::throttle::Throttle;
 use yardmaster_sim::grid::GridSummary;
 
@@ -17,19 +17,53 @@ pub(super) struct Totals {
     throttles: BTreeMap<String, [u64; 2]>,
     pub commands: commands::CommandTotals,
     pub limits: Limits,
+    /// Requests that wait, at most [`WAITING_MAX`] of them.
+    waiting: BTreeSet<String>,
+    /// The job or request that was answered last.
+    answered: Option<String>,
 }
+
+/// Most requests that wait of which the names are kept.
+const WAITING_MAX: usize = 1_000;
 
 impl Totals {
     /// Counts decisions.
     pub fn count<'a>(&mut self, decisions: impl Iterator<Item = &'a Decision>) {
         for decision in decisions {
             self.limits.count([decision].into_iter());
+            self.note_name(decision);
             *self.outcomes.entry(decision.outcome.name()).or_default() += 1;
             for count in &decision.counts {
                 *self.rejected.entry(count.filter.clone()).or_default() +=
                     u64::from(count.rejected);
             }
         }
+    }
+
+    /// Keeps the name that is worth an explanation at the end.
+    fn note_name(&mut self, decision: &Decision) {
+        let subject = &decision.subject;
+        if decision.answers_offer() {
+            // An offer is gone soon; the job that got it is not.
+            let job = decision.matched.as_ref().map(|it| it.job.clone());
+            self.answered = job.filter(|job| !job.is_empty()).or(self.answered.take());
+            return;
+        }
+        match &decision.outcome {
+            Outcome::Defer { .. } if self.waiting.len() < WAITING_MAX => {
+                self.waiting.insert(subject.clone());
+            }
+            Outcome::Defer { .. } => {}
+            Outcome::Assign(_) | Outcome::Reject { .. } => {
+                self.waiting.remove(subject);
+                self.answered = Some(subject.clone());
+            }
+        }
+    }
+
+    /// A name to explain: a request that waits, or else the last one that was answered.
+    pub fn worth_explaining(&self) -> Option<&str> {
+        self.waiting.first().or(self.answered.as_ref()).map(String::as_str)
     }
 
     /// Counts throttles.

@@ -1,16 +1,12 @@
 //! Requests as a person writes them: JSON with the fields of `schemas/task.avsc`.
 
 use crate::cli::Usage;
-use serde_json::{Deserializer, Map, Value};
-use std::io::Read;
-use std::path::Path;
+use serde_json::{Map, Value};
 use yardmaster_core::event::{Event, Task};
 use yardmaster_core::topic::Topic;
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::avro::{Arena, Codec, from_json};
-
-/// Largest file that is read; bytes.
-const FILE_MAX: u64 = 64 << 20;
+use yardmaster_wire::written::with_defaults;
 
 /// A field with the value it is to have.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,46 +33,6 @@ impl Override {
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
         Ok(Override { path, value })
     }
-}
-
-/// The requests of a file, each with its place in it.
-///
-/// # Errors
-/// The file cannot be read, is no JSON, or has no request.
-pub(super) fn requests(file: &Path) -> Result<Vec<(String, Value)>, Usage> {
-    let name = if file.as_os_str() == "-" { "stdin".into() } else { file.display().to_string() };
-    let remedy = "name a readable file of less than 64 MiB with requests in JSON";
-    let unread = |error: std::io::Error| Usage(format!("{name}: {error}; {remedy}"));
-    let mut text = String::new();
-    let length = match name.as_str() {
-        "stdin" => std::io::stdin().take(FILE_MAX).read_to_string(&mut text),
-        _ => std::fs::File::open(file).and_then(|it| it.take(FILE_MAX).read_to_string(&mut text)),
-    };
-    if length.map_err(unread)? as u64 >= FILE_MAX {
-        return Err(Usage(format!("{name}: it is too long; {remedy}")));
-    }
-    let mut found = Vec::new();
-    for value in Deserializer::from_str(&text).into_iter::<Value>() {
-        let value = value.map_err(|error| {
-            let allowed = "a request as a JSON object, a list of them, or one a line";
-            Usage(format!("{name}: no JSON: {error}; allowed: {allowed}"))
-        })?;
-        match value {
-            Value::Array(values) => found.extend(values),
-            value => found.push(value),
-        }
-    }
-    if found.is_empty() {
-        return Err(Usage(format!(
-            "{name}: it has no request; write one with the fields of schemas/task.avsc"
-        )));
-    }
-    let several = found.len() > 1;
-    let place = |at: usize| match several {
-        true => format!("{name}: request {}", at + 1),
-        false => name.clone(),
-    };
-    Ok(found.into_iter().enumerate().map(|(at, value)| (place(at), value)).collect())
 }
 
 /// Sets fields of a request.
@@ -117,18 +73,10 @@ pub(super) fn task(
 ) -> Result<Task, Usage> {
     let mut json = json.clone();
     if let Some(fields) = json.as_object_mut() {
-        let subject = fields.get("subject").or(fields.get("task")).and_then(Value::as_str);
-        let subject = subject.unwrap_or("judge").to_owned();
-        let task = subject.split('/').next().unwrap_or_default().to_owned();
-        let mut default = |name: &str, value: Value| {
-            fields.entry(name).or_insert(value);
-        };
-        default("subject", subject.into());
-        default("task", task.into());
-        default("domain", domain.into());
-        default("asked_at", now.into());
-        default("changed_at", now.into());
+        let task = fields.get("task").cloned();
+        fields.entry("subject").or_insert_with(|| task.unwrap_or_else(|| "judge".into()));
     }
+    let json = with_defaults(Topic::Task, &json, domain, now);
     let bytes = from_json(Topic::Task, &json)
         .map_err(|fault| Usage(format!("{place}: {fault} (schemas/task.avsc has all fields)")))?;
     let mut arena = Arena::default();

@@ -1,7 +1,7 @@
 //! `attention`: things that need a person, and sites by their trouble.
 
 use super::{ShiftArgs, age_of, cell, moment_of, print_json, print_rows, text};
-use crate::api::{AttentionAnswer, Live, SitesAnswer};
+use crate::api::{AttentionAnswer, LiveLook, SitesAnswer};
 use crate::attention::Lookout;
 use crate::cli::Ended;
 use crate::cli::table::{Column, TableArgs, terminal_width};
@@ -45,7 +45,7 @@ impl AttentionVerb {
         };
         let answer = self.place.answer(path, |engine, _, read| {
             let looked =
-                Lookout::new(read.topology.attention.clone(), Live::default()).look(engine);
+                Lookout::new(read.topology.attention.clone(), LiveLook::default()).look(engine);
             match self.sites {
                 true => serde_json::to_value(SitesAnswer::of(&looked)),
                 false => serde_json::to_value(AttentionAnswer::of(Some(&looked), &[], looked.now)),

@@ -181,7 +181,7 @@ mod tests {
         queues[1].jobs = 0;
         let line = text(&decided(Outcome::Assign(queues.to_vec())).into());
         let words: Vec<&str> = line.split_whitespace().collect();
-        let start = ["2026-11-24T10:00:00.000Z", "decision", "assign", "12/3", "Group", "ann"];
+        let start = ["2026-11-24T10:00:00Z", "decision", "assign", "12/3", "Group", "ann"];
         assert_eq!(words[..6], start);
         assert!(
             line.ends_with("analysis-job: 20 jobs to A 5, B 5, C 5 and 1 more queues"),
@@ -195,7 +195,7 @@ mod tests {
         let mut decision = decided(Outcome::Defer { until: 1_795_514_460_000 });
         decision.counts = vec![count("status", 2), count("disk_space", 9), count("walltime", 1)];
         let line = text(&decision.clone().into());
-        let why = "disk_space rejected 9 of 12 queues; asked again by 2026-11-24T10:01:00.000Z";
+        let why = "disk_space rejected 9 of 12 queues; asked again by 2026-11-24T10:01:00Z";
         assert!(line.ends_with(why), "{line}");
         let note = Note::Throttled { rule: "A1", subject: "user/ann" };
         decision.notes = vec![note.with_figures("5 of 4 jobs")];
@@ -223,7 +223,7 @@ mod tests {
         deferred.counts = vec![count("cores", 2), count("whitelist", 9)];
         let line = text(&deferred.into());
         let why = "nothing fits: none of 11 jobs fits, 9 of them by whitelist; published again by \
-                   2026-11-24T10:01:00.000Z";
+                   2026-11-24T10:01:00Z";
         assert!(line.ends_with(why), "{line}");
     }
 

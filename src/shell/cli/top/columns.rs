@@ -4,7 +4,7 @@ use super::data::{Event, Queue};
 use yardmaster_core::explain::iso;
 use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 
-/// A column of the table of queues. Where there is no room for all, the last ones go first.
+/// A column of the table of queues, or of what a domain has in their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueueColumn {
     Queue,
@@ -22,31 +22,21 @@ pub(super) enum QueueColumn {
     LastPilot,
     LastStart,
     Site,
+    Group,
+    Pledged,
+    Used,
+    Free,
+    Offers,
+    LastOffer,
+    GridQueued,
+    LocalQueued,
+    AsOf,
 }
 
 /// By what queues are sorted: a name, or a figure in thousandths; what is not known comes first.
 pub(super) type SortKey = (String, Option<u64>);
 
 impl QueueColumn {
-    /// All of them, as they stand.
-    pub const ALL: [QueueColumn; 15] = [
-        QueueColumn::Queue,
-        QueueColumn::Status,
-        QueueColumn::Running,
-        QueueColumn::Queued,
-        QueueColumn::Transferring,
-        QueueColumn::Ratio,
-        QueueColumn::Pilots,
-        QueueColumn::Submitted,
-        QueueColumn::Slots,
-        QueueColumn::Reserved,
-        QueueColumn::RunningCores,
-        QueueColumn::QueuedCores,
-        QueueColumn::LastPilot,
-        QueueColumn::LastStart,
-        QueueColumn::Site,
-    ];
-
     /// Its heading.
     pub const fn head(self) -> &'static str {
         match self {
@@ -65,14 +55,23 @@ impl QueueColumn {
             QueueColumn::LastPilot => "pilot",
             QueueColumn::LastStart => "start",
             QueueColumn::Site => "site",
+            QueueColumn::Group => "cloud",
+            QueueColumn::Pledged => "pledge",
+            QueueColumn::Used => "used %",
+            QueueColumn::Free => "free",
+            QueueColumn::Offers => "offers",
+            QueueColumn::LastOffer => "offer",
+            QueueColumn::GridQueued => "grid q",
+            QueueColumn::LocalQueued => "local q",
+            QueueColumn::AsOf => "facts",
         }
     }
 
     /// Its meaning, for the help.
     pub const fn help(self) -> &'static str {
         match self {
-            QueueColumn::Queue => "name of the queue",
-            QueueColumn::Status => "its status by the configuration",
+            QueueColumn::Queue => "its name",
+            QueueColumn::Status => "its status, as configured or published",
             QueueColumn::Running => "jobs that run",
             QueueColumn::Queued => "jobs that are queued",
             QueueColumn::Transferring => "jobs whose files are transferred",
@@ -85,7 +84,16 @@ impl QueueColumn {
             QueueColumn::QueuedCores => "cores of jobs that are queued",
             QueueColumn::LastPilot => "how long ago the last pilot was seen",
             QueueColumn::LastStart => "how long ago the last job started",
-            QueueColumn::Site => "its site",
+            QueueColumn::Site => "its site, or cluster",
+            QueueColumn::Group => "its cloud, tier or country",
+            QueueColumn::Pledged => "cores that it gives: pledged, or published",
+            QueueColumn::Used => "cores of jobs that run, of those",
+            QueueColumn::Free => "cores that are free: left of live offers, or published",
+            QueueColumn::Offers => "live offers with cores left",
+            QueueColumn::LastOffer => "how long ago the last offer came",
+            QueueColumn::GridQueued => "jobs of the grid that it publishes as queued",
+            QueueColumn::LocalQueued => "jobs of others that it publishes as queued",
+            QueueColumn::AsOf => "how old its facts are",
         }
     }
 
@@ -94,24 +102,15 @@ impl QueueColumn {
         match self {
             QueueColumn::Queue => name.clamp(5, 32),
             QueueColumn::Status => 9,
-            QueueColumn::Site => 16,
+            QueueColumn::Site | QueueColumn::Group => 16,
             other => (other.head().len() as u16).max(6),
         }
     }
 
     /// Whether it is sorted by name, from the first letter on.
     pub const fn is_text(self) -> bool {
-        matches!(self, QueueColumn::Queue | QueueColumn::Status | QueueColumn::Site)
-    }
-
-    /// The column after it.
-    pub fn next(self) -> QueueColumn {
-        QueueColumn::ALL[(self as usize + 1) % QueueColumn::ALL.len()]
-    }
-
-    /// The column before it.
-    pub fn previous(self) -> QueueColumn {
-        QueueColumn::ALL[(self as usize + QueueColumn::ALL.len() - 1) % QueueColumn::ALL.len()]
+        use QueueColumn::{Group, Queue, Site, Status};
+        matches!(self, Queue | Status | Site | Group)
     }
 
     /// By what a queue is sorted.
@@ -121,6 +120,7 @@ impl QueueColumn {
             QueueColumn::Queue => return (it.queue.to_lowercase(), None),
             QueueColumn::Status => return (it.status.to_lowercase(), None),
             QueueColumn::Site => return (it.site.to_lowercase(), None),
+            QueueColumn::Group => return (it.group.to_lowercase(), None),
             QueueColumn::Running => Some(it.running),
             QueueColumn::Queued => Some(it.queued),
             QueueColumn::Transferring => Some(it.transferring),
@@ -133,6 +133,14 @@ impl QueueColumn {
             QueueColumn::QueuedCores => Some(it.queued_cores),
             QueueColumn::LastPilot => at(it.last_pilot_at),
             QueueColumn::LastStart => at(it.last_start_at),
+            QueueColumn::Pledged => it.pledged_cores,
+            QueueColumn::Used => used(it).map(|used| (used * 1_000.0) as u64),
+            QueueColumn::Free => it.free_cores,
+            QueueColumn::Offers => it.offers,
+            QueueColumn::LastOffer => at(it.last_offer_at),
+            QueueColumn::GridQueued => it.grid_queued,
+            QueueColumn::LocalQueued => it.local_queued,
+            QueueColumn::AsOf => at(it.as_of),
         };
         (String::new(), figure)
     }
@@ -140,39 +148,42 @@ impl QueueColumn {
     /// Its text for a queue at a moment.
     pub fn cell(self, it: &Queue, now: Millis) -> String {
         let ago = |at: Option<Millis>| at.map_or("-".to_owned(), |at| span(now - at));
+        let count = |of: Option<u64>| of.map_or("-".to_owned(), |of| of.to_string());
         match self {
             QueueColumn::Queue => it.queue.clone(),
             QueueColumn::Status if it.status.is_empty() => "-".to_owned(),
-            QueueColumn::Status => it.status.clone(),
+            // What a cluster remarks behind its word is for the page.
+            QueueColumn::Status => it.status.split(',').next().unwrap_or_default().to_owned(),
             QueueColumn::Site => it.site.clone(),
+            QueueColumn::Group => it.group.clone(),
             QueueColumn::Running => it.running.to_string(),
             QueueColumn::Queued => it.queued.to_string(),
             QueueColumn::Transferring => it.transferring.to_string(),
             QueueColumn::Ratio => ratio(it).map_or("-".to_owned(), |ratio| format!("{ratio:.2}")),
             QueueColumn::Pilots => it.pilots_running.to_string(),
             QueueColumn::Submitted => it.pilots_submitted.to_string(),
-            QueueColumn::Slots => it.slots.map_or("-".to_owned(), |slots| slots.to_string()),
+            QueueColumn::Slots => count(it.slots),
             QueueColumn::Reserved => it.reserved.to_string(),
             QueueColumn::RunningCores => it.running_cores.to_string(),
             QueueColumn::QueuedCores => it.queued_cores.to_string(),
             QueueColumn::LastPilot => ago(it.last_pilot_at),
             QueueColumn::LastStart => ago(it.last_start_at),
+            QueueColumn::Pledged => count(it.pledged_cores),
+            QueueColumn::Used => used(it).map_or("-".to_owned(), |it| format!("{:.0}", it * 100.0)),
+            QueueColumn::Free => count(it.free_cores),
+            QueueColumn::Offers => count(it.offers),
+            QueueColumn::LastOffer => ago(it.last_offer_at),
+            QueueColumn::GridQueued => count(it.grid_queued),
+            QueueColumn::LocalQueued => count(it.local_queued),
+            QueueColumn::AsOf => ago(it.as_of),
         }
     }
+}
 
-    /// The columns that a width has room for.
-    pub fn fitting(width: u16, name: u16) -> Vec<QueueColumn> {
-        let mut used = 0;
-        let fits = |column: &QueueColumn| {
-            used += column.width(name) + if used > 0 { 2 } else { 0 };
-            used <= width
-        };
-        let mut fitting: Vec<QueueColumn> = QueueColumn::ALL.into_iter().take_while(fits).collect();
-        if fitting.is_empty() {
-            fitting.push(QueueColumn::Queue);
-        }
-        fitting
-    }
+/// The part of its cores that jobs use.
+fn used(it: &Queue) -> Option<f64> {
+    let given = it.pledged_cores.filter(|cores| *cores > 0)?;
+    Some(it.running_cores as f64 / given as f64)
 }
 
 fn ratio(it: &Queue) -> Option<f64> {
@@ -207,21 +218,6 @@ pub(super) fn cells_of(it: &Event) -> [String; 6] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn columns_go_from_the_last_one_where_there_is_no_room() {
-        assert_eq!(QueueColumn::fitting(3, 20), [QueueColumn::Queue]);
-        assert_eq!(
-            QueueColumn::fitting(40, 20),
-            [QueueColumn::Queue, QueueColumn::Status, QueueColumn::Running]
-        );
-        assert_eq!(QueueColumn::fitting(300, 20), QueueColumn::ALL);
-        for (at, column) in QueueColumn::ALL.into_iter().enumerate() {
-            assert_eq!(column as usize, at);
-            assert_eq!(column.next().previous(), column);
-            assert!(column.head().len() <= usize::from(column.width(5)), "{}", column.head());
-        }
-    }
 
     #[test]
     fn what_is_not_known_is_a_dash_and_comes_first() {

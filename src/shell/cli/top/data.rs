@@ -41,7 +41,50 @@ pub(super) use crate::view::QueueView as Queue;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Queues {
+    /// Kind of the rows, in the plural.
+    pub of: String,
     pub queues: Vec<Queue>,
+}
+
+/// `/api/v1/pool`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Pool {
+    pub idle: u64,
+    pub held: u64,
+    pub workflows_open: u64,
+    pub drains_open: u64,
+    /// Most jobs first.
+    pub idle_by_reason: Vec<IdleReason>,
+    /// Most idle jobs first.
+    pub workflows: Vec<Workflow>,
+    pub offers: Offers,
+}
+
+/// Idle jobs that lack the same.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct IdleReason {
+    pub title: String,
+    pub jobs: u64,
+}
+
+/// An open workflow.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Workflow {
+    pub workflow: String,
+    pub idle: u64,
+    pub given: u64,
+    pub last_match_at: Option<Millis>,
+}
+
+/// Live offers.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Offers {
+    pub live: u64,
+    pub cores_free: u64,
 }
 
 /// An element of `/api/v1/shares`.

@@ -5,6 +5,7 @@ mod data;
 mod model;
 mod process;
 mod view;
+mod words;
 
 use crate::cli::Ended;
 use crate::cli::http_args::AskArgs;
@@ -139,7 +140,7 @@ fn once(mut process: Process) -> Ended {
 
 /// A frame as lines of text, as high as it has to be to show all queues and shares.
 fn plain(model: &Model, width: u16) -> Vec<String> {
-    let rows = model.answered.queues.len().max(model.answered.shares.len());
+    let rows = model.answered.queues.len().max(view::beside(model));
     let upper = u16::try_from(rows).unwrap_or(u16::MAX).clamp(1, u16::MAX / 2) + 2;
     let shown = u16::try_from(model.events.len()).unwrap_or(u16::MAX).min(PLAIN_EVENTS - 2);
     let events = shown + 2;

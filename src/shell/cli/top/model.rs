@@ -2,7 +2,8 @@
 //! of the process.
 
 use super::columns::{QueueColumn, cells_of};
-use super::data::{Event, Explained, ProcessStatus, Queue, Share};
+use super::data::{Event, Explained, Pool, ProcessStatus, Queue, Share};
+use super::words::Words;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -30,7 +31,11 @@ pub(super) struct Answered {
     /// Its address.
     pub address: String,
     pub status: ProcessStatus,
+    /// Words for what the rows are.
+    pub words: Words,
     pub queues: Vec<Queue>,
+    /// A pool of slots, where that is one.
+    pub pool: Option<Pool>,
     pub shares: Vec<Share>,
     /// Those that are new, the oldest first.
     pub events: Vec<Event>,
@@ -174,7 +179,7 @@ impl Model {
     pub fn queues(&self) -> Vec<&Queue> {
         let filter = self.queue_filter.to_lowercase();
         let is_shown = |it: &&Queue| {
-            let parts = [&it.queue, &it.site, &it.status];
+            let parts = [&it.queue, &it.site, &it.group, &it.status];
             parts.iter().any(|part| part.to_lowercase().contains(&filter))
         };
         let mut queues: Vec<&Queue> = self.answered.queues.iter().filter(is_shown).collect();
@@ -237,8 +242,12 @@ impl Model {
                     Pane::Events => Pane::Queues,
                 };
             }
-            KeyCode::Char('s') | KeyCode::Right => self.sort_by(self.sort.next()),
-            KeyCode::Char('S') | KeyCode::Left => self.sort_by(self.sort.previous()),
+            KeyCode::Char('s') | KeyCode::Right => {
+                self.sort_by(self.answered.words.after(self.sort, 1));
+            }
+            KeyCode::Char('S') | KeyCode::Left => {
+                self.sort_by(self.answered.words.before(self.sort));
+            }
             KeyCode::Char('r') => self.is_descending = !self.is_descending,
             KeyCode::Esc => self.filter_mut().clear(),
             KeyCode::Enter => return self.ask(),

@@ -1,8 +1,9 @@
 //! The process that is watched: asked by a thread of its own, so that a slow answer holds no key
 //! up.
 
-use super::data::{Events, Explained, ProcessStatus, Queues, Shares};
+use super::data::{Events, Explained, Pool, ProcessStatus, Queues, Shares};
 use super::model::{Answered, News, Subject};
+use super::words::Words;
 use crate::ask::{Ask, Proof, Reply, in_query};
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
@@ -65,7 +66,7 @@ impl Process {
         let status: ProcessStatus = get(&ask, "/api/v1/status")?;
         let known = self.known.take().filter(|(known, _)| *known == address).map(|(_, last)| last);
         let lists = lists(&ask, known);
-        let Lists { queues, shares, events, is_fresh } = match lists {
+        let Lists { queues, pool, shares, events, is_fresh } = match lists {
             Ok(lists) => lists,
             // While it restores it has nothing to show, and says why.
             Err(_) if !status.ready => Lists::default(),
@@ -75,8 +76,9 @@ impl Process {
         self.known = last.map(|last| (address.clone(), last));
         let mut items = events.items;
         items.reverse();
+        let words = Words::of(&queues.of);
         let (queues, shares) = (queues.queues, shares.shares);
-        Ok(Answered { address, status, queues, shares, events: items, is_fresh })
+        Ok(Answered { address, status, words, queues, pool, shares, events: items, is_fresh })
     }
 
     /// Asks for the explanation of a subject.
@@ -127,6 +129,8 @@ impl Process {
 #[derive(Default)]
 struct Lists {
     queues: Queues,
+    /// Of a pool of slots.
+    pool: Option<Pool>,
     shares: Shares,
     events: Events,
     /// Whether outputs are numbered from the beginning again.
@@ -134,17 +138,20 @@ struct Lists {
 }
 
 fn lists(ask: &Ask, known: Option<u64>) -> Result<Lists, String> {
-    let queues = get(ask, "/api/v1/queues")?;
+    let queues: Queues = get(ask, "/api/v1/queues")?;
+    let pool = match Words::of(&queues.of) {
+        Words::Sites => Some(get(ask, "/api/v1/pool")?),
+        Words::Queues | Words::Clusters => None,
+    };
     let shares = get(ask, "/api/v1/shares")?;
     let all = format!("/api/v1/decisions?limit={EVENTS_FIRST}");
-    let Some(last) = known else {
-        return Ok(Lists { queues, shares, events: get(ask, &all)?, is_fresh: true });
-    };
+    let lists = |events, is_fresh| Lists { queues, pool, shares, events, is_fresh };
+    let Some(last) = known else { return Ok(lists(get(ask, &all)?, true)) };
     let events: Events = get(ask, &format!("/api/v1/decisions?after={last}&limit={EVENTS_MAX}"))?;
     // Another process, or one with another history, counts from the beginning.
     match events.last < last {
-        true => Ok(Lists { queues, shares, events: get(ask, &all)?, is_fresh: true }),
-        false => Ok(Lists { queues, shares, events, is_fresh: false }),
+        true => Ok(lists(get(ask, &all)?, true)),
+        false => Ok(lists(events, false)),
     }
 }
 

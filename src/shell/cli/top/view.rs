@@ -1,11 +1,15 @@
 //! Draws the model on a terminal of any size: nothing here is chosen or asked.
 
+mod beside;
 mod plan;
 
+pub(super) use beside::lines as beside;
 pub(super) use plan::Plan;
 
 use super::columns::{QueueColumn, cells_of, span};
-use super::model::{Model, Pane};
+use super::data::Queue;
+use super::model::{Answered, Model, Pane};
+use super::words::Words;
 use crate::trouble::ACT;
 use plan::WIDE;
 use ratatui::Frame;
@@ -36,9 +40,11 @@ impl TerminalStyles {
     /// Of what a queue's status is, or an output's kind.
     fn of(self, word: &str) -> Style {
         match word {
-            "online" | "assign" | "lift" => self.colour(Color::Green),
-            "brokeroff" | "test" | "defer" | "set" => self.colour(Color::Yellow),
-            "offline" | "reject" | "kill" | "fail" | "kill_workflow" => self.colour(Color::Red),
+            "online" | "active" | "assign" | "lift" => self.colour(Color::Green),
+            "brokeroff" | "test" | "drain" | "defer" | "set" => self.colour(Color::Yellow),
+            "offline" | "inactive" | "silent" | "reject" | "kill" | "fail" | "kill_workflow" => {
+                self.colour(Color::Red)
+            }
             _ => Style::new(),
         }
     }
@@ -55,12 +61,12 @@ pub(super) fn draw(
     let buffer = frame.buffer_mut();
     header(buffer, plan.header, model, look, now);
     if model.is_helping {
-        help(buffer, plan.body);
+        help(buffer, plan.body, model.answered.words);
     } else if model.why.is_some() {
         why(buffer, plan.body, model);
     } else {
         queues(buffer, plan.queues, model, look);
-        shares(buffer, plan.shares, model, look);
+        beside::draw(buffer, plan.shares, model, look);
         events(buffer, plan.events, model, look);
     }
     footer(buffer, plan.footer, model);
@@ -96,7 +102,8 @@ fn header(buffer: &mut Buffer, area: Rect, model: &Model, look: TerminalStyles, 
         let open = status.requests_open.map_or("-".to_owned(), |open| open.to_string());
         let (domain, cycle, epoch) = (&status.domain, status.cycle, status.epoch);
         let text = format!(
-            "{domain}  {lead}, {ready}  open requests {open}  cycle {cycle}, epoch {epoch}  {}",
+            "{domain}  {lead}, {ready}  {} {open}  cycle {cycle}, epoch {epoch}  {}",
+            answered.words.open(),
             age(status.now, now)
         );
         put(buffer, area, 0, &text, BOLD);
@@ -142,24 +149,44 @@ fn trouble(model: &Model) -> Option<String> {
     Some(format!("{}{}", worst.text, more(1)))
 }
 
-/// Sums over what is known.
+/// Where it is asked, and sums over what is known.
 fn sums(model: &Model) -> String {
     let answered = &model.answered;
     let status = &answered.status;
+    format!("{}  version {}  {}", answered.address, status.version, row_sums(answered))
+}
+
+/// Sums over all rows, in the words of the domain.
+fn row_sums(answered: &Answered) -> String {
     // Tiles of a domain that a program brings are that program's figures.
-    let sum = |of: fn(&super::data::Queue) -> u64| {
-        answered.queues.iter().map(of).fold(0, u64::saturating_add)
-    };
-    format!(
-        "{}  version {}  queues {}  running {} ({} cores)  queued {} ({} cores)",
-        answered.address,
-        status.version,
-        answered.queues.len(),
-        sum(|it| it.running),
-        sum(|it| it.running_cores),
-        sum(|it| it.queued),
-        sum(|it| it.queued_cores)
-    )
+    let sum = |of: fn(&Queue) -> u64| answered.queues.iter().map(of).fold(0, u64::saturating_add);
+    let (rows, count) = (answered.words.rows(), answered.queues.len());
+    let (running, cores) = (sum(|it| it.running), sum(|it| it.running_cores));
+    let head = format!("{rows} {count}  running {running} ({cores} cores");
+    match (answered.words, &answered.pool) {
+        (Words::Sites, pool) => {
+            let pledge = sum(|it| it.pledged_cores.unwrap_or(0));
+            let pool = pool.clone().unwrap_or_default();
+            format!(
+                "{head} of {pledge} pledged)  idle {}  offers {} ({} cores)  workflows {}  drains {}",
+                pool.idle,
+                pool.offers.live,
+                pool.offers.cores_free,
+                pool.workflows_open,
+                pool.drains_open
+            )
+        }
+        (Words::Clusters, _) => {
+            let of = |word| answered.queues.iter().filter(|it| it.status.starts_with(word)).count();
+            let (silent, down) = (of("silent"), of("inactive"));
+            let queued = sum(|it| it.queued);
+            format!("{head})  queued {queued}  inactive {down}  silent {silent}")
+        }
+        (Words::Queues, _) => {
+            let (queued, cores) = (sum(|it| it.queued), sum(|it| it.queued_cores));
+            format!("{head})  queued {queued} ({cores} cores)")
+        }
+    }
 }
 
 /// The title of a list: its name, what is shown of how many, its filter.
@@ -182,18 +209,20 @@ fn queues(buffer: &mut Buffer, area: Rect, model: &Model, look: TerminalStyles) 
     let queues = model.queues();
     let (shown, all) = (queues.len(), model.answered.queues.len());
     let direction = if model.is_descending { "down" } else { "up" };
-    let text = format!("Queues {shown} of {all}, by {} {direction}", model.sort.head());
+    let words = model.answered.words;
+    let sort = words.head(model.sort);
+    let text = format!("{} {shown} of {all}, by {sort} {direction}", words.title());
     title(buffer, area, model, Pane::Queues, &text);
     let longest = queues.iter().map(|it| Line::raw(it.queue.as_str()).width()).max();
     let name = u16::try_from(longest.unwrap_or(0)).unwrap_or(u16::MAX);
-    let places = places(area, name);
+    let places = places(area, name, words);
     for (column, place) in &places {
         let is_sorted = *column == model.sort;
         cell(
             buffer,
             *place,
             1,
-            column.head(),
+            words.head(*column),
             column.is_text(),
             if is_sorted { BOLD } else { FAINT },
         );
@@ -203,11 +232,11 @@ fn queues(buffer: &mut Buffer, area: Rect, model: &Model, look: TerminalStyles) 
     for (line, (at, queue)) in (2..).zip(queues.iter().enumerate().skip(from).take(lines)) {
         let is_chosen = at == chosen && model.focus == Pane::Queues;
         for (column, place) in &places {
+            let text = column.cell(queue, model.answered.status.now);
             let style = match column {
-                QueueColumn::Status => look.of(&queue.status),
+                QueueColumn::Status => look.of(&text),
                 _ => Style::new(),
             };
-            let text = column.cell(queue, model.answered.status.now);
             cell(buffer, *place, line, &text, column.is_text(), style);
         }
         if is_chosen {
@@ -216,13 +245,13 @@ fn queues(buffer: &mut Buffer, area: Rect, model: &Model, look: TerminalStyles) 
         }
     }
     if queues.is_empty() {
-        let why = if all == 0 { "no queue is known" } else { "no queue has that in it" };
+        let why = if all == 0 { "none is known" } else { "none has that in it" };
         put(buffer, area, 2, why, FAINT);
     }
 }
 
 /// Where the columns of the queues are.
-fn places(area: Rect, name: u16) -> Vec<(QueueColumn, Rect)> {
+fn places(area: Rect, name: u16, words: Words) -> Vec<(QueueColumn, Rect)> {
     let mut x = area.x;
     let place = |column: QueueColumn| {
         let width = column.width(name).min((area.x + area.width).saturating_sub(x));
@@ -230,41 +259,7 @@ fn places(area: Rect, name: u16) -> Vec<(QueueColumn, Rect)> {
         x = (x + width + 2).min(area.x + area.width);
         (column, place)
     };
-    QueueColumn::fitting(area.width, name).into_iter().map(place).collect()
-}
-
-fn shares(buffer: &mut Buffer, area: Rect, model: &Model, look: TerminalStyles) {
-    let inner = Rect { x: area.x + 2, width: area.width.saturating_sub(2), ..area };
-    if area.width < 2 || area.height == 0 {
-        return;
-    }
-    let shares = &model.answered.shares;
-    let text = format!("Shares {}", shares.len());
-    put(buffer, inner, 0, &text, FAINT.add_modifier(Modifier::UNDERLINED));
-    let row = |buffer: &mut Buffer, line, cells: [&str; 4], style: Style| {
-        let widths = [inner.width.saturating_sub(24), 6, 6, 6];
-        let mut x = inner.x;
-        for (at, (text, width)) in cells.iter().zip(widths).enumerate() {
-            cell(buffer, Rect { x, width, ..inner }, line, text, at == 0, style);
-            x = (x + width + 2).min(inner.x + inner.width);
-        }
-    };
-    row(buffer, 1, ["share", "use %", "target", "of it"], FAINT);
-    let percent = |it: Option<f64>| it.map_or("-".to_owned(), |it| format!("{:.1}", it * 100.0));
-    for (line, share) in (2..area.height).zip(shares) {
-        let part = match (share.used, share.target) {
-            (Some(used), Some(target)) if target > 0.0 => Some(used / target),
-            _ => None,
-        };
-        let style = match part {
-            Some(part) if part > 1.2 => look.colour(Color::Yellow),
-            Some(part) if part < 0.5 => look.colour(Color::Cyan),
-            _ => Style::new(),
-        };
-        let of_it = part.map_or("-".to_owned(), |part| format!("{:.0} %", part * 100.0));
-        let cells = [&share.gshare, &percent(share.used), &percent(share.target), &of_it];
-        row(buffer, line, cells.map(String::as_str), style);
-    }
+    words.fitting(area.width, name).into_iter().map(place).collect()
 }
 
 fn events(buffer: &mut Buffer, area: Rect, model: &Model, look: TerminalStyles) {
@@ -333,23 +328,23 @@ fn fold(line: &str, width: usize) -> Vec<String> {
     }
 }
 
-fn help(buffer: &mut Buffer, area: Rect) {
+fn help(buffer: &mut Buffer, area: Rect, words: Words) {
     const KEYS: [(&str, &str); 10] = [
         ("Up, Down, PgUp, PgDn, Home, End", "choose, or scroll an answer; also k, j, g, G"),
-        ("Tab", "queues or decisions"),
+        ("Tab", "the upper list or decisions"),
         ("Enter", "why: what is known of the chosen one; again to go back"),
         ("/", "show only what has a text in it; Enter keeps it, Esc clears it"),
-        ("s, Right", "sort queues by the next column"),
-        ("S, Left", "sort queues by the column before"),
+        ("s, Right", "sort by the next column"),
+        ("S, Left", "sort by the column before"),
         ("r", "the other way round"),
         ("Esc", "clear the filter; go back"),
         ("?", "this"),
         ("q, Ctrl-C", "end"),
     ];
     put(buffer, area, 0, "Keys", BOLD.add_modifier(Modifier::UNDERLINED));
-    let columns = QueueColumn::ALL.map(|column| (column.head(), column.help()));
+    let columns = words.columns().iter().map(|column| (words.head(*column), column.help()));
     let keys = KEYS.iter().map(|(key, what)| format!("{key:<33}{what}"));
-    let columns = columns.iter().map(|(head, what)| format!("{head:<33}{what}"));
+    let columns = columns.map(|(head, what)| format!("{head:<33}{what}"));
     for (line, text) in (1..).zip(keys.chain([String::new()]).chain(columns)) {
         put(buffer, area, line, &text, Style::new());
     }

@@ -4,7 +4,9 @@ use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::engine::Engine;
 use yardmaster_core::event::{Configuration, Event, JobState, Link, Pilot, Share, Status, Task};
 use yardmaster_core::output::decision::{Decision, Fate, Outcome};
+use yardmaster_core::state::State;
 use yardmaster_core::unit::{Millis, SECOND};
+use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_sim::scenario::{feed, records};
 use yardmaster_wire::topology::{ATLAS, Topology};
 
@@ -30,6 +32,12 @@ impl World {
             world.configure(Share { name, value, position, ..Share::default() });
         }
         world
+    }
+
+    /// The policies of a topology file, and nothing else.
+    pub(super) fn of(file: &str, text: &str) -> World {
+        let config = EpochConfig::of(file, text).unwrap();
+        World { engine: Engine::new(State::new(config.setting), config.policies) }
     }
 
     pub(super) fn read(&mut self, topic: Topic, event: &Event<'_>) {

@@ -1,10 +1,9 @@
 //! A job of a pool of slots as text: what it wants, what it holds, or why it waits no longer.
 
-use super::offer::span;
 use crate::domain::cms::policy::label::wish;
 use crate::domain::cms::state::{PoolJob, PoolJobState, PoolMatch, PoolWorkflow};
 use crate::event::OwnRequirements;
-use crate::explain::{iso, milli, or_none};
+use crate::explain::{iso, milli, or_none, span};
 use crate::state::State;
 use std::fmt::{self, Write};
 

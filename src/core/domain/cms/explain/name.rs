@@ -1,12 +1,11 @@
 //! A workflow or a user of a pool as text: its jobs, what its test jobs showed, its fair share.
 
-use super::offer::span;
 use crate::domain::cms::policy::facts::seconds;
 use crate::domain::cms::policy::pool::Pool;
 use crate::domain::cms::policy::verdict::{TestTally, test_tally};
 use crate::domain::cms::state::{PoolWorkflow, PoolWorkflowRecord};
 use crate::event::{GrantScopeKind, is_newer};
-use crate::explain::{iso, milli, or_none};
+use crate::explain::{iso, milli, or_none, span};
 use crate::id::Name;
 use crate::state::State;
 use std::fmt::{self, Write};

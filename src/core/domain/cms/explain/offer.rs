@@ -5,7 +5,8 @@ use super::rank;
 use crate::domain::cms::output::{Matched, SecondJob};
 use crate::event::Band;
 use crate::explain::{
-    Context, counts_of, dry_run, iso, limit_sentence, milli, number, or_none, when_made,
+    Context, counts_of, dry_run, iso, limit_sentence, milli, notes, number, or_none, span,
+    when_made, with_moments,
 };
 use crate::output::decision::{Decision, Outcome};
 use crate::state::admit::remedy;
@@ -44,16 +45,13 @@ pub(crate) fn write(text: &mut String, decision: &Decision, context: &Context<'_
         (Outcome::Assign(_), None) => writeln!(text, "assigned, and no job is named")?,
         (Outcome::Defer { until }, _) => deferral(text, decision, *until, context)?,
         (Outcome::Reject { reason }, _) => {
-            writeln!(text, "rejected for good: {reason}")?;
+            writeln!(text, "rejected for good: {}", with_moments(reason))?;
             if let Some(remedy) = remedy(reason) {
                 writeln!(text, "what to do: {remedy}")?;
             }
         }
     }
-    for note in &decision.notes {
-        writeln!(text, "note: {note}")?;
-    }
-    Ok(())
+    notes(text, decision)
 }
 
 fn header(text: &mut String, decision: &Decision) -> fmt::Result {
@@ -193,10 +191,10 @@ fn deferral(
     until: Millis,
     context: &Context<'_>,
 ) -> fmt::Result {
-    let wait = until.saturating_sub(decision.now) / SECOND;
+    let wait = span(until.saturating_sub(decision.now) / SECOND);
     let until = iso(until);
     let why = nothing_fits(decision);
-    writeln!(text, "nothing fits: {why}; published again, or gone, by {until}, {wait} s on")?;
+    writeln!(text, "nothing fits: {why}; published again, or gone, by {until}, {wait} on")?;
     counts_of(text, "jobs that did not fit, by the first filter", &decision.counts, context)?;
     writeln!(text, "waits for: a job that fits; it is looked at again when anything changes")
 }
@@ -211,14 +209,6 @@ fn site(decision: &Decision) -> &str {
 
 fn cores_text(cores: i64) -> String {
     if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") }
-}
-
-/// Seconds, and the same in hours where these are easier to read.
-pub(super) fn span(seconds: i64) -> String {
-    match seconds {
-        ..7200 => format!("{seconds} s"),
-        _ => format!("{seconds} s ({:.1} h)", seconds as f64 / 3600.0),
-    }
 }
 
 #[cfg(test)]
@@ -328,7 +318,7 @@ mod tests {
             &[
                 "offer     glidein-4711, announcement 2, answer 3",
                 "site      T2_DE_DESY, node bird812",
-                "matched: job skim_run3.1204, attempt 1, gets 8 cores and 16000 MB for 28800 s (8",
+                "matched: job skim_run3.1204, attempt 1, gets 8 cores and 16000 MB for 8 h",
                 "workflow  skim_run3, class analysis",
                 "user      ann, group /cms/dcms",
                 "band      normal: neither",
@@ -343,7 +333,7 @@ mod tests {
                 "relaxed   overflow: the site is not on its whitelist",
                 "minus_level: level 10 there (cms-nordugrid C-18, C-19)",
                 "its user has 12.5 cores of decayed usage",
-                "wall_gap_s: it leaves 300 s",
+                "wall_gap_s: it leaves 5 min",
                 "moonphase: 7\n",
                 "overflow slots of T1_DE_KIT: 3 before, 4 with it, 200 at most",
                 "T2_DE_DESY//cms/dcms: 1 before, 10.6 with it, 99 at most",
@@ -367,7 +357,7 @@ mod tests {
             &text,
             &[
                 "nothing fits: none of 8150 jobs fits, 8120 of them by whitelist; published again",
-                "60 s on",
+                "1 min on",
                 "  8120  whitelist: ",
                 "    30  cores: the offer has the fewest cores",
                 "waits for: a job that fits",

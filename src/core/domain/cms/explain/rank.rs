@@ -1,6 +1,6 @@
 //! The rank keys of a job before an offer (spec cms-nordugrid C-11 to C-23), in words.
 
-use crate::explain::{iso, number};
+use crate::explain::{iso, number, span};
 use crate::unit::SECOND;
 
 /// The value of a key in words; `None` for a key, or a value, that is not known here.
@@ -31,7 +31,7 @@ pub(super) fn words(key: &str, value: f64) -> Option<String> {
         ("bucket", bucket) => {
             format!("queued in span {bucket} of time; within a span the closest fit goes first")
         }
-        ("wall_gap_s", gap) => format!("it leaves {gap} s of the offer's time unused"),
+        ("wall_gap_s", gap) => format!("it leaves {} of the offer's time unused", span(gap)),
         ("mem_gap_mb", gap) => format!("it leaves {gap} MB of the offer unused"),
         ("queued_at_s", seconds) => format!("first queued {}", at(seconds)),
         ("seq", place) => format!("place {place} in its workflow"),

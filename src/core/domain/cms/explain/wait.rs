@@ -1,15 +1,14 @@
 //! Why a job of a pool waits, as text: what objects at each site, or what goes before it there
 //! (spec cms-nordugrid C-60).
 
-use super::offer::span;
 use super::rank;
 use crate::domain::cms::policy::judge::RankValue;
 use crate::domain::cms::policy::why::{
     Blocked, First, JobsAhead, NoNode, PoolWait, SiteAt, SiteObjection,
 };
 use crate::event::Class;
-use crate::explain::{iso, milli, number};
-use crate::policy::phrase::phrase;
+use crate::explain::{iso, milli, number, span};
+use crate::policy::phrase::{objection_figure, phrase};
 use crate::state::admit::remedy;
 use std::fmt::{self, Write};
 
@@ -131,11 +130,7 @@ fn objections(at: &SiteAt) -> Vec<String> {
 /// An objection as a sentence.
 pub fn objection_sentence(it: &SiteObjection) -> String {
     let objection = &it.objection;
-    let figure = |name: &str| match name {
-        "measured" => Some(number(objection.measured)),
-        "limit" => Some(number(objection.limit)),
-        _ => None,
-    };
+    let figure = |name: &str| objection_figure(name, objection.measured, objection.limit);
     let until = objection.recheck_at.map_or(String::new(), |at| format!(", until {}", iso(at)));
     let what = it.lack.as_ref().map_or(String::new(), |lack| format!(" ({lack})"));
     format!("{}{what}{until}", phrase(objection.reason.sentence, &figure))

@@ -36,13 +36,17 @@ pub struct PoolGlance {
     pub running: u64,
     /// Workflows that are neither ended nor killed.
     pub workflows_open: u64,
+    /// Those of which jobs have slots.
+    pub workflows_served: u64,
+    /// Those of which jobs are idle and none has a slot.
+    pub workflows_waiting: u64,
     /// Idle jobs by reason, most jobs first. In sum they are all of them.
     pub idle_by_reason: Vec<IdleReason>,
     /// Open workflows, most idle jobs first.
     pub workflows: Vec<WorkflowAt>,
     /// Users with running or idle jobs, most running jobs first.
     pub users: Vec<UserOfPool>,
-    /// What each class uses of what is used, and its part of the quotas of sites that take jobs.
+    /// Use of each class, and its part of the quotas of all sites.
     pub classes: Vec<ClassUse>,
     /// Nodes that are kept free for a job, the newest first.
     pub drains: Vec<Drain>,
@@ -158,6 +162,9 @@ impl PoolGlance {
             rows.map(|(_, row)| u64::from(row.count.jobs()[Status::Running.index()])).sum();
         let (mut workflows, held) = workflows(pool, &idle.by_workflow);
         let workflows_open = workflows.len() as u64;
+        let workflows_served = workflows.iter().filter(|it| it.running > 0).count() as u64;
+        let is_waiting = |it: &&WorkflowAt| it.running == 0 && it.idle > 0;
+        let workflows_waiting = workflows.iter().filter(is_waiting).count() as u64;
         let users = users(state, pool, &workflows);
         workflows.sort_by(|a, b| b.idle.cmp(&a.idle).then_with(|| a.workflow.cmp(&b.workflow)));
         workflows.truncate(WORKFLOWS_MAX);
@@ -172,6 +179,8 @@ impl PoolGlance {
             held: held.saturating_sub(running),
             running,
             workflows_open,
+            workflows_served,
+            workflows_waiting,
             idle_by_reason: by_reason(&idle.by_reason),
             workflows,
             users,

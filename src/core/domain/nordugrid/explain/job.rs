@@ -1,8 +1,11 @@
 //! A decision on a single job as text: which target it got and why that one, or why none.
 
 use super::{held, target};
-use crate::explain::{Context, counts_of, dry_run, iso, number, or_none, when_made};
+use crate::explain::{
+    Context, counts_of, dry_run, iso, notes, number, or_none, when_made, with_moments,
+};
 use crate::output::decision::{Decision, Outcome, Ranked};
+use crate::policy::phrase::bytes;
 use crate::state::admit::remedy;
 use std::fmt::{self, Write};
 
@@ -25,10 +28,7 @@ pub(crate) fn write(text: &mut String, decision: &Decision, context: &Context<'_
         }
     }
     held::write(text, decision, context)?;
-    for note in &decision.notes {
-        writeln!(text, "note: {note}")?;
-    }
-    Ok(())
+    notes(text, decision)
 }
 
 fn header(text: &mut String, decision: &Decision) -> fmt::Result {
@@ -45,7 +45,9 @@ fn header(text: &mut String, decision: &Decision) -> fmt::Result {
             writeln!(text, "placed at {chosen}: {passed} targets listed, {rejected} rejected")
         }
         Outcome::Defer { .. } => writeln!(text, "not answered yet"),
-        Outcome::Reject { reason } => writeln!(text, "rejected for good: {reason}"),
+        Outcome::Reject { reason } => {
+            writeln!(text, "rejected for good: {}", with_moments(reason))
+        }
     }
 }
 
@@ -53,9 +55,9 @@ fn header(text: &mut String, decision: &Decision) -> fmt::Result {
 fn targets(text: &mut String, names: &[String], ranked: &[Ranked]) -> fmt::Result {
     writeln!(text, "targets, best first:")?;
     for (at, Ranked { queue, weight, factors, .. }) in ranked.iter().enumerate() {
-        let figure = |(name, value): (&String, &f64)| {
-            let unit = if name.ends_with("_bytes") { " bytes" } else { "" };
-            format!("{name} {}{unit}", number(*value))
+        let figure = |(name, value): (&String, &f64)| match name.strip_suffix("_bytes") {
+            Some(name) => format!("{name} {}", bytes(*value)),
+            None => format!("{name} {}", number(*value)),
         };
         let figures: Vec<String> = names.iter().zip(factors).map(figure).collect();
         writeln!(text, "  {:>2}. {queue}: {} CPUs in a draw", at + 1, number(*weight))?;

@@ -4,3 +4,4 @@ mod held;
 pub(crate) mod job;
 pub(crate) mod moving;
 mod target;
+pub(crate) mod wanted;

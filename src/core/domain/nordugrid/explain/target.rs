@@ -3,8 +3,9 @@
 
 use crate::domain::nordugrid::output::Placed;
 use crate::explain::Context;
-use crate::explain::limit_sentence;
+use crate::explain::{limit_sentence, span};
 use crate::output::decision::{Decision, Ranked};
+use crate::policy::phrase::bytes;
 use std::fmt::{self, Write};
 
 /// Writes what an assignment states beside the ranks.
@@ -17,12 +18,16 @@ pub(crate) fn write(
 ) -> fmt::Result {
     writeln!(text, "chosen by {}: {}", placed.rule, rule(placed, context))?;
     let Placed { alternative, count, disk_bytes, cache_bytes, tags, .. } = placed;
-    let time = placed.time_s.map_or("without limit".to_owned(), |time| format!("for {time} s"));
+    let time = placed.time_s.map_or("without limit".to_owned(), |time| {
+        format!("for {}", span(i64::try_from(time).unwrap_or(i64::MAX)))
+    });
     writeln!(
         text,
-        "takes at {}: {count} CPUs {time}, {disk_bytes} bytes of disk, {cache_bytes} bytes of the \
-         cache for {} files; it is alternative {alternative} of the description",
+        "takes at {}: {count} CPUs {time}, {} of disk, {} of the cache for {} files; it is \
+         alternative {alternative} of the description",
         chosen.queue,
+        bytes(*disk_bytes as f64),
+        bytes(*cache_bytes as f64),
         tags.len()
     )?;
     for limit in &decision.limits {

@@ -19,8 +19,10 @@ const MATCH_QUEUE: Reason =
     Reason::new("match:queue", "the queue is not one that the job may go to");
 const MATCH_COUNT: Reason =
     Reason::new("match:count", "the job wants {limit} CPUs, it may have at most {measured}");
-const MATCH_MEMORY: Reason =
-    Reason::new("match:memory", "the job wants {limit} MB, {measured} MB are published (0: none)");
+const MATCH_MEMORY: Reason = Reason::new(
+    "match:memory",
+    "the job wants {limit:mb} of memory, the cluster publishes {measured:mb}",
+);
 const MATCH_ARCHITECTURE: Reason =
     Reason::new("match:architecture", "the cluster does not publish the architecture wanted");
 const MATCH_MIDDLEWARE: Reason =

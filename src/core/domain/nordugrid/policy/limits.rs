@@ -10,15 +10,15 @@ use crate::policy::{Applies, Reason, Verdict};
 
 const MATCH_CPU_TIME: Reason = Reason::new(
     "match:cputime",
-    "the job wants {measured} s of CPU time, the limit that it misses is {limit} s",
+    "the job wants {measured:s} of CPU time, the limit that it misses is {limit:s}",
 );
 const MATCH_GRID_TIME: Reason = Reason::new(
     "match:gridtime",
-    "the job wants {measured} s of CPU time on this cluster, the limit that it misses is {limit} s",
+    "the job wants {measured:s} of CPU time on this cluster, the limit that it misses is {limit:s}",
 );
 const MATCH_WALL_TIME: Reason = Reason::new(
     "match:walltime",
-    "the job wants {measured} s of wall time, the limit that it misses is {limit} s",
+    "the job wants {measured:s} of wall time, the limit that it misses is {limit:s}",
 );
 
 pub(super) const fn cpu_time() -> TargetFilter {

@@ -9,7 +9,7 @@ use crate::policy::{Applies, Reason, Verdict};
 use crate::unit::{Millis, SECOND};
 
 const NO_INFORMATION: Reason =
-    Reason::new("no_information", "the queue's facts are {measured} s old, older than {limit} s");
+    Reason::new("no_information", "the queue's facts are {measured:s} old, older than {limit:s}");
 const QUEUE_STATUS: Reason = Reason::new("queue_status", "the queue's status is not active");
 const NOT_AUTHORISED: Reason =
     Reason::new("not_authorised", "the queue does not list the user as authorised");

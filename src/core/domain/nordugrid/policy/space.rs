@@ -11,11 +11,11 @@ const NO_LOCATION: Reason =
 const SIZE_UNKNOWN: Reason = Reason::new("size_unknown", "the size of an input file is not known");
 const CACHE_SPACE: Reason = Reason::new(
     "cache_space",
-    "input files want {limit} bytes of the cluster's cache, {measured} are free",
+    "input files want {limit:bytes} of the cluster's cache, {measured:bytes} are free",
 );
 const DISK_SPACE: Reason = Reason::new(
     "disk_space",
-    "the job wants {limit} bytes of the user's disk, {measured} are free",
+    "the job wants {limit:bytes} of the user's disk, {measured:bytes} are free",
 );
 
 pub(super) static LOCATION: TargetFilter = target_filter(

@@ -43,7 +43,7 @@ fn queues_are_sorted_by_any_column_both_ways_and_the_chosen_one_stays_chosen() {
     keys(&mut model, "r");
     assert_eq!(names(&model), ["ash", "oak", "elm"]);
     assert_eq!(model.chosen(Pane::Queues), 0, "still ash");
-    for _ in 0..QueueColumn::ALL.len() {
+    for _ in 0..Words::Queues.columns().len() {
         keys(&mut model, "s");
         assert_eq!(model.queues().len(), 3);
     }

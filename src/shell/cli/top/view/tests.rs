@@ -1,7 +1,9 @@
 //! Frames of several sizes.
 
 use super::*;
-use crate::cli::top::data::{Event, Explained, ProcessStatus, Queue, Share};
+use crate::cli::top::data::{
+    Event, Explained, IdleReason, Offers, Pool, ProcessStatus, Queue, Share, Workflow,
+};
 use crate::cli::top::model::{Answered, News};
 use crate::trouble::Trouble;
 use ratatui::Terminal;
@@ -179,4 +181,58 @@ fn facts_that_are_too_old_are_as_loud_as_a_process_that_is_not_ready() {
         "topic queue is stale: nothing new for 9000 s  (and 1 more: /api/v1/status)"
     );
     assert!(lines[2].contains("queues 1  running 1000"), "{}", lines[2]);
+}
+
+#[test]
+fn a_pool_and_clusters_are_shown_in_their_own_words() {
+    let mut answered = Answered { words: Words::Sites, ..model(1).answered.clone() };
+    answered.queues[0].pledged_cores = Some(2_000);
+    (answered.queues[0].running_cores, answered.queues[0].offers) = (500, Some(3));
+    let reason = |title: &str, jobs| IdleReason { title: title.into(), jobs };
+    answered.pool = Some(Pool {
+        idle: 4_700,
+        workflows_open: 12,
+        drains_open: 2,
+        idle_by_reason: vec![reason("Too few cores left", 4_000), reason("Next in turn", 700)],
+        workflows: vec![Workflow {
+            workflow: "wf".into(),
+            idle: 105,
+            given: 5,
+            last_match_at: Some(answered.status.now - 7_200_000),
+        }],
+        offers: Offers { live: 39, cores_free: 758 },
+        ..Pool::default()
+    });
+    answered.status.requests_open = Some(4_700);
+    let mut model = Model::new();
+    model.take(News::Answered(Box::new(answered.clone())), NOW);
+    let lines = frame(&model, 180, 40);
+    assert!(lines[0].contains("idle jobs 4700"), "{}", lines[0]);
+    let sums =
+        "sites 1  running 1000 (500 cores of 2000 pledged)  idle 4700  offers 39 (758 cores)";
+    assert!(lines[1].contains(sums), "{}", lines[1]);
+    assert!(lines[3].starts_with("Sites 1 of 1"), "{}", lines[3]);
+    let words: Vec<&str> = lines[5].split_whitespace().collect();
+    assert_eq!(words[..7], ["SITE_000", "online", "1000", "500", "2000", "25", "3"]);
+    let has = |parts: &[&str]| lines.iter().any(|it| parts.iter().all(|part| it.contains(part)));
+    assert!(has(&["Why 4700 jobs are idle"]) && has(&["Too few cores left", "4000"]), "{lines:#?}");
+    assert!(has(&["wf", "105", "5", "2h"]), "{lines:#?}");
+    assert!(!lines[..20].iter().any(|it| it.contains("pilots") || it.contains("Shares")));
+
+    (answered.words, answered.pool) = (Words::Clusters, None);
+    answered.queues[0].status = "inactive, the job manager is down".into();
+    (answered.queues[0].free_cores, answered.queues[0].local_queued) = (Some(7), Some(31));
+    model.take(News::Answered(Box::new(answered)), NOW);
+    let lines = frame(&model, 180, 40);
+    assert!(
+        lines[1].contains("cluster queues 1") && lines[1].contains("inactive 1"),
+        "{}",
+        lines[1]
+    );
+    for part in ["CPUs", "local q", "cluster", "country"] {
+        assert!(lines[4].contains(part), "{part}: {}", lines[4]);
+    }
+    let words: Vec<&str> = lines[5].split_whitespace().collect();
+    assert_eq!(words[1], "inactive");
+    assert!(words.contains(&"31") && words.contains(&"7"), "{words:?}");
 }

@@ -9,7 +9,7 @@ use crate::policy::verdict::{object, object_until};
 use crate::policy::{Param, Reads, Reason, Unit, Verdict};
 
 const LINK_UNUSABLE: Reason =
-    Reason::new("link_unusable", "the link to the nucleus is blocked (closeness {measured})");
+    Reason::new("link_unusable", "the link to the nucleus is blocked, not usable");
 
 params! {
     /// Whether the nucleus itself decides before its links.

@@ -15,11 +15,11 @@ params! {
     }
 }
 
-const BROKEROFF: Reason = Reason::new("brokeroff", "the queue is brokeroff");
-const TEST: Reason = Reason::new("test", "the queue is in test");
-const OFFLINE: Reason = Reason::new("offline", "the queue is offline");
-const STANDBY: Reason = Reason::new("standby", "the queue is on standby");
-const PAUSED: Reason = Reason::new("paused", "the queue is paused");
+const BROKEROFF: Reason = Reason::new("brokeroff", "the queue is brokeroff, not online");
+const TEST: Reason = Reason::new("test", "the queue is in test, not online");
+const OFFLINE: Reason = Reason::new("offline", "the queue is offline, not online");
+const STANDBY: Reason = Reason::new("standby", "the queue is on standby, not online");
+const PAUSED: Reason = Reason::new("paused", "the queue is paused, not online");
 const NO_CLOUD: Reason =
     Reason::new("no_cloud", "the queue belongs to no cloud, so nobody sends it production");
 

@@ -9,7 +9,7 @@ use crate::policy::typed::params;
 use crate::policy::verdict::{object, object_until};
 use crate::policy::{Param, Reads, Reason, Unit, Verdict, WaitReason};
 
-const NOT_IN_SERVICE: Reason = Reason::new("status", "the nucleus is not in service");
+const NOT_IN_SERVICE: Reason = Reason::new("status", "the nucleus is out of service, not active");
 
 pub(super) const STATUS: NucleusFilter = nucleus_filter!(NoParams {
     name: "status",

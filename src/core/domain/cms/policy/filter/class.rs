@@ -13,8 +13,8 @@ const NOT_AT_ALL: Reason = Reason::new(
 );
 const TOO_MUCH: Reason = Reason::new(
     "class_over_quota",
-    "with the job, its class would use {measured} thousandths of the {limit} that it may use at \
-     the site",
+    "with the job, its class would use {measured:milli} of the {limit:milli} cores by power that \
+     it may use at the site",
 );
 
 pub(super) const NOT_ADMITTED: JobFilter = job_filter!(

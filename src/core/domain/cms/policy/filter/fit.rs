@@ -9,12 +9,12 @@ use crate::policy::{Reason, Verdict};
 const TOO_FEW: Reason =
     Reason::new("cores", "the offer has {measured} cores left, the job takes {limit} at least");
 const TOO_SHORT: Reason =
-    Reason::new("wall", "the offer lasts {measured} s, the job takes {limit} s");
+    Reason::new("wall", "the offer lasts {measured:s}, the job takes {limit:s}");
 const TOO_SMALL: Reason =
     Reason::new("mem", "the offer has {measured} MB left, the job takes {limit} MB");
 const DRAINING: Reason = Reason::new(
     "draining_node",
-    "the node is drained: jobs end within {measured} s, this one takes {limit} s",
+    "the node is drained: jobs end within {measured:s}, this one takes {limit:s}",
 );
 
 const NO_RESOURCE: Reason = Reason::new(

@@ -18,7 +18,7 @@ const TOO_MANY: Reason = Reason::new(
 );
 const TOO_EARLY: Reason = Reason::new(
     "overflow_idle",
-    "the job waited {measured} s, a job that overflows waits {limit} s first",
+    "the job waited {measured:s}, a job that overflows waits {limit:s} first",
 );
 const FAILED: Reason = Reason::new(
     "overflow_failed_before",

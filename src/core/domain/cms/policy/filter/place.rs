@@ -6,7 +6,7 @@ use crate::domain::cms::policy::look::{Look, Pending};
 use crate::policy::verdict::object;
 use crate::policy::{Reason, Verdict};
 
-const STATUS: Reason = Reason::new("site_status", "the site takes no such jobs now");
+const STATUS: Reason = Reason::new("site_status", "the site takes no such jobs: it is not online");
 const UNKNOWN: Reason =
     Reason::new("workflow_unknown", "the record of the job's workflow was not seen yet");
 const NO_SITE: Reason = Reason::new("no_known_site", "no site of the job's whitelist is known");

@@ -9,7 +9,8 @@ use crate::policy::{Reason, Verdict};
 const NO_ROOM: Reason = Reason::new(
     "restricted_pool",
     "the offer is for another group, or neither a pool of the user's groups nor what all \
-     share has room for the job: {measured} of {limit} thousandths of that are used",
+     share has room for the job: {measured:milli} of {limit:milli} cores by power of that are \
+     used",
 );
 
 pub(super) const POOL: JobFilter = job_filter!(

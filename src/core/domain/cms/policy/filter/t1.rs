@@ -11,7 +11,7 @@ use crate::unit::SECOND;
 
 const T1_FIRST: Reason = Reason::new(
     "t1_first",
-    "the job may run at a T1, which it waits for {limit} s; it has waited {measured} s",
+    "the job may run at a T1, which it waits for {limit:s}; it has waited {measured:s}",
 );
 
 pub(super) const FIRST: JobFilter = job_filter!(

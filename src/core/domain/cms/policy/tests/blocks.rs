@@ -7,7 +7,7 @@ use crate::domain::cms::policy::facts::{Class, ExtraBlock, SlotQuota, Tier};
 use crate::domain::cms::policy::judge::MatchRules;
 use crate::domain::cms::policy::look::{Look, Pending};
 use crate::domain::cms::state::PoolOffer;
-use crate::policy::phrase::phrase;
+use crate::policy::phrase::{number, objection_figure, phrase};
 use crate::unit::SECOND;
 
 /// A T3 with so many slots, some for central jobs.
@@ -66,10 +66,7 @@ fn reason_text(world: &World, offer: &PoolOffer, job: &str) -> String {
         clusters.find(|it| it.places().any(|place| &*place.job == job)).expect("it waits");
     let pending = Pending::new(&look, cluster, super::world::LONG_AGO_S);
     let found = MatchRules::full().objection(&look, &pending).expect("an objection");
-    phrase(found.reason.sentence, &|figure| match figure {
-        "measured" => Some(found.measured.to_string()),
-        _ => Some(found.limit.to_string()),
-    })
+    phrase(found.reason.sentence, &|figure| objection_figure(figure, found.measured, found.limit))
 }
 
 #[test]
@@ -92,25 +89,24 @@ fn what_is_reported_of_a_full_site_is_true() {
     let no_room = |used: i64| {
         format!(
             "the offer is for another group, or neither a pool of the user's groups nor what all \
-     share has room for the job: {used} of 2000 thousandths of that are used"
+     share has room for the job: {used} of 2 cores by power of that are \
+     used"
         )
     };
     assert_eq!(reason_text(&world, &labelled, "x1"), no_room(0), "for the group alone");
     assert_eq!(world.one_by_one("T3_D", 3), ["x1", "x2", "d1"]);
-    assert_eq!(
-        reason_text(&world, &plain, "d2"),
-        no_room(2_000),
-        "TC-27: a member, and all is full"
-    );
-    assert_eq!(reason_text(&world, &plain, "x3"), no_room(2_000));
+    assert_eq!(reason_text(&world, &plain, "d2"), no_room(2), "TC-27: a member, and all is full");
+    assert_eq!(reason_text(&world, &plain, "x3"), no_room(2));
 }
 
 #[test]
 fn what_is_reported_of_a_class_over_its_quota_is_what_was_measured() {
     let over = |measured: i64, limit: i64| {
         format!(
-            "with the job, its class would use {measured} thousandths of the {limit} that it may \
-             use at the site"
+            "with the job, its class would use {} of the {} cores by power that it may use at the \
+             site",
+            number(measured as f64 / 1e3),
+            number(limit as f64 / 1e3)
         )
     };
     let mut world = World::new();

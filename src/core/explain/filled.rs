@@ -1,0 +1,106 @@
+//! Jobs at queues, or of a share, by who has them: shares, users, queues.
+
+use crate::event::Status;
+use crate::id::Name;
+use crate::state::State;
+use crate::state::ledger::{Count, GROUP};
+use std::collections::BTreeMap;
+
+/// Names of a kind that are listed, those with most jobs first.
+const LISTED_MAX: usize = 20;
+
+/// Jobs of a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Share, user or queue.
+    pub name: String,
+    /// Jobs that run.
+    pub running: u64,
+    /// Jobs that have not begun to run.
+    pub queued: u64,
+}
+
+/// Whose jobs are counted: those at queues, or those of a share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FilledOf {
+    /// At these queues.
+    Queues(Vec<String>),
+    /// Of this leaf share.
+    Share(String),
+}
+
+/// Jobs by who has them, those with most jobs first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FilledBy {
+    /// The cycle.
+    pub cycle: u64,
+    /// All of them.
+    pub all: Held,
+    /// By leaf share.
+    pub shares: Vec<Held>,
+    /// By user.
+    pub users: Vec<Held>,
+    /// By queue.
+    pub queues: Vec<Held>,
+}
+
+impl FilledBy {
+    /// Counts them.
+    pub fn of(state: &State, of: &FilledOf) -> FilledBy {
+        let (mut shares, mut users, mut queues) = (Sums::new(), Sums::new(), Sums::new());
+        let mut all = [0, 0];
+        let is_of = |queue: u32, gshare: u32| match of {
+            FilledOf::Queues(names) => {
+                names.iter().any(|name| name == state.names.text(Name(queue)))
+            }
+            FilledOf::Share(name) => name == state.names.text(Name(gshare)),
+        };
+        for (key, load) in state.ledger.load.iter().filter(|(key, _)| is_of(key[0], key[1])) {
+            let jobs = jobs(&load.count);
+            add(&mut all, jobs);
+            add(shares.entry(key[1]).or_default(), jobs);
+            add(queues.entry(key[0]).or_default(), jobs);
+        }
+        for (key, count) in state.ledger.who.iter().filter(|(key, _)| is_of(key[1], key[3])) {
+            if key[2] != GROUP {
+                add(users.entry(key[0]).or_default(), jobs(count));
+            }
+        }
+        let listed = |sums: Sums| listed(state, sums);
+        FilledBy {
+            cycle: state.number,
+            all: Held { name: String::new(), running: all[0], queued: all[1] },
+            shares: listed(shares),
+            users: listed(users),
+            queues: listed(queues),
+        }
+    }
+}
+
+/// By name: jobs that run, and jobs queued.
+type Sums = BTreeMap<u32, [u64; 2]>;
+
+fn jobs(count: &Count) -> [u64; 2] {
+    let jobs = count.jobs();
+    let running = Status::Running.index();
+    [u64::from(jobs[running]), jobs[..running].iter().copied().map(u64::from).sum()]
+}
+
+fn add(sum: &mut [u64; 2], jobs: [u64; 2]) {
+    sum[0] += jobs[0];
+    sum[1] += jobs[1];
+}
+
+fn listed(state: &State, sums: Sums) -> Vec<Held> {
+    let sums = sums.into_iter().filter(|(_, jobs)| jobs[0] + jobs[1] > 0);
+    let mut all: Vec<Held> = sums
+        .map(|(name, [running, queued])| {
+            let name = state.names.text(Name(name)).to_owned();
+            Held { name, running, queued }
+        })
+        .collect();
+    let order = |it: &Held| (std::cmp::Reverse(it.running + it.queued), it.name.clone());
+    all.sort_by_cached_key(order);
+    all.truncate(LISTED_MAX);
+    all
+}

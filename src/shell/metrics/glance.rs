@@ -1,0 +1,107 @@
+//! A pool of slots or a grid of clusters at a glance, as metrics; other domains have none of these.
+
+use super::current::Current;
+use super::table::Metric;
+use std::collections::BTreeMap;
+use yardmaster_core::engine::Engine;
+use yardmaster_core::unit::SECOND;
+use yardmaster_core::view::{GridGlance, PoolGlance, RowKind, View, ViewRow};
+
+/// States of cores of a pool.
+pub(super) const POOL_CORES: [&str; 4] = ["pledged", "used", "offered", "wanted"];
+/// Kinds of status of a pool's site.
+pub(super) const SITES: [&str; 6] = ["online", "drain", "offline", "test", "invalid", "unknown"];
+/// States of open workflows.
+pub(super) const WORKFLOWS: [&str; 3] = ["served", "waiting", "empty"];
+/// States of CPUs of clusters.
+pub(super) const CPUS: [&str; 3] = ["total", "free", "used"];
+
+/// Shows what the process's domain has.
+pub(super) fn record(current: &Current, engine: &Engine) {
+    match RowKind::of(engine.policies()) {
+        RowKind::Sites => pool(current, engine),
+        RowKind::ClusterQueues => clusters(current, engine),
+        RowKind::Queues | RowKind::Own => {}
+    }
+}
+
+/// Shows none.
+pub(super) fn forget(current: &Current) {
+    for metric in [
+        Metric::IdleJobs,
+        Metric::PoolCores,
+        Metric::PoolSites,
+        Metric::Workflows,
+        Metric::ClassUse,
+        Metric::ClassQuota,
+        Metric::Clusters,
+        Metric::ClusterQueues,
+        Metric::Cpus,
+    ] {
+        current.set(metric, std::iter::empty::<([&str; 1], f64)>());
+    }
+    for metric in [Metric::LiveOffers, Metric::OfferAge, Metric::Drains] {
+        current.set(metric, std::iter::empty::<([&str; 0], f64)>());
+    }
+}
+
+fn pool(current: &Current, engine: &Engine) {
+    let Some(glance) = PoolGlance::of(engine) else { return };
+    let rows = View::of(engine).rows;
+    let idle = glance.idle_by_reason.iter().map(|it| ([it.filter], it.jobs as f64));
+    current.set(Metric::IdleJobs, idle);
+    let sum = |of: fn(&ViewRow) -> u64| rows.iter().map(of).fold(0, u64::saturating_add);
+    let cores = [
+        sum(|row| row.pledged_cores.unwrap_or(0)),
+        sum(|row| row.running_cores),
+        glance.offers.cores_free,
+        glance.idle_cores,
+    ];
+    set(current, Metric::PoolCores, POOL_CORES, cores);
+    let mut sites = [0; SITES.len()];
+    rows.iter().for_each(|row| sites[site(row)] += 1);
+    set(current, Metric::PoolSites, SITES, sites);
+    let served = glance.workflows_served;
+    let waiting = glance.workflows_waiting;
+    let empty = glance.workflows_open.saturating_sub(served + waiting);
+    set(current, Metric::Workflows, WORKFLOWS, [served, waiting, empty]);
+    let one = |metric, value: u64| current.set(metric, [([], value as f64)].into_iter());
+    one(Metric::LiveOffers, glance.offers.live);
+    one(Metric::Drains, glance.drains_open);
+    let newest = rows.iter().filter_map(|row| row.last_offer_at).max();
+    let age = newest.map(|at| ([], (glance.now - at).max(0) as f64 / SECOND as f64));
+    current.set(Metric::OfferAge, age.into_iter());
+    let classes = || glance.classes.iter();
+    current.set(Metric::ClassUse, classes().map(|it| ([it.class], it.part)));
+    current.set(Metric::ClassQuota, classes().map(|it| ([it.class], it.quota)));
+}
+
+/// Which kind a site's status is of.
+fn site(row: &ViewRow) -> usize {
+    let (invalid, unknown) = (SITES.len() - 2, SITES.len() - 1);
+    match row.status.as_str() {
+        "" => unknown,
+        status => SITES.iter().position(|it| *it == status).unwrap_or(invalid),
+    }
+}
+
+fn clusters(current: &Current, engine: &Engine) {
+    let glance = GridGlance::of(&engine.state, &View::of(engine).rows);
+    let samples = |of: &BTreeMap<&'static str, u64>| {
+        of.iter().map(|(status, count)| ([*status], *count as f64)).collect::<Vec<_>>()
+    };
+    current.set(Metric::Clusters, samples(&glance.clusters).into_iter());
+    current.set(Metric::ClusterQueues, samples(&glance.queues).into_iter());
+    let cpus = glance.cpus;
+    set(current, Metric::Cpus, CPUS, [cpus.total, cpus.free, cpus.used]);
+}
+
+fn set<const COUNT: usize>(
+    current: &Current,
+    metric: Metric,
+    labels: [&str; COUNT],
+    values: [u64; COUNT],
+) {
+    let samples = labels.into_iter().zip(values).map(|(label, value)| ([label], value as f64));
+    current.set(metric, samples);
+}

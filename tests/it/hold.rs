@@ -1,0 +1,76 @@
+//! `demo --hold`: the page after the day, and what the summary names.
+
+use crate::kill::process::{Ending, PROGRAM, get};
+use crate::verbs::{printed, yardmaster};
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// A demo that holds, and the lines of its summary.
+fn held(dir: &Path, more: &[&str]) -> (Ending, Vec<String>) {
+    let mut child = Command::new(PROGRAM)
+        .args(["demo", "--hours", "1", "--hold", "--http", "127.0.0.1:0", "--dir", "yard"])
+        .args(more)
+        .current_dir(dir)
+        .env_remove("YARDMASTER_LOG")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let process = Ending(child);
+    let mut summary: Vec<String> = lines.by_ref().take_while(|it| it != "look next:").collect();
+    summary.extend(lines.take(4));
+    (process, summary)
+}
+
+/// The page answers as of the day's end, each command that is named works on what is there, before
+/// and after the end, and the end is in order.
+#[test]
+fn the_page_stays_and_the_commands_that_are_named_work() {
+    for more in [
+        &["--scale", "0.005"][..],
+        &["--topology", "cms", "--scale", "0.002"],
+        &["--topology", "nordugrid", "--scale", "0.02"],
+    ] {
+        let dir = TempDir::new().unwrap();
+        let (mut process, summary) = held(dir.path(), more);
+        let next = &summary[summary.len() - 4..];
+        let address = next[0].trim().strip_prefix("http://").unwrap();
+        let address = address.split('/').next().unwrap().parse().unwrap();
+        let status: Value = serde_json::from_str(&get(address, "/api/v1/status").unwrap()).unwrap();
+        assert_eq!((&status["leading"], &status["ready"]), (&true.into(), &true.into()));
+        assert_eq!(status["now"], 1_760_403_600_000_i64, "{more:?}: no time passes");
+        run_all(dir.path(), &next[1..]);
+        let pid = process.0.id().to_string();
+        assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
+        assert!(process.0.wait().unwrap().success(), "{more:?}");
+        run_all(dir.path(), &next[1..]);
+        // What the summary counts lies in the log.
+        let stated = summary.iter().find_map(|it| it.strip_prefix("decisions: ")).unwrap();
+        let figures = stated.split(", ").map(|it| it.split(' ').next().unwrap());
+        let stated: usize = figures.map(|it| it.parse::<usize>().unwrap()).sum();
+        let yard = dir.path().join("yard");
+        let args = ["tail", "--no-follow", "-n", "100000", "--kind", "decision", "--json", "--dir"];
+        let topology = more.iter().position(|it| *it == "--topology").map(|at| &more[at..at + 2]);
+        let args = [&args[..], &[yard.to_str().unwrap()], topology.unwrap_or(&[])].concat();
+        let (code, shown, errors) = printed(&yardmaster(&args));
+        assert_eq!((code, shown.lines().count()), (Some(0), stated), "{more:?}: {errors}");
+    }
+}
+
+/// Runs commands as a shell does.
+fn run_all(dir: &Path, commands: &[String]) {
+    let beside = Path::new(PROGRAM).parent().unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    for command in commands {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).current_dir(dir);
+        shell.env("PATH", format!("{}:{path}", beside.display()));
+        let (code, shown, errors) = printed(&shell.output().unwrap());
+        assert_eq!(code, Some(0), "{command}: {errors}");
+        assert!(!shown.is_empty(), "{command}: {errors}");
+    }
+}
