@@ -11,6 +11,8 @@ const EVERY = 1000;
 /** Between two tries while nothing answers: this, doubled each time, up to the most. */
 const RETRY = 1000;
 const RETRY_MOST = 30000;
+/** A view that is empty for so long says why. */
+const SLOW = 300;
 
 /** Views; all but the first are loaded when they are opened. Some share a file. */
 const VIEWS = {
@@ -109,6 +111,8 @@ async function open(isMoved) {
   if (document.activeElement === document.body && isMoved) main.focus({ preventScroll: true });
   main.className = `view-${place.view}`;
   view = new View(main, { ...place, replace, kick, open: () => open() });
+  // What takes long says that it is being asked for.
+  setTimeout(() => mine === leaving && !main.hasChildNodes() && view.write?.(), SLOW);
   if (status) view.status?.(status);
   kick();
 }

@@ -1,128 +1,9 @@
 //! The page of a running `demo`: each view shows what the API says, and goes on by itself.
 
-use super::PATIENCE;
-use super::browser::{Browser, DOWN, ENTER, ESCAPE, SHIFT, TAB, is_installed};
-use crate::demo::Demo;
+use super::browser::{DOWN, ENTER, ESCAPE, SHIFT, TAB, is_installed};
+use super::stage::{HOSTILE, Stage, digits, each, encoded, sum, text};
+use super::views;
 use serde_json::Value;
-use std::path::Path;
-use tempfile::TempDir;
-use ureq::Agent;
-
-/// A queue whose name would be markup were it not shown as text.
-const HOSTILE: &str = "<img src=x onerror=alert(1)>";
-
-/// The header shows a cycle.
-const SHOWN: &str = "document.querySelector('#cycle').textContent";
-
-/// Token that the demo wants before it answers.
-const TOKEN: &str = "a-token-that-is-long-enough";
-
-/// A running demo, and the browser that looks at it.
-struct Stage {
-    browser: Browser,
-    agent: Agent,
-    base: String,
-    _demo: Demo,
-    _dir: TempDir,
-}
-
-/// A grid of the recorded queues, and one more of a hostile name.
-fn cric(path: &Path) {
-    let text = std::fs::read_to_string("tests/fixtures/cric.json").unwrap();
-    let mut queues: Value = serde_json::from_str(&text).unwrap();
-    let mut queue = queues["AGLT2"].clone();
-    for field in ["name", "nickname", "panda_resource", "siteid"] {
-        queue[field] = HOSTILE.into();
-    }
-    queues[HOSTILE] = queue;
-    std::fs::write(path, queues.to_string()).unwrap();
-}
-
-impl Stage {
-    /// A demo that runs for much longer than the test.
-    fn set() -> Stage {
-        let dir = TempDir::new().unwrap();
-        let queues = dir.path().join("cric.json");
-        cric(&queues);
-        let tokens = dir.path().join("tokens");
-        std::fs::write(&tokens, TOKEN).unwrap();
-        let [queues, tokens] = [&queues, &tokens].map(|path| path.to_str().unwrap());
-        let facts = ["--cric", queues, "--netmetrics", "tests/fixtures/netmetrics.json"];
-        let storage = ["--storage", "tests/fixtures/site_info.json"];
-        let more = [&facts[..], &storage, &["--http-token-file", tokens]].concat();
-        let demo = Demo::start(&dir.path().join("demo"), &more);
-        let agent = Agent::config_builder().timeout_global(Some(PATIENCE)).proxy(None).build();
-        let stage = Stage {
-            browser: Browser::start(),
-            agent: agent.new_agent(),
-            base: format!("http://{}", demo.address),
-            _demo: demo,
-            _dir: dir,
-        };
-        stage.show_token();
-        stage
-    }
-
-    /// The page asks for a token once, and keeps it for its tab.
-    fn show_token(&self) {
-        self.browser.load(&self.base);
-        self.browser.wait("document.querySelector('#ask-token').open");
-        self.browser.press(TOKEN);
-        self.browser.press(ENTER);
-        self.browser.wait(SHOWN);
-        let errors = self.browser.errors();
-        assert!(errors.iter().all(|it| it.contains("401")), "{errors:?}");
-    }
-
-    /// Answer of the API.
-    fn ask(&self, path: &str) -> Value {
-        let url = format!("{}/api/v1/{path}", self.base);
-        let request = self.agent.get(&url).header("Authorization", format!("Bearer {TOKEN}"));
-        let mut answer = request.call().unwrap_or_else(|e| panic!("{url}: {e}"));
-        serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap()
-    }
-
-    fn open(&self, fragment: &str) {
-        self.browser.load(&format!("{}/{fragment}", self.base));
-        self.browser.wait(SHOWN);
-    }
-
-    /// Opens a view and waits until it shows something.
-    fn show(&self, fragment: &str, something: &str) {
-        self.open(fragment);
-        self.browser.wait(&format!("document.querySelector({something:?})"));
-    }
-
-    /// The newest decision, throttle or command.
-    fn last_sequence(&self) -> u64 {
-        self.ask("decisions?limit=1")["last"].as_u64().unwrap()
-    }
-
-    fn cycle(&self) -> String {
-        self.browser.text("#cycle")
-    }
-
-    /// Nothing that the browser complains about since this was asked last.
-    #[track_caller]
-    fn no_errors(&self) {
-        let errors = self.browser.errors();
-        assert!(errors.is_empty(), "{errors:#?}");
-    }
-}
-
-/// A name as it stands in an address.
-fn encoded(name: &str) -> String {
-    name.bytes().map(|byte| format!("%{byte:02X}")).collect()
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
-}
-
-/// The elements of a list.
-fn each(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
 
 #[test]
 fn a_chromium_shows_what_a_demo_knows() {
@@ -137,15 +18,16 @@ fn a_chromium_shows_what_a_demo_knows() {
     stage.no_errors();
     why_shows_the_reasons_that_the_api_gives(&stage);
     time_shows_a_past_moment(&stage);
+    views::waiting_names_what_waits_longest_and_why(&stage);
+    views::sites_are_all_there(&stage);
+    views::pages_of_a_queue_a_site_a_share_and_a_user_say_where_they_stand(&stage);
+    views::a_task_shows_its_jobs(&stage);
+    views::throttles_and_usage_are_those_of_the_state(&stage);
+    stage.no_errors();
     everything_is_reached_by_the_keyboard(&stage);
     every_view_fits_a_narrow_window_and_can_be_read(&stage);
     stage.no_errors();
     an_unknown_name_is_answered_with_what_can_be_searched(&stage);
-}
-
-/// Sum of a figure over the queues of an answer.
-fn sum(queues: &Value, key: &str) -> u64 {
-    each(&queues["queues"]).iter().map(|it| it[key].as_u64().unwrap()).sum()
 }
 
 fn now_shows_each_group_and_goes_on_by_itself(stage: &Stage) {
@@ -338,14 +220,6 @@ fn time_shows_a_past_moment(stage: &Stage) {
     assert!(errors.iter().all(|it| it.contains("2001-02-03") && it.contains("404")), "{errors:?}");
 }
 
-/// A number with commas.
-fn digits(number: u64) -> String {
-    let text = number.to_string();
-    let parts: Vec<&str> =
-        text.as_bytes().rchunks(3).rev().map(|it| str::from_utf8(it).unwrap()).collect();
-    parts.join(",")
-}
-
 fn everything_is_reached_by_the_keyboard(stage: &Stage) {
     let browser = &stage.browser;
     stage.show("#queues", "li.tile");
@@ -409,6 +283,13 @@ fn every_view_fits_a_narrow_window_and_can_be_read(stage: &Stage) {
         ("#queues", "li.tile", "queues"),
         ("#queue/MWT2", ".steps", "queue"),
         ("#more", ".steps", "more"),
+        ("#waiting", "h1", "waiting"),
+        ("#sites", "tbody tr", "sites"),
+        ("#site/MWT2", ".steps", "site"),
+        ("#throttles", ".empty, tbody tr", "throttles"),
+        ("#changes", ".empty, .acts li", "changes"),
+        ("#usage", "tbody tr", "usage"),
+        ("#whatif", "form.controls, .sets", "whatif"),
         (&why, "article.decision", "why"),
         ("#decisions", "table.events tbody tr", "decisions"),
         ("#time", "li.tile", "time"),

@@ -17,8 +17,7 @@ function candidate() {
 
 /** A filter's name in words; the rule's own name stands beside it. */
 export function filterTitle({ title, filter }) {
-  if (title) return title;
-  const text = filter.replaceAll('_', ' ');
+  const text = title ?? filter.replaceAll('_', ' ');
   return text[0].toUpperCase() + text.slice(1);
 }
 
@@ -31,7 +30,7 @@ function distance({ measured, limit }) {
 
 /** The one that missed a filter by least. */
 function nearest(mine) {
-  const near = mine.filter((it) => distance(it) !== null && !it.is_code);
+  const near = mine.filter((it) => distance(it) !== null);
   return near.sort((a, b) => distance(a) - distance(b))[0];
 }
 

@@ -148,7 +148,11 @@ function ranked({ queues = [], outcome }) {
   const factor = (it, name) => it.factors.find((one) => one.name === name)?.value;
   const chosen = queues.filter((it) => it.jobs > 0).length;
   const columns = [
-    { name: words().place, value: (it) => it.queue, cell: (it) => queueLink(it.queue) },
+    {
+      name: words().place,
+      value: (it) => it.queue,
+      cell: (it) => [queueLink(it.queue), it.why_no_jobs && h('span.sub', {}, it.why_no_jobs)],
+    },
     {
       name: 'jobs',
       number: true,

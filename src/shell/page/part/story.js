@@ -5,7 +5,8 @@ import { bar, twin } from './chart.js';
 import { filterTitle } from './cutflow.js';
 import { h, icon, query } from './dom.js';
 import { count, figure, moment, plural, span } from './format.js';
-import { linkTo, whyLink } from './words.js';
+import { capital } from './waits.js';
+import { isPool, linkTo, whyLink } from './words.js';
 
 const isKnown = (value) => value !== null && value !== undefined;
 
@@ -39,13 +40,27 @@ function refuses(view) {
       if (!list.length)
         return empty('No filter refuses it', 'No decision that is kept lists a rejection of it.');
       const most = Math.max(...list.map((it) => it.requests ?? it.decisions), 1);
-      return rows({
+      const table = rows({
         label: title,
         rows: list,
         keyOf: (it) => it.filter,
         columns: refusing(view, most),
       });
+      return [table, near(view.more)];
     }),
+  );
+}
+
+/** The objection that came nearest to passing, and how often it passed and got nothing. */
+function near({ nearest, passed_over: over }) {
+  if (!nearest && !over) return null;
+  return h(
+    'p.legend.say',
+    {},
+    nearest &&
+      h('span', {}, 'Nearest to passing: ', whyLink(nearest.subject), `, ${nearest.text}.`),
+    over > 0 &&
+      h('span', {}, `In ${plural(over, 'decision')} it passed all filters and got no jobs.`),
   );
 }
 
@@ -70,7 +85,7 @@ function refusing(view, most) {
         h(
           'div.why-say',
           {},
-          it.text || found(it) || it.help,
+          capital(it.text || found(it) || it.help),
           h(
             'span.sub',
             {},
@@ -81,7 +96,7 @@ function refusing(view, most) {
         ),
     },
     {
-      name: 'Requests',
+      name: isPool() ? 'Jobs' : 'Requests',
       kind: 'wide',
       cell: (it) => [
         h(
@@ -182,7 +197,7 @@ function waits(view) {
 }
 
 function filled(view, title, key, kind) {
-  const list = view.more?.filled_by?.[key];
+  const list = view.more?.filled_by?.[key]?.filter((it) => it.name);
   if (!list?.length) return null;
   const max = Math.max(...list.map((it) => it.running + it.queued), 1);
   return card(

@@ -2,7 +2,7 @@
 
 import { fill, h, icon, setText } from './dom.js';
 import { count } from './format.js';
-import { hasWholes, hrefOf, isPool, statusShape, why, words } from './words.js';
+import { firstWord, hasWholes, hrefOf, isPool, statusShape, why, words } from './words.js';
 
 /** Orders, by the name that the address has. */
 export const SORTS = {
@@ -227,7 +227,8 @@ function write(tile) {
 function writeStatus(tile, status) {
   tile.item.dataset.status = statusShape(status);
   fill(tile.mark, icon(statusShape(status)));
-  tile.status.textContent = status || 'no fact';
+  tile.status.textContent = firstWord(status) || 'no fact';
+  tile.status.title = status;
   tile.status.classList.toggle('unseen', statusShape(status) === 'online');
 }
 
@@ -251,7 +252,7 @@ export function totals(element, shown, all) {
   const pilots = `, ${sum('transferring')} transferring; ${sum('pilots_running')} pilots running, ${sum('pilots_submitted')} submitted`;
   setText(
     element,
-    `${of} ${words().places.toLowerCase()}: ${sum('running')} jobs running on ${sum('running_cores')} ` +
+    `${of} ${words().place}${all === 1 ? '' : 's'}: ${sum('running')} jobs running on ${sum('running_cores')} ` +
       `${words().cores}, ${beside}${hasWholes() ? '' : pilots}`,
   );
 }

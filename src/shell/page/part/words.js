@@ -79,16 +79,22 @@ export function hrefOf(kind, name) {
   if (kind === 'process' || kind === 'topic') return '#more';
   if (kind === 'command') return `#decisions${query({ kind: 'command' })}`;
   if (!name) return '#waiting';
-  if (kind === 'request') return why(name);
+  if (kind === 'request' || (kind === 'task' && isGrid())) return why(name);
   const isSite = kind === 'site' && !isPool() && !known.sites.has(name) && known.queues.has(name);
   const view = isSite ? 'queue' : VIEWS[kind];
   if (!view) return why(name, { kind });
   return `#${view}/${encodeURIComponent(name)}${kind === 'group' ? '?kind=group' : ''}`;
 }
 
+/** Of a distinguished name the common name; all of it is the link's title. */
+const shown = (name) => /\/CN=([^/]+)$/.exec(name)?.[1] ?? name;
+
 /** A link to a thing's page; nothing if it has no name. */
-export const linkTo = (kind, name, text = name) =>
-  name ? h('a', { href: hrefOf(kind, name) }, text) : null;
+export function linkTo(kind, name, text = shown(name)) {
+  return name
+    ? h('a', { href: hrefOf(kind, name), title: text === name ? null : name }, text)
+    : null;
+}
 
 /** A link to the reasons of something; nothing if it has no name. */
 export const whyLink = (name, params) => (name ? h('a', { href: why(name, params) }, name) : null);
@@ -127,4 +133,6 @@ const STATUSES = {
   inactive: 'offline',
   down: 'offline',
 };
-export const statusShape = (status) => STATUSES[status] ?? 'unknown';
+/** A status may go on behind its first word: `inactive, the job manager is down`. */
+export const firstWord = (status) => (status ?? '').split(/[ ,:;]/)[0];
+export const statusShape = (status) => STATUSES[firstWord(status)] ?? 'unknown';

@@ -6,6 +6,7 @@ import { h, icon, later, query } from '../part/dom.js';
 import { eventTable } from '../part/events.js';
 import { count, percent, plural, span } from '../part/format.js';
 import { Live } from '../part/live.js';
+import { capital } from '../part/waits.js';
 import { linkTo, queueLink, why, whyLink } from '../part/words.js';
 
 const DAY = 86400000;
@@ -60,7 +61,7 @@ class Owner extends Live {
         crumbs: [this.kind],
         marks: [held.length > 0 && pill('watch', icon('throttles'), 'throttled')],
         says: [
-          answer.headline,
+          `${capital(answer.headline)}.`,
           ' ',
           h('a', { href: why(this.name, { kind: this.kind }) }, 'Reasons'),
           ' · ',

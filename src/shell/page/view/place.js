@@ -6,9 +6,12 @@ import { h, icon, later, query } from '../part/dom.js';
 import { ago, count, percent, plural, span, when } from '../part/format.js';
 import { Live } from '../part/live.js';
 import { beside, story } from '../part/story.js';
+import { capital } from '../part/waits.js';
 import { hasWholes, isPool, learn, linkTo, why, words } from '../part/words.js';
 
 const DAY = 86400000;
+/** The process looks at so many decisions about a place. */
+const READ = 500;
 const isKnown = (value) => value !== null && value !== undefined;
 
 class Place extends Live {
@@ -102,7 +105,7 @@ class Place extends Live {
     const worst = troubles[0];
     const says = [
       troubles.map((it) => [h('b', {}, it.title, '. '), it.text, ' ']),
-      !troubles.length && this.data.explain?.headline,
+      !troubles.length && verdict(this.data.explain?.headline),
       ' ',
       h(
         'a',
@@ -190,7 +193,11 @@ class Place extends Live {
               ago(newest('last_pilot_at'), this.now),
               `${count(sum('pilots_running'))} run, ${count(sum('pilots_submitted'))} submitted`,
             ],
-      sent && ['Chosen, 24 h', plural(sent.requests, 'time'), plural(sent.jobs, 'job')],
+      sent && [
+        'Chosen, 24 h',
+        sent.requests < READ ? plural(sent.requests, 'time') : `${count(READ)} times or more`,
+        plural(sent.jobs, 'job'),
+      ],
     ]);
   }
 
@@ -308,6 +315,9 @@ class Place extends Live {
     ];
   }
 }
+
+/** A headline as a sentence. */
+const verdict = (text) => (text ? `${capital(text)}.` : '');
 
 /** How many letters differ between two short names, at most; names that hold the other are near. */
 function distance(one, other) {

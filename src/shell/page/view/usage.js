@@ -5,6 +5,7 @@ import { card, empty, lead, part, rows, swatch, tickmark } from '../part/card.js
 import { h, icon } from '../part/dom.js';
 import { count, percent } from '../part/format.js';
 import { Live } from '../part/live.js';
+import { capital } from '../part/waits.js';
 import { isPool, linkTo, words } from '../part/words.js';
 
 /** A share that is so far off its target is named; part of all. */
@@ -40,7 +41,7 @@ export class Usage extends Live {
     return [
       lead({ title: 'Usage', says }),
       answer ? this.shares(shares) : part(this, 'usage', 'who uses how much', () => null),
-      answer?.users && this.owners('Users', answer.users, 'user'),
+      answer?.users && this.owners('Users', answer.users, 'user', answer.users_in_all),
       answer?.groups?.length > 0 && this.owners('Groups', answer.groups, 'group'),
     ];
   }
@@ -93,13 +94,13 @@ export class Usage extends Live {
             name: 'Running',
             number: true,
             short: 'running',
-            cell: (it) => (it.running === undefined ? '–' : count(it.running)),
+            cell: (it) => count(it.jobs?.running),
           },
           {
             name: 'Queued',
             number: true,
             short: 'queued',
-            cell: (it) => (it.queued === undefined ? '–' : count(it.queued)),
+            cell: (it) => count(it.jobs?.queued),
           },
         ],
       }),
@@ -107,52 +108,47 @@ export class Usage extends Live {
     );
   }
 
-  owners(title, list, kind) {
-    const max = Math.max(...list.map((it) => it.running_cores + it.queued_cores), 1);
+  owners(title, list, kind, all = list.length) {
+    const cores = (it, key) => it.jobs?.[`${key}_cores`] ?? 0;
+    const max = Math.max(...list.map((it) => cores(it, 'running') + cores(it, 'queued')), 1);
+    const cut = Math.min(list.length, MOST);
+    const bars = (it) =>
+      twin(
+        cores(it, 'running'),
+        cores(it, 'queued'),
+        max,
+        `${cores(it, 'running')} running, ${cores(it, 'queued')} waiting`,
+      );
+    const held = (it) =>
+      it.throttled?.length > 0 &&
+      h('span.sub.sev-watch', {}, icon('throttles'), ` throttled by ${it.throttled.join(', ')}`);
+    const columns = [
+      {
+        name: title.slice(0, -1),
+        kind: 'c1',
+        cell: (it) => [linkTo(kind, it.owner), held(it)],
+      },
+      {
+        name: `${capital(words().cores)} that run and wait`,
+        kind: 'wide',
+        cell: (it) => h('span.line-bar', {}, bars(it)),
+      },
+      { name: 'Part', number: true, kind: 'c2', cell: (it) => h('b', {}, percent(it.part)) },
+      {
+        name: 'Running',
+        number: true,
+        short: 'running',
+        cell: (it) => count(it.jobs?.running),
+      },
+      { name: 'Queued', number: true, short: 'queued', cell: (it) => count(it.jobs?.queued) },
+    ];
     return card(
       {
         title,
-        sub:
-          list.length > MOST
-            ? `the ${MOST} with most of ${count(list.length)}`
-            : count(list.length),
+        sub: all > cut ? `the ${count(cut)} with most of ${count(all)}` : count(all),
       },
       list.length
-        ? rows({
-            label: title,
-            rows: list.slice(0, MOST),
-            keyOf: (it) => it.user ?? it.group,
-            columns: [
-              {
-                name: title.slice(0, -1),
-                kind: 'c1',
-                cell: (it) => [
-                  linkTo(kind, it.user ?? it.group),
-                  it.throttled &&
-                    h('span.sub.sev-watch', {}, icon('throttles'), ` throttled by ${it.throttled}`),
-                ],
-              },
-              {
-                name: `${words().cores[0].toUpperCase()}${words().cores.slice(1)} that run and wait`,
-                kind: 'wide',
-                cell: (it) =>
-                  twin(
-                    it.running_cores,
-                    it.queued_cores,
-                    max,
-                    `${it.running_cores} running, ${it.queued_cores} waiting`,
-                  ),
-              },
-              {
-                name: 'Part',
-                number: true,
-                kind: 'c2',
-                cell: (it) => h('b', {}, percent(it.part)),
-              },
-              { name: 'Running', number: true, short: 'running', cell: (it) => count(it.running) },
-              { name: 'Queued', number: true, short: 'queued', cell: (it) => count(it.queued) },
-            ],
-          })
+        ? rows({ label: title, rows: list.slice(0, MOST), keyOf: (it) => it.owner, columns })
         : empty('Nobody has jobs', 'Users are listed once their jobs run or wait.'),
     );
   }

@@ -7,6 +7,7 @@ import { decisionView } from '../part/decision.js';
 import { badge, eventTable } from '../part/events.js';
 import { count, utc } from '../part/format.js';
 import { jobView, ownerView, queueView, requestsView } from '../part/known.js';
+import { capital } from '../part/waits.js';
 import { hrefOf, isPool, known, why } from '../part/words.js';
 
 /** A shown answer is asked for again this often, since a deferral is judged again some time. */
@@ -192,7 +193,7 @@ export class Why {
               `${kind} page`,
             ),
         ),
-        h('p.says', { role: 'status' }, headline),
+        h('p.says', { role: 'status' }, `${capital(headline)}.`),
       ),
       this.at &&
         h(
