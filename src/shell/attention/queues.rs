@@ -3,7 +3,7 @@
 
 use super::facts::Facts;
 use super::memory::Memory;
-use super::words::{count, jobs, span};
+use super::words::{count, jobs, span, things};
 use super::{Item, NAMES_MAX, Severity};
 use crate::view::QueueView;
 use std::collections::BTreeMap;
@@ -226,8 +226,11 @@ impl QueueLook<'_> {
     }
 }
 
+/// Sites that have the same trouble are items of their own up to so many; more of them are one.
+const ALIKE_MAX: usize = 3;
+
 /// Items of what was found: of each queue the first of its most urgent findings, and one for
-/// several queues of a site that have the same.
+/// several queues of a site, or for many sites, that have the same.
 pub(super) fn items(found: &[Finding]) -> Vec<Item> {
     let mut of_queue: BTreeMap<&str, &Finding> = BTreeMap::new();
     for finding in found {
@@ -240,7 +243,46 @@ pub(super) fn items(found: &[Finding]) -> Vec<Item> {
     for finding in of_queue.into_values() {
         by_cause.entry((&finding.site, finding.rule)).or_default().push(finding);
     }
-    by_cause.into_iter().filter_map(|((site, _), all)| item(site, &all)).collect()
+    let mut alike: BTreeMap<(&str, Severity), Vec<Item>> = BTreeMap::new();
+    for item in by_cause.into_iter().filter_map(|((site, _), all)| item(site, &all)) {
+        alike.entry((item.rule, item.severity)).or_default().push(item);
+    }
+    alike.into_values().flat_map(joined).collect()
+}
+
+/// Items of one rule and urgency; as one where they are too many to be read.
+fn joined(mut all: Vec<Item>) -> Vec<Item> {
+    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    let Some(worst) = all.first().filter(|_| all.len() > ALIKE_MAX) else { return all };
+    let queues = |item: &Item| match item.names.is_empty() {
+        true => vec![item.name.clone()],
+        false => item.names.clone(),
+    };
+    let names: Vec<String> = all.iter().flat_map(queues).collect();
+    let largest: Vec<String> = all.iter().take(2).map(|it| it.name.clone()).collect();
+    let item = Item {
+        kind: "queue",
+        title: format!("{} {}", things(names.len() as u64, "queue", "queues"), verdict(worst.rule)),
+        text: format!("{} and more. {}: {}", largest.join(", "), worst.name, worst.text),
+        since: all.iter().filter_map(|it| it.since).min(),
+        count: all.iter().map(|it| it.count).sum(),
+        names: names.into_iter().take(NAMES_MAX).collect(),
+        ..worst.clone()
+    };
+    vec![item]
+}
+
+/// The verdict of a rule about several queues.
+fn verdict(rule: &str) -> &'static str {
+    match rule {
+        "silent" => "do not answer",
+        "closed" => "take no jobs",
+        "no_offer" => "offer no slots",
+        "no_pilot" => "have no pilots",
+        "no_start" => "start nothing",
+        "failing" => "fail",
+        _ => "are crowded",
+    }
 }
 
 fn item(site: &str, all: &[&Finding]) -> Option<Item> {
@@ -259,23 +301,50 @@ fn item(site: &str, all: &[&Finding]) -> Option<Item> {
     if all.len() == 1 {
         return Some(one);
     }
-    let verdict = match worst.rule {
-        "silent" => "do not answer",
-        "closed" => "take no jobs",
-        "no_offer" => "offer no slots",
-        "no_pilot" => "have no pilots",
-        "no_start" => "start nothing",
-        "failing" => "fail",
-        _ => "are crowded",
-    };
     Some(Item {
         kind: "site",
         name: site.to_owned(),
         names: all.iter().take(NAMES_MAX).map(|it| it.queue.clone()).collect(),
-        title: format!("{site}: {} queues {verdict}", all.len()),
+        title: format!("{site}: {} queues {}", all.len(), verdict(worst.rule)),
         text: format!("{}: {}", worst.queue, worst.text),
         since: all.iter().filter_map(|it| it.since).min(),
         count: all.iter().map(|it| it.jobs).sum(),
         ..one
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(at: u64, rule: &'static str, severity: Severity) -> Finding {
+        let site = format!("SITE_{at}");
+        Finding {
+            queue: site.clone(),
+            title: format!("{site} starts nothing"),
+            text: format!("None of {at} jobs that are queued started."),
+            site,
+            severity,
+            rule,
+            since: Some(at.cast_signed()),
+            jobs: at,
+        }
+    }
+
+    #[test]
+    fn many_sites_with_the_same_trouble_are_one_item() {
+        let act = |at| finding(at, "no_start", Severity::Act);
+        assert_eq!(items(&[act(1), act(2), act(3)]).len(), 3);
+        let other = finding(9, "failing", Severity::Watch);
+        let found = items(&[act(1), act(2), act(3), act(4), other]);
+        let [failing, many] = &found[..] else { panic!("{found:#?}") };
+        assert_eq!(failing.rule, "failing");
+        assert_eq!(many.title, "4 queues start nothing");
+        assert!(
+            many.text.starts_with("SITE_4, SITE_3 and more. SITE_4: None of 4"),
+            "{}",
+            many.text
+        );
+        assert_eq!((many.since, many.count, many.names.len()), (Some(1), 10, 4));
+    }
 }

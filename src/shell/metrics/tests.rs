@@ -30,7 +30,7 @@ use yardmaster_core::output::command::held_back_note;
 use yardmaster_core::state::Setting;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 41] = [
+const UNITS: [&str; 40] = [
     "items",
     "budgets",
     "reads",
