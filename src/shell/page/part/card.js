@@ -8,6 +8,8 @@ import { hrefOf, linkTo, statusShape } from './words.js';
 /** Severities in their order, and how each is read out. */
 export const SEVERITIES = { act: 'act now', watch: 'watch', note: 'good to know' };
 const RANKS = Object.keys(SEVERITIES);
+/** So many things of one rule are shown before the others. */
+const OF_ONE_RULE = 3;
 export const rankOf = (severity) => {
   const rank = RANKS.indexOf(severity);
   return rank < 0 ? RANKS.length : rank;
@@ -72,6 +74,16 @@ function since({ kind, since: at }, now) {
   return [span(clock - at), h('small', {}, ` since ${when(at, clock)}`)];
 }
 
+/** The first ones; of a rule that has many only some, so that the others are seen too. */
+function firstOf(items, most) {
+  const seen = new Map();
+  const isFirst = ({ severity: it, rule }) => {
+    seen.set(rule, (seen.get(rule) ?? 0) + 1);
+    return it === 'act' || seen.get(rule) <= OF_ONE_RULE;
+  };
+  return items.filter(isFirst).slice(0, most);
+}
+
 /** What needs a person, worst first; the rest folds with its titles. */
 export function attention(items, now, most = 7) {
   const count_ = (it) => items.filter((one) => one.severity === it).length;
@@ -91,7 +103,8 @@ export function attention(items, now, most = 7) {
         h('span.go', {}, icon('go')),
       ),
     );
-  const rest = items.slice(most);
+  const shown = firstOf(items, most);
+  const rest = items.filter((it) => !shown.includes(it));
   const titles = rest
     .slice(0, 3)
     .map((it) => it.title)
@@ -101,7 +114,7 @@ export function attention(items, now, most = 7) {
     { 'aria-labelledby': 'attention', 'data-key': 'attention' },
     h('header', {}, h('h2', { id: 'attention' }, 'Needs a person'), h('span.tally', {}, tally)),
     items.length
-      ? h('ol', {}, items.slice(0, most).map(row))
+      ? h('ol', {}, shown.map(row))
       : h(
           'p.none',
           {},
