@@ -239,10 +239,11 @@ impl Engine {
         if state.touched.settings {
             work.note_shares();
         }
+        let touched = alternative.as_ref().and_then(|it| it.touched(state));
         grid.update(state, policies.domain(), is_cold);
         let is_configured = is_cold || state.touched.queues || state.touched.settings;
         if let Some(alternative) = alternative {
-            alternative.begin_cut(state, is_configured, is_cold);
+            alternative.begin_cut(state, touched, (is_configured, is_cold));
         }
         if let Some(pool) = pool {
             pool.begin_cut(state, policies, is_cold);
@@ -402,7 +403,7 @@ impl Engine {
     pub fn fold_output(&mut self, output: &Output) {
         self.state.fold_output(output);
         if let Some(alternative) = &mut self.alternative {
-            alternative.note_output(&mut self.state);
+            alternative.note_output(&mut self.state, output);
         }
         if let Some(pool) = &mut self.pool {
             pool.note_output(&mut self.state);

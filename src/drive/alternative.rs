@@ -7,11 +7,12 @@ use crate::port::{Log, Store};
 use crate::read_back::ReadOutput;
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster_core::difference::{Change, Differences, change};
-use yardmaster_core::engine::{Again, RuleChoice};
+use yardmaster_core::engine::{Again, Engine, RuleChoice};
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::{Decision, Outcome};
 use yardmaster_core::output::progress::Progress;
 use yardmaster_core::policy::Policy;
+use yardmaster_core::state::supposed::Supposed;
 use yardmaster_core::unit::{MINUTE, Millis};
 
 /// How long after it was looked at a request that waits is judged again by the other rules, unless
@@ -21,6 +22,8 @@ const LOOK_AGAIN: Millis = 10 * MINUTE;
 /// Which cycles are judged by other rules, and what was found.
 pub struct Alternative {
     policies: Vec<Policy>,
+    /// Configuration records that are supposed to be others.
+    supposed: Vec<Supposed>,
     /// The first `now` of a cycle that is compared, and the last; ms since 1970.
     during: [Millis; 2],
     /// Cycles that were compared.
@@ -40,6 +43,7 @@ impl Alternative {
     pub fn new(policies: Vec<Policy>, from: Millis, to: Millis, first_max: usize) -> Alternative {
         Alternative {
             policies,
+            supposed: Vec::new(),
             during: [from, to],
             cycles: 0,
             repaired: 0,
@@ -49,9 +53,14 @@ impl Alternative {
         }
     }
 
-    /// The rules that are asked.
-    pub(super) fn policies(&self) -> Vec<Policy> {
-        self.policies.clone()
+    /// The same, by configuration records that are supposed to be others.
+    pub fn suppose(self, supposed: Vec<Supposed>) -> Alternative {
+        Alternative { supposed, ..self }
+    }
+
+    /// Tells an engine the rules that are asked.
+    pub(super) fn set_in(&self, engine: &mut Engine) {
+        engine.set_alternative(self.policies.clone(), self.supposed.clone());
     }
 
     fn covers(&self, now: Millis) -> bool {
@@ -62,7 +71,7 @@ impl Alternative {
 impl<L: Log, S: Store> Drive<L, S> {
     /// Judges by other rules too from here on.
     pub fn set_alternative(&mut self, alternative: Alternative) {
-        self.engine.set_alternative(alternative.policies());
+        alternative.set_in(&mut self.engine);
         self.alternative = Some(Box::new(alternative));
     }
 
@@ -115,7 +124,7 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// Judges by the other rules what a recorded decision answers, before it is folded. An answer
     /// that differs counts only if the log's own rules give the recorded one.
-    fn judge_answered(&self, found: &mut Differences, again: &Again, recorded: Decision) {
+    fn judge_answered(&mut self, found: &mut Differences, again: &Again, recorded: Decision) {
         let number = recorded.number;
         let other = self.engine.judge_again(again, number, RuleChoice::Alternative);
         if change(&recorded, other.as_ref()) != Change::Same {
@@ -129,19 +138,19 @@ impl<L: Log, S: Store> Drive<L, S> {
 
     /// Judges by the other rules what waits still, where that is due. What the log's own rules
     /// would assign too only waits for its turn.
-    fn judge_waiting(&self, alternative: &mut Alternative) {
+    fn judge_waiting(&mut self, alternative: &mut Alternative) {
         let now = self.engine.state.now;
         let number = u32::MAX;
         for again in alternative.due.take(now) {
             if !self.engine.is_open(&again) {
                 continue;
             }
-            let assigned = |rules| {
+            let mut assigned = |rules| {
                 let answer = self.engine.judge_again(&again, number, rules);
                 answer.filter(|it| matches!(it.outcome, Outcome::Assign(_)))
             };
-            match assigned(RuleChoice::Alternative).filter(|_| assigned(RuleChoice::Own).is_none())
-            {
+            let other = assigned(RuleChoice::Alternative);
+            match other.filter(|_| assigned(RuleChoice::Own).is_none()) {
                 Some(other) => alternative.differences.note_earlier(other),
                 None => alternative.due.insert(again, now + LOOK_AGAIN),
             }

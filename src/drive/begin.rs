@@ -149,7 +149,7 @@ impl<L: Log, S: Store> Drive<L, S> {
         self.epoch_hash = hash_of(&text);
         self.engine = Engine::new(state, epoch_config.policies);
         if let Some(alternative) = &self.alternative {
-            self.engine.set_alternative(alternative.policies());
+            alternative.set_in(&mut self.engine);
         }
         self.epoch_text = text;
         Ok(())

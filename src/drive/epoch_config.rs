@@ -126,8 +126,8 @@ pub fn hash_of(text: &str) -> String {
 
 /// The text without the parts on how broker and registry are reached, which decide nothing and may
 /// be secret, what intake reads, whose records are facts like any others, and from when on a person
-/// is wanted. Of pseudonyms the key's fingerprint is left: what is published depends on the key, not
-/// on where it lies.
+/// is wanted. Of pseudonyms the key's fingerprint is left: what is published depends on the key,
+/// not on where it lies.
 fn deciding_part(text: &str, key_fingerprint: Option<&str>) -> Result<String, toml::de::Error> {
     let mut table: toml::Table = text.parse()?;
     table.remove("kafka");

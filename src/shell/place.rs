@@ -3,7 +3,7 @@
 use crate::view::{QueueView, ShareView};
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use yardmaster_core::explain::{FilledBy, FilledOf, Held, PlaceStory, iso, span};
+use yardmaster_core::explain::{FilledBy, FilledOf, HeldJobs, PlaceStory, iso, span};
 use yardmaster_core::policy::{Flavour, Policy};
 use yardmaster_core::unit::{Millis, SECOND};
 
@@ -56,7 +56,7 @@ impl PlaceWords {
 
 /// A place of a name.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct NamedPlace {
     /// Its kind.
     pub kind: PlaceKind,
     /// Its name.
@@ -67,17 +67,17 @@ pub struct Place {
     pub share: Option<ShareView>,
 }
 
-impl Place {
+impl NamedPlace {
     /// The place of a name, of this kind if one is given; `None`: there is none.
     pub fn find(
         queues: &[QueueView],
         shares: &[ShareView],
         name: &str,
         kind: Option<PlaceKind>,
-    ) -> Option<Place> {
+    ) -> Option<NamedPlace> {
         let is_asked = |it: PlaceKind| kind.is_none_or(|kind| kind == it);
         let of = |kind, queues: Vec<QueueView>, share| {
-            Some(Place { kind, name: name.to_owned(), queues, share })
+            Some(NamedPlace { kind, name: name.to_owned(), queues, share })
         };
         let one = queues.iter().find(|it| it.queue == name);
         // Of a pool of slots each row is a site.
@@ -122,7 +122,7 @@ impl Place {
     /// One sentence on how it stands.
     pub fn headline(&self, words: PlaceWords, filled: &FilledBy) -> String {
         let (noun, name) = (words.noun(self.kind), &self.name);
-        let Held { running, queued, .. } = &filled.all;
+        let HeldJobs { running, queued, .. } = &filled.all;
         match (&self.share, &self.queues[..]) {
             (Some(share), _) => format!(
                 "share {name} uses {:.1} % of what runs, its target is {:.1} %; {running} jobs \
@@ -224,8 +224,8 @@ fn write_queue(text: &mut String, it: &QueueView, now: Millis, is_named: bool) {
     }
 }
 
-fn held(all: &[Held]) -> String {
-    let one = |it: &Held| {
+fn held(all: &[HeldJobs]) -> String {
+    let one = |it: &HeldJobs| {
         let name = if it.name.is_empty() { "none" } else { &it.name };
         format!("{name} {} run, {} queued", it.running, it.queued)
     };

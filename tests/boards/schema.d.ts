@@ -80,14 +80,18 @@ type PanelOf<Kind extends string, Options, Custom> = Omit<
   targets: (Json<Prometheus> | Json<Infinity>)[];
 };
 
-type AnyPanel =
+type NumberPanel =
   | PanelOf<"bargauge", barGauge.Options, object>
   | PanelOf<"gauge", gauge.Options, object>
   | PanelOf<"heatmap", heatmap.Options, heatmap.FieldConfig>
   | PanelOf<"stat", stat.Options, object>
   | PanelOf<"table", table.Options, table.FieldConfig>
-  | PanelOf<"timeseries", timeSeries.Options, timeSeries.FieldConfig>
-  | (Omit<Json<RowPanel>, "type" | "panels"> & { type: "row"; panels: never[] });
+  | PanelOf<"timeseries", timeSeries.Options, timeSeries.FieldConfig>;
+
+/** A row; one that is folded holds its panels. */
+type Row = Omit<Json<RowPanel>, "type" | "panels"> & { type: "row"; panels: NumberPanel[] };
+
+type AnyPanel = NumberPanel | Row;
 
 /** An annotation; those that ask Prometheus have that data source's fields, too. */
 type Annotation = Omit<Json<AnnotationQuery>, "target"> & {

@@ -1,6 +1,6 @@
 //! The JSON API of a running process, asked over a socket: it is what `docs/openapi.json` says.
 
-mod schema;
+pub mod schema;
 
 use crate::demo::Demo;
 use crate::http::{ask, problem};
@@ -132,6 +132,7 @@ fn what_is_not_known_or_makes_no_sense_is_answered_with_a_remedy() {
         (400, "/api/v1/decisions?what=jump", "jump"),
         (400, "/api/v1/queues?at=noon", "noon"),
         (404, "/api/v1/queues?at=1", "1970"),
+        (404, "/api/v1/pool", "no pool of slots"),
         (400, "/api/v1/counters?by=moon", "moon"),
     ] {
         let (head, body) = ask(demo.address, path);

@@ -268,7 +268,7 @@ fn an_address_in_use_is_named_with_the_remedy() {
 }
 
 /// Metrics that a demo does not have.
-const NOT_IN_A_DEMO: [Metric; 35] = [
+const NOT_IN_A_DEMO: [Metric; 36] = [
     // It imports nothing and takes nothing in.
     Metric::ImportAge,
     Metric::ImportRecords,
@@ -298,6 +298,8 @@ const NOT_IN_A_DEMO: [Metric; 35] = [
     Metric::HeldBackJobs,
     // No parameter sets a cap.
     Metric::UserCaps,
+    // They are looked at with the recount of each hour.
+    Metric::EstimatedStarts,
     // It has neither a pool of slots nor clusters.
     Metric::IdleJobs,
     Metric::PoolCores,

@@ -86,6 +86,8 @@ mod registry;
 mod retention;
 #[cfg(feature = "tls")]
 mod secure;
+#[cfg(feature = "shell")]
+mod shift;
 mod sim;
 #[cfg(feature = "shell")]
 mod sim_cms;

@@ -133,3 +133,87 @@ fn is_refused_with_its_remedy(dir: &Path, log: &str) {
     assert_eq!(code, Some(2), "{errors}");
     assert!(errors.contains("--with-topology"), "{errors}");
 }
+
+/// What if a queue goes offline: it gets nothing, its jobs go elsewhere or wait, and what the log has
+/// stays as it is. A record that is supposed to be as it is changes nothing.
+#[test]
+fn a_queue_that_is_supposed_to_be_offline_gets_nothing() {
+    let dir = TempDir::new().unwrap();
+    let log = simulated(dir.path(), "atlas", "3", "0.004");
+    let args = ["replay", "--log", "error", "--dir", &log, "--format", "json"];
+    let what_if = |set: &str| {
+        let (code, report, errors) = printed(&yardmaster(&[&args[..], &["--set", set]].concat()));
+        (code, serde_json::from_str::<Value>(&report).unwrap_or(Value::Null), errors)
+    };
+    let plain = compared(&log, "atlas", "atlas", &[]).1;
+    let of_queue = |report: &Value| {
+        let mut jobs: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+        for it in report["queues"].as_array().unwrap() {
+            let name = it["queue"].as_str().unwrap().split('/').next().unwrap();
+            let both = jobs.entry(name.to_owned()).or_default();
+            both[0] += it["jobs"]["recorded"].as_u64().unwrap();
+            both[1] += it["jobs"]["other"].as_u64().unwrap();
+        }
+        jobs
+    };
+    let recorded = of_queue(&plain);
+    let (queue, jobs) = recorded.iter().max_by_key(|(_, jobs)| jobs[0]).unwrap();
+    assert!(jobs[0] > 0, "{plain:#}");
+    let (code, same, errors) = what_if(&format!("queue.{queue}.status=online"));
+    assert_eq!(code, Some(0), "{errors}");
+    let asked = same["requests"]["compared"].as_u64().unwrap();
+    assert_eq!(same["requests"]["by_change"]["same"], asked, "{same:#}");
+    let (code, off, errors) = what_if(&format!("queue.{queue}.status=offline"));
+    assert_eq!(code, Some(0), "{errors}");
+    let changed = of_queue(&off);
+    assert_eq!(changed[queue], [jobs[0], 0], "{off:#}");
+    assert_eq!(off["not_made_again"], 0, "{off:#}");
+    let gained = changed.iter().filter(|(_, jobs)| jobs[1] > jobs[0]).count();
+    let waits = off["outcomes"].as_array().unwrap().iter().any(|it| {
+        it["recorded"] == "assign" && it["other"] == "defer" && it["answers"].as_u64() > Some(0)
+    });
+    assert!(gained > 0 || waits, "its work goes elsewhere or waits: {off:#}");
+    let (code, _, errors) = what_if("queue.NOWHERE.status=offline");
+    assert!(code == Some(2) && errors.contains("no such queue"), "{code:?} {errors}");
+}
+
+/// What a queue's own filters are, and what was sent there, is a count of the log's decisions.
+#[test]
+fn a_queue_is_explained_by_its_own_decisions() {
+    let dir = TempDir::new().unwrap();
+    let log = simulated(dir.path(), "atlas", "3", "0.004");
+    let tail =
+        ["tail", "--log", "error", "--dir", &log, "--from", "3000d", "--no-follow", "--json"];
+    let (_, lines, errors) = printed(&yardmaster(&[&tail[..], &["--kind", "decision"]].concat()));
+    let decisions: Vec<Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(decisions.len() > 20, "{errors}");
+    let decision =
+        |it: &Value| if it["record"].is_object() { it["record"].clone() } else { it.clone() };
+    let mut sent: BTreeMap<String, [u64; 2]> = BTreeMap::new();
+    for it in decisions.iter().map(decision) {
+        let mut of_one: BTreeMap<String, u64> = BTreeMap::new();
+        for ranked in it["ranked"].as_array().into_iter().flatten() {
+            let name = ranked["queue"].as_str().unwrap().split('/').next().unwrap().to_owned();
+            *of_one.entry(name).or_default() += ranked["jobs"].as_u64().unwrap();
+        }
+        for (name, jobs) in of_one.into_iter().filter(|(_, jobs)| *jobs > 0) {
+            let sum = sent.entry(name).or_default();
+            *sum = [sum[0] + jobs, sum[1] + 1];
+        }
+    }
+    let (queue, [jobs, times]) = sent.iter().max_by_key(|(_, sum)| sum[0]).unwrap();
+    let name = format!("queue/{queue}");
+    let (code, text, errors) =
+        printed(&yardmaster(&["explain", "--log", "error", "--dir", &log, &name]));
+    assert_eq!(code, Some(0), "{errors}");
+    let jobs = if *jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") };
+    let expected = format!("sent there in the last 24 h: {jobs} by {times} decisions\n");
+    assert!(text.contains(&expected), "{expected}{text}");
+    assert!(text.starts_with(&format!("queue {queue} is online; ")), "{text}");
+    let of_others = sent.keys().filter(|it| *it != queue && text.contains(it.as_str()));
+    assert_eq!(of_others.count(), 0, "{text}");
+    let (code, text, _) =
+        printed(&yardmaster(&["explain", "--log", "error", "--dir", &log, "share/User Analysis"]));
+    assert!(code == Some(0) && text.contains("its target is"), "{text}");
+}

@@ -1,6 +1,7 @@
 //! `top --once`, as scripts call it: against answers of the HTTP API that are written down here, and
 //! of a process that runs.
 
+mod pool;
 mod process;
 
 use serde_json::{Value, json};
@@ -65,11 +66,15 @@ fn answers() -> Answers {
     });
     let queues = json!({"now": 0, "cycle": 123, "queues": [queue("AGLT2", 7), queue("CERN", 120)]});
     let shares = json!({"now": 0, "shares": [{"gshare": "MC", "use": 0.31, "target": 0.35}]});
+    let item = |severity, title| json!({"severity": severity, "kind": "queue", "title": title});
+    let items = [item("act", "AGLT2 starts nothing"), item("watch", "CERN is crowded")];
+    let attention = json!({"now": 0, "cycle": 123, "items": items, "more": 0});
     let decisions = json!({"items": [event], "last": 7, "more": false});
     BTreeMap::from([
         ("/api/v1/status", (200, status(true, Value::Null))),
         ("/api/v1/queues", (200, queues)),
         ("/api/v1/shares", (200, shares)),
+        ("/api/v1/attention", (200, attention)),
         ("/api/v1/decisions", (200, decisions)),
     ])
 }
@@ -89,7 +94,7 @@ fn top(args: &[&str]) -> (Option<i32>, String, String) {
 #[test]
 fn one_frame_is_printed_as_text_without_a_terminal_as_with_once() {
     for once in [&["--once"][..], &[]] {
-        let (address, served) = serve(answers(), 4);
+        let (address, served) = serve(answers(), 5);
         let address = address.to_string();
         let (code, frame, errors) = top(&[&["--http", &address], once].concat());
         assert_eq!((code, errors.as_str()), (Some(0), ""));
@@ -97,7 +102,8 @@ fn one_frame_is_printed_as_text_without_a_terminal_as_with_once() {
         assert!(!frame.contains('\u{1b}'), "no escapes: {frame}");
         let line = |name: &str| frame.lines().position(|line| line.starts_with(name)).unwrap();
         assert!(line("CERN") < line("AGLT2"), "the busiest first: {frame}");
-        for part in ["10m", "MC", "31.0", "89 %", "11:59:50  assign", "120 jobs to AGLT2"] {
+        let needs = "needs a person: 1 act, 1 watch: AGLT2 starts nothing; CERN is crowded";
+        for part in [needs, "10m", "MC", "31.0", "89 %", "11:59:50  assign", "120 jobs to AGLT2"] {
             assert!(frame.contains(part), "no {part:?} in {frame}");
         }
         let asked = served.join().unwrap();

@@ -11,9 +11,12 @@ use crate::event::Task;
 use crate::judge::alternative::AlternativeRules;
 use crate::judge::judging::JudgingInputs;
 use crate::judge::policies::Policies;
+use crate::judge::view::Grid;
 use crate::output::decision::{Decision, Outcome};
 use crate::policy::Policy;
+use crate::state::State;
 use crate::state::record::RequestState;
+use crate::state::supposed::Supposed;
 use std::collections::BTreeMap;
 
 /// By which rules is judged.
@@ -37,9 +40,10 @@ pub enum Again {
 }
 
 impl Engine {
-    /// Sets rules that may be asked beside the engine's own. They must be of the same kinds.
-    pub fn set_alternative(&mut self, policies: Vec<Policy>) {
-        self.alternative = Some(AlternativeRules::new(policies));
+    /// Sets rules that may be asked beside the engine's own, and configuration records that are
+    /// supposed to be others for them. The rules must be of the same kinds.
+    pub fn set_alternative(&mut self, policies: Vec<Policy>, supposed: Vec<Supposed>) {
+        self.alternative = Some(AlternativeRules::new(policies, supposed));
         self.forget_derived();
     }
 
@@ -58,23 +62,33 @@ impl Engine {
     /// The answer to a request at the cut that was settled, after the outputs that were folded
     /// since; nothing is changed by it. `number`: that of the judgement in its cycle. `None`:
     /// nothing is asked, or these rules do not refuse the job.
-    pub fn judge_again(&self, again: &Again, number: u32, by: RuleChoice) -> Option<Decision> {
-        let (policies, pool): (&Policies, Option<&PoolJudging>) = match by {
-            RuleChoice::Own => (&self.policies, self.pool.as_ref()),
-            RuleChoice::Alternative => {
-                let alternative = self.alternative.as_ref()?;
-                (&alternative.policies, alternative.pool.as_ref())
-            }
-        };
-        let Engine { state, grid, work, requests, .. } = self;
-        match again {
+    pub fn judge_again(&mut self, again: &Again, number: u32, by: RuleChoice) -> Option<Decision> {
+        let Engine { state, grid, work, requests, policies, pool, alternative, .. } = self;
+        let (policies, pool, grid, supposed): (&Policies, Option<&PoolJudging>, &Grid, &[_]) =
+            match by {
+                RuleChoice::Own => (policies, pool.as_ref(), grid, &[]),
+                RuleChoice::Alternative => {
+                    let other = alternative.as_ref()?;
+                    let grid = if other.supposed.is_empty() { grid } else { &other.grid };
+                    (&other.policies, other.pool.as_ref(), grid, &other.supposed)
+                }
+            };
+        let held = state.suppose(supposed);
+        let state_then: &State = state;
+        let answer = match again {
             Again::Request(subject) => {
-                let judging = JudgingInputs { view: grid.view(state), policies, work };
-                judging.decide(subject, number, requests.no_room(state), None)
+                let judging = JudgingInputs { view: grid.view(state_then), policies, work };
+                judging.decide(subject, number, requests.no_room(state_then), None)
             }
-            Again::Offer(offer) => pool?.answer(state, policies, AskedAgain::Offer(offer), number),
-            Again::Refused(job) => pool?.answer(state, policies, AskedAgain::Refused(job), number),
-        }
+            Again::Offer(offer) => pool.and_then(|pool| {
+                pool.answer(state_then, policies, AskedAgain::Offer(offer), number)
+            }),
+            Again::Refused(job) => pool.and_then(|pool| {
+                pool.answer(state_then, policies, AskedAgain::Refused(job), number)
+            }),
+        };
+        state.end_supposing(held);
+        answer
     }
 
     /// Brings what judging reads up to date with a state that was folded without judging, for

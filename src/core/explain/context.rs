@@ -112,3 +112,46 @@ pub(crate) fn counts_of(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::decision::Fate;
+    use crate::policy::kinds;
+
+    /// Walks over every reason of every filter of every domain: its sentence has its figures in
+    /// place, in units that a person reads, and what it does not quote is no figure for anybody.
+    #[test]
+    fn every_reason_is_a_sentence_and_its_codes_are_no_figures() {
+        let mut seen = 0;
+        for kind in kinds() {
+            let own = [*kind];
+            let context = Context::of_kinds(&own);
+            for filter in kind.filters() {
+                for reason in filter.reasons {
+                    let fate = Fate {
+                        queue: "Q".into(),
+                        filter: filter.name.into(),
+                        reason: reason.name.into(),
+                        measured: 86_400_000.0,
+                        limit: 0.0,
+                    };
+                    let text = context.sentence(&fate);
+                    let name = filter.name;
+                    for odd in ["{", "}", "thousandths", "closeness", "measured", "(0: none)"] {
+                        assert!(!text.contains(odd), "{name}: {odd} is in: {text}");
+                    }
+                    assert!(!text.contains("86400000 s"), "{name}: a span is not in words: {text}");
+                    let is_quoted = text.contains("86400000") || text.contains("1000 d");
+                    let is_quoted = is_quoted || text.contains("86400 cores");
+                    let is_quoted =
+                        is_quoted || text.contains("86400 of") || text.contains("86.4 MB");
+                    let has_figure = reason.measured(86_400_000.0).is_some();
+                    assert!(has_figure || !is_quoted, "{name}: {text}");
+                    seen += 1;
+                }
+            }
+        }
+        assert!(seen > 100, "{seen} reasons");
+    }
+}

@@ -11,7 +11,7 @@ const LISTED_MAX: usize = 20;
 
 /// Jobs of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldJobs {
     /// Share, user or queue.
     pub name: String,
     /// Jobs that run.
@@ -35,13 +35,13 @@ pub struct FilledBy {
     /// The cycle.
     pub cycle: u64,
     /// All of them.
-    pub all: Held,
+    pub all: HeldJobs,
     /// By leaf share.
-    pub shares: Vec<Held>,
+    pub shares: Vec<HeldJobs>,
     /// By user.
-    pub users: Vec<Held>,
+    pub users: Vec<HeldJobs>,
     /// By queue.
-    pub queues: Vec<Held>,
+    pub queues: Vec<HeldJobs>,
 }
 
 impl FilledBy {
@@ -69,7 +69,7 @@ impl FilledBy {
         let listed = |sums: Sums| listed(state, sums);
         FilledBy {
             cycle: state.number,
-            all: Held { name: String::new(), running: all[0], queued: all[1] },
+            all: HeldJobs { name: String::new(), running: all[0], queued: all[1] },
             shares: listed(shares),
             users: listed(users),
             queues: listed(queues),
@@ -91,15 +91,15 @@ fn add(sum: &mut [u64; 2], jobs: [u64; 2]) {
     sum[1] += jobs[1];
 }
 
-fn listed(state: &State, sums: Sums) -> Vec<Held> {
+fn listed(state: &State, sums: Sums) -> Vec<HeldJobs> {
     let sums = sums.into_iter().filter(|(_, jobs)| jobs[0] + jobs[1] > 0);
-    let mut all: Vec<Held> = sums
+    let mut all: Vec<HeldJobs> = sums
         .map(|(name, [running, queued])| {
             let name = state.names.text(Name(name)).to_owned();
-            Held { name, running, queued }
+            HeldJobs { name, running, queued }
         })
         .collect();
-    let order = |it: &Held| (std::cmp::Reverse(it.running + it.queued), it.name.clone());
+    let order = |it: &HeldJobs| (std::cmp::Reverse(it.running + it.queued), it.name.clone());
     all.sort_by_cached_key(order);
     all.truncate(LISTED_MAX);
     all

@@ -19,7 +19,7 @@ pub use command::{asked_of_pool, explain_command};
 pub use comparison::{explain_comparison, side_name};
 pub use context::Context;
 pub(crate) use context::counts_of;
-pub use filled::{FilledBy, FilledOf, Held};
+pub use filled::{FilledBy, FilledOf, HeldJobs};
 pub use job::{JobStanding, explain_job, explain_pool_name};
 pub use join::join;
 pub use nearest::{NearestMiss, moves, nearest_miss};

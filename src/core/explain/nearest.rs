@@ -3,7 +3,7 @@
 use super::{Context, distance};
 use crate::domain::nordugrid::explain::moving;
 use crate::output::decision::Fate;
-use crate::policy::Flavour;
+use crate::policy::{Flavour, Reads};
 use std::cmp::Reverse;
 
 /// A candidate that nearly passed.
@@ -24,11 +24,15 @@ pub struct NearestMiss {
 }
 
 /// Whether the objection of a filter of a kind may fall without another configuration or another
-/// request: it is about figures that move. So it is of a filter that is not known.
+/// request: it is about figures that move by themselves. So it is of a filter that is not known;
+/// not of one that looks at storage alone, where input and space are put by somebody.
 pub fn moves(kind: &Flavour, filter: &str) -> bool {
     match kind.filter(filter) {
         Some(known) if kind.judges_targets() => moving::moves(known.name),
-        Some(known) => !known.reads.is_empty() || known.temporary,
+        Some(known) => {
+            let moves = |reads: &Reads| *reads != Reads::Storage;
+            known.temporary || known.reads.iter().any(moves)
+        }
         None => true,
     }
 }
@@ -103,5 +107,6 @@ mod tests {
         assert!(moves(arc, "queue_full") && !moves(arc, "match_memory"));
         let atlas = kind("atlas-production-job").unwrap();
         assert!(moves(atlas, "cap") && !moves(atlas, "status") && moves(atlas, "another_version"));
+        assert!(!moves(atlas, "storage"));
     }
 }

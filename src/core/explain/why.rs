@@ -138,8 +138,8 @@ pub fn headline(decision: &Decision) -> String {
     }
 }
 
-/// Why one of the queues of an assignment gets no jobs; `None`: it gets some, or none does, as where
-/// a task gets a nucleus.
+/// Why one of the queues of an assignment gets no jobs; `None`: it gets some, or none does, as
+/// where a task gets a nucleus.
 pub fn why_no_jobs(all: &[Ranked], one: &Ranked) -> Option<String> {
     let got = |it: &&Ranked| it.jobs > 0;
     if one.jobs > 0 || !all.iter().any(|it| got(&it)) {

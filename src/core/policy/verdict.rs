@@ -19,7 +19,7 @@ impl Reason {
         Reason { name, sentence }
     }
 
-    /// An objection's figure in the sentence's unit, if the sentence quotes it. The others are codes
+    /// An objection's figure in the sentence's unit, if the sentence quotes it. Others are codes
     /// for what the sentence states in words: a status, a flag, that something is there.
     pub fn measured(&self, figure: f64) -> Option<f64> {
         self.quoted("{measured", figure)

@@ -29,6 +29,7 @@ pub mod slab;
 mod slots;
 pub mod snapshot;
 mod superseded;
+pub mod supposed;
 mod table;
 pub mod time;
 pub mod timer;

@@ -154,7 +154,7 @@ described! {
         counter: String = it.counter.to_string(),
         /// Since when it holds; ms since 1970.
         since: Millis = it.since(),
-        /// When it lapses unless it is published again, ms since 1970; null for one that was lifted.
+        /// When it lapses unless it is published again, ms since 1970; null: it was lifted.
         until: Option<Millis> = it.until,
         /// It is lifted once no more than this is measured.
         lift_limit: Option<f64> = Some(it.lift_limit),

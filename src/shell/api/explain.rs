@@ -10,7 +10,7 @@ use super::lists::counted_at;
 use super::query::{AT, DOMAIN, Parameter, Params, Query};
 use super::{Api, Reasons, Refused, beside, json};
 use crate::history::{History, Search};
-use crate::place::{Place, PlaceKind};
+use crate::place::{NamedPlace, PlaceKind};
 use crate::question::{Answer, Asked};
 use answer::ExplainedPlace;
 use axum::response::Response;
@@ -55,7 +55,7 @@ pub(super) async fn explain_name(Of(api): Of, Params(given): Params) -> Result<R
     let query = Query::new(&given, &PARAMETERS)?;
     let name = query.text("name").ok_or_else(|| {
         let remedy =
-            "give ?name= and a task, task/chunk, job, slot offer, user, group, queue, site or share";
+            "give ?name= and a task, task/chunk, job, slot offer, user, group, queue, site, share";
         Refused::Query("no name is given".into(), remedy.into())
     })?;
     let kinds = query.words("kind", &KINDS)?;
@@ -108,7 +108,7 @@ async fn look_up(
     let place_kind = kind.and_then(place_kind);
     let place = match (kind, place_kind) {
         (Some(_), None) => None,
-        _ => Place::find(&queues, &shares, name, place_kind),
+        _ => NamedPlace::find(&queues, &shares, name, place_kind),
     };
     // Who fills it is counted as of now alone: the history keeps no counters by user and queue.
     let filled = match place.as_ref().filter(|_| at.is_none()) {
@@ -139,7 +139,7 @@ pub(super) struct Looked {
     kind: Option<&'static str>,
     at: Option<Millis>,
     standing: NameStanding,
-    place: Option<Place>,
+    place: Option<NamedPlace>,
     filled: FilledBy,
 }
 
@@ -162,9 +162,9 @@ impl Looked {
             return Err(Refused::Unknown(
                 format!("nothing of the name {:?} is known", self.name),
                 "give a task, task/chunk, job, slot offer, user, working group, queue, site or \
-                 share; what is older than the history is shown by `yardmaster explain`, which reads the \
-                 log"
-                .into(),
+                 share; what is older than the history is shown by `yardmaster explain`, which \
+                 reads the log"
+                    .into(),
             ));
         };
         let place = self.place.as_ref().filter(|_| ["queue", "site", "share"].contains(&kind));
@@ -179,7 +179,7 @@ impl Looked {
     }
 
     /// A place with its story in the newest decisions that name it.
-    fn explained(&self, place: &Place, past: &History, reasons: &Reasons) -> ExplainedPlace {
+    fn explained(&self, place: &NamedPlace, past: &History, reasons: &Reasons) -> ExplainedPlace {
         let (words, now) = (reasons.words(), self.standing.now);
         let mut story = place.story(self.standing.offers.clone());
         let found = past.search(&Search {

@@ -1,14 +1,15 @@
 //! Throttles: those in force, and those that were over lately.
 
 use super::domains::Of;
+use super::lists;
 use super::query::{DOMAIN, Parameter, Params, Query};
-use super::waiting::looked;
-use super::{Refused, beside, json};
+use super::{Api, Refused, Shown, beside, json};
 use crate::described::described;
 use crate::history::{History, Search};
 use crate::waiting::Waiting;
 use axum::response::Response;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::throttle_lifted;
 use yardmaster_core::output::Output;
@@ -42,6 +43,11 @@ pub(super) async fn throttles(Of(api): Of, Params(given): Params) -> Result<Resp
         ThrottlesAnswer::of(waiting, &over)
     });
     Ok(json(&answer.await?))
+}
+
+/// Requests that wait and throttles, as of a few seconds ago at most.
+pub(super) async fn looked(api: &Api) -> Result<Arc<Shown<Waiting>>, Refused> {
+    api.views.waiting.get(api.client.answer_max()).await.ok_or_else(lists::late)
 }
 
 /// The newest record of each throttle that was over within the last day.
@@ -125,7 +131,7 @@ described! {
 fn sorted<'a>(waiting: &'a Waiting, over: &'a [Throttle]) -> Vec<&'a Throttle> {
     let mut all: Vec<&Throttle> = waiting.throttles.iter().chain(over).collect();
     let rank = |it: &Throttle| (!it.stands(waiting.now), it.dry_run, it.since());
-    all.sort_by(|a, b| (rank(a), a.name()).cmp(&(rank(b), b.name())));
+    all.sort_by_key(|it| (rank(it), it.name()));
     all
 }
 

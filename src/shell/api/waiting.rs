@@ -2,15 +2,15 @@
 
 use super::domains::Of;
 use super::query::{DOMAIN, Parameter, Params, Query};
-use super::throttles::ThrottleAnswer;
-use super::{Api, Reasons, Refused, Shown, beside, json};
+use super::throttles::{ThrottleAnswer, looked};
+use super::{Reasons, Refused, beside, json};
 use crate::described::described;
 use crate::waiting::{
-    AS_WHOLE, Figures, Helps, NOT_JUDGED, THROTTLED, Waiting, WaitingRow, as_whole, figures, title,
+    AS_WHOLE, Helps, NOT_JUDGED, RequestFigures, THROTTLED, Waiting, WaitingRow, as_whole, figures,
+    title,
 };
 use axum::response::Response;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use yardmaster_core::explain::{NearestMiss, nearest_miss};
 use yardmaster_core::unit::Millis;
 
@@ -91,26 +91,23 @@ pub(super) async fn waiting(Of(api): Of, Params(given): Params) -> Result<Respon
     Ok(json(&answer.await?))
 }
 
-/// The requests that wait, as of a few seconds ago at most.
-pub(super) async fn looked(api: &Api) -> Result<Arc<Shown<Waiting>>, Refused> {
-    api.views.waiting.get(api.client.answer_max()).await.ok_or_else(super::lists::late)
-}
-
 described! {
     /// Requests that wait.
     struct WaitingAnswer of (
         waiting: &Waiting,
         filter: &WaitingFilter,
         rows: &[&WaitingRow],
-        found: &BTreeMap<String, Figures>,
+        found: &BTreeMap<String, RequestFigures>,
         reasons: &Reasons,
     ) {
         /// The now of the cycle it is of; ms since 1970.
         now: Millis = waiting.now,
         /// That cycle.
         cycle: u64 = waiting.cycle,
-        /// Requests that are open in all; of a pool of slots the workflows with idle jobs, which
-        /// stand for requests here.
+        /// Kind of what waits: requests, or workflows, whose idle jobs stand for requests in a pool
+        /// of slots.
+        of: &'static str = waiting.of,
+        /// Requests that are open in all.
         open: usize = waiting.open,
         /// Those of them that were looked at: at most 20000, those to be judged first.
         looked_at: usize = waiting.rows.len(),
@@ -146,7 +143,7 @@ described! {
 
     /// A request that waits.
     struct WaitingRequestAnswer of (
-        row: &WaitingRow, filter: &WaitingFilter, found: Option<&Figures>, reasons: &Reasons,
+        row: &WaitingRow, filter: &WaitingFilter, found: Option<&RequestFigures>, reasons: &Reasons,
     ) {
         /// Subject.
         subject: String = row.subject.clone(),
@@ -170,8 +167,9 @@ described! {
         attempt: u64 = row.attempt,
         /// How often this attempt was deferred.
         answers: u32 = row.answers,
-        /// When it was last judged, of a pool when a job of the workflow last got slots; ms since
-        /// 1970.
+        /// Of a workflow when a job of it last got slots, ms since 1970; null else.
+        last_slots_at: Option<Millis> = row.last_slots_at,
+        /// When it was last judged; ms since 1970.
         judged_at: Option<Millis> = row.judged_at,
         /// It is judged again then at the latest; ms since 1970.
         until: Option<Millis> = row.until,
@@ -247,7 +245,7 @@ fn help(reason: &str, row: &WaitingRow, reasons: &Reasons) -> String {
 fn nearest(
     row: &WaitingRow,
     filter: &WaitingFilter,
-    found: Option<&Figures>,
+    found: Option<&RequestFigures>,
     reasons: &Reasons,
 ) -> Option<NearestAnswer> {
     let is_wanted = |queue: &str| filter.queue.as_deref().is_none_or(|wanted| is_of(wanted, queue));

@@ -24,9 +24,9 @@ pub(super) fn items(facts: &Facts<'_>, settings: &AttentionSettings) -> Vec<Item
             let circle = circles.entry((&command.task, command.dry_run)).or_default();
             circle.take(command, known.counts_since);
         }
-        let is_told = matches!(command.kind, CommandKind::Alert | CommandKind::KillWorkflow);
-        if is_told && command.now >= since && !known.is_settled() {
-            items.push(told(command));
+        let is_notice = matches!(command.kind, CommandKind::Alert | CommandKind::KillWorkflow);
+        if is_notice && command.now >= since && !known.is_settled() {
+            items.push(notice(command));
         }
     }
     let often = |circle: &Circle<'_>| circle.times >= settings.circle_times.unsigned_abs();
@@ -76,7 +76,7 @@ impl<'a> Circle<'a> {
 }
 
 /// An alert to operations, or a workflow that was killed.
-fn told(command: &Command) -> Item {
+fn notice(command: &Command) -> Item {
     let is_alert = command.kind == CommandKind::Alert;
     let subject = &command.subject;
     let verdict = if is_alert { "needs a decision of operations" } else { "was killed" };
@@ -134,7 +134,7 @@ mod tests {
     use super::in_words;
 
     #[test]
-    fn a_reason_is_told_in_words_where_it_has_some() {
+    fn a_reason_is_notice_in_words_where_it_has_some() {
         assert_eq!(
             in_words("no_other_queue, no other queue takes them"),
             "no other queue takes them"

@@ -1,8 +1,8 @@
 //! Facts of a cycle that the rules read.
 
-use super::rejected::Rejected;
+use super::rejected::Rejections;
 use crate::view::View;
-use crate::waiting::{Helps, OPEN_MAX, Sorter, each_open};
+use crate::waiting::{Helps, OPEN_MAX, ReasonSorter, each_open};
 use std::collections::BTreeMap;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::event::Status;
@@ -29,7 +29,7 @@ pub(super) struct Facts<'a> {
     /// The pool of slots, if there is one.
     pub pool: Option<PoolGlance>,
     /// Requests rejected for good lately.
-    pub rejected: &'a Rejected,
+    pub rejected: &'a Rejections,
 }
 
 /// Requests that wait for longer than they should, for one reason.
@@ -46,7 +46,7 @@ impl<'a> Facts<'a> {
     pub(super) fn of(
         engine: &'a Engine,
         settings: &AttentionSettings,
-        rejected: &'a Rejected,
+        rejected: &'a Rejections,
     ) -> Facts<'a> {
         let state = &engine.state;
         let mut facts = Facts {
@@ -59,7 +59,7 @@ impl<'a> Facts<'a> {
             rejected,
         };
         let before = state.now.saturating_sub(hours(settings.request_h));
-        let mut sorter = Sorter::new(engine);
+        let mut sorter = ReasonSorter::new(engine);
         each_open(engine, OPEN_MAX, |request| {
             let (Some(task), Some(sorted)) = (&request.task, sorter.sort(request)) else { return };
             let jobs = u64::from(task.jobs);

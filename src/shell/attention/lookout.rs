@@ -3,7 +3,7 @@
 
 use super::facts::Facts;
 use super::memory::Memory;
-use super::rejected::Rejected;
+use super::rejected::Rejections;
 use super::{Attention, Item, Severity};
 use crate::api::{LiveLook, Shown};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ const LEAST: Duration = Duration::from_millis(500);
 pub struct Lookout {
     settings: AttentionSettings,
     memory: Memory,
-    rejected: Rejected,
+    rejected: Rejections,
     made: Option<(Instant, Millis)>,
     /// For those who look.
     shown: LiveLook<Attention>,
@@ -37,7 +37,7 @@ impl Lookout {
         Lookout {
             settings,
             memory: Memory::default(),
-            rejected: Rejected::default(),
+            rejected: Rejections::default(),
             made: None,
             shown,
         }

@@ -1,5 +1,5 @@
-//! Things that need a person: found by rules whose thresholds are in the topology, ordered, the same
-//! cause once. The page, `top`, `attention` and metrics show this one list.
+//! Things that need a person: found by rules whose thresholds are in the topology, ordered, the
+//! same cause once. The page, `top`, `attention` and metrics show this one list.
 //!
 //! The rules read what is known as of a cycle, and since when a thing is so as far as this process
 //! saw it: what began before its start counts from there.
@@ -15,6 +15,8 @@ mod rejected;
 mod requests;
 mod shares;
 mod sites;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use lookout::{Lookout, counted};

@@ -12,7 +12,7 @@ use yardmaster_wire::topology::{AttentionSettings, hours};
 
 /// Trouble of a queue.
 #[derive(Clone, Debug)]
-pub(super) struct Finding {
+pub(super) struct QueueFinding {
     pub queue: String,
     /// The site that it belongs to; its own name where no fact names one.
     pub site: String,
@@ -35,7 +35,7 @@ pub(super) fn findings(
     facts: &Facts<'_>,
     settings: &AttentionSettings,
     memory: &mut Memory,
-) -> Vec<Finding> {
+) -> Vec<QueueFinding> {
     let mut found = Vec::new();
     for queue in &facts.view.queues {
         let ended = facts.ended.get(&queue.queue).copied().unwrap_or_default();
@@ -70,9 +70,9 @@ impl QueueLook<'_> {
         severity: Severity,
         (title, text): (&str, String),
         since: Option<Millis>,
-    ) -> Finding {
+    ) -> QueueFinding {
         let name = &self.queue.queue;
-        Finding {
+        QueueFinding {
             queue: name.clone(),
             site: site_of(self.queue).to_owned(),
             severity,
@@ -100,7 +100,7 @@ impl QueueLook<'_> {
     }
 
     /// A site of a pool that takes jobs and offers nothing.
-    fn no_offer(&self) -> Option<Finding> {
+    fn no_offer(&self) -> Option<QueueFinding> {
         let last = self.queue.last_offer_at?;
         let (age, cores) = (self.now.saturating_sub(last), self.queue.pledged_cores.unwrap_or(0));
         let is_long = age >= hours(self.settings.no_start_watch_h);
@@ -122,7 +122,7 @@ impl QueueLook<'_> {
         format!("{} queued, {} run", count(*queued), count(*running))
     }
 
-    fn silent(&self) -> Option<Finding> {
+    fn silent(&self) -> Option<QueueFinding> {
         if self.queue.status != SILENT {
             return None;
         }
@@ -133,7 +133,7 @@ impl QueueLook<'_> {
         Some(self.find("silent", self.by_load(), ("does not answer", text), since))
     }
 
-    fn closed(&self) -> Option<Finding> {
+    fn closed(&self) -> Option<QueueFinding> {
         let status = &self.queue.status;
         if !self.is_closed() || status == SILENT {
             return None;
@@ -153,7 +153,7 @@ impl QueueLook<'_> {
         Some(self.find("closed", severity, (&title, text), None))
     }
 
-    fn no_pilot(&self) -> Option<Finding> {
+    fn no_pilot(&self) -> Option<QueueFinding> {
         let last = self.queue.last_pilot_at?;
         let age = self.now.saturating_sub(last);
         let is_silent = age >= hours(self.settings.no_pilot_h);
@@ -166,7 +166,7 @@ impl QueueLook<'_> {
         Some(self.find("no_pilot", severity, ("has no pilots", text), Some(last)))
     }
 
-    fn no_start(&self, memory: &mut Memory) -> Option<Finding> {
+    fn no_start(&self, memory: &mut Memory) -> Option<QueueFinding> {
         if self.is_closed() || !self.has_queued() {
             return None;
         }
@@ -188,7 +188,7 @@ impl QueueLook<'_> {
         Some(self.find("no_start", severity, ("starts nothing", text), Some(since)))
     }
 
-    fn failing(&self) -> Option<Finding> {
+    fn failing(&self) -> Option<QueueFinding> {
         let [failed, ended] = self.ended;
         let (least, span_h) = (self.settings.failing_min.unsigned_abs(), self.settings.failing_h);
         if ended < least {
@@ -207,7 +207,7 @@ impl QueueLook<'_> {
         Some(self.find("failing", severity, ("fails", text), None))
     }
 
-    fn crowded(&self) -> Option<Finding> {
+    fn crowded(&self) -> Option<QueueFinding> {
         let QueueView { queued, running, .. } = self.queue;
         let least = self.settings.crowded_min.unsigned_abs();
         let ratio = self.settings.crowded_ratio.unsigned_abs();
@@ -231,15 +231,15 @@ const ALIKE_MAX: usize = 3;
 
 /// Items of what was found: of each queue the first of its most urgent findings, and one for
 /// several queues of a site, or for many sites, that have the same.
-pub(super) fn items(found: &[Finding]) -> Vec<Item> {
-    let mut of_queue: BTreeMap<&str, &Finding> = BTreeMap::new();
+pub(super) fn items(found: &[QueueFinding]) -> Vec<Item> {
+    let mut of_queue: BTreeMap<&str, &QueueFinding> = BTreeMap::new();
     for finding in found {
         let first = of_queue.entry(&finding.queue).or_insert(finding);
         if finding.severity < first.severity {
             *first = finding;
         }
     }
-    let mut by_cause: BTreeMap<(&str, &str), Vec<&Finding>> = BTreeMap::new();
+    let mut by_cause: BTreeMap<(&str, &str), Vec<&QueueFinding>> = BTreeMap::new();
     for finding in of_queue.into_values() {
         by_cause.entry((&finding.site, finding.rule)).or_default().push(finding);
     }
@@ -285,7 +285,7 @@ fn verdict(rule: &str) -> &'static str {
     }
 }
 
-fn item(site: &str, all: &[&Finding]) -> Option<Item> {
+fn item(site: &str, all: &[&QueueFinding]) -> Option<Item> {
     let worst = all.iter().min_by_key(|it| (it.severity, std::cmp::Reverse(it.jobs)))?;
     let one = Item {
         severity: worst.severity,
@@ -317,9 +317,9 @@ fn item(site: &str, all: &[&Finding]) -> Option<Item> {
 mod tests {
     use super::*;
 
-    fn finding(at: u64, rule: &'static str, severity: Severity) -> Finding {
+    fn finding(at: u64, rule: &'static str, severity: Severity) -> QueueFinding {
         let site = format!("SITE_{at}");
-        Finding {
+        QueueFinding {
             queue: site.clone(),
             title: format!("{site} starts nothing"),
             text: format!("None of {at} jobs that are queued started."),

@@ -7,18 +7,21 @@ use yardmaster_core::unit::{DAY, HOUR, Millis};
 
 /// For so long they are counted.
 pub(super) const REACH: Millis = DAY;
-/// So many reasons are told apart in an hour; the others are not counted.
+/// So many reasons are kept apart in an hour; the others are not counted.
 const REASONS_MAX: usize = 64;
 /// Reasons that are an ordinary end of a request.
 const ORDINARY: [&str; 3] = ["superseded", "withdrawn", "task_ended"];
 
+/// By reason how many there were, and when the first was.
+type ByReason = BTreeMap<String, (u64, Millis)>;
+
 /// Rejections by the hour and by reason.
 #[derive(Debug, Default)]
-pub(super) struct Rejected {
-    hours: VecDeque<(Millis, BTreeMap<String, (u64, Millis)>)>,
+pub(super) struct Rejections {
+    hours: VecDeque<(Millis, ByReason)>,
 }
 
-impl Rejected {
+impl Rejections {
     /// Counts a decision, if it is such.
     pub(super) fn note(&mut self, decision: &Decision) {
         let Outcome::Reject { reason } = &decision.outcome else { return };
@@ -61,7 +64,7 @@ mod tests {
 
     #[test]
     fn rejections_of_a_day_count_and_ordinary_ends_do_not() {
-        let mut rejected = Rejected::default();
+        let mut rejected = Rejections::default();
         for (now, reason) in [
             (0, "bad_description: xRSL, line 1"),
             (2 * HOUR, "bad_description: xRSL, line 9"),

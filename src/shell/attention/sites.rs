@@ -2,7 +2,7 @@
 
 use super::Severity;
 use super::facts::Facts;
-use super::queues::{Finding, site_of};
+use super::queues::{QueueFinding, site_of};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use yardmaster_core::unit::Millis;
@@ -57,7 +57,7 @@ pub struct SiteTrouble {
 }
 
 /// All sites.
-pub(super) fn sites(facts: &Facts<'_>, found: &[Finding]) -> Vec<SiteState> {
+pub(super) fn sites(facts: &Facts<'_>, found: &[QueueFinding]) -> Vec<SiteState> {
     let mut sites: BTreeMap<&str, SiteState> = BTreeMap::new();
     let mut site_of_queue: BTreeMap<&str, &str> = BTreeMap::new();
     for queue in &facts.view.queues {
@@ -102,7 +102,7 @@ pub(super) fn sites(facts: &Facts<'_>, found: &[Finding]) -> Vec<SiteState> {
     sites
 }
 
-fn trouble(finding: &Finding) -> SiteTrouble {
+fn trouble(finding: &QueueFinding) -> SiteTrouble {
     SiteTrouble {
         severity: finding.severity,
         rule: finding.rule,

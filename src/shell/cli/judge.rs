@@ -6,6 +6,7 @@ use crate::cli::json_file::objects;
 use crate::cli::log_args::{LogArgs, Read, open_store};
 use crate::cli::moment::rebuild_at;
 use crate::cli::rebuild::{Until, rebuild};
+use crate::cli::suppose::{SupposedField, supposed};
 use crate::cli::{Ended, Usage};
 use crate::ports::AnyStore;
 use crate::when::moment;
@@ -19,6 +20,7 @@ use yardmaster_core::explain::{Context, explain, explain_fates, iso};
 use yardmaster_core::output::decision::Decision;
 use yardmaster_core::plain::{Plain, plain_lines};
 use yardmaster_core::policy::kind;
+use yardmaster_core::state::supposed::Supposed;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_wire::json::record_json;
@@ -34,6 +36,7 @@ use yardmaster_wire::json::record_json;
 /// Examples:
 ///   yardmaster judge task.json --dir yard
 ///   yardmaster judge task.json --dir yard --set core_count=1 --set 'options.t1_weight=-1'
+///   yardmaster judge task.json --dir yard --set queue.CERN-PROD_UCORE.status=offline
 ///   yardmaster judge - --bootstrap-server kafka:9092 --at 2026-05-01T12:00:00Z --format json
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
@@ -44,7 +47,9 @@ pub struct Judge {
     #[command(flatten)]
     log_args: LogArgs,
     /// A field that is to have another value, in every request: NAME=VALUE, VALUE in JSON or a word
-    /// that stands for itself; `null` gives it its default. Repeated for several.
+    /// that stands for itself; `null` gives it its default. TOPIC.KEY.FIELD=VALUE supposes that a
+    /// configuration record of the log has another value (queue.CERN-PROD.status=offline), and
+    /// parameter.NAME=VALUE a run-time parameter. Repeated for several.
     #[arg(long, value_name = "NAME=VALUE", value_parser = Override::parse)]
     set: Vec<Override>,
     /// As it was at the end of the last cycle whose `now` is no later than this: a moment
@@ -93,7 +98,10 @@ impl Judge {
         // Mistakes are named before the log is read: the moment is not known then.
         let domain = &read.topology.domain;
         requests.iter().try_for_each(|it| asked::task(it, domain, 1).map(drop))?;
-        let engine = self.engine(&read)?;
+        let fields: Vec<SupposedField> =
+            self.set.iter().filter_map(Override::supposed).cloned().collect();
+        let supposed = supposed(&fields, &self.log_args, &read)?;
+        let engine = self.engine(&read, &supposed)?;
         if engine.state.number == 0 {
             anyhow::bail!(
                 "the log has no cycle, so nothing is known to judge by; start `yardmaster run` on \
@@ -122,7 +130,7 @@ impl Judge {
     }
 
     /// An engine with the state of the log, by the rules of the topology that was given.
-    fn engine(&self, read: &Read) -> anyhow::Result<Engine> {
+    fn engine(&self, read: &Read, supposed: &[Supposed]) -> anyhow::Result<Engine> {
         let rebuilt = match self.at {
             Some(when) => rebuild_at(&self.log_args, read, when)?,
             None => {
@@ -136,6 +144,7 @@ impl Judge {
         };
         let policies = read.epoch_config()?.policies;
         let mut engine = Engine::new(rebuilt.drive.into_engine().state, policies);
+        engine.state.suppose_for_good(supposed);
         engine.make_ready();
         Ok(engine)
     }

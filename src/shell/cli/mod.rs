@@ -39,6 +39,7 @@ mod secret;
 mod shift;
 mod stop;
 mod submit;
+mod suppose;
 mod table;
 mod tail;
 mod top;
@@ -111,7 +112,7 @@ enum Verb {
     Tail(tail::Tail),
     #[command(about = "A live view of a running process: queues, shares, decisions")]
     Top(top::Top),
-    #[command(about = "Things that need a person, the most urgent first; sites by trouble")]
+    #[command(about = "Things that need a person, the most urgent first; sites")]
     Attention(shift::attention::AttentionVerb),
     #[command(about = "Requests that wait: why, since when, what would let them go")]
     Waiting(shift::waiting::WaitingVerb),

@@ -16,20 +16,22 @@ use yardmaster_core::state::digest::digest;
 /// Rebuilds the state, cycle by cycle, and prints the digest it reached. With --verify makes every
 /// recorded decision and throttle again and exits 1 if one differs. With --with-topology reports
 /// what other policies would have answered: each request on its own, against the state that the
-/// recorded decisions led to. Nothing is published.
+/// recorded decisions led to. With --set it reports what would have been answered if a queue, a
+/// link, a share or a parameter were another: who wins, who loses. Nothing is published.
 ///
 /// Examples:
 ///   yardmaster replay --dir yard
 ///   yardmaster replay --bootstrap-server kafka:9092 --verify
 ///   yardmaster replay --dir yard --with-topology new.toml --from 2026-05-01T00:00:00Z
 ///     --max-changed 1%
+///   yardmaster replay --dir yard --set queue.CERN-PROD_UCORE.status=offline
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Replay {
     #[command(flatten)]
     log_args: LogArgs,
     /// Make every recorded decision and throttle again from its cycle, and compare byte for byte.
-    #[arg(long, conflicts_with = "with_topology")]
+    #[arg(long, conflicts_with_all = ["with_topology", "set"])]
     verify: bool,
     /// Begin with what the store kept instead of the beginning of the log.
     #[arg(long, conflicts_with = "verify")]

@@ -17,6 +17,8 @@ mod world;
 
 use super::counters::PAIRS_MAX;
 use super::*;
+use crate::attention::{Item, process_items};
+use crate::trouble::Trouble;
 use rules::cap;
 use samples::{
     Shown, assignment, command, decision, setting_with_rule, text_of, throttle, with_domain,
@@ -158,9 +160,15 @@ fn all() -> Metrics {
     metrics.record_figures(&world.engine.state);
     metrics.record_waiting(&world.engine);
     metrics.record_rules(&world.engine);
+    metrics.record_attention(trouble().iter());
     metrics.record_glance(&glance::pool().engine);
     metrics.record_glance(&glance::clusters().engine);
     metrics
+}
+
+/// That the process is in trouble.
+fn trouble() -> Vec<Item> {
+    process_items(&[Trouble { severity: "act".into(), ..Trouble::default() }])
 }
 
 /// Names of the rendered samples, those of histograms without their endings.

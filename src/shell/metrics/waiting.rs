@@ -4,7 +4,7 @@ use super::OTHER;
 use super::counters::PAIRS_MAX;
 use super::current::Current;
 use super::table::Metric;
-use crate::waiting::{FIXED, Sorter, each_open};
+use crate::waiting::{FIXED, ReasonSorter, each_open};
 use std::collections::BTreeMap;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::state::State;
@@ -45,7 +45,7 @@ struct Looks<'a> {
     policies: BTreeMap<&'a str, OfPolicy>,
     by_reason: BTreeMap<[&'a str; 2], u64>,
     looked_at: u64,
-    sorter: Sorter<'a>,
+    sorter: ReasonSorter<'a>,
 }
 
 impl<'a> Looks<'a> {
@@ -57,7 +57,7 @@ impl<'a> Looks<'a> {
             policies: names().map(|name| (name, OfPolicy::default())).collect(),
             by_reason: names().flat_map(|name| FIXED.map(|why| ([name, why], 0))).collect(),
             looked_at: 0,
-            sorter: Sorter::new(engine),
+            sorter: ReasonSorter::new(engine),
         }
     }
 

@@ -1,15 +1,17 @@
-//! Requests that wait: which there are, and the reason why each does. Metrics, the API and `waiting`
-//! sort them by this.
+//! Requests that wait: which there are, and the reason why each does. Metrics, the API and
+//! `waiting` sort them by this.
 
+mod look;
 mod open;
 mod past;
 mod pool;
 mod rows;
 mod title;
 
+pub use look::Waiting;
 pub use open::{OPEN_MAX, each_open};
-pub use past::{Figures, as_whole, figures};
-pub use rows::{Waiting, WaitingRow};
+pub use past::{RequestFigures, as_whole, figures};
+pub use rows::WaitingRow;
 pub use title::title;
 
 use std::collections::BTreeMap;
@@ -74,18 +76,18 @@ pub struct Sorted<'a> {
 }
 
 /// Sorts requests by their reasons.
-pub struct Sorter<'a> {
+pub struct ReasonSorter<'a> {
     kinds: BTreeMap<&'a str, &'static Flavour>,
     held: BTreeMap<(SubjectKind, &'a str), &'a Throttle>,
     /// By the lists that equal deferrals share, and the kind of their policy.
     known: BTreeMap<(*const Arc<Cause>, *const u16, &'a str), Reason<'a>>,
 }
 
-impl<'a> Sorter<'a> {
+impl<'a> ReasonSorter<'a> {
     /// Of the requests of an engine.
-    pub fn new(engine: &'a Engine) -> Sorter<'a> {
+    pub fn new(engine: &'a Engine) -> ReasonSorter<'a> {
         let policies = engine.policies().iter();
-        Sorter {
+        ReasonSorter {
             kinds: policies.map(|it| (it.spec.name.as_str(), it.flavour)).collect(),
             held: held(&engine.state),
             known: BTreeMap::new(),

@@ -4,8 +4,8 @@ use yardmaster_core::engine::Engine;
 use yardmaster_core::state::admit::is_open;
 use yardmaster_core::state::record::RequestState;
 
-/// So many requests are looked at, those to be judged now first; the others are counted and no more.
-/// A look takes about a microsecond, and the loop waits for all of them.
+/// So many requests are looked at, those to be judged now first; the others are counted and no
+/// more. A look takes about a microsecond, and the loop waits for all of them.
 pub const OPEN_MAX: usize = 20_000;
 /// An engine that follows keeps no list of its open requests: so many records are looked through.
 const RECORDS_MAX: usize = 200_000;

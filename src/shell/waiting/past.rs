@@ -25,7 +25,7 @@ const READS_FOR: Duration = Duration::from_secs(2);
 
 /// Figures of one request.
 #[derive(Clone, Debug)]
-pub struct Figures {
+pub struct RequestFigures {
     /// The newest decision that was found, without its fates.
     pub newest: Decision,
     /// The newest fate of each candidate, by name.
@@ -44,7 +44,7 @@ pub fn as_whole(decision: &Decision) -> Option<String> {
 }
 
 /// The figures of some requests, by subject, as far as they are found: of the first 300.
-pub fn figures(past: &History, rows: &[&WaitingRow]) -> BTreeMap<String, Figures> {
+pub fn figures(past: &History, rows: &[&WaitingRow]) -> BTreeMap<String, RequestFigures> {
     let rows = &rows[..rows.len().min(REQUESTS_MAX)];
     let wanted: BTreeMap<&str, &WaitingRow> =
         rows.iter().map(|row| (row.subject.as_str(), *row)).collect();
@@ -90,7 +90,7 @@ fn is_wanted(output: &Output, wanted: &BTreeMap<&str, &WaitingRow>) -> bool {
 }
 
 struct Reading {
-    found: BTreeMap<String, Figures>,
+    found: BTreeMap<String, RequestFigures>,
     /// Requests of which something is missing.
     missing: usize,
 }
@@ -100,10 +100,8 @@ impl Reading {
     fn take(&mut self, mut decision: Decision) {
         let fates = std::mem::take(&mut decision.fates);
         let full = decision.full;
-        let figures = self.found.entry(decision.subject.clone()).or_insert_with(|| Figures {
-            newest: decision,
-            fates: BTreeMap::new(),
-            is_whole: false,
+        let figures = self.found.entry(decision.subject.clone()).or_insert_with(|| {
+            RequestFigures { newest: decision, fates: BTreeMap::new(), is_whole: false }
         });
         if figures.is_whole {
             return;

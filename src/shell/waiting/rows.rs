@@ -1,30 +1,10 @@
 //! Requests that wait, each as a row that outlives the look at the engine.
 
-use super::{Helps, OPEN_MAX, Sorter, each_open, pool, title};
-use yardmaster_core::engine::Engine;
+use super::{Helps, ReasonSorter, title};
 use yardmaster_core::output::throttle::Throttle;
 use yardmaster_core::state::blockers::Blockers;
 use yardmaster_core::state::record::RequestState;
 use yardmaster_core::unit::Millis;
-use yardmaster_core::view::PoolGlance;
-
-/// All requests that wait, as of a cycle.
-#[derive(Clone, Debug, Default)]
-pub struct Waiting {
-    /// The cycle's `now`.
-    pub now: Millis,
-    /// The cycle.
-    pub cycle: u64,
-    /// How many are open.
-    pub open: usize,
-    /// Those that were looked at, the oldest first.
-    pub rows: Vec<WaitingRow>,
-    /// Throttles in force, those that are only published too; so many at most.
-    pub throttles: Vec<Throttle>,
-}
-
-/// So many throttles are listed.
-const THROTTLES_MAX: usize = 5_000;
 
 /// A request that waits; of a pool of slots the idle jobs of a workflow.
 #[derive(Clone, Debug)]
@@ -53,6 +33,8 @@ pub struct WaitingRow {
     pub answers: u32,
     /// The newest of them; `None`: there is none.
     pub judged_at: Option<Millis>,
+    /// Of a workflow: when a job of it last got slots.
+    pub last_slots_at: Option<Millis>,
     /// When this attempt was first deferred.
     pub first_judged_at: Option<Millis>,
     /// It is judged again then at the latest.
@@ -71,29 +53,11 @@ pub struct WaitingRow {
     pub blockers: Blockers,
 }
 
-impl Waiting {
-    /// Those of an engine.
-    pub fn of(engine: &Engine) -> Waiting {
-        let mut sorter = Sorter::new(engine);
-        let mut rows = Vec::new();
-        let open = each_open(engine, OPEN_MAX, |request| {
-            rows.extend(row(&mut sorter, request));
-        });
-        let glance = PoolGlance::of(engine);
-        let open = glance.as_ref().map_or(open, |glance| {
-            rows.extend(pool::rows(glance, engine));
-            rows.len()
-        });
-        rows.sort_by(|a: &WaitingRow, b| (a.asked_at, &a.subject).cmp(&(b.asked_at, &b.subject)));
-        let state = &engine.state;
-        let throttles = state.throttles.iter().map(|(_, throttle)| throttle);
-        let standing = throttles.filter(|throttle| throttle.stands(state.now));
-        let throttles = standing.take(THROTTLES_MAX).cloned().collect();
-        Waiting { now: state.now, cycle: state.number, open, rows, throttles }
-    }
-}
-
-fn row<'a>(sorter: &mut Sorter<'a>, request: &'a RequestState) -> Option<WaitingRow> {
+/// A request as a row; `None` if it asks nothing.
+pub(super) fn row<'a>(
+    sorter: &mut ReasonSorter<'a>,
+    request: &'a RequestState,
+) -> Option<WaitingRow> {
     let (task, sorted) = (request.task.as_ref()?, sorter.sort(request)?);
     let deferral = sorted.deferral;
     Some(WaitingRow {
@@ -109,6 +73,7 @@ fn row<'a>(sorter: &mut Sorter<'a>, request: &'a RequestState) -> Option<Waiting
         attempt: task.attempt,
         answers: deferral.map_or(0, |it| it.ordinal),
         judged_at: deferral.map(|it| it.now),
+        last_slots_at: None,
         first_judged_at: deferral.map(|it| it.first_answered_at),
         until: deferral.map(|it| it.until),
         reason: sorted.reason.to_owned(),

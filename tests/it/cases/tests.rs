@@ -62,7 +62,7 @@ fn what_differs_is_shown_and_rewritten() {
     let shown = differences(&file.cases[0], &found);
     assert!(shown.starts_with("x.txt:3: case a queue that is offline"), "{shown}");
     assert!(shown.contains("  - assigned\n"), "{shown}");
-    assert!(shown.contains("  +   AGLT2: status: the queue is offline\n"), "{shown}");
+    assert!(shown.contains("  +   AGLT2: status: the queue is offline, not online\n"), "{shown}");
     let text = file.write(std::slice::from_ref(&found.texts));
     assert!(text.starts_with(&CASE[..CASE.find("---").expect("a mark")]), "{text}");
     let again = CaseFile::read("x.txt", &text).expect("a file of cases");

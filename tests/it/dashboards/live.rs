@@ -25,7 +25,7 @@ pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Panels without data of a demo, be it always or at its beginning. A panel that is not named here and
 /// is empty selects what there is not, whatever its description allows.
-const EMPTY_IN_A_DEMO: [&str; 39] = [
+const EMPTY_IN_A_DEMO: [&str; 42] = [
     "Age of imports",
     "Alerts that fire",
     "Answers by side and outcome",
@@ -33,6 +33,7 @@ const EMPTY_IN_A_DEMO: [&str; 39] = [
     "Choices whose figures differ",
     "Comparisons by result",
     "Dry runs by rule",
+    "Estimated starts",
     "Foreign messages",
     "Held back by rule and reason",
     "Held back by the governor",
@@ -43,6 +44,7 @@ const EMPTY_IN_A_DEMO: [&str; 39] = [
     "Jobs that never sent a heartbeat",
     "Jobs whose row is gone",
     "Mean overlap",
+    "Needs a person by rule",
     "Not chosen by Yardmaster, by filter",
     "Not chosen by the other broker, by filter",
     "Oddities",
@@ -63,6 +65,7 @@ const EMPTY_IN_A_DEMO: [&str; 39] = [
     "Time of answers",
     "Unreadable comparisons",
     "Use of caps",
+    "Wait against its estimate",
     "Yardmaster without an answer",
     "Yardmaster's time, 99 %",
 ];

@@ -67,6 +67,7 @@ fn idle_jobs_are_counted_by_what_the_offers_at_hand_lack() {
     wait(&world, "large", "wf", 5, 8, "T2_SMALL");
     wait(&world, "part", "wf", 6, 8, "T2_BUSY");
     wait(&world, "none", "own", 4, 2, "T2_RUN");
+    wait(&world, "both", "own", 2, 2, "T1_A,T2_RUN");
     wait(&world, "where", "wf", 1, 1, "T2_NOWHERE");
     wait(&world, "t1", "own", 7, 1, "T1_A");
     wait(&world, "lost", "unknown", 1, 1, "T2_RUN");
@@ -79,13 +80,17 @@ fn idle_jobs_are_counted_by_what_the_offers_at_hand_lack() {
         ("cores", 6),
         ("no_known_site", 1),
         ("no_node", 5),
-        ("no_offer", 4),
+        ("no_offer", 4 + 2),
         ("site_status", 3),
         ("workflow_unknown", 1),
     ];
     assert_eq!(reasons(&glance), expected);
-    assert_eq!((glance.idle, glance.held, glance.running), (27, 2, 0));
-    assert_eq!(glance.idle_cores, 3 + 5 * 8 + 6 * 8 + 4 * 2 + 1 + 7, "of those that are admitted");
+    assert_eq!((glance.idle, glance.held, glance.running), (29, 2, 0));
+    assert_eq!(
+        glance.idle_cores,
+        3 + 5 * 8 + 6 * 8 + (4 + 2) * 2 + 1 + 7,
+        "of those that are admitted"
+    );
     let titles = glance.idle_by_reason.iter().map(|it| it.title.as_str());
     assert_eq!(titles.clone().next(), Some("Slots of the other class"), "most jobs first");
     assert!(titles.clone().all(|it| !it.contains('_')), "{:?}", titles.collect::<Vec<_>>());

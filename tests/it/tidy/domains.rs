@@ -7,7 +7,7 @@ use super::circles::{Module, module_of, named};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Files of the core where a domain is joined to what is general.
-const JOINS: [&str; 31] = [
+const JOINS: [&str; 32] = [
     "engine.rs",
     "engine/again.rs",
     "event/job.rs",
@@ -16,6 +16,7 @@ const JOINS: [&str; 31] = [
     "event/queue.rs",
     "event/site.rs",
     "event/task.rs",
+    "explain/context.rs",
     "explain/job.rs",
     "explain/mod.rs",
     "explain/nearest.rs",

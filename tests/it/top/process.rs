@@ -25,17 +25,32 @@ const QUEUED: u32 = 3;
 const REQUESTED: u32 = 2;
 
 /// Input topics that are written before a process starts.
-struct Inputs(DirWriter);
+pub(super) struct Inputs(DirWriter);
 
 impl Inputs {
-    fn append(&mut self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
+    /// A new log with the topics of a topology.
+    pub(super) fn create(dir: &Path, topology: &Topology) -> Inputs {
+        let topic = |topic: Topic| {
+            let settings = topology.topic(topic);
+            DirTopic { topic, name: settings.name.clone(), partitions: settings.partitions }
+        };
+        let topics: Vec<DirTopic> = Topic::read().map(topic).collect();
+        let log = DirLog::open(dir, Mode::Write, &topics, DirOptions::default()).unwrap();
+        Inputs(log.writer().unwrap())
+    }
+
+    pub(super) fn flush(&mut self) {
+        self.0.flush().unwrap();
+    }
+
+    pub(super) fn append(&mut self, topic: Topic, key: &str, write: impl FnOnce(&mut Vec<u8>)) {
         let mut value = Vec::new();
         write(&mut value);
         let lane = Lane::new(topic, 0);
         self.0.append(lane, Some(key.as_bytes()), Some(&value), &[], now()).unwrap();
     }
 
-    fn configure<T: Configured>(&mut self, record: &T) {
+    pub(super) fn configure<T: Configured>(&mut self, record: &T) {
         self.append(T::TOPIC, &record.name(), |out| record::write(out, record));
     }
 
@@ -52,14 +67,7 @@ impl Inputs {
 
 /// A log of one queue with jobs, and of one request.
 fn write_log(dir: &Path) {
-    let topology = Topology::parse("atlas", ATLAS).unwrap();
-    let topic = |topic: Topic| {
-        let settings = topology.topic(topic);
-        DirTopic { topic, name: settings.name.clone(), partitions: settings.partitions }
-    };
-    let topics: Vec<DirTopic> = Topic::read().map(topic).collect();
-    let log = DirLog::open(dir, Mode::Write, &topics, DirOptions::default()).unwrap();
-    let mut inputs = Inputs(log.writer().unwrap());
+    let mut inputs = Inputs::create(dir, &Topology::parse("atlas", ATLAS).unwrap());
     let queue = Queue { cores: 1, ..yard::queue(QUEUE, now()) };
     inputs.configure(&yard::storage(&queue.endpoints.write[0], &queue.site, now()));
     inputs.configure(&queue);
@@ -69,7 +77,7 @@ fn write_log(dir: &Path) {
     inputs.jobs(Status::Activated, QUEUED);
     let task = Task { core_count: Some(1), ..yard::task("4711/1", REQUESTED, now()) };
     inputs.append(Topic::Task, "4711/1", |out| record::write(out, &task));
-    inputs.0.flush().unwrap();
+    inputs.flush();
 }
 
 /// The columns of the queue's line, by their heads.

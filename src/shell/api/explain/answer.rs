@@ -6,12 +6,12 @@ use crate::api::decision::{DecisionAnswer, decision_answer};
 use crate::api::event::EventAnswer;
 use crate::api::waits::PoolWaitAnswer;
 use crate::described::described;
-use crate::place::{Place, PlaceKind};
+use crate::place::{NamedPlace, PlaceKind};
 use crate::view::{QueueView, ShareView};
 use crate::waiting::title;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::{
-    Accepted, FilledBy, Held, JobStanding, PlaceMiss, PlaceStory, Rejecting, RequestStanding,
+    Accepted, FilledBy, HeldJobs, JobStanding, PlaceMiss, PlaceStory, Rejecting, RequestStanding,
 };
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::Decision;
@@ -59,7 +59,7 @@ described! {
         pool: Option<String> = it.standing.pool.clone(),
         /// Of a user or working group: what it has.
         owner: Option<OwnerAnswer> = it.owner(kind).map(OwnerAnswer::of),
-        /// Of a queue, or of a site of a pool of slots: its figures, what refuses it, what fills it.
+        /// Of a queue, or a site of a pool of slots: its figures, what refuses and what fills it.
         queue: Option<ExplainedQueue> = place.as_ref().and_then(|place| place.queue(&it.filled)),
         /// Of a site with queues, or of a cluster: the same of all of them.
         site: Option<ExplainedSite> = place.as_ref().and_then(|place| place.site(&it.filled)),
@@ -149,7 +149,8 @@ described! {
     /// A place in the newest 500 decisions that name it.
     struct StoryAnswer of (it: &PlaceStory, filled: &FilledBy) {
         /// Filters that refused it, the most frequent first.
-        rejecting: Vec<RejectingFilter> = it.by_frequency().into_iter().map(RejectingFilter::of).collect(),
+        rejecting: Vec<RejectingFilter> =
+            it.by_frequency().into_iter().map(RejectingFilter::of).collect(),
         /// Decisions that were looked at for that.
         rejecting_of: u64 = it.decisions,
         /// The objection nearest to passing, of those that compare figures; null: there is none.
@@ -245,7 +246,7 @@ described! {
     }
 
     /// Jobs of a name.
-    struct HeldAnswer of (it: &Held) {
+    struct HeldAnswer of (it: &HeldJobs) {
         /// Share, user or queue.
         name: String = it.name.clone(),
         /// Jobs that run.
@@ -257,7 +258,7 @@ described! {
 
 /// A place with its story.
 pub(crate) struct ExplainedPlace {
-    pub(super) place: Place,
+    pub(super) place: NamedPlace,
     pub(super) headline: String,
     pub(super) story: PlaceStory,
     pub(super) text: String,

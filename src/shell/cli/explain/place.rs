@@ -5,7 +5,7 @@ use super::{epoch_configs_of, kinds_of};
 use crate::cli::log_args::{LogArgs, Read};
 use crate::cli::outputs::{newest, outputs, without_strays};
 use crate::dirlog::Mode;
-use crate::place::{Place, PlaceKind, PlaceWords};
+use crate::place::{NamedPlace, PlaceKind, PlaceWords};
 use crate::view::View;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::engine::Engine;
@@ -31,7 +31,9 @@ pub(super) fn place_text(
         _ => (None, name),
     };
     let view = View::of(engine);
-    let Some(place) = Place::find(&view.queues, &view.shares, name, kind) else { return Ok(None) };
+    let Some(place) = NamedPlace::find(&view.queues, &view.shares, name, kind) else {
+        return Ok(None);
+    };
     let state = &engine.state;
     let mut story = place.story(offers_at(state, name));
     if place.kind != PlaceKind::Share {

@@ -1,6 +1,7 @@
 //! Requests as a person writes them: JSON with the fields of `schemas/task.avsc`.
 
 use crate::cli::Usage;
+use crate::cli::suppose::SupposedField;
 use serde_json::{Map, Value};
 use yardmaster_core::event::{Event, Task};
 use yardmaster_core::topic::Topic;
@@ -10,11 +11,16 @@ use yardmaster_wire::written::with_defaults;
 
 /// A field with the value it is to have.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Override {
-    /// The way to the field, as `options.excluded_sites`.
-    path: Vec<String>,
-    /// Its value; null: its default.
-    value: Value,
+pub(super) enum Override {
+    /// Of every request.
+    Request {
+        /// The way to the field, as `options.excluded_sites`.
+        path: Vec<String>,
+        /// Its value; null: its default.
+        value: Value,
+    },
+    /// Of a configuration record.
+    Configuration(SupposedField),
 }
 
 impl Override {
@@ -25,13 +31,24 @@ impl Override {
     pub(super) fn parse(text: &str) -> Result<Override, String> {
         let wrong =
             || format!("{text:?} is no NAME=VALUE; give a field and its value, core_count=8");
+        if let Some(field) = SupposedField::parse(text) {
+            return Ok(Override::Configuration(field));
+        }
         let (name, value) = text.split_once('=').ok_or_else(wrong)?;
         let path: Vec<String> = name.trim().split('.').map(str::to_owned).collect();
         if path.iter().any(String::is_empty) {
             return Err(wrong());
         }
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
-        Ok(Override { path, value })
+        Ok(Override::Request { path, value })
+    }
+
+    /// The field of a configuration record; `None`: it is of the requests.
+    pub(super) fn supposed(&self) -> Option<&SupposedField> {
+        match self {
+            Override::Configuration(field) => Some(field),
+            Override::Request { .. } => None,
+        }
     }
 }
 
@@ -40,7 +57,8 @@ impl Override {
 /// # Errors
 /// A field is within something that is no object.
 pub(super) fn with_overrides(json: &mut Value, overrides: &[Override]) -> Result<(), String> {
-    for Override { path, value } in overrides {
+    for given in overrides {
+        let Override::Request { path, value } = given else { continue };
         let Some((last, way)) = path.split_last() else { continue };
         let mut at = &mut *json;
         for name in way {

@@ -4,14 +4,15 @@ use super::report::{Report, json, text};
 use crate::cli::log_args::{LogArgs, Read};
 use crate::cli::moment::ends;
 use crate::cli::rebuild::{Until, start};
+use crate::cli::suppose::{SupposedField, supposed};
 use crate::cli::units::moment as shown;
 use crate::cli::{Ended, Usage};
 use crate::ports::AnyStore;
 use crate::when::moment;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use yardmaster_core::policy::{PolicySpec, kind};
+use yardmaster_core::policy::{Policy, PolicySpec, kind};
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::alternative::Alternative;
 use yardmaster_drive::epoch_config::EpochConfig;
@@ -24,24 +25,31 @@ pub(super) struct OtherRules {
     /// cycle. Of it the policies and their parameters count; all else is that of the log.
     #[arg(long, value_name = "FILE|NAME", help_heading = "Other rules")]
     with_topology: Option<PathBuf>,
+    /// What if a configuration record of the log had another value: TOPIC.KEY.FIELD=VALUE, as
+    /// queue.CERN-PROD_UCORE.status=offline, or parameter.NAME=VALUE; VALUE in JSON or a word that
+    /// stands for itself. Each request is judged by that too at each recorded cycle, by the rules
+    /// of --with-topology, or by those of --topology. Repeated for several.
+    #[arg(long, value_name = "TOPIC.KEY.FIELD=VALUE", value_parser = SupposedField::parse_only)]
+    #[arg(help_heading = "Other rules")]
+    set: Vec<SupposedField>,
     /// Only cycles whose now is not before this; ms since 1970 or RFC 3339.
-    #[arg(long, value_name = "WHEN", value_parser = moment, requires = "with_topology")]
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
     #[arg(help_heading = "Other rules")]
     from: Option<Millis>,
     /// Only cycles whose now is not after this.
-    #[arg(long, value_name = "WHEN", value_parser = moment, requires = "with_topology")]
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
     #[arg(help_heading = "Other rules")]
     to: Option<Millis>,
     /// Exit 1 if more than this share of the requests are answered otherwise.
-    #[arg(long, value_name = "PERCENT", value_parser = percent, requires = "with_topology")]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
     #[arg(help_heading = "Other rules")]
     max_changed: Option<f64>,
     /// So many of the requests that are answered otherwise are named, with both answers.
-    #[arg(long, value_name = "N", default_value_t = 10, requires = "with_topology")]
+    #[arg(long, value_name = "N", default_value_t = 10)]
     #[arg(help_heading = "Other rules")]
     show: usize,
     /// How the report is printed.
-    #[arg(long, value_enum, default_value_t = Format::Text, requires = "with_topology")]
+    #[arg(long, value_enum, default_value_t = Format::Text)]
     #[arg(help_heading = "Other rules")]
     format: Format,
 }
@@ -66,28 +74,31 @@ impl OtherRules {
         log_args: &LogArgs,
         read: &Read,
     ) -> anyhow::Result<Option<Alternative>> {
-        let Some(path) = &self.with_topology else { return Ok(None) };
-        let new = Read::open(Some(path))?;
-        check(&new)?;
-        let of = |read: &Read| {
-            EpochConfig::of(&read.name, &read.text).map_err(|lines| Usage(lines.join("\n")))
-        };
-        let (epoch_config, ours) = (of(&new)?, of(read)?);
-        comparable(&new, read)?;
-        if epoch_config.setting.pool != ours.setting.pool {
-            return Err(Usage(format!(
-                "{}: half_life_s or reservation_ttl_s of the pool's policy is not that of {}: use \
-                 and reservations of the log are counted by its own; give both the same",
-                new.name, read.name
-            ))
-            .into());
-        }
-        for part in other_parts(&new, read)? {
-            eprintln!("{}: {part} differs from {} and is not used here", new.name, read.name);
-        }
         let (from, to) = (self.from.unwrap_or(Millis::MIN), self.to.unwrap_or(Millis::MAX));
+        let policies = match &self.with_topology {
+            Some(path) => other_policies(path, read)?,
+            None if !self.set.is_empty() => read.epoch_config()?.policies,
+            None => return self.without_rules().map(|()| None),
+        };
         check_range(log_args, read, from, to)?;
-        Ok(Some(Alternative::new(epoch_config.policies, from, to, self.show)))
+        let supposed = supposed(&self.set, log_args, read)?;
+        Ok(Some(Alternative::new(policies, from, to, self.show).suppose(supposed)))
+    }
+
+    /// Refuses flags that are about other rules where there are none.
+    fn without_rules(&self) -> anyhow::Result<()> {
+        let given = [
+            (self.from.is_some(), "--from"),
+            (self.to.is_some(), "--to"),
+            (self.max_changed.is_some(), "--max-changed"),
+        ];
+        match given.iter().find(|(is_given, _)| *is_given) {
+            None => Ok(()),
+            Some((_, flag)) => Err(Usage(format!(
+                "{flag} is about other rules, and none are given; give --with-topology or --set"
+            ))
+            .into()),
+        }
     }
 
     /// Follows the log with these rules beside its own, and prints how they differ.
@@ -113,9 +124,11 @@ impl OtherRules {
         let Some(found) = rebuilt.drive.take_alternative() else {
             anyhow::bail!("nothing was compared");
         };
-        let name = self.with_topology.as_ref().map(|path| path.display().to_string());
+        let rules = self.with_topology.as_ref().map(|path| path.display().to_string());
+        let set = self.set.iter().map(|it| it.given().to_owned());
+        let name: Vec<String> = rules.into_iter().chain(set).collect();
         let report = Report {
-            rules: name.unwrap_or_default(),
+            rules: name.join(", "),
             found: &found,
             strays: rebuilt.strays,
             max_changed: self.max_changed,
@@ -126,6 +139,29 @@ impl OtherRules {
         }
         Ok(if report.is_within() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// The policies of another topology, for the same requests.
+fn other_policies(path: &Path, read: &Read) -> anyhow::Result<Vec<Policy>> {
+    let new = Read::open(Some(path))?;
+    check(&new)?;
+    let of = |read: &Read| {
+        EpochConfig::of(&read.name, &read.text).map_err(|lines| Usage(lines.join("\n")))
+    };
+    let (epoch_config, ours) = (of(&new)?, of(read)?);
+    comparable(&new, read)?;
+    if epoch_config.setting.pool != ours.setting.pool {
+        return Err(Usage(format!(
+            "{}: half_life_s or reservation_ttl_s of the pool's policy is not that of {}: use and \
+             reservations of the log are counted by its own; give both the same",
+            new.name, read.name
+        ))
+        .into());
+    }
+    for part in other_parts(&new, read)? {
+        eprintln!("{}: {part} differs from {} and is not used here", new.name, read.name);
+    }
+    Ok(epoch_config.policies)
 }
 
 /// A share in percent, with or without its sign.

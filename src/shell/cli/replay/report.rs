@@ -4,7 +4,7 @@ use crate::cli::table::{Column, TableArgs, terminal_width};
 use crate::cli::units::moment;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use yardmaster_core::difference::{Both, Change, ChangedAnswer, Differences};
+use yardmaster_core::difference::{AssignedShare, Both, Change, ChangedAnswer, Differences};
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked, request_name};
 use yardmaster_drive::alternative::Alternative;
 use yardmaster_wire::json::record_json;
@@ -123,7 +123,7 @@ pub(super) fn text(report: &Report<'_>) -> String {
 
 fn write_head(text: &mut String, report: &Report<'_>, cycles: u64) -> std::fmt::Result {
     let found = &report.found.differences;
-    writeln!(text, "rules of {} beside those of the log", report.rules)?;
+    writeln!(text, "{} beside the log as it is", report.rules)?;
     writeln!(text, "cycles {cycles}")?;
     writeln!(text, "answers {}", found.answers)?;
     writeln!(text, "requests {}", found.requests())?;
@@ -210,12 +210,13 @@ fn queues(text: &mut String, found: &Differences) {
         Column::figure("requests_other", 4),
         Column::figure("jobs", 1),
         Column::figure("jobs_other", 2),
+        Column::figure("difference", 7),
         Column::figure("share", 5),
         Column::figure("share_other", 6),
     ];
     // Tasks that get a nucleus have no jobs yet: of them requests have shares.
     let has_jobs = found.queues.values().any(|it| it.jobs.recorded + it.jobs.other > 0);
-    let of = |it: &yardmaster_core::difference::AssignedShare| {
+    let of = |it: &AssignedShare| {
         if has_jobs { it.jobs } else { it.requests }
     };
     let mut all = Both::default();
@@ -223,13 +224,18 @@ fn queues(text: &mut String, found: &Differences) {
         all.recorded += of(share).recorded;
         all.other += of(share).other;
     }
-    let rows = found.queues.iter().map(|(queue, share)| {
+    // Those that win or lose most come first.
+    let change = |it: &AssignedShare| i128::from(of(it).other) - i128::from(of(it).recorded);
+    let mut shares: Vec<(&String, &AssignedShare)> = found.queues.iter().collect();
+    shares.sort_by_key(|(_, share)| std::cmp::Reverse(change(share).abs()));
+    let rows = shares.into_iter().map(|(queue, share)| {
         vec![
             queue.clone(),
             share.requests.recorded.to_string(),
             share.requests.other.to_string(),
             share.jobs.recorded.to_string(),
             share.jobs.other.to_string(),
+            signed(change(share)),
             percent(of(share).recorded, all.recorded),
             percent(of(share).other, all.other),
         ]
@@ -290,9 +296,15 @@ fn chosen(decision: &Decision, ranked: &[Ranked]) -> String {
         None if it.jobs == 0 => it.queue.clone(),
         None => format!("{} {}", it.queue, it.jobs),
     };
-    let mut names: Vec<String> = ranked.iter().take(NAMED).map(one).collect();
-    if ranked.len() > NAMED {
-        names.push(format!("{} more", ranked.len() - NAMED));
+    // Where jobs are divided, those that get some.
+    let gives = ranked.iter().any(|it| it.jobs > 0);
+    let used: Vec<&Ranked> = ranked.iter().filter(|it| it.jobs > 0 || !gives).collect();
+    let mut names: Vec<String> = used.iter().take(NAMED).map(|it| one(it)).collect();
+    if used.len() > NAMED {
+        names.push(format!("{} more", used.len() - NAMED));
     }
-    names.join(", ")
+    match ranked.len() - used.len() {
+        0 => names.join(", "),
+        others => format!("{}; {others} others get none", names.join(", ")),
+    }
 }

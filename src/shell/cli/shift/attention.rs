@@ -12,11 +12,11 @@ use std::process::ExitCode;
 use yardmaster_core::unit::Millis;
 
 /// Lists things that need a person, the most urgent first: queues that start nothing or fail,
-/// shares off their targets, requests that wait for too long, throttles, commands held back, troubles
-/// of the process. Thresholds are in [attention] of the topology.
+/// shares off their targets, requests that wait for too long, throttles, commands held back,
+/// troubles of the process. Thresholds are in [attention] of the topology.
 ///
-/// A running process is asked. Where none runs, the log is replayed, and what began at no stated
-/// moment (a share off its target) is not listed, since nobody saw for how long it is so.
+/// A running process is asked. Where none runs, the log is replayed, and what a process sees as
+/// it goes is not listed: for how long a share is off its target, requests rejected for good.
 ///
 /// Examples:
 ///   yardmaster attention --store /var/lib/yardmaster/store

@@ -12,8 +12,8 @@ use yardmaster_core::output::throttle::Throttle;
 use yardmaster_core::state::State;
 use yardmaster_core::unit::DAY;
 
-/// Lists throttles in force: whom each holds, since when, what was measured against which limit, and
-/// what lifts it. Those of a policy in mode dry_run hold nothing, and are marked.
+/// Lists throttles in force: the subject of each, since when, what was measured against which
+/// limit, and what lifts it. Those of a policy in mode dry_run hold nothing, and are marked.
 ///
 /// Examples:
 ///   yardmaster throttles --store /var/lib/yardmaster/store

@@ -6,7 +6,7 @@ use crate::ask::in_query;
 use crate::cli::Ended;
 use crate::cli::table::{Column, TableArgs, terminal_width};
 use crate::cli::units::span;
-use crate::waiting::{Figures, Waiting, WaitingRow};
+use crate::waiting::{RequestFigures, Waiting, WaitingRow};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -115,14 +115,16 @@ impl WaitingVerb {
         let now = answer["now"].as_i64().unwrap_or(0);
         let requests = answer["requests"].as_array().map_or(&[][..], Vec::as_slice);
         let open = answer["open"].as_u64().unwrap_or(0);
+        let kind = text(answer, "of");
         if open == 0 {
-            writeln!(out, "no request waits")?;
+            writeln!(out, "no {} waits", kind.trim_end_matches('s'))?;
             return Ok(());
         }
         let looked_at = answer["looked_at"].as_u64().unwrap_or(0);
         let of = if looked_at < open { format!(", of {open} in all") } else { String::new() };
         let wanted = sum(answer["by_reason"].as_array().into_iter().flatten(), "requests");
-        writeln!(out, "{wanted} requests wait{of}")?;
+        let jobs = sum(answer["by_reason"].as_array().into_iter().flatten(), "jobs");
+        writeln!(out, "{wanted} {kind} wait{of}, with {jobs} jobs")?;
         match self.by {
             By::Reason => reasons(answer, now, out)?,
             by => groups(by, requests, now, out)?,
@@ -138,13 +140,13 @@ impl WaitingVerb {
 }
 
 /// The requests judged again, by subject.
-fn judged(engine: &Engine, rows: &[&WaitingRow]) -> BTreeMap<String, Figures> {
+fn judged(engine: &Engine, rows: &[&WaitingRow]) -> BTreeMap<String, RequestFigures> {
     let tasks = rows.iter().take(JUDGED_MAX).filter_map(|row| {
         let task = engine.state.requests.of(&row.subject)?.task.as_ref()?;
         let mut newest = engine.judge_task(task)?;
         let fates = std::mem::take(&mut newest.fates).into_iter();
         let fates = fates.map(|fate| (fate.queue.clone(), fate)).collect();
-        Some((row.subject.clone(), Figures { newest, fates, is_whole: true }))
+        Some((row.subject.clone(), RequestFigures { newest, fates, is_whole: true }))
     });
     tasks.collect()
 }
@@ -165,7 +167,7 @@ fn helps(of: &Value) -> &'static str {
 
 fn reasons(answer: &Value, now: Millis, out: &mut impl Write) -> anyhow::Result<()> {
     let columns = vec![
-        Column::figure("requests", 0),
+        Column::figure(text(answer, "of"), 0),
         Column::figure("jobs", 2),
         Column::whole("oldest", 3),
         Column::text("why", 1),
@@ -253,6 +255,8 @@ fn row(it: &Value, now: Millis) -> Vec<String> {
         )
     } else if nearest.is_object() {
         format!("{}: {}", text(nearest, "queue"), text(nearest, "text"))
+    } else if it["last_slots_at"].is_i64() {
+        format!("last slots {} ago", age_of(it, "last_slots_at", now))
     } else {
         cell(it, "as_whole")
     };
@@ -265,7 +269,7 @@ fn row(it: &Value, now: Millis) -> Vec<String> {
         near,
         cell(it, "gshare"),
         cell(it, owner),
-        it["answers"].to_string(),
+        Some(it["answers"].to_string()).filter(|it| it != "0").unwrap_or_else(|| "-".to_owned()),
         moment_of(it, "until"),
         cell(it, "reason"),
         helps(it).to_owned(),

@@ -34,6 +34,23 @@ pub(super) struct ProcessState {
     pub catching_up: bool,
 }
 
+/// `/api/v1/attention`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename = "Attention")]
+pub(super) struct AttentionList {
+    /// The most urgent first.
+    pub items: Vec<ListedItem>,
+}
+
+/// A thing that needs a person.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename = "Item")]
+pub(super) struct ListedItem {
+    pub severity: String,
+    pub kind: String,
+    pub title: String,
+}
+
 /// An element of `/api/v1/queues`.
 pub(super) use crate::view::QueueView as Queue;
 

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::time::{Duration, Instant};
-use view::{Plan, TerminalStyles};
+use view::{LINES_OF_TWO, Plan, TerminalStyles};
 
 /// How long one look at the keyboard may wait, and so news and a signal.
 const LOOK: Duration = Duration::from_millis(100);
@@ -144,7 +144,7 @@ fn plain(model: &Model, width: u16) -> Vec<String> {
     let upper = u16::try_from(rows).unwrap_or(u16::MAX).clamp(1, u16::MAX / 2) + 2;
     let shown = u16::try_from(model.events.len()).unwrap_or(u16::MAX).min(PLAIN_EVENTS - 2);
     let events = shown + 2;
-    let area = Rect::new(0, 0, width, 3 + upper + events + 1);
+    let area = Rect::new(0, 0, width, (3 + upper + events + 1).max(LINES_OF_TWO));
     let plan = Plan::new(area, model.focus, Some(events));
     // Its errors are none: it draws into memory.
     let Ok(mut terminal) = Terminal::new(TestBackend::new(width, area.height));

@@ -2,7 +2,7 @@
 //! of the process.
 
 use super::columns::{QueueColumn, cells_of};
-use super::data::{Event, Explained, Pool, ProcessStatus, Queue, Share};
+use super::data::{AttentionList, Event, Explained, Pool, ProcessStatus, Queue, Share};
 use super::words::Words;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::cmp::Reverse;
@@ -37,6 +37,7 @@ pub(super) struct Answered {
     /// A pool of slots, where that is one.
     pub pool: Option<Pool>,
     pub shares: Vec<Share>,
+    pub attention: AttentionList,
     /// Those that are new, the oldest first.
     pub events: Vec<Event>,
     /// Whether the numbers of outputs began again: those that were shown before are gone.

@@ -1,7 +1,7 @@
 //! The process that is watched: asked by a thread of its own, so that a slow answer holds no key
 //! up.
 
-use super::data::{Events, Explained, Pool, ProcessStatus, Queues, Shares};
+use super::data::{AttentionList, Events, Explained, Pool, ProcessStatus, Queues, Shares};
 use super::model::{Answered, News, Subject};
 use super::words::Words;
 use crate::ask::{Ask, Proof, Reply, in_query};
@@ -66,7 +66,7 @@ impl Process {
         let status: ProcessStatus = get(&ask, "/api/v1/status")?;
         let known = self.known.take().filter(|(known, _)| *known == address).map(|(_, last)| last);
         let lists = lists(&ask, known);
-        let Lists { queues, pool, shares, events, is_fresh } = match lists {
+        let Lists { queues, pool, shares, attention, events, is_fresh } = match lists {
             Ok(lists) => lists,
             // While it restores it has nothing to show, and says why.
             Err(_) if !status.ready => Lists::default(),
@@ -78,7 +78,8 @@ impl Process {
         items.reverse();
         let words = Words::of(&queues.of);
         let (queues, shares) = (queues.queues, shares.shares);
-        Ok(Answered { address, status, words, queues, pool, shares, events: items, is_fresh })
+        let events = items;
+        Ok(Answered { address, status, words, queues, pool, shares, attention, events, is_fresh })
     }
 
     /// Asks for the explanation of a subject.
@@ -132,6 +133,7 @@ struct Lists {
     /// Of a pool of slots.
     pool: Option<Pool>,
     shares: Shares,
+    attention: AttentionList,
     events: Events,
     /// Whether outputs are numbered from the beginning again.
     is_fresh: bool,
@@ -144,8 +146,10 @@ fn lists(ask: &Ask, known: Option<u64>) -> Result<Lists, String> {
         Words::Queues | Words::Clusters => None,
     };
     let shares = get(ask, "/api/v1/shares")?;
+    // An older process has no such list, and all else is shown.
+    let attention = get(ask, "/api/v1/attention").unwrap_or_default();
     let all = format!("/api/v1/decisions?limit={EVENTS_FIRST}");
-    let lists = |events, is_fresh| Lists { queues, pool, shares, events, is_fresh };
+    let lists = |events, is_fresh| Lists { queues, pool, shares, attention, events, is_fresh };
     let Some(last) = known else { return Ok(lists(get(ask, &all)?, true)) };
     let events: Events = get(ask, &format!("/api/v1/decisions?after={last}&limit={EVENTS_MAX}"))?;
     // Another process, or one with another history, counts from the beginning.

@@ -4,10 +4,10 @@ mod beside;
 mod plan;
 
 pub(super) use beside::lines as beside;
-pub(super) use plan::Plan;
+pub(super) use plan::{LINES_OF_TWO, Plan};
 
 use super::columns::{QueueColumn, cells_of, span};
-use super::data::Queue;
+use super::data::{Pool, Queue};
 use super::model::{Answered, Model, Pane};
 use super::words::Words;
 use crate::trouble::ACT;
@@ -121,7 +121,10 @@ fn header(buffer: &mut Buffer, area: Rect, model: &Model, look: TerminalStyles, 
                 put(buffer, area, 2, &sums(model), Style::new());
                 (text, look.bad())
             }
-            None => (sums(model), Style::new()),
+            None => {
+                put(buffer, area, 2, &attention(model), Style::new());
+                (sums(model), Style::new())
+            }
         },
     };
     put(buffer, area, 1, &text, style);
@@ -149,6 +152,21 @@ fn trouble(model: &Model) -> Option<String> {
     Some(format!("{}{}", worst.text, more(1)))
 }
 
+/// Things that need a person: how many, and the most urgent ones as far as there is room. Troubles
+/// of the process have a line of their own.
+fn attention(model: &Model) -> String {
+    let items = &model.answered.attention.items;
+    let count = |severity: &str| items.iter().filter(|it| it.severity == severity).count();
+    let counts = ["act", "watch", "note"].map(|severity| (severity, count(severity)));
+    let counts = counts.iter().filter(|(_, count)| *count > 0);
+    let counts: Vec<String> = counts.map(|(severity, it)| format!("{it} {severity}")).collect();
+    if counts.is_empty() {
+        return String::new();
+    }
+    let titles: Vec<&str> = items.iter().map(|it| it.title.as_str()).collect();
+    format!("needs a person: {}: {}", counts.join(", "), titles.join("; "))
+}
+
 /// Where it is asked, and sums over what is known.
 fn sums(model: &Model) -> String {
     let answered = &model.answered;
@@ -166,7 +184,8 @@ fn row_sums(answered: &Answered) -> String {
     match (answered.words, &answered.pool) {
         (Words::Sites, pool) => {
             let pledge = sum(|it| it.pledged_cores.unwrap_or(0));
-            let pool = pool.clone().unwrap_or_default();
+            let none = Pool::default();
+            let pool = pool.as_ref().unwrap_or(&none);
             format!(
                 "{head} of {pledge} pledged)  idle {}  offers {} ({} cores)  workflows {}  drains {}",
                 pool.idle,

@@ -8,7 +8,7 @@ pub(super) const WIDE: u16 = 100;
 /// Columns of the shares.
 const SHARES_WIDTH: u16 = 44;
 /// Fewer lines than that show one list alone.
-const LINES_OF_TWO: u16 = 12;
+pub(in super::super) const LINES_OF_TWO: u16 = 12;
 
 /// Where everything is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,179 @@
+//! A pool of slots as a running process shows it, to a program and on a terminal: its figures are
+//! those of the records that the log was given.
+
+use super::process::Inputs;
+use super::top;
+use crate::api::schema::Schemas;
+use crate::http::ask;
+use crate::kill::bus::now;
+use crate::kill::process::{Ending, PROGRAM, wait_until};
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+use yardmaster::core::event::{
+    JobState, Pilot, Requirements, Site, SiteStatus, SlotOffer, SlotQuota, Status, Task,
+    WorkflowFacts,
+};
+use yardmaster::core::topic::Topic;
+use yardmaster::shell::api::openapi;
+use yardmaster::wire::record;
+use yardmaster::wire::topology::Topology;
+
+/// Jobs that want more cores than the offer has, those of a site that is offline, those that run.
+const LARGE: usize = 3;
+const OFFLINE: usize = 5;
+const RUNNING: usize = 2;
+
+fn site(inputs: &mut Inputs, name: &str, status: SiteStatus) {
+    let quota = SlotQuota {
+        revision: 1,
+        tier: "T2".into(),
+        status,
+        pledged_slots: 100,
+        central_permille: 500,
+        corepower_mhs06: 10_000,
+        ..SlotQuota::default()
+    };
+    inputs.configure(&Site {
+        name: name.into(),
+        changed_at: now(),
+        active: true,
+        slot_quota: Some(quota),
+        ..Site::default()
+    });
+}
+
+fn jobs(inputs: &mut Inputs, name: &str, count: usize, status: Status, wants: &Requirements<&str>) {
+    for at in 0..count {
+        let (job, at) = (format!("{name}-{at}"), now());
+        let started_at = if status == Status::Running { at } else { 0 };
+        let state = JobState {
+            job: &job,
+            task: "wf",
+            queue: if status == Status::Running { "T2_A" } else { "" },
+            cores: 4,
+            status,
+            started_at,
+            changed_at: at,
+            created_at: at,
+            requirements: Some(Box::new(wants.clone())),
+            ..JobState::default()
+        };
+        inputs.append(Topic::JobState, &job, |out| record::write(out, &state));
+    }
+}
+
+/// A log of two sites, a workflow with jobs, and an offer of two cores.
+fn write_log(dir: &Path) {
+    let mut inputs = Inputs::create(dir, &Topology::default_cms());
+    site(&mut inputs, "T2_A", SiteStatus::Online);
+    site(&mut inputs, "T2_OFF", SiteStatus::Offline);
+    let workflow = Task {
+        subject: "wf".into(),
+        task: "wf".into(),
+        domain: "cms".into(),
+        policy: "cms".into(),
+        user: "ops".into(),
+        asked_at: now(),
+        changed_at: now(),
+        workflow: Some(WorkflowFacts { test_jobs: Some(0), ..WorkflowFacts::default() }),
+        ..Task::default()
+    };
+    inputs.append(Topic::Task, "wf", |out| record::write(out, &workflow));
+    let wants = |site_whitelist, cores_min| Requirements {
+        seq: Some(1_000),
+        site_whitelist: Some(site_whitelist),
+        cores_min,
+        ..Requirements::default()
+    };
+    jobs(&mut inputs, "large", LARGE, Status::Activated, &wants("T2_A", 4));
+    jobs(&mut inputs, "off", OFFLINE, Status::Activated, &wants("T2_OFF", 1));
+    jobs(&mut inputs, "run", RUNNING, Status::Running, &wants("T2_A", 4));
+    let offer = SlotOffer {
+        offer: "o",
+        cores_free: 2,
+        cores_total: 8,
+        wall_left_s: 86_400,
+        mem_free_mb: 64_000,
+        expires_at: now() + 3_600_000,
+        ..SlotOffer::default()
+    };
+    let report = Pilot::SlotOffer { queue: "T2_A", offer: Box::new(offer), at: now() };
+    inputs.append(Topic::Pilot, "o", |out| record::write(out, &report));
+    inputs.flush();
+}
+
+/// The answer of a path, which has the described form.
+fn answer(address: SocketAddr, path: &str) -> Value {
+    let (head, body) = ask(address, path);
+    assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head} {body}");
+    let answer = serde_json::from_str(&body).unwrap();
+    let complaints = Schemas::read(openapi()).check(path, &answer);
+    assert!(complaints.is_empty(), "{path}: {complaints:#?}");
+    answer
+}
+
+#[test]
+fn a_pool_is_shown_in_its_own_words_with_the_figures_of_its_records() {
+    let dir = TempDir::new().unwrap();
+    let (yard, log) = (dir.path().join("yard"), dir.path().join("log"));
+    write_log(&yard);
+    let child = Command::new(PROGRAM)
+        .args(["run", "--topology", "cms", "--http", "127.0.0.1:0", "--dir"])
+        .arg(&yard)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let _run = Ending(child);
+    let store = yard.join("store");
+    let shown = ["--once", "--store", store.to_str().unwrap()];
+    let frame = RefCell::new(String::new());
+    let seen = || format!("{}\n{}", frame.borrow(), std::fs::read_to_string(&log).unwrap());
+    let idle = LARGE + OFFLINE;
+    wait_until(Duration::from_secs(60), seen, || {
+        *frame.borrow_mut() = top(&shown).1;
+        frame.borrow().contains("leading") && frame.borrow().contains(&format!("idle {idle}"))
+    });
+    let frame = frame.into_inner();
+    let line = |parts: &[&str]| {
+        let has = |line: &&str| parts.iter().all(|part| line.contains(part));
+        frame.lines().find(has).unwrap_or_else(|| panic!("no {parts:?} in {frame}"))
+    };
+    line(&["cms  leading", &format!("idle jobs {idle}")]);
+    line(&[
+        "sites 2",
+        &format!("running {RUNNING} (8 cores of 200 pledged)"),
+        "offers 1 (2 cores)",
+    ]);
+    line(&["Too few cores left", &LARGE.to_string()]);
+    line(&["Their sites take no jobs", &OFFLINE.to_string()]);
+    line(&["T2_OFF", "offline", "Tier 2"]);
+    assert!(!frame.contains("pilots") && !frame.contains("Shares"), "{frame}");
+
+    let address = frame.split("http://").nth(1).unwrap().split(' ').next().unwrap();
+    let address = address.parse().unwrap();
+    let pool = answer(address, "/api/v1/pool");
+    let reasons: Vec<(&str, u64)> = pool["idle_by_reason"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["filter"].as_str().unwrap(), it["jobs"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(reasons, [("site_status", OFFLINE as u64), ("cores", LARGE as u64)]);
+    assert_eq!((&pool["idle"], &pool["running"]), (&json!(idle), &json!(RUNNING)));
+    assert_eq!(pool["offers"]["cores_free"], 2);
+    assert_eq!(pool["workflows"][0]["idle"], idle);
+    let queues = answer(address, "/api/v1/queues");
+    assert_eq!(queues["of"], "sites");
+    let off = queues["queues"].as_array().unwrap().iter().find(|it| it["queue"] == "T2_OFF");
+    let off = off.unwrap();
+    assert_eq!((&off["status"], &off["pledged_cores"]), (&json!("offline"), &json!(100)));
+    assert_eq!(answer(address, "/api/v1/status")["requests_open"], idle);
+}
