@@ -39,23 +39,48 @@ macro_rules! asset {
 }
 
 /// All files of the page. They need no token: there is no data in them.
-pub const ASSETS: [Asset; 17] = [
+pub const ASSETS: [Asset; 42] = [
     asset!("/", "/index.html", HTML),
-    asset!("/page.css", CSS),
-    asset!("/view.css", CSS),
+    asset!("/css/data.css", CSS),
+    asset!("/css/frame.css", CSS),
+    asset!("/css/parts.css", CSS),
+    asset!("/css/tiles.css", CSS),
+    asset!("/css/tokens.css", CSS),
     asset!("/early.js", JS),
     asset!("/page.js", JS),
     asset!("/part/ask.js", JS),
+    asset!("/part/card.js", JS),
+    asset!("/part/chart.js", JS),
     asset!("/part/cutflow.js", JS),
     asset!("/part/decision.js", JS),
     asset!("/part/dom.js", JS),
     asset!("/part/events.js", JS),
+    asset!("/part/format.js", JS),
+    asset!("/part/frame.js", JS),
+    asset!("/part/groups.js", JS),
     asset!("/part/known.js", JS),
+    asset!("/part/live.js", JS),
+    asset!("/part/pool.js", JS),
+    asset!("/part/story.js", JS),
     asset!("/part/table.js", JS),
     asset!("/part/tiles.js", JS),
+    asset!("/part/timeline.js", JS),
+    asset!("/part/waits.js", JS),
+    asset!("/part/words.js", JS),
+    asset!("/view/changes.js", JS),
     asset!("/view/decisions.js", JS),
+    asset!("/view/more.js", JS),
     asset!("/view/now.js", JS),
+    asset!("/view/owner.js", JS),
+    asset!("/view/place.js", JS),
+    asset!("/view/queues.js", JS),
+    asset!("/view/sites.js", JS),
+    asset!("/view/task.js", JS),
+    asset!("/view/throttles.js", JS),
     asset!("/view/time.js", JS),
+    asset!("/view/usage.js", JS),
+    asset!("/view/waiting.js", JS),
+    asset!("/view/whatif.js", JS),
     asset!("/view/why.js", JS),
 ];
 
@@ -121,7 +146,7 @@ mod tests {
     fn every_file_of_the_page_is_served() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
         let mut found = BTreeSet::new();
-        for dir in ["", "/part", "/view"] {
+        for dir in ["", "/css", "/part", "/view"] {
             for entry in std::fs::read_dir(root.join(dir.trim_start_matches('/'))).unwrap() {
                 let entry = entry.unwrap();
                 if entry.file_type().unwrap().is_file() {

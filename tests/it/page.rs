@@ -5,6 +5,8 @@ mod browser;
 mod demo;
 mod domains;
 mod served;
+mod stage;
+mod views;
 
 use std::time::Duration;
 

@@ -2,6 +2,7 @@
 
 use super::Reasons;
 use crate::described::described;
+use crate::waiting::title;
 use yardmaster_core::domain::cms::output::{Matched, SecondJob};
 use yardmaster_core::explain::{
     Context, FilterStep, Rejected, WaitConditions, Why, why, why_no_jobs,
@@ -114,6 +115,8 @@ described! {
 
     /// A filter's part in a decision.
     struct StepAnswer of (it: FilterStep) {
+        /// A shifter's words for the filter.
+        title: String = title(&it.filter),
         /// Filter.
         filter: String = it.filter,
         /// The condition that it asks for.

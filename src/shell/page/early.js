@@ -18,7 +18,7 @@
   const query = domain ? `?${new URLSearchParams({ domain })}` : '';
   const early = {};
   if (/^(#now.*)?$/.test(location.hash) && !document.hidden) {
-    for (const path of ['status', 'queues']) {
+    for (const path of ['status', 'queues', 'attention']) {
       const signal = AbortSignal.timeout(15000);
       early[path] = fetch(`api/v1/${path}${query}`, { headers, signal, cache: 'no-store' });
       // The error is seen where the answer is taken.

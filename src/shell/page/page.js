@@ -1,24 +1,47 @@
-// The page: which view is shown, the one loop that asks each second, the header, search and theme.
+// The page: which view is shown, the one loop that asks each second, search and keys.
 
 import { Refused, ask, hasToken, setToken } from './part/ask.js';
-import { count, fill, h, setText, span, utc, why } from './part/dom.js';
+import { fill, h, query, setText } from './part/dom.js';
+import { span, utc } from './part/format.js';
+import { paused, writeRail, writeStatus } from './part/frame.js';
+import { found, known, learn } from './part/words.js';
 import { Now } from './view/now.js';
 
 const EVERY = 1000;
 /** Between two tries while nothing answers: this, doubled each time, up to the most. */
 const RETRY = 1000;
 const RETRY_MOST = 30000;
-/** A process without a cycle for so long is shown as one that stands still. */
-const STILL = 10000;
-/** A `now` that is further from this computer's clock is a simulated or replayed one. */
-const OTHER_TIME = 86400000;
+/** A view that is empty for so long says why. */
+const SLOW = 300;
 
-/** Views; all but the first are loaded when they are opened. */
-const VIEWS = { now: Now, why: null, decisions: null, time: null };
+/** Views; all but the first are loaded when they are opened. Some share a file. */
+const VIEWS = {
+  now: 'now',
+  waiting: 'waiting',
+  sites: 'sites',
+  queues: 'queues',
+  throttles: 'throttles',
+  usage: 'usage',
+  decisions: 'decisions',
+  changes: 'changes',
+  time: 'time',
+  why: 'why',
+  whatif: 'whatif',
+  more: 'more',
+  queue: 'place',
+  site: 'place',
+  share: 'owner',
+  user: 'owner',
+  task: 'task',
+};
+const loaded = { now: Now };
 
 async function load(name) {
-  const module = await import(`./view/${name}.js`);
-  VIEWS[name] = module[name[0].toUpperCase() + name.slice(1)];
+  if (!loaded[name]) {
+    const module = await import(`./view/${VIEWS[name]}.js`);
+    loaded[name] = module[name[0].toUpperCase() + name.slice(1)];
+  }
+  return loaded[name];
 }
 
 const main = document.getElementById('main');
@@ -45,38 +68,51 @@ function where() {
     // A per cent sign that stands for itself.
   }
   return {
-    view: name in VIEWS ? name : 'now',
+    view: Object.hasOwn(VIEWS, name) ? name : 'now',
     name: target,
     params: Object.fromEntries(new URLSearchParams(params)),
+    all: new URLSearchParams(params),
   };
 }
 
-async function open() {
+/** Before the queues had a view of their own, their filters were part of the address of Now. */
+function moved({ view: name, params }) {
+  const isOld = name === 'now' && ['q', 'status', 'busy', 'sort'].some((it) => it in params);
+  if (isOld) history.replaceState(null, '', `#queues${query(params)}`);
+}
+
+async function open(isMoved) {
   leaving.abort();
   leaving = new AbortController();
   const mine = leaving;
+  moved(where());
   const place = where();
   view = null;
-  for (const link of document.querySelectorAll('nav a')) {
-    if (link.hash === `#${place.view}`) link.setAttribute('aria-current', 'page');
-    else link.removeAttribute('aria-current');
-  }
-  const title = place.view[0].toUpperCase() + place.view.slice(1);
+  writeRail(place.view);
+  const title =
+    place.view === 'whatif' ? 'What if' : place.view[0].toUpperCase() + place.view.slice(1);
   document.title = `${place.name || title} - Yardmaster`;
+  let View;
   try {
-    if (!VIEWS[place.view]) await load(place.view);
-  } catch {
+    View = await load(place.view);
+  } catch (error) {
     if (mine !== leaving) return;
+    console.error(error);
     fill(
       main,
       h('p', {}, 'This view could not be loaded: the process does not answer. '),
-      h('button', { type: 'button', onclick: open }, 'Try again'),
+      h('p', {}, h('button.btn', { type: 'button', onclick: () => open() }, 'Try again')),
     );
     return;
   }
   if (mine !== leaving) return;
   const replace = (hash) => history.replaceState(null, '', hash);
-  view = new VIEWS[place.view](main, { ...place, replace, kick });
+  fill(main);
+  if (document.activeElement === document.body && isMoved) main.focus({ preventScroll: true });
+  main.className = `view-${place.view}`;
+  view = new View(main, { ...place, replace, kick, open: () => open() });
+  // What takes long says that it is being asked for.
+  setTimeout(() => mine === leaving && !main.hasChildNodes() && view.write?.(), SLOW);
   if (status) view.status?.(status);
   kick();
 }
@@ -86,10 +122,12 @@ async function open() {
 let status = null;
 let lostAt = 0;
 let wait = RETRY;
+let isNew = true;
 
-/** Asks at once. */
+/** Asks at once, also while updates are held. */
 function kick() {
   isKicked = true;
+  isNew = true;
   wake();
 }
 
@@ -119,22 +157,41 @@ async function tick(signal) {
   if (signal.aborted) return null;
   if (asked.status === 'fulfilled') {
     status = asked.value;
-    writeStatus();
+    writeStatus(status);
     mine?.status?.(status);
   }
-  if (ticked.status === 'fulfilled') ticked.value?.();
+  try {
+    if (ticked.status === 'fulfilled') ticked.value?.();
+  } catch (error) {
+    return error;
+  }
   return asked.reason ?? ticked.reason ?? null;
+}
+
+/** The names that the search offers, and the domain's words, where the view did not ask for them. */
+async function names(signal) {
+  if (!known.of) learn(await ask('queues', {}, signal));
+  const list = document.getElementById('queues');
+  if (list.childElementCount !== known.queues.size)
+    fill(
+      list,
+      [...known.queues].map((name) => h('option', { value: name })),
+    );
 }
 
 async function loop() {
   for (;;) {
     await seen();
+    const isHeld = paused.since !== null && !isNew;
     isKicked = false;
+    isNew = false;
     const began = performance.now();
     const { signal } = leaving;
-    const failed = await tick(signal);
+    const failed = isHeld ? null : await tick(signal);
     if (!failed) {
-      if (!signal.aborted) answered();
+      if (!signal.aborted && !isHeld) answered();
+      if (!signal.aborted && status && performance.getEntriesByName('shown').length)
+        names(signal).catch(() => {});
       await pause(Math.max(EVERY / 4, EVERY - (performance.now() - began)));
     } else if (failed.status === 401) {
       await askToken(failed);
@@ -149,6 +206,10 @@ function answered() {
   wait = RETRY;
   trouble.hidden = true;
   document.body.classList.remove('stale');
+  if (!performance.getEntriesByName('shown').length) {
+    performance.mark('shown');
+    requestAnimationFrame(() => setTimeout(() => performance.mark('shown-painted')));
+  }
 }
 
 function whatFailed(error) {
@@ -164,8 +225,12 @@ async function retry(error) {
   const since = `${utc(lostAt)} UTC (by the clock of this computer)`;
   fill(
     trouble,
-    `${whatFailed(error)} What is shown is as of ${since}; it is asked again after ${span(wait)}. `,
-    h('button', { type: 'button', onclick: kick }, 'Ask now'),
+    h(
+      'span.text',
+      {},
+      `${whatFailed(error)} What is shown is as of ${since}; it is asked again after ${span(wait)}. `,
+    ),
+    h('button.btn', { type: 'button', onclick: kick }, 'Ask now'),
   );
   trouble.hidden = false;
   const before = wait;
@@ -173,83 +238,9 @@ async function retry(error) {
   await pause(before);
 }
 
-// --- The header ----------------------------------------------------------------------------------
+paused.changed = () => paused.since === null && kick();
 
-const cells = {};
-let cycleSeen = { cycle: null, at: 0 };
-
-function term(name, title) {
-  const value = h('dd');
-  document.getElementById('process').append(h('div', { title }, h('dt', {}, name), value));
-  cells[name] = value;
-}
-
-function writeStatus() {
-  if (!cells.state) {
-    term('state', 'Whether this process leads and publishes, or stands by');
-    term('ready', 'As /readyz answers');
-    term('cycle', 'Step of the loop; it advances while the process works');
-    term('now (UTC)', 'The time of the last cycle, and its age by the clock of this computer');
-    term('open requests', 'Requests that wait for an answer');
-    term('version');
-  }
-  const at = performance.now();
-  if (cycleSeen.cycle !== status.cycle) cycleSeen = { cycle: status.cycle, at };
-  const still = at - cycleSeen.at;
-  writeDomain();
-  write('state', status.leading ? '● leading' : '○ standby', '');
-  write(
-    'ready',
-    status.ready ? '✓ ready' : `✕ not ready: ${status.reason ?? 'no reason stated'}`,
-    status.ready ? '' : 'bad',
-  );
-  write(
-    'cycle',
-    `${count(status.cycle)}${still > STILL ? `, none for ${span(still)}` : ''}`,
-    still > STILL ? 'bad' : '',
-  );
-  write('now (UTC)', `${utc(status.now)} (${ageOf(status.now)})`, '');
-  write('open requests', count(status.requests_open), '');
-  write('version', status.version ?? '', '');
-}
-
-/** The name of the domain; where the process has several, a list to choose from. */
-function writeDomain() {
-  const all = status.domains ?? [];
-  const list = document.getElementById('domains');
-  const name = document.getElementById('domain');
-  setText(name, status.domain ?? '');
-  name.hidden = all.length > 1;
-  list.hidden = all.length < 2;
-  if (list.hidden) return;
-  const names = all.map((it) => it.domain);
-  if ([...list.options].map((option) => option.value).join() !== names.join()) {
-    fill(list, ...names.map((name) => h('option', { value: name })));
-    list.value = status.domain;
-  }
-  for (const [at, it] of all.entries()) {
-    const trouble = it.ready ? '' : ' (not ready)';
-    setText(list.options[at], `${it.domain}${trouble}`);
-  }
-}
-
-/** Another domain is another address, so that it can be kept and sent. */
-document.getElementById('domains').addEventListener('change', (event) => {
-  location.search = new URLSearchParams({ domain: event.target.value });
-});
-
-function write(name, text, kind) {
-  setText(cells[name], text);
-  cells[name].className = kind;
-}
-
-function ageOf(now) {
-  const age = Date.now() - now;
-  if (Math.abs(age) > OTHER_TIME) return 'simulated or replayed time';
-  return age < 0 ? `${span(age)} ahead of this computer` : `${span(age)} ago`;
-}
-
-// --- Token, search, theme, keys ------------------------------------------------------------------
+// --- Token, search, keys ------------------------------------------------------------------------
 
 async function askToken(error) {
   const dialog = document.getElementById('ask-token');
@@ -272,13 +263,13 @@ document.getElementById('token-form').addEventListener('submit', (event) => {
   setToken(field.value.trim());
   field.value = '';
   document.getElementById('ask-token').close();
-  isKicked = true;
+  kick();
 });
 
 search.addEventListener('submit', (event) => {
   event.preventDefault();
   const name = nameField.value.trim();
-  const to = name ? why(name, { kind: kindField.value }) : '#why';
+  const to = name ? found(name, kindField.value) : '#why';
   if (location.hash === to) open();
   else location.hash = to;
 });
@@ -299,27 +290,9 @@ document.getElementById('skip').addEventListener('click', (event) => {
   main.focus();
 });
 
-const THEMES = ['', 'light', 'dark'];
-const themeButton = document.getElementById('theme');
-
-function writeTheme(theme) {
-  if (theme) document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
-  setText(themeButton, { '': 'Theme: system', light: 'Theme: light', dark: 'Theme: dark' }[theme]);
-}
-
-themeButton.addEventListener('click', () => {
-  const theme =
-    THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? '') + 1) % THEMES.length];
-  writeTheme(theme);
-  try {
-    localStorage.setItem('theme', theme);
-  } catch {
-    // Storage may be forbidden; then it holds until the page is left.
-  }
+addEventListener('hashchange', () => {
+  scrollTo(0, 0);
+  open(true);
 });
-
-writeTheme(document.documentElement.dataset.theme ?? '');
-addEventListener('hashchange', open);
 open();
 loop();

@@ -1,120 +1,9 @@
 //! The page of a running `demo`: each view shows what the API says, and goes on by itself.
 
-use super::PATIENCE;
-use super::browser::{Browser, DOWN, ENTER, ESCAPE, SHIFT, TAB, is_installed};
-use crate::demo::Demo;
+use super::browser::{DOWN, ENTER, ESCAPE, SHIFT, TAB, is_installed};
+use super::stage::{HOSTILE, Stage, digits, each, encoded, sum, text};
+use super::views;
 use serde_json::Value;
-use std::path::Path;
-use tempfile::TempDir;
-use ureq::Agent;
-
-/// A queue whose name would be markup were it not shown as text.
-const HOSTILE: &str = "<img src=x onerror=alert(1)>";
-
-/// Token that the demo wants before it answers.
-const TOKEN: &str = "a-token-that-is-long-enough";
-
-/// A running demo, and the browser that looks at it.
-struct Stage {
-    browser: Browser,
-    agent: Agent,
-    base: String,
-    _demo: Demo,
-    _dir: TempDir,
-}
-
-/// A grid of the recorded queues, and one more of a hostile name.
-fn cric(path: &Path) {
-    let text = std::fs::read_to_string("tests/fixtures/cric.json").unwrap();
-    let mut queues: Value = serde_json::from_str(&text).unwrap();
-    let mut queue = queues["AGLT2"].clone();
-    for field in ["name", "nickname", "panda_resource", "siteid"] {
-        queue[field] = HOSTILE.into();
-    }
-    queues[HOSTILE] = queue;
-    std::fs::write(path, queues.to_string()).unwrap();
-}
-
-impl Stage {
-    /// A demo that runs for much longer than the test.
-    fn set() -> Stage {
-        let dir = TempDir::new().unwrap();
-        let queues = dir.path().join("cric.json");
-        cric(&queues);
-        let tokens = dir.path().join("tokens");
-        std::fs::write(&tokens, TOKEN).unwrap();
-        let [queues, tokens] = [&queues, &tokens].map(|path| path.to_str().unwrap());
-        let facts = ["--cric", queues, "--netmetrics", "tests/fixtures/netmetrics.json"];
-        let storage = ["--storage", "tests/fixtures/site_info.json"];
-        let more = [&facts[..], &storage, &["--http-token-file", tokens]].concat();
-        let demo = Demo::start(&dir.path().join("demo"), &more);
-        let agent = Agent::config_builder().timeout_global(Some(PATIENCE)).proxy(None).build();
-        let stage = Stage {
-            browser: Browser::start(),
-            agent: agent.new_agent(),
-            base: format!("http://{}", demo.address),
-            _demo: demo,
-            _dir: dir,
-        };
-        stage.show_token();
-        stage
-    }
-
-    /// The page asks for a token once, and keeps it for its tab.
-    fn show_token(&self) {
-        self.browser.load(&self.base);
-        self.browser.wait("document.querySelector('#ask-token').open");
-        self.browser.press(TOKEN);
-        self.browser.press(ENTER);
-        self.browser.wait("document.querySelector('#process dd')");
-        let errors = self.browser.errors();
-        assert!(errors.iter().all(|it| it.contains("401")), "{errors:?}");
-    }
-
-    /// Answer of the API.
-    fn ask(&self, path: &str) -> Value {
-        let url = format!("{}/api/v1/{path}", self.base);
-        let request = self.agent.get(&url).header("Authorization", format!("Bearer {TOKEN}"));
-        let mut answer = request.call().unwrap_or_else(|e| panic!("{url}: {e}"));
-        serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap()
-    }
-
-    fn open(&self, fragment: &str) {
-        self.browser.load(&format!("{}/{fragment}", self.base));
-        self.browser.wait("document.querySelector('#process dd')");
-    }
-
-    /// Opens a view and waits until it shows something.
-    fn show(&self, fragment: &str, something: &str) {
-        self.open(fragment);
-        self.browser.wait(&format!("document.querySelector({something:?})"));
-    }
-
-    fn cycle(&self) -> String {
-        self.browser.text("#process div:nth-child(3) dd")
-    }
-
-    /// Nothing that the browser complains about since this was asked last.
-    #[track_caller]
-    fn no_errors(&self) {
-        let errors = self.browser.errors();
-        assert!(errors.is_empty(), "{errors:#?}");
-    }
-}
-
-/// A name as it stands in an address.
-fn encoded(name: &str) -> String {
-    name.bytes().map(|byte| format!("%{byte:02X}")).collect()
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
-}
-
-/// The elements of a list.
-fn each(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
 
 #[test]
 fn a_chromium_shows_what_a_demo_knows() {
@@ -122,47 +11,80 @@ fn a_chromium_shows_what_a_demo_knows() {
         return;
     }
     let stage = Stage::set();
-    now_shows_each_queue_and_goes_on_by_itself(&stage);
+    now_shows_each_group_and_goes_on_by_itself(&stage);
+    queues_are_tiles_that_can_be_filtered(&stage);
     stage.no_errors();
     decisions_are_shown_as_they_are_published_and_filtered(&stage);
     stage.no_errors();
     why_shows_the_reasons_that_the_api_gives(&stage);
     time_shows_a_past_moment(&stage);
+    views::waiting_names_what_waits_longest_and_why(&stage);
+    views::sites_are_all_there(&stage);
+    views::pages_of_a_queue_a_site_a_share_and_a_user_say_where_they_stand(&stage);
+    views::a_task_shows_its_jobs(&stage);
+    views::throttles_and_usage_are_those_of_the_state(&stage);
+    stage.no_errors();
     everything_is_reached_by_the_keyboard(&stage);
     every_view_fits_a_narrow_window_and_can_be_read(&stage);
     stage.no_errors();
     an_unknown_name_is_answered_with_what_can_be_searched(&stage);
 }
 
-fn now_shows_each_queue_and_goes_on_by_itself(stage: &Stage) {
+fn now_shows_each_group_and_goes_on_by_itself(stage: &Stage) {
     let browser = &stage.browser;
-    stage.show("", "li.tile");
+    stage.show("", ".group");
     browser.shot("now");
+    assert_eq!(browser.text("h1"), "Now");
+    // Every queue is in a group: named in it, or counted.
+    let in_groups = "[...document.querySelectorAll('.group h3 .soft')]\
+                     .reduce((sum, it) => sum + parseInt(it.textContent), 0)";
+    assert_eq!(browser.get(in_groups), each(&stage.ask("queues")["queues"]).len());
+    assert_eq!(browser.count("img"), 0, "a queue's name became markup");
+
+    // Figures go on, and it is still the same document and the same card.
+    browser.run("window.card = document.querySelector('.figures')");
+    let (cycle, figures) = (stage.cycle(), browser.text(".figures"));
+    browser.wait_for("the cycle advances", || stage.cycle() != cycle);
+    browser.wait_for("the figures advance", || browser.text(".figures") != figures);
+    assert_eq!(browser.get("window.card === document.querySelector('.figures')"), true);
+    assert!(browser.text("#standing").starts_with("leads, "), "{}", browser.text("#standing"));
+
+    // Held, it stands still; then it shows what the process says.
+    browser.click("#pause");
+    let lead = browser.text(".lead p");
+    let past = stage.ask("status")["cycle"].as_u64().unwrap() + 20;
+    browser.wait_for("cycles pass", || stage.ask("status")["cycle"].as_u64().unwrap() > past);
+    assert_eq!(browser.text(".lead p"), lead, "it went on while it was held");
+    assert!(browser.text("#age").starts_with("held since "));
+    browser.click("#pause");
+    browser.wait_for("it goes on", || browser.text(".lead p") != lead);
+}
+
+fn queues_are_tiles_that_can_be_filtered(stage: &Stage) {
+    let browser = &stage.browser;
+    stage.show("#queues", "li.tile");
     let queues = stage.ask("queues");
     let names: Vec<String> =
         each(&queues["queues"]).iter().map(|it| text(&it["queue"]).to_owned()).collect();
     assert_eq!(browser.texts("li.tile .name"), names);
     assert!(names.iter().any(|name| name == HOSTILE), "{names:?}");
     assert_eq!(browser.count("img"), 0, "a queue's name became markup");
-
-    // Figures go on, and it is still the same document.
-    browser.run("window.isSame = true");
-    let (cycle, figures) = (stage.cycle(), browser.texts("li.tile .figures"));
-    browser.wait_for("the cycle advances", || stage.cycle() != cycle);
+    let figures = browser.texts("li.tile .figures");
     browser.wait_for("the figures advance", || browser.texts("li.tile .figures") != figures);
-    assert_eq!(browser.get("window.isSame"), true);
-    assert!(browser.text("#process").contains("● leading"), "{}", browser.text("#process"));
-    assert!(browser.text("#process").contains("✓ ready"));
 
     // A filter leaves those that it names, and the address keeps it.
     browser.click("main input[type=search]");
     browser.press("bnl");
     browser.wait("document.querySelectorAll('li.tile').length === 1");
     assert_eq!(browser.texts("li.tile .name"), ["BNL"]);
-    assert_eq!(browser.get("location.hash"), "#now?q=bnl");
+    assert_eq!(browser.get("location.hash"), "#queues?q=bnl");
     browser.press("xyz");
     browser.wait("document.querySelector('.empty')");
-    assert!(browser.text(".empty").starts_with("None of the 12 queues"));
+    assert!(browser.text(".empty").starts_with("None of the 12"));
+    // Where Now had the filters once, their addresses lead here.
+    stage.show("#now?q=mwt2&sort=queued", "li.tile");
+    assert_eq!(browser.texts("li.tile .name"), ["MWT2"]);
+    assert_eq!(browser.get("location.hash"), "#queues?q=mwt2&sort=queued");
 }
 
 fn decisions_are_shown_as_they_are_published_and_filtered(stage: &Stage) {
@@ -178,11 +100,11 @@ fn decisions_are_shown_as_they_are_published_and_filtered(stage: &Stage) {
     assert!(first.is_sorted_by(|a, b| a > b), "not the newest first: {first:?}");
     browser.wait_for("newer ones come", || sequences()[0] > first[0]);
 
-    browser.click("button[aria-pressed]");
-    let (held, cycle) = (sequences(), stage.cycle());
-    browser.wait_for("the cycle advances", || stage.cycle() != cycle);
+    browser.click("#pause");
+    let (held, last) = (sequences(), stage.last_sequence());
+    browser.wait_for("newer ones are published", || stage.last_sequence() > last);
     assert_eq!(sequences(), held, "rows came while it was paused");
-    browser.click("button[aria-pressed]");
+    browser.click("#pause");
     browser.wait_for("it goes on", || sequences()[0] > held[0]);
     assert!(sequences().len() <= 300, "{} rows", sequences().len());
 
@@ -197,7 +119,7 @@ fn decisions_are_shown_as_they_are_published_and_filtered(stage: &Stage) {
     browser.press("-no-such-queue");
     browser.wait("!document.querySelector('tr[data-sequence]')");
     browser.wait(
-        "document.querySelector('main .total').textContent.startsWith('Nothing that is kept')",
+        "document.querySelector('main .note').textContent.startsWith('Nothing that is kept')",
     );
 }
 
@@ -205,7 +127,7 @@ fn why_shows_the_reasons_that_the_api_gives(stage: &Stage) {
     let browser = &stage.browser;
     // A row leads to the reasons of the very decision.
     stage.show("#decisions?kind=decision&what=defer", "table.events tbody tr");
-    browser.click("button[aria-pressed]");
+    browser.click("#pause");
     let subject = browser.text("table.events tbody td:nth-child(3)");
     browser.click("table.events tbody td:nth-child(4)");
     browser.wait("document.querySelector('article.decision')");
@@ -218,9 +140,22 @@ fn why_shows_the_reasons_that_the_api_gives(stage: &Stage) {
     assert!(browser.text(".ahead").contains("Judged again"), "{}", browser.text(".ahead"));
     let changes: Vec<&str> = each(&decision["waits"]["would_change"]).iter().map(text).collect();
     assert_eq!(browser.texts(".ahead li"), changes);
-    let steps: Vec<&str> = each(&decision["steps"]).iter().map(|it| text(&it["filter"])).collect();
-    let shown = browser.texts(".cutflow tbody th");
-    assert_eq!(shown[1..shown.len() - 1], steps, "{shown:?}");
+    let cut = |it: &&Value| it["rejected"].as_u64() > Some(0);
+    let steps = each(&decision["steps"]).iter().filter(cut);
+    let steps: Vec<(&str, u64)> =
+        steps.map(|it| (text(&it["filter"]), it["left"].as_u64().unwrap())).collect();
+    let rows = "[...document.querySelectorAll('.cut[data-filter]:not(.end)')]\
+                .map(it => [it.dataset.filter, it.querySelector('small').textContent])";
+    let rows = browser.get(rows);
+    let shown: Vec<(&str, u64)> = each(&rows)
+        .iter()
+        .map(|it| {
+            (text(&it[0]), text(&it[1]).replace(" left", "").replace(',', "").parse().unwrap())
+        })
+        .collect();
+    assert_eq!(shown, steps);
+    // It is held still; another view goes on when it is let go.
+    browser.click("#pause");
 
     // Of an assignment: the queues that were chosen, with each factor.
     let assigned = stage.ask("decisions?kind=decision&what=assign&rule=analysis-job&limit=1");
@@ -240,7 +175,7 @@ fn why_shows_the_reasons_that_the_api_gives(stage: &Stage) {
     // Of a queue: where it stands. Its name is text here too.
     stage.show(&format!("#why/{}?kind=queue", encoded(HOSTILE)), ".headline");
     assert_eq!(browser.text(".headline .what b"), HOSTILE);
-    assert!(browser.text(".terms").contains("online"), "{}", browser.text(".terms"));
+    assert!(browser.text(".steps").contains("online"), "{}", browser.text(".steps"));
     assert_eq!(browser.count("img"), 0, "a queue's name became markup");
     stage.no_errors();
 }
@@ -260,12 +195,9 @@ fn time_shows_a_past_moment(stage: &Stage) {
     let hash = browser.get("location.hash");
     let at = text(&hash).strip_prefix("#time?at=").expect("a moment").to_owned();
     let past = stage.ask(&format!("queues?at={at}"));
-    let running = |past: &Value| -> u64 {
-        each(&past["queues"]).iter().map(|it| it["running"].as_u64().unwrap()).sum()
-    };
-    let total = digits(running(&past));
+    let total = digits(sum(&past, "running"));
     browser.wait_for(&format!("{total} jobs ran as of {at}"), || {
-        browser.text("h2 + .total").contains(&format!(": {total} jobs running"))
+        browser.text(".total").contains(&format!(": {total} jobs running"))
     });
     browser.shot("time");
     assert!(browser.count("[aria-label=Counters] tbody tr") > 0);
@@ -288,20 +220,12 @@ fn time_shows_a_past_moment(stage: &Stage) {
     assert!(errors.iter().all(|it| it.contains("2001-02-03") && it.contains("404")), "{errors:?}");
 }
 
-/// A number with commas.
-fn digits(number: u64) -> String {
-    let text = number.to_string();
-    let parts: Vec<&str> =
-        text.as_bytes().rchunks(3).rev().map(|it| str::from_utf8(it).unwrap()).collect();
-    parts.join(",")
-}
-
 fn everything_is_reached_by_the_keyboard(stage: &Stage) {
     let browser = &stage.browser;
-    stage.show("#now", "li.tile");
+    stage.show("#queues", "li.tile");
     let focus = || {
-        let name = "const it = document.activeElement; return it.id || it.name || it.className \
-                    || it.textContent.trim() || it.tagName";
+        let name = "const it = document.activeElement; return it.id || it.name || \
+                    it.querySelector('span:not(.n)')?.textContent || it.className || it.tagName";
         text(&browser.run(name)).to_owned()
     };
     // The first Tab shows the way past the header.
@@ -328,23 +252,23 @@ fn everything_is_reached_by_the_keyboard(stage: &Stage) {
     assert!(text(&second).contains(" running, "), "{second}");
     let queue = browser.get("document.activeElement.closest('li').dataset.queue");
     browser.press(ENTER);
-    browser.wait("document.querySelector('.headline')");
-    assert_eq!(browser.text(".headline .what b"), text(&queue));
+    browser.wait("document.querySelector('.steps')");
+    assert_eq!(browser.text("h1"), text(&queue));
     // The search by its key, from anywhere.
     browser.press("/");
     assert_eq!(browser.get("document.activeElement.id"), "name");
     browser.press("MWT2");
     browser.press(ENTER);
-    browser.wait("document.querySelector('.headline .what b')?.textContent === 'MWT2'");
+    browser.wait("document.querySelector('h1')?.textContent === 'MWT2'");
     browser.press(ESCAPE);
     assert_eq!(browser.get("document.activeElement.id"), "main");
     // Back to the header, to every view.
     let mut seen = Vec::new();
-    for _ in 0..14 {
+    for _ in 0..24 {
         browser.press_with(SHIFT, TAB);
         seen.push(focus());
     }
-    for wanted in ["theme", "name", "kind", "Now", "Why", "Decisions", "Time", "skip"] {
+    for wanted in ["theme", "pause", "name", "kind", "Now", "Why", "Decisions", "Time", "skip"] {
         assert!(seen.iter().any(|it| it == wanted), "{wanted} is not reached: {seen:?}");
     }
 }
@@ -355,7 +279,17 @@ fn every_view_fits_a_narrow_window_and_can_be_read(stage: &Stage) {
     let why = stage.ask("decisions?kind=decision&what=defer&limit=1");
     let why = format!("#why/{}?kind=task", encoded(text(&why["items"][0]["subject"])));
     let views = [
-        ("#now", "li.tile", "now"),
+        ("#now", ".group", "now"),
+        ("#queues", "li.tile", "queues"),
+        ("#queue/MWT2", ".steps", "queue"),
+        ("#more", ".steps", "more"),
+        ("#waiting", "h1", "waiting"),
+        ("#sites", "tbody tr", "sites"),
+        ("#site/MWT2", ".steps", "site"),
+        ("#throttles", ".empty, tbody tr", "throttles"),
+        ("#changes", ".empty, .acts li", "changes"),
+        ("#usage", "tbody tr", "usage"),
+        ("#whatif", "form.controls, .sets", "whatif"),
         (&why, "article.decision", "why"),
         ("#decisions", "table.events tbody tr", "decisions"),
         ("#time", "li.tile", "time"),
@@ -393,7 +327,7 @@ fn an_unknown_name_is_answered_with_what_can_be_searched(stage: &Stage) {
     let browser = &stage.browser;
     stage.open("#why/no-such-thing");
     browser
-        .wait("document.querySelector('main h2')?.textContent.startsWith('Nothing is known of')");
+        .wait("document.querySelector('main h1')?.textContent.startsWith('Nothing is known of')");
     let help = browser.text("main");
     for kind in ["task", "job", "user", "group", "queue", "share"] {
         assert!(help.contains(kind), "{help}");

@@ -8,6 +8,7 @@ use crate::api::waits::PoolWaitAnswer;
 use crate::described::described;
 use crate::place::{NamedPlace, PlaceKind};
 use crate::view::{QueueView, ShareView};
+use crate::waiting::title;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::{
     Accepted, FilledBy, HeldJobs, JobStanding, PlaceMiss, PlaceStory, Rejecting, RequestStanding,
@@ -280,11 +281,4 @@ impl ExplainedPlace {
     fn share(&self, filled: &FilledBy) -> Option<ExplainedShare> {
         Some(ExplainedShare::of(self.place.share.as_ref()?, self, filled))
     }
-}
-
-/// A filter's name for a reader.
-fn title(filter: &str) -> String {
-    let words = filter.replace('_', " ");
-    let mut letters = words.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

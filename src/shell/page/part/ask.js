@@ -1,5 +1,7 @@
 // Questions to the API: the token that goes with each, and what an answer that is none means.
 
+import { pairs } from './dom.js';
+
 const TOKEN = 'yardmaster-token';
 /** The process answers within 10 s, or says that it cannot. */
 const ANSWER_MAX = 15000;
@@ -59,9 +61,7 @@ function taken(path, isPlain) {
  * if the signal says so.
  */
 export async function ask(path, params = {}, signal = undefined) {
-  const given = Object.entries(params).filter(
-    ([, value]) => value !== '' && value !== null && value !== undefined,
-  );
+  const given = pairs(params);
   const all = DOMAIN ? [...given, ['domain', DOMAIN]] : given;
   const query = all.length ? `?${new URLSearchParams(all)}` : '';
   const late = AbortSignal.timeout(ANSWER_MAX);

@@ -1,110 +1,153 @@
-// The way from all candidates to those chosen: a row a filter, with what it left.
+// From all candidates to those chosen, as a funnel that is read downwards: a row a filter.
 
-import { count, fill, h } from './dom.js';
+import { h } from './dom.js';
+import { count, figure, plural } from './format.js';
+import { isGrid, isPool, queueLink } from './words.js';
+
+/** So many names of a filter's row are listed. */
+const LISTED = 30;
+
+/** What a candidate of the domain is. */
+function candidate() {
+  if (isPool()) return ['job', 'Every job that waits'];
+  return isGrid()
+    ? ['queue', 'Every queue of the clusters']
+    : ['queue', 'Every queue and resource type'];
+}
+
+/** A filter's name in words; the rule's own name stands beside it. */
+export function filterTitle({ title, filter }) {
+  const text = title ?? filter.replaceAll('_', ' ');
+  return text[0].toUpperCase() + text.slice(1);
+}
+
+/** How far a figure is from what would let it pass, as a part of the limit; null: none is known. */
+function distance({ measured, limit }) {
+  return typeof measured === 'number' && typeof limit === 'number' && limit > 0
+    ? Math.abs(measured - limit) / limit
+    : null;
+}
+
+/** The one that missed a filter by least. */
+function nearest(mine) {
+  const near = mine.filter((it) => distance(it) !== null);
+  return near.sort((a, b) => distance(a) - distance(b))[0];
+}
 
 /** The cut-flow of a decision; null where no candidate was looked at. */
 export function cutflow(decision) {
-  const { candidates, steps = [], queues = [] } = decision;
+  const { candidates, steps = [], queues = [], rejected = [] } = decision;
   if (!candidates) return null;
-  const chosen = queues.filter((queue) => queue.jobs > 0).length;
-  const idle = steps.filter((step) => !step.rejected).length;
-  const body = h('tbody');
-  const bar = (left, rejected) =>
-    h(
-      'span.flow',
+  const [one, all] = candidate();
+  // Width goes with the square root, so that the last ten of some hundreds are seen.
+  const root = (n) => 100 * Math.sqrt(Math.max(0, n) / candidates);
+  const funnel = (left, gone) => {
+    const side = { width: `${(root(left + gone) - root(left)) / 2}%` };
+    return h(
+      'span.funnel',
       { 'aria-hidden': 'true' },
-      h('span.left', { style: { width: `${(100 * left) / candidates}%` } }),
-      h('span.cut', { style: { width: `${(100 * rejected) / candidates}%` } }),
+      gone > 0 && h('span.gone', { style: side }),
+      h('span.left', { style: { width: `${root(left)}%` } }),
+      gone > 0 && h('span.gone', { style: side }),
     );
-  const line = (name, rejected, left, help, kind) =>
+  };
+  const line = (kind, name, number, small, left, gone, ...say) =>
     h(
-      kind ? `tr.${kind}` : 'tr',
-      {},
-      h('th', { scope: 'row' }, name),
-      h('td.number', {}, rejected === null ? '' : count(rejected)),
-      h('td.number', {}, count(left)),
-      h('td.flows', {}, bar(left, rejected ?? 0)),
-      h('td.help', {}, help),
+      'li',
+      { class: `cut ${kind}`, 'data-filter': name },
+      h('span.fig', {}, h('b', {}, number), h('small', {}, small)),
+      funnel(left, gone),
+      h('div.say', {}, say),
     );
-  const helpOf = (step) => [step.help, step.spec && h('span.spec', {}, ` (${step.spec})`)];
-  const last =
-    decision.outcome === 'assign'
-      ? line(
-          'chosen',
-          null,
-          chosen,
-          chosen < queues.length
-            ? `queues that got jobs; ${count(queues.length - chosen)} more passed all filters`
-            : 'queues that got jobs',
-          'all',
-        )
-      : line(
-          'left',
-          null,
-          queues.length,
-          queues.length ? 'queues that passed all filters' : 'no queue passed all filters',
-          'all',
-        );
-  let all = false;
-  const button = h('button.more', {
-    type: 'button',
-    hidden: !idle,
-    onclick: () => {
-      all = !all;
-      write();
-    },
-  });
-
-  function write() {
-    const shown = steps.filter((step) => all || step.rejected);
-    fill(
-      body,
-      line('candidates', null, candidates, 'queues that were looked at', 'all'),
-      shown.map((step) =>
-        line(step.filter, step.rejected, step.left, helpOf(step), step.rejected ? '' : 'idle'),
-      ),
-      last,
+  const step = (it) => {
+    const mine = rejected.filter((row) => row.filter === it.filter);
+    return line(
+      it.left ? '' : 'zero',
+      it.filter,
+      `−${count(it.rejected)}`,
+      `${count(it.left)} left`,
+      it.left,
+      it.rejected,
+      h('b', {}, filterTitle(it)),
+      h('span', {}, ` · ${it.help}`),
+      nearMiss(nearest(mine)),
+      names(it, mine),
     );
-    button.textContent = all
-      ? 'Only filters that rejected some'
-      : `Also ${idle} filters that rejected none`;
-  }
-
-  write();
+  };
+  const idle = steps.filter((it) => !it.rejected);
   return h(
-    'section',
-    { 'aria-labelledby': 'cutflow' },
-    h('h3', { id: 'cutflow' }, 'From all candidates to the chosen'),
+    'ol.cutflow',
+    { 'aria-label': 'From all candidates to the chosen' },
+    line('end', '', count(candidates), 'candidates', candidates, 0, h('b', {}, all)),
+    steps.filter((it) => it.rejected).map(step),
+    idle.length > 0 && idleRow(idle),
+    last(decision, queues, one, line),
+  );
+}
+
+const nearMiss = (it) => it && h('small', {}, 'nearest: ', queueLink(it.queue), `, ${it.reason}`);
+
+function names({ filter, spec, rejected }, mine) {
+  const rule = `rule ${filter}${spec ? `, ${spec}` : ''}`;
+  if (!mine.length) return h('small', {}, rule);
+  const says = (it) =>
+    it.reason || (distance(it) === null ? '' : `${figure(it.measured)}, limit ${figure(it.limit)}`);
+  return h(
+    'details',
+    {},
+    h('summary', {}, `which ${count(rejected)}, ${rule}`),
     h(
-      'div.sheet',
+      'ul',
       {},
+      mine
+        .slice(0, LISTED)
+        .map((it) => h('li', {}, queueLink(it.queue), h('span.soft', {}, says(it)))),
+      rejected > Math.min(mine.length, LISTED) &&
+        h('li', {}, `and ${count(rejected - Math.min(mine.length, LISTED))} more`),
+    ),
+  );
+}
+
+/** Filters that rejected none: how many, and their names behind a fold. */
+function idleRow(idle) {
+  return h(
+    'li.cut.idle',
+    {},
+    h('span'),
+    h('span'),
+    h(
+      'details',
+      {},
+      h('summary', {}, `${plural(idle.length, 'filter')} more rejected none`),
       h(
-        'table.cutflow',
+        'ul',
         {},
-        h(
-          'thead',
-          {},
-          h(
-            'tr',
-            {},
-            [
-              ['filter'],
-              ['rejected', 'number'],
-              ['left', 'number'],
-              ['', ''],
-              ['what it asks for'],
-            ].map(([name, kind]) =>
-              h(
-                kind ? `th.${kind}` : 'th',
-                { scope: 'col' },
-                name || h('span.unseen', {}, 'picture'),
-              ),
-            ),
-          ),
+        idle.map((it) =>
+          h('li', {}, h('span', {}, filterTitle(it)), h('span.soft', {}, it.filter)),
         ),
-        body,
       ),
     ),
-    button,
+  );
+}
+
+function last({ outcome }, queues, one, line) {
+  const got = queues.filter((it) => it.jobs > 0);
+  if (outcome !== 'assign') {
+    const text = queues.length ? 'Passed, and wait' : `No ${one} passed, so the request waits`;
+    return line('end', '', count(queues.length), 'left', queues.length, 0, h('b', {}, text));
+  }
+  const more = queues.length - got.length;
+  const named = got
+    .slice(0, 5)
+    .map((it, at) => [at > 0 && ', ', queueLink(it.queue), ` gets ${plural(it.jobs, 'job')}`]);
+  return line(
+    'end chosen',
+    '',
+    count(got.length),
+    'chosen',
+    got.length,
+    0,
+    h('b', {}, named, got.length > 5 && ` and ${got.length - 5} more`),
+    more > 0 && h('small', {}, `${count(more)} more passed with less weight`),
   );
 }

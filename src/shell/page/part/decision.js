@@ -1,31 +1,39 @@
 // One decision: its outcome, the way from the candidates to the chosen, every candidate.
 
+import { card, terms } from './card.js';
 import { cutflow } from './cutflow.js';
-import { badge, count, fill, figure, h, moment, queueLink, setText, span, whyLink } from './dom.js';
+import { fill, h, setText } from './dom.js';
+import { badge } from './events.js';
+import { count, figure, moment, span } from './format.js';
 import { table } from './table.js';
-
-/** A list of terms; those without a value are left out. */
-export function terms(pairs) {
-  const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '');
-  return h(
-    'dl.terms',
-    {},
-    shown.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))),
-  );
-}
+import { linkTo, queueLink, whyLink, words } from './words.js';
 
 /** Everything about a decision; `now` is the process's time, for what is still to come. */
 export function decisionView(decision, now) {
+  const flow = cutflow(decision);
+  const sub = `policy ${decision.policy}, answer ${decision.ordinal}, ${count(decision.candidates)} candidates`;
   return h(
-    'article.decision',
+    'article.decision.stack',
     {},
-    h('h2', {}, badge(decision.outcome), ' ', decision.headline),
-    facts(decision),
-    ahead(decision, now),
-    notes(decision),
-    cutflow(decision),
-    ranked(decision),
-    rejected(decision),
+    h('h2.outcome', {}, badge(decision.outcome), ' ', decision.headline),
+    h(
+      'div.cols',
+      {},
+      h(
+        'div.stack',
+        {},
+        flow && card({ title: 'From all candidates to the chosen', sub }, flow),
+        ranked(decision),
+        rejected(decision),
+      ),
+      h(
+        'div.stack',
+        {},
+        ahead(decision, now),
+        notes(decision),
+        card({ title: 'The decision' }, facts(decision)),
+      ),
+    ),
   );
 }
 
@@ -35,10 +43,10 @@ function facts(it) {
       'request',
       `${it.subject}, attempt ${it.attempt}, answer ${it.ordinal}${it.dry_run ? ', dry run' : ''}`,
     ],
-    ['task', whyLink(it.task, { kind: 'task' })],
+    ['task', linkTo('task', it.task)],
     ['decided (UTC)', moment(it.at)],
-    ['share', whyLink(it.gshare, { kind: 'share' })],
-    ['user', whyLink(it.user, { kind: 'user' })],
+    ['share', linkTo('share', it.gshare)],
+    ['user', linkTo('user', it.user)],
     ['group', whyLink(it.working_group, { kind: 'group' })],
     ['nucleus', it.nucleus],
     ...matched(it),
@@ -66,74 +74,85 @@ function matched({ matched: it }) {
 
 /** What would have to change, and when it is judged again. */
 function ahead({ outcome, waits, reason, remedy }, now) {
+  const title = 'What would have to change';
   if (outcome === 'reject') {
-    return h(
-      'section.ahead',
-      {},
-      h('h3', {}, 'What would have to change'),
-      h('p', {}, `Rejected for good: ${reason}.`),
-      remedy && h('p', {}, remedy),
+    return card(
+      { title, kind: '.ahead' },
+      h(
+        'div.pad.small',
+        {},
+        h('p', {}, `Rejected for good: ${reason}.`),
+        remedy && h('p', {}, remedy),
+      ),
     );
   }
   if (!waits) return null;
   const { judged_again_at: again, would_change: changes = [], wakes = [] } = waits;
   const left = again - now;
-  return h(
-    'section.ahead',
-    {},
-    h('h3', {}, 'What would have to change'),
-    changes.length
-      ? h(
-          'ul',
-          {},
-          changes.map((line) => h('li', {}, line)),
-        )
-      : h(
-          'p',
-          {},
-          'No single fact is known that would let a queue pass: it waits for another ' +
-            'configuration or its deadline.',
-        ),
+  return card(
+    { title, kind: '.ahead' },
     h(
-      'p',
+      'div.pad',
       {},
-      'Judged again at the latest at ',
-      moment(again),
-      ' UTC ',
-      left > 0
-        ? `(in ${span(left)}).`
-        : '(that moment has passed; see whether a newer answer is there).',
-      wakes.length
-        ? ` Before that, a change of any of these can wake it: ${wakes.join(', ')}.`
-        : ' Nothing is named that wakes it before.',
+      changes.length
+        ? h(
+            'ol.change',
+            {},
+            changes.map((line) => h('li', {}, h('span', {}, line))),
+          )
+        : h(
+            'p.small',
+            {},
+            `No single fact is known that would let a ${words().place} pass: it waits for another ` +
+              'configuration or its deadline.',
+          ),
     ),
+    again > 0 &&
+      h(
+        'p.legend',
+        {},
+        h(
+          'span',
+          {},
+          'Judged again at the latest at ',
+          moment(again, now),
+          ' UTC ',
+          left > 0
+            ? `(in ${span(left)}).`
+            : '(that moment has passed; see whether a newer answer is there).',
+          wakes.length > 0 &&
+            ` Before that, a change of any of these can wake it: ${wakes.join(', ')}.`,
+        ),
+      ),
   );
 }
 
 function notes({ notes: lines = [] }) {
   return (
     lines.length > 0 &&
-    h(
-      'section',
-      {},
-      h('h3', {}, 'Notes'),
+    card(
+      { title: 'Notes' },
       h(
-        'ul.notes',
+        'ul.acts.narrow',
         {},
-        lines.map((line) => h('li', {}, line)),
+        lines.map((line) => h('li.only', {}, h('div.body', {}, line))),
       ),
     )
   );
 }
 
-/** Queues that passed all filters, with each factor of their weight. */
+/** Places that passed all filters, with each factor of their weight. */
 function ranked({ queues = [], outcome }) {
   if (!queues.length) return null;
   const names = [...new Set(queues.flatMap((it) => it.factors.map((factor) => factor.name)))];
   const factor = (it, name) => it.factors.find((one) => one.name === name)?.value;
   const chosen = queues.filter((it) => it.jobs > 0).length;
   const columns = [
-    { name: 'queue', value: (it) => it.queue, cell: (it) => queueLink(it.queue) },
+    {
+      name: words().place,
+      value: (it) => it.queue,
+      cell: (it) => [queueLink(it.queue), it.why_no_jobs && h('span.sub', {}, it.why_no_jobs)],
+    },
     {
       name: 'jobs',
       number: true,
@@ -155,30 +174,31 @@ function ranked({ queues = [], outcome }) {
     outcome === 'assign'
       ? `Chosen: ${count(chosen)} of ${count(queues.length)} that passed all filters`
       : `${count(queues.length)} passed all filters`;
-  return h(
-    'section',
-    {},
-    h('h3', {}, title),
-    table({ label: 'Queues that passed all filters', columns, rows: queues }),
+  return card(
+    { title },
+    table({ label: 'Queues that passed all filters', columns, rows: queues, most: 20 }),
   );
 }
 
-/** Queues that were rejected, by which filter and why. */
+/** Places that were rejected, by which filter and why. */
 function rejected({ rejected: rows = [], steps = [], rejected_complete: isComplete = true }) {
   const all = steps.reduce((sum, step) => sum + step.rejected, 0);
   if (!rows.length && !all) return null;
-  const title = h('h3', {}, `Rejected: ${count(Math.max(rows.length, all))}`);
+  const title = `Rejected: ${count(Math.max(rows.length, all))}`;
   if (!rows.length) {
-    return h(
-      'section',
-      {},
-      title,
-      h('p', {}, 'This answer lists no single candidate, only how many each filter rejected.'),
+    return card(
+      { title },
+      h(
+        'p.empty',
+        {},
+        'This answer lists no single candidate, only how many each filter rejected.',
+      ),
     );
   }
   const columns = [
-    { name: 'queue', value: (it) => it.queue, cell: (it) => queueLink(it.queue) },
+    { name: words().place, value: (it) => it.queue, cell: (it) => queueLink(it.queue) },
     { name: 'filter', value: (it) => it.filter },
+    { name: 'reason', value: (it) => it.reason },
     {
       name: 'measured',
       number: true,
@@ -186,36 +206,34 @@ function rejected({ rejected: rows = [], steps = [], rejected_complete: isComple
       cell: (it) => figure(it.measured),
     },
     { name: 'limit', number: true, value: (it) => it.limit, cell: (it) => figure(it.limit) },
-    { name: 'reason', value: (it) => it.reason },
   ];
   const box = h('div');
-  const note = h('span.total', { 'aria-live': 'polite' });
-  const show = (part) => {
+  const note = h('span.note', { 'aria-live': 'polite' });
+  const show = (text) => {
     const shown = rows.filter((it) =>
-      `${it.queue} ${it.filter} ${it.reason}`.toLowerCase().includes(part),
+      `${it.queue} ${it.filter} ${it.reason}`.toLowerCase().includes(text),
     );
+    const isAll = isComplete && rows.length >= all;
     setText(
       note,
-      part
+      text
         ? `${count(shown.length)} of ${count(rows.length)}`
-        : isComplete && rows.length >= all
+        : isAll
           ? ''
           : `${count(rows.length)} of them are listed`,
     );
-    fill(box, table({ label: 'Queues that were rejected', columns, rows: shown, most: 50 }));
+    fill(box, table({ label: 'Queues that were rejected', columns, rows: shown, most: 20 }));
   };
   show('');
   const input = h('input', {
     type: 'search',
-    size: '32',
-    placeholder: 'part of a queue, filter or reason',
-    'aria-label': 'Rejected queues with this',
+    size: '28',
+    placeholder: 'part of a name, filter or reason',
+    'aria-label': 'Rejected candidates with this',
     oninput: (event) => show(event.target.value.trim().toLowerCase()),
   });
-  return h(
-    'section',
-    {},
-    title,
+  return card(
+    { title },
     (rows.length > 10 || rows.length < all) &&
       h('form.controls', { onsubmit: (event) => event.preventDefault() }, input, note),
     box,

@@ -1,8 +1,35 @@
 // Events of the log of decisions, throttles and commands, as rows.
 
-import { badge, h, moment, queueLink, whyLink } from './dom.js';
+import { h } from './dom.js';
+import { moment } from './format.js';
+import { linkTo, queueLink, whyLink } from './words.js';
 
 const QUEUES_SHOWN = 3;
+
+/** What became of a request or an owner, and its shape: colour is never the only sign. */
+const MARKS = {
+  assign: '●',
+  assigned: '●',
+  defer: '◆',
+  pending: '◆',
+  reject: '✕',
+  rejected: '✕',
+  set: '▼',
+  throttled: '▼',
+  lift: '△',
+  known: '·',
+  not_judged: '○',
+};
+
+/** A badge with shape and text. */
+export function badge(what, text = what.replaceAll('_', ' ')) {
+  return h(
+    'span.badge',
+    { 'data-what': what },
+    h('span', { 'aria-hidden': 'true' }, MARKS[what] ?? '■'),
+    ` ${text}`,
+  );
+}
 
 /** The reasons of an event: of a decision those of the very one, not of a newer answer. */
 function subject(it) {
@@ -11,7 +38,7 @@ function subject(it) {
     : whyLink(it.subject);
 }
 
-/** Columns, for a table of events. Those that are `wide` are left out on a narrow screen. */
+/** Columns, for a table of events. Those that are wide are left out on a narrow screen. */
 export const COLUMNS = [
   { name: 'time (UTC)', cell: (it) => moment(it.at) },
   {
@@ -25,10 +52,16 @@ export const COLUMNS = [
   },
   { name: 'about', cell: subject },
   { name: 'what it says', cell: (it) => it.text },
-  { name: 'queues', wide: true, cell: (it) => queues(it.queues ?? []) },
-  { name: 'policy or rule', wide: true, cell: (it) => it.rule },
-  { name: 'share', wide: true, cell: (it) => whyLink(it.gshare, { kind: 'share' }) },
-  { name: 'user', wide: true, cell: (it) => whyLink(it.user, { kind: 'user' }) },
+  { name: 'queues', isWide: true, cell: (it) => queues(it.queues ?? []) },
+  { name: 'policy or rule', isWide: true, cell: (it) => it.rule },
+  {
+    name: 'share, user',
+    isWide: true,
+    cell: (it) => [
+      linkTo('share', it.gshare),
+      it.user && h('span.sub', {}, linkTo('user', it.user)),
+    ],
+  },
 ];
 
 function queues(names) {
@@ -41,21 +74,21 @@ function queues(names) {
 
 /** The head of a table of events. */
 export function head() {
-  const cells = COLUMNS.map((it) => h(it.wide ? 'th.wide' : 'th', { scope: 'col' }, it.name));
+  const cells = COLUMNS.map((it) => h(it.isWide ? 'th.wide' : 'th', { scope: 'col' }, it.name));
   return h('thead', {}, h('tr', {}, cells));
 }
 
 /** One event as a row. */
 export function row(event) {
-  const cells = COLUMNS.map((it) => h(it.wide ? 'td.wide' : 'td', {}, it.cell(event)));
+  const cells = COLUMNS.map((it) => h(it.isWide ? 'td.wide' : 'td', {}, it.cell(event)));
   return h('tr', { 'data-sequence': String(event.sequence) }, cells);
 }
 
 /** Events as a table. */
 export function eventTable(events, label) {
   return h(
-    'div.sheet',
-    { role: 'region', 'aria-label': label, tabindex: '0' },
+    'div.scroll',
+    { role: 'group', 'aria-label': label, tabindex: '0' },
     h('table.events', {}, head(), h('tbody', {}, events.map(row))),
   );
 }

@@ -1,18 +1,19 @@
 // Tables that can be sorted by their columns, and show a bounded number of rows at first.
 
-import { count, fill, h } from './dom.js';
+import { fill, h } from './dom.js';
+import { count } from './format.js';
 
 /**
  * A table of `rows`. A column is {name, title?, number?, value(row), cell?(row)}: `value` is sorted
  * by, `cell` is what is shown if it is another. Rows keep their order until a column is chosen.
  */
-export function table({ caption, columns, rows, most = 100, label = caption }) {
+export function table({ columns, rows, most = 100, label }) {
   let sorted = rows;
   let by = null;
   let down = false;
   let shown = most;
   const body = h('tbody');
-  const more = h('button.more', {
+  const more = h('button.btn.plain', {
     type: 'button',
     hidden: true,
     onclick: () => {
@@ -26,7 +27,7 @@ export function table({ caption, columns, rows, most = 100, label = caption }) {
       { type: 'button', title: column.title, onclick: () => order(column) },
       column.name,
     );
-    return h(column.number ? 'th.number' : 'th', { scope: 'col' }, sort);
+    return h(column.number ? 'th.num' : 'th', { scope: 'col' }, sort);
   });
 
   function order(column) {
@@ -57,20 +58,25 @@ export function table({ caption, columns, rows, most = 100, label = caption }) {
           {},
           columns.map((column) => {
             const cell = column.cell ? column.cell(row) : column.value(row);
-            return h(column.number ? 'td.number' : 'td', {}, cell);
+            return h(column.number ? 'td.num' : 'td', {}, cell);
           }),
         ),
       ),
     );
     more.hidden = sorted.length <= shown;
+    if (more.parentElement) more.parentElement.hidden = more.hidden;
     more.textContent = `Show all ${count(sorted.length)}`;
   }
 
   write();
   return h(
-    'div.sheet',
-    { role: 'region', 'aria-label': label, tabindex: '0' },
-    h('table', {}, caption && h('caption', {}, caption), h('thead', {}, h('tr', {}, heads)), body),
-    more,
+    'div',
+    {},
+    h(
+      'div.scroll',
+      { role: 'group', 'aria-label': label, tabindex: '0' },
+      h('table', {}, h('thead', {}, h('tr', {}, heads)), body),
+    ),
+    h('p.more-rows', { hidden: sorted.length <= shown }, more),
   );
 }

@@ -1,6 +1,8 @@
 // Queues as tiles: made once, then only what changed is written, at once where it is seen.
 
-import { SHAPES, count, fill, h, setText, why } from './dom.js';
+import { fill, h, icon, setText } from './dom.js';
+import { count } from './format.js';
+import { firstWord, hasWholes, hrefOf, isPool, statusShape, why, words } from './words.js';
 
 /** Orders, by the name that the address has. */
 export const SORTS = {
@@ -15,9 +17,9 @@ export const SORTS = {
   silent: { text: 'last pilot, longest ago first', key: (it) => it.last_pilot_at ?? 0 },
 };
 
-/** The least size of a tile, with its gap, as view.css has it; px. */
-const TILE_WIDTH = 195;
-const TILE_HEIGHT = 71;
+/** The least size of a tile, with its gap, as css/tiles.css has it; px. */
+const TILE_WIDTH = 198;
+const TILE_HEIGHT = 76;
 /** The first tiles are painted within this; ms. */
 const PAINT = 30;
 /** Tiles that are not on the screen are written in turn, each once in so many times. */
@@ -43,6 +45,21 @@ function screenful() {
   return columns * Math.ceil(innerHeight / TILE_HEIGHT);
 }
 
+/** Figures of a tile: [label, value]. What a domain does not have, another takes the place of. */
+function figuresOf(queue) {
+  const pilots = queue.pilots_submitted ? `+${count(queue.pilots_submitted)}` : '';
+  const last = hasWholes()
+    ? [
+        words().cores,
+        queue.pledged_cores === null
+          ? count(queue.running_cores)
+          : `${count(queue.running_cores)}/${count(queue.pledged_cores)}`,
+      ]
+    : ['pilots', count(queue.pilots_running) + pilots];
+  const second = isPool() ? ['offers', count(queue.offers)] : ['queued', count(queue.queued)];
+  return [['running', count(queue.running)], second, last];
+}
+
 function pattern() {
   return h(
     'li.tile',
@@ -58,7 +75,7 @@ function pattern() {
         h('span.status'),
       ),
       h('span.figures', {}, ' '),
-      h('span.labels', {}, 'running\tqueued\tpilots'),
+      h('span.labels'),
       h('span.part', { 'aria-hidden': 'true' }),
     ),
   );
@@ -120,9 +137,11 @@ export class Tiles {
   make(queue) {
     const item = this.pattern.cloneNode(true);
     const link = item.firstChild;
-    const [title, figures, , part] = link.children;
+    const [title, figures, labels, part] = link.children;
     const [mark, name, status] = title.children;
-    link.href = why(queue.queue, { kind: 'queue', ...this.params });
+    link.href = this.params.at
+      ? why(queue.queue, { kind: 'queue', ...this.params })
+      : hrefOf(isPool() ? 'site' : 'queue', queue.queue);
     link.title = queue.queue;
     name.textContent = queue.queue;
     item.dataset.queue = queue.queue;
@@ -131,6 +150,7 @@ export class Tiles {
       mark,
       status,
       part,
+      labels,
       figures: figures.firstChild,
       written: {},
       latest: queue,
@@ -155,11 +175,9 @@ export class Tiles {
   name({ target }) {
     const tile = this.tiles.get(target.closest('li')?.dataset.queue);
     if (!tile) return;
-    const { queue, status, running, queued, pilots_running: pilots } = tile.latest;
-    target.setAttribute(
-      'aria-label',
-      `${queue}, ${status || 'no fact'}: ${running} running, ${queued} queued, ${pilots} pilots`,
-    );
+    const { queue, status } = tile.latest;
+    const figures = figuresOf(tile.latest).map(([label, value]) => `${value} ${label}`);
+    target.setAttribute('aria-label', `${queue}, ${status || 'no fact'}: ${figures.join(', ')}`);
   }
 
   /** Arrow keys lead from tile to tile; Home and End to the first and the last. */
@@ -198,25 +216,28 @@ function write(tile) {
   if (changed('status')) writeStatus(tile, latest.status);
   const work = changed('running') || changed('queued');
   if (work) writePart(tile, latest);
-  if (work || changed('pilots_running') || changed('pilots_submitted')) {
-    const more = latest.pilots_submitted ? `+${count(latest.pilots_submitted)}` : '';
-    const figures = [latest.running, latest.queued, latest.pilots_running].map(count);
-    tile.figures.data = figures.join('\t') + more;
-  }
+  const figures = figuresOf(latest);
+  const text = figures.map(([, value]) => value).join('\t');
+  if (tile.figures.data !== text) tile.figures.data = text;
+  const labels = figures.map(([label]) => label).join('\t');
+  setText(tile.labels, labels);
   tile.written = latest;
 }
 
 function writeStatus(tile, status) {
-  tile.item.dataset.status = status || 'none';
-  tile.mark.textContent = SHAPES[status] ?? SHAPES[''];
-  tile.status.textContent = status || 'no fact';
-  tile.status.classList.toggle('unseen', status === 'online');
+  tile.item.dataset.status = statusShape(status);
+  fill(tile.mark, icon(statusShape(status)));
+  tile.status.textContent = firstWord(status) || 'no fact';
+  tile.status.title = status;
+  tile.status.classList.toggle('unseen', statusShape(status) === 'online');
 }
 
 /** The running part of running and queued; -1 where there are none. */
-function writePart(tile, { running, queued }) {
-  const all = running + queued;
-  const part = all ? Math.round((50 * running) / all) * 2 : -1;
+function writePart(tile, queue) {
+  const isWhole = hasWholes() && queue.pledged_cores;
+  const used = isWhole ? queue.running_cores : queue.running;
+  const all = isWhole ? Math.max(used, queue.pledged_cores) : used + queue.queued;
+  const part = all ? Math.round((50 * used) / all) * 2 : -1;
   if (tile.partWritten === part) return;
   tile.partWritten = part;
   tile.part.classList.toggle('none', part < 0);
@@ -227,10 +248,11 @@ function writePart(tile, { running, queued }) {
 export function totals(element, shown, all) {
   const sum = (key) => count(shown.reduce((total, queue) => total + (queue[key] ?? 0), 0));
   const of = shown.length === all ? count(all) : `${count(shown.length)} of ${count(all)}`;
+  const beside = isPool() ? `${sum('offers')} live offers` : `${sum('queued')} queued`;
+  const pilots = `, ${sum('transferring')} transferring; ${sum('pilots_running')} pilots running, ${sum('pilots_submitted')} submitted`;
   setText(
     element,
-    `${of} queues: ${sum('running')} jobs running on ${sum('running_cores')} cores, ` +
-      `${sum('queued')} queued, ${sum('transferring')} transferring; ` +
-      `${sum('pilots_running')} pilots running, ${sum('pilots_submitted')} submitted`,
+    `${of} ${words().place}${all === 1 ? '' : 's'}: ${sum('running')} jobs running on ${sum('running_cores')} ` +
+      `${words().cores}, ${beside}${hasWholes() ? '' : pilots}`,
   );
 }

@@ -1,8 +1,10 @@
 // Decisions: what was decided, throttled and commanded, newest first, as it is published.
 
 import { ask } from '../part/ask.js';
-import { count, fill, h, query, setText } from '../part/dom.js';
+import { lead } from '../part/card.js';
+import { fill, h, query, setText } from '../part/dom.js';
 import { head, row } from '../part/events.js';
+import { count } from '../part/format.js';
 
 /** Rows that are kept; the page of a busy day must not grow. */
 const ROWS = 300;
@@ -54,28 +56,34 @@ export class Decisions {
         list: name === 'queue' ? 'queues' : null,
       }),
     );
-    this.pause = h(
-      'button',
-      { type: 'button', 'aria-pressed': 'false', onclick: () => this.setPaused(!this.paused) },
-      'Pause',
-    );
-    this.note = h('p.total', { 'aria-live': 'off' }, 'The last ones are being asked for.');
+    this.note = h('p.note', { 'aria-live': 'off' }, 'The last ones are being asked for.');
     this.body = h('tbody');
-    this.paused = false;
     this.restart();
     fill(
       main,
-      h('h1.unseen', {}, 'Decisions'),
-      this.controls(),
-      this.note,
+      lead({
+        title: 'Decisions',
+        says: 'What was decided, throttled and commanded, as it is published.',
+      }),
       h(
-        'div.sheet',
-        {
-          role: 'region',
-          'aria-label': 'Decisions, throttles and commands, newest first',
-          tabindex: '0',
-        },
-        h('table.events', {}, head(), this.body),
+        'details.filters',
+        { open: innerWidth > 760 },
+        h('summary', {}, 'Filters'),
+        this.controls(),
+      ),
+      h(
+        'section.card',
+        { 'aria-label': 'Decisions' },
+        h('header', {}, this.note),
+        h(
+          'div.scroll',
+          {
+            role: 'group',
+            'aria-label': 'Decisions, throttles and commands, newest first',
+            tabindex: '0',
+          },
+          h('table.events', {}, head(), this.body),
+        ),
       ),
     );
     this.body.addEventListener('click', (event) => this.open(event));
@@ -95,7 +103,6 @@ export class Decisions {
         onsubmit: (event) => event.preventDefault(),
         oninput: change,
       },
-      this.pause,
       h(
         'span.kinds',
         { role: 'group', 'aria-label': 'Kinds' },
@@ -103,7 +110,7 @@ export class Decisions {
       ),
       labelled(this.what, 'what'),
       this.fields.map((input) => labelled(input, TITLES[input.name] ?? input.name)),
-      h('button', { type: 'button', onclick: () => this.clear() }, 'Clear'),
+      h('button.btn', { type: 'button', onclick: () => this.clear() }, 'Clear'),
     );
   }
 
@@ -144,16 +151,7 @@ export class Decisions {
     fill(this.body);
   }
 
-  setPaused(paused) {
-    this.paused = paused;
-    this.pause.setAttribute('aria-pressed', String(paused));
-    setText(this.pause, paused ? 'Go on' : 'Pause');
-    this.sum();
-    if (!paused) this.kick();
-  }
-
   async tick(signal) {
-    if (this.paused && this.last !== undefined) return;
     if (this.isNothing) {
       this.say('No kind is chosen, so nothing is shown.');
       return;
@@ -178,7 +176,7 @@ export class Decisions {
       const rows = items.map(row);
       if (more && !isFirst)
         rows.push(
-          h('tr.gap', {}, h('td', { colspan: '8' }, 'More were published here than are shown.')),
+          h('tr.gap', {}, h('td', { colspan: '7' }, 'More were published here than are shown.')),
         );
       if (this.isEmpty) fill(this.body);
       this.body.prepend(...rows);
@@ -200,13 +198,7 @@ export class Decisions {
       return;
     }
     if (isCut !== undefined) this.isCut = isCut || (this.isCut && this.last !== undefined);
-    const state = this.paused
-      ? 'Paused: what is published meanwhile is shown when you go on'
-      : 'Live';
-    setText(
-      this.note,
-      `${state}. The newest ${count(rows)} are shown, newest first, at most ${ROWS}.`,
-    );
+    setText(this.note, `The newest ${count(rows)} are shown, newest first, at most ${ROWS}.`);
   }
 
   /** Says why nothing is shown. */

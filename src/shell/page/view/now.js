@@ -1,221 +1,369 @@
-// Now: the grid as tiles by queue, each second.
+// Now: what needs a person first, then the day in figures, then every place in its group. The
+// three domains are shown by the same parts; which figures there are is the domain's.
 
-import { ask } from '../part/ask.js';
-import { SHAPES, count, figure, fill, h, query, setText, whyLink } from '../part/dom.js';
-import { SORTS, Tiles, totals } from '../part/tiles.js';
+import { bar } from '../part/chart.js';
+import {
+  attention,
+  barLine,
+  card,
+  empty,
+  figures,
+  lead,
+  missing,
+  needs,
+  part,
+  sharesCard,
+} from '../part/card.js';
+import { h } from '../part/dom.js';
+import { count, percent, plural, short, span, when } from '../part/format.js';
+import { setBadge } from '../part/frame.js';
+import { compareGroups, curves, groupsCard, groupsOf, troubles } from '../part/groups.js';
+import { Live } from '../part/live.js';
+import { poolSide, workflows } from '../part/pool.js';
+import { isGrid, isPool, hasWholes, known, learn, linkTo, words } from '../part/words.js';
 
-/** An order that follows figures would jump each second; it is made again this often. */
-const REORDER = 10000;
+const DAY = 86400000;
+const MINUTE = 60000;
+/** So many of a list are shown here; all are in the view that the card leads to. */
+const LISTED = 5;
 
-/** Names of queues, for the search field. */
-function suggest(queues) {
-  const list = document.getElementById('queues');
-  if (list.childElementCount === queues.length) return;
-  fill(
-    list,
-    queues.map((queue) => h('option', { value: queue.queue })),
-  );
-}
-
-export class Now {
-  constructor(main, { params, replace }) {
-    this.replace = replace;
-    this.filter = { q: params.q ?? '', status: params.status ?? '', busy: params.busy === '1' };
-    this.sort = params.sort in SORTS ? params.sort : 'name';
-    this.tiles = new Tiles();
-    this.ordered = 0;
-    this.last = null;
-    this.total = h('p.total', {}, 'The queues are being asked for.');
-    this.statuses = h('select', {
-      'aria-label': 'Status of the queue',
-      onchange: () => this.change(),
+export class Now extends Live {
+  constructor(main, place) {
+    const lately = () => ({ from: Math.max(0, this.now - DAY) });
+    super(main, place, {
+      queues: { path: 'queues' },
+      attention: { path: 'attention', every: 3000 },
+      sites: { path: 'sites', every: 10000, slow: true },
+      shares: { path: 'shares', every: 5000, slow: true },
+      waiting: { path: 'waiting', params: () => ({ limit: LISTED }), every: 10000, slow: true },
+      throttles: {
+        path: 'throttles',
+        every: 10000,
+        slow: true,
+        when: () => this.data.queues && !isPool(),
+      },
+      pool: { path: 'pool', every: 5000, slow: true, when: () => isPool() },
+      all: {
+        path: 'series',
+        params: () => ({
+          of: 'all',
+          what: 'running,queued,starts,finished,failed,waiting',
+          ...lately(),
+        }),
+        every: MINUTE,
+        slow: true,
+        when: () => this.process,
+      },
+      places: {
+        path: 'series',
+        params: () => ({ of: 'queue', what: 'running', ...lately() }),
+        every: MINUTE,
+        slow: true,
+        when: () => this.process,
+      },
     });
-    this.known = '';
-    this.shares = h(
-      'details.shares',
-      { ontoggle: () => this.askShares().catch(() => {}) },
-      h('summary', {}, 'Use of the shares, and their targets'),
-      h('div'),
-    );
-    fill(
-      main,
-      h('h1.unseen', {}, 'Now'),
-      this.controls(),
-      this.total,
-      this.tiles.list,
-      this.shares,
+  }
+
+  draw() {
+    const { queues, attention: needed } = this.data;
+    if (!queues) return this.waits();
+    learn(queues);
+    const items = needed?.items ?? [];
+    const acts = items.filter((it) => it.severity === 'act').length;
+    setBadge('now', acts, { act: true, text: acts === 1 ? ' needs a person' : ' need a person' });
+    return [
+      lead({ title: 'Now', says: [needed && needs(items), this.sentence(queues.queues)] }),
+      this.errors.attention && !needed
+        ? card({ title: 'Needs a person' }, missing(this.errors.attention, 'what needs a person'))
+        : attention(items, this.now),
+      figures(isPool() ? this.poolFigures() : this.figures()),
+      queues.queues.length
+        ? h(
+            'div.cols',
+            { 'data-key': 'cols' },
+            h('div.stack', {}, this.groups(), isPool() && workflows(this)),
+            h('div.stack', {}, this.side()),
+          )
+        : card({ title: words().places, key: 'none' }, this.nothing()),
+    ];
+  }
+
+  /** While the process shows no cycle. */
+  waits() {
+    const state = this.process?.state;
+    const error = this.errors.queues;
+    const says = state?.restoring
+      ? empty(
+          `Restoring: ${percent(state.restored_ratio, 0)} of the cycles are replayed`,
+          'Figures follow when the state is complete. Nothing is decided until then.',
+        )
+      : error
+        ? missing(error, 'the state of the grid')
+        : h('p.empty', { role: 'status' }, 'The state is being asked for.');
+    return [lead({ title: 'Now' }), card({ label: 'State' }, says)];
+  }
+
+  nothing() {
+    return h(
+      'p.empty',
+      {},
+      h('b', {}, `No ${words().place} is known yet`),
+      `No record that names a ${words().place} was read, and no job. `,
+      h('code', {}, 'yardmaster import'),
+      ' brings facts; ',
+      h('code', {}, 'yardmaster demo'),
+      ' simulates a grid.',
     );
   }
 
-  controls() {
-    this.q = h('input', {
-      type: 'search',
-      value: this.filter.q,
-      placeholder: 'part of a name',
-      'aria-label': 'Queues or sites with this in their name',
-      oninput: () => this.change(),
+  sum(key) {
+    return this.data.queues.queues.reduce((total, it) => total + (it[key] ?? 0), 0);
+  }
+
+  sentence(queues) {
+    const { cores, request } = words();
+    const running = `${count(this.sum('running'))} jobs run on ${count(this.sum('running_cores'))} ${cores}`;
+    const pool = this.data.pool;
+    if (pool)
+      return `${running}; ${count(pool.idle)} jobs are idle in ${plural(pool.workflows_open, 'workflow')}.`;
+    const { waiting } = this.data;
+    const oldest = waiting?.requests?.[0]?.asked_at;
+    const open = waiting?.open ?? this.process?.requests_open;
+    const waits = open
+      ? `${plural(open, request)} ${open === 1 ? 'waits' : 'wait'}${oldest ? `, the oldest for ${span(this.now - oldest)}` : ''}`
+      : `no ${request} waits`;
+    return `${running} at ${plural(queues.length, words().place)}, ${count(this.sum('queued'))} are queued; ${waits}.`;
+  }
+
+  // --- Figures -----------------------------------------------------------------------------------
+
+  /** Values of the whole domain over the last day. */
+  values(what) {
+    return this.data.all?.series?.find((it) => it.what === what)?.values;
+  }
+
+  figure(label, what, value, sub, more = {}) {
+    return { label, value: short(value), sub, values: this.values(what) ?? [], ...more };
+  }
+
+  /** `24 h: 2,174 to 3,459` */
+  range(what) {
+    const values = (this.values(what) ?? []).filter((it) => it !== null);
+    return values.length
+      ? `24 h: ${short(Math.min(...values))} to ${short(Math.max(...values))}`
+      : '';
+  }
+
+  rate(label, what, color) {
+    const values = (this.values(what) ?? []).filter((it) => it !== null);
+    const mean = values.reduce((a, b) => a + b, 0) / (values.length || 1);
+    return this.figure(
+      label,
+      what,
+      values.at(-1),
+      values.length ? `mean of the day ${short(mean)}` : '',
+      { color },
+    );
+  }
+
+  failed() {
+    const failed = this.values('failed') ?? [];
+    const finished = this.values('finished') ?? [];
+    const part_ = failed.map((it, at) => {
+      const ended = (it ?? 0) + (finished[at] ?? 0);
+      return ended ? (100 * (it ?? 0)) / ended : null;
     });
-    this.busy = h('input', {
-      type: 'checkbox',
-      checked: this.filter.busy,
-      onchange: () => this.change(),
+    const total = (list) => list.reduce((a, b) => a + (b ?? 0), 0);
+    const ended = total(failed) + total(finished);
+    const last = part_.findLast((it) => it !== null);
+    return {
+      label: 'Jobs failed',
+      value: last === undefined ? '–' : last.toFixed(1),
+      unit: last === undefined ? '' : ' %',
+      sub: ended ? `mean of the day ${percent(total(failed) / ended)}` : 'of those that ended',
+      values: part_,
+      color: 'var(--fail)',
+    };
+  }
+
+  figures() {
+    const { cores, waiting, queued } = words();
+    const used = this.sum('running_cores');
+    const pledged = this.sum('pledged_cores');
+    const open = this.data.waiting?.open ?? this.process?.requests_open;
+    const oldest = this.data.waiting?.requests?.[0]?.asked_at;
+    const whole = hasWholes() && pledged ? `of ${count(pledged)} published` : 'by jobs that run';
+    const upper = cores[0].toUpperCase() + cores.slice(1);
+    return [
+      this.figure('Jobs running', 'running', this.sum('running'), this.range('running')),
+      this.figure(queued, 'queued', this.sum('queued'), this.range('queued'), {
+        color: 'var(--wait-line)',
+      }),
+      this.figure(waiting, 'waiting', open, oldest ? `oldest ${span(this.now - oldest)}` : '', {
+        href: '#waiting',
+        color: 'var(--wait-line)',
+      }),
+      this.rate('Starts per hour', 'starts', 'var(--start)'),
+      this.failed(),
+      this.figure(`${upper} used`, 'cores', used, whole),
+    ];
+  }
+
+  poolFigures() {
+    const pool = this.data.pool;
+    const pledged = this.sum('pledged_cores');
+    return [
+      this.figure(
+        'Cores used',
+        'cores',
+        this.sum('running_cores'),
+        pledged ? `of ${count(pledged)} pledged` : '',
+      ),
+      this.figure('Jobs running', 'running', this.sum('running'), this.range('running')),
+      this.figure(
+        'Jobs idle',
+        'queued',
+        pool?.idle ?? this.sum('queued'),
+        pool ? `${short(pool.idle_cores)} cores` : '',
+        { href: '#waiting', color: 'var(--wait-line)' },
+      ),
+      this.rate('Starts per hour', 'starts', 'var(--start)'),
+      this.failed(),
+      pool?.offers && {
+        label: 'Live offers',
+        value: count(pool.offers.live),
+        sub: `${count(pool.offers.cores_free)} cores free`,
+        values: [],
+      },
+    ];
+  }
+
+  // --- Cards -------------------------------------------------------------------------------------
+
+  groups() {
+    const { queues } = this.data.queues;
+    const worst = troubles(this.data.sites);
+    const groups = this.steady(
+      'groups',
+      groupsOf(queues, worst),
+      (it) => it.name,
+      compareGroups,
+      '.groups',
+      this.data.sites ? 'troubles' : '',
+    );
+    return groupsCard({
+      groups,
+      worst,
+      lines: curves(this.data.places),
+      version: this.sources.versions.places ?? 0,
+      now: this.now,
+      more: isPool() ? ['all sites', '#sites'] : [`all ${words().places.toLowerCase()}`, '#queues'],
     });
-    this.order = h(
-      'select',
-      { onchange: () => this.change() },
-      Object.entries(SORTS).map(([name, { text }]) =>
-        h('option', { value: name, selected: name === this.sort }, text),
+  }
+
+  side() {
+    if (isPool()) return poolSide(this);
+    const shares = this.data.shares?.shares;
+    if (shares) known.shares = new Set(shares.map((it) => it.gshare));
+    return [
+      isGrid() && this.reasons(),
+      shares && (shares.length > 0 || !hasWholes()) && sharesCard(shares),
+      this.oldest(),
+      this.throttles(),
+    ];
+  }
+
+  reasons() {
+    const list = this.data.waiting?.by_reason ?? [];
+    if (!list.length) return null;
+    const max = Math.max(...list.map((it) => it.jobs), 1);
+    return card(
+      { title: 'Why jobs wait', more: ['all', '#waiting'] },
+      h(
+        'ul.bars',
+        {},
+        list.slice(0, 8).map((it) =>
+          barLine({
+            key: it.reason,
+            name: h('a', { href: `#waiting?reason=${encodeURIComponent(it.reason)}` }, it.title),
+            right: h('b', {}, count(it.jobs)),
+            bar: bar([{ value: it.jobs, color: 'var(--wait)', name: 'jobs', hatch: true }], max, {
+              height: 6,
+            }),
+            below: it.help,
+          }),
+        ),
       ),
     );
-    this.writeStatuses([]);
-    return h(
-      'form.controls',
-      { 'aria-label': 'Which queues, in which order', onsubmit: (event) => event.preventDefault() },
-      this.q,
-      this.statuses,
-      h('label', {}, this.busy, ' with jobs'),
-      h('label', { title: 'An order by figures is made again every 10 s' }, 'order ', this.order),
-    );
   }
 
-  writeStatuses(queues) {
-    const counts = {};
-    for (const { status } of queues) counts[status || 'none'] = (counts[status || 'none'] ?? 0) + 1;
-    const chosen = this.filter.status;
-    if (chosen && !(chosen in counts)) counts[chosen] = 0;
-    const names = Object.keys(counts).sort();
-    const known = JSON.stringify(counts);
-    if (known === this.known && this.statuses.childElementCount) return;
-    this.known = known;
-    fill(
-      this.statuses,
-      h('option', { value: '' }, 'any status'),
-      names.map((name) => {
-        const [shape, text] = name === 'none' ? ['?', 'no fact'] : [SHAPES[name] ?? '?', name];
+  oldest() {
+    const title = `Oldest waiting`;
+    const { request } = words();
+    return card(
+      {
+        title,
+        sub: this.data.waiting && `of ${plural(this.data.waiting.open, `open ${request}`)}`,
+        more: ['all', '#waiting'],
+      },
+      part(this, 'waiting', 'what waits', ({ requests, by_reason: reasons = [] }) => {
+        const titles = new Map(reasons.map((it) => [it.reason, it.title]));
+        if (!requests.length) return empty('Nothing waits', `Every ${request} has its answer.`);
         return h(
-          'option',
-          { value: name, selected: name === chosen },
-          `${shape} ${text} (${counts[name]})`,
+          'ul.bars',
+          {},
+          requests.slice(0, LISTED).map((it) =>
+            barLine({
+              key: it.subject,
+              name: [
+                linkTo(it.task ? 'task' : 'request', it.task || it.subject, it.subject),
+                ' ',
+                h('span.soft', {}, it.gshare || it.user),
+              ],
+              right: h('b', {}, span(this.now - it.asked_at)),
+              below: it.held_by
+                ? `Throttled by ${it.held_by.rule}`
+                : (titles.get(it.reason) ?? it.reason),
+            }),
+          ),
         );
       }),
     );
   }
 
-  change() {
-    this.filter = {
-      q: this.q.value.trim().toLowerCase(),
-      status: this.statuses.value,
-      busy: this.busy.checked,
-    };
-    this.sort = this.order.value;
-    this.replace(
-      `#now${query({
-        q: this.filter.q,
-        status: this.filter.status,
-        busy: this.filter.busy ? 1 : '',
-        sort: this.sort === 'name' ? '' : this.sort,
-      })}`,
-    );
-    this.ordered = 0;
-    if (this.last) this.show();
-  }
-
-  /** Asks; what comes back writes the answer. */
-  async tick(signal) {
-    const asked = await ask('queues', {}, signal);
-    if (this.shares.open) await this.askShares(signal);
-    return () => {
-      this.last = asked;
-      this.show();
-    };
-  }
-
-  show() {
-    const { queues } = this.last;
-    // What is not seen waits until the first tiles are painted.
-    if (this.isMarked) suggest(queues);
-    this.writeStatuses(queues);
-    const at = performance.now();
-    const isQuiet = this.sort === 'name' || !this.tiles.list.matches(':hover, :focus-within');
-    const reorder = this.ordered === 0 || (isQuiet && at - this.ordered > REORDER);
-    if (reorder) this.ordered = at;
-    const shown = this.tiles.show(queues, this.filter, this.sort, reorder);
-    totals(this.total, shown, queues.length);
-    if (!queues.length) {
-      this.tiles.empty(
-        'No queue is known yet: no record of topic queue was read, and no job that names one. ',
-        h('code', {}, 'yardmaster import cric'),
-        ' brings the queues; ',
-        h('code', {}, 'yardmaster demo'),
-        ' simulates a grid.',
-      );
-    } else if (!shown.length) {
-      this.tiles.empty(
-        `None of the ${count(queues.length)} queues has what the fields above ask for.`,
-      );
-    }
-    this.mark();
-  }
-
-  /** When tiles were made, and when they had been painted: to be measured. */
-  mark() {
-    if (this.isMarked) return;
-    this.isMarked = true;
-    performance.mark('tiles');
-    requestAnimationFrame(() => setTimeout(() => performance.mark('tiles-painted')));
-  }
-
-  async askShares(signal) {
-    if (!this.shares.open) return;
-    const { shares } = await ask('shares', {}, signal);
-    const box = this.shares.lastChild;
-    if (!shares.length) {
-      setText(
-        box,
-        'No share is known: no record of topic share was read (yardmaster import shares).',
-      );
-      return;
-    }
-    const percent = (part) => `${figure(Math.round(part * 1000) / 10)} %`;
-    const most = Math.max(...shares.flatMap((it) => [it.use, it.target]), 0.01);
-    const bar = (part, name) =>
-      h(`span.meter.${name}`, { style: { width: `${(100 * part) / most}%` } });
-    fill(
-      box,
-      h(
-        'table',
-        {},
-        h(
-          'thead',
-          {},
+  throttles() {
+    return card(
+      { title: 'Throttles in force', more: ['all', '#throttles'] },
+      part(this, 'throttles', 'who is throttled', ({ throttles }) => {
+        if (!throttles.length)
+          return empty(
+            'Nobody is throttled',
+            'Users, groups and tasks above a cap are listed here, with until when.',
+          );
+        return [
           h(
-            'tr',
+            'ul.bars',
             {},
-            ['share', 'use', 'target', 'use above target'].map((it) =>
-              h('th', { scope: 'col' }, it),
+            throttles.slice(0, LISTED).map((it) =>
+              barLine({
+                key: `${it.rule} ${it.subject}`,
+                name: [linkTo(it.kind, it.subject), ' ', h('span.soft', {}, it.rule)],
+                right: it.until ? `until ${when(it.until, this.now)}` : '',
+                below: it.lifted_when,
+              }),
             ),
           ),
-        ),
-        h(
-          'tbody',
-          {},
-          shares.map((it) =>
-            h(
-              'tr',
-              {},
-              h('td', {}, whyLink(it.gshare, { kind: 'share' })),
-              h('td.number', {}, percent(it.use)),
-              h('td.number', {}, percent(it.target)),
-              h(
-                'td.meters',
-                { 'aria-hidden': 'true' },
-                bar(it.use, 'use'),
-                bar(it.target, 'target'),
-              ),
-            ),
-          ),
-        ),
-      ),
+          throttles.length > LISTED && h('p.legend', {}, `and ${throttles.length - LISTED} more`),
+        ];
+      }),
     );
+  }
+
+  /** When the first figures were made and painted: to be measured. */
+  written() {
+    if (this.isMarked || !this.data.queues) return;
+    this.isMarked = true;
+    performance.mark('groups');
+    requestAnimationFrame(() => setTimeout(() => performance.mark('groups-painted')));
   }
 }

@@ -1,9 +1,12 @@
 // Time: queues, counters and reasons as of a past moment, within what the process keeps.
 
 import { ask } from '../part/ask.js';
-import { count, figure, fill, h, moment, query, setText, span, utc, why } from '../part/dom.js';
+import { card, lead } from '../part/card.js';
+import { fill, h, query, setText } from '../part/dom.js';
+import { count, figure, moment, span, utc } from '../part/format.js';
 import { Tiles, totals } from '../part/tiles.js';
 import { table } from '../part/table.js';
+import { why, words } from '../part/words.js';
 
 const KINDS = ['queue', 'user', 'group', 'share', 'load', 'nucleus', 'task', 'link'];
 /** Steps of the buttons, ms. */
@@ -14,6 +17,13 @@ const STEPS = [
   [60000, '+1 min'],
   [600000, '+10 min'],
   [3600000, '+1 h'],
+];
+/** What counters are compared with: text, ms before the moment. */
+const AGAINST = [
+  ['nothing', 0],
+  ['1 h before', 3600000],
+  ['6 h before', 21600000],
+  ['1 day before', 86400000],
 ];
 /** A moment as the process reads it. */
 function stamp(ms) {
@@ -44,17 +54,24 @@ export class Time {
       onchange: () => this.go(Number(this.slider.value)),
     });
     this.gaps = h('div.gaps', { 'aria-hidden': 'true' });
-    this.extent = h('p.total', {}, 'The history is being asked for.');
+    this.extent = h('p.note', {}, 'The history is being asked for.');
     this.steps = STEPS.map(([step, text]) =>
-      h('button', { type: 'button', onclick: () => this.go(this.at + step) }, text),
+      h('button.btn', { type: 'button', onclick: () => this.go(this.at + step) }, text),
     );
     this.outside = h('div', { role: 'status' });
-    this.total = h('p.total');
+    this.total = h('p.note');
     this.tiles = new Tiles();
     this.by = h(
       'select',
       { 'aria-label': 'Kind of counter', onchange: () => this.change() },
       KINDS.map((kind) => h('option', { selected: kind === (params.by ?? 'queue') }, kind)),
+    );
+    this.against = h(
+      'select',
+      { 'aria-label': 'Compared with', onchange: () => this.change() },
+      AGAINST.map(([text, ms]) =>
+        h('option', { value: String(ms), selected: String(ms) === params.against }, text),
+      ),
     );
     this.named = h('input', {
       type: 'search',
@@ -71,8 +88,17 @@ export class Time {
       placeholder: 'task, job, user, group, queue, share',
       'aria-label': 'What is explained as of the moment',
     });
-    this.past = h('div', {}, this.body());
-    fill(main, h('h1.unseen', {}, 'Time'), this.controls(), this.outside, this.past);
+    this.past = h('div.stack', {}, this.body());
+    fill(
+      main,
+      lead({
+        title: 'Time',
+        says: 'Queues, counters and reasons as of a past moment, within what the process keeps.',
+      }),
+      h('section.card', { 'aria-label': 'Moment' }, this.controls()),
+      this.outside,
+      this.past,
+    );
   }
 
   controls() {
@@ -87,8 +113,12 @@ export class Time {
       },
       h('label', {}, 'Moment (UTC) ', this.moment),
       this.steps,
-      h('button', { type: 'button', onclick: () => this.go(this.history?.to ?? NaN) }, 'Latest'),
-      h('div.slide', {}, this.slider, this.gaps),
+      h(
+        'button.btn',
+        { type: 'button', onclick: () => this.go(this.history?.to ?? NaN) },
+        'Latest',
+      ),
+      h('div.slide-box', {}, this.slider, this.gaps),
       this.extent,
     );
   }
@@ -99,31 +129,30 @@ export class Time {
       const name = this.explained.value.trim();
       if (name) location.hash = why(name, { at: stamp(this.at) });
     };
+    const counters = h(
+      'form.controls',
+      {
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.change();
+        },
+      },
+      h('label', {}, 'by ', this.by),
+      h('label', {}, 'compared with ', this.against),
+      this.named,
+    );
+    this.shown = card(
+      { title: `${words().places} as of then`, key: 'places' },
+      h('p.controls', {}, this.total),
+      h('div.pad', {}, this.tiles.list),
+    );
     return [
-      h(
-        'section',
-        {},
-        h('h2', {}, 'Why, as of then'),
-        h('form.controls', { onsubmit: explain }, this.explained, h('button', {}, 'Why?')),
+      card(
+        { title: 'Why, as of then' },
+        h('form.controls', { onsubmit: explain }, this.explained, h('button.btn', {}, 'Why?')),
       ),
-      h(
-        'section',
-        {},
-        h('h2', {}, 'Counters as of then'),
-        h(
-          'form.controls',
-          {
-            onsubmit: (event) => {
-              event.preventDefault();
-              this.change();
-            },
-          },
-          h('label', {}, 'by ', this.by),
-          this.named,
-        ),
-        this.counters,
-      ),
-      h('section', {}, h('h2', {}, 'Queues as of then'), this.total, this.tiles.list),
+      card({ title: 'Counters as of then' }, counters, this.counters),
+      this.shown,
     ];
   }
 
@@ -204,6 +233,7 @@ export class Time {
         at: Number.isNaN(this.at) ? '' : stamp(this.at),
         by: this.by.value === 'queue' ? '' : this.by.value,
         name: this.named.value.trim(),
+        against: this.against.value === '0' ? '' : this.against.value,
       })}`,
     );
     this.kick();
@@ -213,14 +243,15 @@ export class Time {
     if (!this.history || Number.isNaN(this.at)) return;
     const by = this.by.value;
     const name = this.named.value.trim();
-    const asked = JSON.stringify([this.at, by, name]);
+    const before = Number(this.against.value);
+    const asked = JSON.stringify([this.at, by, name, before]);
     if (asked === this.asked) return;
     this.asked = asked;
     try {
       const at = stamp(this.at);
       const [{ queues }, { counters, now }] = await Promise.all([
         ask('queues', { at }, signal),
-        ask('counters', { by, name, at }, signal),
+        ask('counters', { by, name, at, against: before ? stamp(this.at - before) : '' }, signal),
       ]);
       this.show(queues, counters, now);
     } catch (error) {
@@ -245,7 +276,8 @@ export class Time {
       ),
     );
     this.tiles = new Tiles({ at: stamp(this.at) });
-    this.past.lastChild.lastChild.replaceWith(this.tiles.list);
+    fill(this.shown.lastChild, this.tiles.list);
+    setText(this.shown.querySelector('h2'), `${words().places} as of then`);
     const shown = this.tiles.show(queues, {}, 'name', true);
     totals(this.total, shown, queues.length);
     if (!queues.length) this.tiles.empty('No queue was known then.');
@@ -257,7 +289,7 @@ export class Time {
       const why = this.named.value
         ? 'No counter of that kind carries that name; names are compared exactly.'
         : 'There was nothing to count of that kind then.';
-      fill(this.counters, h('p', {}, why));
+      fill(this.counters, h('p.empty', {}, why));
       return;
     }
     const kinds = [...new Set(counters.map((it) => it.counter))];
@@ -279,7 +311,7 @@ export class Time {
     fill(
       this.outside,
       h('p.past', {}, where, what),
-      h('p', {}, 'The log goes further back. It is read by:'),
+      h('p.note', {}, 'The log goes further back. It is read by:'),
       h(
         'pre',
         { tabindex: '0' },
@@ -291,17 +323,30 @@ export class Time {
 
 /** Counters of one kind: what they count first, then the figures. */
 function counterTable(kind, rows, isNamed) {
-  const keys = [...new Set(rows.flatMap(Object.keys))].filter((key) => key !== 'counter');
+  const isCompared = rows.some((row) => row.before);
+  const figuresOf = (row) => ({ ...row, ...(row.before ?? {}) });
+  const all = new Set(rows.flatMap((row) => Object.keys(figuresOf(row))));
+  const keys = [...all].filter((key) => key !== 'counter' && key !== 'before');
   const isName = (key) => rows.some((row) => typeof row[key] === 'string');
   const names = keys.filter(isName);
   const columns = [...names, ...keys.filter((key) => !isName(key))].map((key) => ({
     name: key.replaceAll('_', ' ').replace(/ ms$/, ' (UTC)'),
     number: !isName(key),
     value: (row) => row[key],
-    cell: (row) => (isMoment(key, row[key]) ? moment(row[key]) : figure(row[key])),
+    cell: (row) => [
+      isMoment(key, row[key]) ? moment(row[key]) : figure(row[key] ?? (isCompared ? 0 : undefined)),
+      isCompared && !isName(key) && difference(row, key),
+    ],
   }));
   const shown = table({ label: 'Counters', columns, rows, most: 20 });
-  return isNamed ? [h('h3', {}, kind), shown] : shown;
+  return isNamed ? [h('h3.pad', {}, kind), shown] : shown;
+}
+
+/** How a figure differs from that of the other moment. */
+function difference(row, key) {
+  const [now, then] = [row[key] ?? 0, row.before?.[key] ?? 0];
+  if (isMoment(key, now) || isMoment(key, then) || now === then) return null;
+  return h('span.sub', {}, `${now > then ? '+' : '−'}${figure(Math.abs(now - then))}`);
 }
 
 function isMoment(key, value) {

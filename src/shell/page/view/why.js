@@ -1,10 +1,14 @@
 // Why: what is known of a task, job, user, group, queue or share, and the reasons.
 
 import { ask } from '../part/ask.js';
-import { badge, count, fill, h, setText, utc, why } from '../part/dom.js';
+import { card } from '../part/card.js';
+import { fill, h, setText } from '../part/dom.js';
 import { decisionView } from '../part/decision.js';
-import { eventTable } from '../part/events.js';
+import { badge, eventTable } from '../part/events.js';
+import { count, utc } from '../part/format.js';
 import { jobView, ownerView, queueView, requestsView } from '../part/known.js';
+import { capital } from '../part/waits.js';
+import { hrefOf, isPool, known, why } from '../part/words.js';
 
 /** A shown answer is asked for again this often, since a deferral is judged again some time. */
 const AGAIN = 10000;
@@ -12,15 +16,19 @@ const AGAIN = 10000;
 const EARLIER = 100;
 
 const EXAMPLES = [
-  ['task', '12345', 'why its jobs went where they went, or wait'],
-  ['task/chunk', '12345/3', 'one request of a task'],
-  ['job', '6500000123', 'how each rule that gives commands stands to it'],
+  ['task', '12345', 'why its jobs went where they went, or wait', 'queues'],
+  ['task/chunk', '12345/3', 'one request of a task', 'queues'],
+  ['job', '6500000123', 'why it waits, and how each rule that gives commands stands to it'],
   ['user', 'Jane Physicist', 'whether and why the owner is throttled'],
   ['group', 'phys-higgs', 'the same of a working group'],
-  ['queue', 'AGLT2', 'its jobs and pilots, and which filters reject it'],
-  ['slot offer', 'glidein-4711', 'which jobs got it'],
-  ['share', 'MC Default', 'what was decided for it'],
+  ['queue', 'AGLT2', 'its jobs and pilots, and which filters reject it', 'queues'],
+  ['site', 'T2_DE_DESY', 'its jobs and offers, and why it gets none', 'sites'],
+  ['queue', 'grid.example.org/long', 'its jobs, and which filters reject it', 'cluster queues'],
+  ['slot offer', 'glidein-4711', 'which jobs got it', 'sites'],
+  ['share', 'MC Default', 'what was decided for it', 'queues'],
 ];
+/** Kinds that have a page of their own. */
+const PAGES = ['task', 'queue', 'site', 'share', 'user', 'group'];
 
 export class Why {
   constructor(main, { name, params, replace }) {
@@ -34,9 +42,14 @@ export class Why {
     this.asked = -Infinity;
     document.getElementById('name').value = name;
     document.getElementById('kind').value = this.kind;
-    this.asOf = h('p.total');
-    this.box = h('div');
-    if (name) fill(this.box, h('p.total', { role: 'status' }, 'The reasons are being asked for.'));
+    this.asOf = h('p.note');
+    this.box = h('div.stack');
+    if (name)
+      fill(
+        this.box,
+        h('h1', {}, name),
+        h('p.note', { role: 'status' }, 'The reasons are being asked for.'),
+      );
     else this.help('Why is it so?');
     fill(main, this.box, this.asOf);
   }
@@ -95,31 +108,21 @@ export class Why {
     const cell = ([kind, name, what]) =>
       h('tr', {}, h('td', {}, kind), h('td', {}, h('code', {}, name)), h('td', {}, what));
     const name = this.name && !/[^\w./-]/.test(this.name) ? this.name : 'NAME';
+    const heads = ['kind', 'such as', 'shows'].map((it) => h('th', { scope: 'col' }, it));
+    const fitting = EXAMPLES.filter(([, , , of]) => !of || of === (known.of || 'queues'));
     fill(
       this.box,
-      h('h2', { role: 'status' }, title),
-      lines,
-      h('h3', {}, 'What can be searched, in the field above'),
-      h(
-        'div.sheet',
-        {},
+      h('div.lead', {}, h('h1', {}, title), lines),
+      card(
+        { title: 'What can be searched', sub: 'in the field above' },
         h(
-          'table',
-          {},
-          h(
-            'thead',
-            {},
-            h(
-              'tr',
-              {},
-              ['kind', 'such as', 'shows'].map((it) => h('th', { scope: 'col' }, it)),
-            ),
-          ),
-          h('tbody', {}, EXAMPLES.map(cell)),
+          'div.scroll',
+          { role: 'group', 'aria-label': 'What can be searched', tabindex: '0' },
+          h('table', {}, h('thead', {}, h('tr', {}, heads)), h('tbody', {}, fitting.map(cell))),
         ),
       ),
       h(
-        'p',
+        'p.note',
         {},
         'The process answers from what it keeps. Older decisions are in the log: ',
         h('code', {}, `yardmaster explain ${name} --all`),
@@ -129,7 +132,8 @@ export class Why {
   }
 
   show(answer) {
-    const { cycle, now, text, ...rest } = answer;
+    const { cycle, now, ...rest } = answer;
+    delete rest.text;
     const state = this.at ? 'As it was' : 'As of';
     setText(
       this.asOf,
@@ -163,14 +167,33 @@ export class Why {
     } = this.answer;
     this.panel = h('div');
     this.earlier = h('div');
+    const { now } = this.answer;
+    const page = PAGES.includes(kind) && !(kind === 'task' && name.includes('/')) && !this.at;
     fill(
       this.box,
       h(
-        'h1.headline',
+        'div.lead.headline',
         {},
-        h('span.what', {}, `${kind} `, h('b', {}, name)),
-        badge(state),
-        h('span.says', { role: 'status' }, headline),
+        h(
+          'p.crumb',
+          {},
+          h('a', { href: '#why' }, 'Why'),
+          h('span', { 'aria-hidden': 'true' }, '/'),
+          kind,
+        ),
+        h(
+          'div.chips',
+          {},
+          h('h1', {}, h('span.what', {}, kind === 'task' ? 'Task ' : '', h('b', {}, name))),
+          badge(state),
+          page &&
+            h(
+              'a',
+              { href: hrefOf(kind === 'queue' && isPool() ? 'site' : kind, name) },
+              `${kind} page`,
+            ),
+        ),
+        h('p.says', { role: 'status' }, `${capital(headline)}.`),
       ),
       this.at &&
         h(
@@ -179,17 +202,15 @@ export class Why {
           `As of ${this.at}. `,
           h('a', { href: why(name, { kind: this.kind }) }, 'Show it as it is now'),
         ),
-      queue && queueView(queue),
+      queue && queueView(queue, now),
       owner && ownerView(owner),
       job && jobView(job),
-      throttles.length > 0 &&
-        h('section', {}, h('h3', {}, 'Throttles'), eventTable(throttles, 'Throttles')),
-      requests?.length > 1 && requestsView(requests),
+      throttles.length > 0 && card({ title: 'Throttles' }, eventTable(throttles, 'Throttles')),
+      requests?.length > 1 && requestsView(requests, now),
       this.answers(decisions),
       this.earlier,
       this.panel,
-      commands.length > 0 &&
-        h('section', {}, h('h3', {}, 'Commands'), eventTable(commands, 'Commands')),
+      commands.length > 0 && card({ title: 'Commands' }, eventTable(commands, 'Commands')),
       text &&
         h(
           'details',
@@ -247,7 +268,7 @@ export class Why {
           'p.past',
           {},
           'This is an earlier answer to the request. ',
-          h('button', { type: 'button', onclick: () => this.unpin(newest) }, 'Show the newest'),
+          h('button.btn', { type: 'button', onclick: () => this.unpin(newest) }, 'Show the newest'),
         ),
       );
     } else if (decision.ordinal > 1) {
@@ -257,7 +278,7 @@ export class Why {
           'p.controls',
           {},
           h(
-            'button',
+            'button.btn',
             { type: 'button', id: 'earlier', onclick: () => this.askEarlier(decision) },
             'Earlier answers to this request',
           ),
@@ -285,7 +306,7 @@ export class Why {
         fill(
           this.earlier,
           h(
-            'p.total',
+            'p.note',
             { role: 'status' },
             'No earlier answer is kept; the log has them: yardmaster explain --all.',
           ),
@@ -320,11 +341,7 @@ export class Why {
     } catch (error) {
       fill(
         this.earlier,
-        h(
-          'p.total',
-          { role: 'status' },
-          `The earlier answers could not be read: ${error.message}.`,
-        ),
+        h('p.note', { role: 'status' }, `The earlier answers could not be read: ${error.message}.`),
       );
     }
   }

@@ -1,0 +1,185 @@
+// What a pool of slots has on Now: idle jobs by reason, classes, drained nodes, users, workflows.
+
+import { barLine, card, empty, part, rows, swatch, tickmark } from './card.js';
+import { bar } from './chart.js';
+import { h, icon } from './dom.js';
+import { ago, count, percent, plural, span } from './format.js';
+import { hrefOf, linkTo } from './words.js';
+
+/** So many of a list are shown here. */
+const LISTED = 5;
+
+/** Cards for the side, and the workflows, of a view that asks /pool. */
+export const poolSide = (view) => [idle(view), classes(view), drains(view), users(view)];
+
+function idle(view) {
+  const pool = view.data.pool;
+  return card(
+    {
+      title: pool ? `Why ${count(pool.idle)} jobs are idle` : 'Why jobs are idle',
+      key: 'idle',
+      sub: 'by what the offers lack',
+    },
+    part(view, 'pool', 'why jobs are idle', ({ idle_by_reason: list }) => {
+      if (!list.length) return empty('No job is idle', 'Every job has its slots.');
+      const max = Math.max(...list.map((it) => it.jobs));
+      return h(
+        'ul.bars',
+        {},
+        list.slice(0, 10).map((it) =>
+          barLine({
+            key: it.filter,
+            name: it.title,
+            right: h('b', {}, count(it.jobs)),
+            bar: bar([{ value: it.jobs, color: 'var(--wait)', name: 'jobs', hatch: true }], max, {
+              height: 6,
+            }),
+            below: it.help,
+          }),
+        ),
+      );
+    }),
+  );
+}
+
+function classes(view) {
+  const list = view.data.pool?.classes ?? [];
+  if (!list.length) return null;
+  return card(
+    { title: 'Central and analysis', sub: 'part of the cores used' },
+    h(
+      'ul.bars',
+      {},
+      list.map((it) =>
+        barLine({
+          key: it.class,
+          name: it.class,
+          right: [
+            h('b', {}, percent(it.use)),
+            it.quota === null ? '' : ` of ${percent(it.quota, 0)}`,
+          ],
+          bar: bar([{ value: it.use, color: 'var(--run)', name: 'use' }], 1, {
+            tick: it.quota,
+            label: `${it.class}: ${percent(it.use)}`,
+          }),
+        }),
+      ),
+    ),
+    h('p.legend', {}, swatch('used', 'var(--run)'), tickmark('quota')),
+  );
+}
+
+function drains(view) {
+  const list = view.data.pool?.drains ?? [];
+  return card(
+    { title: 'Drained nodes', sub: list.length ? count(list.length) : null },
+    list.length
+      ? h(
+          'ul.bars',
+          {},
+          list.slice(0, LISTED).map((it) =>
+            barLine({
+              key: it.node,
+              name: it.node,
+              right: it.until > view.now ? `free in ${span(it.until - view.now)}` : 'free now',
+              below: [`for ${it.job}, ${plural(it.cores, 'core')}`, it.site && `, ${it.site}`],
+            }),
+          ),
+        )
+      : empty(
+          'No node is drained',
+          'A node that is emptied for a large job is listed here, with until when.',
+        ),
+  );
+}
+
+function users(view) {
+  const list = view.data.pool?.users ?? [];
+  if (!list.length) return null;
+  const max = Math.max(...list.map((it) => it.running + it.idle), 1);
+  return card(
+    { title: 'Users with most jobs' },
+    h(
+      'ul.bars',
+      {},
+      list.slice(0, 8).map((it) =>
+        barLine({
+          key: it.user,
+          name: [linkTo('user', it.user), ' ', h('span.soft', {}, it.group)],
+          right: [h('b', {}, count(it.running)), ` run · ${count(it.idle)} idle`],
+          bar: bar(
+            [
+              { value: it.running, color: 'var(--run)', name: 'running' },
+              { value: it.idle, color: 'var(--wait)', name: 'idle', hatch: true },
+            ],
+            max,
+          ),
+        }),
+      ),
+    ),
+  );
+}
+
+export function workflows(view) {
+  return card(
+    {
+      title: 'Workflows with the most idle jobs',
+      sub: view.data.pool && `of ${count(view.data.pool.workflows_open)} open`,
+      more: ['all', '#waiting'],
+    },
+    part(view, 'pool', 'the workflows', ({ workflows: list }) => {
+      if (!list.length)
+        return empty('No workflow is open', 'A workflow with jobs that wait is listed here.');
+      return rows({
+        label: 'Workflows',
+        rows: list.slice(0, 10),
+        keyOf: (it) => it.workflow,
+        columns: workflowColumns(view),
+      });
+    }),
+  );
+}
+
+function workflowColumns(view) {
+  const sub = (it) =>
+    [it.class, it.user || 'central', it.priority ? `priority ${count(it.priority)}` : '']
+      .filter(Boolean)
+      .join(', ');
+  return [
+    {
+      name: 'Workflow',
+      kind: 'c1',
+      cell: (it) => [
+        h('a', { href: hrefOf('workflow', it.workflow) }, h('b', {}, it.workflow)),
+        h('span.sub', {}, sub(it)),
+      ],
+    },
+    {
+      name: 'Got slots',
+      kind: 'wide',
+      cell: (it) => [
+        h('span.line', {}, it.total ? `${count(it.given)} of ${count(it.total)}` : count(it.given)),
+        it.total > 0 &&
+          bar([{ value: it.given, color: 'var(--run)', name: 'got slots' }], it.total, {
+            height: 6,
+          }),
+      ],
+    },
+    { name: 'Idle', number: true, kind: 'c2', cell: (it) => h('b', {}, count(it.idle)) },
+    {
+      name: 'Last slot',
+      number: true,
+      short: 'last slot',
+      cell: (it) =>
+        it.last_match_at
+          ? ago(it.last_match_at, view.now)
+          : h('span.sev-watch', {}, icon('watch'), ' none yet'),
+    },
+    {
+      name: 'Age',
+      number: true,
+      kind: 'drop',
+      cell: (it) => (it.injected_at ? span(view.now - it.injected_at) : '–'),
+    },
+  ];
+}

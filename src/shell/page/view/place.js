@@ -1,0 +1,349 @@
+// The page of a queue, a cluster's queue or a site: does it work, who fills it, what refuses it.
+
+import { chart, twin } from '../part/chart.js';
+import { card, facts, lead, missing, pill, rows, status } from '../part/card.js';
+import { h, icon, later, query } from '../part/dom.js';
+import { ago, count, percent, plural, span, when } from '../part/format.js';
+import { Live } from '../part/live.js';
+import { beside, story } from '../part/story.js';
+import { capital } from '../part/waits.js';
+import { hasWholes, isPool, learn, linkTo, why, words } from '../part/words.js';
+
+const DAY = 86400000;
+/** The process looks at so many decisions about a place. */
+const READ = 500;
+const isKnown = (value) => value !== null && value !== undefined;
+
+class Place extends Live {
+  constructor(main, place, kind) {
+    super(main, place, {
+      explain: { path: 'explain', every: 10000, params: () => ({ kind, name: place.name }) },
+      queues: { path: 'queues', every: 2000 },
+      lines: {
+        path: 'series',
+        every: 60000,
+        slow: true,
+        when: () => this.process,
+        params: () => ({
+          of: kind,
+          name: place.name,
+          what: 'running,queued,starts,finished,failed',
+          from: Math.max(0, this.now - DAY),
+        }),
+      },
+      attention: { path: 'attention', every: 10000, slow: true },
+      waiting: {
+        path: 'waiting',
+        every: 20000,
+        slow: true,
+        when: () => kind === 'queue',
+        params: () => ({ queue: place.name, limit: 20 }),
+      },
+    });
+    this.kind = kind;
+  }
+
+  /** The rows of /queues that this page is about. */
+  get rows() {
+    const all = this.data.queues?.queues ?? [];
+    const mine = all.filter(
+      (it) => it.queue === this.name || (this.kind === 'site' && it.site === this.name),
+    );
+    return mine;
+  }
+
+  /** What the explanation adds to the figures, of a queue or of all queues of a site. */
+  get more() {
+    const answer = this.data.explain;
+    return answer?.[this.kind] ?? answer?.queue ?? answer?.site ?? null;
+  }
+
+  draw() {
+    if (this.data.queues) learn(this.data.queues);
+    const error = this.errors.explain;
+    const mine = this.rows;
+    if (!this.data.explain && !mine.length) {
+      if (!error && !this.errors.queues)
+        return [
+          lead({ title: this.name }),
+          card({ label: 'State' }, h('p.empty', { role: 'status' }, 'It is being asked for.')),
+        ];
+      return error?.status === 404 || this.data.queues
+        ? this.unknown()
+        : [
+            lead({ title: this.name }),
+            card({ label: 'State' }, missing(error ?? this.errors.queues, 'this')),
+          ];
+    }
+    const troubles = this.troubles();
+    return [
+      this.head(mine, troubles),
+      this.figures(mine),
+      this.curves(),
+      h(
+        'div.cols',
+        { 'data-key': 'cols' },
+        h('div.stack', {}, story(this), this.kind === 'site' && !isPool() && this.queues(mine)),
+        h('div.stack', {}, beside(this)),
+      ),
+    ];
+  }
+
+  troubles() {
+    const names = new Set([this.name, ...this.rows.map((it) => it.queue)]);
+    const site = this.rows[0]?.site;
+    const kinds = ['queue', 'site', 'cluster'];
+    return (this.data.attention?.items ?? []).filter(
+      (it) =>
+        kinds.includes(it.kind) &&
+        (names.has(it.name) || (this.kind === 'queue' && it.kind === 'site' && it.name === site)),
+    );
+  }
+
+  head(mine, troubles) {
+    const first = mine[0];
+    const worst = troubles[0];
+    const says = [
+      troubles.map((it) => [h('b', {}, it.title, '. '), it.text, ' ']),
+      !troubles.length && verdict(this.data.explain?.headline),
+      ' ',
+      h(
+        'a',
+        { href: why(this.name, { kind: this.kind === 'site' && !isPool() ? '' : 'queue' }) },
+        'Reasons',
+      ),
+      ' · ',
+      h('a', { href: `#decisions${query({ queue: first?.queue ?? this.name })}` }, 'Decisions'),
+      ' · ',
+      h('a', { href: `#time${query({ name: this.name })}` }, 'Counters as of a moment'),
+      ' · ',
+      h(
+        'a',
+        { href: `#whatif${query({ set: `queue.${first?.queue ?? this.name}.status=offline` })}` },
+        'What if it were offline?',
+      ),
+    ];
+    return lead({
+      title: this.name,
+      crumbs: [
+        h('a', { href: '#sites' }, 'Sites'),
+        first?.group,
+        this.kind === 'queue' &&
+          first?.site &&
+          first.site !== this.name &&
+          linkTo('site', first.site),
+      ],
+      marks: [
+        mine.length === 1 && pill('plain', status(first.status)),
+        worst && pill(worst.severity, icon(worst.severity), worst.rule.replaceAll('_', ' ')),
+      ],
+      says,
+    });
+  }
+
+  figures(mine) {
+    const sum = (key) => mine.reduce((total, it) => total + (it[key] ?? 0), 0);
+    const newest = (key) => Math.max(0, ...mine.map((it) => it[key] ?? 0)) || null;
+    const known = mine.length > 0;
+    const starts = this.total('starts');
+    const failed = this.total('failed');
+    const ended = failed === null ? null : failed + (this.total('finished') ?? 0);
+    const queued = sum('queued');
+    const pace =
+      starts > 0 && queued > 0
+        ? `${span((queued / starts) * DAY)} of work at the day’s rate`
+        : queued
+          ? ''
+          : 'nothing waits';
+    const sent = this.more?.accepted_24h;
+    const pledged = sum('pledged_cores');
+    return facts([
+      [
+        'Running',
+        known ? count(sum('running')) : '–',
+        pledged && hasWholes()
+          ? `${count(sum('running_cores'))} of ${count(pledged)} ${words().cores}`
+          : `${count(sum('running_cores'))} ${words().cores}`,
+      ],
+      isPool()
+        ? ['Live offers', count(sum('offers')), `${count(sum('free_cores'))} cores free`]
+        : ['Queued', known ? count(queued) : '–', pace],
+      [
+        'Last start',
+        ago(newest('last_start_at'), this.now),
+        newest('last_start_at') ? `at ${when(newest('last_start_at'), this.now)}` : 'none is known',
+      ],
+      ended === null
+        ? null
+        : [
+            'Failed, 24 h',
+            count(failed),
+            ended ? `of ${count(ended)} that ended, ${percent(failed / ended, 0)}` : 'none ended',
+          ],
+      isPool()
+        ? ['Last offer', ago(newest('last_offer_at'), this.now), '']
+        : hasWholes()
+          ? [
+              'Facts',
+              ago(newest('as_of'), this.now),
+              mine.some((it) => it.answered === false) ? 'it does not answer' : 'it answers',
+            ]
+          : [
+              'Last pilot',
+              ago(newest('last_pilot_at'), this.now),
+              `${count(sum('pilots_running'))} run, ${count(sum('pilots_submitted'))} submitted`,
+            ],
+      sent && [
+        'Chosen, 24 h',
+        sent.requests < READ ? plural(sent.requests, 'time') : `${count(READ)} times or more`,
+        plural(sent.jobs, 'job'),
+      ],
+    ]);
+  }
+
+  /** Jobs of the last day, by the rates of the history; null where it has none. */
+  total(what) {
+    const answer = this.data.lines;
+    const values = answer?.series?.find((it) => it.what === what)?.values?.filter(isKnown);
+    return values?.length
+      ? Math.round(values.reduce((a, b) => a + b, 0) * (answer.step_s / 3600))
+      : null;
+  }
+
+  curves() {
+    const answer = this.data.lines;
+    if (!answer)
+      return this.errors.lines
+        ? card({ label: 'Curves', key: 'curves' }, missing(this.errors.lines, 'its curves'))
+        : null;
+    const values = (what) => answer.series.find((it) => it.what === what)?.values ?? [];
+    const base = { at: answer.at, gaps: answer.gaps };
+    const one = (label, height, series) =>
+      card({ label, key: label }, h('div.pad', {}, chart({ ...base, label, height, series })));
+    return later(`curves ${this.name} ${this.sources.versions.lines}`, () =>
+      h(
+        'div.cols.half',
+        {},
+        one('Jobs running', 130, [
+          { name: 'running', values: values('running'), color: 'var(--run)' },
+        ]),
+        one('Jobs queued', 130, [
+          { name: 'queued', values: values('queued'), color: 'var(--wait-line)' },
+        ]),
+        one('Starts per hour', 90, [
+          { name: 'starts', values: values('starts'), color: 'var(--start)', kind: 'bars' },
+        ]),
+        one('Ended per hour', 90, [
+          {
+            name: 'failed',
+            values: values('failed'),
+            color: 'var(--fail)',
+            kind: 'bars',
+            stack: true,
+          },
+          {
+            name: 'finished',
+            values: values('finished'),
+            color: 'var(--cut)',
+            kind: 'bars',
+            stack: true,
+          },
+        ]),
+      ),
+    );
+  }
+
+  /** The queues of a site. */
+  queues(mine) {
+    if (mine.length < 2) return null;
+    const max = Math.max(...mine.map((it) => it.running + it.queued), 1);
+    return card(
+      { title: 'Its queues', sub: count(mine.length) },
+      rows({
+        label: 'Its queues',
+        rows: mine,
+        keyOf: (it) => it.queue,
+        columns: [
+          { name: 'Queue', kind: 'c1', cell: (it) => linkTo('queue', it.queue) },
+          { name: 'Status', kind: 'c2', cell: (it) => status(it.status) },
+          {
+            name: 'Jobs',
+            kind: 'wide',
+            cell: (it) => [
+              h(
+                'span.line',
+                {},
+                h('b', {}, count(it.running)),
+                h('span.soft', {}, ` run · ${count(it.queued)} wait`),
+              ),
+              twin(it.running, it.queued, max),
+            ],
+          },
+          {
+            name: 'Last start',
+            number: true,
+            short: 'last start',
+            cell: (it) => ago(it.last_start_at, this.now),
+          },
+        ],
+      }),
+    );
+  }
+
+  /** A name that is none, with those that are near to it. */
+  unknown() {
+    const all = (this.data.queues?.queues ?? []).flatMap((it) =>
+      this.kind === 'site' ? [it.site || it.queue] : [it.queue],
+    );
+    const near = [...new Set(all)]
+      .map((name) => [distance(name.toLowerCase(), this.name.toLowerCase()), name])
+      .sort(([a, x], [b, y]) => a - b || (x < y ? -1 : 1))
+      .slice(0, 5)
+      .map(([, name], at) => [at > 0 && ', ', linkTo(this.kind, name)]);
+    return [
+      lead({ title: this.name || `No ${this.kind} is named` }),
+      card(
+        { label: 'Unknown', key: 'unknown' },
+        h(
+          'p.empty',
+          { role: 'status' },
+          h('b', {}, `Nothing is known of a ${this.kind} ${this.name}`),
+          near.length ? ['Near to it: ', near, '. '] : '',
+          h('a', { href: this.kind === 'site' ? '#sites' : '#queues' }, 'All of them'),
+        ),
+      ),
+    ];
+  }
+}
+
+/** A headline as a sentence. */
+const verdict = (text) => (text ? `${capital(text)}.` : '');
+
+/** How many letters differ between two short names, at most; names that hold the other are near. */
+function distance(one, other) {
+  if (one.includes(other) || other.includes(one)) return Math.abs(one.length - other.length) / 100;
+  let before = Array.from({ length: other.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= one.length; i += 1) {
+    const row = [i];
+    for (let j = 1; j <= other.length; j += 1)
+      row[j] = Math.min(
+        row[j - 1] + 1,
+        before[j] + 1,
+        before[j - 1] + (one[i - 1] === other[j - 1] ? 0 : 1),
+      );
+    before = row;
+  }
+  return before[other.length];
+}
+
+export class Queue extends Place {
+  constructor(main, place) {
+    super(main, place, 'queue');
+  }
+}
+
+export class Site extends Place {
+  constructor(main, place) {
+    super(main, place, 'site');
+  }
+}

@@ -1,0 +1,371 @@
+// The page of a task (of a pool: a workflow): where its jobs are, why it is slow, what decided it.
+
+import { bar, chart } from '../part/chart.js';
+import { card, empty, facts, lead, missing, pill, swatch } from '../part/card.js';
+import { decisionView } from '../part/decision.js';
+import { h, icon, later, query } from '../part/dom.js';
+import { count, moment, percent, plural, span, when } from '../part/format.js';
+import { Live } from '../part/live.js';
+import { timeline } from '../part/timeline.js';
+import { linkTo, queueLink, why, words } from '../part/words.js';
+
+/** Statuses of jobs in the order of their way: name, colour, hatched. */
+const STATES = [
+  ['finished', 'var(--start)', false],
+  ['ending', 'var(--accent)', false],
+  ['running', 'var(--run)', false],
+  ['queued', 'var(--wait)', true],
+  ['failed', 'var(--fail)', false],
+  ['closed', 'var(--cut)', true],
+];
+/** So many queues are listed. */
+const QUEUES = 8;
+
+const title = (task) => `${words().task[0].toUpperCase()}${words().task.slice(1)} ${task}`;
+const sumOf = (list, key) => list.reduce((total, it) => total + (it[key] ?? 0), 0);
+
+export class Task extends Live {
+  constructor(main, place) {
+    super(main, place, {
+      task: { path: 'task', every: 5000, params: () => ({ name: place.name }) },
+      explain: {
+        path: 'explain',
+        every: 10000,
+        slow: true,
+        params: () => ({ kind: 'task', name: place.name }),
+      },
+      lines: {
+        path: 'series',
+        every: 60000,
+        slow: true,
+        when: () => this.data.task,
+        params: () => ({
+          of: 'task',
+          name: place.name,
+          what: 'running,queued,finished,failed',
+          from: Math.max(0, (this.data.task.asked_at ?? this.now) - 600000),
+        }),
+      },
+      attention: { path: 'attention', every: 10000, slow: true },
+    });
+    this.picked = place.params.id ?? '';
+  }
+
+  draw() {
+    const it = this.data.task;
+    if (!it) return this.without();
+    const trouble = (this.data.attention?.items ?? []).find(
+      (one) => ['task', 'workflow'].includes(one.kind) && one.name === this.name,
+    );
+    const open = it.requests.filter((one) => one.open).length;
+    return [
+      lead({
+        title: title(it.task ?? this.name),
+        crumbs: [
+          linkTo('share', it.gshare),
+          linkTo('user', it.user),
+          it.nucleus && `nucleus ${it.nucleus}`,
+        ],
+        marks: [
+          trouble &&
+            pill(trouble.severity, icon(trouble.severity), trouble.rule.replaceAll('_', ' ')),
+          !trouble &&
+            open > 0 &&
+            pill('watch', icon('waiting'), `${plural(open, words().request)} open`),
+        ],
+        says: [
+          it.say,
+          ' ',
+          h('a', { href: why(this.name, { kind: 'task' }) }, 'Reasons'),
+          ' · ',
+          h('a', { href: `#decisions${query({ task: this.name })}` }, 'Decisions'),
+        ],
+      }),
+      this.figures(it, open),
+      timeline(it),
+      h(
+        'div.cols.half',
+        { 'data-key': 'half' },
+        h('div.stack', {}, this.curve(), this.estimate(it)),
+        h('div.stack', {}, this.byQueue(it), this.commands(it)),
+      ),
+      this.decisions(),
+    ];
+  }
+
+  /** No page of it: the reasons may know the name as that of something else. */
+  without() {
+    const error = this.errors.task;
+    const heading = lead({ title: title(this.name) });
+    if (!error)
+      return [
+        heading,
+        card({ label: 'State' }, h('p.empty', { role: 'status' }, 'It is being asked for.')),
+      ];
+    const has = this.data.explain;
+    return [
+      heading,
+      card(
+        { label: 'State', key: 'state' },
+        missing(error, 'where its jobs are'),
+        h(
+          'p.empty',
+          {},
+          h('a', { href: why(this.name) }, 'Search the name among all that is known'),
+        ),
+      ),
+      has && this.decisions(),
+    ];
+  }
+
+  figures(it, open) {
+    const by = it.jobs?.by_status ?? {};
+    const stage = it.stages ?? {};
+    const ended = (by.finished ?? 0) + (by.failed ?? 0);
+    const seconds = (value) => (value === null || value === undefined ? '–' : span(1000 * value));
+    return facts([
+      [
+        'Jobs',
+        count(it.jobs?.total),
+        `${count(by.running ?? 0)} running, ${count(by.queued ?? 0)} queued`,
+      ],
+      [
+        'Finished',
+        count(by.finished ?? 0),
+        it.jobs?.total ? `${percent((by.finished ?? 0) / it.jobs.total, 0)} of all` : '',
+      ],
+      [
+        'Failed',
+        count(by.failed ?? 0),
+        ended ? `${percent((by.failed ?? 0) / ended, 0)} of those that ended` : '',
+      ],
+      by.closed > 0 && ['Closed', count(by.closed), 'and brokered again'],
+      [
+        `${words().request[0].toUpperCase()}${words().request.slice(1)}s`,
+        count(it.requests.length),
+        open ? `${count(open)} wait now` : 'all are answered',
+      ],
+      ['Wait for a decision', seconds(stage.wait_for_decision_s), 'median'],
+      ['Wait for a start', seconds(stage.wait_for_start_s), 'median, from the decision on'],
+    ]);
+  }
+
+  curve() {
+    const answer = this.data.lines;
+    const heading = 'Its jobs by status';
+    if (!answer)
+      return this.errors.lines
+        ? card({ title: heading }, missing(this.errors.lines, 'its curves'))
+        : null;
+    const series = STATES.map(([name, color]) => ({
+      name,
+      color,
+      stack: true,
+      values: answer.series.find((it) => it.what === name)?.values ?? [],
+    }));
+    const rate = series.filter(
+      (it) => ['finished', 'failed'].includes(it.name) && it.values.length,
+    );
+    const live = series.filter((it) => ['running', 'queued'].includes(it.name) && it.values.length);
+    const base = { at: answer.at, gaps: answer.gaps };
+    return later(`curve ${this.sources.versions.lines}`, () =>
+      h(
+        'div.stack',
+        {},
+        card(
+          { label: heading, key: 'live' },
+          h(
+            'div.pad',
+            {},
+            chart({ ...base, label: 'Jobs that run or are queued', height: 150, series: live }),
+          ),
+        ),
+        rate.length > 0 &&
+          card(
+            { label: 'Ended per hour', key: 'ended' },
+            h(
+              'div.pad',
+              {},
+              chart({
+                ...base,
+                label: 'Ended per hour',
+                height: 90,
+                series: rate.map((it) => ({ ...it, kind: 'bars' })),
+              }),
+            ),
+          ),
+      ),
+    );
+  }
+
+  estimate({ estimate, now }) {
+    if (!estimate) return null;
+    const { start_from: from, start_to: to, basis } = estimate;
+    return card(
+      { title: 'When it may start' },
+      h(
+        'div.pad.small',
+        {},
+        h(
+          'p',
+          {},
+          h(
+            'b',
+            {},
+            from <= now
+              ? `from now to ${when(to, now)} UTC`
+              : `between ${when(from, now)} and ${when(to, now)} UTC`,
+          ),
+          to > now && `, in ${span(Math.max(0, from - now))} to ${span(to - now)}`,
+          '.',
+        ),
+        h('p.soft', {}, basis),
+      ),
+    );
+  }
+
+  byQueue({ queues }) {
+    const total = (it) => STATES.reduce((sum, [name]) => sum + (it[name] ?? 0), 0);
+    const list = queues.slice().sort((a, b) => total(b) - total(a));
+    const max = Math.max(...list.map(total), 1);
+    const there = STATES.filter(([name]) => sumOf(list, name) > 0);
+    return card(
+      {
+        title: `Its jobs by ${words().place}`,
+        sub: list.length ? plural(list.length, words().place) : null,
+      },
+      list.length
+        ? [
+            h(
+              'ul.bars',
+              {},
+              list.slice(0, QUEUES).map((it) =>
+                h(
+                  'li',
+                  { 'data-key': it.queue },
+                  h(
+                    'span.line',
+                    {},
+                    queueLink(it.queue) ?? 'no queue yet',
+                    h(
+                      'span.r',
+                      {},
+                      there
+                        .filter(([name]) => it[name])
+                        .map(([name], at) => [
+                          at > 0 && ' · ',
+                          h('b', {}, count(it[name])),
+                          ` ${name}`,
+                        ]),
+                    ),
+                  ),
+                  bar(
+                    there.map(([name, color, hatch]) => ({
+                      name,
+                      color,
+                      hatch,
+                      value: it[name] ?? 0,
+                    })),
+                    max,
+                  ),
+                ),
+              ),
+            ),
+            list.length > QUEUES && h('p.legend', {}, `and ${count(list.length - QUEUES)} more`),
+            h(
+              'p.legend',
+              {},
+              there.map(([name, color, hatch]) => swatch(name, color, hatch)),
+            ),
+          ]
+        : empty('No job is known', 'Its jobs are counted from the moment that they are assigned.'),
+    );
+  }
+
+  commands({ commands = [], now }) {
+    if (!commands.length) return null;
+    const list = commands.slice().sort((a, b) => b.at - a.at);
+    return card(
+      {
+        title: 'Rules that acted on its jobs',
+        sub: plural(list.length, 'command'),
+        more: ['all', `#decisions${query({ kind: 'command', task: this.name })}`],
+      },
+      h(
+        'ul.bars',
+        {},
+        list
+          .slice(0, 4)
+          .map((it) =>
+            h(
+              'li',
+              {},
+              h(
+                'span.line',
+                {},
+                h(
+                  'span.say',
+                  {},
+                  `${it.rule}: ${plural(it.jobs, 'job')}`,
+                  it.queue && [' at ', queueLink(it.queue)],
+                ),
+                h('span.r', {}, moment(it.at, now)),
+              ),
+              it.measured !== null &&
+                h(
+                  'span.tiny.soft',
+                  {},
+                  `${count(it.measured)} ${it.unit ?? ''}${it.limit === null ? '' : `, limit ${count(it.limit)}`}`,
+                ),
+            ),
+          ),
+      ),
+    );
+  }
+
+  /** Why each decision: a request is picked, and its newest answer is shown. */
+  decisions() {
+    const list = this.data.explain?.decisions ?? [];
+    if (!list.length) return null;
+    const picked =
+      list.find((it) => it.subject === this.picked || it.id === this.picked) ?? list[0];
+    const chips = list.slice(0, 12).map((it) =>
+      h(
+        'button.chip',
+        {
+          type: 'button',
+          'data-key': it.subject,
+          'aria-pressed': String(it === picked),
+          onclick: () => this.pick(it.subject),
+        },
+        icon(it.outcome === 'assign' ? 'fine' : 'waiting'),
+        h('b', {}, it.subject),
+        it.outcome === 'assign'
+          ? `assigned ${when(it.at, this.now)}`
+          : `${it.outcome === 'reject' ? 'rejected' : 'waits'}, answer ${it.ordinal}`,
+      ),
+    );
+    return h(
+      'section.stack',
+      { 'aria-label': 'Why each decision', 'data-key': 'why' },
+      h(
+        'div.lead',
+        {},
+        h('h2.outcome', {}, 'Why each decision'),
+        h(
+          'div.chips',
+          { role: 'group', 'aria-label': 'Requests' },
+          chips,
+          list.length > 12 &&
+            h('a', { href: why(this.name, { kind: 'task' }) }, `${count(list.length - 12)} more`),
+        ),
+      ),
+      later(picked.id, () => h('div', {}, decisionView(picked, this.now))),
+    );
+  }
+
+  pick(subject) {
+    this.picked = subject;
+    this.write();
+  }
+}
