@@ -96,25 +96,37 @@ fn held(rule: &str, dry_run: bool, mut all: Vec<&Throttle>) -> Option<Item> {
     })
 }
 
-/// One item for each reason of a rejection.
-fn rejected(facts: &Facts<'_>) -> Vec<Item> {
-    let item = |(reason, (number, since)): (&str, _)| {
-        let requests = match facts.is_of_pool() {
-            true => things(number, "job was", "jobs were"),
-            false => things(number, "request was", "requests were"),
-        };
-        let remedy = remedy(reason).map_or(String::new(), |remedy| format!(": {remedy}"));
-        Item {
-            severity: Severity::Watch,
-            rule: "rejected",
-            kind: "request",
-            name: reason.to_owned(),
-            names: Vec::new(),
-            title: format!("{requests} rejected for good: {}", reason.replace('_', " ")),
-            text: format!("In the last 24 h, as far as this process saw them{remedy}."),
-            since: Some(since),
-            count: number,
-        }
+/// One item for all that were rejected for good: the reasons, the most frequent first, and what helps
+/// against that one.
+fn rejected(facts: &Facts<'_>) -> Option<Item> {
+    let by_reason = facts.rejected.by_reason(facts.now());
+    let mut reasons: Vec<(&str, u64)> = by_reason.iter().map(|(it, of)| (*it, of.0)).collect();
+    reasons.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+    let (first, _) = *reasons.first()?;
+    let all: u64 = reasons.iter().map(|(_, number)| number).sum();
+    let requests = match facts.is_of_pool() {
+        true => things(all, "job was", "jobs were"),
+        false => things(all, "request was", "requests were"),
     };
-    facts.rejected.by_reason(facts.now()).into_iter().map(item).collect()
+    let words = |reason: &str| reason.replace('_', " ");
+    let listed = reasons.iter().take(DESCRIBED);
+    let mut text: Vec<String> =
+        listed.map(|(reason, number)| format!("{} {}", words(reason), count(*number))).collect();
+    match reasons.len().saturating_sub(DESCRIBED) {
+        0 => {}
+        1 => text.push("one other reason".to_owned()),
+        more => text.push(format!("{more} other reasons")),
+    }
+    let remedy = remedy(first).map(|remedy| format!(" Of {}: {remedy}.", words(first)));
+    Some(Item {
+        severity: Severity::Watch,
+        rule: "rejected",
+        kind: "request",
+        name: first.to_owned(),
+        names: reasons.iter().take(NAMES_MAX).map(|(reason, _)| (*reason).to_owned()).collect(),
+        title: format!("{requests} rejected for good in 24 h"),
+        text: format!("{}.{}", text.join(", "), remedy.unwrap_or_default()),
+        since: by_reason.values().map(|(_, since)| *since).min(),
+        count: all,
+    })
 }
