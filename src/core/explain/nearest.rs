@@ -107,6 +107,7 @@ mod tests {
         assert!(moves(arc, "queue_full") && !moves(arc, "match_memory"));
         let atlas = kind("atlas-production-job").unwrap();
         assert!(moves(atlas, "cap") && !moves(atlas, "status") && moves(atlas, "another_version"));
-        assert!(!moves(atlas, "storage"));
+        let analysis = kind("atlas-analysis-job").unwrap();
+        assert!(!moves(analysis, "locality"), "input is put by somebody");
     }
 }
