@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use yardmaster_core::copy::CopyFor;
 use yardmaster_core::engine::Engine;
-use yardmaster_core::explain::NameStanding;
+use yardmaster_core::explain::{NameStanding, TaskStanding};
 use yardmaster_core::state::State;
 use yardmaster_core::state::audit::audit;
 use yardmaster_core::state::counters::counters;
@@ -114,9 +114,14 @@ impl Answers {
 
     fn begin(&mut self, state: &mut State, recounts: bool) {
         let questions = std::mem::take(&mut self.waiting);
-        // Only counters can be answered from less than all of it.
+        // What is asked for most decides: each copy holds all that the ones before it do.
         let is_audit = recounts || questions.iter().any(|it| it.asked == Asked::Audit);
-        let copy_for = if is_audit { CopyFor::Audit } else { CopyFor::Counters };
+        let is_task = questions.iter().any(|it| matches!(it.asked, Asked::Task(_)));
+        let copy_for = match (is_audit, is_task) {
+            (true, _) => CopyFor::Audit,
+            (false, true) => CopyFor::Jobs,
+            (false, false) => CopyFor::Counters,
+        };
         let portions = Portions::begin(state, copy_for);
         self.go_on(state, Copying { questions, recounts, portions });
     }
@@ -159,7 +164,13 @@ fn answer_all(
     recounts: bool,
     audited: &LastAudit,
 ) {
-    for asked in [Asked::Counters, Asked::Audit] {
+    let mut all = vec![Asked::Counters, Asked::Audit];
+    for question in questions.iter().filter(|it| matches!(it.asked, Asked::Task(_))) {
+        if !all.contains(&question.asked) {
+            all.push(question.asked.clone());
+        }
+    }
+    for asked in all {
         let (these, others): (Vec<Question>, Vec<Question>) =
             questions.into_iter().partition(|question| question.asked == asked);
         questions = others;
@@ -181,17 +192,17 @@ fn answer_all(
 }
 
 fn work(asked: &Asked, state: &State) -> Answer {
-    let all = counters(state);
     match asked {
+        Asked::Task(task) => Answer::Task(Arc::new(TaskStanding::of(state, task))),
         Asked::Audit => Answer::Audit(Arc::new(Audited {
             cycle: state.number,
-            counters: all.len(),
+            counters: counters(state).len(),
             drifts: audit(state),
         })),
         Asked::Counters | Asked::Standing(_) => Answer::Counters(Arc::new(CycleCounters {
             cycle: state.number,
             now: state.now,
-            counters: all,
+            counters: counters(state),
         })),
     }
 }
@@ -220,6 +231,7 @@ mod tests {
             Answer::Audit(audited) => audited.cycle,
             Answer::Counters(counters) => counters.cycle,
             Answer::Standing(standing) => standing.cycle,
+            Answer::Task(task) => task.cycle,
         }
     }
 

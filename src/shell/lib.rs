@@ -3,6 +3,7 @@
 pub mod answers;
 pub mod api;
 pub mod ask;
+pub mod changes;
 pub mod cli;
 pub mod clock;
 pub mod commit;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 use tokio::sync::oneshot;
-use yardmaster_core::explain::NameStanding;
+use yardmaster_core::explain::{NameStanding, TaskStanding};
 use yardmaster_core::state::audit::Drift;
 use yardmaster_core::state::counters::Counter;
 use yardmaster_core::unit::Millis;
@@ -22,6 +22,8 @@ pub enum Asked {
     Audit,
     /// How a name stands.
     Standing(String),
+    /// How the jobs of a task stand.
+    Task(String),
 }
 
 /// An answer.
@@ -33,6 +35,8 @@ pub enum Answer {
     Audit(Arc<Audited>),
     /// How a name stands.
     Standing(Box<NameStanding>),
+    /// How the jobs of a task stand.
+    Task(Arc<TaskStanding>),
 }
 
 /// Every counter as of a cycle.

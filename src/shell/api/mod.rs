@@ -1,6 +1,8 @@
 //! The JSON API, `/api/v1/...`: what the page, `top` and others ask. `docs/openapi.json` describes
 //! it, and is made of its types. Times are ms since 1970, errors are JSON with a remedy.
 
+mod changes;
+mod counters;
 mod decision;
 mod domains;
 mod event;
@@ -12,11 +14,14 @@ mod old;
 mod query;
 mod record;
 mod routes;
+mod series;
+mod task;
 mod waits;
 
 pub use domains::Apis;
 pub use live::Views;
 pub use routes::{PATHS, openapi, routes};
+pub(crate) use task::{TaskParts, text as task_text};
 
 use crate::history::History;
 use crate::http::{JSON, line, problem};

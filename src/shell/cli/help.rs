@@ -15,7 +15,17 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Serve", &["run", "submit", "intake", "import"]),
     (
         "Look",
-        &["explain", "judge", "compare", "top", "tail", "counters", "commands", "dead-letters"],
+        &[
+            "explain",
+            "judge",
+            "compare",
+            "top",
+            "tail",
+            "changes",
+            "counters",
+            "commands",
+            "dead-letters",
+        ],
     ),
     ("Check and mend", &["health", "audit", "replay", "archive", "repair"]),
     ("Try", &["demo", "bench", "conformance"]),
