@@ -15,6 +15,8 @@ pub enum CopyFor {
     Audit,
     /// Every counter, for the history.
     History,
+    /// Every counter, and the jobs.
+    Jobs,
 }
 
 /// A table that can be copied in portions. While no copy is under way, a change costs one check.

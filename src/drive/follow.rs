@@ -59,6 +59,20 @@ impl<L: Log, S: Store> Drive<L, S> {
         Ok(counted)
     }
 
+    /// The same, but no cycle behind the first one whose `now` is `when` or later. For a look at the
+    /// state on the way.
+    pub fn follow_past(&mut self, when: Millis) -> Result<u64, Halt> {
+        let mut counted = 0;
+        while self.follow_one()? {
+            counted += 1;
+            self.note_followed()?;
+            if self.engine.state.now >= when {
+                break;
+            }
+        }
+        Ok(counted)
+    }
+
     /// The same, but no cycle with a `now` after `when`, and none behind such a cycle.
     pub fn follow_until(&mut self, when: Millis) -> Result<u64, Halt> {
         let mut counted = 0;

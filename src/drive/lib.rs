@@ -249,6 +249,12 @@ impl<L: Log, S: Store> Drive<L, S> {
         &mut self.store
     }
 
+    /// The topology text that the cycles of the present epoch are counted by; empty before the
+    /// first.
+    pub fn epoch_text(&self) -> &str {
+        &self.epoch_text
+    }
+
     /// Whether this process leads.
     pub fn leads(&self) -> bool {
         matches!(self.role, Role::Leader(_))

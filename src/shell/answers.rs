@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use yardmaster_core::copy::CopyFor;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::estimate::TaskWaits;
-use yardmaster_core::explain::{FilledBy, NameStanding};
+use yardmaster_core::explain::{FilledBy, NameStanding, TaskStanding};
 use yardmaster_core::state::State;
 use yardmaster_core::state::audit::audit;
 use yardmaster_core::state::counters::counters;
@@ -126,9 +126,14 @@ impl Answers {
 
     fn begin(&mut self, state: &mut State, recounts: bool) {
         let questions = std::mem::take(&mut self.waiting);
-        // Only counters can be answered from less than all of it.
+        // What is asked for most decides: each copy holds all that the ones before it do.
         let is_audit = recounts || questions.iter().any(|it| it.asked == Asked::Audit);
-        let copy_for = if is_audit { CopyFor::Audit } else { CopyFor::Counters };
+        let is_task = questions.iter().any(|it| matches!(it.asked, Asked::Task(_)));
+        let copy_for = match (is_audit, is_task) {
+            (true, _) => CopyFor::Audit,
+            (false, true) => CopyFor::Jobs,
+            (false, false) => CopyFor::Counters,
+        };
         let portions = Portions::begin(state, copy_for);
         self.go_on(state, Copying { questions, recounts, portions });
     }
@@ -213,6 +218,7 @@ fn look_at_starts(state: &State, estimates: &HeldEstimates) {
 
 fn work(asked: &Asked, state: &State) -> Answer {
     match asked {
+        Asked::Task(task) => Answer::Task(Arc::new(TaskStanding::of(state, task))),
         Asked::Audit => Answer::Audit(Arc::new(Audited {
             cycle: state.number,
             counters: counters(state).len(),
@@ -252,6 +258,7 @@ mod tests {
             Answer::Counters(counters) => counters.cycle,
             Answer::Standing(standing) => standing.cycle,
             Answer::Filled(filled) => filled.cycle,
+            Answer::Task(task) => task.cycle,
         }
     }
 

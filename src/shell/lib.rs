@@ -4,6 +4,7 @@ pub mod answers;
 pub mod api;
 pub mod ask;
 pub mod attention;
+pub mod changes;
 pub mod cli;
 pub mod clock;
 pub mod commit;

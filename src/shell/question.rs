@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 use tokio::sync::oneshot;
-use yardmaster_core::explain::{FilledBy, FilledOf, NameStanding};
+use yardmaster_core::explain::{FilledBy, FilledOf, NameStanding, TaskStanding};
 use yardmaster_core::state::audit::Drift;
 use yardmaster_core::state::counters::Counter;
 use yardmaster_core::unit::Millis;
@@ -24,6 +24,8 @@ pub enum Asked {
     Standing(String),
     /// Who has the jobs at queues, or of a share.
     Filled(FilledOf),
+    /// How the jobs of a task stand.
+    Task(String),
 }
 
 /// An answer.
@@ -37,6 +39,8 @@ pub enum Answer {
     Standing(Box<NameStanding>),
     /// Who has the jobs at queues, or of a share.
     Filled(FilledBy),
+    /// How the jobs of a task stand.
+    Task(Arc<TaskStanding>),
 }
 
 /// Every counter as of a cycle.

@@ -3,6 +3,7 @@
 use crate::answers::Answers;
 use crate::api::{self, Api, Apis, LiveLook, Past, Reasons, Views};
 use crate::attention::{Lookout, process_items};
+use crate::changes::Lead;
 use crate::clock;
 use crate::following::{Following, StandbyPosition};
 use crate::history::{HistoryIdentity, Keeper, Keeps, LoopPosition};
@@ -62,6 +63,17 @@ pub struct Show {
     is_held: bool,
     /// Partitions that cannot be read on, with sentences: by the loop, by intake.
     stuck: [Vec<(Partition, String)>; 2],
+}
+
+/// The process that leads, as far as a drive knows.
+fn lead_of<L: Log, S: Store>(drive: &Drive<L, S>) -> Lead<'_> {
+    let epoch = drive.state().epoch;
+    let newest = drive.newest_leader().filter(|leader| leader.epoch == epoch);
+    let leader = match drive.leads() {
+        true => Some(drive.instance()),
+        false => newest.map(|leader| leader.instance),
+    };
+    Lead { epoch, leader, topology: drive.epoch_text() }
 }
 
 /// Serves metrics, health, the page and the API of domains on an address.
@@ -160,7 +172,8 @@ impl Show {
             bytes: limits.history_bytes,
         };
         match Keeper::open(dir, keeps, of, drive.state()) {
-            Ok(keeper) => {
+            Ok(mut keeper) => {
+                keeper.note_lead(drive.state(), lead_of(drive));
                 self.past.set(Some(keeper.history()));
                 self.keeper = Some(keeper);
                 drive.report_written();
@@ -176,6 +189,11 @@ impl Show {
     /// Sends traces of what is answered from now on.
     pub fn trace(&mut self, traces: Traces) {
         self.traces = Some(traces);
+    }
+
+    /// The `now` at which the history is to look at the state next, at [`Show::report`].
+    pub fn next_look(&self) -> Millis {
+        self.keeper.as_ref().map_or(Millis::MAX, Keeper::next_look)
     }
 
     /// Reports what a drive did since the last call, and answers what was asked meanwhile, at a
@@ -226,6 +244,9 @@ impl Show {
         let is_cycle_end = drive.is_between_cycles();
         let is_settled = !restoring && !catching_up;
         if let Some(keeper) = &mut self.keeper {
+            if is_cycle_end {
+                keeper.note_lead(drive.state(), lead_of(drive));
+            }
             let turn = LoopPosition { is_cycle_end, is_restoring: restoring };
             keeper.turn(&mut report, drive.engine_to_copy(), turn);
         }

@@ -1,5 +1,7 @@
 //! Counters as text: one JSON object each.
 
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use yardmaster_core::state::counters::Counter;
 
@@ -39,10 +41,62 @@ fn text(json: &mut String, text: &str) {
     }
 }
 
+/// The counters of which a figure is not what it was, each with its figures of before under
+/// `before`, in order of kinds and names. Lines that are no counters are left out.
+pub fn compared(now: &[String], before: &[String]) -> Vec<String> {
+    let read = |lines: &[String]| -> BTreeMap<Vec<String>, Map<String, Value>> {
+        let counters = lines.iter().filter_map(|line| match serde_json::from_str(line).ok()? {
+            Value::Object(counter) => Some(counter),
+            _ => None,
+        });
+        let names = |it: &Map<String, Value>| {
+            it.values().filter_map(Value::as_str).map(str::to_owned).collect()
+        };
+        counters.map(|it| (names(&it), it)).collect()
+    };
+    let figures = |it: Map<String, Value>| -> Map<String, Value> {
+        it.into_iter().filter(|(_, value)| !value.is_string()).collect()
+    };
+    let (mut now, mut before) = (read(now), read(before));
+    // One that is not there has no figures.
+    for (names, counter) in &before {
+        let named = || counter.iter().filter(|(_, value)| value.is_string());
+        let without = || named().map(|(name, it)| (name.clone(), it.clone())).collect();
+        now.entry(names.clone()).or_insert_with(without);
+    }
+    let mut changed = Vec::new();
+    for (names, mut counter) in now {
+        let before = figures(before.remove(&names).unwrap_or_default());
+        if figures(counter.clone()) != before {
+            counter.insert("before".to_owned(), Value::Object(before));
+            changed.push(Value::Object(counter).to_string());
+        }
+    }
+    changed
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
+
+    #[test]
+    fn what_came_went_or_changed_is_compared_and_what_did_not_is_left_out() {
+        let lines = |texts: &[&str]| texts.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        let of = |queue: &str, figures: &str| {
+            format!(r#"{{"counter":"queue","queue":"{queue}"{figures}}}"#)
+        };
+        let (same, oak, elm) =
+            (of("ash", r#","a":1"#), of("oak", r#","a":2"#), of("elm", r#","a":3"#));
+        let was = of("oak", r#","a":5,"b":1"#);
+        let found =
+            compared(&lines(&[&same, &oak, &of("fir", r#","a":9"#)]), &lines(&[&was, &elm, &same]));
+        let expected = [
+            of("elm", r#","before":{"a":3}"#),
+            of("fir", r#","a":9,"before":{}"#),
+            of("oak", r#","a":2,"before":{"a":5,"b":1}"#),
+        ];
+        assert_eq!(found, expected);
+    }
 
     #[test]
     fn what_is_written_is_json_and_says_the_same() {

@@ -1,5 +1,6 @@
 //! The JSON API of a running process, asked over a socket: it is what `docs/openapi.json` says.
 
+mod past;
 pub mod schema;
 
 use crate::demo::Demo;
@@ -63,6 +64,9 @@ fn every_answer_has_the_described_form_and_every_parameter_is_described() {
         ("/api/v1/shares", "/api/v1/shares".to_owned()),
         ("/api/v1/counters", "/api/v1/counters?by=queue,link".to_owned()),
         ("/api/v1/audit", "/api/v1/audit".to_owned()),
+        ("/api/v1/series", "/api/v1/series?of=queue&what=running,starts".to_owned()),
+        ("/api/v1/changes", "/api/v1/changes".to_owned()),
+        ("/api/v1/task", format!("/api/v1/task?name={}", subject.split('/').next().unwrap())),
         ("/api/v1/decisions", "/api/v1/decisions?limit=1000".to_owned()),
         ("/api/v1/decisions/{id}", by_sequence),
         ("/api/v1/decisions/{id}", by_id),
@@ -134,6 +138,15 @@ fn what_is_not_known_or_makes_no_sense_is_answered_with_a_remedy() {
         (404, "/api/v1/queues?at=1", "1970"),
         (404, "/api/v1/pool", "no pool of slots"),
         (400, "/api/v1/counters?by=moon", "moon"),
+        (404, "/api/v1/counters?against=1", "1970"),
+        (400, "/api/v1/series?of=moon", "moon"),
+        (400, "/api/v1/series?of=user", "no name"),
+        (400, "/api/v1/series?of=share&what=starts", "starts of a share"),
+        (400, "/api/v1/series?from=2100-01-01T00:00:00Z", "2100"),
+        (404, "/api/v1/series?of=task&name=nobody", "nobody"),
+        (400, "/api/v1/changes?limit=1001", "1001"),
+        (400, "/api/v1/task", "no name"),
+        (404, "/api/v1/task?name=nobody", "nobody"),
     ] {
         let (head, body) = ask(demo.address, path);
         assert!(head.starts_with(&format!("HTTP/1.1 {code}")), "{path}: {head}");

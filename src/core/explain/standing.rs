@@ -54,6 +54,22 @@ pub struct RequestStanding {
     pub until: Option<Millis>,
     /// Whether no answer was given to this attempt.
     pub is_unanswered: bool,
+    /// Its task.
+    pub task: String,
+    /// Policy that is to answer.
+    pub policy: String,
+    /// Leaf share.
+    pub gshare: String,
+    /// User.
+    pub user: String,
+    /// Working group; empty: none.
+    pub group: String,
+    /// Priority.
+    pub priority: i32,
+    /// Nucleus; empty: none, or not chosen yet.
+    pub nucleus: String,
+    /// Jobs that it makes.
+    pub jobs: u32,
 }
 
 impl NameStanding {
@@ -132,5 +148,13 @@ fn request(request: &RequestState) -> Option<RequestStanding> {
         is_open: is_open(request),
         until: answer.filter(|answer| !answer.is_final).map(|answer| answer.until),
         is_unanswered: answer.is_none(),
+        task: task.task.clone(),
+        policy: task.policy.clone(),
+        gshare: task.gshare.clone(),
+        user: task.user.clone(),
+        group: task.working_group.clone(),
+        priority: task.priority,
+        nucleus: task.nucleus.clone(),
+        jobs: task.jobs,
     })
 }

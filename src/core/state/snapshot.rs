@@ -53,8 +53,10 @@ impl State {
         let (_, mut rest) = *self.copying.0.take()?;
         rest.names = self.names.take_copy();
         self.ledger.take_copies(&mut rest.ledger);
-        if copy_for == CopyFor::Audit {
+        if matches!(copy_for, CopyFor::Audit | CopyFor::Jobs) {
             rest.jobs.slab = self.jobs.slab.take_copy();
+        }
+        if copy_for == CopyFor::Audit {
             rest.transfers.slab = self.transfers.slab.take_copy();
             rest.nodes.slab = self.nodes.slab.take_copy();
             rest.workers.slab = self.workers.slab.take_copy();
@@ -70,9 +72,11 @@ impl State {
     fn tables(&mut self, copy_for: CopyFor) -> Vec<&mut dyn InPortions> {
         let mut tables: Vec<&mut dyn InPortions> = vec![&mut self.names];
         tables.extend(self.ledger.tables());
+        if matches!(copy_for, CopyFor::Audit | CopyFor::Jobs) {
+            tables.push(&mut self.jobs.slab);
+        }
         if copy_for == CopyFor::Audit {
-            let records: [&mut dyn InPortions; 9] = [
-                &mut self.jobs.slab,
+            let records: [&mut dyn InPortions; 8] = [
                 &mut self.transfers.slab,
                 &mut self.nodes.slab,
                 &mut self.workers.slab,

@@ -168,7 +168,7 @@ fn text(output: &Output) -> String {
     match output {
         Output::Decision(it) => headline(it),
         Output::Throttle(it) => of_throttle(it),
-        Output::Command(it) => of_command(it),
+        Output::Command(it) => command_text(it),
     }
 }
 
@@ -182,7 +182,8 @@ fn of_throttle(it: &Throttle) -> String {
     format!("{how} by {rule}: {measured} {unit} ({counter}), limit {limit}")
 }
 
-fn of_command(it: &Command) -> String {
+/// A command as a sentence.
+pub(super) fn command_text(it: &Command) -> String {
     let (what, amount, rule) = (it.kind.name(), it.amount, &it.rule);
     let dry_run = if it.dry_run { ", dry run" } else { "" };
     match (it.held_back(), asked_of_pool(it)) {

@@ -1,9 +1,9 @@
-//! State, queues, shares, counters, the recount, and which part of the past is kept.
+//! State, queues, shares, the recount, and which part of the past is kept.
 
 use super::domains::{Apis, DomainState, Of};
-use super::query::{AT, DOMAIN, Parameter, Params, Query};
+use super::query::{AT, DOMAIN, Params, Query};
 use super::{Api, Refused, beside, json, looks};
-use crate::described::{HasSchema, Schemas, described};
+use crate::described::described;
 use crate::history::{Counted, Reach};
 use crate::http::line;
 use crate::question::{Answer, Asked, Audited};
@@ -12,27 +12,12 @@ use crate::trouble::Trouble;
 use crate::view::{QueueView, ShareView, View};
 use axum::extract::State;
 use axum::response::Response;
-use serde::Serialize;
-use serde_json::Value;
 use std::sync::Arc;
 use yardmaster_core::explain::iso;
 use yardmaster_core::state::audit::Drift;
 use yardmaster_core::unit::{Millis, SECOND};
-use yardmaster_wire::counter::to_json;
 
 type Answered = Result<Response, Refused>;
-
-/// Kinds of counters by what a reader asks for.
-const BY: [(&str, &[&str]); 8] = [
-    ("queue", &["queue", "starts", "waits"]),
-    ("user", &["user"]),
-    ("group", &["group"]),
-    ("share", &["share"]),
-    ("load", &["load"]),
-    ("nucleus", &["nucleus"]),
-    ("task", &["task"]),
-    ("link", &["link", "into", "rate"]),
-];
 
 pub(super) async fn status(
     State(apis): State<Apis>,
@@ -98,6 +83,9 @@ described! {
         interval_s: i64 = reach.interval / SECOND,
         /// Spans of which decisions, throttles and commands are missing.
         gaps: Vec<SpanAnswer> = reach.gaps.iter().map(SpanAnswer::of).collect(),
+        /// Spans between two moments of which counters are kept, within which they are missing: a
+        /// look back shows what was so at the begin.
+        counter_gaps: Vec<SpanAnswer> = reach.counter_gaps.iter().map(SpanAnswer::of).collect(),
     }
 
     /// A span of time.
@@ -114,8 +102,9 @@ pub(super) async fn queues(Of(api): Of, Params(given): Params) -> Answered {
     if let Some(at) = query.moment("at")? {
         let turn = api.past.looks.turn().await?;
         let counted = counted_at(&api, at).await?;
+        let Counted { now, cycle, gap, queues, .. } = counted;
         let of = api.reasons.rows();
-        let text = line(&QueuesAnswer::of(counted.now, counted.cycle, of, counted.queues));
+        let text = line(&QueuesAnswer::of(now, cycle, of, gap, queues));
         return Ok(looks::held(text, turn));
     }
     let shown = api.views.get(api.client.answer_max()).await.ok_or_else(late)?;
@@ -124,7 +113,7 @@ pub(super) async fn queues(Of(api): Of, Params(given): Params) -> Answered {
         None => {
             let turn = api.views.grid.looks.turn().await?;
             let View { now, cycle, of, queues, .. } = &shown.view;
-            let made = || line(&QueuesAnswer::of(*now, *cycle, of, queues.clone()));
+            let made = || line(&QueuesAnswer::of(*now, *cycle, of, None, queues.clone()));
             shown.text.get_or_init(|| (made().into(), turn))
         }
     };
@@ -133,7 +122,10 @@ pub(super) async fn queues(Of(api): Of, Params(given): Params) -> Answered {
 
 described! {
     /// The grid at a glance.
-    struct QueuesAnswer of (now: Millis, cycle: u64, of: &'static str, queues: Vec<QueueView>) {
+    struct QueuesAnswer of (
+        now: Millis, cycle: u64, of: &'static str, gap: Option<(Millis, Millis)>,
+        queues: Vec<QueueView>,
+    ) {
         /// The now of the cycle it is of; ms since 1970.
         now: Millis = now,
         /// That cycle.
@@ -141,6 +133,9 @@ described! {
         /// The rows' kind in this domain, in the plural: `queues`, `sites` of a pool of slots,
         /// `cluster queues` of a NorduGrid grid.
         of: &'static str = of,
+        /// Of a look back: the span without counters that the moment lies in, of which this is the
+        /// begin; null: there is none.
+        gap: Option<SpanAnswer> = gap.as_ref().map(SpanAnswer::of),
         /// Every queue, or site of a pool, that a fact or a job names, by name.
         queues: Vec<QueueView> = queues,
     }
@@ -185,103 +180,6 @@ pub(super) async fn counted_at(api: &Api, at: Millis) -> Result<Counted, Refused
         })
     })
     .await?
-}
-
-pub(super) const COUNTERS: [Parameter; 4] = [
-    Parameter::text(
-        "by",
-        "queue, user, group, share, load, nucleus, task, link; several with commas between",
-    ),
-    Parameter::text(
-        "name",
-        "only counters that carry this name; a user that has a pseudonym is found by the own name too",
-    ),
-    AT,
-    DOMAIN,
-];
-
-pub(super) async fn counters(Of(api): Of, Params(given): Params) -> Answered {
-    let query = Query::new(&given, &COUNTERS)?;
-    let by = query.words("by", &BY.map(|(by, _)| by))?;
-    let is_all = query.text("by").is_none();
-    // A user that has a pseudonym is found by the own name too.
-    let name = query.text("name");
-    let pseudonym = name.and_then(|name| api.reasons.pseudonym(name));
-    let names: Vec<String> = name.map(str::to_owned).into_iter().chain(pseudonym).collect();
-    let kinds: Vec<&str> = BY
-        .iter()
-        .filter(|(it, _)| by.contains(it))
-        .flat_map(|(_, kinds)| *kinds)
-        .copied()
-        .collect();
-    let at = query.moment("at")?;
-    let turn = api.past.looks.turn().await?;
-    let (now, cycle, lines) = match at {
-        Some(at) => {
-            let counted = counted_at(&api, at).await?;
-            (counted.now, counted.cycle, counted.counters.into_values().collect())
-        }
-        None => match api.client.ask(Asked::Counters).await? {
-            Answer::Counters(it) => {
-                let lines: Vec<String> = beside({
-                    let it = Arc::clone(&it);
-                    move || it.counters.iter().map(to_json).collect()
-                })
-                .await?;
-                (it.now, it.cycle, lines)
-            }
-            _ => return Err(late()),
-        },
-    };
-    let chosen = beside(move || {
-        let mut lines = lines;
-        if !is_all || !names.is_empty() {
-            lines.retain(|line| is_wanted(line, &kinds, is_all, &names));
-        }
-        lines.join(",")
-    })
-    .await?;
-    // The lines are JSON already: they are put in where the list of them ends.
-    let text = line(&CountersAnswer::of(now, cycle));
-    let (head, tail) = text.split_at(text.find(']').unwrap_or(text.len()));
-    Ok(looks::held(format!("{head}{chosen}{tail}"), turn))
-}
-
-described! {
-    /// Counters as of a cycle.
-    struct CountersAnswer of (now: Millis, cycle: u64) {
-        /// Its now; ms since 1970.
-        now: Millis = now,
-        /// The cycle.
-        cycle: u64 = cycle,
-        /// In order of kinds and names.
-        counters: Vec<CounterLine> = Vec::new(),
-    }
-}
-
-/// A counter, whose names and figures depend on its kind.
-#[derive(Serialize)]
-enum CounterLine {}
-
-impl HasSchema for CounterLine {
-    fn schema(_: &mut Schemas) -> Value {
-        serde_json::json!({
-            "type": "object",
-            "description": "`counter` is what it counts, then come its names, then its figures; \
-                            those that are 0 are left out.",
-            "properties": { "counter": { "type": "string", "description": "Kind of counter." } },
-            "required": ["counter"],
-            "additionalProperties": true,
-        })
-    }
-}
-
-/// Whether a counter is of these kinds and carries one of these names; none: any.
-fn is_wanted(line: &str, kinds: &[&str], is_all: bool, names: &[String]) -> bool {
-    let Ok(Value::Object(counter)) = serde_json::from_str(line) else { return false };
-    let kind = counter.get("counter").and_then(Value::as_str).unwrap_or_default();
-    let is_named = |name: &String| counter.iter().any(|(what, it)| what != "counter" && it == name);
-    (is_all || kinds.contains(&kind)) && (names.is_empty() || names.iter().any(is_named))
 }
 
 pub(super) async fn audit(Of(api): Of, Params(given): Params) -> Answered {

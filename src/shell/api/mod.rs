@@ -2,6 +2,8 @@
 //! it, and is made of its types. Times are ms since 1970, errors are JSON with a remedy.
 
 mod attention;
+mod changes;
+mod counters;
 mod decision;
 mod domains;
 mod event;
@@ -14,6 +16,8 @@ mod pool;
 mod query;
 mod record;
 mod routes;
+mod series;
+mod task;
 mod throttles;
 mod usage;
 mod waiting;
@@ -23,6 +27,7 @@ pub(crate) use attention::{AttentionAnswer, SitesAnswer};
 pub use domains::Apis;
 pub use live::{LiveLook, Shown, Views};
 pub use routes::{PATHS, openapi, routes};
+pub(crate) use task::{TaskParts, text as task_text};
 pub(crate) use throttles::ThrottlesAnswer;
 pub(crate) use usage::UsageAnswer;
 pub(crate) use waiting::{WaitingAnswer, WaitingFilter};

@@ -2,6 +2,7 @@
 
 use super::Refused;
 use super::domains::Of;
+use super::lists::late;
 use super::query::{Named, Params};
 use crate::question::{Answer, Asked};
 use axum::http::header;
@@ -42,6 +43,7 @@ pub(super) async fn question(
             (TEXT, text)
         }
         Answer::Filled(it) => (TEXT, format!("{} jobs run\n", it.all.running)),
+        Answer::Task(_) => return Err(late()),
         Answer::Standing(it) => match it.job {
             Some(job) => (TEXT, job.text),
             None => {

@@ -3,7 +3,10 @@
 
 use super::domains::Apis;
 use super::query::{AT, DOMAIN, Parameter};
-use super::{attention, event, explain, lists, old, pool, record, throttles, usage, waiting};
+use super::{
+    attention, changes, counters, event, explain, lists, old, pool, record, series, task,
+    throttles, usage, waiting,
+};
 use crate::described::{HasSchema, Schemas};
 use crate::http::{ErrorAnswer, JSON};
 use axum::Router;
@@ -74,11 +77,17 @@ routes! {
     "/api/v1/decisions/{id}": "One decision, throttle or command.",
         record::one => record::OneAnswer, &record::PARAMETERS, OF_ONE;
     "/api/v1/counters": "Counters.",
-        lists::counters => lists::CountersAnswer, &lists::COUNTERS, OF_ONE;
+        counters::counters => counters::CountersAnswer, &counters::PARAMETERS, OF_ONE;
     "/api/v1/audit": "Is every counter what a recount gives?",
         lists::audit => lists::AuditAnswer, &[DOMAIN], ALWAYS;
     "/api/v1/history": "Which part of the past is kept.",
         lists::history => lists::HistoryAnswer, &[DOMAIN], ALWAYS;
+    "/api/v1/series": "Curves of jobs and requests, from the history.",
+        series::series => series::SeriesAnswer, &series::PARAMETERS, OF_ONE;
+    "/api/v1/changes": "What changed: statuses, limits, facts, policies, lead, throttles.",
+        changes::changes => changes::ChangesAnswer, &changes::PARAMETERS, ALWAYS;
+    "/api/v1/task": "Where the jobs of a task are, what its requests waited for, what was commanded.",
+        task::task => task::TaskAnswer, &task::PARAMETERS, OF_ONE;
 }
 
 /// Paths that can be asked.

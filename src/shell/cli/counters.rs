@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use yardmaster_core::state::counters::counters;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::Drive;
-use yardmaster_wire::counter::to_json;
+use yardmaster_wire::counter::{compared, to_json};
 
 /// Prints the counters as tables, one for each kind of thing. They are taken from the running
 /// process that holds the store, else from the store; where there is no store, or with --at, the
@@ -39,6 +39,7 @@ use yardmaster_wire::counter::to_json;
 ///   yardmaster counters --dir yard --by link --columns source,destination,queued_bytes
 ///   yardmaster counters --dir yard --by user --name alice --json
 ///   yardmaster counters --dir yard --at 2026-05-01T12:00:00Z
+///   yardmaster counters --dir yard --by share --at 1760430000000 --against 1760420000000
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Counters {
@@ -59,7 +60,12 @@ pub struct Counters {
     /// (2026-05-01T12:00:00Z), or ms since 1970. Made again from the log, and exact.
     #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with = "store")]
     at: Option<Millis>,
-    /// In the order of this column: the greatest figure first, or names by the alphabet.
+    /// Only counters that were not the same at this moment, each figure with its change since: 120
+    /// (+15). From the log, as with --at.
+    #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with = "store")]
+    against: Option<Millis>,
+    /// In the order of this column: the greatest figure first, with --against the greatest change,
+    /// or names by the alphabet.
     #[arg(long, value_name = "COLUMN", help_heading = "Output")]
     sort: Option<String>,
     /// Only the first N rows of each table.
@@ -83,7 +89,11 @@ impl Counters {
         let sought = self.name.as_deref().map(|name| Sought::new(name, pseudonyms.as_deref()));
         sought.iter().for_each(Sought::note);
         let mut found = Vec::new();
-        for line in self.lines(&read)? {
+        let mut lines = self.lines(&read)?;
+        if let Some(against) = self.against {
+            lines = compared(&lines, &self.as_of(&read, against, "against")?);
+        }
+        for line in lines {
             let counter: Value = serde_json::from_str(&line).context("a counter in the store")?;
             if self.wants(&counter, sought.as_ref()) {
                 found.push((counter, line));
@@ -150,10 +160,7 @@ impl Counters {
     /// The counters, each as a JSON object.
     fn lines(&self, read: &Topology) -> anyhow::Result<Vec<String>> {
         if let Some(when) = self.at {
-            self.log_args.check()?;
-            let rebuilt = rebuild_at(&self.log_args, read, when)?;
-            AsOf::of(&rebuilt.drive).report();
-            return Ok(lines_of(&rebuilt.drive));
+            return self.as_of(read, when, "as of");
         }
         let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
         if self.store.is_none() {
@@ -183,6 +190,14 @@ impl Counters {
             return self.replayed(read, &format!("no counters in {}", dir.display()));
         }
         Ok(kept.into_iter().filter(|(key, _)| key != "cycle").map(|(_, line)| line).collect())
+    }
+
+    /// The counters as of a moment, made again from the log.
+    fn as_of(&self, read: &Topology, when: Millis, how: &str) -> anyhow::Result<Vec<String>> {
+        self.log_args.check()?;
+        let rebuilt = rebuild_at(&self.log_args, read, when)?;
+        AsOf::of(&rebuilt.drive).report(how);
+        Ok(lines_of(&rebuilt.drive))
     }
 
     /// The counters made again from the log.

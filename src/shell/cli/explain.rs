@@ -2,6 +2,7 @@
 
 mod place;
 
+use crate::api::{TaskParts, task_text};
 use crate::ask::{Ask, in_query};
 use crate::cli::Ended;
 use crate::cli::compare::{AskedPeriod, comparisons};
@@ -26,8 +27,8 @@ use yardmaster_core::cut::Topic;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::event::Event;
 use yardmaster_core::explain::{
-    Context, SITES_SHOWN, explain, explain_command, explain_comparison, explain_fates, explain_job,
-    explain_pool_name, explain_throttle, join, throttle_of,
+    Context, NameStanding, SITES_SHOWN, TaskStanding, explain, explain_command, explain_comparison,
+    explain_fates, explain_job, explain_pool_name, explain_throttle, join, throttle_of,
 };
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
@@ -40,7 +41,8 @@ use yardmaster_core::unit::Millis;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_drive::port::Log;
 
-/// Explains why a task's work went where it went, or why it waits: counts per filter, the best
+/// Explains why a task's work went where it went, or why it waits: first where its jobs are, if a
+/// process runs (or with --at), then the decisions: counts per filter, the best
 /// candidates with every factor of their weight, what a deferral waits for. Of a throttle (of a
 /// user, a working group, a task, a share) it shows the rule, what was measured, since when, until
 /// when, and what lifts it; of a task's owner too, where its task waits for that. Of a job it shows
@@ -119,6 +121,9 @@ impl Explain {
                 self.name
             );
             return Ok(ExitCode::FAILURE);
+        }
+        if let Some(text) = self.task(&read, &decisions, &commands)? {
+            println!("{}", plain_lines(&text));
         }
         let shown = self.shown(&decisions);
         let left_out = decisions.len() - shown.len();
@@ -242,6 +247,53 @@ impl Explain {
         }
     }
 
+    /// Where the jobs of a task are, what its requests waited for, and what was commanded: asked of
+    /// the running process, or from the log with --at.
+    fn task(
+        &self,
+        read: &Read,
+        decisions: &[Decision],
+        commands: &ReadCommands,
+    ) -> anyhow::Result<Option<String>> {
+        let of_task: Vec<&Decision> = decisions.iter().filter(|it| it.task == self.name).collect();
+        if of_task.is_empty() {
+            return Ok(None);
+        }
+        if let Some(when) = self.at {
+            let rebuilt = rebuild_at(&self.log_args, read, when)?;
+            let engine = rebuilt.drive.engine();
+            let jobs = TaskStanding::of(&engine.state, &self.name);
+            return Ok(Some(task_text(&TaskParts {
+                task: &self.name,
+                standing: &NameStanding::of(engine, &self.name),
+                jobs: &jobs,
+                decisions: of_task,
+                commands: commands.commands.iter().rev().collect(),
+            })));
+        }
+        let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
+        let process = Ask::of_store(&dir, self.ask_args.proof()?);
+        let path = format!("/api/v1/task?name={}", in_query(&self.name));
+        let reply = process.as_ref().map(|process| process.get(&path)).transpose()?.flatten();
+        match (reply, process) {
+            (Some(reply), _) if reply.status == 200 => {
+                let answer: Value = serde_json::from_str(&reply.text())?;
+                return Ok(answer["text"].as_str().map(str::to_owned));
+            }
+            // The process knows no such task, or is one of before.
+            (Some(reply), _) if reply.status == 404 => {}
+            (Some(reply), Some(process)) => {
+                eprintln!("where its jobs are is left out: {}", process.refused(&path, &reply));
+            }
+            _ => eprintln!(
+                "where its jobs are is left out: no process answers at {}; give --at and a moment, \
+                 and it is read from the log",
+                dir.display()
+            ),
+        }
+        Ok(None)
+    }
+
     /// How a job stands in a state that was rebuilt.
     fn job_of(&self, engine: &Engine) -> Option<String> {
         let sites_max = if self.fates { usize::MAX } else { SITES_SHOWN };
@@ -310,7 +362,7 @@ impl Explain {
         let epochs = found.iter().map(|decision| decision.epoch).collect();
         let epoch_config = epoch_configs_of(&mut log, read, newest, epochs)?;
         if let Some(as_of) = as_of {
-            as_of.report();
+            as_of.report("as of");
         }
         Ok(Looked { decisions: found, throttles, commands, epoch_config, now, strays })
     }

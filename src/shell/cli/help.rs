@@ -25,6 +25,7 @@ const GROUPS: [(&str, &[&str]); 5] = [
             "compare",
             "top",
             "tail",
+            "changes",
             "counters",
             "commands",
             "dead-letters",

@@ -4,6 +4,7 @@ mod archive;
 mod audit;
 #[cfg(feature = "simulation")]
 mod bench;
+mod changes;
 mod commands;
 mod compare;
 mod complaints;
@@ -124,6 +125,8 @@ enum Verb {
     Audit(audit::Audit),
     #[command(about = "Copy all topics of a Kafka to a directory log")]
     Archive(archive::Archive),
+    #[command(about = "What changed: statuses, limits, facts, policies, lead, throttles")]
+    Changes(changes::Changes),
     #[command(about = "The counters as they are, or as they were at a moment")]
     Counters(counters::Counters),
     #[command(about = "JSON of other systems becomes records: queues, links, shares ...")]
@@ -211,6 +214,7 @@ pub fn main() -> ExitCode {
         Verb::Usage(verb) => verb.run(),
         Verb::Audit(verb) => verb.run(),
         Verb::Archive(verb) => verb.run(),
+        Verb::Changes(verb) => verb.run(),
         Verb::Counters(verb) => verb.run(),
         Verb::Import(verb) => verb.run(),
         Verb::Intake(verb) => verb.run(),

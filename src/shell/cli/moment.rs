@@ -45,9 +45,9 @@ impl AsOf {
         AsOf { cycle: drive.state().number, now: drive.state().now }
     }
 
-    /// Names it on stderr.
-    pub fn report(&self) {
-        eprintln!("as of cycle {}, {}", self.cycle, iso(self.now));
+    /// Names it on stderr, and what it is for: `as of`, `against`.
+    pub fn report(&self, how: &str) {
+        eprintln!("{how} cycle {}, {}", self.cycle, iso(self.now));
     }
 }
 

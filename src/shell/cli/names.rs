@@ -76,6 +76,11 @@ impl Sought {
         name == self.given || self.pseudonym.as_deref() == Some(name)
     }
 
+    /// Whether something is so of the name.
+    pub fn is_one_of(&self, is: impl Fn(&str) -> bool) -> bool {
+        is(&self.given) || self.pseudonym.as_deref().is_some_and(is)
+    }
+
     /// Prints to stderr what a user of that name would be looked for as.
     pub fn note(&self) {
         if let Some(pseudonym) = &self.pseudonym {

@@ -1,5 +1,5 @@
-//! A block of the history: outputs or counters of some minutes, compressed, with what a search
-//! needs to pass it over.
+//! A block of the history: outputs, counters, figures or changes of some minutes, compressed, with
+//! what a search needs to pass it over.
 //!
 //! Layout, numbers little-endian: `YMH3`, kind (1), times of the first and the last record (8, 8),
 //! sequence of the first and the last record (8, 8), last cycle covered (8), number of names (4),
@@ -31,10 +31,20 @@ pub(super) enum BlockKind {
     Changes = 3,
     /// Nothing: what was published between its times is not kept.
     Gap = 4,
+    /// The figures that curves are made of.
+    Figures = 5,
+    /// What changed of facts, configuration and lead.
+    Facts = 6,
 }
 
-const KINDS: [BlockKind; 4] =
-    [BlockKind::Outputs, BlockKind::Full, BlockKind::Changes, BlockKind::Gap];
+const KINDS: [BlockKind; 6] = [
+    BlockKind::Outputs,
+    BlockKind::Full,
+    BlockKind::Changes,
+    BlockKind::Gap,
+    BlockKind::Figures,
+    BlockKind::Facts,
+];
 
 /// The part of a block that is known without reading its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -238,6 +238,11 @@ fn next_block(file: &File, offset: u64, length: u64) -> io::Result<Option<(u64, 
 }
 
 impl Place {
+    /// Where its block lies.
+    pub fn at(&self) -> (Arc<Path>, u64) {
+        (Arc::clone(&self.path), self.offset)
+    }
+
     /// Whether its block may hold something of a name; so if that cannot be read.
     pub fn may_hold(&self, name: &str) -> bool {
         let range = self.head.names_at();

@@ -3,9 +3,11 @@
 use super::block::{BlockKind, pieces};
 use super::files::{Files, MissingBody, Place};
 use super::open::Open;
+use super::series::AtHand;
 use super::{TOPICS, VIEW, sequence};
 use crate::view::QueueView;
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Event;
@@ -22,6 +24,9 @@ const LOOKED_MAX: usize = 256 << 20;
 pub(super) struct Inner {
     files: Mutex<Files>,
     open: Mutex<Open>,
+    at_hand: Mutex<AtHand>,
+    /// Counters of so many cycles are with the thread that writes, and not written yet.
+    pub counting: AtomicUsize,
     interval: Millis,
 }
 
@@ -29,7 +34,18 @@ impl Inner {
     pub fn new(files: Files, interval: Millis) -> Inner {
         let newest = files.places().iter().map(|place| place.head.last).max().unwrap_or(0);
         let open = Open::after(newest);
-        Inner { files: Mutex::new(files), open: Mutex::new(open), interval }
+        Inner {
+            files: Mutex::new(files),
+            open: Mutex::new(open),
+            at_hand: Mutex::default(),
+            counting: AtomicUsize::new(0),
+            interval,
+        }
+    }
+
+    /// Bodies of blocks that were read before; a panic in a change leaves at worst one too many.
+    pub fn at_hand(&self) -> MutexGuard<'_, AtHand> {
+        self.at_hand.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The written files; a panic in a change leaves at worst a block that is not listed.
@@ -43,12 +59,26 @@ impl Inner {
     }
 
     /// The body of a block. One that is damaged is a gap from now on.
-    fn body(&self, place: &Place) -> Option<Vec<u8>> {
+    pub fn body(&self, place: &Place) -> Option<Vec<u8>> {
         let body = place.body();
         if body == Err(MissingBody::Damaged) {
             self.files().lose(place);
         }
         body.ok()
+    }
+
+    /// The last cycle of which counters are kept, and its time.
+    pub fn counted(&self) -> Option<(u64, Millis)> {
+        let files = self.files();
+        let counters = files.places().iter().filter(|place| place.is_counters());
+        counters.map(|place| (place.head.cycle, place.head.first_at)).max()
+    }
+
+    /// The newest body of figures, and its time.
+    pub fn last_figures(&self) -> Option<(Vec<u8>, Millis)> {
+        let is_it = |place: &&Place| place.head.kind == BlockKind::Figures;
+        let last = self.files().places().iter().rev().find(is_it).cloned()?;
+        Some((self.body(&last)?, last.head.first_at))
     }
 
     /// Up to which cycle nothing is missing but the gaps, and its time.
@@ -73,6 +103,9 @@ pub struct Reach {
     pub interval: Millis,
     /// Spans of which outputs are missing.
     pub gaps: Vec<(Millis, Millis)>,
+    /// Spans between two moments of which counters are kept, and within which they are missing: a
+    /// look back shows what was so at the begin.
+    pub counter_gaps: Vec<(Millis, Millis)>,
 }
 
 /// The counters as of a moment.
@@ -86,6 +119,8 @@ pub struct Counted {
     pub counters: BTreeMap<String, String>,
     /// The queues at a glance.
     pub queues: Vec<QueueView>,
+    /// The span without counters that the moment lies in.
+    pub gap: Option<(Millis, Millis)>,
 }
 
 /// Which outputs are wanted. The newest come first.
@@ -129,12 +164,26 @@ impl History {
         let files = self.0.files();
         let counters = || files.places().iter().filter(|place| place.is_counters());
         let moments = || counters().map(|place| place.head.first_at);
+        let mut kept: Vec<(Millis, u64)> =
+            counters().map(|place| (place.head.first_at, place.head.cycle)).collect();
+        kept.sort_unstable();
         let gaps = files.places().iter().filter(|place| place.head.kind == BlockKind::Gap);
         Reach {
             counters: moments().min().zip(moments().max()),
             interval: self.0.interval,
             gaps: gaps.map(|place| (place.head.first_at, place.head.last_at)).collect(),
+            counter_gaps: counter_gaps(&kept, self.0.interval),
         }
+    }
+
+    /// Time between two moments of which counters are kept.
+    pub(super) fn interval(&self) -> Millis {
+        self.0.interval
+    }
+
+    /// Data that is shared with the writer.
+    pub(super) fn inner(&self) -> &Inner {
+        &self.0
     }
 
     /// The counters as of a moment: of the last cycle at or before it of which they are kept.
@@ -158,7 +207,9 @@ impl History {
             behind.into_iter().partition(|(key, _)| key.starts_with(VIEW));
         counters.extend(behind);
         let queues = views.values().filter_map(|json| serde_json::from_str(json).ok()).collect();
-        Some(Counted { now: last.first_at, cycle: last.cycle, counters, queues })
+        let gaps = self.reach().counter_gaps;
+        let gap = gaps.into_iter().find(|(from, to)| *from < at && at < *to);
+        Some(Counted { now: last.first_at, cycle: last.cycle, counters, queues, gap })
     }
 
     /// From the last whole block of counters before a moment to the last block before it.
@@ -218,6 +269,16 @@ impl History {
     }
 }
 
+/// Spans between kept moments, of which the cycles are known too, within which there were cycles
+/// and an interval passed without counters of any.
+fn counter_gaps(kept: &[(Millis, u64)], interval: Millis) -> Vec<(Millis, Millis)> {
+    let is_gap = |pair: &&[(Millis, u64)]| {
+        let ((from, first), (to, last)) = (pair[0], pair[1]);
+        to - from > 2 * interval && last > first + 1
+    };
+    kept.windows(2).filter(is_gap).map(|pair| (pair[0].0, pair[1].0)).collect()
+}
+
 /// A search under way.
 struct Finding<'a> {
     codec: Codec,
@@ -252,5 +313,20 @@ impl Finding<'_> {
         if is_in_time && is_in_order && search.names.iter().all(has) && (search.wants)(&output) {
             found.push((sequence, output));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_of_counters_has_cycles_in_it() {
+        let minute = 60_000;
+        let gaps = |kept: &[(Millis, u64)]| counter_gaps(kept, minute);
+        assert_eq!(gaps(&[(0, 1), (minute, 7), (2 * minute + 30_000, 15)]), []);
+        assert_eq!(gaps(&[(0, 1), (10 * minute, 61)]), [(0, 10 * minute)]);
+        // Nothing happened in between.
+        assert_eq!(gaps(&[(0, 1), (10 * minute, 2)]), []);
     }
 }

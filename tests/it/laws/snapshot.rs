@@ -70,6 +70,12 @@ fn go_on(state: &mut State, begun: &mut Option<Begun>, cycle: usize, most: usize
         CopyFor::Counters | CopyFor::History => {
             assert_eq!(counters(&copy), counters(&expected), "{when}")
         }
+        CopyFor::Jobs => {
+            assert_eq!(counters(&copy), counters(&expected), "{when}");
+            let jobs = |state: &State| state.jobs.slab.iter().map(|it| *it.1).collect::<Vec<_>>();
+            let [copied, known] = [&copy, &expected].map(jobs);
+            assert_eq!(format!("{copied:?}"), format!("{known:?}"), "{when}");
+        }
     }
     seen.copies += 1;
     seen.long += usize::from(cycle > since + 1);
@@ -104,7 +110,11 @@ fn a_copy_in_portions_is_the_state_of_the_cycle_at_which_it_began() {
                 // A list that is not what it should be: the copy shows it too.
                 state.stubs.insert((cycle.now, Key(u64::MAX - 1 - number as u64)), ());
             }
-            let copy_for = if chance.below(4) == 0 { CopyFor::Counters } else { CopyFor::Audit };
+            let copy_for = match chance.below(8) {
+                0 | 1 => CopyFor::Counters,
+                2 => CopyFor::Jobs,
+                _ => CopyFor::Audit,
+            };
             begun = Some(Begun { expected: whole(&state), cycle: number, copy_for });
             state.begin_copy(copy_for);
             assert_eq!(state.copying_for(), Some(copy_for));

@@ -94,6 +94,32 @@ pub(super) fn text_of(figures: &[(String, i64)]) -> String {
     cells.join(", ")
 }
 
+/// The figures of a column as they are and as they were before, as a cell: a count with its change,
+/// anything else with what it was.
+pub(super) fn text_of_change(now: &[(String, i64)], before: &[(String, i64)]) -> String {
+    if now == before {
+        return text_of(now);
+    }
+    if let ([], [(figure, was)]) | ([(figure, _)], [(_, was)]) = (now, before)
+        && is_count(figure)
+    {
+        let is = now.first().map_or(0, |(_, is)| *is);
+        return format!("{is} ({:+})", is.saturating_sub(*was));
+    }
+    match (now, before) {
+        ([(figure, is)], []) if is_count(figure) => format!("{is} ({is:+})"),
+        (_, []) => format!("{} (was nothing)", text_of(now)),
+        ([], _) => format!("nothing (was {})", text_of(before)),
+        _ => format!("{} (was {})", text_of(now), text_of(before)),
+    }
+}
+
+/// Whether a figure has no unit.
+fn is_count(figure: &str) -> bool {
+    let has_unit = figure.ends_with("_ms") || figure.ends_with("_s");
+    !has_unit && !figure.starts_with("slots") && !figure.split('_').any(|word| word == "bytes")
+}
+
 fn cell(figure: &str, value: i64) -> String {
     if let Some(of) = figure.strip_prefix("slots[").and_then(|it| it.strip_suffix(']')) {
         return format!("{of} {value}");
@@ -113,6 +139,19 @@ fn cell(figure: &str, value: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_count_is_shown_with_its_change_and_a_size_with_what_it_was() {
+        let one = |figure: &str, value| vec![(figure.to_owned(), value)];
+        let jobs = |value| one("jobs_running", value);
+        assert_eq!(text_of_change(&jobs(120), &jobs(105)), "120 (+15)");
+        assert_eq!(text_of_change(&jobs(5), &jobs(5)), "5");
+        assert_eq!(text_of_change(&jobs(5), &[]), "5 (+5)");
+        assert_eq!(text_of_change(&[], &jobs(5)), "0 (-5)");
+        let bytes = |value| one("queued_bytes", value);
+        assert_eq!(text_of_change(&bytes(2_000), &bytes(999)), "2.00 kB (was 999 B)");
+        assert_eq!(text_of_change(&[], &bytes(999)), "nothing (was 999 B)");
+    }
 
     #[test]
     fn figures_have_units_and_columns() {

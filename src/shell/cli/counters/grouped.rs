@@ -1,7 +1,7 @@
 //! Counters as tables: of each kind of thing one, its names and figures as columns.
 
 use super::by::By;
-use super::figures::{column_of, known_of, rank_of, text_of};
+use super::figures::{column_of, known_of, rank_of, text_of, text_of_change};
 use crate::cli::Usage;
 use crate::cli::table::{Column, TableArgs};
 use clap::ValueEnum;
@@ -25,15 +25,45 @@ struct Row {
     names: Vec<String>,
     /// Figures by column; those that are 0 are left out.
     figures: BTreeMap<String, Vec<(String, i64)>>,
+    /// The same before, where it is compared.
+    before: Option<BTreeMap<String, Vec<(String, i64)>>>,
     /// As they were read.
     lines: Vec<String>,
 }
 
 impl Row {
-    /// Sort key: the sum of the figures in a column.
+    /// Sort key: the sum of the figures in a column, or how much it changed.
     fn sum(&self, column: &str) -> i64 {
-        let figures = self.figures.get(column).into_iter().flatten();
-        figures.fold(0, |sum, (_, value)| sum.saturating_add(*value))
+        let sum = |of: &BTreeMap<String, Vec<(String, i64)>>| {
+            let figures = of.get(column).into_iter().flatten();
+            figures.fold(0_i64, |sum, (_, value)| sum.saturating_add(*value))
+        };
+        let now = sum(&self.figures);
+        self.before.as_ref().map_or(now, |before| now.saturating_sub(sum(before)).saturating_abs())
+    }
+
+    /// Whether it has, or had, figures in a column.
+    fn has(&self, column: &str) -> bool {
+        let had = self.before.as_ref().is_some_and(|before| before.contains_key(column));
+        had || self.figures.contains_key(column)
+    }
+
+    /// Its figures in a column, as a cell.
+    fn cell(&self, column: &str) -> String {
+        let now = self.figures.get(column).map_or(&[][..], Vec::as_slice);
+        match &self.before {
+            None => text_of(now),
+            Some(before) => text_of_change(now, before.get(column).map_or(&[], Vec::as_slice)),
+        }
+    }
+}
+
+/// Puts the figures of a counter to those of their columns.
+fn add_figures(counter: &Value, to: &mut BTreeMap<String, Vec<(String, i64)>>) {
+    for (figure, value) in counter.as_object().into_iter().flatten() {
+        if let Some(value) = value.as_i64() {
+            to.entry(column_of(figure)).or_default().push((figure.clone(), value));
+        }
     }
 }
 
@@ -49,19 +79,18 @@ pub fn grouped(counters: Vec<(Value, String)>) -> Vec<CounterGroup> {
         let row = groups.entry(*by).or_default().entry(names.clone()).or_default();
         row.names = names;
         row.lines.push(line);
-        for (figure, value) in counter.as_object().into_iter().flatten() {
-            if let Some(value) = value.as_i64() {
-                let of_column = row.figures.entry(column_of(figure)).or_default();
-                of_column.push((figure.clone(), value));
-            }
+        add_figures(&counter, &mut row.figures);
+        if let Some(before) = counter.get("before") {
+            add_figures(before, row.before.get_or_insert_default());
         }
     }
     let group = |(by, rows): (By, BTreeMap<Vec<String>, Row>)| {
         let rows: Vec<Row> = rows.into_values().collect();
-        let has = |column: &&String| rows.iter().any(|row| row.figures.contains_key(*column));
+        let has = |column: &&String| rows.iter().any(|row| row.has(column));
         let mut figures: Vec<String> = known_of(by);
         let known = figures.len();
-        let unknown = rows.iter().flat_map(|row| row.figures.keys());
+        let before = rows.iter().flat_map(|row| row.before.iter().flat_map(BTreeMap::keys));
+        let unknown = rows.iter().flat_map(|row| row.figures.keys()).chain(before);
         let unknown: Vec<String> = unknown.filter(|it| !figures.contains(it)).cloned().collect();
         figures.extend(unknown);
         figures[known..].sort_unstable();
@@ -132,9 +161,8 @@ impl CounterGroup {
     pub fn rows(&self, args: &TableArgs) -> impl Iterator<Item = Vec<String>> {
         let figures = self.shown(args);
         self.rows.iter().map(move |row| {
-            let of_row =
-                |name: &String| row.figures.get(name).map_or_else(String::new, |it| text_of(it));
-            row.names.iter().cloned().chain(figures.iter().map(of_row)).collect()
+            let cells = figures.iter().map(|column| row.cell(column));
+            row.names.iter().cloned().chain(cells).collect()
         })
     }
 

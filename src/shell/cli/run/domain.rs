@@ -303,10 +303,14 @@ fn serve(
     rivals.decides_by(drive.topology_hash());
     // By uptime: a step of the clock is no silence of the leader.
     let (mut newest, mut heard_at) = (drive.newest(), clock::uptime());
-    let mut was_leading = false;
+    let (mut was_leading, mut goes_on) = (false, false);
     while !stop.load(Ordering::Relaxed) {
         let most = if drive.state().copying_for().is_some() { COPY_WAIT_MS } else { WAIT_MAX_MS };
-        let wait = if drive.leads() { drive.rest(clock::now()).clamp(1, most) } else { most };
+        let wait = match drive.leads() {
+            true => drive.rest(clock::now()).clamp(1, most),
+            false if goes_on => 0,
+            false => most,
+        };
         if !drive.has_backlog() {
             drive.pump(Duration::from_millis(wait as u64))?;
         }
@@ -326,7 +330,8 @@ fn serve(
         if drive.leads() {
             drive.lead(clock::now())?;
         } else {
-            drive.follow()?;
+            // The history looks on the way.
+            goes_on = drive.follow_past(show.next_look())? > 0 && drive.behind() > 0;
             if drive.newest() != newest {
                 (newest, heard_at) = (drive.newest(), clock::uptime());
             }

@@ -1,0 +1,308 @@
+//! The figures that curves are made of: of all, and of each queue, site, share, user and task, at
+//! each moment of which counters are kept.
+//!
+//! Running, queued and waiting are what they are then. Starts, finished and failed are totals that
+//! only grow, so that a curve of any step is made of one block a step: the writer adds to them what
+//! the windows of the ledger gained since the moment before.
+
+use super::block::pieces;
+use crate::view::QueueView;
+use std::collections::BTreeMap;
+use yardmaster_core::engine::Engine;
+use yardmaster_core::event::Status;
+use yardmaster_core::id::{Key, Name};
+use yardmaster_core::state::State;
+use yardmaster_core::state::ledger::{ENDED_GRAIN, START_GRAIN, USER};
+use yardmaster_core::state::window::Window;
+use yardmaster_core::unit::Millis;
+
+/// Things of which figures are kept in one block at most; the rest is left out.
+const THINGS_MAX: usize = 50_000;
+
+/// Names of the figures, in the order in which they are kept.
+pub const FIGURES: [&str; 6] = ["running", "queued", "starts", "finished", "failed", "waiting"];
+/// Those that are totals, of which a curve shows the growth.
+pub const TOTALS: std::ops::Range<usize> = 2..5;
+
+/// The figures of one thing.
+pub type Figures = [u64; FIGURES.len()];
+
+/// Kind of the things that figures are of. The letters are persisted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Of {
+    /// The grid.
+    All,
+    /// A queue.
+    Queue,
+    /// A site.
+    Site,
+    /// A leaf share.
+    Share,
+    /// A user.
+    User,
+    /// A task.
+    Task,
+}
+
+impl Of {
+    /// Every kind.
+    pub const ALL: [Of; 6] = [Of::All, Of::Queue, Of::Site, Of::Share, Of::User, Of::Task];
+    /// Their names, in the same order.
+    pub const NAMES: [&str; 6] = ["all", "queue", "site", "share", "user", "task"];
+
+    /// The letter that stands for it in a block.
+    const fn letter(self) -> char {
+        match self {
+            Of::All => 'a',
+            Of::Queue => 'q',
+            Of::Site => 's',
+            Of::Share => 'g',
+            Of::User => 'u',
+            Of::Task => 't',
+        }
+    }
+
+    /// Which figures are known of its things, in the order of [`FIGURES`]: starts and ends are
+    /// counted by queue, ends by task too, and a request waits for no queue.
+    pub const fn knows(self) -> [bool; FIGURES.len()] {
+        match self {
+            Of::All => [true; FIGURES.len()],
+            Of::Queue | Of::Site => [true, true, true, true, true, false],
+            Of::Share | Of::User => [true, true, false, false, false, true],
+            Of::Task => [false, false, false, true, true, true],
+        }
+    }
+}
+
+/// Figures by kind and name.
+type Things = BTreeMap<(Of, String), Figures>;
+
+/// Requests that wait, counted where the loop is.
+#[derive(Debug, Default)]
+pub(super) struct Waiting(Things);
+
+const WAITING: usize = 5;
+
+impl Waiting {
+    /// Counts them by share, user and task. Where it is not known which they are, it is known how
+    /// many there are.
+    pub fn of(engine: &Engine) -> Waiting {
+        let mut waiting = Things::new();
+        let mut count = |of, name: &str| {
+            waiting.entry((of, name.to_owned())).or_default()[WAITING] += 1;
+        };
+        let open = engine.open_requests().into_iter().flatten();
+        for task in open.filter_map(|request| request.task.as_ref()) {
+            count(Of::Share, &task.gshare);
+            count(Of::User, &task.user);
+            count(Of::Task, &key_text(Key::of(task.task.as_bytes())));
+        }
+        waiting.entry((Of::All, String::new())).or_default()[WAITING] = engine.waiting() as u64;
+        Waiting(waiting)
+    }
+}
+
+/// The name of a task in a block: its number, as in counters.
+fn key_text(key: Key) -> String {
+    key.0.to_string()
+}
+
+/// The name under which a thing is kept.
+pub(super) fn kept_name(of: Of, name: &str) -> String {
+    match of {
+        Of::All => String::new(),
+        Of::Task => key_text(Key::of(name.as_bytes())),
+        Of::Queue | Of::Site | Of::Share | Of::User => name.to_owned(),
+    }
+}
+
+/// The buckets of a window, by number.
+type Buckets = BTreeMap<i64, u64>;
+
+/// Totals that only grow, and the windows as of the moment before.
+#[derive(Debug, Default)]
+pub(super) struct Totals {
+    by: Things,
+    starts: BTreeMap<String, Buckets>,
+    ended: BTreeMap<(u64, String, usize), Buckets>,
+    /// Up to when everything is counted; `None`: nothing is known from before.
+    counted_to: Option<Millis>,
+    /// The windows of the moment before are known.
+    is_warm: bool,
+}
+
+impl Totals {
+    /// Goes on from the last block of an earlier process: what began since is counted, what its
+    /// bucket began with before that is not.
+    pub fn after(raw: &[u8], at: Millis) -> Totals {
+        let mut by: Things = all(raw).collect();
+        by.retain(|(of, _), _| matches!(of, Of::Queue | Of::Task));
+        Totals { by, counted_to: Some(at), ..Totals::default() }
+    }
+
+    /// Takes up a moment.
+    fn take(&mut self, state: &State) {
+        let (is_warm, counted_to) = (self.is_warm, self.counted_to);
+        let gain = |before: Option<Buckets>, window: &Window, grain: Millis| {
+            let before = before.unwrap_or_default();
+            let is_counted = |number: i64| {
+                is_warm || counted_to.is_some_and(|to| number.saturating_mul(grain) >= to)
+            };
+            let buckets = window.buckets().iter().filter(|it| is_counted(it.number));
+            let gains = buckets
+                .map(|it| it.amount.saturating_sub(before.get(&it.number).copied().unwrap_or(0)));
+            gains.sum::<u64>()
+        };
+        let kept = |window: &Window| -> Buckets {
+            window.buckets().iter().map(|it| (it.number, it.amount)).collect()
+        };
+        let mut last = std::mem::take(&mut self.starts);
+        for (key, window) in state.ledger.starts.iter() {
+            let queue = state.names.text(Name(key[0])).to_owned();
+            let more = gain(last.remove(&queue), window, START_GRAIN);
+            self.by.entry((Of::Queue, queue.clone())).or_default()[2] += more;
+            self.starts.insert(queue, kept(window));
+        }
+        let mut last = std::mem::take(&mut self.ended);
+        let mut tasks: Things = BTreeMap::new();
+        for (key, ended) in state.ledger.ended.iter() {
+            let task = u64::from(key[0]) | u64::from(key[1]) << 32;
+            let queue = state.names.text(Name(key[2])).to_owned();
+            let of_task = (Of::Task, key_text(Key(task)));
+            let before = self.by.get(&of_task).copied().unwrap_or_default();
+            let of_task = tasks.entry(of_task).or_insert(before);
+            let of_queue = self.by.entry((Of::Queue, queue.clone())).or_default();
+            for (which, window) in ended.ended.iter().take(2).enumerate() {
+                let key = (task, queue.clone(), which);
+                let more = gain(last.remove(&key), window, ENDED_GRAIN);
+                of_task[3 + which] += more;
+                of_queue[3 + which] += more;
+                self.ended.insert(key, kept(window));
+            }
+        }
+        // A task of which the windows hold nothing any more is forgotten.
+        self.by.retain(|(of, _), _| *of != Of::Task);
+        self.by.extend(tasks);
+        (self.is_warm, self.counted_to) = (true, Some(state.now));
+    }
+}
+
+/// The figures of everything at a moment, and the totals up to it.
+pub(super) fn lines(
+    state: &State,
+    queues: &[QueueView],
+    waiting: Waiting,
+    totals: &mut Totals,
+) -> Vec<String> {
+    totals.take(state);
+    let mut things = waiting.0;
+    let site_of: BTreeMap<&str, &str> =
+        queues.iter().map(|view| (view.queue.as_str(), view.site.as_str())).collect();
+    // The figures of a queue are those of its site and of all, too.
+    let mut add = |of: Of, name: &str, figures: &Figures| {
+        let site = site_of.get(name).filter(|site| of == Of::Queue && !site.is_empty());
+        let all = (of == Of::Queue).then_some((Of::All, ""));
+        let also = site.map(|site| (Of::Site, *site)).into_iter().chain(all);
+        for (of, name) in std::iter::once((of, name)).chain(also) {
+            let sums = things.entry((of, name.to_owned())).or_default();
+            sums.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
+        }
+    };
+    for view in queues {
+        add(Of::Queue, &view.queue, &[view.running, view.queued, 0, 0, 0, 0]);
+    }
+    totals.by.iter().for_each(|((of, name), figures)| add(*of, name, figures));
+    for (key, share) in state.ledger.share.iter() {
+        let (queued, rest) = share.jobs.split_at(Status::Running.index());
+        let queued = queued.iter().copied().map(u64::from).sum();
+        let running = rest.first().copied().unwrap_or(0).into();
+        add(Of::Share, state.names.text(Name(key[1])), &[running, queued, 0, 0, 0, 0]);
+    }
+    for (key, owner) in state.ledger.owner.iter().filter(|(key, _)| key[1] == USER) {
+        let figures = [owner.running_jobs, owner.queued_jobs, 0, 0, 0, 0];
+        add(Of::User, state.names.text(Name(key[0])), &figures);
+    }
+    let known = things.iter().filter(|((_, name), it)| {
+        // What is all 0 is read as 0 where it is missing.
+        it.iter().any(|figure| *figure > 0) || name.is_empty()
+    });
+    known.take(THINGS_MAX).map(|((of, name), figures)| line(*of, name, figures)).collect()
+}
+
+fn line(of: Of, name: &str, figures: &Figures) -> String {
+    let [a, b, c, d, e, f] = figures;
+    format!("{} {a} {b} {c} {d} {e} {f} {name}", of.letter())
+}
+
+/// The figures in the body of a block.
+fn all(raw: &[u8]) -> impl Iterator<Item = ((Of, String), Figures)> {
+    each(raw).map(|(of, name, figures)| ((of, name.to_owned()), figures))
+}
+
+/// The same, with the names where they lie; of damaged lines none.
+pub(super) fn each(raw: &[u8]) -> impl Iterator<Item = (Of, &str, Figures)> {
+    pieces(raw).filter_map(|piece| {
+        let mut words = std::str::from_utf8(piece).ok()?.splitn(FIGURES.len() + 2, ' ');
+        let letter = words.next()?.chars().next()?;
+        let of = Of::ALL.into_iter().find(|of| of.letter() == letter)?;
+        let mut figures = Figures::default();
+        for figure in &mut figures {
+            *figure = words.next()?.parse().ok()?;
+        }
+        Some((of, words.next()?, figures))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::block::put;
+    use super::*;
+
+    fn state(now: Millis, starts: &[(Millis, i64)]) -> State {
+        let mut state = State::new(yardmaster_core::state::Setting::default());
+        state.now = now;
+        let queue = state.names.intern("oak");
+        let row = state.ledger.starts.row([queue.0, 0, 0, 0]);
+        for (at, jobs) in starts {
+            state.ledger.starts.at(row).add(at.div_euclid(START_GRAIN), *jobs);
+        }
+        state
+    }
+
+    fn started(lines: &[String]) -> Option<u64> {
+        let mut raw = Vec::new();
+        lines.iter().for_each(|line| put(&mut raw, line.as_bytes()));
+        all(&raw)
+            .find(|((of, name), _)| (*of, name.as_str()) == (Of::Queue, "oak"))
+            .map(|it| it.1[2])
+    }
+
+    fn next(totals: &mut Totals, state: &State) -> Option<u64> {
+        started(&lines(state, &[], Waiting::default(), totals))
+    }
+
+    #[test]
+    fn totals_grow_by_what_windows_gain_whatever_expires_or_is_taken_back() {
+        let mut totals = Totals::default();
+        // Nothing is known of when these came.
+        assert_eq!(next(&mut totals, &state(900_000, &[(600_000, 5)])), None);
+        assert_eq!(next(&mut totals, &state(960_000, &[(600_000, 6), (900_000, 2)])), Some(3));
+        // A job that started failed, and does not count as started any more.
+        assert_eq!(next(&mut totals, &state(990_000, &[(600_000, 5), (900_000, 4)])), Some(5));
+        assert_eq!(next(&mut totals, &state(9_990_000, &[(900_000, 4)])), Some(5));
+    }
+
+    #[test]
+    fn totals_go_on_after_a_restart_with_what_began_since() {
+        let mut raw = Vec::new();
+        put(&mut raw, line(Of::Queue, "oak", &[1, 2, 30, 4, 5, 0]).as_bytes());
+        put(&mut raw, line(Of::User, "ann of a name", &[1, 2, 0, 0, 0, 7]).as_bytes());
+        let mut totals = Totals::after(&raw, 900_000);
+        let known: Vec<_> = all(&raw).collect();
+        assert_eq!(known[1], ((Of::User, "ann of a name".to_owned()), [1, 2, 0, 0, 0, 7]));
+        let now = state(1_500_000, &[(600_000, 8), (900_000, 2), (1_200_000, 1)]);
+        assert_eq!(next(&mut totals, &now), Some(33));
+        let now = state(1_560_000, &[(600_000, 8), (900_000, 2), (1_200_000, 4)]);
+        assert_eq!(next(&mut totals, &now), Some(36));
+    }
+}
