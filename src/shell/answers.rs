@@ -10,7 +10,7 @@
 
 use crate::copying::Portions;
 use crate::estimates::{Estimates, MeasuredEstimate};
-use crate::question::{Answer, Asked, Audited, CycleCounters, Question};
+use crate::question::{Answer, Asked, Audited, CycleCounters, Question, TaskLook};
 use crate::thread;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use yardmaster_core::copy::CopyFor;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::estimate::TaskWaits;
-use yardmaster_core::explain::{FilledBy, NameStanding, TaskStanding};
+use yardmaster_core::explain::{FilledBy, NameStanding};
 use yardmaster_core::state::State;
 use yardmaster_core::state::audit::audit;
 use yardmaster_core::state::counters::counters;
@@ -218,7 +218,7 @@ fn look_at_starts(state: &State, estimates: &HeldEstimates) {
 
 fn work(asked: &Asked, state: &State) -> Answer {
     match asked {
-        Asked::Task(task) => Answer::Task(Arc::new(TaskStanding::of(state, task))),
+        Asked::Task(task) => Answer::Task(Arc::new(TaskLook::of(state, task))),
         Asked::Audit => Answer::Audit(Arc::new(Audited {
             cycle: state.number,
             counters: counters(state).len(),
@@ -258,7 +258,7 @@ mod tests {
             Answer::Counters(counters) => counters.cycle,
             Answer::Standing(standing) => standing.cycle,
             Answer::Filled(filled) => filled.cycle,
-            Answer::Task(task) => task.cycle,
+            Answer::Task(task) => task.jobs.cycle,
         }
     }
 

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 use tokio::sync::oneshot;
+use yardmaster_core::estimate::{StartEstimate, TaskWaits};
 use yardmaster_core::explain::{FilledBy, FilledOf, NameStanding, TaskStanding};
+use yardmaster_core::id::Key;
+use yardmaster_core::state::State;
 use yardmaster_core::state::audit::Drift;
 use yardmaster_core::state::counters::Counter;
 use yardmaster_core::unit::Millis;
@@ -40,7 +43,25 @@ pub enum Answer {
     /// Who has the jobs at queues, or of a share.
     Filled(FilledBy),
     /// How the jobs of a task stand.
-    Task(Arc<TaskStanding>),
+    Task(Arc<TaskLook>),
+}
+
+/// How a task stands.
+#[derive(Clone, Debug, Default)]
+pub struct TaskLook {
+    /// Its jobs.
+    pub jobs: TaskStanding,
+    /// When its first job is expected to begin; `None`: it began, nothing of it waits, or too few
+    /// tasks began to compare it with.
+    pub estimate: Option<StartEstimate>,
+}
+
+impl TaskLook {
+    /// How a task stands as of the last cut. It walks over all jobs.
+    pub fn of(state: &State, task: &str) -> TaskLook {
+        let estimate = TaskWaits::of(state).estimate(Key::of(task.as_bytes()));
+        TaskLook { jobs: TaskStanding::of(state, task), estimate }
+    }
 }
 
 /// Every counter as of a cycle.

@@ -6,14 +6,15 @@ use super::query::{DOMAIN, Parameter, Params, Query};
 use super::{Refused, beside, json};
 use crate::described::described;
 use crate::history::{History, Search};
-use crate::question::{Answer, Asked};
+use crate::question::{Answer, Asked, TaskLook};
 use axum::response::Response;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use yardmaster_core::cut::Topic;
+use yardmaster_core::estimate::StartEstimate;
 use yardmaster_core::event::Status;
-use yardmaster_core::explain::{JobsByState, NameStanding, RequestStanding, TaskStanding, iso};
+use yardmaster_core::explain::{JobsByState, NameStanding, RequestStanding, iso};
 use yardmaster_core::id::Key;
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
@@ -41,7 +42,7 @@ pub(super) async fn task(Of(api): Of, Params(given): Params) -> Result<Response,
     let Answer::Standing(standing) = api.client.ask(Asked::Standing(name.to_owned())).await? else {
         return Err(super::lists::late());
     };
-    let Answer::Task(jobs) = api.client.ask(Asked::Task(name.to_owned())).await? else {
+    let Answer::Task(look) = api.client.ask(Asked::Task(name.to_owned())).await? else {
         return Err(super::lists::late());
     };
     let past = api.past()?;
@@ -53,7 +54,7 @@ pub(super) async fn task(Of(api): Of, Params(given): Params) -> Result<Response,
         let parts = TaskParts {
             task: &name,
             standing: &standing,
-            jobs: &jobs,
+            look: &look,
             decisions: outputs[0].iter().filter_map(Output::decision).collect(),
             commands: outputs[1].iter().filter_map(Output::command).collect(),
         };
@@ -96,8 +97,8 @@ pub(crate) struct TaskParts<'a> {
     pub task: &'a str,
     /// Its requests.
     pub standing: &'a NameStanding,
-    /// Its jobs.
-    pub jobs: &'a TaskStanding,
+    /// Its jobs, and when the first is expected to begin.
+    pub look: &'a TaskLook,
     /// Decisions about it.
     pub decisions: Vec<&'a Decision>,
     /// Commands about its jobs, the newest first.
@@ -108,7 +109,7 @@ impl TaskParts<'_> {
     /// Whether nothing is known.
     pub fn is_unknown(&self) -> bool {
         let has_outputs = !self.decisions.is_empty() || !self.commands.is_empty();
-        self.standing.requests.is_empty() && self.jobs.queues.is_empty() && !has_outputs
+        self.standing.requests.is_empty() && self.look.jobs.queues.is_empty() && !has_outputs
     }
 
     /// A request of it; the one of the task itself first.
@@ -131,7 +132,7 @@ impl TaskParts<'_> {
     /// Jobs of all queues.
     fn by_state(&self) -> JobsByState {
         let mut sums = JobsByState::default();
-        for jobs in self.jobs.queues.values() {
+        for jobs in self.look.jobs.queues.values() {
             sums.iter_mut().zip(jobs).for_each(|(sum, jobs)| *sum += jobs);
         }
         sums
@@ -148,7 +149,7 @@ impl TaskParts<'_> {
         }
         let answer = |(subject, (standing, mut decisions)): (&str, (_, Vec<&Decision>))| {
             decisions.sort_by_key(|it| (it.cycle, it.number));
-            let jobs = self.jobs.requests.get(&Key::of(subject.as_bytes())).copied();
+            let jobs = self.look.jobs.requests.get(&Key::of(subject.as_bytes())).copied();
             let moments = jobs.map(|it| (it.first_start, it.last_end)).unwrap_or_default();
             TaskRequestAnswer::of(subject, standing, &decisions, moments)
         };
@@ -163,7 +164,7 @@ described! {
     /// A task.
     struct TaskAnswer of (it: &TaskParts<'_>) {
         /// As of which moment; ms since 1970.
-        now: Millis = it.jobs.now,
+        now: Millis = it.look.jobs.now,
         /// The task.
         task: String = it.task.to_owned(),
         /// Leaf share.
@@ -193,6 +194,10 @@ described! {
             it.commands.iter().map(|it| TaskCommandAnswer::of(it)).collect(),
         /// How long its stages take.
         stages: TaskStagesAnswer = TaskStagesAnswer::of(it),
+        /// When its first job is expected to begin; null: it began, nothing of it waits, or too few
+        /// tasks began within a day to compare it with.
+        estimate: Option<StartEstimateAnswer> =
+            it.look.estimate.as_ref().map(StartEstimateAnswer::of),
         /// The same as text, as `yardmaster explain` begins with it.
         text: String = text(it),
     }
@@ -282,14 +287,28 @@ described! {
         text: String = command_text(it),
     }
 
+    /// When the first job of a task is expected to begin.
+    struct StartEstimateAnswer of (it: &StartEstimate) {
+        /// One of ten such tasks begins before; ms since 1970.
+        start_from: Millis = it.from,
+        /// Half of them begin before; ms since 1970; null: not known.
+        start_likely: Option<Millis> = it.middle,
+        /// Nine of ten begin before; ms since 1970; null: too few began after as long a wait.
+        start_to: Option<Millis> = it.to,
+        /// The queue at which it is expected to begin; empty: it has no job at a queue yet.
+        queue: String = it.queue.clone(),
+        /// What the estimate rests on, as a sentence.
+        basis: String = it.basis.clone(),
+    }
+
     /// How long the stages of a task take: medians.
     struct TaskStagesAnswer of (it: &TaskParts<'_>) {
         /// From asking to the first assignment, of its requests; s.
         wait_for_decision_s: Option<i64> = wait_for_decision(it).map(|it| it / SECOND),
         /// From generation to start, of its jobs that started; s.
-        wait_for_start_s: Option<i64> = it.jobs.wait.map(|it| it / SECOND),
+        wait_for_start_s: Option<i64> = it.look.jobs.wait.map(|it| it / SECOND),
         /// From start to end, of its jobs that ended; s.
-        run_s: Option<i64> = it.jobs.run.map(|it| it / SECOND),
+        run_s: Option<i64> = it.look.jobs.run.map(|it| it / SECOND),
     }
 }
 
@@ -308,7 +327,7 @@ fn ending(jobs: &JobsByState) -> u64 {
 }
 
 fn queues(it: &TaskParts<'_>) -> Vec<TaskQueueAnswer> {
-    let mut queues: Vec<(&String, &JobsByState)> = it.jobs.queues.iter().collect();
+    let mut queues: Vec<(&String, &JobsByState)> = it.look.jobs.queues.iter().collect();
     let live = |jobs: &JobsByState| queued(jobs) + ending(jobs) + jobs[Status::Running.index()];
     queues.sort_by_key(|(_, jobs)| std::cmp::Reverse((live(jobs), jobs.iter().sum::<u64>())));
     queues.into_iter().map(|(queue, jobs)| TaskQueueAnswer::of(queue, jobs)).collect()
@@ -409,6 +428,9 @@ pub(crate) fn text(it: &TaskParts<'_>) -> String {
     let known: Vec<String> = known.map(|(what, s)| format!("{what} {}", span(s))).collect();
     if !known.is_empty() {
         let _ = writeln!(text, "  in the middle {}", known.join(", "));
+    }
+    if let Some(estimate) = &it.look.estimate {
+        let _ = writeln!(text, "  {}", estimate.sentence());
     }
     let requests = it.requests();
     for of in requests.iter().take(LINES_SHOWN) {

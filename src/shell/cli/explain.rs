@@ -14,6 +14,7 @@ use crate::cli::outputs::{ReadCommands, newest, outputs, read_commands, records,
 use crate::cli::rebuild::{Until, rebuild};
 use crate::dirlog::Mode;
 use crate::ports::AnyStore;
+use crate::question::TaskLook;
 use crate::when::moment;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
@@ -27,7 +28,7 @@ use yardmaster_core::cut::Topic;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::event::Event;
 use yardmaster_core::explain::{
-    Context, NameStanding, SITES_SHOWN, TaskStanding, explain, explain_command, explain_comparison,
+    Context, NameStanding, SITES_SHOWN, explain, explain_command, explain_comparison,
     explain_fates, explain_job, explain_pool_name, explain_throttle, join, throttle_of,
 };
 use yardmaster_core::output::Output;
@@ -262,11 +263,11 @@ impl Explain {
         if let Some(when) = self.at {
             let rebuilt = rebuild_at(&self.log_args, read, when)?;
             let engine = rebuilt.drive.engine();
-            let jobs = TaskStanding::of(&engine.state, &self.name);
+            let look = TaskLook::of(&engine.state, &self.name);
             return Ok(Some(task_text(&TaskParts {
                 task: &self.name,
                 standing: &NameStanding::of(engine, &self.name),
-                jobs: &jobs,
+                look: &look,
                 decisions: of_task,
                 commands: commands.commands.iter().rev().collect(),
             })));
