@@ -140,7 +140,7 @@ fn quota_high_io_overflow_and_restricted_slots_are_judged_as_they_are_now() {
     assert_eq!(filters(&far), [("overflow_idle", 1)]);
     says(
         &far,
-        &["overflow_idle: the job waited ", "a job that overflows waits 1200 s first, until"],
+        &["overflow_idle: the job waited ", "a job that overflows waits 20 min first, until"],
     );
     world.check();
 }
