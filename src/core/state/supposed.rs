@@ -45,6 +45,18 @@ macro_rules! supposed {
                 }
             }
 
+            /// The names of the configuration records of a topic that hold.
+            pub fn configuration_names(&self, topic: Topic) -> Vec<String> {
+                match topic {
+                    $(Topic::$kind => {
+                        let all = self.facts.$field.iter();
+                        let holds = all.filter(|(_, fact)| fact.current(is_newer).is_some());
+                        holds.map(|(name, _)| name.to_owned()).collect()
+                    })*
+                    _ => Vec::new(),
+                }
+            }
+
             /// Puts a record in the place of all that the lanes hold of its name.
             fn put(&mut self, record: Configuration) -> Option<Restore> {
                 match record {
