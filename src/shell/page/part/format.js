@@ -52,6 +52,14 @@ export function span(ms) {
   return hours % 24 && days < 30 ? `${days} d ${hours % 24} h` : `${days} d`;
 }
 
+/** A figure in its unit; times as spans. */
+export function amount(value, unit = '') {
+  if (!isKnown(value)) return '';
+  if (unit === 'ms') return span(value);
+  if (unit === 's') return span(1000 * value);
+  return `${figure(value)} ${unit}`.trim();
+}
+
 /** A moment in full: `2026-11-24 10:12:03`. */
 export function utc(ms) {
   if (!isKnown(ms)) return '';
