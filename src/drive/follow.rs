@@ -59,8 +59,8 @@ impl<L: Log, S: Store> Drive<L, S> {
         Ok(counted)
     }
 
-    /// The same, but no cycle behind the first one whose `now` is `when` or later. For a look at the
-    /// state on the way.
+    /// The same, but no cycle behind the first one whose `now` is `when` or later. For a look at
+    /// the state on the way.
     pub fn follow_past(&mut self, when: Millis) -> Result<u64, Halt> {
         let mut counted = 0;
         while self.follow_one()? {

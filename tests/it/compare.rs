@@ -265,7 +265,7 @@ fn one_is_shown_in_full_by_both_verbs() {
     let dir = log.path().to_owned();
     let (text, _) = run(0, &["compare", "--dir", &dir, "--subject", "1/2"]);
     for part in [
-        "1/2 attempt 0, answered twice: asked 2025-10-09T08:53:20.000Z (task 1, policy production",
+        "1/2 attempt 0, answered twice: asked 2025-10-09T08:53:20Z (task 1, policy production",
         "another queue first; 0 % go to the same queues; carried out: the other broker",
         "B: queued_ratio: 3100 for 900",
         "B: running 900, 900; queued 3100, 1200 (more than 10 % apart)",

@@ -173,8 +173,7 @@ fn a_person_reads_who_got_an_offer_and_why_and_why_others_wait() {
     of_the_api(SledStore::read_address(&store).expect("it serves").as_str());
     // A job that waits is shown as the process has it.
     let waits = shown(&dir, &["explain", "mc.2"], &["--store", store.to_str().unwrap()]);
-    let wanted =
-        ["workflow  mc: central, of ops, priority 110", "wants     4 cores, 7200 s (2.0 h)"];
+    let wanted = ["workflow  mc: central, of ops, priority 110", "wants     4 cores, 2 h"];
     has(&waits, &wanted);
     has(&waits, &["sites     T2_Y", "pool      waits for an offer, queued "]);
     has(
@@ -195,7 +194,7 @@ fn a_person_reads_who_got_an_offer_and_why_and_why_others_wait() {
         &[
             "offer     glidein-7, announcement 0, answer 1",
             "site      T2_X, node wn1",
-            "matched: job mc.1, attempt 0, gets 4 cores and 8000 MB for 7200 s (2.0 h)",
+            "matched: job mc.1, attempt 0, gets 4 cores and 8000 MB for 2 h",
             "workflow  mc, class central",
             "weight    4.8 cores by power",
             "chosen by, in this order",

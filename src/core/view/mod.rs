@@ -10,7 +10,7 @@ pub use crate::domain::cms::view::pool::{
 };
 pub use crate::domain::nordugrid::view::{Cpus, GridGlance, STATUSES};
 pub use row::{ViewRow, ViewRows};
-pub use usage::{JobsOf, OwnerUsage, ShareUsage, Usage};
+pub use usage::{GridUsage, JobsOf, OwnerUsage, ShareUsage};
 
 use crate::domain::atlas::view as atlas;
 use crate::domain::cms::view as cms;

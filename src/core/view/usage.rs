@@ -17,7 +17,7 @@ pub const OWNERS_MAX: usize = 1_000;
 
 /// Use of the grid as of a cycle.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Usage {
+pub struct GridUsage {
     /// The cycle's `now`.
     pub now: Millis,
     /// The cycle.
@@ -71,9 +71,9 @@ pub struct OwnerUsage {
     pub throttled: Vec<String>,
 }
 
-impl Usage {
+impl GridUsage {
     /// The use as the last cycle left it.
-    pub fn of(engine: &Engine) -> Usage {
+    pub fn of(engine: &Engine) -> GridUsage {
         let state = &engine.state;
         let mut shares = match RowKind::of(engine.policies()) {
             RowKind::Sites => classes(engine),
@@ -82,7 +82,7 @@ impl Usage {
         let over = |it: &ShareUsage| it.part - it.target;
         shares.sort_by(|a, b| over(b).total_cmp(&over(a)).then_with(|| a.gshare.cmp(&b.gshare)));
         let (users, users_in_all) = owners(state, USER);
-        Usage {
+        GridUsage {
             now: state.now,
             cycle: state.number,
             shares,

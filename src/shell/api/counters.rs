@@ -44,7 +44,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
 ];
 
 /// Counters of a moment.
-pub(super) struct Taken {
+pub(super) struct TakenCounters {
     now: Millis,
     cycle: u64,
     gap: Option<(Millis, Millis)>,
@@ -52,18 +52,18 @@ pub(super) struct Taken {
 }
 
 /// The counters as of a moment; `None`: as they are.
-async fn taken(api: &Api, at: Option<Millis>) -> Result<Taken, Refused> {
+async fn taken(api: &Api, at: Option<Millis>) -> Result<TakenCounters, Refused> {
     if let Some(at) = at {
         let it = counted_at(api, at).await?;
         let lines = it.counters.into_values().collect();
-        return Ok(Taken { now: it.now, cycle: it.cycle, gap: it.gap, lines });
+        return Ok(TakenCounters { now: it.now, cycle: it.cycle, gap: it.gap, lines });
     }
     let Answer::Counters(it) = api.client.ask(Asked::Counters).await? else {
         return Err(late());
     };
     let (now, cycle) = (it.now, it.cycle);
     let lines = beside(move || it.counters.iter().map(to_json).collect()).await?;
-    Ok(Taken { now, cycle, gap: None, lines })
+    Ok(TakenCounters { now, cycle, gap: None, lines })
 }
 
 pub(super) async fn counters(Of(api): Of, Params(given): Params) -> Result<Response, Refused> {
@@ -86,7 +86,7 @@ pub(super) async fn counters(Of(api): Of, Params(given): Params) -> Result<Respo
         Some(against) => Some(taken(&api, Some(against)).await?),
         None => None,
     };
-    let Taken { now, cycle, gap, lines } = taken(&api, at).await?;
+    let TakenCounters { now, cycle, gap, lines } = taken(&api, at).await?;
     let answer = CountersAnswer::of(now, cycle, gap, before.as_ref());
     let chosen = beside(move || {
         let mut lines = lines;
@@ -111,7 +111,7 @@ pub(super) async fn counters(Of(api): Of, Params(given): Params) -> Result<Respo
 described! {
     /// Counters as of a cycle.
     struct CountersAnswer of (
-        now: Millis, cycle: u64, gap: Option<(Millis, Millis)>, before: Option<&Taken>,
+        now: Millis, cycle: u64, gap: Option<(Millis, Millis)>, before: Option<&TakenCounters>,
     ) {
         /// Its now; ms since 1970.
         now: Millis = now,
@@ -127,7 +127,7 @@ described! {
     }
 
     /// The cycle that counters are compared with.
-    struct AgainstAnswer of (it: &Taken) {
+    struct AgainstAnswer of (it: &TakenCounters) {
         /// Its now; ms since 1970.
         now: Millis = it.now,
         /// The cycle.

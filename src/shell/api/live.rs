@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use yardmaster_core::engine::Engine;
-use yardmaster_core::view::{PoolGlance, Usage};
+use yardmaster_core::view::{GridUsage, PoolGlance};
 
 /// A look is made at most so often.
 const EVERY: Duration = Duration::from_millis(900);
@@ -42,7 +42,7 @@ pub struct Views {
     /// A pool of slots; `None` in a domain that has none.
     pub(super) pool: LiveLook<Option<PoolGlance>>,
     /// Who uses how much.
-    pub(super) usage: LiveLook<Usage>,
+    pub(super) usage: LiveLook<GridUsage>,
     /// Requests that wait, and throttles.
     pub(super) waiting: LiveLook<Waiting>,
     /// Things that need a person; made by its lookout.
@@ -54,7 +54,7 @@ impl Views {
     pub fn turn(&self, engine: &Engine) {
         self.grid.turn(|| View::of(engine));
         self.pool.turn(|| PoolGlance::of(engine));
-        self.usage.turn(|| Usage::of(engine));
+        self.usage.turn(|| GridUsage::of(engine));
         self.waiting.turn(|| Waiting::of(engine));
     }
 

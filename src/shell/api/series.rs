@@ -1,11 +1,11 @@
 //! Curves from the history.
 
-use super::domains::Of as OfDomain;
+use super::domains::Of;
 use super::lists::SpanAnswer;
 use super::query::{DOMAIN, Parameter, Params, Query};
 use super::{Refused, beside, looks};
 use crate::described::described;
-use crate::history::{FIGURES, Of, Point, Reach, SeriesAsked, SeriesFound};
+use crate::history::{FIGURES, Reach, SeriesAsked, SeriesFound, SeriesOf, SeriesPoint};
 use crate::http::line;
 use axum::response::Response;
 use yardmaster_core::explain::iso;
@@ -58,36 +58,35 @@ pub(super) const PARAMETERS: [Parameter; 7] = [
 ];
 
 /// Curves of one thing, or of every one of a kind.
-pub(super) async fn series(
-    OfDomain(api): OfDomain,
-    Params(given): Params,
-) -> Result<Response, Refused> {
+pub(super) async fn series(Of(api): Of, Params(given): Params) -> Result<Response, Refused> {
     let query = Query::new(&given, &PARAMETERS)?;
-    let of = query.text("of").map(|_| query.words("of", &Of::NAMES)).transpose()?;
+    let of = query.text("of").map(|_| query.words("of", &SeriesOf::NAMES)).transpose()?;
     let of = match of.as_deref() {
-        None => Of::All,
-        Some([of]) => Of::ALL[Of::NAMES.iter().position(|name| name == of).unwrap_or(0)],
+        None => SeriesOf::All,
+        Some([of]) => {
+            SeriesOf::ALL[SeriesOf::NAMES.iter().position(|name| name == of).unwrap_or(0)]
+        }
         Some(_) => {
-            let remedy = format!("give one of {}", Of::NAMES.join(", "));
+            let remedy = format!("give one of {}", SeriesOf::NAMES.join(", "));
             return Err(Refused::Query("of: several kinds are given".into(), remedy));
         }
     };
     let name = match (of, query.text("name")) {
-        (Of::All, _) => Some(String::new()),
+        (SeriesOf::All, _) => Some(String::new()),
         (_, Some(name)) => Some(name.to_owned()),
-        (Of::User | Of::Task, None) => {
+        (SeriesOf::User | SeriesOf::Task, None) => {
             let what = "no name is given, and there are too many of this kind for all";
             let remedy = "give ?name= of a user or task, or of=queue, site or share";
             return Err(Refused::Query(what.into(), remedy.into()));
         }
-        (Of::Queue | Of::Site | Of::Share, None) => None,
+        (SeriesOf::Queue | SeriesOf::Site | SeriesOf::Share, None) => None,
     };
     let whats = whats(&query, of, name.is_some())?;
     let past = api.past()?;
     let reach = past.reach();
     let asked = asked(&query, of, name, &reach)?;
     // A user that has a pseudonym is found by the own name too.
-    let own = asked.name.as_deref().filter(|_| of == Of::User);
+    let own = asked.name.as_deref().filter(|_| of == SeriesOf::User);
     let pseudonym = own.and_then(|name| api.reasons.pseudonym(name));
     let turn = api.past.looks.turn().await?;
     let text = beside(move || {
@@ -98,7 +97,7 @@ pub(super) async fn series(
         if let Some(name) =
             asked.name.as_deref().filter(|it| found.series.is_empty() && !it.is_empty())
         {
-            let kind = Of::NAMES[asked.of as usize];
+            let kind = SeriesOf::NAMES[asked.of as usize];
             let what = format!("no {kind} {name:?} had jobs or requests in that time");
             let remedy = "check name and kind; /api/v1/history says how far back curves reach";
             return Err(Refused::Unknown(what, remedy.into()));
@@ -110,7 +109,7 @@ pub(super) async fn series(
 }
 
 /// Which figures are wanted. One that is not known of this kind is refused.
-fn whats(query: &Query<'_>, of: Of, is_one: bool) -> Result<Vec<usize>, Refused> {
+fn whats(query: &Query<'_>, of: SeriesOf, is_one: bool) -> Result<Vec<usize>, Refused> {
     let known = of.knows();
     if query.text("what").is_none() {
         let is_usual = |which: &usize| known[*which] && (is_one || *which < 2);
@@ -122,7 +121,7 @@ fn whats(query: &Query<'_>, of: Of, is_one: bool) -> Result<Vec<usize>, Refused>
     if let Some(unknown) = whats.iter().find(|which| !known[**which]) {
         let there: Vec<&str> =
             (0..FIGURES.len()).filter(|it| known[*it]).map(|it| FIGURES[it]).collect();
-        let kind = Of::NAMES[of as usize];
+        let kind = SeriesOf::NAMES[of as usize];
         return Err(Refused::Query(
             format!("what: {} of a {kind} is not kept", FIGURES[*unknown]),
             format!("give some of {}", there.join(", ")),
@@ -134,7 +133,7 @@ fn whats(query: &Query<'_>, of: Of, is_one: bool) -> Result<Vec<usize>, Refused>
 /// The span and the step that are wanted.
 fn asked(
     query: &Query<'_>,
-    of: Of,
+    of: SeriesOf,
     name: Option<String>,
     reach: &Reach,
 ) -> Result<SeriesAsked, Refused> {
@@ -202,7 +201,7 @@ described! {
     }
 
     /// A curve.
-    struct SeriesLine of (name: &str, what: usize, points: &[Point]) {
+    struct SeriesLine of (name: &str, what: usize, points: &[SeriesPoint]) {
         /// Name of the thing; empty: all of the grid.
         name: String = name.to_owned(),
         /// One of running, queued, starts, finished, failed, waiting.

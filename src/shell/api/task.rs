@@ -144,7 +144,8 @@ impl TaskParts<'_> {
         for request in &self.standing.requests {
             by.entry(&request.subject).or_default().0 = Some(request);
         }
-        for decision in &self.decisions {
+        // An offer of slots is no request of the workflow whose job it got.
+        for decision in self.decisions.iter().filter(|it| !it.answers_offer()) {
             by.entry(&decision.subject).or_default().1.push(decision);
         }
         let answer = |(subject, (standing, mut decisions)): (&str, (_, Vec<&Decision>))| {

@@ -7,7 +7,7 @@ use super::{Refused, json};
 use crate::described::described;
 use axum::response::Response;
 use yardmaster_core::unit::Millis;
-use yardmaster_core::view::{JobsOf, OwnerUsage, ShareUsage, Usage};
+use yardmaster_core::view::{GridUsage, JobsOf, OwnerUsage, ShareUsage};
 
 /// Points of a percentage of which a whole has so many.
 const POINTS: f64 = 100.0;
@@ -20,7 +20,7 @@ pub(super) async fn usage(Of(api): Of, Params(given): Params) -> Result<Response
 
 described! {
     /// Use of shares, users and working groups.
-    struct UsageAnswer of (it: &Usage) {
+    struct UsageAnswer of (it: &GridUsage) {
         /// The now of the cycle it is of; ms since 1970.
         now: Millis = it.now,
         /// That cycle.

@@ -96,8 +96,8 @@ fn held(rule: &str, dry_run: bool, mut all: Vec<&Throttle>) -> Option<Item> {
     })
 }
 
-/// One item for all that were rejected for good: the reasons, the most frequent first, and what helps
-/// against that one.
+/// One item for all that were rejected for good: the reasons, the most frequent first, and the
+/// remedy for that one.
 fn rejected(facts: &Facts<'_>) -> Option<Item> {
     let by_reason = facts.rejected.by_reason(facts.now());
     let mut reasons: Vec<(&str, u64)> = by_reason.iter().map(|(it, of)| (*it, of.0)).collect();

@@ -137,10 +137,12 @@ fn flatten(name: &str, value: &Value, to: &mut BTreeMap<String, String>) {
 
 /// A thing that came or went in a few words: its status, or its value.
 fn summary(topic: Topic, fields: &BTreeMap<String, String>) -> String {
-    let main = ["status", "value", "active"].into_iter();
-    let status =
-        STATUS.iter().filter(|(of, _)| *of == topic).flat_map(|(_, it)| it.iter().copied());
-    let shown = status.chain(main).find_map(|name| fields.get(name));
+    if topic == Topic::Site && !fields.contains_key("slot_quota.status") {
+        let is_active = fields.get("active").is_some_and(|active| active == "true");
+        return if is_active { "in service" } else { "out of service" }.to_owned();
+    }
+    let shown =
+        ["status", "value", "slot_quota.status"].into_iter().find_map(|name| fields.get(name));
     shown.cloned().unwrap_or_else(|| "there".to_owned())
 }
 
@@ -226,7 +228,10 @@ mod tests {
             |changes: Vec<ChangeView>| changes.into_iter().map(|it| it.text).collect::<Vec<_>>();
         let silent = text(of_record(7, Some(&site(true)), Some(&site(false))));
         assert_eq!(silent, ["cluster elm does not answer any more"]);
-        assert_eq!(text(of_record(7, Some(&site(true)), None)), ["site elm went; it was true"]);
+        assert_eq!(
+            text(of_record(7, Some(&site(true)), None)),
+            ["site elm went; it was in service"]
+        );
         let parameter = |app: &str, component: &str| -> Configuration {
             let (app, component, value) = (app.into(), component.into(), "5".into());
             Parameter { app, component, key: "k".into(), value, ..Parameter::default() }.into()

@@ -8,7 +8,7 @@ mod watch;
 
 pub use fact::{KINDS, is_watched, of_record};
 pub use topology::of_topology;
-pub use watch::{Lead, Watch};
+pub use watch::{FactWatch, Lead};
 
 use crate::described::described;
 use serde::{Deserialize, Serialize};

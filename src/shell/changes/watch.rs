@@ -13,7 +13,7 @@ const RECORDS_MAX: usize = 20_000;
 
 /// Facts and lead as they were at the last look.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct FactWatch {
     known: BTreeMap<Topic, BTreeMap<String, Configuration>>,
     epoch: u64,
     leader: Option<String>,
@@ -31,14 +31,14 @@ pub struct Lead<'a> {
     pub topology: &'a str,
 }
 
-impl Watch {
+impl FactWatch {
     /// Begins with what is known now.
-    pub fn new(state: &State, lead: Lead<'_>) -> Watch {
-        let mut watch = Watch {
+    pub fn new(state: &State, lead: Lead<'_>) -> FactWatch {
+        let mut watch = FactWatch {
             epoch: lead.epoch,
             leader: lead.leader.map(str::to_owned),
             topology: lead.topology.to_owned(),
-            ..Watch::default()
+            ..FactWatch::default()
         };
         watch.facts(state);
         watch

@@ -41,7 +41,7 @@ use yardmaster_wire::avro::{Arena, Codec};
 ///   yardmaster changes --dir yard --from 2025-10-14T00:00:00Z --name CERN-PROD
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
-pub struct Changes {
+pub struct ListChanges {
     #[command(flatten)]
     log_args: LogArgs,
     /// Since then: an age (90s, 30m, 2h, 7d), a moment (2026-05-01T12:00:00Z), or ms since 1970.
@@ -67,7 +67,7 @@ pub struct Changes {
     json: bool,
 }
 
-impl Changes {
+impl ListChanges {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = self.log_args.read()?;

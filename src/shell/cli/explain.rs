@@ -51,10 +51,10 @@ use yardmaster_drive::port::Log;
 /// when each rule is due for it, and what holds that back. Of a queue, site or cluster it shows
 /// what it has, which filters refused it in the newest 500 decisions that name it, with their
 /// figures, and what was sent there; of a share its part and who uses it. Of a request that its
-/// client answered by a broker of its own as well it shows both answers. Read from the decisions, throttles, commands
-/// and comparisons in the log; where several have the same subject, attempt and ordinal, copies and
-/// those that are no output of the cycle they claim are passed over. Exits 1 when there is none of
-/// that name.
+/// client answered by a broker of its own as well it shows both answers. Read from the decisions,
+/// throttles, commands and comparisons in the log; where several have the same subject, attempt and
+/// ordinal, copies and those that are no output of the cycle they claim are passed over. Exits 1
+/// when there is none of that name.
 ///
 /// Examples:
 ///   yardmaster explain 12345 --dir yard

@@ -126,7 +126,7 @@ enum Verb {
     #[command(about = "Copy all topics of a Kafka to a directory log")]
     Archive(archive::Archive),
     #[command(about = "What changed: statuses, limits, facts, policies, lead, throttles")]
-    Changes(changes::Changes),
+    Changes(changes::ListChanges),
     #[command(about = "The counters as they are, or as they were at a moment")]
     Counters(counters::Counters),
     #[command(about = "JSON of other systems becomes records: queues, links, shares ...")]

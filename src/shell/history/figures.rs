@@ -25,11 +25,11 @@ pub const FIGURES: [&str; 6] = ["running", "queued", "starts", "finished", "fail
 pub const TOTALS: std::ops::Range<usize> = 2..5;
 
 /// The figures of one thing.
-pub type Figures = [u64; FIGURES.len()];
+pub type SeriesFigures = [u64; FIGURES.len()];
 
 /// Kind of the things that figures are of. The letters are persisted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Of {
+pub enum SeriesOf {
     /// The grid.
     All,
     /// A queue.
@@ -44,21 +44,28 @@ pub enum Of {
     Task,
 }
 
-impl Of {
+impl SeriesOf {
     /// Every kind.
-    pub const ALL: [Of; 6] = [Of::All, Of::Queue, Of::Site, Of::Share, Of::User, Of::Task];
+    pub const ALL: [SeriesOf; 6] = [
+        SeriesOf::All,
+        SeriesOf::Queue,
+        SeriesOf::Site,
+        SeriesOf::Share,
+        SeriesOf::User,
+        SeriesOf::Task,
+    ];
     /// Their names, in the same order.
     pub const NAMES: [&str; 6] = ["all", "queue", "site", "share", "user", "task"];
 
     /// The letter that stands for it in a block.
     const fn letter(self) -> char {
         match self {
-            Of::All => 'a',
-            Of::Queue => 'q',
-            Of::Site => 's',
-            Of::Share => 'g',
-            Of::User => 'u',
-            Of::Task => 't',
+            SeriesOf::All => 'a',
+            SeriesOf::Queue => 'q',
+            SeriesOf::Site => 's',
+            SeriesOf::Share => 'g',
+            SeriesOf::User => 'u',
+            SeriesOf::Task => 't',
         }
     }
 
@@ -66,16 +73,16 @@ impl Of {
     /// counted by queue, ends by task too, and a request waits for no queue.
     pub const fn knows(self) -> [bool; FIGURES.len()] {
         match self {
-            Of::All => [true; FIGURES.len()],
-            Of::Queue | Of::Site => [true, true, true, true, true, false],
-            Of::Share | Of::User => [true, true, false, false, false, true],
-            Of::Task => [false, false, false, true, true, true],
+            SeriesOf::All => [true; FIGURES.len()],
+            SeriesOf::Queue | SeriesOf::Site => [true, true, true, true, true, false],
+            SeriesOf::Share | SeriesOf::User => [true, true, false, false, false, true],
+            SeriesOf::Task => [false, false, false, true, true, true],
         }
     }
 }
 
 /// Figures by kind and name.
-type Things = BTreeMap<(Of, String), Figures>;
+type Things = BTreeMap<(SeriesOf, String), SeriesFigures>;
 
 /// Requests that wait, counted where the loop is.
 #[derive(Debug, Default)]
@@ -93,11 +100,12 @@ impl Waiting {
         };
         let open = engine.open_requests().into_iter().flatten();
         for task in open.filter_map(|request| request.task.as_ref()) {
-            count(Of::Share, &task.gshare);
-            count(Of::User, &task.user);
-            count(Of::Task, &key_text(Key::of(task.task.as_bytes())));
+            count(SeriesOf::Share, &task.gshare);
+            count(SeriesOf::User, &task.user);
+            count(SeriesOf::Task, &key_text(Key::of(task.task.as_bytes())));
         }
-        waiting.entry((Of::All, String::new())).or_default()[WAITING] = engine.waiting() as u64;
+        waiting.entry((SeriesOf::All, String::new())).or_default()[WAITING] =
+            engine.waiting() as u64;
         Waiting(waiting)
     }
 }
@@ -108,11 +116,11 @@ fn key_text(key: Key) -> String {
 }
 
 /// The name under which a thing is kept.
-pub(super) fn kept_name(of: Of, name: &str) -> String {
+pub(super) fn kept_name(of: SeriesOf, name: &str) -> String {
     match of {
-        Of::All => String::new(),
-        Of::Task => key_text(Key::of(name.as_bytes())),
-        Of::Queue | Of::Site | Of::Share | Of::User => name.to_owned(),
+        SeriesOf::All => String::new(),
+        SeriesOf::Task => key_text(Key::of(name.as_bytes())),
+        SeriesOf::Queue | SeriesOf::Site | SeriesOf::Share | SeriesOf::User => name.to_owned(),
     }
 }
 
@@ -121,7 +129,7 @@ type Buckets = BTreeMap<i64, u64>;
 
 /// Totals that only grow, and the windows as of the moment before.
 #[derive(Debug, Default)]
-pub(super) struct Totals {
+pub(super) struct SeriesTotals {
     by: Things,
     starts: BTreeMap<String, Buckets>,
     ended: BTreeMap<(u64, String, usize), Buckets>,
@@ -131,13 +139,13 @@ pub(super) struct Totals {
     is_warm: bool,
 }
 
-impl Totals {
+impl SeriesTotals {
     /// Goes on from the last block of an earlier process: what began since is counted, what its
     /// bucket began with before that is not.
-    pub fn after(raw: &[u8], at: Millis) -> Totals {
+    pub fn after(raw: &[u8], at: Millis) -> SeriesTotals {
         let mut by: Things = all(raw).collect();
-        by.retain(|(of, _), _| matches!(of, Of::Queue | Of::Task));
-        Totals { by, counted_to: Some(at), ..Totals::default() }
+        by.retain(|(of, _), _| matches!(of, SeriesOf::Queue | SeriesOf::Task));
+        SeriesTotals { by, counted_to: Some(at), ..SeriesTotals::default() }
     }
 
     /// Takes up a moment.
@@ -160,7 +168,7 @@ impl Totals {
         for (key, window) in state.ledger.starts.iter() {
             let queue = state.names.text(Name(key[0])).to_owned();
             let more = gain(last.remove(&queue), window, START_GRAIN);
-            self.by.entry((Of::Queue, queue.clone())).or_default()[2] += more;
+            self.by.entry((SeriesOf::Queue, queue.clone())).or_default()[2] += more;
             self.starts.insert(queue, kept(window));
         }
         let mut last = std::mem::take(&mut self.ended);
@@ -168,10 +176,10 @@ impl Totals {
         for (key, ended) in state.ledger.ended.iter() {
             let task = u64::from(key[0]) | u64::from(key[1]) << 32;
             let queue = state.names.text(Name(key[2])).to_owned();
-            let of_task = (Of::Task, key_text(Key(task)));
+            let of_task = (SeriesOf::Task, key_text(Key(task)));
             let before = self.by.get(&of_task).copied().unwrap_or_default();
             let of_task = tasks.entry(of_task).or_insert(before);
-            let of_queue = self.by.entry((Of::Queue, queue.clone())).or_default();
+            let of_queue = self.by.entry((SeriesOf::Queue, queue.clone())).or_default();
             for (which, window) in ended.ended.iter().take(2).enumerate() {
                 let key = (task, queue.clone(), which);
                 let more = gain(last.remove(&key), window, ENDED_GRAIN);
@@ -181,7 +189,7 @@ impl Totals {
             }
         }
         // A task of which the windows hold nothing any more is forgotten.
-        self.by.retain(|(of, _), _| *of != Of::Task);
+        self.by.retain(|(of, _), _| *of != SeriesOf::Task);
         self.by.extend(tasks);
         (self.is_warm, self.counted_to) = (true, Some(state.now));
     }
@@ -192,35 +200,35 @@ pub(super) fn lines(
     state: &State,
     queues: &[QueueView],
     waiting: Waiting,
-    totals: &mut Totals,
+    totals: &mut SeriesTotals,
 ) -> Vec<String> {
     totals.take(state);
     let mut things = waiting.0;
     let site_of: BTreeMap<&str, &str> =
         queues.iter().map(|view| (view.queue.as_str(), view.site.as_str())).collect();
     // The figures of a queue are those of its site and of all, too.
-    let mut add = |of: Of, name: &str, figures: &Figures| {
-        let site = site_of.get(name).filter(|site| of == Of::Queue && !site.is_empty());
-        let all = (of == Of::Queue).then_some((Of::All, ""));
-        let also = site.map(|site| (Of::Site, *site)).into_iter().chain(all);
+    let mut add = |of: SeriesOf, name: &str, figures: &SeriesFigures| {
+        let site = site_of.get(name).filter(|site| of == SeriesOf::Queue && !site.is_empty());
+        let all = (of == SeriesOf::Queue).then_some((SeriesOf::All, ""));
+        let also = site.map(|site| (SeriesOf::Site, *site)).into_iter().chain(all);
         for (of, name) in std::iter::once((of, name)).chain(also) {
             let sums = things.entry((of, name.to_owned())).or_default();
             sums.iter_mut().zip(figures).for_each(|(sum, figure)| *sum += figure);
         }
     };
     for view in queues {
-        add(Of::Queue, &view.queue, &[view.running, view.queued, 0, 0, 0, 0]);
+        add(SeriesOf::Queue, &view.queue, &[view.running, view.queued, 0, 0, 0, 0]);
     }
     totals.by.iter().for_each(|((of, name), figures)| add(*of, name, figures));
     for (key, share) in state.ledger.share.iter() {
         let (queued, rest) = share.jobs.split_at(Status::Running.index());
         let queued = queued.iter().copied().map(u64::from).sum();
         let running = rest.first().copied().unwrap_or(0).into();
-        add(Of::Share, state.names.text(Name(key[1])), &[running, queued, 0, 0, 0, 0]);
+        add(SeriesOf::Share, state.names.text(Name(key[1])), &[running, queued, 0, 0, 0, 0]);
     }
     for (key, owner) in state.ledger.owner.iter().filter(|(key, _)| key[1] == USER) {
         let figures = [owner.running_jobs, owner.queued_jobs, 0, 0, 0, 0];
-        add(Of::User, state.names.text(Name(key[0])), &figures);
+        add(SeriesOf::User, state.names.text(Name(key[0])), &figures);
     }
     let known = things.iter().filter(|((_, name), it)| {
         // What is all 0 is read as 0 where it is missing.
@@ -229,23 +237,23 @@ pub(super) fn lines(
     known.take(THINGS_MAX).map(|((of, name), figures)| line(*of, name, figures)).collect()
 }
 
-fn line(of: Of, name: &str, figures: &Figures) -> String {
+fn line(of: SeriesOf, name: &str, figures: &SeriesFigures) -> String {
     let [a, b, c, d, e, f] = figures;
     format!("{} {a} {b} {c} {d} {e} {f} {name}", of.letter())
 }
 
 /// The figures in the body of a block.
-fn all(raw: &[u8]) -> impl Iterator<Item = ((Of, String), Figures)> {
+fn all(raw: &[u8]) -> impl Iterator<Item = ((SeriesOf, String), SeriesFigures)> {
     each(raw).map(|(of, name, figures)| ((of, name.to_owned()), figures))
 }
 
 /// The same, with the names where they lie; of damaged lines none.
-pub(super) fn each(raw: &[u8]) -> impl Iterator<Item = (Of, &str, Figures)> {
+pub(super) fn each(raw: &[u8]) -> impl Iterator<Item = (SeriesOf, &str, SeriesFigures)> {
     pieces(raw).filter_map(|piece| {
         let mut words = std::str::from_utf8(piece).ok()?.splitn(FIGURES.len() + 2, ' ');
         let letter = words.next()?.chars().next()?;
-        let of = Of::ALL.into_iter().find(|of| of.letter() == letter)?;
-        let mut figures = Figures::default();
+        let of = SeriesOf::ALL.into_iter().find(|of| of.letter() == letter)?;
+        let mut figures = SeriesFigures::default();
         for figure in &mut figures {
             *figure = words.next()?.parse().ok()?;
         }
@@ -273,17 +281,17 @@ mod tests {
         let mut raw = Vec::new();
         lines.iter().for_each(|line| put(&mut raw, line.as_bytes()));
         all(&raw)
-            .find(|((of, name), _)| (*of, name.as_str()) == (Of::Queue, "oak"))
+            .find(|((of, name), _)| (*of, name.as_str()) == (SeriesOf::Queue, "oak"))
             .map(|it| it.1[2])
     }
 
-    fn next(totals: &mut Totals, state: &State) -> Option<u64> {
+    fn next(totals: &mut SeriesTotals, state: &State) -> Option<u64> {
         started(&lines(state, &[], Waiting::default(), totals))
     }
 
     #[test]
     fn totals_grow_by_what_windows_gain_whatever_expires_or_is_taken_back() {
-        let mut totals = Totals::default();
+        let mut totals = SeriesTotals::default();
         // Nothing is known of when these came.
         assert_eq!(next(&mut totals, &state(900_000, &[(600_000, 5)])), None);
         assert_eq!(next(&mut totals, &state(960_000, &[(600_000, 6), (900_000, 2)])), Some(3));
@@ -295,11 +303,11 @@ mod tests {
     #[test]
     fn totals_go_on_after_a_restart_with_what_began_since() {
         let mut raw = Vec::new();
-        put(&mut raw, line(Of::Queue, "oak", &[1, 2, 30, 4, 5, 0]).as_bytes());
-        put(&mut raw, line(Of::User, "ann of a name", &[1, 2, 0, 0, 0, 7]).as_bytes());
-        let mut totals = Totals::after(&raw, 900_000);
+        put(&mut raw, line(SeriesOf::Queue, "oak", &[1, 2, 30, 4, 5, 0]).as_bytes());
+        put(&mut raw, line(SeriesOf::User, "ann of a name", &[1, 2, 0, 0, 0, 7]).as_bytes());
+        let mut totals = SeriesTotals::after(&raw, 900_000);
         let known: Vec<_> = all(&raw).collect();
-        assert_eq!(known[1], ((Of::User, "ann of a name".to_owned()), [1, 2, 0, 0, 0, 7]));
+        assert_eq!(known[1], ((SeriesOf::User, "ann of a name".to_owned()), [1, 2, 0, 0, 0, 7]));
         let now = state(1_500_000, &[(600_000, 8), (900_000, 2), (1_200_000, 1)]);
         assert_eq!(next(&mut totals, &now), Some(33));
         let now = state(1_560_000, &[(600_000, 8), (900_000, 2), (1_200_000, 4)]);

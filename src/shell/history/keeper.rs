@@ -7,8 +7,9 @@
 use super::figures::Waiting;
 use super::files::{Files, HistoryIdentity, Keeps};
 use super::look::{History, Inner};
-use super::writer::Writer;
-use crate::changes::{ChangeView, Lead, Watch};
+use super::message::{Message, Snapshot};
+use super::writer::HistoryWriter;
+use crate::changes::{ChangeView, FactWatch, Lead};
 use crate::copying::Portions;
 use crate::thread;
 use crate::view::View;
@@ -23,7 +24,6 @@ use yardmaster_core::copy::CopyFor;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::state::State;
-use yardmaster_core::state::snapshot::CopiedState;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::report::Report;
 
@@ -40,24 +40,6 @@ const CHANGES_MAX: usize = 100_000;
 const RESTORING: Millis = 10;
 /// That share: how many times as long as copying took passes before it has not.
 const REST: u32 = 30;
-
-/// Counters, view, and requests that wait, of one cycle.
-pub(super) struct Snapshot {
-    pub state: CopiedState,
-    pub view: View,
-    pub waiting: Waiting,
-}
-
-pub(super) enum Message {
-    /// Changes, and a cycle up to which there are no others.
-    Changed { changes: Vec<ChangeView>, cycle: u64 },
-    /// Outputs, as they are written; all of a cycle and those before it were sent.
-    Written { outputs: Vec<(Topic, Vec<u8>)>, cycle: u64, now: Millis },
-    /// Outputs up to a moment were given up.
-    Lost { now: Millis, cycle: u64 },
-    /// Counters.
-    Counters(Box<Snapshot>),
-}
 
 /// The loop's side.
 pub struct Keeper {
@@ -81,7 +63,7 @@ pub struct Keeper {
     rests_until: Instant,
     interval: Millis,
     /// Facts and lead at the last look; `None` before the first.
-    watch: Option<Watch>,
+    watch: Option<FactWatch>,
     changes: Vec<ChangeView>,
     /// Up to this cycle changes are kept.
     changed: u64,
@@ -107,7 +89,7 @@ impl Keeper {
         let (changed, _) = inner.covered();
         let (counted, looked_at) = inner.counted().unwrap_or((0, Millis::MIN));
         let history = History::of(Arc::clone(&inner));
-        let mut writer = Writer::new(inner);
+        let mut writer = HistoryWriter::new(inner);
         writer.begin(state.number, state.now);
         let (messages, sent) = sync_channel(MESSAGES_MAX);
         let thread = thread::spawn("history", move || writer.run(&sent))?;
@@ -166,7 +148,7 @@ impl Keeper {
             let last = self.history.changes(Millis::MIN, Millis::MAX, |it| it.kind == "lead");
             let last = last.last().and_then(|it| it.after.as_deref());
             let leader = lead.leader.or(last);
-            self.watch = Some(Watch::new(state, Lead { leader, ..lead }));
+            self.watch = Some(FactWatch::new(state, Lead { leader, ..lead }));
             return;
         };
         // Before any time is known there is none to keep it under.

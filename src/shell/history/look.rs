@@ -1,9 +1,9 @@
 //! Looking back: counters as of a moment, outputs by what they are about.
 
+use super::at_hand::AtHand;
 use super::block::{BlockKind, pieces};
 use super::files::{Files, MissingBody, Place};
 use super::open::Open;
-use super::series::AtHand;
 use super::{TOPICS, VIEW, sequence};
 use crate::view::QueueView;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ impl Inner {
     }
 
     /// Bodies of blocks that were read before; a panic in a change leaves at worst one too many.
-    pub fn at_hand(&self) -> MutexGuard<'_, AtHand> {
+    fn at_hand(&self) -> MutexGuard<'_, AtHand> {
         self.at_hand.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -65,6 +65,17 @@ impl Inner {
             self.files().lose(place);
         }
         body.ok()
+    }
+
+    /// The body of a block that is wanted again and again.
+    pub fn body_at_hand(&self, place: &Place) -> Option<Arc<Vec<u8>>> {
+        let at = place.at();
+        if let Some(body) = self.at_hand().get(&at) {
+            return Some(body);
+        }
+        let body = Arc::new(self.body(place)?);
+        self.at_hand().put(at, Arc::clone(&body));
+        Some(body)
     }
 
     /// The last cycle of which counters are kept, and its time.

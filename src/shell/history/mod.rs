@@ -1,27 +1,29 @@
-//! The history: counters and the figures of curves at stated intervals, every decision, throttle and
-//! command, and what changed of facts, configuration and lead, kept in files beside the store so that
-//! a look back does not read the log.
+//! The history: counters and the figures of curves at stated intervals, every decision, throttle
+//! and command, and what changed of facts, configuration and lead, kept in files beside the store
+//! so that a look back does not read the log.
 //!
 //! It is a cache like the store. It holds what this process published or read back since it first
 //! ran here, a rebuild fills it from the log, and what is missing in it (a process that was killed
 //! loses what it had not written yet) is stated as a gap. The loop hands over copies; a thread of
 //! its own writes, and questions are answered without the loop.
 
+mod at_hand;
 mod block;
 mod changed;
 mod figures;
 mod files;
 mod keeper;
 mod look;
+mod message;
 mod open;
 mod series;
 mod writer;
 
-pub use figures::{FIGURES, Of};
+pub use figures::{FIGURES, SeriesOf};
 pub use files::{HistoryIdentity, Keeps};
 pub use keeper::{Keeper, LoopPosition};
 pub use look::{Counted, FoundOutputs, History, Reach, Search};
-pub use series::{Point, SeriesAsked, SeriesFound};
+pub use series::{SeriesAsked, SeriesFound, SeriesPoint};
 
 use yardmaster_core::cut::Topic;
 use yardmaster_core::output::Output;

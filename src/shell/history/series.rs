@@ -1,22 +1,17 @@
 //! Curves of what is kept: of each step one block is read, and what was read stays at hand.
 
 use super::block::BlockKind;
-use super::figures::{FIGURES, Figures, Of, TOTALS, each, kept_name};
+use super::figures::{FIGURES, SeriesFigures, SeriesOf, TOTALS, each, kept_name};
 use super::files::Place;
-use super::look::{History, Inner};
-use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
-use std::sync::Arc;
+use super::look::History;
+use std::collections::BTreeMap;
 use yardmaster_core::unit::{HOUR, Millis};
-
-/// Bodies of blocks that stay at hand take so much; bytes.
-const AT_HAND: usize = 32 << 20;
 
 /// Which curves are wanted.
 #[derive(Clone, Debug)]
 pub struct SeriesAsked {
     /// Of which kind of things.
-    pub of: Of,
+    pub of: SeriesOf,
     /// Of the thing of this name; `None`: of every one.
     pub name: Option<String>,
     /// From this moment on.
@@ -28,7 +23,7 @@ pub struct SeriesAsked {
 }
 
 /// Figures at a point: levels as they are, of totals the growth an hour since the point before.
-pub type Point = [Option<f64>; FIGURES.len()];
+pub type SeriesPoint = [Option<f64>; FIGURES.len()];
 
 /// Curves that were found.
 #[derive(Clone, Debug, Default)]
@@ -36,47 +31,7 @@ pub struct SeriesFound {
     /// The moments of the points: whole steps.
     pub at: Vec<Millis>,
     /// Points by name.
-    pub series: BTreeMap<String, Vec<Point>>,
-}
-
-/// Bodies that were read, by where they lie; the one that was read first goes first.
-#[derive(Debug, Default)]
-pub(super) struct AtHand {
-    bodies: BTreeMap<(Arc<Path>, u64), Arc<Vec<u8>>>,
-    order: VecDeque<(Arc<Path>, u64)>,
-    bytes: usize,
-}
-
-impl AtHand {
-    fn get(&self, at: &(Arc<Path>, u64)) -> Option<Arc<Vec<u8>>> {
-        self.bodies.get(at).cloned()
-    }
-
-    fn put(&mut self, at: (Arc<Path>, u64), body: Arc<Vec<u8>>) {
-        self.bytes += body.len();
-        if let Some(before) = self.bodies.insert(at.clone(), body) {
-            self.bytes -= before.len();
-        } else {
-            self.order.push_back(at);
-        }
-        while self.bytes > AT_HAND
-            && let Some(first) = self.order.pop_front()
-        {
-            self.bytes -= self.bodies.remove(&first).map_or(0, |body| body.len());
-        }
-    }
-}
-
-impl Inner {
-    fn body_at_hand(&self, place: &Place) -> Option<Arc<Vec<u8>>> {
-        let at = place.at();
-        if let Some(body) = self.at_hand().get(&at) {
-            return Some(body);
-        }
-        let body = Arc::new(self.body(place)?);
-        self.at_hand().put(at, Arc::clone(&body));
-        Some(body)
-    }
+    pub series: BTreeMap<String, Vec<SeriesPoint>>,
 }
 
 impl History {
@@ -95,7 +50,7 @@ impl History {
         let read = |place: Option<Place>| {
             let place = place?;
             let body = self.inner().body_at_hand(&place)?;
-            let mut figures: Vec<Figures> = Vec::new();
+            let mut figures: Vec<SeriesFigures> = Vec::new();
             for (of, name, its) in each(&body) {
                 if of != asked.of || wanted.as_deref().is_some_and(|wanted| wanted != name) {
                     continue;
@@ -107,7 +62,7 @@ impl History {
                         names.len() - 1
                     }
                 };
-                figures.resize(figures.len().max(place + 1), Figures::default());
+                figures.resize(figures.len().max(place + 1), SeriesFigures::default());
                 figures[place] = its;
             }
             Some(Moment { at: place.head.first_at, figures })
@@ -150,13 +105,13 @@ impl History {
 /// Figures that were kept at a moment, by the numbers of names; those that are missing are 0.
 struct Moment {
     at: Millis,
-    figures: Vec<Figures>,
+    figures: Vec<SeriesFigures>,
 }
 
 /// A point of the curve of a name, given the moment before.
-fn point(of: Of, before: Option<&Moment>, now: Option<&Moment>, name: usize) -> Point {
+fn point(of: SeriesOf, before: Option<&Moment>, now: Option<&Moment>, name: usize) -> SeriesPoint {
     let figures = |moment: &Moment| moment.figures.get(name).copied().unwrap_or_default();
-    let Some(now) = now else { return Point::default() };
+    let Some(now) = now else { return SeriesPoint::default() };
     let (its, knows) = (figures(now), of.knows());
     std::array::from_fn(|which| {
         if !knows[which] {
@@ -176,7 +131,7 @@ fn point(of: Of, before: Option<&Moment>, now: Option<&Moment>, name: usize) -> 
 mod tests {
     use super::*;
 
-    fn moment(at: Millis, figures: Figures) -> Moment {
+    fn moment(at: Millis, figures: SeriesFigures) -> Moment {
         Moment { at, figures: vec![figures] }
     }
 
@@ -184,24 +139,13 @@ mod tests {
     fn levels_are_as_they_are_and_totals_grow_by_the_hour() {
         let before = moment(0, [1, 2, 10, 4, 9, 6]);
         let now = moment(HOUR / 2, [7, 2, 13, 4, 5, 6]);
-        let all = point(Of::All, Some(&before), Some(&now), 0);
+        let all = point(SeriesOf::All, Some(&before), Some(&now), 0);
         assert_eq!(all, [Some(7.0), Some(2.0), Some(6.0), Some(0.0), None, Some(6.0)]);
-        let alone = point(Of::All, None, Some(&now), 0);
+        let alone = point(SeriesOf::All, None, Some(&now), 0);
         assert_eq!(alone, [Some(7.0), Some(2.0), None, None, None, Some(6.0)]);
-        assert_eq!(point(Of::All, Some(&before), None, 0), Point::default());
+        assert_eq!(point(SeriesOf::All, Some(&before), None, 0), SeriesPoint::default());
         // Of a share nothing is known of ends; a name that is missing has none of anything.
-        let share = point(Of::Share, Some(&before), Some(&now), 1);
+        let share = point(SeriesOf::Share, Some(&before), Some(&now), 1);
         assert_eq!(share, [Some(0.0), Some(0.0), None, None, None, Some(0.0)]);
-    }
-
-    #[test]
-    fn what_was_read_first_makes_room() {
-        let mut at_hand = AtHand::default();
-        let at = |offset| (Arc::from(Path::new("x")), offset);
-        for offset in 0..5 {
-            at_hand.put(at(offset), Arc::new(vec![0; AT_HAND / 4]));
-        }
-        assert!(at_hand.get(&at(0)).is_none() && at_hand.get(&at(1)).is_some());
-        assert_eq!((at_hand.bodies.len(), at_hand.bytes), (4, AT_HAND));
     }
 }

@@ -2,10 +2,10 @@
 
 use super::block::{BlockKind, Head, put};
 use super::changed;
-use super::figures::{Totals, lines};
+use super::figures::{SeriesTotals, lines};
 use super::files::Files;
-use super::keeper::{Message, Snapshot};
 use super::look::Inner;
+use super::message::{Message, Snapshot};
 use super::{CYCLE_SHIFT, VIEW, code, sequence};
 use crate::changes::ChangeView;
 use crate::view::View;
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_secs(5);
 const COMPLAINT: Duration = Duration::from_secs(60);
 
 /// The thread's side.
-pub(super) struct Writer {
+pub(super) struct HistoryWriter {
     inner: Arc<Inner>,
     codec: Codec,
     arena: Arena,
@@ -45,12 +45,12 @@ pub(super) struct Writer {
     lost_until: Millis,
     complained: Option<Instant>,
     /// Starts and ends of jobs, counted from one snapshot to the next.
-    totals: Totals,
+    totals: SeriesTotals,
 }
 
-impl Writer {
-    pub fn new(inner: Arc<Inner>) -> Writer {
-        Writer {
+impl HistoryWriter {
+    pub fn new(inner: Arc<Inner>) -> HistoryWriter {
+        HistoryWriter {
             inner,
             codec: Codec::default(),
             arena: Arena::default(),
@@ -61,7 +61,7 @@ impl Writer {
             lost_since: None,
             lost_until: Millis::MIN,
             complained: None,
-            totals: Totals::default(),
+            totals: SeriesTotals::default(),
         }
     }
 
@@ -70,7 +70,7 @@ impl Writer {
         let (covered, covered_at) = self.inner.covered();
         (self.cycle, self.now) = (covered.max(cycle), now.max(covered_at));
         if let Some((raw, at)) = self.inner.last_figures() {
-            self.totals = Totals::after(&raw, at);
+            self.totals = SeriesTotals::after(&raw, at);
         }
         if covered > 0 && covered < cycle {
             self.lost_since = Some(covered_at);
@@ -269,7 +269,7 @@ mod tests {
         let keeps = Keeps { interval: 60_000, span: 1 << 40, bytes: 1 << 30 };
         let inner = Arc::new(Inner::new(Files::open(dir, keeps).unwrap(), keeps.interval));
         let history = History::of(Arc::clone(&inner));
-        let mut writer = Writer::new(inner);
+        let mut writer = HistoryWriter::new(inner);
         writer.begin(begins.0, begins.1);
         let (messages, sent) = sync_channel(1);
         let (cycle, now) = until;
@@ -285,7 +285,7 @@ mod tests {
         let keeps = Keeps { interval: 60_000, span: 1 << 40, bytes: 1 << 30 };
         let inner = Arc::new(Inner::new(Files::open(dir.path(), keeps).unwrap(), keeps.interval));
         let history = History::of(Arc::clone(&inner));
-        let mut writer = Writer::new(inner);
+        let mut writer = HistoryWriter::new(inner);
         writer.lose(1_000, 9_000);
         // Counters are copied in portions: those written next may be of a cycle before.
         writer.write(Head::new(BlockKind::Full, 5_000, 8), &[], b"").unwrap();

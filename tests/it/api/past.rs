@@ -330,7 +330,7 @@ fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64
 }
 
-fn put(writer: &mut DirWriter, it: &(impl Configured + Clone)) {
+fn put(writer: &mut DirWriter, it: &impl Configured) {
     let (topic, name) = (topic_of(it), it.name());
     let mut value = Vec::new();
     record::write(&mut value, it);
@@ -349,7 +349,7 @@ fn topic_of<T: Configured>(_: &T) -> Topic {
 }
 
 #[test]
-fn what_changed_is_told_by_the_process_and_by_the_log() {
+fn the_process_and_the_log_agree_on_what_changed() {
     let dir = TempDir::new().unwrap();
     let yard = dir.path().join("log");
     let mut writer = writer_of(&yard);

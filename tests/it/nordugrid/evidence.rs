@@ -71,7 +71,7 @@ fn the_best_ten_targets_are_listed_with_their_ranks_and_one_is_chosen() {
     for part in [
         "1. ce-07/q",
         "10. ce-09/q",
-        "remote_bytes 2097152000",
+        "remote_bytes 2.1 GB",
         "chosen by local_bytes: bytes from close by",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");

@@ -47,10 +47,7 @@ fn counters_as_of_a_moment_are_those_that_were_kept_then() {
     };
     let (found, report) = at(&(START + HOUR).to_string());
     assert_eq!(found, then);
-    assert!(
-        report.contains("as of cycle ") && report.contains("2025-10-14T01:00:00.000Z"),
-        "{report}"
-    );
+    assert!(report.contains("as of cycle ") && report.contains("2025-10-14T01:00:00Z"), "{report}");
     assert_eq!(at("2025-10-14T01:00:00Z").0, then);
     assert_eq!(at("2025-10-14T03:00:05+02:00").0, then, "no cycle lies between");
     assert_ne!(at("2025-10-14T00:59:00Z").0, then);
@@ -60,7 +57,7 @@ fn counters_as_of_a_moment_are_those_that_were_kept_then() {
     for (when, side) in [(START - 1, "before the first"), (START + 2 * HOUR + 1, "after the last")]
     {
         let error = refused(&["counters", "--dir", long, "--at", &when.to_string()]);
-        assert!(error.contains(side) && error.contains("2025-10-14T02:00:00.000Z"), "{error}");
+        assert!(error.contains(side) && error.contains("2025-10-14T02:00:00Z"), "{error}");
         assert!(error.contains("from 2025-10-14T00:00"), "both ends: {error}");
     }
     assert!(refused(&["counters", "--dir", long, "--at", "yesterday"]).contains("1970"));

@@ -119,7 +119,10 @@ fn quota_high_io_overflow_and_restricted_slots_are_judged_as_they_are_now() {
     world.rounds(3);
     let full = at(&sites(&world, "any"), "T2_FULL");
     assert_eq!(filters(&full), [("class_over_quota", 1)]);
-    says(&full, &["1 offer: class_over_quota: with the job, its class would use 2000 thousandths"]);
+    says(
+        &full,
+        &["1 offer: class_over_quota: with the job, its class would use 2 of the 1 cores by power"],
+    );
     assert_eq!(filters(&at(&sites(&world, "far"), "T2_FULL")), [("overflow_limit", 1)]);
     let io = sites(&world, "io");
     assert_eq!(filters(&at(&io, "T2_FULL")), [("overflow_off", 1)]);
@@ -137,7 +140,7 @@ fn quota_high_io_overflow_and_restricted_slots_are_judged_as_they_are_now() {
     assert_eq!(filters(&far), [("overflow_idle", 1)]);
     says(
         &far,
-        &["overflow_idle: the job waited ", "a job that overflows waits 1200 s first, until"],
+        &["overflow_idle: the job waited ", "a job that overflows waits 20 min first, until"],
     );
     world.check();
 }
@@ -283,7 +286,7 @@ fn a_job_that_no_node_can_hold_says_so() {
     assert_eq!(filters(&at(&large, "T2_B")), []);
     let text = |job: &str| explain_job(world.drive.engine(), job, SITES_SHOWN).unwrap().text;
     let stated = "no known node of a site that takes it could hold it: it takes 1 cores, 64000 MB \
-                and 43200 s (12.0 h); the most that any has is 8 cores, 32000 MB, 172800 s";
+                and 12 h; the most that any has is 8 cores, 32000 MB, 2 d";
     assert!(text("huge").contains(stated), "{}", text("huge"));
     assert!(!text("large").contains("no known node"), "{}", text("large"));
     assert!(!text("anywhere").contains("no known node"), "no node of T2_C is known");

@@ -7,7 +7,7 @@ use crate::cli::table::{Column, TableArgs, terminal_width};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 use std::io::{self, Write};
-use yardmaster_core::view::Usage;
+use yardmaster_core::view::GridUsage;
 
 /// Letters of a bar that stands for all that runs.
 const BAR: f64 = 40.0;
@@ -48,7 +48,8 @@ impl UsageVerb {
         let columns = self.by.columns();
         self.table.check(columns.iter().map(|it| it.name.as_str()))?;
         let path = "/api/v1/usage";
-        let made = self.place.answer(path, |engine, _, _| UsageAnswer::of(&Usage::of(engine)))?;
+        let made =
+            self.place.answer(path, |engine, _, _| UsageAnswer::of(&GridUsage::of(engine)))?;
         let list = &made[self.by.list()];
         if self.table.json {
             return print_json(list);

@@ -55,9 +55,9 @@ fn header(text: &mut String, decision: &Decision) -> fmt::Result {
 fn targets(text: &mut String, names: &[String], ranked: &[Ranked]) -> fmt::Result {
     writeln!(text, "targets, best first:")?;
     for (at, Ranked { queue, weight, factors, .. }) in ranked.iter().enumerate() {
-        let figure = |(name, value): (&String, &f64)| match name.strip_suffix("_bytes") {
-            Some(name) => format!("{name} {}", bytes(*value)),
-            None => format!("{name} {}", number(*value)),
+        let figure = |(name, value): (&String, &f64)| match name.ends_with("_bytes") {
+            true => format!("{name} {}", bytes(*value)),
+            false => format!("{name} {}", number(*value)),
         };
         let figures: Vec<String> = names.iter().zip(factors).map(figure).collect();
         writeln!(text, "  {:>2}. {queue}: {} CPUs in a draw", at + 1, number(*weight))?;
