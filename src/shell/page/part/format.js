@@ -90,5 +90,11 @@ export function moment(ms, now) {
   );
 }
 
+const STAMP = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
+
+/** A sentence of the process, its moments as they are shown elsewhere. */
+export const plain = (text, now) =>
+  (text ?? '').replace(STAMP, (stamp) => `${when(Date.parse(stamp), now)} UTC`);
+
 /** How long ago something was, or that it is not known. */
 export const ago = (ms, now) => (isKnown(ms) && ms > 0 ? `${span(now - ms)} ago` : '–');

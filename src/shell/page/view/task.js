@@ -4,7 +4,7 @@ import { bar, chart } from '../part/chart.js';
 import { card, empty, facts, lead, missing, pill, swatch } from '../part/card.js';
 import { decisionView } from '../part/decision.js';
 import { h, icon, later, query } from '../part/dom.js';
-import { amount, count, moment, percent, plural, span, when } from '../part/format.js';
+import { amount, count, moment, percent, plain, plural, span, when } from '../part/format.js';
 import { Live } from '../part/live.js';
 import { timeline } from '../part/timeline.js';
 import { linkTo, queueLink, why, words } from '../part/words.js';
@@ -74,7 +74,7 @@ export class Task extends Live {
             pill('watch', icon('waiting'), `${plural(open, words().request)} open`),
         ],
         says: [
-          it.say,
+          `${plain(it.say, it.now)}.`,
           ' ',
           h('a', { href: why(this.name, { kind: 'task' }) }, 'Reasons'),
           ' · ',
@@ -165,6 +165,7 @@ export class Task extends Live {
       kind: 'bars',
       values: answer.series.find((it) => it.what === name)?.values ?? [],
     }));
+    if (!series.some((it) => it.values.some((value) => value > 0))) return null;
     return later(`curve ${this.sources.versions.lines}`, () =>
       card(
         { label, key: 'ended' },

@@ -220,13 +220,16 @@ export class Whatif {
     } catch (error) {
       if (this.busy !== mine) return;
       if (!(error instanceof Refused)) throw error;
-      fill(
-        this.answer,
-        card({ label: 'Answer' }, missing(error, 'what would be decided')),
-        terminal(set),
-      );
+      fill(this.answer, card({ label: 'Answer' }, refused(error)), terminal(set));
     }
   }
+}
+
+/** A process that has no such path leaves it to the terminal. */
+function refused(error) {
+  if (error.status === 404)
+    return empty('This process tries no settings itself', 'The command below does, over the log.');
+  return missing(error, 'what would be decided');
 }
 
 /** The same over the log, in a terminal. */
