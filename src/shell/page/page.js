@@ -171,7 +171,7 @@ async function tick(signal) {
 /** The names that the search offers, and the domain's words, where the view did not ask for them. */
 async function names(signal) {
   if (!known.of) learn(await ask('queues', {}, signal));
-  const list = document.getElementById('queues');
+  const list = document.getElementById('names');
   if (list.childElementCount !== known.queues.size)
     fill(
       list,

@@ -303,7 +303,8 @@ fn every_view_fits_a_narrow_window_and_can_be_read(stage: &Stage) {
                 "[document.documentElement, document.body]\
                                       .map(it => it.scrollWidth - it.clientWidth)",
             );
-            assert!(each(&widths).iter().all(|it| it == 0), "{fragment} is wider: {widths}");
+            let fits = |it: &Value| it.as_i64().unwrap() <= 0;
+            assert!(each(&widths).iter().all(fits), "{fragment} is wider: {widths}");
             browser.shot(&format!("{name}-narrow-{scheme}"));
             browser.size(1400, 900);
             browser.shot(&format!("{name}-{scheme}"));

@@ -276,7 +276,7 @@ fn throttles_changes_and_what_if_show_what_they_are_answered() {
     give(
         "changes",
         r#"{"from":1,"to":2,"complete":false,"since":1759990000000,"more":false,"changes":[
-        {"at":1759999800000,"kind":"status","subject":"T2_XX_A","field":"status","before":"online",
+        {"at":1759999800000,"kind":"status","of":"queue","subject":"T2_XX_A","field":"status","before":"online",
         "after":"drain","text":""}]}"#,
     );
     let browser = Browser::start();
@@ -290,7 +290,7 @@ fn throttles_changes_and_what_if_show_what_they_are_answered() {
     }
     browser.load(&format!("http://{address}/#changes"));
     browser.wait("document.querySelector('.acts li')");
-    assert_eq!(browser.text(".acts .body"), "T2_XX_A status online → drain");
+    assert_eq!(browser.text(".acts .body"), "queue T2_XX_A status online → drain");
     assert!(browser.text(".lead").contains("does not have all of it: it begins at 2025-10-09"));
 
     // A queue goes offline: asked as it is written, and each that would go elsewhere is shown.
@@ -303,6 +303,7 @@ fn throttles_changes_and_what_if_show_what_they_are_answered() {
         "headline":"","queues":[{"queue":"A/x","jobs":10}]},"after":{"outcome":"defer",
         "headline":"no place","queues":[]}}]}"#,
     );
+    give("queues", r#"{"now":1,"cycle":7,"of":"queues","queues":[]}"#);
     browser.load(&format!("http://{address}/#whatif"));
     browser.wait("document.querySelector('.sets input')");
     browser.click(".sets input");
@@ -312,7 +313,7 @@ fn throttles_changes_and_what_if_show_what_they_are_answered() {
     let asked = manner.last.lock().unwrap()["what-if"].clone();
     assert!(asked.contains("set=queue.A+%26+B%3DC.status%3Doffline"), "{asked}");
     assert!(asked.contains("window=1h"), "{asked}");
-    assert_eq!(browser.text("h2.outcome"), "1 workflow of 9 would be answered otherwise");
+    assert_eq!(browser.text("h2.outcome"), "1 request of 9 would be answered otherwise");
     assert!(browser.text("tbody tr").contains("no place"), "{}", browser.text("tbody tr"));
     // The address brings the same question again.
     let hash = browser.get("location.hash");

@@ -46,13 +46,13 @@ pub fn pages_of_a_queue_a_site_a_share_and_a_user_say_where_they_stand(stage: &S
     // The queue that most decisions list a rejection of, with every filter that refused it.
     stage.show("#queue/MWT2", "[aria-label='What refuses it'] tbody tr");
     browser.shot("queue");
-    let told = stage.ask("explain?kind=queue&name=MWT2");
-    for it in each(&told["queue"]["rejecting"]) {
+    let answer = stage.ask("explain?kind=queue&name=MWT2");
+    for it in each(&answer["queue"]["rejecting"]) {
         let filter = text(&it["filter"]);
         let rows = browser.texts("[aria-label='What refuses it'] tbody th .sub");
         assert!(rows.iter().any(|row| row.starts_with(filter)), "{filter} is not in {rows:?}");
     }
-    let site = text(&told["queue"]["site"]).to_owned();
+    let site = text(&answer["queue"]["site"]).to_owned();
     stage.show(&format!("#site/{}", encoded(&site)), ".steps");
     assert_eq!(browser.text("h1"), site);
     // A share, against its target, which does not move.
@@ -85,13 +85,16 @@ pub fn a_task_shows_its_jobs(stage: &Stage) {
     browser.shot("task");
     assert_eq!(browser.text("h1"), format!("Task {task}"));
     browser.wait_for("the jobs are those that the API counts", || {
-        let told = stage.ask(&format!("task?name={task}"));
-        let total = digits(told["jobs"]["total"].as_u64().unwrap());
+        let answer = stage.ask(&format!("task?name={task}"));
+        let total = digits(answer["jobs"]["total"].as_u64().unwrap());
         browser.text(".steps dd").starts_with(&total)
     });
     // Its request has a lane, and the decision that assigned it its way from the candidates.
     browser.wait("document.querySelector('.gantt .lane .seg')");
     browser.wait("document.querySelector('article.decision .cutflow')");
+    // A task without a job that ended has no curve yet.
+    let errors = browser.errors();
+    assert!(errors.iter().all(|it| it.contains("series?of=task")), "{errors:?}");
 }
 
 pub fn throttles_and_usage_are_those_of_the_state(stage: &Stage) {

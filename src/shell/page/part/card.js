@@ -2,7 +2,7 @@
 
 import { bar, spark } from './chart.js';
 import { h, icon } from './dom.js';
-import { percent, plural, span, when } from './format.js';
+import { percent, plain, plural, span, when } from './format.js';
 import { hrefOf, linkTo, statusShape } from './words.js';
 
 /** Severities in their order, and how each is read out. */
@@ -98,7 +98,7 @@ export function attention(items, now, most = 7) {
         'a.row',
         { href: hrefOfTrouble(it) },
         severity(it.severity),
-        h('span.what', {}, h('b', {}, it.title), ' ', h('span', {}, it.text)),
+        h('span.what', {}, h('b', {}, it.title), ' ', h('span', {}, plain(it.text, now))),
         h('span.since', {}, it.since ? since(it, now) : null),
         h('span.go', {}, icon('go')),
       ),

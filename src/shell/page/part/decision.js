@@ -4,7 +4,7 @@ import { card, terms } from './card.js';
 import { cutflow } from './cutflow.js';
 import { fill, h, setText } from './dom.js';
 import { badge } from './events.js';
-import { count, figure, moment, span } from './format.js';
+import { count, figure, moment, plain, span } from './format.js';
 import { table } from './table.js';
 import { linkTo, queueLink, whyLink, words } from './words.js';
 
@@ -98,7 +98,7 @@ function ahead({ outcome, waits, reason, remedy }, now) {
         ? h(
             'ol.change',
             {},
-            changes.map((line) => h('li', {}, h('span', {}, line))),
+            changes.map((line) => h('li', {}, h('span', {}, plain(line, now)))),
           )
         : h(
             'p.small',

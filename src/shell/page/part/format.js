@@ -52,6 +52,14 @@ export function span(ms) {
   return hours % 24 && days < 30 ? `${days} d ${hours % 24} h` : `${days} d`;
 }
 
+/** A figure in its unit; times as spans. */
+export function amount(value, unit = '') {
+  if (!isKnown(value)) return '';
+  if (unit === 'ms') return span(value);
+  if (unit === 's') return span(1000 * value);
+  return `${figure(value)} ${unit}`.trim();
+}
+
 /** A moment in full: `2026-11-24 10:12:03`. */
 export function utc(ms) {
   if (!isKnown(ms)) return '';
@@ -81,6 +89,12 @@ export function moment(ms, now) {
     now === undefined ? text : when(ms, now),
   );
 }
+
+const STAMP = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
+
+/** A sentence of the process, its moments as they are shown elsewhere. */
+export const plain = (text, now) =>
+  (text ?? '').replace(STAMP, (stamp) => `${when(Date.parse(stamp), now)} UTC`);
 
 /** How long ago something was, or that it is not known. */
 export const ago = (ms, now) => (isKnown(ms) && ms > 0 ? `${span(now - ms)} ago` : '–');

@@ -1,7 +1,7 @@
 // The frame around each view: the rail, the state of the process, its troubles, theme and pause.
 
 import { fill, h, icon, morph, setText } from './dom.js';
-import { count, span, utc, when } from './format.js';
+import { count, plain, span, utc, when } from './format.js';
 import { known, words } from './words.js';
 
 /** A process without a cycle for so long is shown as one that stands still. */
@@ -134,7 +134,7 @@ function writeBanners(status, notReady) {
       `p.banner.${severity}`,
       { role: severity === 'act' ? 'alert' : null, 'data-key': `${rule} ${text}` },
       icon(severity),
-      h('span.text', {}, text),
+      h('span.text', {}, plain(text, Date.now())),
       since && h('span.since', {}, `since ${when(since, Date.now())}`),
     );
   const reason = notReady && !troubles.some((it) => it.text && notReady.includes(it.text));

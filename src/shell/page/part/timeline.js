@@ -29,7 +29,9 @@ export function timeline(it) {
     h(
       'div.gantt',
       {},
-      shown.map((lane) => laneRow(lane, { x, to, from, now: it.now })),
+      shown.map((lane) =>
+        laneRow(lane, { x, to, from, now: it.now, hasQueued: it.jobs?.by_status?.queued > 0 }),
+      ),
       it.commands?.length > 0 && rules(it.commands, x, it.now),
       timeAxis(from, to),
     ),
@@ -46,14 +48,22 @@ export function timeline(it) {
   );
 }
 
-function laneRow(lane, { x, from, to, now }) {
+function laneRow(lane, { x, from, to, now, hasQueued }) {
   const [first] = lane.assigned;
   const decided = first?.at ?? (lane.open ? to : lane.asked_at);
   const started = lane.first_start_at ?? (first && lane.open === false ? to : null);
   const ended = lane.last_end_at ?? to;
   const segs = [
     [lane.asked_at, decided, 'hatch', 'waits for a decision', 'var(--wait-soft)'],
-    first && [decided, lane.first_start_at ?? to, '', 'jobs queued', 'var(--run-soft)'],
+    // Of jobs that are not kept any more no start is known, so nothing is drawn of them.
+    first &&
+      (lane.first_start_at || hasQueued) && [
+        decided,
+        lane.first_start_at ?? to,
+        '',
+        'jobs queued',
+        'var(--run-soft)',
+      ],
     lane.first_start_at && [started, ended, 'on', 'jobs running', 'var(--run)'],
   ].filter((it) => it && it[1] > it[0]);
   const text = segs
@@ -135,11 +145,17 @@ function rules(commands, x, now) {
 /** Requests as lanes; those that go the same way, close together, are one. */
 function lanesOf(requests) {
   const lanes = [];
-  const known = requests.map((it) => ({
-    ...it,
-    asked_at: it.asked_at ?? it.assigned?.[0]?.at ?? null,
-  }));
-  const order = known.filter((it) => it.asked_at !== null).sort((a, b) => a.asked_at - b.asked_at);
+  const known = requests
+    .map((it) => ({
+      ...it,
+      assigned: (it.assigned ?? []).filter((one) => one.jobs > 0),
+    }))
+    .map((it) => ({
+      ...it,
+      asked_at: it.asked_at ?? it.assigned?.[0]?.at ?? null,
+    }));
+  const isSeen = (it) => it.asked_at !== null && (it.open || it.assigned.length > 0);
+  const order = known.filter(isSeen).sort((a, b) => a.asked_at - b.asked_at);
   for (const it of order) {
     const assigned = it.assigned ?? [];
     const before = lanes.at(-1);

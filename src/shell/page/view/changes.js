@@ -151,41 +151,49 @@ export class Changes extends Live {
   }
 
   row(it) {
-    const hasValues = it.before || it.after;
+    const isNamed = Boolean(it.field);
     return h(
       'li',
       { 'data-key': `${it.at} ${it.kind} ${it.subject} ${it.field}` },
-      h(
-        'span.at',
-        {},
-        h(
-          'time',
-          { datetime: `${utc(it.at).replace(' ', 'T')}Z`, title: `${utc(it.at)} UTC` },
-          clock(it.at),
-        ),
-      ),
+      h('span.at', {}, time(it.at)),
       h('span.kind', {}, it.kind),
       h(
         'div.body',
         {},
+        it.of && h('span.soft', {}, `${it.of.replaceAll('_', ' ')} `),
         subject(it),
-        it.field && h('span.soft', {}, ` ${it.field.replaceAll('_', ' ')}`),
-        hasValues && [
-          ' ',
-          h('span.before', {}, it.before || 'nothing'),
-          h('span.soft', {}, ' → '),
-          h('b', {}, it.after || 'nothing'),
-        ],
-        it.text && h('span.sub', {}, it.text),
+        isNamed && h('span.soft', {}, ` ${it.field.replaceAll('_', ' ')} `),
+        isNamed && values(it),
+        !isNamed && ` ${rest(it)}`,
       ),
     );
   }
 }
 
-function subject({ kind, subject: name }) {
+/** A text without the subject that stands before it. */
+function rest({ of, subject: name, text = '' }) {
+  const head = [of, name].filter(Boolean).join(' ');
+  return text.startsWith(head) ? text.slice(head.length).trim() : text;
+}
+
+const time = (at) =>
+  h('time', { datetime: `${utc(at).replace(' ', 'T')}Z`, title: `${utc(at)} UTC` }, clock(at));
+
+/** A field before and after; one that was not there is new. */
+function values({ before, after }) {
+  const isSet = (value) => value !== null && value !== undefined && value !== '';
+  return [
+    isSet(before) ? h('span.before', {}, before) : h('span.soft', {}, 'not set'),
+    h('span.soft', {}, ' → '),
+    isSet(after) ? h('b', {}, after) : h('span.soft', {}, 'not set'),
+  ];
+}
+
+function subject({ kind, of, subject: name }) {
   if (!name) return null;
-  const isPlace = known.queues.has(name) || kind === 'status';
-  if (isPlace) return h('a', { href: hrefOf(isPool() ? 'site' : 'queue', name) }, name);
+  if (of === 'queue' || known.queues.has(name) || (!of && kind === 'status'))
+    return h('a', { href: hrefOf(isPool() ? 'site' : 'queue', name) }, name);
   if (known.sites.has(name)) return h('a', { href: hrefOf('site', name) }, name);
+  if (of === 'share') return h('a', { href: hrefOf('share', name) }, name);
   return kind === 'throttle' ? whyLink(name) : h('b', {}, name);
 }

@@ -53,7 +53,7 @@ export class Decisions {
         name,
         value: params[name] ?? '',
         size: '12',
-        list: name === 'queue' ? 'queues' : null,
+        list: name === 'queue' ? 'names' : null,
       }),
     );
     this.note = h('p.note', { 'aria-live': 'off' }, 'The last ones are being asked for.');

@@ -24,6 +24,7 @@ class Owner extends Live {
       },
       shares: { path: 'shares', every: 5000, slow: true, when: () => kind === 'share' },
       throttles: { path: 'throttles', every: 10000, slow: true, when: () => kind !== 'share' },
+      usage: { path: 'usage', every: 10000, slow: true, when: () => kind !== 'share' },
       lines: {
         path: 'series',
         every: 60000,
@@ -116,7 +117,7 @@ class Owner extends Live {
   }
 
   figures(answer) {
-    const part = answer.share ?? answer.user ?? answer.owner ?? {};
+    const part = this.used ?? answer.share ?? answer.owner ?? {};
     const share = this.data.shares?.shares.find((it) => it.gshare === this.name);
     const use = part.use ?? share?.use;
     const target = part.target ?? share?.target;
@@ -171,6 +172,12 @@ class Owner extends Live {
     ];
   }
 
+  /** What the owner uses of all places, by /usage. */
+  get used() {
+    const list = this.kind === 'group' ? this.data.usage?.groups : this.data.usage?.users;
+    return list?.find((it) => it.owner === this.name)?.jobs;
+  }
+
   last(what) {
     return this.data.lines?.series
       ?.find((it) => it.what === what)
@@ -179,7 +186,9 @@ class Owner extends Live {
 
   curves() {
     const answer = this.data.lines;
-    if (!answer) return null;
+    // Jobs of production are not counted by user, so their curve would be none.
+    const isFlat = !answer?.series?.some((it) => it.values.some((value) => value > 0));
+    if (isFlat) return null;
     const values = (what) => answer.series.find((it) => it.what === what)?.values ?? [];
     const base = { at: answer.at, gaps: answer.gaps, height: 130 };
     const one = (label, series) =>

@@ -4,7 +4,7 @@ import { bar, chart } from '../part/chart.js';
 import { card, empty, facts, lead, missing, pill, swatch } from '../part/card.js';
 import { decisionView } from '../part/decision.js';
 import { h, icon, later, query } from '../part/dom.js';
-import { count, moment, percent, plural, span, when } from '../part/format.js';
+import { amount, count, moment, percent, plain, plural, span, when } from '../part/format.js';
 import { Live } from '../part/live.js';
 import { timeline } from '../part/timeline.js';
 import { linkTo, queueLink, why, words } from '../part/words.js';
@@ -42,7 +42,7 @@ export class Task extends Live {
         params: () => ({
           of: 'task',
           name: place.name,
-          what: 'running,queued,finished,failed',
+          what: 'finished,failed',
           from: Math.max(0, (this.data.task.asked_at ?? this.now) - 600000),
         }),
       },
@@ -74,7 +74,7 @@ export class Task extends Live {
             pill('watch', icon('waiting'), `${plural(open, words().request)} open`),
         ],
         says: [
-          it.say,
+          `${plain(it.say, it.now)}.`,
           ' ',
           h('a', { href: why(this.name, { kind: 'task' }) }, 'Reasons'),
           ' · ',
@@ -152,73 +152,40 @@ export class Task extends Live {
 
   curve() {
     const answer = this.data.lines;
-    const heading = 'Its jobs by status';
-    if (!answer)
-      return this.errors.lines
-        ? card({ title: heading }, missing(this.errors.lines, 'its curves'))
-        : null;
-    const series = STATES.map(([name, color]) => ({
+    const label = 'Its jobs that ended, per hour';
+    if (!answer) {
+      const error = this.errors.lines;
+      return error ? card({ title: label }, missing(error, 'its curves')) : null;
+    }
+    const ended = STATES.filter(([name]) => ['finished', 'failed'].includes(name));
+    const series = ended.map(([name, color]) => ({
       name,
       color,
       stack: true,
+      kind: 'bars',
       values: answer.series.find((it) => it.what === name)?.values ?? [],
     }));
-    const rate = series.filter(
-      (it) => ['finished', 'failed'].includes(it.name) && it.values.length,
-    );
-    const live = series.filter((it) => ['running', 'queued'].includes(it.name) && it.values.length);
-    const base = { at: answer.at, gaps: answer.gaps };
+    if (!series.some((it) => it.values.some((value) => value > 0))) return null;
     return later(`curve ${this.sources.versions.lines}`, () =>
-      h(
-        'div.stack',
-        {},
-        card(
-          { label: heading, key: 'live' },
-          h(
-            'div.pad',
-            {},
-            chart({ ...base, label: 'Jobs that run or are queued', height: 150, series: live }),
-          ),
-        ),
-        rate.length > 0 &&
-          card(
-            { label: 'Ended per hour', key: 'ended' },
-            h(
-              'div.pad',
-              {},
-              chart({
-                ...base,
-                label: 'Ended per hour',
-                height: 90,
-                series: rate.map((it) => ({ ...it, kind: 'bars' })),
-              }),
-            ),
-          ),
+      card(
+        { label, key: 'ended' },
+        h('div.pad', {}, chart({ at: answer.at, gaps: answer.gaps, label, series })),
       ),
     );
   }
 
   estimate({ estimate, now }) {
     if (!estimate) return null;
-    const { start_from: from, start_to: to, basis } = estimate;
+    const { start_from: from, start_to: to, start_likely: likely, queue, basis } = estimate;
+    const begin = from <= now ? 'from now' : `from ${when(from, now)}`;
+    const end = to ? `to ${when(to, now)} UTC` : 'on; no end is known';
     return card(
-      { title: 'When it may start' },
+      { title: 'When it may start', key: 'estimate' },
       h(
         'div.pad.small',
         {},
-        h(
-          'p',
-          {},
-          h(
-            'b',
-            {},
-            from <= now
-              ? `from now to ${when(to, now)} UTC`
-              : `between ${when(from, now)} and ${when(to, now)} UTC`,
-          ),
-          to > now && `, in ${span(Math.max(0, from - now))} to ${span(to - now)}`,
-          '.',
-        ),
+        h('p', {}, h('b', {}, `${begin} ${end}`), queue && [' at ', queueLink(queue)], '.'),
+        likely && h('p', {}, `Likely ${when(likely, now)}, in ${span(likely - now)}.`),
         h('p.soft', {}, basis),
       ),
     );
@@ -315,7 +282,8 @@ export class Task extends Live {
                 h(
                   'span.tiny.soft',
                   {},
-                  `${count(it.measured)} ${it.unit ?? ''}${it.limit === null ? '' : `, limit ${count(it.limit)}`}`,
+                  amount(it.measured, it.unit) +
+                    (it.limit === null ? '' : `, limit ${amount(it.limit, it.unit)}`),
                 ),
             ),
           ),

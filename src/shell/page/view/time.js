@@ -59,7 +59,7 @@ export class Time {
       h('button.btn', { type: 'button', onclick: () => this.go(this.at + step) }, text),
     );
     this.outside = h('div', { role: 'status' });
-    this.total = h('p.note');
+    this.total = h('p.total');
     this.tiles = new Tiles();
     this.by = h(
       'select',
@@ -77,7 +77,7 @@ export class Time {
       type: 'search',
       value: params.name ?? '',
       placeholder: 'a name, exactly',
-      list: 'queues',
+      list: 'names',
       'aria-label': 'Only counters that carry this name',
       onchange: () => this.change(),
     });

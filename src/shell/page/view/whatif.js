@@ -8,39 +8,55 @@ import { decisionView } from '../part/decision.js';
 import { fill, h, query } from '../part/dom.js';
 import { badge } from '../part/events.js';
 import { count, plural } from '../part/format.js';
-import { linkTo, queueLink, whyLink, words } from '../part/words.js';
+import { known, linkTo, queueLink, whyLink, words } from '../part/words.js';
 
-/** Kinds of settings: text, what stands before and behind the name, and how it is asked. */
+/** Kinds of settings: their text, and what stands in the fields. */
 const KINDS = {
   status: {
-    text: 'status of',
+    text: 'status of queue',
     name: 'name',
-    value: 'offline',
-    values: ['online', 'offline', 'brokeroff', 'test'],
+    values: ['offline', 'online', 'brokeroff', 'test'],
   },
-  parameter: { text: 'parameter', name: 'name', value: 'value' },
-  limit: { text: 'limit', name: 'name', value: 'value' },
+  parameter: { text: 'parameter', name: 'NQUEUED_SAT_CAP', value: '400' },
+  fact: { text: 'a record’s field', name: 'topic.key.field', value: 'value' },
 };
 const WINDOWS = ['1h', '6h', '24h'];
 /** So many settings can be tried at once. */
 const MOST = 8;
 
-/** `queue.X.status=offline` as a row of the form; null if it is none. */
+/** `queue.X.status=offline` as a row of the form; null if it is no setting. */
 function parsed(text) {
-  const [, place, status] = /^queue\.(.+)\.status=(.*)$/s.exec(text) ?? [];
-  if (place) return { kind: 'status', name: place, value: status };
-  const [, kind, name, value] = /^(parameter|limit)\.([^=]+)=(.*)$/s.exec(text) ?? [];
-  return kind ? { kind, name, value } : null;
+  // A name may have the sign that stands before the value.
+  const [, queue, status] = /^queue\.(.+)\.status=([^=]*)$/s.exec(text) ?? [];
+  if (queue) return { kind: 'status', name: queue, value: status };
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (!name) return null;
+  const [, parameter] = /^parameter\.(.+)$/s.exec(name) ?? [];
+  return parameter ? { kind: 'parameter', name: parameter, value } : { kind: 'fact', name, value };
 }
 
-const written = ({ kind, name, value }) =>
-  kind === 'status' ? `queue.${name}.status=${value}` : `${kind}.${name}=${value}`;
+function written({ kind, name, value }) {
+  if (kind === 'status') return `queue.${name}.status=${value}`;
+  return kind === 'parameter' ? `parameter.${name}=${value}` : `${name}=${value}`;
+}
+
+/** A setting to begin with; queues have a status of their own in one domain only. */
+function first() {
+  const isStatus = !known.of || known.of === 'queues';
+  return isStatus
+    ? { kind: 'status', name: '', value: 'offline' }
+    : { kind: 'parameter', name: '', value: '' };
+}
+
+/** A word for a shell. */
+const quoted = (text) =>
+  /^[\w.,:/=@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
 export class Whatif {
   constructor(main, { params, all, replace }) {
     Object.assign(this, { replace, busy: null });
     const given = all.getAll('set').map(parsed).filter(Boolean);
-    this.sets = given.length ? given : [{ kind: 'status', name: '', value: 'offline' }];
+    this.sets = given.length ? given : [first()];
     this.task = h('input', {
       type: 'search',
       value: params.task ?? '',
@@ -123,11 +139,7 @@ export class Whatif {
         },
       },
       Object.entries(KINDS).map(([name, it]) =>
-        h(
-          'option',
-          { value: name, selected: name === set.kind },
-          name === 'status' ? `${it.text} ${words().place}` : it.text,
-        ),
+        h('option', { value: name, selected: name === set.kind }, it.text),
       ),
     );
     const field = h('input', {
@@ -136,7 +148,7 @@ export class Whatif {
       value: set.name,
       placeholder: KINDS[set.kind].name,
       'aria-label': `Name of setting ${at + 1}`,
-      list: set.kind === 'status' ? 'queues' : null,
+      list: set.kind === 'status' ? 'names' : null,
       oninput: changed('name'),
     });
     const to = values
@@ -177,7 +189,7 @@ export class Whatif {
   }
 
   more() {
-    if (this.sets.length < MOST) this.sets.push({ kind: 'status', name: '', value: 'offline' });
+    if (this.sets.length < MOST) this.sets.push(first());
     this.write();
     this.list.lastChild?.querySelector('input')?.focus();
   }
@@ -204,13 +216,29 @@ export class Whatif {
     fill(this.answer, card({ label: 'Answer' }, h('p.empty', {}, 'It is being judged.')));
     try {
       const answer = await ask('what-if', asked, mine.signal);
-      if (this.busy === mine) fill(this.answer, drawn(answer));
+      if (this.busy === mine) fill(this.answer, drawn(answer), terminal(set));
     } catch (error) {
       if (this.busy !== mine) return;
       if (!(error instanceof Refused)) throw error;
-      fill(this.answer, card({ label: 'Answer' }, missing(error, 'what would be decided')));
+      fill(this.answer, card({ label: 'Answer' }, refused(error)), terminal(set));
     }
   }
+}
+
+/** A process that has no such path leaves it to the terminal. */
+function refused(error) {
+  if (error.status === 404)
+    return empty('This process tries no settings itself', 'The command below does, over the log.');
+  return missing(error, 'what would be decided');
+}
+
+/** The same over the log, in a terminal. */
+function terminal(set) {
+  const settings = set.map((it) => `--set ${quoted(it)}`).join(' ');
+  return card(
+    { title: 'Over the log', sub: 'each recorded request, judged once more with these settings' },
+    h('div.pad', {}, h('pre', { tabindex: '0' }, `yardmaster replay --dir DIR ${settings}`)),
+  );
 }
 
 /** The answer: how many go elsewhere, then where, then each. */

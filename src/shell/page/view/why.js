@@ -5,7 +5,7 @@ import { card } from '../part/card.js';
 import { fill, h, setText } from '../part/dom.js';
 import { decisionView } from '../part/decision.js';
 import { badge, eventTable } from '../part/events.js';
-import { count, utc } from '../part/format.js';
+import { count, plain, utc } from '../part/format.js';
 import { jobView, ownerView, queueView, requestsView } from '../part/known.js';
 import { capital } from '../part/waits.js';
 import { hrefOf, isPool, known, why } from '../part/words.js';
@@ -193,7 +193,7 @@ export class Why {
               `${kind} page`,
             ),
         ),
-        h('p.says', { role: 'status' }, `${capital(headline)}.`),
+        h('p.says', { role: 'status' }, `${capital(plain(headline, now))}.`),
       ),
       this.at &&
         h(
