@@ -10,8 +10,14 @@ use yardmaster_core::state::record::RequestState;
 use yardmaster_core::unit::Millis;
 use yardmaster_core::view::RowKind;
 
-/// Requests that are judged at most: each is judged twice, in some ten microseconds.
+/// Requests that are judged at most, each twice, while the loop waits: of 300 queues a judgement
+/// takes some 60 us ...
 pub const JUDGED_MAX: usize = 300;
+/// ... of single jobs for queues of clusters some 500 us.
+const JOBS_JUDGED_MAX: usize = 50;
+/// Of the names that may be held, so many of a hundred may be before nothing is supposed any more:
+/// a supposed record may bring new ones, which stay.
+const NAMES_PERCENT: usize = 80;
 /// Requests that are looked through for those that asked within the window.
 const LOOKED_MAX: usize = 100_000;
 
@@ -67,6 +73,17 @@ impl WhatIf {
                 "ask the leader".into(),
             ));
         }
+        let names_max = engine.state.setting.limits.names_max;
+        if engine.state.names.len() > names_max / 100 * NAMES_PERCENT {
+            return Err((
+                format!("more than {NAMES_PERCENT} % of the names that may be held are"),
+                "raise names_max in the topology; `yardmaster replay --set` answers too".into(),
+            ));
+        }
+        let most = match RowKind::of(engine.policies()) {
+            RowKind::ClusterQueues | RowKind::Own => JOBS_JUDGED_MAX,
+            RowKind::Queues | RowKind::Sites => JUDGED_MAX,
+        };
         let domain = engine.state.setting.domain.clone();
         let policies = engine.policies().to_vec();
         let specs = policies.iter().map(|it| &it.spec);
@@ -74,7 +91,7 @@ impl WhatIf {
         let fields = found.map_err(|why| {
             (why, "give TOPIC.KEY.FIELD=VALUE, or parameter.NAME=VALUE".to_owned())
         })?;
-        let (tasks, left_out) = chosen(engine, &asked.of);
+        let (tasks, left_out) = chosen(engine, &asked.of, most);
         let answers = engine.what_if(policies, fields, &tasks);
         let (now, cycle) = (engine.state.now, engine.state.number);
         Ok(WhatIf { now, cycle, left_out, judged: tasks.into_iter().zip(answers).collect() })
@@ -82,7 +99,7 @@ impl WhatIf {
 }
 
 /// The requests that are judged, the newest first, and how many more there are.
-fn chosen(engine: &Engine, of: &WhatIfOf) -> (Vec<Task>, u64) {
+fn chosen(engine: &Engine, of: &WhatIfOf, most: usize) -> (Vec<Task>, u64) {
     let state = &engine.state;
     let mut found: Vec<&Task> = match of {
         WhatIfOf::Name(name) => {
@@ -95,7 +112,7 @@ fn chosen(engine: &Engine, of: &WhatIfOf) -> (Vec<Task>, u64) {
             let open = engine.open_requests().into_iter().flatten().filter_map(asking);
             let all = state.requests.iter().take(LOOKED_MAX);
             let lately = all.filter_map(|(_, request)| asking(request));
-            open.take(JUDGED_MAX).chain(lately.filter(|task| task.asked_at >= since)).collect()
+            open.chain(lately.filter(|task| task.asked_at >= since)).collect()
         }
     };
     found.sort_by(|a, b| {
@@ -103,8 +120,8 @@ fn chosen(engine: &Engine, of: &WhatIfOf) -> (Vec<Task>, u64) {
         key(a).cmp(&key(b)).then_with(|| a.subject.cmp(&b.subject))
     });
     found.dedup_by(|a, b| a.subject == b.subject);
-    let left_out = found.len().saturating_sub(JUDGED_MAX) as u64;
-    (found.into_iter().take(JUDGED_MAX).cloned().collect(), left_out)
+    let left_out = found.len().saturating_sub(most) as u64;
+    (found.into_iter().take(most).cloned().collect(), left_out)
 }
 
 fn asking(request: &RequestState) -> Option<&Task> {

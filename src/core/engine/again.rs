@@ -105,11 +105,17 @@ impl Engine {
         let touched = other.touched(&self.state);
         other.begin_cut(&mut self.state, touched, (true, true));
         let before: Vec<_> = tasks.iter().map(|task| self.judge_task(task)).collect();
-        let Engine { state, work, .. } = self;
+        let state = &mut self.state;
+        // Sums of the work at nuclei are made anew: shares may be supposed to be others, too.
+        let mut work = WorkTable::default();
+        work.begin_cycle();
+        if other.policies.any_judges_nuclei() {
+            state.requests.by_name.keys().for_each(|subject| work.note(state, subject));
+        }
         let held = state.suppose(&other.supposed);
         let state_then: &State = state;
-        let judging =
-            JudgingInputs { view: other.grid.view(state_then), policies: &other.policies, work };
+        let view = other.grid.view(state_then);
+        let judging = JudgingInputs { view, policies: &other.policies, work: &work };
         let then = tasks.iter().map(|task| judging.decide_alone(&first_asking(state_then, task)));
         let answers = before.into_iter().zip(then).map(|(before, then)| [before, then]).collect();
         state.end_supposing(held);

@@ -62,11 +62,16 @@ macro_rules! supposed {
                 match record {
                     $(Configuration::$kind(record) => {
                         let name = record.name();
+                        let is_new = self.facts.$field.of(&name).is_none();
                         let make = || Fact { name: name.clone(), held: Vec::new() };
                         let fact = self.facts.$field.at(&name, make)?;
                         let supposed = vec![(Lane::new(Topic::$kind, 0), record)];
                         let held = std::mem::replace(&mut fact.held, supposed);
                         Some(Box::new(move |state: &mut State| {
+                            if is_new {
+                                state.facts.$field.remove(&name);
+                                return;
+                            }
                             let make = || Fact { name: name.clone(), held: Vec::new() };
                             if let Some(fact) = state.facts.$field.at(&name, make) {
                                 fact.held = held;

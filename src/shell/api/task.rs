@@ -349,7 +349,10 @@ fn assigned(decisions: &[&Decision]) -> Vec<TaskAssignedAnswer> {
     let assignments = decisions.iter().filter(|it| matches!(it.outcome, Outcome::Assign(_)));
     let each = assignments.flat_map(|decision| {
         let ranked = decision.outcome.ranked().iter();
-        ranked.map(|it| TaskAssignedAnswer::of(decision.now, &it.queue, it.jobs.into()))
+        // A nucleus is stated without jobs; a queue without jobs was passed over.
+        let has_jobs = ranked.clone().any(|it| it.jobs > 0);
+        let sent = ranked.filter(move |it| it.jobs > 0 || !has_jobs);
+        sent.map(|it| TaskAssignedAnswer::of(decision.now, &it.queue, it.jobs.into()))
     });
     each.collect()
 }

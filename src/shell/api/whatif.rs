@@ -92,15 +92,17 @@ described! {
         cycle: u64 = it.cycle,
         /// What is supposed.
         sets: Vec<String> = sets,
-        /// Requests that were judged; at most 300, the newest. Each as if it were the only one.
+        /// Requests that were judged now, by both; at most 300, of single jobs 50, the newest. Each
+        /// as if it were the only one and asked for the first time, so that sums are not what the
+        /// queues would hold.
         looked_at: u64 = it.judged.len() as u64,
         /// Requests beyond those.
         left_out: u64 = it.left_out,
         /// Requests that would be answered otherwise.
         changed: u64 = changed(it).count() as u64,
-        /// Sums of the answers as it is.
+        /// Sums of the answers that they would get now, with configuration as it is.
         before: WhatIfSumsAnswer = WhatIfSumsAnswer::of(&sums(it, 0)),
-        /// Sums of the answers as it would be.
+        /// Sums of the answers that they would get now, with what is supposed.
         after: WhatIfSumsAnswer = WhatIfSumsAnswer::of(&sums(it, 1)),
         /// Queues that would get more jobs or fewer, those with the greatest change first; at most
         /// 50.
