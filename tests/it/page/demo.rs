@@ -119,7 +119,7 @@ fn decisions_are_shown_as_they_are_published_and_filtered(stage: &Stage) {
     browser.press("-no-such-queue");
     browser.wait("!document.querySelector('tr[data-sequence]')");
     browser.wait(
-        "document.querySelector('main .note').textContent.startsWith('Nothing that is kept')",
+        "document.querySelector('main .note')?.textContent.startsWith('Nothing that is kept')",
     );
 }
 

@@ -157,8 +157,9 @@ fn a_process_that_wants_a_token_is_given_one_and_one_that_goes_silent_is_named_s
     assert_eq!(browser.text("li.tile .status"), "<i>");
     assert_eq!(browser.text("li.tile .figures"), "1,234\t5\t1+2");
     browser.click("nav a[href='#decisions']");
-    browser
-        .wait("document.querySelector('main .note').textContent.startsWith('Nothing was decided')");
+    browser.wait(
+        "document.querySelector('main .note')?.textContent.startsWith('Nothing was decided')",
+    );
     assert_eq!(browser.errors(), Vec::<String>::new());
 }
 
