@@ -156,8 +156,8 @@ impl QueueLook<'_> {
         Some(self.find("closed", severity, (&title, text), None))
     }
 
-    fn no_pilot(&self) -> Option<QueueFinding> {
-        let last = self.queue.last_pilot_at?;
+    fn no_pilot(&self, memory: &Memory) -> Option<QueueFinding> {
+        let last = memory.not_before_idle(&self.queue.queue, self.queue.last_pilot_at?);
         let age = self.now.saturating_sub(last);
         let is_silent = age >= hours(self.settings.no_pilot_h);
         if self.is_closed() || !self.has_queued() || !is_silent {
