@@ -146,8 +146,8 @@ export class Task extends Live {
         ended ? `${percent((by.failed ?? 0) / ended, 0)} of those that ended` : '',
       ],
       by.closed > 0 && ['Closed', count(by.closed), 'and brokered again'],
-      [
-        isPool() ? 'Offers answered' : 'Requests',
+      !isPool() && [
+        'Requests',
         count(it.requests.length),
         open ? `${count(open)} wait now` : 'all are answered',
       ],
@@ -308,9 +308,9 @@ export class Task extends Live {
         'button.chip',
         {
           type: 'button',
-          'data-key': it.subject,
+          'data-key': it.id,
           'aria-pressed': String(it === picked),
-          onclick: () => this.pick(it.subject),
+          onclick: () => this.pick(it.id),
         },
         icon(it.outcome === 'assign' ? 'fine' : 'waiting'),
         h('b', {}, it.subject),
@@ -338,8 +338,8 @@ export class Task extends Live {
     );
   }
 
-  pick(subject) {
-    this.picked = subject;
+  pick(id) {
+    this.picked = id;
     this.write();
   }
 }
