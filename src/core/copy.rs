@@ -15,7 +15,7 @@ pub enum CopyFor {
     Audit,
     /// Every counter, for the history.
     History,
-    /// Every counter, and the jobs.
+    /// Every counter, the jobs and the requests.
     Jobs,
 }
 

@@ -12,6 +12,7 @@ use crate::copying::Portions;
 use crate::estimates::{Estimates, MeasuredEstimate};
 use crate::question::{Answer, Asked, Audited, CycleCounters, Question, TaskLook};
 use crate::thread;
+use crate::whatif::WhatIf;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -45,6 +46,8 @@ pub struct Answers {
     copying: Option<Copying>,
     worker: Option<JoinHandle<()>>,
     rests_until: Instant,
+    /// When the loop may work on what would be again.
+    supposes_at: Instant,
     work: Work,
     audited: LastAudit,
     estimates: HeldEstimates,
@@ -70,6 +73,7 @@ impl Answers {
             copying: None,
             worker: None,
             rests_until: Instant::now(),
+            supposes_at: Instant::now(),
             work,
             audited: Arc::default(),
             estimates: Arc::default(),
@@ -112,6 +116,7 @@ impl Answers {
                 question.answer(Answer::Standing(Box::new(standing)));
             }
         }
+        self.suppose(engine);
         let state = &mut engine.state;
         let is_working = self.worker.as_ref().is_some_and(|worker| !worker.is_finished());
         let is_resting = Instant::now() < self.rests_until;
@@ -119,13 +124,32 @@ impl Answers {
             return;
         }
         let recounts = is_settled && Instant::now() >= self.self_audit_at;
-        if !self.waiting.is_empty() || recounts {
+        let has_others = self.waiting.iter().any(|it| !matches!(it.asked, Asked::WhatIf(_)));
+        if has_others || recounts {
             self.begin(state, recounts);
         }
     }
 
+    /// Answers one question about what would be; the next one after a rest, since the loop works on
+    /// it itself.
+    fn suppose(&mut self, engine: &mut Engine) {
+        if Instant::now() < self.supposes_at {
+            return;
+        }
+        let asks = |it: &Question| matches!(it.asked, Asked::WhatIf(_));
+        let Some(at) = self.waiting.iter().position(asks) else { return };
+        let question = self.waiting.remove(at);
+        if let Asked::WhatIf(asked) = &question.asked {
+            let began = Instant::now();
+            let found = WhatIf::of(engine, asked);
+            self.supposes_at = Instant::now() + began.elapsed() * REST;
+            question.answer(Answer::WhatIf(Arc::new(found)));
+        }
+    }
+
     fn begin(&mut self, state: &mut State, recounts: bool) {
-        let questions = std::mem::take(&mut self.waiting);
+        let is_beside = |it: &mut Question| !matches!(it.asked, Asked::WhatIf(_));
+        let questions: Vec<Question> = self.waiting.extract_if(.., is_beside).collect();
         // What is asked for most decides: each copy holds all that the ones before it do.
         let is_audit = recounts || questions.iter().any(|it| it.asked == Asked::Audit);
         let is_task = questions.iter().any(|it| matches!(it.asked, Asked::Task(_)));
@@ -225,11 +249,13 @@ fn work(asked: &Asked, state: &State) -> Answer {
             drifts: audit(state),
         })),
         Asked::Filled(of) => Answer::Filled(FilledBy::of(state, of)),
-        Asked::Counters | Asked::Standing(_) => Answer::Counters(Arc::new(CycleCounters {
-            cycle: state.number,
-            now: state.now,
-            counters: counters(state),
-        })),
+        Asked::Counters | Asked::Standing(_) | Asked::WhatIf(_) => {
+            Answer::Counters(Arc::new(CycleCounters {
+                cycle: state.number,
+                now: state.now,
+                counters: counters(state),
+            }))
+        }
     }
 }
 
@@ -259,6 +285,7 @@ mod tests {
             Answer::Standing(standing) => standing.cycle,
             Answer::Filled(filled) => filled.cycle,
             Answer::Task(task) => task.jobs.cycle,
+            Answer::WhatIf(_) => 0,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Questions that only the loop can answer, and their answers: how they cross from the server's
 //! thread to the loop and back.
 
+use crate::whatif::{WhatIf, WhatIfAsked, WhatIfRefused};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
@@ -29,6 +30,8 @@ pub enum Asked {
     Filled(FilledOf),
     /// How the jobs of a task stand.
     Task(String),
+    /// Answers of requests if configuration were another.
+    WhatIf(WhatIfAsked),
 }
 
 /// An answer.
@@ -44,6 +47,8 @@ pub enum Answer {
     Filled(FilledBy),
     /// How the jobs of a task stand.
     Task(Arc<TaskLook>),
+    /// Answers of requests if configuration were another, or why there are none.
+    WhatIf(Arc<Result<WhatIf, WhatIfRefused>>),
 }
 
 /// How a task stands.

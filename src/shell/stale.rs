@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
-use yardmaster_core::explain::iso;
+use yardmaster_core::explain::{iso, span};
 use yardmaster_core::state::State;
 use yardmaster_core::unit::{DAY, MINUTE, Millis, SECOND};
 
@@ -114,8 +114,8 @@ fn sentence(topic: Topic, age: Option<Millis>, limit: Millis) -> String {
              publishes it here, take {setting} out of [topics.{name}]"
         ),
         Some(age) => format!(
-            "topic {name} is stale: nothing new for {} s, {setting} is {}: {by}",
-            age / SECOND,
+            "topic {name} is stale: nothing new for {}, {setting} is {}: {by}",
+            span(age / SECOND),
             limit / SECOND
         ),
     }
@@ -181,7 +181,7 @@ mod tests {
 
         state.now = DAWN + 11 * SECOND;
         let old = stale.look(&state);
-        assert!(old.new[0].contains("nothing new for 61 s, stale_after_s is 60"), "{old:?}");
+        assert!(old.new[0].contains("nothing new for 1 min 1 s, stale_after_s is 60"), "{old:?}");
         assert_eq!((&old.stale, old.absent.len()), (&old.new, 0));
         // An import found everything as it was, in this domain.
         let confirm = |domain| Configuration::Parameter(confirmed(domain, Topic::Link, DAWN));

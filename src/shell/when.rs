@@ -20,6 +20,25 @@ pub fn moment(text: &str) -> Result<Millis, String> {
     })
 }
 
+/// A moment, or an age before one that is not known yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// A moment.
+    At(Millis),
+    /// So long before.
+    Ago(Millis),
+}
+
+impl When {
+    /// The moment, if ages are reckoned from this one.
+    pub fn before(self, now: Millis) -> Millis {
+        match self {
+            When::At(moment) => moment,
+            When::Ago(age) => now.saturating_sub(age),
+        }
+    }
+}
+
 /// A moment, or an age before this host's now: `90s`, `30m`, `2h`, `7d`.
 ///
 /// # Errors
@@ -29,17 +48,25 @@ pub fn moment_or_age(text: &str) -> Result<Millis, String> {
 }
 
 fn moment_or_age_before(now: Millis, text: &str) -> Result<Millis, String> {
+    when(text).map(|when| when.before(now))
+}
+
+/// A moment, or an age that is reckoned later.
+///
+/// # Errors
+/// It is none of these; the text names them.
+pub fn when(text: &str) -> Result<When, String> {
     let units = [("ms", 1), ("s", SECOND), ("m", MINUTE), ("h", HOUR), ("d", DAY)];
     for (unit, millis) in units {
         let age = text.strip_suffix(unit).and_then(|number| number.parse::<u32>().ok());
         if let Some(age) = age {
-            return Ok(now - i64::from(age) * millis);
+            return Ok(When::Ago(i64::from(age) * millis));
         }
     }
     // A smaller number is an age without its unit rather than a moment.
     let is_age = text.parse::<Millis>().is_ok_and(|moment| moment < LEAST);
     let moment = if is_age { Err(String::new()) } else { moment(text) };
-    moment.map_err(|_| {
+    moment.map(When::At).map_err(|_| {
         "give an age (90s, 30m, 2h, 7d), a moment with its zone (2026-05-01T12:00:00Z), or ms since \
          1970"
             .into()

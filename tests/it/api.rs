@@ -2,6 +2,7 @@
 
 mod past;
 pub mod schema;
+mod whatif;
 
 use crate::demo::Demo;
 use crate::http::{ask, problem};
@@ -73,6 +74,12 @@ fn every_answer_has_the_described_form_and_every_parameter_is_described() {
         ("/api/v1/explain", format!("/api/v1/explain?name={subject}")),
         ("/api/v1/explain", format!("/api/v1/explain?name={queue}&kind=queue")),
         ("/api/v1/explain", "/api/v1/explain?name=prod00".to_owned()),
+        ("/api/v1/usage", "/api/v1/usage".to_owned()),
+        ("/api/v1/attention", "/api/v1/attention".to_owned()),
+        ("/api/v1/sites", "/api/v1/sites".to_owned()),
+        ("/api/v1/waiting", "/api/v1/waiting".to_owned()),
+        ("/api/v1/throttles", "/api/v1/throttles?all=1".to_owned()),
+        ("/api/v1/what-if", format!("/api/v1/what-if?set=queue.{queue}.status=offline")),
     ];
     for (path, url) in &asked {
         let complaints = schemas.check(path, &get(demo.address, url));

@@ -1,11 +1,20 @@
-//! Estimates of when tasks begin, held against a simulated day in which they do.
+//! Looks at a simulated day: estimates of when tasks begin, held against when they do; and what
+//! would be if configuration were another, which changes nothing.
 
 use crate::drive::yard::{config_with, epoch_config_with};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::estimate::TaskWaits;
+use yardmaster::core::event::{
+    Configuration, Configured, Parameter, Queue, QueueStatus, Task, TaskPhase,
+};
 use yardmaster::core::id::Key;
+use yardmaster::core::output::decision::Decision;
+use yardmaster::core::state::audit::audit;
+use yardmaster::core::state::digest::digest;
+use yardmaster::core::state::supposed::Supposed;
 use yardmaster::core::unit::{HOUR, MINUTE, Millis};
 use yardmaster::drive::Drive;
 use yardmaster::shell::estimates::Estimates;
@@ -103,4 +112,52 @@ fn most_tasks_begin_within_the_range_that_was_estimated() {
     assert!(inside * 100 >= all * 65, "{results:?}");
     let of_nothing = TaskWaits::of(yard.drive.state()).estimate(Key(1));
     assert_eq!(of_nothing, None);
+}
+
+#[test]
+fn a_look_at_what_would_be_changes_nothing() {
+    let mut yard = Yard::new();
+    while yard.now < START + 3 * HOUR {
+        yard.step();
+    }
+    let engine = yard.drive.engine_to_copy();
+    let tasks: Vec<Task> = { engine.state.requests.iter() }
+        .filter_map(|(_, request)| request.task.clone())
+        .filter(|task| task.phase == TaskPhase::Asking)
+        .collect();
+    assert!(tasks.len() >= 20, "{} requests", tasks.len());
+    let queues = engine.state.configuration_names(Topic::Queue);
+    let offline = |record: Option<&Configuration>| {
+        let Some(Configuration::Queue(queue)) = record else { return None };
+        Some(Queue { status: QueueStatus::Offline, ..queue.clone() }.into())
+    };
+    let parameter = Parameter {
+        app: "jedi".into(),
+        key: "NEW".into(),
+        value: "1".into(),
+        changed_at: 1,
+        ..Parameter::default()
+    };
+    let name = parameter.name();
+    let mut supposed: Vec<Supposed> = queues
+        .into_iter()
+        .map(|name| Supposed { topic: Topic::Queue, name, change: Arc::new(offline) })
+        .collect();
+    let new = Arc::new(move |_: Option<&Configuration>| Some(parameter.clone().into()));
+    supposed.push(Supposed { topic: Topic::Parameter, name, change: new });
+    let policies = engine.policies().to_vec();
+    let known = (digest(&engine.state), engine.state.facts.parameters.len());
+    let answers = engine.what_if(policies, supposed, &tasks);
+    assert_eq!((digest(&engine.state), engine.state.facts.parameters.len()), known);
+    let assigned = |side: usize| {
+        let all = answers.iter().filter_map(|it| it[side].as_ref());
+        let has_jobs = |it: &&Decision| it.outcome.ranked().iter().any(|it| it.jobs > 0);
+        all.filter(has_jobs).count()
+    };
+    assert!(assigned(0) > 0 && assigned(1) == 0, "{} and {}", assigned(0), assigned(1));
+    // What follows is what would have followed: the log verifies against the same state.
+    let before = yard.drive.state().number;
+    yard.step();
+    assert!(yard.drive.state().number > before);
+    assert!(audit(yard.drive.state()).is_empty());
 }

@@ -91,6 +91,37 @@ impl Engine {
         answer
     }
 
+    /// Answers that requests would get at the present cut, each as if it were the only one and this
+    /// its first asking: by the rules as they are, and by these policies with configuration records
+    /// that are supposed to be others. Nothing is changed by it. What it derives of the
+    /// configuration costs what a first cut does.
+    pub fn what_if(
+        &mut self,
+        policies: Vec<Policy>,
+        supposed: Vec<Supposed>,
+        tasks: &[Task],
+    ) -> Vec<[Option<Decision>; 2]> {
+        let mut other = AlternativeRules::new(policies, supposed);
+        let touched = other.touched(&self.state);
+        other.begin_cut(&mut self.state, touched, (true, true));
+        let before: Vec<_> = tasks.iter().map(|task| self.judge_task(task)).collect();
+        let state = &mut self.state;
+        // Sums of the work at nuclei are made anew: shares may be supposed to be others, too.
+        let mut work = WorkTable::default();
+        work.begin_cycle();
+        if other.policies.any_judges_nuclei() {
+            state.requests.by_name.keys().for_each(|subject| work.note(state, subject));
+        }
+        let held = state.suppose(&other.supposed);
+        let state_then: &State = state;
+        let view = other.grid.view(state_then);
+        let judging = JudgingInputs { view, policies: &other.policies, work: &work };
+        let then = tasks.iter().map(|task| judging.decide_alone(&first_asking(state_then, task)));
+        let answers = before.into_iter().zip(then).map(|(before, then)| [before, then]).collect();
+        state.end_supposing(held);
+        answers
+    }
+
     /// Brings what judging reads up to date with a state that was folded without judging, for
     /// [`Engine::judge_task`].
     pub fn make_ready(&mut self) {
@@ -108,17 +139,8 @@ impl Engine {
     /// answer to it; nothing is changed. `None`: it asks nothing.
     pub fn judge_task(&self, task: &Task) -> Option<Decision> {
         let Engine { state, policies, grid, work, .. } = self;
-        let request = RequestState {
-            subject: task.subject.clone(),
-            task: Some(task.clone()),
-            passed: Vec::new(),
-            answer: None,
-            reservations: Vec::new(),
-            outcomes: BTreeMap::new(),
-            placements: Vec::new(),
-            heard_at: state.now,
-        };
-        JudgingInputs { view: grid.view(state), policies, work }.decide_alone(&request)
+        JudgingInputs { view: grid.view(state), policies, work }
+            .decide_alone(&first_asking(state, task))
     }
 
     /// A request for a target of a single job as it is judged now, or why its description cannot be
@@ -155,5 +177,19 @@ impl Engine {
         let subjects = open.map(|request| &request.subject);
         let waiting = subjects.filter(|subject| self.requests.waits(subject));
         waiting.map(|subject| Again::Request(subject.clone())).collect()
+    }
+}
+
+/// A request as if this were its first asking.
+fn first_asking(state: &State, task: &Task) -> RequestState {
+    RequestState {
+        subject: task.subject.clone(),
+        task: Some(task.clone()),
+        passed: Vec::new(),
+        answer: None,
+        reservations: Vec::new(),
+        outcomes: BTreeMap::new(),
+        placements: Vec::new(),
+        heard_at: state.now,
     }
 }

@@ -30,8 +30,10 @@ pub struct PlaceStory {
     pub nearest: Option<PlaceMiss>,
     /// Assignments, the newest first.
     pub accepted: Vec<Accepted>,
-    /// Requests that were sent there in the last 24 h, and their jobs.
+    /// Requests that were sent there since `sent_since`, and their jobs.
     pub of_a_day: [u64; 2],
+    /// A day ago, or the oldest decision that was added if that is younger; ms since 1970.
+    pub sent_since: Option<Millis>,
     /// Decisions in which it passed all filters and got no jobs.
     pub passed_over: u64,
 }
@@ -137,6 +139,8 @@ impl PlaceStory {
             return;
         }
         self.decisions += 1;
+        let at = decision.now.max(now.saturating_sub(DAY));
+        self.sent_since = Some(self.sent_since.map_or(at, |since| since.min(at)));
         if let Outcome::Assign(ranked) = &decision.outcome {
             self.accept(decision, ranked, now);
         }
@@ -277,7 +281,10 @@ impl PlaceStory {
         }
         let [count, jobs] = self.of_a_day;
         let jobs = jobs_text(jobs);
-        writeln!(text, "sent there in the last 24 h: {jobs} by {count} decisions")?;
+        if let Some(since) = self.sent_since {
+            let since = iso(since);
+            writeln!(text, "sent there since {since}: {jobs} by {count} decisions")?;
+        }
         for it in self.accepted.iter().take(ACCEPTED_SHOWN) {
             let (at, jobs, share) = (iso(it.at), jobs_text(it.jobs), or_none(&it.gshare));
             let Accepted { subject, user, weight, .. } = it;

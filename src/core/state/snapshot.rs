@@ -55,12 +55,12 @@ impl State {
         self.ledger.take_copies(&mut rest.ledger);
         if matches!(copy_for, CopyFor::Audit | CopyFor::Jobs) {
             rest.jobs.slab = self.jobs.slab.take_copy();
+            rest.requests.slab = self.requests.slab.take_copy();
         }
         if copy_for == CopyFor::Audit {
             rest.transfers.slab = self.transfers.slab.take_copy();
             rest.nodes.slab = self.nodes.slab.take_copy();
             rest.workers.slab = self.workers.slab.take_copy();
-            rest.requests.slab = self.requests.slab.take_copy();
             rest.job_names = self.job_names.take_copy();
             rest.chunks = self.chunks.take_copy();
             rest.stubs = self.stubs.take_copy();
@@ -74,13 +74,13 @@ impl State {
         tables.extend(self.ledger.tables());
         if matches!(copy_for, CopyFor::Audit | CopyFor::Jobs) {
             tables.push(&mut self.jobs.slab);
+            tables.push(&mut self.requests.slab);
         }
         if copy_for == CopyFor::Audit {
-            let records: [&mut dyn InPortions; 8] = [
+            let records: [&mut dyn InPortions; 7] = [
                 &mut self.transfers.slab,
                 &mut self.nodes.slab,
                 &mut self.workers.slab,
-                &mut self.requests.slab,
                 &mut self.job_names,
                 &mut self.chunks,
                 &mut self.stubs,

@@ -45,16 +45,33 @@ macro_rules! supposed {
                 }
             }
 
+            /// The names of the configuration records of a topic that hold.
+            pub fn configuration_names(&self, topic: Topic) -> Vec<String> {
+                match topic {
+                    $(Topic::$kind => {
+                        let all = self.facts.$field.iter();
+                        let holds = all.filter(|(_, fact)| fact.current(is_newer).is_some());
+                        holds.map(|(name, _)| name.to_owned()).collect()
+                    })*
+                    _ => Vec::new(),
+                }
+            }
+
             /// Puts a record in the place of all that the lanes hold of its name.
             fn put(&mut self, record: Configuration) -> Option<Restore> {
                 match record {
                     $(Configuration::$kind(record) => {
                         let name = record.name();
+                        let is_new = self.facts.$field.of(&name).is_none();
                         let make = || Fact { name: name.clone(), held: Vec::new() };
                         let fact = self.facts.$field.at(&name, make)?;
                         let supposed = vec![(Lane::new(Topic::$kind, 0), record)];
                         let held = std::mem::replace(&mut fact.held, supposed);
                         Some(Box::new(move |state: &mut State| {
+                            if is_new {
+                                state.facts.$field.remove(&name);
+                                return;
+                            }
                             let make = || Fact { name: name.clone(), held: Vec::new() };
                             if let Some(fact) = state.facts.$field.at(&name, make) {
                                 fact.held = held;

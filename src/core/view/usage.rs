@@ -6,6 +6,7 @@ use crate::engine::Engine;
 use crate::event::Status;
 use crate::id::Name;
 use crate::judge::share::{ShareUse, share_use};
+use crate::output::throttle::SubjectKind;
 use crate::state::State;
 use crate::state::ledger::{GROUP, Totals, USER};
 use crate::unit::Millis;
@@ -135,7 +136,9 @@ fn owners(state: &State, wanted: u32) -> (Vec<OwnerUsage>, u64) {
         .filter(|([_, kind, ..], it)| *kind == wanted && it.running_jobs + it.queued_jobs > 0)
         .map(|([owner, ..], totals)| (Name(owner), totals))
         .collect();
-    let all: u64 = rows.iter().map(|(_, it)| it.running_cores).sum();
+    let queues = state.ledger.queue.iter();
+    let running = queues.map(|(_, row)| u64::from(row.count.cores()[Status::Running.index()]));
+    let all: u64 = running.sum();
     let mut owners: Vec<OwnerUsage> =
         rows.iter().map(|(name, totals)| owner(state, *name, totals, all)).collect();
     owners.sort_by(|a, b| {
@@ -144,11 +147,14 @@ fn owners(state: &State, wanted: u32) -> (Vec<OwnerUsage>, u64) {
     });
     let count = owners.len() as u64;
     owners.truncate(OWNERS_MAX);
+    let kind = if wanted == USER { SubjectKind::User } else { SubjectKind::Group };
+    let mut holding: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let throttles = state.throttles.iter().map(|(_, throttle)| throttle);
+    for throttle in throttles.filter(|it| it.kind == kind && it.holds(state.now)) {
+        holding.entry(&throttle.subject).or_default().push(throttle.rule.clone());
+    }
     for it in &mut owners {
-        let throttles = state.throttles.iter().map(|(_, throttle)| throttle);
-        let holds = throttles.filter(|it| it.holds(state.now));
-        let own = holds.filter(|throttle| throttle.subject == it.owner);
-        it.throttled = own.map(|throttle| throttle.rule.clone()).collect();
+        it.throttled = holding.remove(it.owner.as_str()).unwrap_or_default();
     }
     (owners, count)
 }

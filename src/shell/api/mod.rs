@@ -22,6 +22,7 @@ mod throttles;
 mod usage;
 mod waiting;
 mod waits;
+mod whatif;
 
 pub(crate) use attention::{AttentionAnswer, SitesAnswer};
 pub use domains::Apis;

@@ -43,7 +43,7 @@ pub(super) async fn question(
             (TEXT, text)
         }
         Answer::Filled(it) => (TEXT, format!("{} jobs run\n", it.all.running)),
-        Answer::Task(_) => return Err(late()),
+        Answer::Task(_) | Answer::WhatIf(_) => return Err(late()),
         Answer::Standing(it) => match it.job {
             Some(job) => (TEXT, job.text),
             None => {

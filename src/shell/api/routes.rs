@@ -5,7 +5,7 @@ use super::domains::Apis;
 use super::query::{AT, DOMAIN, Parameter};
 use super::{
     attention, changes, counters, event, explain, lists, old, pool, record, series, task,
-    throttles, usage, waiting,
+    throttles, usage, waiting, whatif,
 };
 use crate::described::{HasSchema, Schemas};
 use crate::http::{ErrorAnswer, JSON};
@@ -78,6 +78,8 @@ routes! {
         record::one => record::OneAnswer, &record::PARAMETERS, OF_ONE;
     "/api/v1/counters": "Counters.",
         counters::counters => counters::CountersAnswer, &counters::PARAMETERS, OF_ONE;
+    "/api/v1/what-if": "Requests judged once more, with configuration that is supposed to be another.",
+        whatif::what_if => whatif::WhatIfAnswer, &whatif::PARAMETERS, OF_ONE;
     "/api/v1/audit": "Is every counter what a recount gives?",
         lists::audit => lists::AuditAnswer, &[DOMAIN], ALWAYS;
     "/api/v1/history": "Which part of the past is kept.",

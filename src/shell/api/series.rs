@@ -140,16 +140,16 @@ fn asked(
     let newest = reach.counters.map_or(0, |(_, to)| to);
     let to = query.moment("to")?.unwrap_or(newest).min(newest);
     let from = query.moment("from")?.unwrap_or(to.saturating_sub(DAY));
-    if from > to {
+    if to < reach.counters.map_or(0, |(from, _)| from) || from > to {
         return Err(Refused::Query(
-            format!("from {} is after {}, the end of what is kept", iso(from), iso(to)),
-            "give an earlier moment".into(),
+            format!("from {} to {} lies outside of what is kept", iso(from), iso(to)),
+            "give moments that /api/v1/history names".into(),
         ));
     }
     // Nothing lies before what is kept.
     let from = from.max(reach.counters.map_or(0, |(from, _)| from));
     let most = if name.is_some() { POINTS_MAX } else { POINTS_OF_EACH_MAX };
-    let span = to - from;
+    let span = to.saturating_sub(from);
     let given = query.number("step", 0, (DAY / SECOND) as u64)? as Millis * SECOND;
     let step = match given {
         0 => {

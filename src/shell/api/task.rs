@@ -1,5 +1,9 @@
 //! A task: where its jobs are, what its requests waited for, what was commanded.
 
+mod lines;
+
+pub(crate) use lines::text;
+
 use super::domains::Of;
 use super::event::command_text;
 use super::query::{DOMAIN, Parameter, Params, Query};
@@ -10,7 +14,6 @@ use crate::question::{Answer, Asked, TaskLook};
 use axum::response::Response;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::estimate::StartEstimate;
 use yardmaster_core::event::Status;
@@ -25,8 +28,6 @@ use yardmaster_core::unit::{Millis, SECOND};
 const DECISIONS_READ: usize = 5_000;
 const COMMANDS_READ: usize = 200;
 const REQUESTS_SHOWN: usize = 1_000;
-/// Lines of queues and requests in the text.
-const LINES_SHOWN: usize = 10;
 
 pub(super) const PARAMETERS: [Parameter; 2] = [
     Parameter { is_required: true, ..Parameter::text("name", "task, or workflow of a pool") },
@@ -348,7 +349,10 @@ fn assigned(decisions: &[&Decision]) -> Vec<TaskAssignedAnswer> {
     let assignments = decisions.iter().filter(|it| matches!(it.outcome, Outcome::Assign(_)));
     let each = assignments.flat_map(|decision| {
         let ranked = decision.outcome.ranked().iter();
-        ranked.map(|it| TaskAssignedAnswer::of(decision.now, &it.queue, it.jobs.into()))
+        // A nucleus is stated without jobs; a queue without jobs was passed over.
+        let has_jobs = ranked.clone().any(|it| it.jobs > 0);
+        let sent = ranked.filter(move |it| it.jobs > 0 || !has_jobs);
+        sent.map(|it| TaskAssignedAnswer::of(decision.now, &it.queue, it.jobs.into()))
     });
     each.collect()
 }
@@ -393,102 +397,4 @@ fn sentence(it: &TaskParts<'_>) -> String {
         (count, Some(at)) => format!("{count} requests wait, the oldest since {}", iso(at)),
     };
     format!("Task {}: {of_jobs}; {of_requests}", it.task)
-}
-
-/// The same in lines, for a terminal.
-pub(crate) fn text(it: &TaskParts<'_>) -> String {
-    let mut text = sentence(it);
-    text.push('\n');
-    let queues = queues(it);
-    for of in queues.iter().take(LINES_SHOWN) {
-        let name = if of.queue.is_empty() { "(no queue yet)" } else { &of.queue };
-        let parts = [
-            (of.running, "run"),
-            (of.queued, "queued"),
-            (of.ending, "ending"),
-            (of.finished, "finished"),
-            (of.failed, "failed"),
-            (of.closed, "closed"),
-        ];
-        let parts: Vec<String> = parts
-            .iter()
-            .filter(|part| part.0 > 0)
-            .map(|(jobs, how)| format!("{jobs} {how}"))
-            .collect();
-        // Writing to a text cannot fail.
-        let _ = writeln!(text, "  {name}: {}", parts.join(", "));
-    }
-    more(&mut text, queues.len(), "queues");
-    let stages = TaskStagesAnswer::of(it);
-    let stages = [
-        ("a request waits for its queue", stages.wait_for_decision_s),
-        ("a job waits for its start", stages.wait_for_start_s),
-        ("a job runs", stages.run_s),
-    ];
-    let known = stages.iter().filter_map(|(what, span)| Some((what, (*span)?)));
-    let known: Vec<String> = known.map(|(what, s)| format!("{what} {}", span(s))).collect();
-    if !known.is_empty() {
-        let _ = writeln!(text, "  in the middle {}", known.join(", "));
-    }
-    if let Some(estimate) = &it.look.estimate {
-        let _ = writeln!(text, "  {}", estimate.sentence());
-    }
-    let requests = it.requests();
-    for of in requests.iter().take(LINES_SHOWN) {
-        let _ = writeln!(text, "  {}", request_line(of));
-    }
-    more(&mut text, requests.len(), "requests");
-    for command in it.commands.iter().take(LINES_SHOWN) {
-        let command = TaskCommandAnswer::of(command);
-        let _ = writeln!(text, "  {} at {}: {}", iso(command.at), command.queue, command.text);
-    }
-    more(&mut text, it.commands.len(), "commands");
-    text
-}
-
-fn more(text: &mut String, count: usize, what: &str) {
-    if let Some(more) = count.checked_sub(LINES_SHOWN).filter(|more| *more > 0) {
-        let _ = writeln!(text, "  and {more} more {what}");
-    }
-}
-
-fn request_line(of: &TaskRequestAnswer) -> String {
-    let at = |what: &str, at: Option<Millis>| at.map(|at| format!("{what} {}", iso(at)));
-    let sent = of.assigned.first().map(|first| {
-        let more = match of.assigned.len() {
-            1 => String::new(),
-            count => format!(" and {} more", count - 1),
-        };
-        format!("sent to {}{more} {}", first.queue, iso(first.at))
-    });
-    let answers = (of.answers > 0).then(|| match of.answers {
-        1 => "1 answer".to_owned(),
-        count => format!("{count} answers"),
-    });
-    let waits = of.open.then(|| "waits".to_owned());
-    let parts = [
-        at("asked", of.asked_at),
-        answers,
-        sent,
-        at("first start", of.first_start_at),
-        at("last end", of.last_end_at),
-        waits,
-    ];
-    format!(
-        "request {}: {}",
-        of.subject,
-        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-    )
-}
-
-/// Seconds with their two largest units.
-fn span(seconds: i64) -> String {
-    let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
-    let first = units.iter().position(|(size, _)| seconds >= *size).unwrap_or(3);
-    let (size, unit) = units[first];
-    let next = units.get(first + 1).map(|(next, name)| (seconds % size / next, name));
-    match next {
-        Some((count, name)) if count > 0 => format!("{} {unit} {count} {name}", seconds / size),
-        _ => format!("{} {unit}", seconds / size),
-    }
 }

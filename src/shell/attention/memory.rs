@@ -8,6 +8,8 @@ use yardmaster_core::unit::Millis;
 pub(super) struct Memory {
     before: BTreeMap<(&'static str, String), Millis>,
     held: BTreeMap<(&'static str, String), Millis>,
+    /// When each queue was last seen with next to nothing queued.
+    idle: BTreeMap<String, Millis>,
 }
 
 impl Memory {
@@ -17,6 +19,19 @@ impl Memory {
         let since = self.before.get(&key).copied().unwrap_or(now);
         self.held.insert(key, since);
         since
+    }
+
+    /// Notes that a queue has next to nothing queued: until then none of its jobs waited.
+    pub(super) fn note_idle(&mut self, queue: &str, now: Millis) {
+        match self.idle.get_mut(queue) {
+            Some(at) => *at = now,
+            None => _ = self.idle.insert(queue.to_owned(), now),
+        }
+    }
+
+    /// The later of a moment and of when a queue was last seen with next to nothing queued.
+    pub(super) fn not_before_idle(&self, queue: &str, at: Millis) -> Millis {
+        self.idle.get(queue).map_or(at, |idle| at.max(*idle))
     }
 
     /// All conditions that hold were noted: the others are over.

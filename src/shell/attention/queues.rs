@@ -40,9 +40,12 @@ pub(super) fn findings(
     for queue in &facts.view.queues {
         let ended = facts.ended.get(&queue.queue).copied().unwrap_or_default();
         let look = QueueLook { queue, ended, settings, now: facts.now() };
+        if !look.has_queued() {
+            memory.note_idle(&queue.queue, facts.now());
+        }
         // What began without a date is remembered, whatever else is found.
         let no_start = look.no_start(memory);
-        let first = [look.silent(), look.closed(), look.no_pilot(), no_start];
+        let first = [look.silent(), look.closed(), look.no_pilot(memory), no_start];
         let then = [look.no_offer(), look.failing(), look.crowded()];
         found.extend(first.into_iter().chain(then).flatten());
     }
@@ -153,8 +156,8 @@ impl QueueLook<'_> {
         Some(self.find("closed", severity, (&title, text), None))
     }
 
-    fn no_pilot(&self) -> Option<QueueFinding> {
-        let last = self.queue.last_pilot_at?;
+    fn no_pilot(&self, memory: &Memory) -> Option<QueueFinding> {
+        let last = memory.not_before_idle(&self.queue.queue, self.queue.last_pilot_at?);
         let age = self.now.saturating_sub(last);
         let is_silent = age >= hours(self.settings.no_pilot_h);
         if self.is_closed() || !self.has_queued() || !is_silent {
@@ -172,7 +175,7 @@ impl QueueLook<'_> {
         }
         let last = self.queue.last_start_at;
         let since = match last {
-            Some(last) => last,
+            Some(last) => memory.not_before_idle(&self.queue.queue, last),
             None => memory.since("no_start", &self.queue.queue, self.now),
         };
         let age = self.now.saturating_sub(since);

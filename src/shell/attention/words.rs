@@ -1,6 +1,7 @@
 //! Figures in sentences.
 
-use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
+use yardmaster_core::explain;
+use yardmaster_core::unit::{Millis, SECOND};
 
 /// A number with commas between thousands.
 pub(super) fn count(number: u64) -> String {
@@ -27,17 +28,7 @@ pub(super) fn jobs(number: u64) -> String {
 
 /// A span with its two largest units.
 pub(super) fn span(millis: Millis) -> String {
-    let units = [(DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s")];
-    let millis = millis.max(0);
-    let Some(at) = units.iter().position(|(unit, _)| millis >= *unit) else {
-        return "0 s".to_owned();
-    };
-    let (unit, name) = units[at];
-    let first = format!("{} {name}", millis / unit);
-    match units.get(at + 1).map(|(smaller, name)| (millis % unit / smaller, name)) {
-        Some((left, name)) if left > 0 => format!("{first} {left} {name}"),
-        _ => first,
-    }
+    explain::span(millis.max(0) / SECOND)
 }
 
 /// A figure without digits nobody reads.
@@ -51,6 +42,7 @@ pub(super) fn figure(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use yardmaster_core::unit::{DAY, HOUR, MINUTE};
 
     #[test]
     fn figures_read_as_a_person_writes_them() {

@@ -9,7 +9,7 @@ use crate::cli::names::Sought;
 use crate::cli::outputs::{outputs, read_to_end, records, without_strays};
 use crate::cli::{Ended, Usage, units};
 use crate::ports::AnyLog;
-use crate::when::moment_or_age;
+use crate::when::{When, when};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use std::collections::BTreeMap;
@@ -44,13 +44,13 @@ use yardmaster_wire::avro::{Arena, Codec};
 pub struct ListChanges {
     #[command(flatten)]
     log_args: LogArgs,
-    /// Since then: an age (90s, 30m, 2h, 7d), a moment (2026-05-01T12:00:00Z), or ms since 1970.
+    /// Since then: an age before the last cycle (90s, 30m, 2h, 7d), a moment (2026-05-01T12:00:00Z), or ms since 1970.
     /// Without it the last day of the log.
-    #[arg(long, value_name = "WHEN", value_parser = moment_or_age)]
-    from: Option<Millis>,
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    from: Option<When>,
     /// Until then, likewise.
-    #[arg(long, value_name = "WHEN", value_parser = moment_or_age)]
-    to: Option<Millis>,
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    to: Option<When>,
     /// Only these kinds; several separated by commas.
     #[arg(
         long,
@@ -71,20 +71,19 @@ impl ListChanges {
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = self.log_args.read()?;
-        if let (Some(from), Some(to)) = (self.from, self.to)
-            && from > to
-        {
+        let pseudonyms = if self.name.is_some() { read.pseudonyms()? } else { None };
+        let sought = self.name.as_deref().map(|name| Sought::new(name, pseudonyms.as_deref()));
+        sought.iter().for_each(Sought::note);
+        let (changes, end) = self.read(&read)?;
+        // An age is one before the last cycle: a log may be an old one.
+        let from = self.from.unwrap_or(When::Ago(DAY)).before(end);
+        let to = self.to.map_or(Millis::MAX, |to| to.before(end));
+        if from > to {
             let (from, to) = (iso(from), iso(to));
             return Err(
                 Usage(format!("--from {from}: it is after --to {to}; give one before")).into()
             );
         }
-        let pseudonyms = if self.name.is_some() { read.pseudonyms()? } else { None };
-        let sought = self.name.as_deref().map(|name| Sought::new(name, pseudonyms.as_deref()));
-        sought.iter().for_each(Sought::note);
-        let (changes, end) = self.read(&read)?;
-        let from = self.from.unwrap_or(end.saturating_sub(DAY));
-        let to = self.to.unwrap_or(Millis::MAX);
         let is_wanted = |it: &ChangeView| {
             let is_named = |sought: &Sought| sought.is_one_of(|name| it.is_about(name));
             let is_of_kind = self.kind.is_empty() || self.kind.contains(&it.kind);
@@ -103,7 +102,7 @@ impl ListChanges {
         }
         out.flush()?;
         if wanted.is_empty() {
-            let until = iso(self.to.unwrap_or(end));
+            let until = iso(to.min(end));
             eprintln!("nothing changed from {} to {until}", iso(from));
         }
         Ok(ExitCode::SUCCESS)

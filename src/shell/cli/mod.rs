@@ -40,7 +40,7 @@ mod secret;
 mod shift;
 mod stop;
 mod submit;
-mod suppose;
+mod supposed;
 mod table;
 mod tail;
 mod top;

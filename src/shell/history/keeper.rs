@@ -129,7 +129,8 @@ impl Keeper {
         let state = &engine.state;
         let now = state.now;
         self.now = now;
-        if at.is_cycle_end && state.number > 0 && self.is_time(now, at.is_restoring) {
+        // Before any time is known there is none to keep anything under.
+        if at.is_cycle_end && now > 0 && self.is_time(now, at.is_restoring) {
             if let Some(watch) = &mut self.watch {
                 let changes = watch.facts(state);
                 self.keep_changes(changes, state.number);

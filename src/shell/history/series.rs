@@ -40,13 +40,14 @@ impl History {
     pub fn series(&self, asked: &SeriesAsked) -> SeriesFound {
         let step = asked.step.max(1);
         let first = asked.from.div_euclid(step) * step;
-        let first = if first < asked.from { first + step } else { first };
+        let first = if first < asked.from { first.saturating_add(step) } else { first };
         let count = (asked.to - first).div_euclid(step).max(-1) + 1;
         let at: Vec<Millis> = (0..count).map(|number| first + number * step).collect();
         let wanted = asked.name.as_deref().map(|name| kept_name(asked.of, name));
         let mut names: BTreeMap<String, usize> = BTreeMap::new();
         // The one before the first is what the first has grown since.
-        let moments: Vec<Millis> = std::iter::once(first - step).chain(at.clone()).collect();
+        let moments: Vec<Millis> =
+            std::iter::once(first.saturating_sub(step)).chain(at.clone()).collect();
         let read = |place: Option<Place>| {
             let place = place?;
             let body = self.inner().body_at_hand(&place)?;

@@ -159,8 +159,11 @@ described! {
         passed_over: u64 = it.passed_over,
         /// What was sent there, the newest first; at most 20.
         accepted: Vec<AcceptedAnswer> = it.accepted.iter().map(AcceptedAnswer::of).collect(),
-        /// What was sent there in the last 24 h.
+        /// What was sent there since `sent_since`.
         accepted_24h: SentAnswer = SentAnswer::of(it.of_a_day),
+        /// A day ago, or the oldest decision that was read if that is younger; ms since 1970; null:
+        /// none was.
+        sent_since: Option<Millis> = it.sent_since,
         /// Who has the jobs there; empty for a look back.
         filled_by: FilledAnswer = FilledAnswer::of(filled),
     }

@@ -1,7 +1,7 @@
 //! Requests as a person writes them: JSON with the fields of `schemas/task.avsc`.
 
 use crate::cli::Usage;
-use crate::cli::suppose::SupposedField;
+use crate::suppose::SupposedField;
 use serde_json::{Map, Value};
 use yardmaster_core::event::{Event, Task};
 use yardmaster_core::topic::Topic;

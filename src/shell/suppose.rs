@@ -1,15 +1,12 @@
-//! `--set TOPIC.KEY.FIELD=VALUE`: a configuration record that is supposed to have another value in
-//! a field, for an answer to "what if".
+//! `TOPIC.KEY.FIELD=VALUE`: a configuration record that is supposed to have another value in a
+//! field, for an answer to "what if".
 
-use crate::cli::Usage;
-use crate::cli::log_args::{LogArgs, Read};
-use crate::cli::outputs::outputs;
-use crate::dirlog::Mode;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use yardmaster_core::event::{Configuration, Event, each_configuration};
-use yardmaster_core::policy::kind;
+use yardmaster_core::policy::{PolicySpec, kind};
+use yardmaster_core::state::State;
 use yardmaster_core::state::supposed::Supposed;
 use yardmaster_core::topic::Topic;
 use yardmaster_wire::avro::{Arena, Codec, from_json};
@@ -21,8 +18,8 @@ const NAMED: usize = 5;
 const PARAMETER_APP: &str = "jedi";
 
 /// A field of a configuration record with the value that it is supposed to have.
-#[derive(Clone, Debug, PartialEq)]
-pub(in crate::cli) struct SupposedField {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SupposedField {
     topic: Topic,
     /// The record's key and the way to the field, as they were given: a key may have dots in it.
     rest: String,
@@ -32,7 +29,7 @@ pub(in crate::cli) struct SupposedField {
 
 impl SupposedField {
     /// Reads `TOPIC.KEY.FIELD=VALUE`; `None`: it does not begin with a topic of configuration.
-    pub(in crate::cli) fn parse(text: &str) -> Option<SupposedField> {
+    pub(crate) fn parse(text: &str) -> Option<SupposedField> {
         let (way, value) = text.split_once('=')?;
         let (topic, rest) = way.split_once('.')?;
         let topic = Topic::from_name(topic.trim()).filter(|topic| topic.is_configuration())?;
@@ -45,7 +42,7 @@ impl SupposedField {
     ///
     /// # Errors
     /// It is of another form.
-    pub(in crate::cli) fn parse_only(text: &str) -> Result<SupposedField, String> {
+    pub(crate) fn parse_only(text: &str) -> Result<SupposedField, String> {
         SupposedField::parse(text).ok_or_else(|| {
             let topics = Topic::ALL.iter().filter(|topic| topic.is_configuration());
             let topics: Vec<&str> = topics.map(|topic| topic.name()).collect();
@@ -58,42 +55,66 @@ impl SupposedField {
     }
 
     /// As it was given.
-    pub(in crate::cli) fn given(&self) -> &str {
+    pub(crate) fn given(&self) -> &str {
         &self.given
     }
 
-    fn wrong(&self, why: &str) -> Usage {
-        Usage(format!("--set {}: {why}", self.given))
+    /// Its topic.
+    pub(crate) fn topic(&self) -> Topic {
+        self.topic
+    }
+
+    fn wrong(&self, why: &str) -> String {
+        format!("--set {}: {why}", self.given)
     }
 }
 
-/// The records that fields are supposed to be in, found among those of the log.
+/// Configuration records that fields are found in.
+pub(crate) trait Records {
+    /// The names of a topic's records.
+    fn names(&self, topic: Topic) -> Vec<String>;
+    /// The record of a name.
+    fn get(&self, topic: Topic, name: &str) -> Option<Configuration>;
+}
+
+/// Records that were read from a log.
+pub(crate) type ReadRecords = BTreeMap<Topic, BTreeMap<String, Configuration>>;
+
+impl Records for ReadRecords {
+    fn names(&self, topic: Topic) -> Vec<String> {
+        BTreeMap::get(self, &topic).into_iter().flat_map(BTreeMap::keys).cloned().collect()
+    }
+
+    fn get(&self, topic: Topic, name: &str) -> Option<Configuration> {
+        BTreeMap::get(self, &topic)?.get(name).cloned()
+    }
+}
+
+impl Records for State {
+    fn names(&self, topic: Topic) -> Vec<String> {
+        self.configuration_names(topic)
+    }
+
+    fn get(&self, topic: Topic, name: &str) -> Option<Configuration> {
+        self.configuration(topic, name)
+    }
+}
+
+/// The records that fields are supposed to be in. `policies`: those that answer in the domain.
 ///
 /// # Errors
 /// There is no such record or field, or the value is none that the field may have; with what is
 /// allowed.
-pub(in crate::cli) fn supposed(
+pub(crate) fn supposed<'a>(
     fields: &[SupposedField],
-    log_args: &LogArgs,
-    read: &Read,
-) -> anyhow::Result<Vec<Supposed>> {
-    let mut known: BTreeMap<Topic, BTreeMap<String, Configuration>> = BTreeMap::new();
-    for topic in fields.iter().map(|it| it.topic) {
-        if known.contains_key(&topic) {
-            continue;
-        }
-        let mut log = log_args.log(&read.topology, Mode::Read)?;
-        let found = outputs(&mut log, topic, |event| {
-            let Event::Configuration(record) = event else { return None };
-            Some((record.name(), *record))
-        })?;
-        known.insert(topic, found.into_iter().map(|(_, it)| it).collect());
-    }
+    records: &impl Records,
+    domain: &str,
+    policies: impl Iterator<Item = &'a PolicySpec> + Clone,
+) -> Result<Vec<Supposed>, String> {
     let mut all = Vec::new();
     for field in fields {
-        let records = &known[&field.topic];
         all.extend(match field.topic {
-            Topic::Parameter => parameter(field, records, read)?,
+            Topic::Parameter => parameter(field, records, domain, policies.clone())?,
             _ => of_records(field, records)?,
         });
     }
@@ -102,28 +123,28 @@ pub(in crate::cli) fn supposed(
 
 /// The record whose name is the longest that the way begins with; else all those of that name and a
 /// part behind a slash, as the pseudo-queues of a queue.
-fn of_records(
-    field: &SupposedField,
-    records: &BTreeMap<String, Configuration>,
-) -> Result<Vec<Supposed>, Usage> {
+fn of_records(field: &SupposedField, records: &impl Records) -> Result<Vec<Supposed>, String> {
+    let known = records.names(field.topic);
     let dots = || field.rest.match_indices('.');
     let split = || dots().map(|(at, _)| (&field.rest[..at], &field.rest[at + 1..]));
     let parts = |name: &str| {
         let is_part = |it: &&String| it.strip_prefix(name).is_some_and(|it| it.starts_with('/'));
-        records.keys().filter(is_part).collect::<Vec<&String>>()
+        known.iter().filter(is_part).collect::<Vec<&String>>()
     };
-    let whole = |(name, way)| Some((vec![records.get_key_value(name)?.0], way));
+    let whole = |(name, way)| Some((vec![known.iter().find(|it| *it == name)?], way));
     let in_parts = |(name, way)| Some((parts(name), way)).filter(|(names, _)| !names.is_empty());
     let found = split().rev().find_map(whole).or_else(|| split().rev().find_map(in_parts));
     let Some((names, way)) = found else {
         let topic = field.topic.name();
-        let near = near(&field.rest, records.keys());
+        let near = near(&field.rest, known.iter());
         return Err(field.wrong(&format!(
             "the log has no such {topic}; give {topic}.KEY.FIELD with a key that it has{near}"
         )));
     };
     let one = |name: &String| {
-        with_field(field, name, way, &records[name])?;
+        let record = records.get(field.topic, name);
+        let record = record.ok_or_else(|| field.wrong("the record was just removed"))?;
+        with_field(field, name, way, &record)?;
         let (given, way) = (field.clone(), way.to_owned());
         let change =
             move |record: Option<&Configuration>| with_field(&given, "", &way, record?).ok();
@@ -133,21 +154,22 @@ fn of_records(
 }
 
 /// The run-time parameter of a name: one of the log by its key, or one that a rule reads.
-fn parameter(
+fn parameter<'a>(
     field: &SupposedField,
-    records: &BTreeMap<String, Configuration>,
-    read: &Read,
-) -> Result<Vec<Supposed>, Usage> {
+    records: &impl Records,
+    domain: &str,
+    policies: impl Iterator<Item = &'a PolicySpec>,
+) -> Result<Vec<Supposed>, String> {
     let name = field.rest.strip_suffix(".value").unwrap_or(&field.rest);
-    let domain = &read.topology.domain;
+    let known = records.names(Topic::Parameter);
     let is_it = |known: &&String| {
         let parts: Vec<&str> = known.split('/').collect();
         let [_, component, key, vo] = parts[..] else { return false };
         let is_ours = vo.is_empty() || vo == domain;
         *known == name || is_ours && (key == name || format!("{component}/{key}") == name)
     };
-    let mut names: Vec<String> = records.keys().filter(is_it).cloned().collect();
-    let specs = read.topology.policies.iter().filter_map(|spec| kind(&spec.kind));
+    let mut names: Vec<String> = known.iter().filter(is_it).cloned().collect();
+    let specs = policies.filter_map(|spec| kind(&spec.kind));
     let declared: Vec<&str> = specs
         .flat_map(|kind| kind.filters().into_iter().flat_map(|it| it.params))
         .filter_map(|param| param.gdp)
@@ -159,7 +181,7 @@ fn parameter(
     }
     if names.is_empty() {
         let declared: Vec<String> = declared.iter().map(|it| (*it).to_owned()).collect();
-        let near = near(name, records.keys().chain(&declared));
+        let near = near(name, known.iter().chain(&declared));
         return Err(field.wrong(&format!(
             "no parameter of this name is in the log, and no rule reads one{near}"
         )));
@@ -190,7 +212,7 @@ fn with_field(
     name: &str,
     way: &str,
     record: &Configuration,
-) -> Result<Configuration, Usage> {
+) -> Result<Configuration, String> {
     macro_rules! shown {
         ($($kind:ident $field:ident,)*) => {
             match record { $(Configuration::$kind(it) => record_json(it),)* }
@@ -253,19 +275,21 @@ mod tests {
     use super::*;
     use yardmaster_core::event::{Queue, QueueStatus};
 
-    fn queues() -> BTreeMap<String, Configuration> {
+    fn queues() -> ReadRecords {
         let one = |name: &str| {
             let (name, unified) = (name.to_owned(), name.to_owned());
             (name.clone(), Queue { name, unified, ..Queue::default() }.into())
         };
-        ["OAK", "OAK.OLD", "ELM", "ASH/SCORE", "ASH/MCORE"].map(one).into_iter().collect()
+        let all = ["OAK", "OAK.OLD", "ELM", "ASH/SCORE", "ASH/MCORE"].map(one);
+        [(Topic::Queue, all.into_iter().collect())].into()
     }
 
     fn found(text: &str) -> Result<Queue, String> {
         let field = SupposedField::parse(text).unwrap();
-        let all = of_records(&field, &queues()).map_err(|why| why.0)?;
+        let all = of_records(&field, &queues())?;
         let supposed = all.first().unwrap();
-        let record = (supposed.change)(queues().get(&supposed.name)).unwrap();
+        let known = Records::get(&queues(), Topic::Queue, &supposed.name);
+        let record = (supposed.change)(known.as_ref()).unwrap();
         Ok(<&Queue>::try_from(&record).unwrap().clone())
     }
 
