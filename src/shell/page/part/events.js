@@ -38,11 +38,12 @@ function subject(it) {
     : whyLink(it.subject);
 }
 
-/** Columns, for a table of events. Those that are wide are left out on a narrow screen. */
+/** Columns, for a table of events. Those of kind `drop` are left out on a narrow screen. */
 export const COLUMNS = [
-  { name: 'time (UTC)', cell: (it) => moment(it.at) },
+  { name: 'time (UTC)', kind: 'c2', cell: (it) => moment(it.at) },
   {
     name: 'what',
+    kind: 'c1',
     cell: (it) =>
       badge(
         it.what,
@@ -52,11 +53,11 @@ export const COLUMNS = [
   },
   { name: 'about', cell: subject },
   { name: 'what it says', cell: (it) => it.text },
-  { name: 'queues', isWide: true, cell: (it) => queues(it.queues ?? []) },
-  { name: 'policy or rule', isWide: true, cell: (it) => it.rule },
+  { name: 'queues', kind: 'drop', cell: (it) => queues(it.queues ?? []) },
+  { name: 'policy or rule', kind: 'drop', cell: (it) => it.rule },
   {
     name: 'share, user',
-    isWide: true,
+    kind: 'drop',
     cell: (it) => [
       linkTo('share', it.gshare),
       it.user && h('span.sub', {}, linkTo('user', it.user)),
@@ -74,13 +75,13 @@ function queues(names) {
 
 /** The head of a table of events. */
 export function head() {
-  const cells = COLUMNS.map((it) => h(it.isWide ? 'th.wide' : 'th', { scope: 'col' }, it.name));
+  const cells = COLUMNS.map((it) => h('th', { scope: 'col', class: it.kind ?? null }, it.name));
   return h('thead', {}, h('tr', {}, cells));
 }
 
 /** One event as a row. */
 export function row(event) {
-  const cells = COLUMNS.map((it) => h(it.isWide ? 'td.wide' : 'td', {}, it.cell(event)));
+  const cells = COLUMNS.map((it) => h('td', { class: it.kind ?? null }, it.cell(event)));
   return h('tr', { 'data-sequence': String(event.sequence) }, cells);
 }
 
@@ -89,6 +90,6 @@ export function eventTable(events, label) {
   return h(
     'div.scroll',
     { role: 'group', 'aria-label': label, tabindex: '0' },
-    h('table.events', {}, head(), h('tbody', {}, events.map(row))),
+    h('table.events.cards', {}, head(), h('tbody', {}, events.map(row))),
   );
 }

@@ -82,7 +82,7 @@ export class Decisions {
             'aria-label': 'Decisions, throttles and commands, newest first',
             tabindex: '0',
           },
-          h('table.events', {}, head(), this.body),
+          h('table.events.cards', {}, head(), this.body),
         ),
       ),
     );

@@ -143,7 +143,9 @@ export class Now extends Live {
   }
 
   figure(label, what, value, sub, more = {}) {
-    return { label, value: short(value), sub, values: this.values(what) ?? [], ...more };
+    const values = this.values(what) ?? [];
+    const isFlat = !values.some((it) => it > 0);
+    return { label, value: short(value), sub, values: isFlat ? [] : values, ...more };
   }
 
   /** `24 h: 2,174 to 3,459` */
@@ -222,7 +224,7 @@ export class Now extends Live {
       this.figure('Jobs running', 'running', this.sum('running'), this.range('running')),
       this.figure(
         'Jobs idle',
-        'queued',
+        'waiting',
         pool?.idle ?? this.sum('queued'),
         pool ? `${short(pool.idle_cores)} cores` : '',
         { href: '#waiting', color: 'var(--wait-line)' },

@@ -7,7 +7,7 @@ import { h, icon, later, query } from '../part/dom.js';
 import { amount, count, moment, percent, plain, plural, span, when } from '../part/format.js';
 import { Live } from '../part/live.js';
 import { timeline } from '../part/timeline.js';
-import { linkTo, queueLink, why, words } from '../part/words.js';
+import { isPool, linkTo, queueLink, why, words } from '../part/words.js';
 
 /** Statuses of jobs in the order of their way: name, colour, hatched. */
 const STATES = [
@@ -83,14 +83,20 @@ export class Task extends Live {
       }),
       this.figures(it, open),
       timeline(it),
-      h(
-        'div.cols.half',
-        { 'data-key': 'half' },
-        h('div.stack', {}, this.curve(), this.estimate(it)),
-        h('div.stack', {}, this.byQueue(it), this.commands(it)),
-      ),
+      this.halves([this.curve(), this.estimate(it)], [this.byQueue(it), this.commands(it)]),
       this.decisions(),
     ];
+  }
+
+  /** Two columns, or one where the first has nothing. */
+  halves(left, right) {
+    const isOne = left.every((it) => !it);
+    return h(
+      `div.cols${isOne ? '.one' : '.half'}`,
+      { 'data-key': isOne ? 'one' : 'half' },
+      !isOne && h('div.stack', {}, left),
+      h('div.stack', {}, right),
+    );
   }
 
   /** No page of it: the reasons may know the name as that of something else. */
@@ -119,7 +125,7 @@ export class Task extends Live {
   }
 
   figures(it, open) {
-    const by = it.jobs?.by_status ?? {};
+    const by = Object.fromEntries(STATES.map(([name]) => [name, sumOf(it.queues, name)]));
     const stage = it.stages ?? {};
     const ended = (by.finished ?? 0) + (by.failed ?? 0);
     const seconds = (value) => (value === null || value === undefined ? '–' : span(1000 * value));
@@ -140,8 +146,8 @@ export class Task extends Live {
         ended ? `${percent((by.failed ?? 0) / ended, 0)} of those that ended` : '',
       ],
       by.closed > 0 && ['Closed', count(by.closed), 'and brokered again'],
-      [
-        `${words().request[0].toUpperCase()}${words().request.slice(1)}s`,
+      !isPool() && [
+        'Requests',
         count(it.requests.length),
         open ? `${count(open)} wait now` : 'all are answered',
       ],
@@ -213,7 +219,7 @@ export class Task extends Live {
                   h(
                     'span.line',
                     {},
-                    queueLink(it.queue) ?? 'no queue yet',
+                    queueLink(it.queue) ?? `no ${words().place} yet`,
                     h(
                       'span.r',
                       {},
@@ -302,9 +308,9 @@ export class Task extends Live {
         'button.chip',
         {
           type: 'button',
-          'data-key': it.subject,
+          'data-key': it.id,
           'aria-pressed': String(it === picked),
-          onclick: () => this.pick(it.subject),
+          onclick: () => this.pick(it.id),
         },
         icon(it.outcome === 'assign' ? 'fine' : 'waiting'),
         h('b', {}, it.subject),
@@ -332,8 +338,8 @@ export class Task extends Live {
     );
   }
 
-  pick(subject) {
-    this.picked = subject;
+  pick(id) {
+    this.picked = id;
     this.write();
   }
 }
