@@ -71,9 +71,10 @@ fn explained_as_of_a_moment(short: &str, long: &str) {
     let task = tasks.lines().nth(1).expect("a task with ended jobs").trim();
     let then = printed(&["explain", task, "--dir", short, "--all"]);
     let at = printed(&["explain", task, "--dir", long, "--all", "--at", &when]);
-    assert_eq!(at, then);
+    // As of a moment it begins with the jobs of the task as they were then.
+    assert!(at.starts_with(&format!("Task {task}: of ")) && at.ends_with(&then), "{at}{then}");
     let now = printed(&["explain", task, "--dir", long, "--all"]);
-    assert!(now.len() >= at.len());
+    assert!(now.len() >= then.len());
     let output =
         yardmaster(&["explain", task, "--dir", long, "--at", &(START + 10_000).to_string()]);
     assert_eq!(output.status.code(), Some(1), "nothing was decided yet: {output:?}");
