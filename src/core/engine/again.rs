@@ -106,7 +106,7 @@ impl Engine {
         other.begin_cut(&mut self.state, touched, (true, true));
         let before: Vec<_> = tasks.iter().map(|task| self.judge_task(task)).collect();
         let state = &mut self.state;
-        // Sums of the work at nuclei are made anew: shares may be supposed to be others, too.
+        // Sums of the work at nuclei are made again: shares may be supposed to be others, too.
         let mut work = WorkTable::default();
         work.begin_cycle();
         if other.policies.any_judges_nuclei() {

@@ -139,7 +139,9 @@ described! {
     }
 
     /// A request that would be answered otherwise.
-    struct WhatIfChangeAnswer of (task: &Task, before: &Option<Decision>, after: &Option<Decision>) {
+    struct WhatIfChangeAnswer of (
+        task: &Task, before: &Option<Decision>, after: &Option<Decision>,
+    ) {
         /// The subject that asks.
         subject: String = task.subject.clone(),
         /// Its task.

@@ -44,8 +44,8 @@ use yardmaster_wire::avro::{Arena, Codec};
 pub struct ListChanges {
     #[command(flatten)]
     log_args: LogArgs,
-    /// Since then: an age before the last cycle (90s, 30m, 2h, 7d), a moment (2026-05-01T12:00:00Z), or ms since 1970.
-    /// Without it the last day of the log.
+    /// Since then: an age before the last cycle (90s, 30m, 2h, 7d), a moment
+    /// (2026-05-01T12:00:00Z), or ms since 1970. Without it the last day of the log.
     #[arg(long, value_name = "WHEN", value_parser = when)]
     from: Option<When>,
     /// Until then, likewise.

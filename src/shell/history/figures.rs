@@ -86,14 +86,14 @@ type Things = BTreeMap<(SeriesOf, String), SeriesFigures>;
 
 /// Requests that wait, counted where the loop is.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(Things);
+pub(super) struct WaitingCounts(Things);
 
 const WAITING: usize = 5;
 
-impl Waiting {
+impl WaitingCounts {
     /// Counts them by share, user and task. Where it is not known which they are, it is known how
     /// many there are.
-    pub fn of(engine: &Engine) -> Waiting {
+    pub fn of(engine: &Engine) -> WaitingCounts {
         let mut waiting = Things::new();
         let mut count = |of, name: &str| {
             waiting.entry((of, name.to_owned())).or_default()[WAITING] += 1;
@@ -106,7 +106,7 @@ impl Waiting {
         }
         waiting.entry((SeriesOf::All, String::new())).or_default()[WAITING] =
             engine.waiting() as u64;
-        Waiting(waiting)
+        WaitingCounts(waiting)
     }
 }
 
@@ -199,7 +199,7 @@ impl SeriesTotals {
 pub(super) fn lines(
     state: &State,
     queues: &[QueueView],
-    waiting: Waiting,
+    waiting: WaitingCounts,
     totals: &mut SeriesTotals,
 ) -> Vec<String> {
     totals.take(state);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     fn next(totals: &mut SeriesTotals, state: &State) -> Option<u64> {
-        started(&lines(state, &[], Waiting::default(), totals))
+        started(&lines(state, &[], WaitingCounts::default(), totals))
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! published. It never waits for the thread that writes: counters are copied less often, and what
 //! was published is given up beyond a bound, where the thread does not keep up.
 
-use super::figures::Waiting;
+use super::figures::WaitingCounts;
 use super::files::{Files, HistoryIdentity, Keeps};
 use super::look::{History, Inner};
 use super::message::{Message, Snapshot};
@@ -52,7 +52,7 @@ pub struct Keeper {
     now: Millis,
     is_lost: bool,
     /// The copy of counters that is under way, with what else is kept of its cycle.
-    copying: Option<(Portions, View, Waiting)>,
+    copying: Option<(Portions, View, WaitingCounts)>,
     /// Copied, and its cycle not confirmed yet or the channel full.
     snapshot: Option<Box<Snapshot>>,
     /// Up to this cycle counters are kept, and no others are before that.
@@ -201,7 +201,7 @@ impl Keeper {
             return;
         }
         let began = Instant::now();
-        let (view, waiting) = (View::of(engine), Waiting::of(engine));
+        let (view, waiting) = (View::of(engine), WaitingCounts::of(engine));
         let portions = Portions::begin(&mut engine.state, CopyFor::History);
         self.copying = Some((portions, view, waiting));
         self.rests_until = Instant::now() + began.elapsed() * REST;

@@ -1,6 +1,6 @@
 //! Messages from the loop to the thread that writes.
 
-use super::figures::Waiting;
+use super::figures::WaitingCounts;
 use crate::changes::ChangeView;
 use crate::view::View;
 use yardmaster_core::cut::Topic;
@@ -11,7 +11,7 @@ use yardmaster_core::unit::Millis;
 pub(super) struct Snapshot {
     pub state: CopiedState,
     pub view: View,
-    pub waiting: Waiting,
+    pub waiting: WaitingCounts,
 }
 
 pub(super) enum Message {

@@ -139,7 +139,9 @@ fn a_pool_is_shown_in_its_own_words_with_the_figures_of_its_records() {
     let idle = LARGE + OFFLINE;
     wait_until(Duration::from_secs(60), seen, || {
         *frame.borrow_mut() = top(&shown).1;
-        frame.borrow().contains("leading") && frame.borrow().contains(&format!("idle {idle}"))
+        let has = |text: &str| frame.borrow().contains(text);
+        // Header and figures are of two looks, of which the first may be older.
+        has("leading") && has(&format!("idle {idle}")) && has(&format!("idle jobs {idle} "))
     });
     let frame = frame.into_inner();
     let line = |parts: &[&str]| {
