@@ -23,6 +23,7 @@ fn a_chromium_shows_what_a_demo_knows() {
     views::pages_of_a_queue_a_site_a_share_and_a_user_say_where_they_stand(&stage);
     views::a_task_shows_its_jobs(&stage);
     views::throttles_and_usage_are_those_of_the_state(&stage);
+    views::a_queue_that_were_offline_would_get_nothing(&stage);
     stage.no_errors();
     everything_is_reached_by_the_keyboard(&stage);
     every_view_fits_a_narrow_window_and_can_be_read(&stage);

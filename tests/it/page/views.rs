@@ -110,3 +110,21 @@ pub fn throttles_and_usage_are_those_of_the_state(stage: &Stage) {
     assert_eq!(names, known);
     assert!(sum(&stage.ask("queues"), "running") > 0, "nothing runs, so there is no use");
 }
+
+/// With a queue offline nothing is sent there, as the API says of the same cycle.
+pub fn a_queue_that_were_offline_would_get_nothing(stage: &Stage) {
+    let browser = &stage.browser;
+    stage.show("#whatif?set=queue.MWT2.status%3Doffline&window=24h", "h2.outcome");
+    browser.shot("whatif");
+    let outcome = browser.text("h2.outcome");
+    assert!(outcome.ends_with(" would be answered otherwise"), "{outcome}");
+    assert_eq!(browser.count("[aria-label='Before and then'] dd"), 4);
+    let lines = browser.texts("[aria-label='Jobs by place'] li .line");
+    let own: Vec<&String> = lines.iter().filter(|it| it.starts_with("MWT2")).collect();
+    assert!(own.iter().all(|it| it.contains("0 instead of")), "{own:?}");
+    let answer = stage.ask("what-if?set=queue.MWT2.status%3Doffline&window=24h");
+    let sent = each(&answer["queues"]).iter().filter(|it| text(&it["queue"]).starts_with("MWT2"));
+    assert!(sent.clone().all(|it| it["jobs_after"] == 0), "{answer}");
+    assert_eq!(own.is_empty(), sent.count() == 0, "{lines:?}");
+    stage.no_errors();
+}

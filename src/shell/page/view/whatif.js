@@ -250,7 +250,7 @@ function drawn(answer) {
     after = {},
     queues = [],
     changes = [],
-    text,
+    left_out: left,
   } = answer;
   const pair = (name, key) =>
     before[key] !== undefined && [
@@ -265,7 +265,18 @@ function drawn(answer) {
         ? `${plural(changed, words().request)} of ${count(looked)} would be answered otherwise`
         : `None of ${plural(looked, words().request)} would be answered otherwise`;
   return [
-    headline && h('h2.outcome', {}, headline),
+    headline &&
+      h(
+        'div.lead',
+        {},
+        h('h2.outcome', {}, headline),
+        h(
+          'p',
+          {},
+          'Each is judged as if it were the only one. ',
+          left > 0 && `${count(left)} older ones are left out.`,
+        ),
+      ),
     before.assigned !== undefined &&
       facts(
         [
@@ -282,16 +293,12 @@ function drawn(answer) {
       h('h2.outcome', {}, 'Then'),
       decisionView(answer.decision_after, answer.now),
     ],
-    answer.decision_before && [
-      h('h2.outcome', {}, 'As it is'),
-      decisionView(answer.decision_before, answer.now),
-    ],
-    text &&
+    answer.decision_before &&
       h(
         'details',
-        { open: !headline },
-        h('summary', {}, 'As the terminal shows it'),
-        h('pre', { tabindex: '0' }, text),
+        {},
+        h('summary', {}, 'As it is: ', answer.decision_before.headline),
+        decisionView(answer.decision_before, answer.now),
       ),
   ];
 }
@@ -344,7 +351,7 @@ function each(changes) {
         ]
       : '–';
   return card(
-    { title: 'What would be answered otherwise', sub: count(changes.length) },
+    { title: 'What would be answered otherwise', sub: count(changes.length), key: 'changes' },
     rows({
       label: 'What would be answered otherwise',
       rows: changes,
