@@ -23,7 +23,8 @@ class Place extends Live {
         path: 'series',
         every: 60000,
         slow: true,
-        when: () => this.process,
+        // A name that is none has no curves.
+        when: () => this.process && this.rows.length > 0,
         params: () => ({
           of: kind,
           name: place.name,
@@ -36,7 +37,7 @@ class Place extends Live {
         path: 'waiting',
         every: 20000,
         slow: true,
-        when: () => kind === 'queue',
+        when: () => kind === 'queue' && this.rows.length > 0,
         params: () => ({ queue: place.name, limit: 20 }),
       },
     });
