@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn the_page_needs_no_token_and_its_data_does() {
-        for path in ["/livez", "/readyz", "/", "/page.js", "/view/now.js", "/view.css"] {
+        for path in ["/livez", "/readyz", "/", "/page.js", "/view/now.js", "/css/parts.css"] {
             assert!(is_open(path), "{path}");
         }
         for path in ["/metrics", "/api/v1/queues", "/v1/audit", "/view", "/view/", "//", ""] {

@@ -32,8 +32,9 @@ use yardmaster_core::output::command::held_back_note;
 use yardmaster_core::state::Setting;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 40] = [
+const UNITS: [&str; 41] = [
     "items",
+    "starts",
     "budgets",
     "reads",
     "counters",
@@ -151,6 +152,7 @@ fn all() -> Metrics {
     exceeded.note(CycleLoop::Offers, true);
     metrics.record_exceeded(&exceeded);
     metrics.record_audit(1, took);
+    metrics.record_estimate(MeasuredEstimate { result: RESULTS[0], ratio: Some(0.6) });
     let mut world = World::new();
     world.jobs(["CERN", "MC", "ann"], Status::Running, 1);
     world.configure(cap());

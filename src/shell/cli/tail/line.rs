@@ -258,7 +258,7 @@ mod tests {
             ..Command::new("cms", "drain", "n1", 0, Some(0))
         };
         let line = text(&command.into());
-        assert!(line.contains("drain: free in 1800 s, 16 cores for job j7 at T2_X"), "{line}");
+        assert!(line.contains("drain: free in 30 min, 16 cores for job j7 at T2_X"), "{line}");
     }
 
     #[test]
