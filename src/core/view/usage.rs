@@ -14,7 +14,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Most users, and most working groups, that are listed.
-pub const OWNERS_MAX: usize = 1_000;
+const OWNERS_MAX: usize = 1_000;
 
 /// Use of the grid as of a cycle.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,7 +25,7 @@ pub struct GridUsage {
     pub cycle: u64,
     /// Shares, those furthest above their targets first; of a pool its classes of jobs.
     pub shares: Vec<ShareUsage>,
-    /// Users with jobs, most running cores first; at most [`OWNERS_MAX`].
+    /// Users with jobs, most running cores first; at most 1,000.
     pub users: Vec<OwnerUsage>,
     /// Working groups likewise.
     pub groups: Vec<OwnerUsage>,

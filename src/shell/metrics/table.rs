@@ -148,7 +148,7 @@ metrics! {
     ShareTarget Kind::Gauge, "yardmaster_share_target_ratio" ["gshare"]
         "Part of the power of all running jobs that the leaf share is due by the tree of shares, from 0 to 1.";
     AttentionItems Kind::Gauge, "yardmaster_attention_items" ["severity", "rule"]
-        "Things that need a person, as `attention` and the page list them, by how urgent they are and by the rule that found them; thresholds are in [attention] of the topology. Not there where there is none. Shown by the process that leads; counted every 30 s.";
+        "Things that need a person, as `attention` and the page list them, by how urgent they are and by the rule that found them; thresholds are in the table `attention` of the topology. Not there where there is none. Shown by the process that leads; counted every 30 s.";
     Throttles Kind::Counter, "yardmaster_published_throttles_total" ["rule", "action"]
         "Throttles published, by rule and by whether it is set (again) or lifted.";
     Standing Kind::Gauge, "yardmaster_standing_throttles" ["rule"]
