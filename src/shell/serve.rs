@@ -251,7 +251,7 @@ impl Show {
             keeper.turn(&mut report, drive.engine_to_copy(), turn);
         }
         if let Some(traces) = &mut self.traces {
-            traces.turn(&report, drive.state());
+            traces.turn(&report, drive.state(), leading);
         }
         if is_cycle_end {
             self.show(drive.engine(), is_settled);

@@ -4,6 +4,7 @@
 
 mod spans;
 
+use crate::fetch::Source;
 use crate::thread;
 use spans::{AnswerTimes, TracedAnswer, batch};
 use std::collections::VecDeque;
@@ -47,21 +48,23 @@ impl Collector {
         let is_secure = endpoint.starts_with("https://");
         if !is_secure && !endpoint.starts_with("http://") {
             return Err(format!(
-                "--otlp-endpoint {endpoint:?}: give http://HOST:4318 or https://HOST:4318, where a \
-                 collector takes OTLP over HTTP"
+                "--otlp-endpoint {}: give http://HOST:4318 or https://HOST:4318, where a \
+                 collector takes OTLP over HTTP",
+                shown(endpoint)
             ));
         }
         if is_secure && cfg!(not(feature = "tls")) {
             return Err(format!(
-                "--otlp-endpoint {endpoint}: this program is built without TLS; build it with \
-                 --features tls"
+                "--otlp-endpoint {}: this program is built without TLS; build it with \
+                 --features tls",
+                shown(endpoint)
             ));
         }
         let given = variable("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
         let header = |pair: &str| {
             let pair = pair.split_once('=').map(|(name, value)| (name.trim(), value.trim()));
             let pair = pair.filter(|(name, _)| !name.is_empty());
-            pair.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(|| {
+            pair.map(|(name, value)| (name.to_owned(), decoded(value))).ok_or_else(|| {
                 "OTEL_EXPORTER_OTLP_HEADERS: found no `=` after a name; give NAME=VALUE, with \
                  commas between"
                     .to_owned()
@@ -74,6 +77,25 @@ impl Collector {
             service: variable("OTEL_SERVICE_NAME").unwrap_or_else(|| "yardmaster".to_owned()),
         })
     }
+}
+
+/// An address without what may be secret in it.
+fn shown(endpoint: &str) -> Source {
+    Source::Url(endpoint.to_owned())
+}
+
+/// A header's value as OpenTelemetry writes it in a variable: some bytes as `%20`. What is no such
+/// byte stands for itself.
+fn decoded(value: &str) -> String {
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.split_first_chunk::<2>().filter(|_| *first == b'%');
+        let byte = digits.and_then(|(digits, _)| hex::decode(digits).ok()?.pop());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The loop's side.
@@ -103,8 +125,13 @@ impl Traces {
         })
     }
 
-    /// Takes what was decided since the last call, and hands over what is committed.
-    pub fn turn(&mut self, report: &Report, state: &State) {
+    /// Takes what was decided since the last call, and hands over what is committed. Who does not
+    /// lead any more may not have published what was not confirmed: that is forgotten.
+    pub fn turn(&mut self, report: &Report, state: &State, leads: bool) {
+        if !leads {
+            self.waiting.clear();
+            return;
+        }
         self.take(report, state);
         let Some(confirmed) = report.confirmed else { return };
         let took = report.commit_ns.last().copied().unwrap_or(0);
@@ -180,7 +207,7 @@ fn send_all(collector: &Collector, instance: &str, answers: &Receiver<TracedAnsw
             tracing::warn!(
                 "traces: {} does not take them: {why}; {lost} answers were given up (OTLP over \
                  HTTP, usually port 4318)",
-                collector.url
+                shown(&collector.url)
             );
             lost = 0;
         }
@@ -240,6 +267,10 @@ mod tests {
         assert_eq!(good.headers[1], ("a".to_owned(), "b=c".to_owned()));
         let why = collector("127.0.0.1:4317", "").err().unwrap();
         assert!(why.contains("127.0.0.1:4317") && why.contains("4318"), "{why}");
+        let why = collector("ftp://u:hush@a/b?token=hush", "").err().unwrap();
+        assert!(why.contains("ftp://a/b") && !why.contains("hush"), "{why}");
+        let coded = collector("http://a:4318", "Authorization=Basic%20a%3D%3d%zz%").unwrap();
+        assert_eq!(coded.headers[0].1, "Basic a==%zz%");
         let why = collector("http://a:4318", "hush").err().unwrap();
         assert!(why.contains("NAME=VALUE") && !why.contains("hush"), "{why}");
     }
@@ -276,15 +307,21 @@ mod tests {
         let collector = collector(&format!("http://{address}"), "api-key=hush").unwrap();
         let mut traces = Traces::start(collector, "here".to_owned()).unwrap();
         let state = State::new(Setting::default());
-        traces.turn(&report(1, None), &state);
-        traces.turn(&report(2, Some(1)), &state);
+        // The lead was lost with this one: another process publishes that cycle.
+        traces.turn(&report(1, None), &state, true);
+        assert_eq!(traces.waiting.len(), 1);
+        traces.turn(&Report { confirmed: Some(1), ..Report::default() }, &state, false);
+        assert_eq!(traces.waiting.len(), 0);
+        traces.turn(&report(3, None), &state, true);
+        traces.turn(&report(4, Some(3)), &state, true);
         drop(traces);
         let got = got.join().unwrap();
         assert!(
             got.starts_with("POST /v1/traces HTTP/1.1") && got.contains("api-key: hush"),
             "{got}"
         );
-        assert!(got.contains("\"1/1\"") && !got.contains("\"2/1\""), "{got}");
+        assert!(got.contains("\"3/1\""), "{got}");
+        assert!(!got.contains("\"1/1\"") && !got.contains("\"4/1\""), "{got}");
     }
 
     /// The loop goes on at once, however many answers there are and whatever the collector does.
@@ -296,7 +333,7 @@ mod tests {
         let state = State::new(Setting::default());
         let begun = Instant::now();
         for cycle in 1..=3 * WAITING_MAX as u64 {
-            traces.turn(&report(cycle, Some(cycle)), &state);
+            traces.turn(&report(cycle, Some(cycle)), &state, true);
         }
         assert!(begun.elapsed() < ANSWER_MAX, "{:?}", begun.elapsed());
         assert!(traces.complained.is_some());
