@@ -389,6 +389,10 @@ fn sentence(it: &TaskParts<'_>) -> String {
         [] => "no job of it is known".to_owned(),
         _ => format!("of {} jobs {}", jobs.iter().sum::<u64>(), parts.join(", ")),
     };
+    if it.standing.pool.is_some() {
+        // In a pool jobs wait for slots, and no request waits for an answer.
+        return format!("Workflow {}: {of_jobs}", it.task);
+    }
     let open: Vec<&RequestStanding> = it.standing.requests.iter().filter(|it| it.is_open).collect();
     let oldest = open.iter().map(|it| it.asked_at).min();
     let of_requests = match (open.len(), oldest) {

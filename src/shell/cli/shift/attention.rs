@@ -44,6 +44,10 @@ impl AttentionVerb {
             false => ("/api/v1/attention", "items"),
         };
         let answer = self.place.answer(path, |engine, _, read| {
+            eprintln!(
+                "left out, for only a running process sees them: requests rejected for good, shares \
+                 off their targets, workflows that got slots before, troubles of the process"
+            );
             let looked =
                 Lookout::new(read.topology.attention.clone(), LiveLook::default()).look(engine);
             match self.sites {

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use yardmaster_core::output::throttle::Throttle;
 use yardmaster_core::state::State;
 use yardmaster_core::unit::DAY;
+use yardmaster_core::view::PoolGlance;
 
 /// Lists throttles in force: the subject of each, since when, what was measured against which
 /// limit, and what lifts it. Those of a policy in mode dry_run hold nothing, and are marked.
@@ -37,7 +38,7 @@ impl Throttles {
         self.table.check(columns().iter().map(|it| it.name.as_str()))?;
         let path = format!("/api/v1/throttles?all={}", u8::from(self.all));
         let answer = self.place.answer(&path, |engine, _, _| {
-            let waiting = Waiting::of(engine);
+            let waiting = Waiting::of(engine, PoolGlance::of(engine).as_ref());
             let over = if self.all { over_lately(&engine.state) } else { Vec::new() };
             ThrottlesAnswer::of(&waiting, &over)
         })?;

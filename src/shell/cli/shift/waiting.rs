@@ -14,6 +14,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::unit::Millis;
+use yardmaster_core::view::PoolGlance;
 
 /// So many requests are judged again for their figures where no process runs.
 const JUDGED_MAX: usize = 100;
@@ -73,7 +74,7 @@ impl WaitingVerb {
         self.table.check(columns().iter().map(|it| it.name.as_str()))?;
         let filter = self.filter();
         let answer = self.place.answer(&self.path(), |engine, reasons, _| {
-            let waiting = Waiting::of(engine);
+            let waiting = Waiting::of(engine, PoolGlance::of(engine).as_ref());
             let rows = filter.chosen(&waiting);
             WaitingAnswer::of(&waiting, &filter, &rows, &judged(engine, &rows), reasons)
         })?;
@@ -111,6 +112,14 @@ impl WaitingVerb {
         format!("/api/v1/waiting?{}", given.join("&"))
     }
 
+    /// Sums by reason, of the reason that is asked for.
+    fn of_reason(&self, answer: &Value) -> Vec<Value> {
+        let all = answer["by_reason"].as_array().into_iter().flatten();
+        let is_wanted =
+            |it: &&Value| self.reason.as_deref().is_none_or(|reason| text(it, "reason") == reason);
+        all.filter(is_wanted).cloned().collect()
+    }
+
     fn print(&self, answer: &Value, out: &mut impl Write) -> anyhow::Result<()> {
         let now = answer["now"].as_i64().unwrap_or(0);
         let requests = answer["requests"].as_array().map_or(&[][..], Vec::as_slice);
@@ -122,11 +131,16 @@ impl WaitingVerb {
         }
         let looked_at = answer["looked_at"].as_u64().unwrap_or(0);
         let of = if looked_at < open { format!(", of {open} in all") } else { String::new() };
-        let wanted = sum(answer["by_reason"].as_array().into_iter().flatten(), "requests");
-        let jobs = sum(answer["by_reason"].as_array().into_iter().flatten(), "jobs");
+        let of_reason = self.of_reason(answer);
+        let wanted = sum(of_reason.iter(), "requests");
+        if wanted == 0 {
+            writeln!(out, "none of the {open} {kind} that wait is asked for by these flags")?;
+            return Ok(());
+        }
+        let jobs = sum(of_reason.iter(), "jobs");
         writeln!(out, "{wanted} {kind} wait{of}, with {jobs} jobs")?;
         match self.by {
-            By::Reason => reasons(answer, now, out)?,
+            By::Reason => reasons(kind, &of_reason, now, out)?,
             by => groups(by, requests, now, out)?,
         }
         if self.top == 0 || requests.is_empty() {
@@ -165,16 +179,16 @@ fn helps(of: &Value) -> &'static str {
     }
 }
 
-fn reasons(answer: &Value, now: Millis, out: &mut impl Write) -> anyhow::Result<()> {
+fn reasons(kind: &str, all: &[Value], now: Millis, out: &mut impl Write) -> anyhow::Result<()> {
     let columns = vec![
-        Column::figure(text(answer, "of"), 0),
+        Column::figure(kind, 0),
         Column::figure("jobs", 2),
         Column::whole("oldest", 3),
         Column::text("why", 1),
         Column::text("reason", 5),
         Column::text("what helps", 4),
     ];
-    let rows = answer["by_reason"].as_array().into_iter().flatten().map(|it| {
+    let rows = all.iter().map(|it| {
         let figures = [it["requests"].to_string(), it["jobs"].to_string()];
         let texts = [age_of(it, "oldest_at", now), cell(it, "title"), cell(it, "reason")];
         [&figures[..], &texts[..], &[helps(it).to_owned()]].concat()
