@@ -1,7 +1,7 @@
 //! Who uses how much: shares against their targets, users and working groups over all queues.
 
 use super::RowKind;
-use crate::domain::cms::view::pool::{ClassUse, PoolGlance};
+use crate::domain::cms::view::pool::{ClassUse, class_use};
 use crate::engine::Engine;
 use crate::event::Status;
 use crate::id::Name;
@@ -119,7 +119,7 @@ fn of_tree(state: &State) -> Vec<ShareUsage> {
 
 /// The classes of a pool's jobs, against what the quotas of its sites give them.
 fn classes(engine: &Engine) -> Vec<ShareUsage> {
-    let classes = PoolGlance::of(engine).map(|pool| pool.classes).unwrap_or_default();
+    let classes = engine.pool_at().map(|pool| class_use(&pool)).unwrap_or_default();
     let class = |it: ClassUse| ShareUsage {
         gshare: it.class.to_owned(),
         part: it.part,

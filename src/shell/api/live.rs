@@ -5,6 +5,7 @@ use crate::attention::Attention;
 use crate::view::View;
 use crate::waiting::Waiting;
 use axum::body::Bytes;
+use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -52,10 +53,13 @@ pub struct Views {
 impl Views {
     /// At a cycle's boundary: makes what somebody asks for.
     pub fn turn(&self, engine: &Engine) {
+        // Two looks are made of a pool's: it is made once for both.
+        let pool = OnceCell::new();
+        let pool = || pool.get_or_init(|| PoolGlance::of(engine)).as_ref();
         self.grid.turn(|| View::of(engine));
-        self.pool.turn(|| PoolGlance::of(engine));
+        self.pool.turn(|| pool().cloned());
         self.usage.turn(|| GridUsage::of(engine));
-        self.waiting.turn(|| Waiting::of(engine));
+        self.waiting.turn(|| Waiting::of(engine, pool()));
     }
 
     /// The newest look at queues and shares; see [`LiveLook::get`].

@@ -20,13 +20,16 @@ const UNSEEN: Duration = Duration::from_secs(30);
 const OF_LOG: Millis = 5 * MINUTE;
 /// ... but no sooner than after this.
 const LEAST: Duration = Duration::from_millis(500);
+/// It is not made again before so many times as long as it took: the loop waits for it.
+const REST: u32 = 30;
 
 /// Makes the list.
 pub struct Lookout {
     settings: AttentionSettings,
     memory: Memory,
     rejected: Rejections,
-    made: Option<(Instant, Millis)>,
+    /// When it was last made, as of which moment, and for how long it rests then.
+    made: Option<(Instant, Millis, Duration)>,
     /// For those who look.
     shown: LiveLook<Attention>,
 }
@@ -52,17 +55,18 @@ impl Lookout {
     /// settled it is made for those who look alone.
     pub fn turn(&mut self, engine: &Engine, is_settled: bool) -> Option<Arc<Shown<Attention>>> {
         let now = engine.state.now;
-        let is_due = self.made.is_none_or(|(made, at)| {
+        let is_due = self.made.is_none_or(|(made, at, rest)| {
             let age = made.elapsed();
-            let has_moved = (now - at).abs() >= OF_LOG && age >= LEAST;
-            age >= UNSEEN || has_moved
+            let has_moved = now.abs_diff(at) >= OF_LOG.unsigned_abs() && age >= LEAST;
+            age >= rest && (age >= UNSEEN || has_moved)
         });
         if !(is_due && is_settled || self.shown.is_wanted()) {
             return None;
         }
-        self.made = Some((Instant::now(), now));
-        let shown = self.shown.clone();
-        Some(shown.put(|| self.look(engine)))
+        let (shown, began) = (self.shown.clone(), Instant::now());
+        let made = shown.put(|| self.look(engine));
+        self.made = Some((Instant::now(), now, began.elapsed() * REST));
+        Some(made)
     }
 
     /// The list as of now.

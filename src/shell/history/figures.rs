@@ -94,18 +94,23 @@ impl WaitingCounts {
     /// Counts them by share, user and task. Where it is not known which they are, it is known how
     /// many there are.
     pub fn of(engine: &Engine) -> WaitingCounts {
-        let mut waiting = Things::new();
-        let mut count = |of, name: &str| {
-            waiting.entry((of, name.to_owned())).or_default()[WAITING] += 1;
-        };
+        // Names are written once for all requests that have them: the loop waits for it.
+        let mut by: BTreeMap<(SeriesOf, &str), u64> = BTreeMap::new();
         let open = engine.open_requests().into_iter().flatten();
         for task in open.filter_map(|request| request.task.as_ref()) {
-            count(SeriesOf::Share, &task.gshare);
-            count(SeriesOf::User, &task.user);
-            count(SeriesOf::Task, &key_text(Key::of(task.task.as_bytes())));
+            for of in [
+                (SeriesOf::Share, task.gshare.as_str()),
+                (SeriesOf::User, &task.user),
+                (SeriesOf::Task, &task.task),
+            ] {
+                *by.entry(of).or_default() += 1;
+            }
         }
-        waiting.entry((SeriesOf::All, String::new())).or_default()[WAITING] =
-            engine.waiting() as u64;
+        by.insert((SeriesOf::All, ""), engine.waiting() as u64);
+        let mut waiting = Things::new();
+        for ((of, name), count) in by {
+            waiting.entry((of, kept_name(of, name))).or_default()[WAITING] += count;
+        }
         WaitingCounts(waiting)
     }
 }

@@ -1,7 +1,8 @@
 //! All that waits as of a cycle, with the throttles in force.
 
+use super::pool::rows as rows_of_pool;
 use super::rows::{WaitingRow, row};
-use super::{OPEN_MAX, ReasonSorter, each_open, pool};
+use super::{OPEN_MAX, ReasonSorter, each_open};
 use yardmaster_core::engine::Engine;
 use yardmaster_core::output::throttle::Throttle;
 use yardmaster_core::unit::Millis;
@@ -28,17 +29,16 @@ pub struct Waiting {
 const THROTTLES_MAX: usize = 5_000;
 
 impl Waiting {
-    /// Those of an engine.
-    pub fn of(engine: &Engine) -> Waiting {
+    /// Those of an engine; of one with a pool of slots as a look at the pool has them.
+    pub fn of(engine: &Engine, pool: Option<&PoolGlance>) -> Waiting {
         let mut sorter = ReasonSorter::new(engine);
         let mut rows = Vec::new();
         let open = each_open(engine, OPEN_MAX, |request| {
             rows.extend(row(&mut sorter, request));
         });
-        let glance = PoolGlance::of(engine);
-        let of = if glance.is_some() { "workflows" } else { "requests" };
-        let open = glance.as_ref().map_or(open, |glance| {
-            rows.extend(pool::rows(glance, engine));
+        let of = if pool.is_some() { "workflows" } else { "requests" };
+        let open = pool.map_or(open, |pool| {
+            rows.extend(rows_of_pool(pool, engine));
             rows.len()
         });
         rows.sort_by(|a: &WaitingRow, b| (a.asked_at, &a.subject).cmp(&(b.asked_at, &b.subject)));

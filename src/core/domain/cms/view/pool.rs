@@ -184,7 +184,7 @@ impl PoolGlance {
             idle_by_reason: by_reason(&idle.by_reason),
             workflows,
             users,
-            classes: classes(pool),
+            classes: class_use(pool),
             drains_open: drains.len() as u64,
             drains: drains.into_iter().take(DRAINS_MAX).collect(),
             offers: offers(state),
@@ -271,7 +271,8 @@ fn group(pool: &Pool, user: &str) -> String {
     group.map_or(String::new(), |group| pool.text(*group).to_owned())
 }
 
-fn classes(pool: &Pool) -> Vec<ClassUse> {
+/// The part of each class in what is used, and in the quotas.
+pub(crate) fn class_use(pool: &Pool) -> Vec<ClassUse> {
     let (mut used, mut quota) = (PerClass::default(), PerClass::default());
     for (name, terms) in pool.sites() {
         for class in Class::ALL {
