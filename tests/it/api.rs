@@ -1,6 +1,6 @@
 //! The JSON API of a running process, asked over a socket: it is what `docs/openapi.json` says.
 
-mod past;
+pub mod past;
 pub mod schema;
 mod whatif;
 

@@ -1,6 +1,7 @@
 //! The verbs and answers of a shift: what waits, who is throttled, what needs a person. Each figure
 //! is compared with a count of the log, or with decisions as they were published.
 
+use crate::api::past::{Reported, newest, reported};
 use crate::demo::Demo;
 use crate::http::ask;
 use crate::kill::process::PROGRAM;
@@ -227,4 +228,94 @@ fn thresholds_decide_nothing_and_wrong_ones_are_refused() {
         let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert!(shown.len() == 1 && shown[0].contains(part), "{shown:?}");
     }
+}
+
+/// The figure of a counter; 0 where it has none.
+fn figure(of: &Value, name: &str) -> u64 {
+    of[name].as_u64().unwrap_or(0)
+}
+
+#[test]
+fn usage_is_the_sum_of_the_counters_over_all_queues() {
+    let (_dir, file, log) = log_of(ATLAS, "3");
+    let waits = ["pending", "defined", "assigned", "throttled", "activated", "sent", "starting"];
+    let mut by_share: BTreeMap<String, [u64; 3]> = BTreeMap::new();
+    for it in listed(&["counters", "--by", "load"], &file, &log) {
+        let sums = by_share.entry(text(&it, "gshare").to_owned()).or_default();
+        sums[0] += figure(&it, "jobs_running");
+        sums[1] += figure(&it, "cores_running");
+        sums[2] += waits.iter().map(|wait| figure(&it, &format!("jobs_{wait}"))).sum::<u64>();
+    }
+    let shares = listed(&["usage"], &file, &log);
+    let part = |of: &Value, name: &str| of[name].as_f64().unwrap();
+    for it in &shares {
+        let sums = by_share.remove(text(it, "gshare")).unwrap_or_default();
+        let jobs = &it["jobs"];
+        let own = ["running", "running_cores", "queued"].map(|name| figure(jobs, name));
+        assert_eq!(own, sums, "{it}");
+        let points = 100.0 * (part(it, "use") - part(it, "target"));
+        assert!((part(it, "points") - points).abs() < 1e-9, "{it}");
+    }
+    assert!(by_share.values().all(|it| *it == [0; 3]), "shares that are left out: {by_share:?}");
+    let sum = |name: &str| shares.iter().map(|it| part(it, name)).sum::<f64>();
+    assert!((sum("use") - 1.0).abs() < 1e-9 && (sum("target") - 1.0).abs() < 1e-9);
+    let points: Vec<f64> = shares.iter().map(|it| part(it, "points")).collect();
+    assert!(points.is_sorted_by(|a, b| a >= b), "the furthest above first: {points:?}");
+
+    // A user's part is that of all cores that run, those of production included.
+    let queues = listed(&["counters", "--by", "queue"], &file, &log);
+    let all: u64 = queues.iter().map(|it| figure(it, "cores_running")).sum();
+    for (by, kind) in [("user", "user"), ("group", "group")] {
+        let mut cores: BTreeMap<String, u64> = BTreeMap::new();
+        for it in listed(&["counters", "--by", kind], &file, &log) {
+            *cores.entry(text(&it, kind).to_owned()).or_default() += figure(&it, "cores_running");
+        }
+        let used = listed(&["usage", "--by", by], &file, &log);
+        assert!(used.len() > 2, "{used:?}");
+        for it in &used {
+            let own = cores[text(it, "owner")];
+            assert_eq!(figure(&it["jobs"], "running_cores"), own, "{it}");
+            assert!((part(it, "part") - own as f64 / all as f64).abs() < 1e-9, "{it}");
+        }
+    }
+}
+
+#[test]
+fn an_estimate_rests_on_the_tasks_that_the_log_has() {
+    let (_dir, file, log) = log_of(ATLAS, "6");
+    let all = reported(&log);
+    let jobs = newest(&all, i64::MAX);
+    // Tasks with jobs at queues of which none has started.
+    let mut began: BTreeMap<&str, bool> = BTreeMap::new();
+    for it in jobs.values() {
+        *began.entry(&it.task).or_default() |= it.started_at > 0;
+    }
+    let is_queued = |task: &str| jobs.values().any(|it| it.task == task && it.status.is_queued());
+    let waiting = began.iter().filter(|(task, began)| !**began && is_queued(task));
+    let progress = listed(&["tail", "--no-follow", "--lines", "1"], &file, &log);
+    let at = progress[0]["now"].as_i64().unwrap().to_string();
+    let (file, log) = (file.to_str().unwrap(), log.to_str().unwrap());
+    let mut seen = 0;
+    for (task, _) in waiting.take(4) {
+        let place = ["explain", task, "--topology", file, "--dir", log, "--at", &at];
+        let (code, out, errors) = printed(&yardmaster(&place));
+        assert_eq!(code, Some(0), "{errors}");
+        // `  begins between A and B at QUEUE: N tasks of share S began at QUEUE within a day, ...`
+        let line = out.lines().find(|line| line.trim_start().starts_with("begins between "));
+        let Some((range, basis)) = line.and_then(|line| line.split_once(": ")) else { continue };
+        let Some((number, rest)) = basis.split_once(" tasks of ") else { panic!("{basis}") };
+        let (whose, rest) = rest.split_once(" began ").unwrap();
+        let queue = rest.strip_prefix("at ").and_then(|rest| rest.split(" within").next());
+        let is_its = |it: &&&Reported| {
+            let is_of_share = whose.strip_prefix("share ").is_none_or(|share| it.gshare == share);
+            it.started_at > 0 && is_of_share && queue.is_none_or(|queue| it.queue == queue)
+        };
+        let tasks: BTreeSet<&str> = jobs.values().filter(is_its).map(|it| &*it.task).collect();
+        // Since a moment before the end, at which this answer is.
+        let number: usize = number.trim().parse().unwrap();
+        assert!(number <= tasks.len() && number + 2 >= tasks.len(), "{} in {basis}", tasks.len());
+        assert!(range.contains(" and "), "{range}");
+        seen += 1;
+    }
+    assert!(seen > 0, "no estimate of {} tasks", began.len());
 }

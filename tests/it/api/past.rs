@@ -22,14 +22,15 @@ const HOUR: i64 = 3_600_000;
 
 /// A state of a job, as its record has it.
 #[derive(Clone, Debug)]
-struct Reported {
+pub struct Reported {
     came_at: i64,
     job: String,
-    task: String,
-    queue: String,
+    pub task: String,
+    pub queue: String,
+    pub gshare: String,
     order: (u32, bool, i64, u64, Status),
-    status: Status,
-    started_at: i64,
+    pub status: Status,
+    pub started_at: i64,
 }
 
 fn topics() -> Vec<DirTopic> {
@@ -42,7 +43,7 @@ fn topics() -> Vec<DirTopic> {
 }
 
 /// The states of jobs in a log, in the order in which they came.
-fn reported(dir: &Path) -> Vec<Reported> {
+pub fn reported(dir: &Path) -> Vec<Reported> {
     let mut log = DirLog::open(dir, Mode::Read, &topics(), DirOptions::default()).unwrap();
     let spans = log.lanes().unwrap();
     let mut left: BTreeMap<Lane, u64> = BTreeMap::new();
@@ -67,6 +68,7 @@ fn reported(dir: &Path) -> Vec<Reported> {
                 job: it.job.to_owned(),
                 task: it.task.to_owned(),
                 queue: it.queue.to_owned(),
+                gshare: it.gshare.to_owned(),
                 // A time that lies ahead of the log's own stamp is none.
                 order: (
                     it.attempt,
@@ -85,7 +87,7 @@ fn reported(dir: &Path) -> Vec<Reported> {
 }
 
 /// The newest state of each job that had come by a moment.
-fn newest(all: &[Reported], until: i64) -> BTreeMap<&str, &Reported> {
+pub fn newest(all: &[Reported], until: i64) -> BTreeMap<&str, &Reported> {
     let mut newest: BTreeMap<&str, &Reported> = BTreeMap::new();
     for it in all.iter().filter(|it| it.came_at <= until) {
         let held = newest.entry(&it.job).or_insert(it);
