@@ -9,7 +9,7 @@ pub use tls::ClientTls;
 use crate::store::SledStore;
 use anyhow::Context;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, TcpStream};
+use std::net::{IpAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
@@ -68,6 +68,17 @@ impl Ask {
     /// The process's address, with `http://` or `https://`.
     pub fn url(&self) -> String {
         format!("{}://{}", if self.is_encrypted { "https" } else { "http" }, self.address)
+    }
+
+    /// Why nothing answered there, as a sentence: its host has no address, or nothing listens.
+    pub fn absent(&self) -> String {
+        match self.address.to_socket_addrs() {
+            Ok(_) => format!("nothing listens at {}", self.url()),
+            Err(error) => format!(
+                "{}: the host has no address ({error}); correct it, and state HOST:PORT",
+                self.url()
+            ),
+        }
     }
 
     /// The answer to `GET`, whatever its status; `None` if nothing listens at the address. `path`
@@ -170,6 +181,14 @@ pub fn in_query(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_that_has_no_address_is_told_from_one_where_nothing_listens() {
+        let absent = |address: &str| Ask::new(address, Proof::default()).absent();
+        assert_eq!(absent("127.0.0.1:1"), "nothing listens at http://127.0.0.1:1");
+        assert!(absent("no-such-host.invalid:1").contains("the host has no address"));
+        assert!(absent("127.0.0.1").contains("state HOST:PORT"));
+    }
 
     #[test]
     fn an_address_may_have_a_scheme() {

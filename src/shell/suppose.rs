@@ -252,7 +252,7 @@ fn record_of(topic: Topic, json: &Value) -> Result<Configuration, String> {
 }
 
 /// Names that begin as a wrong one does, the longest beginning first.
-fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a String>) -> String {
+pub(crate) fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a String>) -> String {
     let wrong = wrong.to_lowercase();
     let common = |name: &str| {
         let letters = name.to_lowercase();

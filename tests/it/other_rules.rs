@@ -212,6 +212,11 @@ fn a_queue_is_explained_by_its_own_decisions() {
     let is_sent = |it: &str| it.starts_with("sent there since 20") && it.ends_with(&expected);
     assert!(text.lines().any(is_sent), "{expected}\n{text}");
     assert!(text.starts_with(&format!("queue {queue} is online; ")), "{text}");
+    let wrong = format!("queue/{queue}X");
+    let (code, _, errors) = printed(&yardmaster(&["explain", "--dir", &log, &wrong]));
+    assert_eq!(code, Some(1), "{errors}");
+    let near = format!("there is no queue \"{queue}X\", as ");
+    assert!(errors.contains(&near) && errors.contains(&format!(" {queue}")), "{errors}");
     let of_others = sent.keys().filter(|it| *it != queue && text.contains(it.as_str()));
     assert_eq!(of_others.count(), 0, "{text}");
     let (code, text, _) =

@@ -32,7 +32,7 @@ impl Health {
     pub fn run(self) -> Ended {
         let process = Ask::new(&self.http, self.ask_args.proof()?).about(self.domain.as_deref());
         let Some(reply) = process.get("/readyz")? else {
-            println!("not ready: nothing listens at {}", process.url());
+            println!("not ready: {}", process.absent());
             return Ok(ExitCode::FAILURE);
         };
         if reply.status == 200 {

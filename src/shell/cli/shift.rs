@@ -55,7 +55,7 @@ impl ShiftArgs {
         if let Some(address) = &self.http {
             let ask = Ask::new(address, proof).about(self.domain.as_deref());
             let text = ask.text(path)?;
-            let text = text.with_context(|| format!("nothing listens at {}", ask.url()))?;
+            let text = text.with_context(|| ask.absent())?;
             return serde_json::from_str(&text).context("the answer of the process");
         }
         let read = self.log_args.read()?;

@@ -6,6 +6,7 @@ use crate::cli::log_args::{LogArgs, Read};
 use crate::cli::outputs::{newest, outputs, without_strays};
 use crate::dirlog::Mode;
 use crate::place::{NamedPlace, PlaceKind, PlaceWords};
+use crate::suppose::near;
 use crate::view::View;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::engine::Engine;
@@ -18,6 +19,9 @@ use yardmaster_core::output::decision::Decision;
 const STORY_READ: usize = 500;
 
 /// A place of a name, which may state its kind, as text; `None`: there is none.
+///
+/// # Errors
+/// There is no such place of the kind that is stated; those of near names are listed.
 pub(super) fn place_text(
     log_args: &LogArgs,
     read: &Read,
@@ -32,7 +36,15 @@ pub(super) fn place_text(
     };
     let view = View::of(engine);
     let Some(place) = NamedPlace::find(&view.queues, &view.shares, name, kind) else {
-        return Ok(None);
+        let words = PlaceWords::of(engine.policies().iter());
+        let Some(kind) = kind else { return Ok(None) };
+        let known: Vec<String> = match kind {
+            PlaceKind::Queue => view.queues.into_iter().map(|it| it.queue).collect(),
+            PlaceKind::Site => view.queues.into_iter().map(|it| it.site).collect(),
+            PlaceKind::Share => view.shares.into_iter().map(|it| it.gshare).collect(),
+        };
+        let (noun, near) = (words.noun(kind), near(name, known.iter()));
+        anyhow::bail!("there is no {noun} {name:?}{near}");
     };
     let state = &engine.state;
     let mut story = place.story(offers_at(state, name));

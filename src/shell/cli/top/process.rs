@@ -163,7 +163,7 @@ fn lists(ask: &Ask, known: Option<u64>) -> Result<Lists, String> {
 fn get<T: DeserializeOwned>(ask: &Ask, path: &str) -> Result<T, String> {
     let reply = match ask.get(path) {
         Ok(Some(reply)) => reply,
-        Ok(None) => return Err(format!("nothing listens at {}", ask.url())),
+        Ok(None) => return Err(ask.absent()),
         Err(error) => return Err(format!("{error:#}")),
     };
     if reply.status != 200 {
