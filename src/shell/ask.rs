@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_that_has_no_address_is_told_from_one_where_nothing_listens() {
+    fn a_host_without_an_address_is_not_one_where_nothing_listens() {
         let absent = |address: &str| Ask::new(address, Proof::default()).absent();
         assert_eq!(absent("127.0.0.1:1"), "nothing listens at http://127.0.0.1:1");
         assert!(absent("no-such-host.invalid:1").contains("the host has no address"));
