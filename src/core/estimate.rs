@@ -218,6 +218,20 @@ impl TaskWaits {
         first.or_else(|| self.undecided(task))
     }
 
+    /// Why a task that waits for its first start has no estimate, as a sentence; `None`: it has
+    /// one, or it waits no more.
+    pub fn no_estimate(&self, task: Key) -> Option<String> {
+        let known = self.tasks.get(&task)?;
+        let waits = known.began_at.is_none() && known.is_waiting();
+        (waits && self.estimate(task).is_none()).then(|| {
+            let share = &known.gshare;
+            format!(
+                "no estimate: fewer than {BEGAN_MIN} tasks of share {share} began within a day, \
+                 and so at each queue that has jobs of it"
+            )
+        })
+    }
+
     /// Of a task with jobs at a queue.
     fn at_queue(
         &self,

@@ -3,7 +3,7 @@
 use crate::view::{QueueView, ShareView};
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use yardmaster_core::explain::{FilledBy, FilledOf, HeldJobs, PlaceStory, iso, span};
+use yardmaster_core::explain::{FilledBy, FilledOf, HeldJobs, PlaceStory, iso, jobs_text, span};
 use yardmaster_core::policy::{Flavour, Policy};
 use yardmaster_core::unit::{Millis, SECOND};
 
@@ -119,8 +119,8 @@ impl NamedPlace {
         PlaceStory::new(self.queue_names(), offers)
     }
 
-    /// One sentence on how it stands.
-    pub fn headline(&self, words: PlaceWords, filled: &FilledBy) -> String {
+    /// One sentence on how it stands; of a queue with whether it gets jobs, and else why not.
+    pub fn headline(&self, words: PlaceWords, filled: &FilledBy, story: &PlaceStory) -> String {
         let (noun, name) = (words.noun(self.kind), &self.name);
         let HeldJobs { running, queued, .. } = &filled.all;
         match (&self.share, &self.queues[..]) {
@@ -131,11 +131,8 @@ impl NamedPlace {
                 share.target * 100.0
             ),
             (None, [one]) if self.kind == PlaceKind::Queue => {
-                let status = status(one);
-                format!(
-                    "{noun} {name} is {status}; {} jobs run, {} are queued",
-                    one.running, one.queued
-                )
+                let jobs = format!("{} jobs run, {} are queued", one.running, one.queued);
+                format!("{noun} {name} is {} {}; {jobs}", status_since(one), gets(one, story))
             }
             (None, all) => {
                 let sum = |of: fn(&QueueView) -> u64| all.iter().map(of).sum::<u64>();
@@ -157,7 +154,7 @@ impl NamedPlace {
         filled: &FilledBy,
         (story, waiting): (&PlaceStory, Option<u64>),
     ) -> String {
-        let mut text = format!("{}, as of {}\n", self.headline(words, filled), iso(now));
+        let mut text = format!("{}, as of {}\n", self.headline(words, filled, story), iso(now));
         for queue in &self.queues {
             write_queue(&mut text, queue, now, self.kind == PlaceKind::Site);
         }
@@ -181,6 +178,34 @@ impl NamedPlace {
         }
         text
     }
+}
+
+/// Whether a queue gets jobs, and the filter that refused it most where it got none of late.
+fn gets(queue: &QueueView, story: &PlaceStory) -> String {
+    if queue.is_closed() {
+        return "and gets no new jobs".to_owned();
+    }
+    let since = story.sent_since.map_or(String::new(), |since| format!(" since {}", iso(since)));
+    let [decisions, jobs] = story.of_a_day;
+    if decisions > 0 {
+        return format!("and was sent {} by {decisions} decisions{since}", jobs_text(jobs));
+    }
+    match story.by_frequency().first() {
+        _ if story.decisions == 0 => "and no decision names it".to_owned(),
+        None => format!("and was sent nothing{since}, though no filter refused it"),
+        Some((filter, it)) => {
+            let text = if it.text.is_empty() { &it.help } else { &it.text };
+            let of = format!("in {} of {} decisions", it.decisions, story.decisions);
+            format!("and was sent nothing{since}: {of} {filter} refused it ({text})")
+        }
+    }
+}
+
+/// The status, of a closed queue with since when it has it at least.
+fn status_since(queue: &QueueView) -> String {
+    let since = queue.changed_at.filter(|_| queue.is_closed());
+    let since = since.map_or(String::new(), |at| format!(", at least since {}", iso(at)));
+    format!("{}{since}", status(queue))
 }
 
 fn status(queue: &QueueView) -> &str {

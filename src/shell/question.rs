@@ -59,13 +59,19 @@ pub struct TaskLook {
     /// When its first job is expected to begin; `None`: it began, nothing of it waits, or too few
     /// tasks began to compare it with.
     pub estimate: Option<StartEstimate>,
+    /// Why there is none, where it waits.
+    pub no_estimate: Option<String>,
 }
 
 impl TaskLook {
     /// How a task stands as of the last cut. It walks over all jobs.
     pub fn of(state: &State, task: &str) -> TaskLook {
-        let estimate = TaskWaits::of(state).estimate(Key::of(task.as_bytes()));
-        TaskLook { jobs: TaskStanding::of(state, task), estimate }
+        let (waits, key) = (TaskWaits::of(state), Key::of(task.as_bytes()));
+        TaskLook {
+            jobs: TaskStanding::of(state, task),
+            estimate: waits.estimate(key),
+            no_estimate: waits.no_estimate(key),
+        }
     }
 }
 

@@ -91,10 +91,31 @@ described! {
         pub answered: Option<bool>,
         /// When the newest facts of a cluster's queue were true; ms since 1970.
         pub as_of: Option<Millis>,
+        /// When the record that configures it last changed, so that its status is not younger; ms
+        /// since 1970; null where there is none, or where it is published again and again.
+        pub changed_at: Option<Millis>,
         /// Jobs of the grid that a cluster publishes as queued; null elsewhere.
         pub grid_queued: Option<u64>,
         /// Jobs of others that a cluster publishes as queued; null elsewhere.
         pub local_queued: Option<u64>,
+    }
+}
+
+/// Words of a queue that takes no jobs at present, by domain: of ATLAS, of a pool, of NorduGrid.
+const CLOSED: [&str; 4] = ["offline", "brokeroff", "drain", "inactive"];
+/// The word of a cluster that does not answer.
+const SILENT: &str = "silent";
+
+impl QueueView {
+    /// Whether its status, before a remark, is that of a queue which takes no jobs at present.
+    pub fn is_closed(&self) -> bool {
+        let word = self.status.split([',', ' ']).next().unwrap_or_default();
+        CLOSED.contains(&word) || self.is_silent()
+    }
+
+    /// Whether its cluster does not answer.
+    pub fn is_silent(&self) -> bool {
+        self.status == SILENT
     }
 }
 
@@ -135,6 +156,7 @@ impl From<ViewRow> for QueueView {
             last_offer_at: row.last_offer_at,
             answered: row.answered,
             as_of: row.as_of,
+            changed_at: row.changed_at.filter(|at| *at > 0),
             grid_queued: row.grid_queued,
             local_queued: row.local_queued,
         }

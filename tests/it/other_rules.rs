@@ -211,7 +211,9 @@ fn a_queue_is_explained_by_its_own_decisions() {
     let expected = format!(": {jobs} by {times} decisions");
     let is_sent = |it: &str| it.starts_with("sent there since 20") && it.ends_with(&expected);
     assert!(text.lines().any(is_sent), "{expected}\n{text}");
-    assert!(text.starts_with(&format!("queue {queue} is online; ")), "{text}");
+    let verdict =
+        format!("queue {queue} is online and was sent {jobs} by {times} decisions since 20");
+    assert!(text.starts_with(&verdict), "{verdict}\n{text}");
     let wrong = format!("queue/{queue}X");
     let (code, _, errors) = printed(&yardmaster(&["explain", "--dir", &log, &wrong]));
     assert_eq!(code, Some(1), "{errors}");

@@ -172,7 +172,7 @@ fn assignment(text: &mut String, names: &[String], all: &[Ranked]) -> Written {
 }
 
 /// A number of jobs.
-pub(crate) fn jobs_text(jobs: u64) -> String {
+pub fn jobs_text(jobs: u64) -> String {
     if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") }
 }
 

@@ -51,6 +51,8 @@ pub struct ViewRow {
     pub answered: Option<bool>,
     /// When its newest facts were true.
     pub as_of: Option<Millis>,
+    /// When what is configured of it last changed: its status is not younger.
+    pub changed_at: Option<Millis>,
     /// Jobs of the grid that it publishes as queued.
     pub grid_queued: Option<u64>,
     /// Jobs of others that it publishes as queued.

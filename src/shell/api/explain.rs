@@ -197,7 +197,7 @@ impl Looked {
         }
         let waiting = self.at.is_none().then_some(self.standing.waiting);
         let text = place.text(words, now, &self.filled, (&story, waiting));
-        let headline = place.headline(words, &self.filled);
+        let headline = place.headline(words, &self.filled, &story);
         ExplainedPlace { place: place.clone(), headline, story, text, waiting }
     }
 

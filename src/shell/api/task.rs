@@ -200,6 +200,8 @@ described! {
         /// tasks began within a day to compare it with.
         estimate: Option<StartEstimateAnswer> =
             it.look.estimate.as_ref().map(StartEstimateAnswer::of),
+        /// Why there is none though it waits for its first start, as a sentence; null otherwise.
+        no_estimate: Option<String> = it.look.no_estimate.clone(),
         /// The same as text, as `yardmaster explain` begins with it.
         text: String = text(it),
     }

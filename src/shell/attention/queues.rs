@@ -25,11 +25,6 @@ pub(super) struct QueueFinding {
     pub jobs: u64,
 }
 
-/// Words of a queue that takes no jobs at present, by domain: of ATLAS, of a pool, of NorduGrid.
-const CLOSED: [&str; 4] = ["offline", "brokeroff", "drain", "inactive"];
-/// The word of a cluster that does not answer.
-const SILENT: &str = "silent";
-
 /// All trouble of all queues: of each queue the cause before what follows from it.
 pub(super) fn findings(
     facts: &Facts<'_>,
@@ -45,7 +40,7 @@ pub(super) fn findings(
         }
         // What began without a date is remembered, whatever else is found.
         let no_start = look.no_start(memory);
-        let first = [look.silent(), look.closed(), look.no_pilot(memory), no_start];
+        let first = [look.silent(), look.closed(memory), look.no_pilot(memory), no_start];
         let then = [look.no_offer(), look.failing(), look.crowded()];
         found.extend(first.into_iter().chain(then).flatten());
     }
@@ -91,11 +86,6 @@ impl QueueLook<'_> {
         self.queue.queued >= self.settings.queued_min.unsigned_abs()
     }
 
-    fn is_closed(&self) -> bool {
-        let word = self.queue.status.split([',', ' ']).next().unwrap_or_default();
-        CLOSED.contains(&word) || word == SILENT
-    }
-
     /// Whether jobs are there, or a site of a pool has a quota: else it is but worth knowing.
     fn by_load(&self) -> Severity {
         let is_used = self.queue.running > 0 || self.queue.queued > 0;
@@ -107,7 +97,7 @@ impl QueueLook<'_> {
         let last = self.queue.last_offer_at?;
         let (age, cores) = (self.now.saturating_sub(last), self.queue.pledged_cores.unwrap_or(0));
         let is_long = age >= hours(self.settings.no_start_watch_h);
-        if self.queue.offers != Some(0) || self.is_closed() || cores == 0 || !is_long {
+        if self.queue.offers != Some(0) || self.queue.is_closed() || cores == 0 || !is_long {
             return None;
         }
         let text = format!(
@@ -126,7 +116,7 @@ impl QueueLook<'_> {
     }
 
     fn silent(&self) -> Option<QueueFinding> {
-        if self.queue.status != SILENT {
+        if !self.queue.is_silent() {
             return None;
         }
         let since = self.queue.as_of;
@@ -136,11 +126,14 @@ impl QueueLook<'_> {
         Some(self.find("silent", self.by_load(), ("does not answer", text), since))
     }
 
-    fn closed(&self) -> Option<QueueFinding> {
-        let status = &self.queue.status;
-        if !self.is_closed() || status == SILENT {
+    fn closed(&self, memory: &mut Memory) -> Option<QueueFinding> {
+        let QueueView { queue, status, changed_at, .. } = self.queue;
+        if !self.queue.is_closed() || self.queue.is_silent() {
             return None;
         }
+        // A record that changed since the status was seen first has not changed the status.
+        let seen = memory.since("closed", &format!("{queue} {status}"), self.now);
+        let since = changed_at.map_or(seen, |at| seen.min(at));
         let (title, text, severity) = match self.queue.pledged_cores {
             Some(cores @ 1..) => {
                 let text =
@@ -153,14 +146,14 @@ impl QueueLook<'_> {
                 (format!("is {status} with jobs queued"), text, Severity::Watch)
             }
         };
-        Some(self.find("closed", severity, (&title, text), None))
+        Some(self.find("closed", severity, (&title, text), Some(since)))
     }
 
     fn no_pilot(&self, memory: &Memory) -> Option<QueueFinding> {
         let last = memory.not_before_idle(&self.queue.queue, self.queue.last_pilot_at?);
         let age = self.now.saturating_sub(last);
         let is_silent = age >= hours(self.settings.no_pilot_h);
-        if self.is_closed() || !self.has_queued() || !is_silent {
+        if self.queue.is_closed() || !self.has_queued() || !is_silent {
             return None;
         }
         let is_long = age >= hours(self.settings.no_start_act_h);
@@ -170,7 +163,7 @@ impl QueueLook<'_> {
     }
 
     fn no_start(&self, memory: &mut Memory) -> Option<QueueFinding> {
-        if self.is_closed() || !self.has_queued() {
+        if self.queue.is_closed() || !self.has_queued() {
             return None;
         }
         let last = self.queue.last_start_at;
@@ -214,7 +207,7 @@ impl QueueLook<'_> {
         let QueueView { queued, running, .. } = self.queue;
         let least = self.settings.crowded_min.unsigned_abs();
         let ratio = self.settings.crowded_ratio.unsigned_abs();
-        if self.is_closed() || *queued < least || *queued < running.saturating_mul(ratio) {
+        if self.queue.is_closed() || *queued < least || *queued < running.saturating_mul(ratio) {
             return None;
         }
         let text = match queued.checked_div(*running) {

@@ -77,7 +77,14 @@ fn a_queue_with_enough_queued_that_starts_nothing_for_long_enough_is_found() {
     check(queue("Q", 19, 5, 9), None);
     // A closed one is that, and the missing pilot comes before what follows from it.
     let closed = QueueView { status: "offline".into(), ..queue("Q", 20, 5, 9) };
-    check(closed, Some(["watch", "closed"]));
+    check(closed.clone(), Some(["watch", "closed"]));
+    // It is so for at least as long as its record is unchanged, whenever this process saw it first.
+    let (state, rejected) = (state(), Rejections::default());
+    for (changed_at, since) in [(Some(NOW - 9 * HOUR), NOW - 9 * HOUR), (None, NOW)] {
+        let closed = QueueView { changed_at, ..closed.clone() };
+        let attention = look(&facts(&state, &rejected, vec![closed]));
+        assert_eq!(attention.items[0].since, Some(since));
+    }
     let last_pilot_at = Some(NOW - 7 * HOUR);
     let silent = QueueView { last_pilot_at, ..queue("Q", 20, 5, 7) };
     check(silent, Some(["act", "no_pilot"]));

@@ -14,6 +14,7 @@ pub(crate) fn describe(rows: &mut ViewRows, state: &State) {
             continue;
         }
         row.status = queue.status.name().to_owned();
+        row.changed_at = Some(queue.changed_at);
         row.site.clone_from(&queue.site);
         let group = if queue.cloud.is_empty() { &queue.site } else { &queue.cloud };
         row.group.clone_from(group);

@@ -18,6 +18,7 @@ pub(crate) fn describe(rows: &mut ViewRows, state: &State) {
         let row = rows.at(name);
         row.group = tier(quota).to_owned();
         row.status = status(quota).to_owned();
+        row.changed_at = Some(site.changed_at);
         row.pledged_cores = u64::try_from(quota.pledged_slots).ok();
     }
     let (live, last) = (live_offers(state), last_offers(state));

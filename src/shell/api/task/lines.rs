@@ -46,6 +46,9 @@ pub(crate) fn text(it: &TaskParts<'_>) -> String {
     if let Some(estimate) = &it.look.estimate {
         let _ = writeln!(text, "  {}", estimate.sentence());
     }
+    if let Some(why) = &it.look.no_estimate {
+        let _ = writeln!(text, "  {why}");
+    }
     let requests = it.requests();
     for of in requests.iter().take(LINES_SHOWN) {
         let _ = writeln!(text, "  {}", request_line(of));
