@@ -19,7 +19,7 @@ use std::sync::Arc;
 use yardmaster_core::engine::Engine;
 use yardmaster_core::explain::moves;
 use yardmaster_core::output::throttle::{SubjectKind, Throttle, owner_of, work_queue};
-use yardmaster_core::policy::Flavour;
+use yardmaster_core::policy::Policy;
 use yardmaster_core::state::State;
 use yardmaster_core::state::blockers::{Blockers, Cause};
 use yardmaster_core::state::record::{Answer, RequestState};
@@ -65,7 +65,8 @@ pub type Reason<'a> = (&'a str, Helps);
 #[derive(Clone, Copy, Debug)]
 pub struct Sorted<'a> {
     /// One of those above, or a filter: of those whose figures move the one that rejected most
-    /// candidates; where none of them objects, the one that rejected most.
+    /// candidates; where none of them objects, the one that candidates met last, which those
+    /// nearest to passing have.
     pub reason: &'a str,
     /// Help that lets it go.
     pub helps: Helps,
@@ -77,7 +78,7 @@ pub struct Sorted<'a> {
 
 /// Sorts requests by their reasons.
 pub struct ReasonSorter<'a> {
-    kinds: BTreeMap<&'a str, &'static Flavour>,
+    policies: BTreeMap<&'a str, &'a Policy>,
     held: BTreeMap<(SubjectKind, &'a str), &'a Throttle>,
     /// By the lists that equal deferrals share, and the kind of their policy.
     known: BTreeMap<(*const Arc<Cause>, *const u16, &'a str), Reason<'a>>,
@@ -88,7 +89,7 @@ impl<'a> ReasonSorter<'a> {
     pub fn new(engine: &'a Engine) -> ReasonSorter<'a> {
         let policies = engine.policies().iter();
         ReasonSorter {
-            kinds: policies.map(|it| (it.spec.name.as_str(), it.flavour)).collect(),
+            policies: policies.map(|it| (it.spec.name.as_str(), it)).collect(),
             held: held(&engine.state),
             known: BTreeMap::new(),
         }
@@ -123,8 +124,8 @@ impl<'a> ReasonSorter<'a> {
 
     fn of_blockers(&mut self, policy: &'a str, blockers: &'a Blockers) -> Reason<'a> {
         let lists = (blockers.causes().as_ptr(), blockers.of_queue().as_ptr(), policy);
-        let kind = self.kinds.get(policy).copied();
-        *self.known.entry(lists).or_insert_with(|| reason_of(kind, blockers))
+        let policy = self.policies.get(policy).copied();
+        *self.known.entry(lists).or_insert_with(|| reason_of(policy, blockers))
     }
 }
 
@@ -141,7 +142,7 @@ fn held(state: &State) -> BTreeMap<(SubjectKind, &str), &Throttle> {
 }
 
 /// The filter that stands for all that object; of equals the first by name.
-fn reason_of<'a>(kind: Option<&'static Flavour>, blockers: &'a Blockers) -> Reason<'a> {
+fn reason_of<'a>(policy: Option<&Policy>, blockers: &'a Blockers) -> Reason<'a> {
     let mut by_cause = vec![0_u64; blockers.causes().len()];
     for cause in blockers.of_queue() {
         if let Some(count) = by_cause.get_mut(usize::from(*cause)) {
@@ -152,12 +153,16 @@ fn reason_of<'a>(kind: Option<&'static Flavour>, blockers: &'a Blockers) -> Reas
     for (cause, count) in blockers.causes().iter().zip(by_cause) {
         *by_filter.entry(&cause.filter).or_default() += count;
     }
-    let moves = |filter: &str| kind.is_none_or(|kind| moves(kind, filter));
+    let moves = |filter: &str| policy.is_none_or(|policy| moves(policy.flavour, filter));
+    let position = |filter: &str| policy.and_then(|policy| policy.position(filter));
     let most = by_filter
         .into_iter()
         .rev()
         .map(|(filter, count)| (moves(filter), count, filter))
-        .max_by_key(|(moves, count, _)| (*moves, *count));
+        .max_by_key(|(moves, count, filter)| match moves {
+            true => (true, None, *count),
+            false => (false, position(filter), *count),
+        });
     match most {
         Some((true, _, filter)) => (filter, Helps::Time),
         Some((false, _, filter)) => (filter, Helps::Configuration),
