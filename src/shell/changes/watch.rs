@@ -1,20 +1,22 @@
 //! The facts of a running process, looked at again and again for what changed.
 
 use super::{ChangeView, of_lead, of_record, of_topology, together};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{Configuration, Configured, is_newer};
 use yardmaster_core::state::record::Fact;
 use yardmaster_core::state::{NamedTable, State};
 use yardmaster_core::unit::Millis;
 
-/// A topic with more records is not looked at: each look goes over all of them.
+/// A topic with more records is not looked at, as each look goes over all of them: that it is not
+/// is listed as a change.
 const RECORDS_MAX: usize = 20_000;
 
 /// Facts and lead as they were at the last look.
 #[derive(Debug, Default)]
 pub struct FactWatch {
     known: BTreeMap<Topic, BTreeMap<String, Configuration>>,
+    unwatched: BTreeSet<Topic>,
     epoch: u64,
     leader: Option<String>,
     topology: String,
@@ -41,6 +43,8 @@ impl FactWatch {
             ..FactWatch::default()
         };
         watch.facts(state);
+        // The first look lists them.
+        watch.unwatched.clear();
         watch
     }
 
@@ -87,8 +91,13 @@ impl FactWatch {
         let known = self.known.entry(T::TOPIC).or_default();
         if table.len() > RECORDS_MAX {
             known.clear();
+            if self.unwatched.insert(T::TOPIC) {
+                changes.push(unwatched(now, T::TOPIC, table.len()));
+            }
             return;
         }
+        // What is watched again is new to it, and has not changed.
+        let is_new = self.unwatched.remove(&T::TOPIC);
         let mut found = 0;
         for (name, fact) in table.iter() {
             let Some(record) = fact.current(is_newer) else { continue };
@@ -101,7 +110,9 @@ impl FactWatch {
                 continue;
             }
             let record: Configuration = record.clone().into();
-            changes.extend(of_record(now, before, Some(&record)));
+            if !is_new {
+                changes.extend(of_record(now, before, Some(&record)));
+            }
             known.insert(name.to_owned(), record);
         }
         if found == known.len() {
@@ -112,5 +123,55 @@ impl FactWatch {
         for name in gone {
             changes.extend(of_record(now, known.remove(&name).as_ref(), None));
         }
+    }
+}
+
+/// The changes of a topic are not looked for from now on.
+fn unwatched(at: Millis, topic: Topic, records: usize) -> ChangeView {
+    let of = topic.name();
+    ChangeView {
+        at,
+        kind: "fact".to_owned(),
+        of: of.to_owned(),
+        text: format!(
+            "changes of topic {of} are not listed: it has {records} records, more than \
+             {RECORDS_MAX}; `yardmaster changes --dir` or `--bootstrap-server` reads them from the \
+             log"
+        ),
+        ..ChangeView::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use yardmaster_core::cut::Lane;
+    use yardmaster_core::event::{Event, User};
+    use yardmaster_core::state::Setting;
+
+    #[test]
+    fn a_topic_with_too_many_records_is_named_once() {
+        let mut state = State::new(Setting { domain: "atlas".into(), ..Setting::default() });
+        let (lane, mut offset) = (Lane::new(Topic::User, 0), 0);
+        let lead = Lead { epoch: 0, leader: None, topology: "" };
+        let mut fill = |from: usize, to: usize, changed_at: Millis| {
+            for number in from..to {
+                let name = format!("u{number}");
+                let user = User { name, changed_at, ..User::default() };
+                let record = Configuration::User(user);
+                let event = Event::Configuration(Box::new(record));
+                state.fold(lane, offset, changed_at, &event);
+                offset += 1;
+            }
+            state.clone()
+        };
+        let mut watch = FactWatch::new(&fill(0, 10, 1), lead);
+        assert_eq!(watch.facts(&fill(10, 11, 1)).len(), 1);
+        let many = fill(0, RECORDS_MAX + 1, 2);
+        let found = watch.facts(&many);
+        let [change] = &found[..] else { panic!("{found:?}") };
+        assert!(change.text.contains("topic user are not listed"), "{}", change.text);
+        assert_eq!(watch.facts(&many), []);
+        assert_eq!(FactWatch::new(&many, lead).facts(&many).len(), 1, "after a start too");
     }
 }
