@@ -2,7 +2,7 @@
 //! of its own. It is made when somebody looks, of counters, configuration and offers, never of
 //! single jobs.
 
-mod row;
+pub(crate) mod row;
 mod usage;
 
 pub use crate::domain::cms::view::pool::{

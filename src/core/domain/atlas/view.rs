@@ -2,7 +2,7 @@
 
 use crate::event::is_newer;
 use crate::state::State;
-use crate::view::ViewRows;
+use crate::view::row::ViewRows;
 
 /// Adds what is configured. Pseudo-queues share the jobs of their unified queue, whose own record
 /// speaks for it.

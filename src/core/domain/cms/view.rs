@@ -8,7 +8,7 @@ use crate::domain::cms::event::slot_quota::SlotQuota;
 use crate::domain::cms::judge::offers::{last_offers, live_offers};
 use crate::event::{Tier, is_newer};
 use crate::state::State;
-use crate::view::ViewRows;
+use crate::view::row::ViewRows;
 
 /// Adds what sites give to the pool and what their pilots offer.
 pub(crate) fn describe(rows: &mut ViewRows, state: &State) {

@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::event::{ClusterFacts, is_newer};
 use crate::state::State;
 use crate::unit::{Millis, SECOND};
-use crate::view::{ViewRow, ViewRows};
+use crate::view::row::{ViewRow, ViewRows};
 use std::collections::BTreeMap;
 
 /// Most users of a queue whose free CPUs are looked at, where it publishes none for all.

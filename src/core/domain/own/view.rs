@@ -2,7 +2,7 @@
 
 use crate::engine::Engine;
 use crate::policy::DomainTile;
-use crate::view::{ViewRow, ViewRows};
+use crate::view::row::{ViewRow, ViewRows};
 
 /// Puts the tiles in the place of what is counted; reservations stay.
 pub(crate) fn describe(rows: &mut ViewRows, engine: &Engine) {
