@@ -32,6 +32,8 @@ use yardmaster_wire::topology::AttentionSettings;
 const ITEMS_MAX: usize = 200;
 /// So many names are listed of an item that is about several things.
 const NAMES_MAX: usize = 20;
+/// Things that have the same trouble are items of their own up to so many; more of them are one.
+const ALIKE_MAX: usize = 3;
 
 /// Names of all rules, in the order in which equals are listed.
 pub const RULES: [&str; 19] = [

@@ -1,11 +1,34 @@
 //! Troubles of the process itself as items.
 
-use super::{Item, Severity};
+use super::{ALIKE_MAX, Item, Severity};
 use crate::trouble::{ACT, Trouble};
+use std::collections::BTreeMap;
 
 /// Items of the troubles of a process, which are dated by the clock of its computer.
 pub fn process_items(troubles: &[Trouble]) -> Vec<Item> {
-    troubles.iter().map(item).collect()
+    let (topics, mut items): (Vec<Item>, Vec<Item>) =
+        troubles.iter().map(item).partition(|it| it.kind == "topic");
+    let mut alike: BTreeMap<(Severity, String), Vec<Item>> = BTreeMap::new();
+    for item in topics {
+        alike.entry((item.severity, item.title.clone())).or_default().push(item);
+    }
+    items.extend(alike.into_values().flat_map(joined));
+    items
+}
+
+/// Topics with the same trouble; as one item where they are too many to be read.
+fn joined(all: Vec<Item>) -> Vec<Item> {
+    let Some(first) = all.first().filter(|_| all.len() > ALIKE_MAX) else { return all };
+    let names: Vec<String> = all.iter().map(|it| it.name.clone()).collect();
+    let item = Item {
+        title: format!("{}: {} topics", first.title, all.len()),
+        text: format!("{}. {}", names.join(", "), first.text),
+        since: all.iter().filter_map(|it| it.since).min(),
+        count: all.len() as u64,
+        names,
+        ..first.clone()
+    };
+    vec![item]
 }
 
 fn item(trouble: &Trouble) -> Item {
@@ -51,5 +74,12 @@ mod tests {
         assert_eq!((topic.kind, topic.name.as_str(), topic.rule), ("topic", "link", "stale"));
         assert_eq!((process.kind, process.name.as_str()), ("process", "silent"));
         assert!(process.title.contains("not ready") && process.severity == Severity::Act);
+        let many = ["job-state", "link", "pilot", "queue"];
+        let many = many.map(|it| trouble(ACT, "stale", format!("topic {it} is stale: 9 d"), false));
+        assert_eq!(process_items(&many[1..]).len(), 3);
+        let items = process_items(&many);
+        let [all] = &items[..] else { panic!("{items:?}") };
+        assert_eq!((all.title.as_str(), all.count), ("Facts are too old: 4 topics", 4));
+        assert_eq!(all.text, "job-state, link, pilot, queue. topic job-state is stale: 9 d");
     }
 }

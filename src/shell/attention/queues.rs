@@ -4,7 +4,7 @@
 use super::facts::Facts;
 use super::memory::Memory;
 use super::words::{count, jobs, span, things};
-use super::{Item, NAMES_MAX, Severity};
+use super::{ALIKE_MAX, Item, NAMES_MAX, Severity};
 use crate::view::QueueView;
 use std::collections::BTreeMap;
 use yardmaster_core::unit::Millis;
@@ -221,9 +221,6 @@ impl QueueLook<'_> {
         Some(self.find("crowded", Severity::Watch, ("is crowded", text), None))
     }
 }
-
-/// Sites that have the same trouble are items of their own up to so many; more of them are one.
-const ALIKE_MAX: usize = 3;
 
 /// Items of what was found: of each queue the first of its most urgent findings, and one for
 /// several queues of a site, or for many sites, that have the same.

@@ -111,13 +111,16 @@ fn rejected(facts: &Facts<'_>) -> Option<Item> {
     let words = |reason: &str| reason.replace('_', " ");
     let listed = reasons.iter().take(DESCRIBED);
     let mut text: Vec<String> =
-        listed.map(|(reason, number)| format!("{} {}", words(reason), count(*number))).collect();
+        listed.map(|(reason, number)| format!("{}: {}", words(reason), count(*number))).collect();
     match reasons.len().saturating_sub(DESCRIBED) {
         0 => {}
         1 => text.push("one other reason".to_owned()),
         more => text.push(format!("{more} other reasons")),
     }
-    let remedy = remedy(first).map(|remedy| format!(" Of {}: {remedy}.", words(first)));
+    let remedy = remedy(first).map(|remedy| match reasons.len() {
+        1 => format!(" The remedy: {remedy}."),
+        _ => format!(" The remedy for {}: {remedy}.", words(first)),
+    });
     Some(Item {
         severity: Severity::Watch,
         rule: "rejected",
