@@ -70,7 +70,7 @@ pub struct ListChanges {
 impl ListChanges {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.log_args.read()?;
+        let read = self.log_args.read_log()?;
         let pseudonyms = if self.name.is_some() { read.pseudonyms()? } else { None };
         let sought = self.name.as_deref().map(|name| Sought::new(name, pseudonyms.as_deref()));
         sought.iter().for_each(Sought::note);

@@ -84,7 +84,10 @@ impl Counters {
         let known = all_columns(self.by);
         table.check(known.iter().map(String::as_str))?;
         sort.iter().try_for_each(|column| check_sort(column, &known))?;
-        let read = self.log_args.read()?;
+        // A process that is asked, and its store, have no need of it.
+        let is_replayed = self.at.or(self.against).is_some() || self.log_args.dir.is_some();
+        let read =
+            if is_replayed { self.log_args.read_log() } else { self.log_args.read() }?;
         let pseudonyms = if self.name.is_some() { read.pseudonyms()? } else { None };
         let sought = self.name.as_deref().map(|name| Sought::new(name, pseudonyms.as_deref()));
         sought.iter().for_each(Sought::note);

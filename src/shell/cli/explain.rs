@@ -96,7 +96,7 @@ pub struct Explain {
 impl Explain {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.log_args.read()?;
+        let read = self.log_args.read_log()?;
         let Looked { decisions, throttles, commands, epoch_config, now, strays } =
             self.look(&read)?;
         if strays > 0 {

@@ -83,7 +83,7 @@ enum Format {
 impl Judge {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.log_args.read()?;
+        let read = self.log_args.read_log()?;
         if read.topology.answers_offers() {
             return Err(Usage(format!(
                 "{}: its policy answers offers of slots, and no request is judged by itself; \

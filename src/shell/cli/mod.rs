@@ -23,6 +23,7 @@ mod json_file;
 mod judge;
 mod letters;
 mod log_args;
+mod log_topology;
 mod meaning;
 mod moment;
 mod names;

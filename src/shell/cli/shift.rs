@@ -73,6 +73,7 @@ impl ShiftArgs {
             .into());
         }
         eprintln!("no process runs that holds {}: answered from the log", store.display());
+        let read = self.log_args.read_log()?;
         let until = Until::End;
         let nothing = AnyStore::Nothing;
         let mut rebuilt = rebuild(&self.log_args, &read, nothing, false, until, |_| ())?;

@@ -76,7 +76,7 @@ pub struct Tail {
 impl Tail {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let topology = self.log_args.read()?.topology;
+        let topology = self.log_args.read_log()?.topology;
         let topics = self.filter.topics();
         if topics.is_empty() {
             let why = "--kind and --what leave nothing to show: none of these kinds can be that";
