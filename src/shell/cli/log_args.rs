@@ -1,6 +1,6 @@
 //! Where the log is: flags that every verb shares.
 
-use crate::cli::{Usage, log_topology, names, secret};
+use crate::cli::{Usage, cycles, names, secret};
 use crate::dirlog::{Content, DirLog, DirOptions, DirTopic, Mode};
 use crate::kafka::{KafkaAdmin, KafkaConf, KafkaLog, KafkaScan, TopicMap};
 use crate::ports::{AnyLog, AnyStore};
@@ -109,16 +109,6 @@ impl LogArgs {
                 let what = format!("--topology is given {count} times, and this verb works for");
                 Err(Usage(format!("{what} one domain: give it once (`run` takes several)")).into())
             }
-        }
-    }
-
-    /// Reads the topology of a verb that reads a log: the one that is given, or else the one that
-    /// is in force in the log.
-    pub fn read_log(&self) -> anyhow::Result<Read> {
-        let read = self.read()?;
-        match self.topology.is_empty() && self.check().is_ok() {
-            true => log_topology::in_force(self, read),
-            false => Ok(read),
         }
     }
 
@@ -349,7 +339,7 @@ fn holds_log(dir: &Path, topology: &Topology) -> anyhow::Result<()> {
             format!("no log is there: it holds `{name}` and no folder such as `{topic}`")
         }
     };
-    let remedy = match log_topology::other_log(dir) {
+    let remedy = match cycles::other_log(dir) {
         none if none.is_empty() => "name the directory of a log; a new one is made by `run \
                                     --create`, `demo`, `import` or `archive`"
             .to_owned(),

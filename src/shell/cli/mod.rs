@@ -11,6 +11,7 @@ mod complaints;
 #[cfg(feature = "simulation")]
 mod conformance;
 mod counters;
+mod cycles;
 #[cfg(feature = "simulation")]
 mod demo;
 mod explain;
