@@ -25,7 +25,7 @@ pub struct Alternative {
     /// Configuration records that are supposed to be others.
     supposed: Vec<Supposed>,
     /// The first `now` of a cycle that is compared, and the last; ms since 1970.
-    during: [Millis; 2],
+    pub during: [Millis; 2],
     /// Cycles that were compared.
     pub cycles: u64,
     /// Answers in cycles that were counted at another time than they were made at.

@@ -7,11 +7,14 @@ pub use reply::Reply;
 pub use tls::ClientTls;
 
 use crate::store::SledStore;
+use crate::when::When;
 use anyhow::Context;
+use serde_json::Value;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
+use yardmaster_core::unit::Millis;
 
 /// How long the process may be silent.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
@@ -135,6 +138,43 @@ impl Ask {
         }
     }
 
+    /// An answer in JSON.
+    ///
+    /// # Errors
+    /// As [`Ask::text`]; nothing listens at the address; it is none.
+    pub fn json(&self, path: &str) -> anyhow::Result<Value> {
+        let text = self.text(path)?.with_context(|| self.absent())?;
+        serde_json::from_str(&text).context("the answer of the process")
+    }
+
+    /// An answer in JSON about something that there may not be: null where there is none; `None` if
+    /// nothing listens at the address.
+    ///
+    /// # Errors
+    /// As [`Ask::text`].
+    pub fn known(&self, path: &str) -> anyhow::Result<Option<Value>> {
+        let Some(reply) = self.get(path)? else { return Ok(None) };
+        match reply.status {
+            200 => Ok(Some(serde_json::from_str(&reply.text())?)),
+            404 => Ok(Some(Value::Null)),
+            _ => Err(self.refused(path, &reply)),
+        }
+    }
+
+    /// A moment; an age is one before the process's last cycle.
+    ///
+    /// # Errors
+    /// As [`Ask::json`].
+    pub fn moment(&self, when: When) -> anyhow::Result<Millis> {
+        match when {
+            When::At(moment) => Ok(moment),
+            When::Ago(_) => {
+                let now = self.json("/api/v1/status")?["now"].as_i64().unwrap_or(0);
+                Ok(when.before(now))
+            }
+        }
+    }
+
     /// Error text of an answer that is a refusal.
     pub fn refused(&self, path: &str, reply: &Reply) -> anyhow::Error {
         let (url, status) = (self.url(), reply.status);
@@ -150,7 +190,14 @@ impl Ask {
                 ),
             };
         }
-        anyhow::anyhow!("{url} answered {status} to {path}: {}", reply.text().trim())
+        let text = reply.text();
+        let problem: Value = serde_json::from_str(&text).unwrap_or_default();
+        match (problem["error"].as_str(), problem["remedy"].as_str()) {
+            (Some(error), Some(remedy)) => {
+                anyhow::anyhow!("{url} answered {status} to {path}: {error}; {remedy}")
+            }
+            _ => anyhow::anyhow!("{url} answered {status} to {path}: {}", text.trim()),
+        }
     }
 
     fn encrypt(&self, stream: TcpStream) -> anyhow::Result<Box<dyn Bytes>> {

@@ -19,6 +19,7 @@ pub mod http;
 pub mod intake;
 pub mod kafka;
 pub mod metrics;
+mod named;
 pub mod page;
 pub mod pages;
 mod place;

@@ -48,7 +48,9 @@ impl SupposedField {
             let topics: Vec<&str> = topics.map(|topic| topic.name()).collect();
             format!(
                 "{text:?} is no TOPIC.KEY.FIELD=VALUE; give one as queue.CERN-PROD_UCORE.status=\
-                 offline, or parameter.NAME=VALUE; TOPIC is one of {}",
+                 offline, site.T1_DE_KIT.slot_quota.status=drain of a pool, \
+                 queue.CLUSTER/NAME.batch.status=inactive of a cluster, or parameter.NAME=VALUE; \
+                 TOPIC is one of {}",
                 topics.join(", ")
             )
         })
@@ -219,9 +221,10 @@ fn with_field(
         };
     }
     let mut json = each_configuration!(shown);
-    let mut at = &mut json;
     let parts: Vec<&str> = way.split('.').collect();
     let (last, before) = parts.split_last().unwrap_or((&"", &[]));
+    let holder = part_with(&json, last);
+    let mut at = &mut json;
     for part in before {
         let within = at.as_object_mut().ok_or_else(|| {
             field.wrong(&format!("{part} is within something that has no fields"))
@@ -235,11 +238,21 @@ fn with_field(
         .as_object_mut()
         .ok_or_else(|| field.wrong(&format!("{last} is within something that has no fields")))?;
     within.insert((*last).to_owned(), field.value.clone());
-    let changed = record_of(field.topic, &json).map_err(|why| field.wrong(&why))?;
+    let changed = record_of(field.topic, &json);
+    let changed = changed.map_err(|why| match (before, holder) {
+        ([], Some(part)) => field.wrong(&format!("{why}; {part} has one, {part}.{last}")),
+        _ => field.wrong(&why),
+    })?;
     if !name.is_empty() && changed.name() != name {
         return Err(field.wrong("it would be another record's name; set another field"));
     }
     Ok(changed)
+}
+
+/// The part of a record that has a field of a name, where the record itself has none.
+fn part_with(json: &Value, name: &str) -> Option<String> {
+    let record = json.as_object().filter(|record| !record.contains_key(name))?;
+    record.iter().find(|(_, part)| part.get(name).is_some()).map(|(part, _)| part.clone())
 }
 
 fn record_of(topic: Topic, json: &Value) -> Result<Configuration, String> {

@@ -44,6 +44,7 @@ fn the_page_stays_and_the_commands_that_are_named_work() {
         assert_eq!((&status["leading"], &status["ready"]), (&true.into(), &true.into()));
         assert_eq!(status["now"], 1_760_403_600_000_i64, "{more:?}: no time passes");
         run_all(dir.path(), &next[1..]);
+        as_the_api_answers(&address.to_string(), next[1].trim().split(' ').nth(2).unwrap());
         let pid = process.0.id().to_string();
         assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
         assert!(process.0.wait().unwrap().success(), "{more:?}");
@@ -58,6 +59,33 @@ fn the_page_stays_and_the_commands_that_are_named_work() {
         let args = [&args[..], &[yard.to_str().unwrap()], topology.unwrap_or(&[])].concat();
         let (code, shown, errors) = printed(&yardmaster(&args));
         assert_eq!((code, shown.lines().count()), (Some(0), stated), "{more:?}: {errors}");
+    }
+}
+
+/// `explain` and `changes` print what the process at an address answers.
+fn as_the_api_answers(address: &str, name: &str) {
+    let api = |path: String| -> Value {
+        serde_json::from_str(&get(address.parse().unwrap(), &path).unwrap()).unwrap()
+    };
+    let shown = |verb: &[&str]| printed(&yardmaster(&[verb, &["--http", address]].concat()));
+    let (code, text, errors) = shown(&["explain", name]);
+    assert_eq!(code, Some(0), "{errors}");
+    let answer = api(format!("/api/v1/explain?name={name}"));
+    assert!(text.ends_with(&format!("{}\n", answer["text"].as_str().unwrap())), "{text}");
+    let (code, changes, errors) = shown(&["changes", "--kind", "lead,policy", "--json"]);
+    assert_eq!(code, Some(0), "{errors}");
+    let made = api("/api/v1/changes?kind=lead,policy".to_owned());
+    let ats = |of: &Value| of["at"].as_i64();
+    let mut wanted: Vec<_> = made["changes"].as_array().unwrap().iter().map(ats).collect();
+    wanted.reverse();
+    let lines = changes.lines().map(|line| ats(&serde_json::from_str(line).unwrap()));
+    assert_eq!(lines.collect::<Vec<_>>(), wanted);
+    for (verb, remedy) in [("commands", "attention --http"), ("explain", "--dir DIR")] {
+        let (code, _, errors) = match verb {
+            "explain" => shown(&["explain", "nobody-of-that-name"]),
+            verb => shown(&[verb]),
+        };
+        assert!(code != Some(0) && errors.contains(remedy), "{verb}: {errors}");
     }
 }
 

@@ -96,6 +96,8 @@ mod sim_nordugrid;
 #[cfg(feature = "shell")]
 mod store;
 #[cfg(feature = "shell")]
+mod strangers;
+#[cfg(feature = "shell")]
 mod tail;
 mod targets;
 mod tidy;

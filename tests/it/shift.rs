@@ -93,6 +93,11 @@ fn what_waits_and_who_is_throttled_is_what_the_log_has() {
     let of = |it: &Value| (text(it, "subject").to_owned(), text(it, "rule").to_owned());
     let in_force = listed(&["throttles"], &file, &log);
     assert!(!in_force.is_empty(), "users above the cap are throttled");
+    // The log has the topology that it was led by, of which no built-in one is.
+    let dir = log.to_str().unwrap();
+    let (code, out, errors) = printed(&yardmaster(&["throttles", "--json", "--dir", dir]));
+    assert_eq!((code, out.lines().count()), (Some(0), in_force.len()), "{errors}");
+    assert!(errors.contains("own is taken, atlas as of epoch 1"), "{errors}");
     for it in &in_force {
         let record = &throttles[&of(it)];
         assert_eq!((&record["action"], &it["state"]), (&"set".into(), &"in_force".into()));

@@ -1,7 +1,8 @@
 //! A command as text: what is to be done to which job, workflow or node, which clock ran out, what
 //! became of it.
 
-use super::{Written, dry_run, iso, number, span};
+use super::note::clock_text;
+use super::{Written, dry_run, held_back_text, iso, note_text, number, span};
 use crate::command::CommandRule;
 use crate::event::OutcomeKind;
 use crate::output::command::{Command, CommandKind};
@@ -20,11 +21,11 @@ pub fn asked_of_pool(command: &Command) -> Option<String> {
     }
     let (measured, limit) = (number(command.measured), number(command.limit));
     let job = command.jobs.first().map_or("", String::as_str);
-    let reason = command.notes.first().map_or("", String::as_str);
+    let reason = command.notes.first().map_or(String::new(), |note| note_text(note));
     Some(match command.kind {
         CommandKind::Boost => format!("priority {measured} from now on"),
         CommandKind::KillWorkflow => format!("{measured} jobs wait: {reason}"),
-        CommandKind::Alert => reason.to_owned(),
+        CommandKind::Alert => reason,
         CommandKind::Profile => {
             let time = match command.measured {
                 seconds if seconds > 0.0 => span(seconds as i64),
@@ -45,6 +46,26 @@ pub fn asked_of_pool(command: &Command) -> Option<String> {
             return None;
         }
     })
+}
+
+/// Why a command was given, or is held back, on one line.
+pub fn command_why(command: &Command) -> String {
+    if let Some(why) = command.held_back() {
+        return held_back_text(why);
+    }
+    asked_of_pool(command).unwrap_or_else(|| {
+        let (clock, at) = (clock_text(&command.clock), command.clock_at.map_or("".into(), iso));
+        format!("{clock} {at}: {}", figures(command)).trim_start().to_owned()
+    })
+}
+
+/// The measured value and its limit.
+fn figures(command: &Command) -> String {
+    let figure = |value: f64| match command.unit.as_str() {
+        "ms" => span((value / SECOND as f64) as i64),
+        unit => format!("{} {unit}", number(value)).trim_end().to_owned(),
+    };
+    format!("{}, limit {}", figure(command.measured), figure(command.limit))
 }
 
 /// The text of a command record, with what became of it as far as that is known.
@@ -87,37 +108,29 @@ fn write(
     }
     let Command { cycle, epoch, number, domain, .. } = command;
     writeln!(text, "  cycle     {cycle} of epoch {epoch}, number {number} in it, domain {domain}")?;
-    for note in &command.notes {
-        writeln!(text, "note: {note}")?;
+    // Why a workflow is ended or reported was shown as what is asked.
+    let shown = matches!(kind, CommandKind::KillWorkflow | CommandKind::Alert);
+    for note in command.notes.iter().skip(usize::from(shown && command.held_back().is_none())) {
+        writeln!(text, "note: {}", note_text(note))?;
     }
     Ok(())
 }
 
 fn write_figures(text: &mut String, command: &Command) -> Written {
-    let Command { queue, gshare, unit, .. } = command;
+    let Command { queue, gshare, .. } = command;
     if !queue.is_empty() {
         let share = if gshare.is_empty() { String::new() } else { format!(", share {gshare}") };
         writeln!(text, "  queue     {queue}{share}")?;
     }
     if let Some(at) = command.clock_at {
-        writeln!(text, "  clock     {} {}", command.clock, iso(at))?;
+        writeln!(text, "  clock     {} {}", clock_text(&command.clock), iso(at))?;
     }
     if command.held_back().is_some() {
         return Ok(());
     }
-    let seconds = |figure: f64| span((figure / SECOND as f64) as i64);
-    match unit.as_str() {
-        "ms" => {
-            let (measured, limit) = (seconds(command.measured), seconds(command.limit));
-            writeln!(text, "  measured  {measured}, limit {limit}")?;
-        }
-        unit => {
-            let (measured, limit) = (number(command.measured), number(command.limit));
-            match asked_of_pool(command) {
-                Some(asked) => writeln!(text, "  asked     {asked}")?,
-                None => writeln!(text, "  measured  {measured} {unit}, limit {limit} {unit}")?,
-            }
-        }
+    match asked_of_pool(command) {
+        Some(asked) => writeln!(text, "  asked     {asked}")?,
+        None => writeln!(text, "  measured  {}", figures(command))?,
     }
     if !command.jobs.is_empty() {
         let named = command.jobs.iter().take(JOBS_NAMED).cloned().collect::<Vec<_>>().join(", ");
@@ -188,7 +201,7 @@ mod tests {
             "record 2 of it",
             "T9 (atlas 5)",
             "queue     AGLT2, share MC",
-            "clock     heartbeat 2025-10-15T09:59:00Z",
+            "clock     last heartbeat 2025-10-15T09:59:00Z",
             "measured  2 h 1 min, limit 2 h",
             "none yet; expires 2025-10-15T12:01:00Z",
         ] {
@@ -219,8 +232,11 @@ mod tests {
         assert!(drain.contains("asked     free in 30 min, 16 cores for job j7"), "{drain}");
         assert!(text(CommandKind::Boost, 900_000.0, 0.0, "priority").contains("priority 900000"));
         let killed = text(CommandKind::KillWorkflow, 40.0, 0.0, "jobs");
-        assert!(killed.contains("asked     40 jobs wait: test_failed_100pct"), "{killed}");
-        assert!(text(CommandKind::Alert, 0.0, 0.0, "").contains("asked     test_failed_100pct"));
+        assert!(killed.contains("asked     40 jobs wait: all of its test jobs failed"), "{killed}");
+        assert!(
+            text(CommandKind::Alert, 0.0, 0.0, "")
+                .contains("asked     all of its test jobs failed")
+        );
         assert!(text(CommandKind::Undrain, 0.0, 0.0, "").contains("not kept free for job j7"));
     }
 
@@ -235,6 +251,6 @@ mod tests {
         };
         let text = explain_command(&report, None, NOW);
         assert!(text.contains("AGLT2: fail of 40 jobs held back"), "{text}");
-        assert!(text.contains("held_back(queue_budget, 100 of 100 jobs)"), "{text}");
+        assert!(text.contains("note: held back: 100 of 100 jobs of the queue"), "{text}");
     }
 }

@@ -1,6 +1,6 @@
 //! A request that was answered twice, as text.
 
-use super::iso;
+use super::{iso, note_text};
 use crate::comparison::{
     Agreement, Comparison, DIFFERS_BEYOND, Gap, InCharge, Side, SideAnswer, gaps, overlap, refusals,
 };
@@ -87,7 +87,10 @@ fn write_answer(text: &mut String, name: &str, answer: &SideAnswer) -> std::fmt:
     }
     match answer.notes.is_empty() {
         true => Ok(()),
-        false => writeln!(text, "    notes: {}", answer.notes.join("; ")),
+        false => writeln!(text, "    notes: {}", {
+            let notes: Vec<String> = answer.notes.iter().map(|note| note_text(note)).collect();
+            notes.join("; ")
+        }),
     }
 }
 

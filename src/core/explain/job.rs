@@ -1,5 +1,6 @@
 //! A job as text: where it stands, and how each rule that gives commands stands to it.
 
+use super::note::{clock_text, held_back_text};
 use super::{Written, iso, span};
 use crate::domain::cms::explain as cms;
 use crate::domain::cms::policy::why::PoolWait;
@@ -78,7 +79,7 @@ fn write_rule(text: &mut String, state: &State, it: &RuleStanding) -> Written {
     };
     writeln!(text, "  rule      {rule} ({kind}, {mode}): {what}")?;
     if let Some(hold) = &it.hold {
-        writeln!(text, "            held back: {hold}")?;
+        writeln!(text, "            held back: {}", held_back_text(&hold.to_string()))?;
     }
     Ok(())
 }
@@ -93,5 +94,5 @@ fn by(state: &State, deadline: &Deadline) -> String {
     };
     let put_off = due_at.saturating_sub(clock_at.saturating_add(limit)) / SECOND;
     let off = if put_off > 0 { format!(", put off by {}", span(put_off)) } else { String::new() };
-    format!("{due}: {clock} {} and {}{off}", iso(clock_at), span(limit / SECOND))
+    format!("{due}: {} {} and {}{off}", clock_text(clock), iso(clock_at), span(limit / SECOND))
 }

@@ -8,6 +8,7 @@ mod filled;
 mod job;
 mod join;
 mod nearest;
+mod note;
 mod place;
 mod standing;
 mod task;
@@ -16,7 +17,7 @@ mod throttle;
 mod whole;
 mod why;
 
-pub use command::{asked_of_pool, explain_command};
+pub use command::{asked_of_pool, command_why, explain_command};
 pub use comparison::{explain_comparison, side_name};
 pub use context::Context;
 pub(crate) use context::counts_of;
@@ -24,6 +25,7 @@ pub use filled::{FilledBy, FilledOf, HeldJobs};
 pub use job::{JobStanding, explain_job, explain_pool_name};
 pub use join::join;
 pub use nearest::{NearestMiss, moves, nearest_miss};
+pub use note::{clock_text, held_back_text, note_text};
 pub use place::{Accepted, PlaceMiss, PlaceStory, Rejecting};
 pub use standing::{NameStanding, RequestStanding, offers_at, waiting_of};
 pub use task::{JobsByState, RequestJobs, TaskStanding};
@@ -96,7 +98,7 @@ fn write(text: &mut String, decision: &Decision, context: &Context<'_>) -> Writt
 
 /// Notes on the facts that a reader should know.
 pub(crate) fn notes(text: &mut String, decision: &Decision) -> Written {
-    decision.notes.iter().try_for_each(|note| writeln!(text, "note: {}", with_moments(note)))
+    decision.notes.iter().try_for_each(|note| writeln!(text, "note: {}", note_text(note)))
 }
 
 /// When a decision was made, by which policy, and in which cycle.

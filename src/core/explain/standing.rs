@@ -3,6 +3,7 @@
 
 use super::{JobStanding, SITES_SHOWN, explain_job, explain_pool_name};
 use crate::engine::Engine;
+use crate::event::Task;
 use crate::output::throttle::Throttle;
 use crate::state::State;
 use crate::state::admit::is_open;
@@ -33,6 +34,8 @@ pub struct NameStanding {
     pub offers: BTreeSet<String>,
     /// Requests of a share of this name that wait.
     pub waiting: u64,
+    /// Requests of a user, and of a working group, of this name that wait.
+    pub asking: [u64; 2],
     /// Totals of a user of this name on the grid.
     pub user: Option<Totals>,
     /// Totals of a working group of this name on the grid.
@@ -89,6 +92,9 @@ impl NameStanding {
             let mut of_owner = rows.filter(|(key, _)| key[0] == number.0 && key[1] == kind);
             of_owner.next().map(|(_, totals)| *totals)
         };
+        let [waiting, asking @ ..] = counted(engine, |task| {
+            [&task.gshare, &task.user, &task.working_group].map(|it| it == name)
+        });
         NameStanding {
             cycle: state.number,
             now: state.now,
@@ -100,7 +106,8 @@ impl NameStanding {
                 .cloned()
                 .collect(),
             offers: offers_at(state, name),
-            waiting: waiting_of(engine, name),
+            waiting,
+            asking,
             user: totals(USER),
             group: totals(GROUP),
         }
@@ -125,17 +132,26 @@ pub fn offers_at(state: &State, site: &str) -> BTreeSet<String> {
 
 /// Requests of a share that wait for an answer, or for a better one.
 pub fn waiting_of(engine: &Engine, gshare: &str) -> u64 {
-    let is_of =
-        |request: &&RequestState| request.task.as_ref().is_some_and(|task| task.gshare == gshare);
-    let count = match engine.open_requests() {
-        Some(open) => open.filter(is_of).count(),
+    let [count] = counted(engine, |task| [task.gshare == gshare]);
+    count
+}
+
+/// How many requests wait of which something is so.
+fn counted<const N: usize>(engine: &Engine, is: impl Fn(&Task) -> [bool; N]) -> [u64; N] {
+    let mut counts = [0; N];
+    let mut count = |request: &RequestState| {
+        let Some(task) = &request.task else { return };
+        counts.iter_mut().zip(is(task)).for_each(|(count, is)| *count += u64::from(is));
+    };
+    match engine.open_requests() {
+        Some(open) => open.for_each(count),
         // Nothing was judged here since all was made again.
         None => {
             let all = engine.state.requests.iter().map(|(_, request)| request);
-            all.filter(is_of).filter(|request| is_open(request)).count()
+            all.filter(|request| is_open(request)).for_each(&mut count);
         }
-    };
-    count as u64
+    }
+    counts
 }
 
 fn request(request: &RequestState) -> Option<RequestStanding> {

@@ -1,6 +1,6 @@
 //! A throttle as text: its subject, its rule, what was measured, and what ends it.
 
-use super::{Written, iso, number, span};
+use super::{Written, iso, note_text, number, span};
 use crate::output::throttle::{Action, Throttle};
 use crate::policy::note::Note;
 use crate::policy::rule::Rule;
@@ -70,7 +70,7 @@ fn write(text: &mut String, throttle: &Throttle, now: Millis) -> Written {
     let Throttle { cycle, epoch, number, domain, .. } = throttle;
     writeln!(text, "  cycle     {cycle} of epoch {epoch}, number {number} in it, domain {domain}")?;
     for note in &throttle.notes {
-        writeln!(text, "note: {note}")?;
+        writeln!(text, "note: {}", note_text(note))?;
     }
     Ok(())
 }
@@ -123,7 +123,7 @@ mod tests {
             "until     2025-10-15T13:00:00Z: lapses in 59 min 59 s unless published again",
             "once there are at most 9000 jobs, not before 2025-10-15T12:04:00Z",
             "cycle     77 of epoch 2, number 1",
-            "note: input_stale(job-state, 700 s)",
+            "note: nothing new was read of job-state for 11 min 40 s (input_stale)",
         ] {
             assert!(text.contains(part), "{part:?} is not in:\n{text}");
         }

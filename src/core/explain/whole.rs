@@ -39,7 +39,7 @@ pub(super) fn whole_wait(decision: &Decision) -> Option<WholeWait> {
 }
 
 /// A throttle by the note of a decision that it holds, as a sentence.
-fn throttled(note: &str, rule: &str, subject: &str) -> String {
+pub(super) fn throttled(note: &str, rule: &str, subject: &str) -> String {
     let figures = note.rsplit_once(", ").map_or("", |(_, figures)| figures);
     let figures = figures.strip_suffix(')').unwrap_or(figures);
     match (Rule::from_name(rule), figures.split_once(" of ")) {

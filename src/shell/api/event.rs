@@ -7,7 +7,7 @@ use crate::described::described;
 use crate::history::{FoundOutputs, Search};
 use axum::response::Response;
 use yardmaster_core::cut::Topic;
-use yardmaster_core::explain::{asked_of_pool, headline};
+use yardmaster_core::explain::{asked_of_pool, command_why, headline};
 use yardmaster_core::output::command::Command;
 use yardmaster_core::output::throttle::{Action, Throttle};
 use yardmaster_core::output::{About, Output};
@@ -186,9 +186,10 @@ fn of_throttle(it: &Throttle) -> String {
 pub(super) fn command_text(it: &Command) -> String {
     let (what, amount, rule) = (it.kind.name(), it.amount, &it.rule);
     let dry_run = if it.dry_run { ", dry run" } else { "" };
+    let why = command_why(it);
     match (it.held_back(), asked_of_pool(it)) {
-        (Some(why), _) => format!("{rule}: {what} of {amount} jobs held back: {why}"),
+        (Some(_), _) => format!("{rule}: {what} of {amount} jobs held back: {why}"),
         (None, Some(asked)) => format!("{what}, {asked}{dry_run}"),
-        (None, None) => format!("{rule}: {what}, {amount} jobs{dry_run}"),
+        (None, None) => format!("{rule}: {what}, {amount} jobs{dry_run}: {why}"),
     }
 }

@@ -8,8 +8,10 @@ use super::domains::Of;
 use super::event::EventAnswer;
 use super::lists::counted_at;
 use super::query::{AT, DOMAIN, Parameter, Params, Query};
+use super::throttles::looked;
 use super::{Api, Reasons, Refused, beside, json};
 use crate::history::{History, Search};
+use crate::named::{owner_text, waits_text};
 use crate::place::{NamedPlace, PlaceKind};
 use crate::question::{Answer, Asked};
 use answer::ExplainedPlace;
@@ -90,10 +92,15 @@ async fn look_up(
     let (standing, queues, shares) = match at {
         None => {
             let shown = api.views.get(api.client.answer_max()).await;
-            let standing = match api.client.ask(Asked::Standing(name.to_owned())).await? {
+            let mut standing = match api.client.ask(Asked::Standing(name.to_owned())).await? {
                 Answer::Standing(standing) => *standing,
                 _ => NameStanding::default(),
             };
+            if let Some(pool) = &mut standing.pool {
+                let waiting = &looked(api).await?.view;
+                let row = waiting.rows.iter().find(|row| row.task == name);
+                pool.extend(row.map(|row| waits_text(row, waiting.now)));
+            }
             let shares = shown.as_ref().map(|it| it.view.shares.clone()).unwrap_or_default();
             let queues = shown.map(|it| it.view.queues.clone()).unwrap_or_default();
             (standing, queues, shares)
@@ -223,7 +230,10 @@ impl Looked {
             let Output::Command(it) = output else { return false };
             it.about().contains(&self.name)
         };
-        let has = |totals: Option<Totals>| totals.is_some_and(|it| it != Totals::default());
+        let has = |totals: Option<Totals>, asking: u64| {
+            asking > 0 || totals.is_some_and(|it| it != Totals::default())
+        };
+        let [of_user, of_group] = standing.asking;
         // Fast rebrokerage is about a queue and a share.
         let is_of_queue = |output: &Output| {
             let Output::Command(it) = output else { return false };
@@ -246,9 +256,9 @@ impl Looked {
             Some("offer")
         } else if any(&is_task) || !standing.requests.is_empty() {
             Some("task")
-        } else if any(&is_about(About::User)) || has(standing.user) {
+        } else if any(&is_about(About::User)) || has(standing.user, of_user) {
             Some("user")
-        } else if any(&is_about(About::Group)) || has(standing.group) {
+        } else if any(&is_about(About::Group)) || has(standing.group, of_group) {
             Some("group")
         } else if standing.job.is_some() || any(&is_job) {
             Some("job")
@@ -322,7 +332,12 @@ impl Looked {
             text.push('\n');
         }
         let job = self.standing.job.as_ref().map(|job| &job.text);
-        for known in job.into_iter().chain(&self.standing.pool) {
+        let owner = if job.or(self.standing.pool.as_ref()).is_some() {
+            None
+        } else {
+            owner_text(&self.standing, &self.name)
+        };
+        for known in job.into_iter().chain(&self.standing.pool).chain(&owner) {
             text += known;
             text.push('\n');
         }

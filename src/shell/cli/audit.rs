@@ -47,7 +47,7 @@ pub struct Audit {
 impl Audit {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.log_args.read()?;
+        let read = self.log_args.read_log()?;
         self.log_args.check()?;
         self.table.check(COLUMNS)?;
         let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);

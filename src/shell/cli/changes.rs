@@ -1,9 +1,11 @@
 //! `changes`: what changed, read from the log.
 
+use crate::ask::{Ask, in_query};
 use crate::changes::{
     CHANGE_KINDS, ChangeView, KINDS, of_lead, of_record, of_throttle, of_topology,
 };
 use crate::changes::{is_watched, together};
+use crate::cli::http_args::HttpArgs;
 use crate::cli::log_args::{LogArgs, Read};
 use crate::cli::names::Sought;
 use crate::cli::outputs::{outputs, read_to_end, records, without_strays};
@@ -26,6 +28,9 @@ use yardmaster_core::unit::{DAY, Millis};
 use yardmaster_drive::port::{LaneSpan, Log};
 use yardmaster_wire::avro::{Arena, Codec};
 
+/// Changes that a process is asked for at once: as many as it answers with.
+const ASKED_MAX: u64 = 1_000;
+
 /// Prints what changed, a line each, the oldest first: statuses of queues, sites and clusters;
 /// limits, parameters and shares; other facts of queues, sites, storage and users; limits, policies
 /// and rules of the topology; who leads; throttles set and lifted.
@@ -33,17 +38,20 @@ use yardmaster_wire::avro::{Arena, Codec};
 /// It is read from the topics of configuration, from `progress` and `throttle`, so no process need
 /// run. A topic that is compacted keeps only the last record of each name: stderr names topics of
 /// which records are gone. What is measured again and again (free space, use, links, replicas) is
-/// left out. A running process answers the same at /api/v1/changes from its history.
+/// left out. With --http a running process is asked, which answers from its history.
 ///
 /// Examples:
 ///   yardmaster changes --bootstrap-server kafka:9092 --from 24h
 ///   yardmaster changes --dir yard --kind status,limit
+///   yardmaster changes --http leader:9187 --from 2h
 ///   yardmaster changes --dir yard --from 2025-10-14T00:00:00Z --name CERN-PROD
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct ListChanges {
     #[command(flatten)]
     log_args: LogArgs,
+    #[command(flatten)]
+    http_args: HttpArgs,
     /// Since then: an age before the last cycle (90s, 30m, 2h, 7d), a moment
     /// (2026-05-01T12:00:00Z), or ms since 1970. Without it the last day of the log.
     #[arg(long, value_name = "WHEN", value_parser = when)]
@@ -70,28 +78,12 @@ pub struct ListChanges {
 impl ListChanges {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.log_args.read()?;
-        let pseudonyms = if self.name.is_some() { read.pseudonyms()? } else { None };
-        let sought = self.name.as_deref().map(|name| Sought::new(name, pseudonyms.as_deref()));
-        sought.iter().for_each(Sought::note);
-        let (changes, end) = self.read(&read)?;
-        // An age is one before the last cycle: a log may be an old one.
-        let from = self.from.unwrap_or(When::Ago(DAY)).before(end);
-        let to = self.to.map_or(Millis::MAX, |to| to.before(end));
-        if from > to {
-            let (from, to) = (iso(from), iso(to));
-            return Err(
-                Usage(format!("--from {from}: it is after --to {to}; give one before")).into()
-            );
-        }
-        let is_wanted = |it: &ChangeView| {
-            let is_named = |sought: &Sought| sought.is_one_of(|name| it.is_about(name));
-            let is_of_kind = self.kind.is_empty() || self.kind.contains(&it.kind);
-            (from..=to).contains(&it.at) && is_of_kind && sought.as_ref().is_none_or(is_named)
+        let Found { changes, from, to, end } = match self.http_args.process()? {
+            Some(process) => self.of_process(&process)?,
+            None => self.of_log()?,
         };
-        let wanted: Vec<ChangeView> = together(changes.into_iter().filter(is_wanted).collect());
         let mut out = io::BufWriter::new(io::stdout().lock());
-        for change in &wanted {
+        for change in &changes {
             match self.json {
                 true => writeln!(out, "{}", serde_json::to_string(change)?)?,
                 false => {
@@ -101,11 +93,60 @@ impl ListChanges {
             }
         }
         out.flush()?;
-        if wanted.is_empty() {
+        if changes.is_empty() {
             let until = iso(to.min(end));
             eprintln!("nothing changed from {} to {until}", iso(from));
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Changes as a process has them in its history.
+    fn of_process(&self, process: &Ask) -> anyhow::Result<Found> {
+        let mut path = format!("/api/v1/changes?limit={ASKED_MAX}&kind={}", self.kind.join(","));
+        for (flag, when) in [("from", self.from), ("to", self.to)] {
+            if let Some(when) = when {
+                path += &format!("&{flag}={}", process.moment(when)?);
+            }
+        }
+        if let Some(name) = &self.name {
+            path += &format!("&name={}", in_query(name));
+        }
+        let mut answer = process.json(&path)?;
+        let moment = |name: &str| answer[name].as_i64().unwrap_or(0);
+        let (from, to) = (moment("from"), moment("to"));
+        ordered(from, to)?;
+        if answer["complete"] != true {
+            eprintln!(
+                "the history of the process does not have all of that time; the log has: give \
+                 --dir DIR or --bootstrap-server HOST:PORT in place of --http"
+            );
+        }
+        if answer["more"] == true {
+            eprintln!("only the newest {ASKED_MAX} are shown; give --to, --kind or --name");
+        }
+        let mut changes: Vec<ChangeView> = serde_json::from_value(answer["changes"].take())?;
+        changes.reverse();
+        Ok(Found { changes: together(changes), from, to, end: to })
+    }
+
+    /// Changes in the log.
+    fn of_log(&self) -> anyhow::Result<Found> {
+        let read = self.log_args.read_log()?;
+        let pseudonyms = if self.name.is_some() { read.pseudonyms()? } else { None };
+        let sought = self.name.as_deref().map(|name| Sought::new(name, pseudonyms.as_deref()));
+        sought.iter().for_each(Sought::note);
+        let (changes, end) = self.read(&read)?;
+        // An age is one before the last cycle: a log may be an old one.
+        let from = self.from.unwrap_or(When::Ago(DAY)).before(end);
+        let to = self.to.map_or(Millis::MAX, |to| to.before(end));
+        ordered(from, to)?;
+        let is_wanted = |it: &ChangeView| {
+            let is_named = |sought: &Sought| sought.is_one_of(|name| it.is_about(name));
+            let is_of_kind = self.kind.is_empty() || self.kind.contains(&it.kind);
+            (from..=to).contains(&it.at) && is_of_kind && sought.as_ref().is_none_or(is_named)
+        };
+        let changes = together(changes.into_iter().filter(is_wanted).collect());
+        Ok(Found { changes, from, to, end })
     }
 
     /// Every change in the log, and the `now` of its last cycle.
@@ -137,6 +178,23 @@ impl ListChanges {
         }
         Ok((changes, end))
     }
+}
+
+/// Changes that are wanted, the oldest first.
+struct Found {
+    changes: Vec<ChangeView>,
+    from: Millis,
+    to: Millis,
+    /// The `now` of the last cycle.
+    end: Millis,
+}
+
+fn ordered(from: Millis, to: Millis) -> Result<(), Usage> {
+    if from <= to {
+        return Ok(());
+    }
+    let (from, to) = (iso(from), iso(to));
+    Err(Usage(format!("--from {from}: it is after --to {to}; give one before")))
 }
 
 /// Who led, and by which topology; and the `now` of the last cycle.

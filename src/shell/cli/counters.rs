@@ -14,7 +14,7 @@ use crate::cli::table::{TableArgs, report_left_out, terminal_width};
 use crate::cli::{Ended, Usage, progress};
 use crate::ports::{AnyLog, AnyStore};
 use crate::store::SledStore;
-use crate::when::moment;
+use crate::when::{When, when};
 use anyhow::Context;
 use by::By;
 use clap::Args;
@@ -25,7 +25,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use yardmaster_core::state::counters::counters;
-use yardmaster_core::unit::Millis;
 use yardmaster_drive::Drive;
 use yardmaster_wire::counter::{compared, to_json};
 
@@ -39,7 +38,7 @@ use yardmaster_wire::counter::{compared, to_json};
 ///   yardmaster counters --dir yard --by link --columns source,destination,queued_bytes
 ///   yardmaster counters --dir yard --by user --name alice --json
 ///   yardmaster counters --dir yard --at 2026-05-01T12:00:00Z
-///   yardmaster counters --dir yard --by share --at 1760430000000 --against 1760420000000
+///   yardmaster counters --dir yard --by share --at 1h --against 25h
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Counters {
@@ -57,13 +56,14 @@ pub struct Counters {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// As they were at the end of the last cycle whose `now` is no later than this: a moment
-    /// (2026-05-01T12:00:00Z), or ms since 1970. Made again from the log, and exact.
-    #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with = "store")]
-    at: Option<Millis>,
+    /// (2026-05-01T12:00:00Z), an age before the last cycle (30m, 2h, 7d), or ms since 1970.
+    /// Made again from the log, and exact.
+    #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with = "store")]
+    at: Option<When>,
     /// Only counters that were not the same at this moment, each figure with its change since: 120
     /// (+15). From the log, as with --at.
-    #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with = "store")]
-    against: Option<Millis>,
+    #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with = "store")]
+    against: Option<When>,
     /// In the order of this column: the greatest figure first, with --against the greatest change,
     /// or names by the alphabet.
     #[arg(long, value_name = "COLUMN", help_heading = "Output")]
@@ -84,7 +84,9 @@ impl Counters {
         let known = all_columns(self.by);
         table.check(known.iter().map(String::as_str))?;
         sort.iter().try_for_each(|column| check_sort(column, &known))?;
-        let read = self.log_args.read()?;
+        // A process that is asked, and its store, have no need of it.
+        let is_replayed = self.at.or(self.against).is_some() || self.log_args.dir.is_some();
+        let read = if is_replayed { self.log_args.read_log() } else { self.log_args.read() }?;
         let pseudonyms = if self.name.is_some() { read.pseudonyms()? } else { None };
         let sought = self.name.as_deref().map(|name| Sought::new(name, pseudonyms.as_deref()));
         sought.iter().for_each(Sought::note);
@@ -193,7 +195,7 @@ impl Counters {
     }
 
     /// The counters as of a moment, made again from the log.
-    fn as_of(&self, read: &Topology, when: Millis, how: &str) -> anyhow::Result<Vec<String>> {
+    fn as_of(&self, read: &Topology, when: When, how: &str) -> anyhow::Result<Vec<String>> {
         self.log_args.check()?;
         let rebuilt = rebuild_at(&self.log_args, read, when)?;
         AsOf::of(&rebuilt.drive).report(how);

@@ -1,24 +1,28 @@
 //! `explain`: a task's decisions, throttles, and commands about a job, as text.
 
 mod place;
+mod process;
 
 use crate::api::{TaskParts, task_text};
 use crate::ask::{Ask, in_query};
 use crate::cli::Ended;
 use crate::cli::compare::{AskedPeriod, comparisons};
-use crate::cli::http_args::AskArgs;
+use crate::cli::http_args::HttpArgs;
 use crate::cli::log_args::{LogArgs, Read};
 use crate::cli::moment::{AsOf, rebuild_at};
 use crate::cli::names::Sought;
 use crate::cli::outputs::{ReadCommands, newest, outputs, read_commands, records, without_strays};
 use crate::cli::rebuild::{Until, rebuild};
 use crate::dirlog::Mode;
+use crate::named::{owner_text, waits_text};
 use crate::ports::AnyStore;
 use crate::question::TaskLook;
-use crate::when::moment;
+use crate::waiting::Waiting;
+use crate::when::{When, when};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use place::place_text;
+use process::{job_in, other_in};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -39,6 +43,7 @@ use yardmaster_core::output::throttle::Throttle;
 use yardmaster_core::plain::{Plain, plain_lines};
 use yardmaster_core::policy::{Flavour, PolicySpec, kind, kinds};
 use yardmaster_core::unit::Millis;
+use yardmaster_core::view::PoolGlance;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_drive::port::Log;
 
@@ -79,14 +84,15 @@ pub struct Explain {
     #[arg(long)]
     all: bool,
     /// Where the store lies: a running process, whose address is there, is asked how a job stands.
-    #[arg(long, value_name = "DIR", help_heading = "Store")]
+    #[arg(long, value_name = "DIR", help_heading = "Store", conflicts_with = "http")]
     store: Option<PathBuf>,
     #[command(flatten)]
-    ask_args: AskArgs,
+    http_args: HttpArgs,
     /// As it was at the end of the last cycle whose `now` is no later than this: a moment
-    /// (2026-05-01T12:00:00Z), or ms since 1970. From the log, and exact.
-    #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with = "store")]
-    at: Option<Millis>,
+    /// (2026-05-01T12:00:00Z), an age before the last cycle (30m, 2h, 7d), or ms since 1970.
+    /// From the log, and exact.
+    #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with = "store")]
+    at: Option<When>,
     /// Show each queue that was not chosen, too: the filter that objected, its figures. Of a job of
     /// a pool that waits: every site, not only the first 20.
     #[arg(long)]
@@ -96,8 +102,11 @@ pub struct Explain {
 impl Explain {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.log_args.read()?;
-        let Looked { decisions, throttles, commands, epoch_config, now, strays } =
+        if let Some(process) = self.http_args.process()? {
+            return self.of_process(&process);
+        }
+        let read = self.log_args.read_log()?;
+        let Looked { decisions, throttles, commands, epoch_config, now, until, strays } =
             self.look(&read)?;
         if strays > 0 {
             eprintln!(
@@ -113,7 +122,7 @@ impl Explain {
             false => None,
         };
         let is_known = job.is_some() || !commands.commands.is_empty();
-        let compared = self.comparisons(&read);
+        let compared = self.comparisons(&read, until);
         if decisions.is_empty() && throttles.is_empty() && compared.is_empty() && !is_known {
             eprintln!(
                 "no decision about, no throttle of and no command about {:?} in the log; give a \
@@ -157,10 +166,10 @@ impl Explain {
 
     /// Requests that were answered by another broker as well: all, or of each attempt the last.
     /// Where their topic cannot be read they are left out, and it is reported why.
-    fn comparisons(&self, read: &Read) -> Vec<Comparison> {
+    fn comparisons(&self, read: &Read, until: Option<Millis>) -> Vec<Comparison> {
         let found = self.log_args.comparison_log(&read.topology).and_then(|log| {
             let Some(mut log) = log else { return Ok(Vec::new()) };
-            let asked = AskedPeriod { from: None, until: self.at.map(|at| at.saturating_add(1)) };
+            let asked = AskedPeriod { from: None, until };
             let mut found = Vec::new();
             comparisons(&mut log, &read.topology.domain, asked, |it| {
                 if it.is_about(&self.name) {
@@ -224,27 +233,32 @@ impl Explain {
         }
         let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
         if dir.is_dir()
-            && let Some(process) = Ask::of_store(&dir, self.ask_args.proof()?)
+            && let Some(process) = Ask::of_store(&dir, self.http_args.proof()?)
         {
             let name = in_query(&self.name);
             let as_job = format!("/api/v1/explain?kind=job&name={name}");
             let as_any = format!("/api/v1/explain?name={name}");
             // A process that is gone answers nothing; one that knows no such job is asked for a
             // place of the name.
-            if let Some(answer) = asked(&process, &as_job)? {
+            if let Some(answer) = process.known(&as_job)? {
                 let pool = answer["pool"].as_str().map(str::to_owned);
-                return Ok(self.job_in(&answer["job"]).or(pool).or(place_in(&process, &as_any)?));
+                return Ok(job_in(&answer["job"], self.fates)
+                    .or(pool)
+                    .or(other_in(&process, &as_any)?));
             }
         }
         let rebuilt = rebuild(&self.log_args, read, AnyStore::Nothing, false, Until::End, |_| ())?;
         self.standing_in(rebuilt.drive.engine(), read)
     }
 
-    /// How a job or place stands in a state that was rebuilt.
+    /// How a job, place or owner stands in a state that was rebuilt.
     fn standing_in(&self, engine: &Engine, read: &Read) -> anyhow::Result<Option<String>> {
         match self.job_of(engine) {
             Some(job) => Ok(Some(job)),
-            None => place_text(&self.log_args, read, engine, &self.name),
+            None => match place_text(&self.log_args, read, engine, &self.name)? {
+                None => self.owner_of(engine, read),
+                place => Ok(place),
+            },
         }
     }
 
@@ -273,7 +287,7 @@ impl Explain {
             })));
         }
         let dir = self.log_args.store(self.store.as_deref(), &read.topology.domain);
-        let process = Ask::of_store(&dir, self.ask_args.proof()?);
+        let process = Ask::of_store(&dir, self.http_args.proof()?);
         let path = format!("/api/v1/task?name={}", in_query(&self.name));
         let reply = process.as_ref().map(|process| process.get(&path)).transpose()?.flatten();
         match (reply, process) {
@@ -287,29 +301,36 @@ impl Explain {
                 eprintln!("where its jobs are is left out: {}", process.refused(&path, &reply));
             }
             _ => eprintln!(
-                "where its jobs are is left out: no process answers at {}; give --at and a moment, \
-                 and it is read from the log",
+                "where its jobs are is left out: no process answers at {}; give --at 0s, and it is \
+                 read from the log, as of its end",
                 dir.display()
             ),
         }
         Ok(None)
     }
 
-    /// How a job stands in a state that was rebuilt.
+    /// How a job, or a workflow or user of a pool, stands in a state that was rebuilt.
     fn job_of(&self, engine: &Engine) -> Option<String> {
         let sites_max = if self.fates { usize::MAX } else { SITES_SHOWN };
-        let job = explain_job(engine, &self.name, sites_max).map(|job| job.text);
-        job.or_else(|| explain_pool_name(engine, &self.name))
+        if let Some(job) = explain_job(engine, &self.name, sites_max) {
+            return Some(job.text);
+        }
+        let mut text = explain_pool_name(engine, &self.name)?;
+        let waiting = Waiting::of(engine, PoolGlance::of(engine).as_ref());
+        let row = waiting.rows.iter().find(|row| row.task == self.name);
+        text.extend(row.map(|row| waits_text(row, waiting.now)));
+        Some(text)
     }
 
-    /// How a job stands as a process answers it.
-    fn job_in(&self, job: &Value) -> Option<String> {
-        let text = job["text"].as_str()?;
-        let sites = job["waits"]["sites"].as_array().filter(|_| self.fates);
-        let line = |it: &Value| Some(format!("    {}\n", it["text"].as_str()?));
-        let lines: String = sites.into_iter().flatten().filter_map(line).collect();
-        let all = if lines.is_empty() { lines } else { format!("  at all sites:\n{lines}") };
-        Some(format!("{text}{all}"))
+    /// A user or working group in a state that was rebuilt.
+    fn owner_of(&self, engine: &Engine, read: &Read) -> anyhow::Result<Option<String>> {
+        let pseudonyms = read.pseudonyms()?;
+        let stated = ["user/", "group/"].iter().find_map(|kind| self.name.strip_prefix(kind));
+        let name = stated.unwrap_or(&self.name);
+        let pseudonym = pseudonyms.map(|pseudonyms| pseudonyms.of(name));
+        let names = [Some(name), pseudonym.as_deref()].into_iter().flatten();
+        let text = |name| owner_text(&NameStanding::of(engine, name), name);
+        Ok(names.filter_map(text).next())
     }
 
     /// Decisions about what is named, in order; throttles of it, and of those that its
@@ -365,7 +386,8 @@ impl Explain {
         if let Some(as_of) = as_of {
             as_of.report("as of");
         }
-        Ok(Looked { decisions: found, throttles, commands, epoch_config, now, strays })
+        let until = as_of.map(|it| it.asked.saturating_add(1));
+        Ok(Looked { decisions: found, throttles, commands, epoch_config, now, until, strays })
     }
 }
 
@@ -378,26 +400,10 @@ struct Looked {
     epoch_config: BTreeMap<u64, EpochConfig>,
     /// The `now` of the last cycle, or of the one as of which it is explained.
     now: Millis,
+    /// With --at, the end of what was asked by then.
+    until: Option<Millis>,
     /// How many records were passed over.
     strays: usize,
-}
-
-/// The answer of a process to a question about a name: null where it knows no such name; `None`: no
-/// process answers.
-fn asked(process: &Ask, path: &str) -> anyhow::Result<Option<Value>> {
-    let Some(reply) = process.get(path)? else { return Ok(None) };
-    match reply.status {
-        200 => Ok(Some(serde_json::from_str(&reply.text())?)),
-        404 => Ok(Some(Value::Null)),
-        _ => Err(process.refused(path, &reply)),
-    }
-}
-
-/// A queue, site or share as a process answers it; `None`: it is none.
-fn place_in(process: &Ask, path: &str) -> anyhow::Result<Option<String>> {
-    let answer = asked(process, path)?.unwrap_or_default();
-    let is_place = ["queue", "site", "share"].iter().any(|part| answer[part].is_object());
-    Ok(answer["text"].as_str().filter(|_| is_place).map(str::to_owned))
 }
 
 /// Throttles by (rule, subject).

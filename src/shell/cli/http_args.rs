@@ -1,6 +1,6 @@
 //! Flags of HTTP: of verbs that serve, and of verbs that ask a running process.
 
-use crate::ask::{ClientTls, Proof};
+use crate::ask::{Ask, ClientTls, Proof};
 use crate::cli::Usage;
 use crate::http::{Door, Tls, token};
 use clap::Args;
@@ -93,6 +93,38 @@ impl AskArgs {
         let identity = self.http_cert.clone().zip(self.http_key.clone());
         let tls = self.http_ca.clone().map(|ca| ClientTls { ca, identity });
         Ok(Proof { token: tokens.into_iter().flatten().next(), tls })
+    }
+}
+
+/// Flags of a verb that asks a process at an address in place of the log.
+#[derive(Args, Clone, Debug)]
+pub struct HttpArgs {
+    /// Ask the process at this address.
+    #[arg(long, value_name = "HOST:PORT")]
+    http: Option<String>,
+    /// Of a process of several domains: the one to ask about.
+    #[arg(long, value_name = "DOMAIN", requires = "http")]
+    domain: Option<String>,
+    #[command(flatten)]
+    ask_args: AskArgs,
+}
+
+impl HttpArgs {
+    /// The token and the TLS settings.
+    ///
+    /// # Errors
+    /// As [`AskArgs::proof`].
+    pub fn proof(&self) -> Result<Proof, Usage> {
+        self.ask_args.proof()
+    }
+
+    /// The process at the address that is given.
+    ///
+    /// # Errors
+    /// As [`AskArgs::proof`].
+    pub fn process(&self) -> Result<Option<Ask>, Usage> {
+        let Some(address) = &self.http else { return Ok(None) };
+        Ok(Some(Ask::new(address, self.proof()?).about(self.domain.as_deref())))
     }
 }
 

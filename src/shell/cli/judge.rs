@@ -10,7 +10,7 @@ use crate::cli::supposed::supposed;
 use crate::cli::{Ended, Usage};
 use crate::ports::AnyStore;
 use crate::suppose::SupposedField;
-use crate::when::moment;
+use crate::when::{When, when};
 use asked::{Override, with_overrides};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -22,7 +22,6 @@ use yardmaster_core::output::decision::Decision;
 use yardmaster_core::plain::{Plain, plain_lines};
 use yardmaster_core::policy::kind;
 use yardmaster_core::state::supposed::Supposed;
-use yardmaster_core::unit::Millis;
 use yardmaster_drive::epoch_config::EpochConfig;
 use yardmaster_wire::json::record_json;
 
@@ -54,9 +53,9 @@ pub struct Judge {
     #[arg(long, value_name = "NAME=VALUE", value_parser = Override::parse)]
     set: Vec<Override>,
     /// As it was at the end of the last cycle whose `now` is no later than this: a moment
-    /// (2026-05-01T12:00:00Z), or ms since 1970.
-    #[arg(long, value_name = "WHEN", value_parser = moment, conflicts_with = "from_store")]
-    at: Option<Millis>,
+    /// (2026-05-01T12:00:00Z), an age before the last cycle (30m, 2h, 7d), or ms since 1970.
+    #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with = "from_store")]
+    at: Option<When>,
     /// Show each queue that was not chosen, too: the filter that objected, its figures.
     #[arg(long)]
     fates: bool,
@@ -83,7 +82,7 @@ enum Format {
 impl Judge {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.log_args.read()?;
+        let read = self.log_args.read_log()?;
         if read.topology.answers_offers() {
             return Err(Usage(format!(
                 "{}: its policy answers offers of slots, and no request is judged by itself; \

@@ -1,6 +1,6 @@
 //! Where the log is: flags that every verb shares.
 
-use crate::cli::{Usage, names, secret};
+use crate::cli::{Usage, cycles, names, secret};
 use crate::dirlog::{Content, DirLog, DirOptions, DirTopic, Mode};
 use crate::kafka::{KafkaAdmin, KafkaConf, KafkaLog, KafkaScan, TopicMap};
 use crate::ports::{AnyLog, AnyStore};
@@ -27,7 +27,8 @@ pub struct LogArgs {
     #[arg(long, value_name = "DIR", help_heading = "Log")]
     pub dir: Option<PathBuf>,
     /// Topology file, or the name of a built-in topology: atlas, nordugrid, cms (a file of such a
-    /// name is given as ./atlas). Without it the one for ATLAS. `run` takes several, one a domain.
+    /// name is given as ./atlas). Without it the one for ATLAS; for a verb that only reads a log
+    /// the one that the log was led by. `run` takes several, one a domain.
     #[arg(long, value_name = "FILE|NAME", help_heading = "Log")]
     pub topology: Vec<PathBuf>,
     /// File of librdkafka properties, key=value a line, # for comments. The place for secrets.
@@ -60,10 +61,8 @@ impl Read {
             (Some((name, text)), _) => (format!("{name}.toml (built in)"), (*text).to_owned()),
             (None, path) => read_file(path.unwrap_or(Path::new("")))?,
         };
-        let topology = Topology::parse(&name, &text).map_err(|complaints| {
-            let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
-            Usage(lines.join("\n"))
-        })?;
+        let read = Read::parse(name, text)?;
+        let (name, topology) = (&read.name, &read.topology);
         let framed = |it: &&topology::TopicSettings| it.framing == topology::Framing::Confluent;
         let framed = topology.topics.values().find(framed).filter(|_| topology.registry.is_none());
         if let Some(settings) = framed {
@@ -75,6 +74,15 @@ impl Read {
             ))
             .into());
         }
+        Ok(read)
+    }
+
+    /// Reads the text of a topology; every mistake at once.
+    pub fn parse(name: String, text: String) -> anyhow::Result<Read> {
+        let topology = Topology::parse(&name, &text).map_err(|complaints| {
+            let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
+            Usage(lines.join("\n"))
+        })?;
         Ok(Read { name, text, topology })
     }
 
@@ -331,12 +339,13 @@ fn holds_log(dir: &Path, topology: &Topology) -> anyhow::Result<()> {
             format!("no log is there: it holds `{name}` and no folder such as `{topic}`")
         }
     };
-    Err(Usage(format!(
-        "--dir {}: {found}; name the directory of a log; a new one is made by `run --create`, \
-         `demo`, `import` or `archive`",
-        dir.display()
-    ))
-    .into())
+    let remedy = match cycles::other_log(dir) {
+        none if none.is_empty() => "name the directory of a log; a new one is made by `run \
+                                    --create`, `demo`, `import` or `archive`"
+            .to_owned(),
+        remedy => remedy,
+    };
+    Err(Usage(format!("--dir {}: {found}; {remedy}", dir.display())).into())
 }
 
 /// Opens a directory log, and reports what was cut back. The directory must hold a log.

@@ -11,6 +11,7 @@ mod complaints;
 #[cfg(feature = "simulation")]
 mod conformance;
 mod counters;
+mod cycles;
 #[cfg(feature = "simulation")]
 mod demo;
 mod explain;
@@ -23,6 +24,7 @@ mod json_file;
 mod judge;
 mod letters;
 mod log_args;
+mod log_topology;
 mod meaning;
 mod moment;
 mod names;

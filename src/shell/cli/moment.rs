@@ -6,6 +6,7 @@ use crate::cli::outputs::records;
 use crate::cli::rebuild::{Rebuilt, Until, rebuild};
 use crate::dirlog::Mode;
 use crate::ports::{AnyLog, AnyStore};
+use crate::when::When;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::explain::iso;
 use yardmaster_core::output::progress::Progress;
@@ -20,29 +21,36 @@ pub struct AsOf {
     pub cycle: u64,
     /// Its `now`.
     pub now: Millis,
+    /// The moment that was asked for, no earlier than `now`.
+    pub asked: Millis,
 }
 
 impl AsOf {
-    /// Finds it in a log that is open.
+    /// Finds it in a log that is open; an age is one before the last cycle.
     ///
     /// # Errors
     /// With both ends of the log, if the moment does not lie between them.
-    pub fn find(log: &mut AnyLog, domain: &str, when: Millis) -> anyhow::Result<AsOf> {
+    pub fn find(log: &mut AnyLog, domain: &str, when: When) -> anyhow::Result<AsOf> {
         let cycles = cycles(log, domain)?;
         let ends = cycles.first().zip(cycles.iter().max_by_key(|it| it.cycle));
         let Some((first, last)) = ends else {
             return Err(Usage("--at: the log has no cycle".to_owned()).into());
         };
-        if when < first.now || when > last.now {
-            return Err(beyond(when, first.now, last.now));
+        let asked = when.before(last.now);
+        if asked < first.now || asked > last.now {
+            return Err(beyond(asked, first.now, last.now));
         }
-        let before = cycles.iter().filter(|it| it.now <= when).max_by_key(|it| it.cycle);
-        Ok(*before.unwrap_or(first))
+        let before = cycles.iter().filter(|it| it.now <= asked).max_by_key(|it| it.cycle);
+        Ok(AsOf { asked, ..*before.unwrap_or(first) })
     }
 
     /// The one that a drive is at.
     pub fn of(drive: &Drive<AnyLog, AnyStore>) -> AsOf {
-        AsOf { cycle: drive.state().number, now: drive.state().now }
+        AsOf::at(drive.state().number, drive.state().now)
+    }
+
+    fn at(cycle: u64, now: Millis) -> AsOf {
+        AsOf { cycle, now, asked: now }
     }
 
     /// Names it on stderr, and what it is for: `as of`, `against`.
@@ -72,7 +80,7 @@ fn cycles(log: &mut AnyLog, domain: &str) -> anyhow::Result<Vec<AsOf>> {
         repairs.learn(progress.number, &progress.now_repairs);
         // Nothing is known of the state before the first full cut.
         if !cycles.is_empty() || progress.full {
-            cycles.push(AsOf { cycle: progress.number, now: progress.now });
+            cycles.push(AsOf::at(progress.number, progress.now));
         }
     })?;
     for it in &mut cycles {
@@ -98,11 +106,10 @@ fn beyond(when: Millis, first: Millis, last: Millis) -> anyhow::Error {
 ///
 /// # Errors
 /// With both ends of the log, if the moment does not lie between them.
-pub fn rebuild_at(log_args: &LogArgs, read: &Read, when: Millis) -> anyhow::Result<Rebuilt> {
+pub fn rebuild_at(log_args: &LogArgs, read: &Read, when: When) -> anyhow::Result<Rebuilt> {
     let mut log = log_args.log(&read.topology, Mode::Read)?;
-    AsOf::find(&mut log, &read.topology.domain, when)?;
+    let until = Until::Moment(AsOf::find(&mut log, &read.topology.domain, when)?.asked);
     drop(log);
-    let until = Until::Moment(when);
     let rebuilt = rebuild(log_args, read, AnyStore::Nothing, false, until, |_| ())?;
     Ok(rebuilt)
 }

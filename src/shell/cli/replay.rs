@@ -46,7 +46,7 @@ pub struct Replay {
 impl Replay {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let read = self.log_args.read()?;
+        let read = self.log_args.read_log()?;
         let alternative = self.other.alternative(&self.log_args, &read)?;
         let store = match self.from_store {
             true => open_store(&self.log_args.store(self.store.as_deref(), &read.topology.domain))?,

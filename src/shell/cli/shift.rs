@@ -8,7 +8,7 @@ pub mod waiting;
 
 use crate::api::Reasons;
 use crate::ask::Ask;
-use crate::cli::http_args::AskArgs;
+use crate::cli::http_args::HttpArgs;
 use crate::cli::log_args::{LogArgs, Read};
 use crate::cli::rebuild::{Until, rebuild};
 use crate::cli::table::{Sheet, report_left_out};
@@ -30,17 +30,11 @@ use yardmaster_core::unit::Millis;
 pub struct ShiftArgs {
     #[command(flatten)]
     log_args: LogArgs,
-    /// Ask the process at this address.
-    #[arg(long, value_name = "HOST:PORT", conflicts_with = "store")]
-    http: Option<String>,
-    /// Where the store lies: the running process that holds it is asked.
-    #[arg(long, value_name = "DIR", help_heading = "Store")]
-    store: Option<PathBuf>,
-    /// Of a process of several domains: the one to ask about.
-    #[arg(long, value_name = "DOMAIN", requires = "http")]
-    domain: Option<String>,
     #[command(flatten)]
-    ask_args: AskArgs,
+    http_args: HttpArgs,
+    /// Where the store lies: the running process that holds it is asked.
+    #[arg(long, value_name = "DIR", help_heading = "Store", conflicts_with = "http")]
+    store: Option<PathBuf>,
 }
 
 impl ShiftArgs {
@@ -51,16 +45,12 @@ impl ShiftArgs {
         path: &str,
         made: impl FnOnce(&Engine, &Reasons, &Read) -> T,
     ) -> anyhow::Result<Value> {
-        let proof = self.ask_args.proof()?;
-        if let Some(address) = &self.http {
-            let ask = Ask::new(address, proof).about(self.domain.as_deref());
-            let text = ask.text(path)?;
-            let text = text.with_context(|| ask.absent())?;
-            return serde_json::from_str(&text).context("the answer of the process");
+        if let Some(process) = self.http_args.process()? {
+            return process.json(path);
         }
         let read = self.log_args.read()?;
         let store = self.log_args.store(self.store.as_deref(), &read.topology.domain);
-        let ask = Ask::of_store(&store, proof);
+        let ask = Ask::of_store(&store, self.http_args.proof()?);
         if let Some(text) = ask.map(|ask| ask.text(path)).transpose()?.flatten() {
             return serde_json::from_str(&text).context("the answer of the process");
         }
@@ -73,6 +63,7 @@ impl ShiftArgs {
             .into());
         }
         eprintln!("no process runs that holds {}: answered from the log", store.display());
+        let read = self.log_args.read_log()?;
         let until = Until::End;
         let nothing = AnyStore::Nothing;
         let mut rebuilt = rebuild(&self.log_args, &read, nothing, false, until, |_| ())?;

@@ -301,7 +301,8 @@ pub(super) fn trouble(client: &Client, error: &KafkaError) -> LogError {
 
 pub(super) fn missing(name: &str) -> LogError {
     LogError::Stop(format!(
-        "the broker has no topic {name}: make it with `yardmaster topology apply`"
+        "the broker has no topic {name}: make it with `yardmaster topology apply`, or give the \
+         --topology of the log that is there"
     ))
 }
 

@@ -6,7 +6,7 @@ use yardmaster::core::cut::Topic;
 use yardmaster::core::event::{
     BatchFacts, ClusterFacts, DataKind, Location, Queue, Replica, Site, UserShare,
 };
-use yardmaster::core::explain::{Context, explain};
+use yardmaster::core::explain::{Context, explain, note_text};
 use yardmaster::core::oddity::Oddity;
 use yardmaster::core::output::decision::{Decision, Outcome, Ranked};
 use yardmaster::core::policy::kind;
@@ -27,7 +27,7 @@ fn text(decision: &Decision) -> String {
 
 fn has_note(decision: &Decision, note: &str) {
     assert!(decision.notes.iter().any(|it| it == note), "{note}: {:?}", decision.notes);
-    assert!(text(decision).contains(&format!("note: {note}")), "{}", text(decision));
+    assert!(text(decision).contains(&format!("note: {}", note_text(note))), "{}", text(decision));
 }
 
 fn has_no_note(decision: &Decision, name: &str) {

@@ -38,7 +38,10 @@ fn an_id_that_was_used_and_a_description_that_is_too_long_are_refused_dry_or_not
 
     let (code, shown, errors) = submit(&dir, &file, &["-c", "CE-A", "--dry-run"]);
     assert!(code == Some(0) && errors.contains(warning), "{errors}");
-    assert!(shown.contains("note: unknown_attribute(foo, countt)"), "{shown}");
+    assert!(
+        shown.contains("note: attributes that nothing reads: foo, countt (unknown_attribute)"),
+        "{shown}"
+    );
     assert!(shown.contains("chosen by only_candidate: "), "{shown}");
 
     // With all that goes round it, the record is longer than what is read.

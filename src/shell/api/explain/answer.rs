@@ -54,8 +54,8 @@ described! {
         /// Of a job: how it stands.
         job: Option<JobAnswer> =
             it.standing.job.as_ref().map(|job| JobAnswer::of(&it.name, job)),
-        /// Of a workflow or user of a pool: its jobs, tests and learnt needs, or its fair share, as
-        /// text.
+        /// Of a workflow or user of a pool: its jobs, tests, learnt needs and why its jobs wait, or
+        /// its fair share, as text.
         pool: Option<String> = it.standing.pool.clone(),
         /// Of a user or working group: what it has.
         owner: Option<OwnerAnswer> = it.owner(kind).map(OwnerAnswer::of),

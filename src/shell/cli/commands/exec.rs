@@ -58,7 +58,7 @@ impl Exec {
                        (--bootstrap-server HOST:PORT)";
             return Err(Usage(why.to_owned()).into());
         }
-        let topology = self.log_args.read()?.topology;
+        let topology = self.log_args.read_log()?.topology;
         let conf = self.log_args.kafka(&topology)?.for_a_service();
         if let Some(layout) = &self.layout {
             writeln!(io::stdout().lock(), "{}", layout.head())?;

@@ -33,7 +33,7 @@ pub(super) struct Follow {
 impl Follow {
     /// Runs the verb until it is stopped.
     pub fn run(&self, stop: &Stop) -> Ended {
-        let topology = self.log_args.read()?.topology;
+        let topology = self.log_args.read_log()?.topology;
         let log = self.log_args.log_of(&topology, &TOPICS)?;
         let mut log = CommandLog::open(log, &topology, &FOLLOWED)?;
         let found = FoundCommands::read(log.log(), &self.wants)?;

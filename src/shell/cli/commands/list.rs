@@ -23,7 +23,7 @@ pub(super) fn list(
     last: Option<usize>,
     table: &TableArgs,
 ) -> Ended {
-    let read = log_args.read()?;
+    let read = log_args.read_log()?;
     let mut log = log_args.log(&read.topology, Mode::Read)?;
     let found = FoundCommands::read(&mut log, wants)?;
     let listed = found.listed(states);

@@ -5,7 +5,7 @@ use crate::cli::units;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use yardmaster_core::event::OutcomeKind;
-use yardmaster_core::explain::{asked_of_pool, iso};
+use yardmaster_core::explain::{command_why, iso};
 use yardmaster_core::output::command::Command;
 use yardmaster_core::state::commands::CommandAnswer;
 use yardmaster_core::unit::Millis;
@@ -108,11 +108,8 @@ impl Listed<'_> {
     pub fn row(&self, now: Millis) -> Vec<String> {
         let Listed { state, command, answer } = self;
         let why = match (command.held_back(), answer) {
-            (Some(why), _) => why.to_owned(),
             (None, Some(answer)) if !answer.reason.is_empty() => answer.reason.clone(),
-            (None, _) => asked_of_pool(command).unwrap_or_else(|| {
-                format!("{} {}", command.clock, command.clock_at.map_or("".into(), iso))
-            }),
+            _ => command_why(command),
         };
         let repeats = match command.repeat {
             repeat if repeat > 0 && *state == CommandState::Open => format!(", repeated {repeat}"),

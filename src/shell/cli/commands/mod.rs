@@ -72,6 +72,9 @@ pub struct Commands {
     /// Go on with commands as they are published, until SIGINT or SIGTERM.
     #[arg(long)]
     follow: bool,
+    /// A process does not list them.
+    #[arg(long, value_name = "HOST:PORT", hide = true)]
+    http: Option<String>,
     /// Hand each open command to this program, and publish what became of it. The last flag: all
     /// that follows are arguments of the program.
     #[arg(
@@ -112,6 +115,14 @@ impl Commands {
 
     /// Runs the verb.
     pub fn run(self) -> Ended {
+        if let Some(address) = &self.http {
+            return Err(Usage(format!(
+                "--http {address}: what became of commands is in the log: give --dir DIR or \
+                 --bootstrap-server HOST:PORT; `attention --http {address}` shows what is held \
+                 back, `explain JOB --http {address}` the commands about a job"
+            ))
+            .into());
+        }
         let wants = Wants { rule: self.rule, queue: self.queue };
         let all = columns();
         self.table.check(all.iter().map(|it| it.name.as_str()))?;

@@ -111,7 +111,7 @@ impl Compare {
             let what = "--from is not before --to: no request was asked between them";
             return Err(Usage(format!("{what}; give an earlier --from or a later --to")).into());
         }
-        let read = self.log_args.read()?;
+        let read = self.log_args.read_log()?;
         let domain = &read.topology.domain;
         let Some(mut log) = self.log_args.comparison_log(&read.topology)? else {
             return Err(Usage(format!(

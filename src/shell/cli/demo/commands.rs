@@ -1,12 +1,10 @@
 //! Commands in a demo: the mode of the rules, and what its summary shows.
 
-use crate::cli::Usage;
 use crate::cli::log_args::Read;
 use std::collections::BTreeMap;
 use yardmaster_core::output::command::Command;
 use yardmaster_core::unit::{HOUR, MINUTE, Millis, SECOND};
 use yardmaster_sim::grid::GridSummary;
-use yardmaster_wire::topology::Topology;
 
 /// Counts of commands in a demo.
 #[derive(Default)]
@@ -96,11 +94,7 @@ pub(super) fn changed(
     let mut file: toml::Table = read.text.parse()?;
     change(&mut file);
     let (name, text) = (format!("{}, {what}", read.name), file.to_string());
-    let topology = Topology::parse(&name, &text).map_err(|complaints| {
-        let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
-        Usage(lines.join("\n"))
-    })?;
-    Ok(Read { name, text, topology })
+    Read::parse(name, text)
 }
 
 /// A span of time for people.

@@ -37,7 +37,7 @@ impl List {
     pub fn run(self) -> Ended {
         let columns = columns();
         self.table.check(columns.iter().map(|it| it.name.as_str()))?;
-        let read = self.log_args.read()?;
+        let read = self.log_args.read_log()?;
         let mut log = open(&self.log_args, &read, Mode::Read)?;
         let sheet = self.table.sheet(columns, terminal_width());
         let mut print = Print {

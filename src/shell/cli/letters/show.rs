@@ -36,7 +36,7 @@ pub struct ShowLetter {
 impl ShowLetter {
     /// Prints the letter.
     pub fn run(self) -> Ended {
-        let read = self.log_args.read()?;
+        let read = self.log_args.read_log()?;
         let wanted = LetterPartition::of(&read, &self.from)?.origin(&self.from);
         let mut log = open(&self.log_args, &read, Mode::Read)?;
         let mut found = None;

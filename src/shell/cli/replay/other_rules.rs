@@ -9,7 +9,7 @@ use crate::cli::units::moment as shown;
 use crate::cli::{Ended, Usage};
 use crate::ports::AnyStore;
 use crate::suppose::SupposedField;
-use crate::when::moment;
+use crate::when::{When, when};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,14 +33,15 @@ pub(super) struct OtherRules {
     #[arg(long, value_name = "TOPIC.KEY.FIELD=VALUE", value_parser = SupposedField::parse_only)]
     #[arg(help_heading = "Other rules")]
     set: Vec<SupposedField>,
-    /// Only cycles whose now is not before this; ms since 1970 or RFC 3339.
-    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    /// Only cycles whose now is not before this: a moment (2026-05-01T12:00:00Z), an age before the
+    /// last cycle (30m, 2h, 7d), or ms since 1970.
+    #[arg(long, value_name = "WHEN", value_parser = when)]
     #[arg(help_heading = "Other rules")]
-    from: Option<Millis>,
+    from: Option<When>,
     /// Only cycles whose now is not after this.
-    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    #[arg(long, value_name = "WHEN", value_parser = when)]
     #[arg(help_heading = "Other rules")]
-    to: Option<Millis>,
+    to: Option<When>,
     /// Exit 1 if more than this share of the requests are answered otherwise.
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     #[arg(help_heading = "Other rules")]
@@ -75,13 +76,12 @@ impl OtherRules {
         log_args: &LogArgs,
         read: &Read,
     ) -> anyhow::Result<Option<Alternative>> {
-        let (from, to) = (self.from.unwrap_or(Millis::MIN), self.to.unwrap_or(Millis::MAX));
         let policies = match &self.with_topology {
             Some(path) => other_policies(path, read)?,
             None if !self.set.is_empty() => read.epoch_config()?.policies,
             None => return self.without_rules().map(|()| None),
         };
-        check_range(log_args, read, from, to)?;
+        let [from, to] = range(log_args, read, self.from, self.to)?;
         let supposed = supposed(&self.set, log_args, read)?;
         Ok(Some(Alternative::new(policies, from, to, self.show).suppose(supposed)))
     }
@@ -112,7 +112,8 @@ impl OtherRules {
     ) -> Ended {
         let (mut rebuilt, newest) = start(log_args, read, store, false)?;
         let begins_at = rebuilt.drive.state().now;
-        if let Some(from) = self.from.filter(|from| begins_at > *from) {
+        let [from, to] = alternative.during;
+        if self.from.is_some() && begins_at > from {
             return Err(Usage(format!(
                 "--from {}: the store begins after it, at {}; leave --from-store out",
                 shown(from),
@@ -121,7 +122,7 @@ impl OtherRules {
             .into());
         }
         rebuilt.drive.set_alternative(alternative);
-        rebuilt.follow(newest, self.to.map_or(Until::End, Until::Moment), |_| ())?;
+        rebuilt.follow(newest, self.to.map_or(Until::End, |_| Until::Moment(to)), |_| ())?;
         let Some(found) = rebuilt.drive.take_alternative() else {
             anyhow::bail!("nothing was compared");
         };
@@ -254,11 +255,21 @@ fn other_parts(new: &Read, read: &Read) -> anyhow::Result<Vec<String>> {
     Ok(parts)
 }
 
-/// Refuses moments between which the log has no cycle.
-fn check_range(log_args: &LogArgs, read: &Read, from: Millis, to: Millis) -> anyhow::Result<()> {
+/// The moments between which cycles are looked at.
+///
+/// # Errors
+/// The log has no cycle there.
+fn range(
+    log_args: &LogArgs,
+    read: &Read,
+    from: Option<When>,
+    to: Option<When>,
+) -> anyhow::Result<[Millis; 2]> {
     let Some([first, last]) = ends(log_args, read)? else {
         return Err(Usage("--with-topology: the log has no cycle to compare".to_owned()).into());
     };
+    let from = from.map_or(Millis::MIN, |from| from.before(last));
+    let to = to.map_or(Millis::MAX, |to| to.before(last));
     if from > to || from > last || to < first {
         let side = |flag: &str, at: Millis| match at {
             Millis::MIN | Millis::MAX => String::new(),
@@ -273,7 +284,7 @@ fn check_range(log_args: &LogArgs, read: &Read, from: Millis, to: Millis) -> any
         ))
         .into());
     }
-    Ok(())
+    Ok([from, to])
 }
 
 #[cfg(test)]

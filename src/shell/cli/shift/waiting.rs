@@ -6,6 +6,7 @@ use crate::ask::in_query;
 use crate::cli::Ended;
 use crate::cli::table::{Column, TableArgs, terminal_width};
 use crate::cli::units::span;
+use crate::named::helps_text;
 use crate::waiting::{RequestFigures, Waiting, WaitingRow};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
@@ -169,16 +170,6 @@ fn sum<'a>(all: impl Iterator<Item = &'a Value>, name: &str) -> u64 {
     all.filter_map(|it| it[name].as_u64()).sum()
 }
 
-/// Help in words.
-fn helps(of: &Value) -> &'static str {
-    match text(of, "helps") {
-        "turn" => "judged soon",
-        "time" => "goes by itself",
-        "throttle" => "goes when the throttle is lifted",
-        _ => "waiting does not help",
-    }
-}
-
 fn reasons(kind: &str, all: &[Value], now: Millis, out: &mut impl Write) -> anyhow::Result<()> {
     let columns = vec![
         Column::figure(kind, 0),
@@ -191,7 +182,7 @@ fn reasons(kind: &str, all: &[Value], now: Millis, out: &mut impl Write) -> anyh
     let rows = all.iter().map(|it| {
         let figures = [it["requests"].to_string(), it["jobs"].to_string()];
         let texts = [age_of(it, "oldest_at", now), cell(it, "title"), cell(it, "reason")];
-        [&figures[..], &texts[..], &[helps(it).to_owned()]].concat()
+        [&figures[..], &texts[..], &[helps_text(text(it, "helps")).to_owned()]].concat()
     });
     print_rows(out, TableArgs::default().sheet(columns, terminal_width()), rows.collect())
 }
@@ -286,7 +277,7 @@ fn row(it: &Value, now: Millis) -> Vec<String> {
         Some(it["answers"].to_string()).filter(|it| it != "0").unwrap_or_else(|| "-".to_owned()),
         moment_of(it, "until"),
         cell(it, "reason"),
-        helps(it).to_owned(),
+        helps_text(text(it, "helps")).to_owned(),
         cell(it, "task"),
         cell(it, "policy"),
         moment_of(it, "asked_at"),

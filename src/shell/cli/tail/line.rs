@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use yardmaster_core::domain::cms::explain::{match_sentence, nothing_fits};
-use yardmaster_core::explain::{asked_of_pool, iso};
+use yardmaster_core::explain::{asked_of_pool, clock_text, command_why, iso};
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
@@ -123,7 +123,7 @@ fn throttle(it: &Throttle) -> String {
 
 fn command(it: &Command) -> String {
     let amount = match (it.held_back(), asked_of_pool(it), it.amount) {
-        (Some(why), _, amount) => format!("holds back {amount}: {why}"),
+        (Some(_), _, amount) => format!("holds back {amount}: {}", command_why(it)),
         (None, Some(asked), _) => asked,
         (None, None, 1) => "1 job".to_owned(),
         (None, None, amount) => format!("{amount} jobs"),
@@ -133,7 +133,7 @@ fn command(it: &Command) -> String {
         let _ = write!(why, " at {}", it.queue);
     }
     if let Some(at) = it.clock_at {
-        let _ = write!(why, "; {} {}", it.clock, iso(at));
+        let _ = write!(why, "; {} {}", clock_text(&it.clock), iso(at));
     }
     if it.repeat > 0 {
         let _ = write!(why, "; repeat {}", it.repeat);
@@ -243,7 +243,7 @@ mod tests {
             ..Command::new("atlas", "T9", "4711", 0, Some(0))
         };
         let line = text(&command.into());
-        let why = "T9: 1 job at ash; changed_at not known; repeat 2";
+        let why = "T9: 1 job at ash; in its state since not known; repeat 2";
         assert!(line.ends_with(why), "{line}");
     }
 

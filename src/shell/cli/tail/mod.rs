@@ -6,9 +6,11 @@ mod output_log;
 mod sorter;
 
 use crate::cli::log_args::LogArgs;
+use crate::cli::outputs::newest;
 use crate::cli::stop::Stop;
 use crate::cli::{Ended, Usage};
-use crate::when::moment_or_age;
+use crate::clock;
+use crate::when::{When, when};
 use clap::Args;
 use filter::Filter;
 use output_log::{OutputLog, ShownOutputs};
@@ -18,6 +20,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::output::Output;
+use yardmaster_core::output::progress::Progress;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::listing::Listed;
 
@@ -61,10 +64,10 @@ pub struct Tail {
         value_parser = clap::value_parser!(u64).range(0..=100_000)
     )]
     lines: u64,
-    /// Show all outputs stamped since, instead of the last ones: an age (90s, 30m, 2h, 7d), a
-    /// moment (2026-05-01T12:00:00Z), or ms since 1970.
-    #[arg(long, value_name = "WHEN", value_parser = moment_or_age, conflicts_with = "lines")]
-    from: Option<Millis>,
+    /// Show all outputs stamped since, instead of the last ones: an age before the last cycle (90s,
+    /// 30m, 2h, 7d), a moment (2026-05-01T12:00:00Z), or ms since 1970.
+    #[arg(long, value_name = "WHEN", value_parser = when, conflicts_with = "lines")]
+    from: Option<When>,
     /// End at the end of the log.
     #[arg(long)]
     no_follow: bool,
@@ -76,7 +79,7 @@ pub struct Tail {
 impl Tail {
     /// Runs the verb.
     pub fn run(self) -> Ended {
-        let topology = self.log_args.read()?.topology;
+        let topology = self.log_args.read_log()?.topology;
         let topics = self.filter.topics();
         if topics.is_empty() {
             let why = "--kind and --what leave nothing to show: none of these kinds can be that";
@@ -84,18 +87,24 @@ impl Tail {
         }
         let stop = Stop::on_signals()?;
         let read: Vec<Topic> = topics.iter().copied().chain([Topic::Progress]).collect();
-        let log = self.log_args.log_of(&topology, &read)?;
+        let mut log = self.log_args.log_of(&topology, &read)?;
+        // A log may be an old one.
+        let end = |newest: Option<Progress>| newest.map_or_else(clock::now, |newest| newest.now);
+        let from = match self.from {
+            Some(from) => Some(from.before(end(newest(&mut log)?))),
+            None => None,
+        };
         let mut log = OutputLog::open(log, &topology.domain, &topics)?;
         let show = ShownOutputs {
             wants: &|output: &Output, stamped: Millis| {
-                self.from.is_none_or(|from| stamped >= from) && self.filter.wants(output)
+                from.is_none_or(|from| stamped >= from) && self.filter.wants(output)
             },
             line: &|listed: &Listed| match self.json {
                 true => line::json(listed, &topology),
                 false => line::text(&listed.output),
             },
         };
-        match self.from {
+        match from {
             Some(from) => {
                 log.begin_since(from)?;
                 read_on(&mut log, &show, &stop, &mut |lines| print(&lines))?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod job;
 pub(crate) mod name;
+pub(crate) mod note;
 pub(crate) mod offer;
 mod rank;
 pub(crate) mod wait;
