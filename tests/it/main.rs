@@ -72,6 +72,8 @@ mod packaging;
 mod page;
 #[cfg(feature = "shell")]
 mod panda;
+#[cfg(feature = "shell")]
+mod plain_calls;
 mod pool;
 mod pool_rules;
 #[cfg(feature = "shell")]
@@ -95,8 +97,6 @@ mod sim_cms;
 mod sim_nordugrid;
 #[cfg(feature = "shell")]
 mod store;
-#[cfg(feature = "shell")]
-mod strangers;
 #[cfg(feature = "shell")]
 mod tail;
 mod targets;

@@ -391,10 +391,11 @@ fn of_many(decisions: &[Decision], unanswered: usize) -> (&'static str, String) 
     }
     let of = |state: &str| newest.values().filter(|it| state_of(it) == state).count();
     let (assigned, pending, rejected) = (of("assigned"), of("pending"), of("rejected"));
+    let (all, s) =
+        (newest.len() + unanswered, if newest.len() + unanswered == 1 { "" } else { "s" });
     let counted = format!(
-        "{} requests: {assigned} assigned, {pending} pending, {rejected} rejected, {unanswered} \
-         not judged yet",
-        newest.len() + unanswered
+        "{all} request{s}: {assigned} assigned, {pending} pending, {rejected} rejected, \
+         {unanswered} not judged yet"
     );
     let waits = decisions.iter().find(|it| state_of(it) == "pending");
     match waits {

@@ -5,6 +5,7 @@ use super::facts::Facts;
 use super::words::{count, jobs, things};
 use super::{Item, NAMES_MAX, Severity};
 use std::collections::BTreeMap;
+use yardmaster_core::explain::{held_back_text, note_text};
 use yardmaster_core::output::command::{Command, CommandKind};
 use yardmaster_core::unit::{DAY, Millis};
 use yardmaster_wire::topology::AttentionSettings;
@@ -80,7 +81,7 @@ fn notice(command: &Command) -> Item {
     let is_alert = command.kind == CommandKind::Alert;
     let subject = &command.subject;
     let verdict = if is_alert { "needs a decision of operations" } else { "was killed" };
-    let why = command.notes.first().cloned().unwrap_or_else(|| command.rule.clone());
+    let why = command.notes.first().map_or(command.rule.clone(), |note| note_text(note));
     Item {
         severity: if command.dry_run { Severity::Note } else { Severity::Watch },
         rule: if is_alert { "alert" } else { "killed" },
@@ -104,7 +105,7 @@ fn held_back(facts: &Facts<'_>) -> Vec<Item> {
         all.sort_by(|a, b| b.amount.cmp(&a.amount).then_with(|| a.queue.cmp(&b.queue)));
         let first = all.first()?;
         let amount: u64 = all.iter().map(|it| it.amount).sum();
-        let why = in_words(first.held_back().unwrap_or("no reason is stated"));
+        let why = held_back_text(first.held_back().unwrap_or("no reason is stated"));
         let queues = things(all.len() as u64, "queue", "queues");
         Some(Item {
             severity: if first.dry_run { Severity::Note } else { Severity::Watch },
@@ -119,26 +120,4 @@ fn held_back(facts: &Facts<'_>) -> Vec<Item> {
         })
     };
     by_rule.into_iter().filter_map(item).collect()
-}
-
-/// The words of a reason that begins with its name; one without words as it is.
-fn in_words(why: &str) -> &str {
-    match why.split_once(", ") {
-        Some((name, words)) if !name.contains('(') => words,
-        _ => why,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::in_words;
-
-    #[test]
-    fn a_reason_is_notice_in_words_where_it_has_some() {
-        assert_eq!(
-            in_words("no_other_queue, no other queue takes them"),
-            "no other queue takes them"
-        );
-        assert_eq!(in_words("input_stale(pilot, 120 s)"), "input_stale(pilot, 120 s)");
-    }
 }
