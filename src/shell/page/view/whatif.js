@@ -273,8 +273,11 @@ function drawn(answer) {
         h(
           'p',
           {},
-          'Each is judged as if it were the only one. ',
-          left > 0 && `${count(left)} older ones are left out.`,
+          left > 0 && [
+            h('b', {}, `Only the newest ${count(looked)} were judged, `),
+            `${count(left)} older ones are left out. `,
+          ],
+          'Each is judged as if it were the only one.',
         ),
       ),
     before.assigned !== undefined &&
@@ -288,7 +291,7 @@ function drawn(answer) {
         'Before and then',
       ),
     queues.length > 0 && places(queues),
-    changes.length > 0 && each(changes),
+    changes.length > 0 && each(changes, changed),
     answer.decision_after && [
       h('h2.outcome', {}, 'Then'),
       decisionView(answer.decision_after, answer.now),
@@ -336,7 +339,7 @@ function places(queues) {
   );
 }
 
-function each(changes) {
+function each(changes, all) {
   const side = (it) =>
     it
       ? [
@@ -351,7 +354,12 @@ function each(changes) {
         ]
       : '–';
   return card(
-    { title: 'What would be answered otherwise', sub: count(changes.length), key: 'changes' },
+    {
+      title: 'What would be answered otherwise',
+      sub:
+        all > changes.length ? `the first ${count(changes.length)} of ${count(all)}` : count(all),
+      key: 'changes',
+    },
     rows({
       label: 'What would be answered otherwise',
       rows: changes,
