@@ -275,7 +275,7 @@ function trouble(it) {
           one.queue && one.queue !== it.site
             ? h('a', { href: hrefOf(isPool() ? 'site' : 'queue', one.queue) }, one.queue)
             : null,
-          one.queue && one.queue !== it.site ? ' ' : '',
+          one.queue && one.queue !== it.site ? ': ' : '',
           one.text || one.title,
         ),
       ),
