@@ -53,6 +53,7 @@ fn grid(manner: &Manner) {
         ("series", series),
         ("usage", usage),
         ("attention", attention.to_owned()),
+        ("what-if", r#"{"now":1,"looked_at":9,"left_out":0,"changed":0}"#.to_owned()),
         ("waiting", r#"{"open":0,"by_reason":[],"requests":[]}"#.to_owned()),
     ] {
         answers.insert(path, answer);
@@ -77,6 +78,14 @@ fn users_of_a_grid_are_on_its_first_view_and_a_queue_has_its_own_trouble() {
     browser.load(&format!("http://{address}/#queue/grid54.ee%2Fshort"));
     browser.wait("document.querySelector('.lead p b')");
     assert_eq!(browser.texts(".lead p b"), ["grid54.ee/short does not answer. "]);
+    // Its status stands in its batch system, and is tried there.
+    browser.click(".lead p a[href^='#whatif']");
+    browser.wait("document.querySelector('h2.outcome')");
+    let asked = manner.last.lock().unwrap()["what-if"].clone();
+    assert!(asked.contains("set=queue.grid54.ee%2Fshort.batch.status%3Dinactive&"), "{asked}");
+    let status = "document.querySelector('[aria-label=\"Value of setting 1\"]').value";
+    assert_eq!(browser.get(status), "inactive");
+    browser.run("history.back()");
     // A gap is hatched where there is no value, and only there.
     browser.wait("document.querySelector('[data-key=\"Jobs running\"] .plot')");
     assert_eq!(browser.count("[data-key='Jobs running'] .band.gap"), 1);

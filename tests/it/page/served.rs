@@ -25,7 +25,7 @@ pub(super) struct Manner {
     /// Its answers by path below `/api/v1/`, before those that it always has.
     pub(super) answers: Mutex<BTreeMap<&'static str, String>>,
     /// What it was asked last, by path.
-    last: Mutex<BTreeMap<String, String>>,
+    pub(super) last: Mutex<BTreeMap<String, String>>,
 }
 
 /// A server of the page and of a few answers.

@@ -12,6 +12,8 @@ import { hasWholes, isPool, learn, linkTo, why, words } from '../part/words.js';
 const DAY = 86400000;
 /** The process looks at so many decisions about a place. */
 const READ = 500;
+/** So many troubles of a site are sentences. */
+const TROUBLES = 3;
 const isKnown = (value) => value !== null && value !== undefined;
 
 class Place extends Live {
@@ -101,8 +103,12 @@ class Place extends Live {
   head(mine, troubles) {
     const first = mine[0];
     const worst = troubles[0];
+    const { statuses } = words();
+    const queue = first?.queue ?? this.name;
+    const off = statuses && `queue.${queue}.${statuses.field}=${statuses.values[0]}`;
     const says = [
-      troubles.map((it) => [h('b', {}, it.title, '. '), it.text, ' ']),
+      troubles.slice(0, TROUBLES).map((it) => [h('b', {}, it.title, '. '), it.text, ' ']),
+      troubles.length > TROUBLES && `And ${troubles.length - TROUBLES} more. `,
       !troubles.length && verdict(this.data.explain?.headline),
       ' ',
       h(
@@ -111,17 +117,10 @@ class Place extends Live {
         'Reasons',
       ),
       ' · ',
-      h('a', { href: `#decisions${query({ queue: first?.queue ?? this.name })}` }, 'Decisions'),
+      h('a', { href: `#decisions${query({ queue })}` }, 'Decisions'),
       ' · ',
       h('a', { href: `#time${query({ name: this.name })}` }, 'Counters as of a moment'),
-      !isPool() && [
-        ' · ',
-        h(
-          'a',
-          { href: `#whatif${query({ set: `queue.${first?.queue ?? this.name}.status=offline` })}` },
-          'What if it were offline?',
-        ),
-      ],
+      off && [' · ', h('a', { href: `#whatif${query({ set: off })}` }, 'What if it were offline?')],
     ];
     return lead({
       title: this.name,
@@ -136,7 +135,7 @@ class Place extends Live {
       marks: [
         mine.length === 1 && pill('plain', status(first.status)),
         worst &&
-          worst.rule !== first?.status &&
+          !(mine.length === 1 && worst.rule === first.status) &&
           pill(worst.severity, icon(worst.severity), worst.rule.replaceAll('_', ' ')),
       ],
       says,
