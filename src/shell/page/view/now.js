@@ -165,7 +165,7 @@ export class Now extends Live {
       label,
       what,
       values.at(-1),
-      values.length ? `mean of the day ${short(mean)}` : '',
+      values.length ? `24 h mean: ${short(mean)}` : '',
       { color },
     );
   }
@@ -184,7 +184,7 @@ export class Now extends Live {
       label: 'Jobs failed',
       value: last === undefined ? '–' : last.toFixed(1),
       unit: last === undefined ? '' : ' %',
-      sub: ended ? `mean of the day ${percent(total(failed) / ended)}` : 'of those that ended',
+      sub: ended ? `24 h mean: ${percent(total(failed) / ended)}` : 'of those that ended',
       values: part_,
       color: 'var(--fail)',
     };

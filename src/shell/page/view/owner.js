@@ -110,9 +110,10 @@ class Owner extends Live {
       h(
         `div.cols${answer.share?.users?.length ? '' : '.one'}`,
         { 'data-key': 'cols' },
-        h('div.stack', {}, this.waits(), this.past(answer)),
+        h('div.stack', {}, this.waits()),
         h('div.stack', {}, this.users(answer)),
       ),
+      this.past(answer),
     ];
   }
 
