@@ -20,7 +20,7 @@ fn grid(manner: &Manner) {
     let trouble = |queue: &str| {
         format!(
             r#"{{"severity":"watch","rule":"silent","title":"{queue} does not answer",
-            "text":"3 queued.","since":null,"queue":"{queue}"}}"#
+            "text":"3 queued.","since":1759996400000,"queue":"{queue}"}}"#
         )
     };
     let troubles = ["grid54.ee/long", "grid54.ee/short"].map(trouble).join(",");
@@ -78,6 +78,7 @@ fn users_of_a_grid_are_on_its_first_view_and_a_queue_has_its_own_trouble() {
     browser.load(&format!("http://{address}/#queue/grid54.ee%2Fshort"));
     browser.wait("document.querySelector('.lead p b')");
     assert_eq!(browser.texts(".lead p b"), ["grid54.ee/short does not answer. "]);
+    assert!(browser.text(".lead").contains("3 queued. Since 9 Oct 07:53."));
     // Its status stands in its batch system, and is tried there.
     browser.click(".lead p a[href^='#whatif']");
     browser.wait("document.querySelector('h2.outcome')");

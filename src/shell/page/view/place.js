@@ -107,7 +107,14 @@ class Place extends Live {
     const queue = first?.queue ?? this.name;
     const off = statuses && `queue.${queue}.${statuses.field}=${statuses.values[0]}`;
     const says = [
-      troubles.slice(0, TROUBLES).map((it) => [h('b', {}, it.title, '. '), it.text, ' ']),
+      troubles
+        .slice(0, TROUBLES)
+        .map((it) => [
+          h('b', {}, it.title, '. '),
+          it.text,
+          it.since && ` Since ${when(it.since, this.now)}.`,
+          ' ',
+        ]),
       troubles.length > TROUBLES && `And ${troubles.length - TROUBLES} more. `,
       !troubles.length && verdict(this.data.explain?.headline),
       ' ',
