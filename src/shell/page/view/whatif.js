@@ -370,7 +370,8 @@ function each(changes, all) {
           kind: 'c1',
           cell: (it) => [
             it.task ? linkTo('task', it.task, it.subject) : whyLink(it.subject),
-            h('span.sub', {}, it.gshare, it.gshare && it.user && ', ', linkTo('user', it.user)),
+            h('span.sub', {}, linkTo('share', it.gshare)),
+            h('span.sub', {}, linkTo('user', it.user)),
           ],
         },
         { name: 'jobs', number: true, kind: 'c2', cell: (it) => count(it.jobs) },
