@@ -2,6 +2,7 @@
 //! answers as a test wants it to. Left out where there is no Chromium.
 
 mod browser;
+mod clusters;
 mod demo;
 mod domains;
 mod served;

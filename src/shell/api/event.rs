@@ -185,11 +185,12 @@ fn of_throttle(it: &Throttle) -> String {
 /// A command as a sentence.
 pub(super) fn command_text(it: &Command) -> String {
     let (what, amount, rule) = (it.kind.name(), it.amount, &it.rule);
+    let jobs = if amount == 1 { "job" } else { "jobs" };
     let dry_run = if it.dry_run { ", dry run" } else { "" };
     let why = command_why(it);
     match (it.held_back(), asked_of_pool(it)) {
-        (Some(_), _) => format!("{rule}: {what} of {amount} jobs held back: {why}"),
+        (Some(_), _) => format!("{rule}: {what} of {amount} {jobs} held back: {why}"),
         (None, Some(asked)) => format!("{what}, {asked}{dry_run}"),
-        (None, None) => format!("{rule}: {what}, {amount} jobs{dry_run}: {why}"),
+        (None, None) => format!("{rule}: {what}, {amount} {jobs}{dry_run}: {why}"),
     }
 }

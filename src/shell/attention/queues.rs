@@ -197,9 +197,10 @@ impl QueueLook<'_> {
             () if is_at_least(self.settings.failing_watch_percent) => Severity::Watch,
             () => return None,
         };
+        let rounded = (100 * failed + ended / 2) / ended.max(1);
         let (failed, ended) = (count(failed), jobs(ended));
         let text =
-            format!("{failed} of {ended} that ended in the last {span_h} h failed ({percent} %).");
+            format!("{failed} of {ended} that ended in the last {span_h} h failed ({rounded} %).");
         Some(self.find("failing", severity, ("fails", text), None))
     }
 

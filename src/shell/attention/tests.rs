@@ -101,11 +101,12 @@ fn a_queue_is_crowded_by_number_and_by_ratio() {
 #[test]
 fn a_queue_fails_by_the_part_that_failed_of_enough() {
     let (state, rejected) = (state(), Rejections::default());
-    for (failed, ended, expected) in [
-        (11, 11, None),
-        (2, 12, None),
-        (3, 12, Some(Severity::Watch)),
-        (9, 12, Some(Severity::Act)),
+    for (failed, ended, expected, percent) in [
+        (11, 11, None, ""),
+        (2, 12, None, ""),
+        (3, 12, Some(Severity::Watch), "(25 %)."),
+        (5, 12, Some(Severity::Watch), "(42 %)."),
+        (9, 12, Some(Severity::Act), "(75 %)."),
     ] {
         let mut facts = facts(&state, &rejected, vec![queue("Q", 0, 1, 0)]);
         facts.ended.insert("Q".to_owned(), [failed, ended]);
@@ -113,6 +114,7 @@ fn a_queue_fails_by_the_part_that_failed_of_enough() {
         let found = attention.items.first();
         assert_eq!(found.map(|it| it.severity), expected, "{failed} of {ended}");
         assert!(found.is_none_or(|it| it.text.starts_with(&format!("{failed} of 12 jobs"))));
+        assert!(found.is_none_or(|it| it.text.ends_with(percent)), "{failed}: {percent}");
         assert_eq!((attention.sites[0].failed, attention.sites[0].ended), (failed, ended));
     }
 }

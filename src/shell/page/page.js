@@ -170,7 +170,12 @@ async function tick(signal) {
 
 /** The names that the search offers, and the domain's words, where the view did not ask for them. */
 async function names(signal) {
-  if (!known.of) learn(await ask('queues', {}, signal));
+  if (!known.of) {
+    learn(await ask('queues', {}, signal));
+    // A view that is made once was made in the words of queues.
+    const isWrong = known.of !== 'queues' && view && !view.draw;
+    if (isWrong && !main.contains(document.activeElement)) open();
+  }
   const list = document.getElementById('names');
   if (list.childElementCount !== known.queues.size)
     fill(

@@ -14,7 +14,7 @@ const TOKEN: &str = "a-token-of-some-length";
 
 /// Behaviour of a server.
 #[derive(Default)]
-struct Manner {
+pub(super) struct Manner {
     wants_token: AtomicBool,
     /// Connections are closed without an answer.
     is_silent: AtomicBool,
@@ -23,13 +23,13 @@ struct Manner {
     /// Its answer when it is asked for queues.
     queues: Mutex<String>,
     /// Its answers by path below `/api/v1/`, before those that it always has.
-    answers: Mutex<BTreeMap<&'static str, String>>,
+    pub(super) answers: Mutex<BTreeMap<&'static str, String>>,
     /// What it was asked last, by path.
-    last: Mutex<BTreeMap<String, String>>,
+    pub(super) last: Mutex<BTreeMap<String, String>>,
 }
 
 /// A server of the page and of a few answers.
-fn server() -> (SocketAddr, Arc<Manner>) {
+pub(super) fn server() -> (SocketAddr, Arc<Manner>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let manner = Arc::new(Manner::default());
@@ -297,7 +297,7 @@ fn throttles_changes_and_what_if_show_what_they_are_answered() {
     // A queue goes offline: asked as it is written, and each that would go elsewhere is shown.
     give(
         "what-if",
-        r#"{"now":1,"cycle":7,"looked_at":9,"changed":1,"before":{"assigned":5,"deferred":4,
+        r#"{"now":1,"cycle":7,"looked_at":9,"left_out":917,"changed":1,"before":{"assigned":5,"deferred":4,
         "rejected":0,"jobs":50},"after":{"assigned":4,"deferred":5,"rejected":0,"jobs":40},
         "queues":[{"queue":"A/x","jobs_before":10,"jobs_after":0}],"changes":[{"subject":"7/1",
         "task":"7","gshare":"s","user":"ann","jobs":10,"before":{"outcome":"assign",
@@ -316,6 +316,9 @@ fn throttles_changes_and_what_if_show_what_they_are_answered() {
     assert!(asked.contains("window=1h"), "{asked}");
     assert_eq!(browser.text("h2.outcome"), "1 request of 9 would be answered otherwise");
     assert!(browser.text("tbody tr").contains("no place"), "{}", browser.text("tbody tr"));
+    let left_out = "Only the newest 9 were judged, 917 older ones are left out. ";
+    let about = browser.text("h2.outcome + p");
+    assert!(about.starts_with(left_out), "{about}");
     // The address brings the same question again.
     let hash = browser.get("location.hash");
     browser.load(&format!("http://{address}/{}", hash.as_str().unwrap()));

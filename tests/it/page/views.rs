@@ -59,7 +59,7 @@ pub fn pages_of_a_queue_a_site_a_share_and_a_user_say_where_they_stand(stage: &S
     let shares = stage.ask("shares");
     let share = &each(&shares["shares"])[0];
     stage.show(&format!("#share/{}", encoded(text(&share["gshare"]))), ".steps");
-    let target = format!("{:.1} %", 100.0 * share["target"].as_f64().unwrap());
+    let target = format!("{:.1}\u{a0}%", 100.0 * share["target"].as_f64().unwrap());
     assert!(browser.text(".steps").contains(&target), "{target}: {}", browser.text(".steps"));
     // A user of an assignment that is kept.
     let assigned = stage.ask("decisions?kind=decision&what=assign&limit=1");

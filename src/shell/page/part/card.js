@@ -1,9 +1,9 @@
 // Parts that several views share: cards, what needs a person, key figures, lists of bars, tables.
 
-import { bar, spark } from './chart.js';
+import { bar, spark, twin } from './chart.js';
 import { h, icon } from './dom.js';
-import { percent, plain, plural, span, when } from './format.js';
-import { hrefOf, linkTo, statusShape } from './words.js';
+import { count, percent, plain, plural, span, when } from './format.js';
+import { hrefOf, linkTo, statusShape, words } from './words.js';
 
 /** Severities in their order, and how each is read out. */
 export const SEVERITIES = { act: 'act now', watch: 'watch', note: 'good to know' };
@@ -248,6 +248,27 @@ export function sharesCard(
     { title, sub },
     h('ul.bars', {}, list.map(line)),
     h('p.legend', {}, swatch('use', 'var(--run)'), tickmark('target')),
+  );
+}
+
+/** Users by what they have, {user, running, queued, beside?}; none of them, no card. */
+export function usersCard(title, list) {
+  if (!list.length) return null;
+  const max = Math.max(...list.map((it) => it.running + it.queued), 1);
+  return card(
+    { title, more: ['all', '#usage'] },
+    h(
+      'ul.bars',
+      {},
+      list.slice(0, 8).map((it) =>
+        barLine({
+          key: it.user,
+          name: [linkTo('user', it.user), ' ', h('span.soft', {}, it.beside)],
+          right: [h('b', {}, count(it.running)), ` run · ${count(it.queued)} ${words().waits}`],
+          bar: twin(it.running, it.queued, max),
+        }),
+      ),
+    ),
   );
 }
 

@@ -160,6 +160,18 @@ function shapesOf(series, max, length) {
   return shapes;
 }
 
+/** Moments without any value that a gap explains; one between two values hides nothing. */
+function holes(at, series, gaps) {
+  const spans = [];
+  at.forEach((_, i) => {
+    if (series.some((it) => isKnown(it.values[i]))) return;
+    const [from, to] = [at[Math.max(0, i - 1)], at[Math.min(at.length - 1, i + 1)]];
+    if (from < spans.at(-1)?.to) spans.at(-1).to = to;
+    else spans.push({ from, to, kind: 'gap' });
+  });
+  return spans.filter(({ from, to }) => gaps.some((gap) => gap.from < to && gap.to > from));
+}
+
 /**
  * Series over the same moments: {name, values, color, kind?: 'bars'|'line', stack?}. `at` are the
  * moments; `bands` spans that matter, {from, to, label}; `gaps` spans of which nothing is kept;
@@ -242,7 +254,7 @@ export function chart({
     [0, 0.5, 1].map((part) =>
       h('span.rule', { style: { bottom: `${100 * part}%` } }, h('span', {}, short(max * part))),
     ),
-    [...gaps.map((it) => ({ ...it, kind: 'gap', label: '' })), ...bands]
+    [...holes(at, series, gaps), ...bands]
       .filter((it) => it.to >= from && it.from <= to)
       .map((it) =>
         h(

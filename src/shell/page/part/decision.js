@@ -43,7 +43,7 @@ function facts(it) {
       'request',
       `${it.subject}, attempt ${it.attempt}, answer ${it.ordinal}${it.dry_run ? ', dry run' : ''}`,
     ],
-    ['task', linkTo('task', it.task)],
+    [words().task, linkTo('task', it.task)],
     ['decided (UTC)', moment(it.at)],
     ['share', linkTo('share', it.gshare)],
     ['user', linkTo('user', it.user)],
@@ -150,6 +150,7 @@ function ranked({ queues = [], outcome }) {
   const columns = [
     {
       name: words().place,
+      kind: 'c1',
       value: (it) => it.queue,
       cell: (it) => [queueLink(it.queue), it.why_no_jobs && h('span.sub', {}, it.why_no_jobs)],
     },
@@ -174,10 +175,8 @@ function ranked({ queues = [], outcome }) {
     outcome === 'assign'
       ? `Chosen: ${count(chosen)} of ${count(queues.length)} that passed all filters`
       : `${count(queues.length)} passed all filters`;
-  return card(
-    { title },
-    table({ label: 'Queues that passed all filters', columns, rows: queues, most: 20 }),
-  );
+  const label = 'Queues that passed all filters';
+  return card({ title }, table({ label, columns, rows: queues, most: 20, cards: true }));
 }
 
 /** Places that were rejected, by which filter and why. */
@@ -196,16 +195,17 @@ function rejected({ rejected: rows = [], steps = [], rejected_complete: isComple
     );
   }
   const columns = [
-    { name: words().place, value: (it) => it.queue, cell: (it) => queueLink(it.queue) },
-    { name: 'filter', value: (it) => it.filter },
+    { name: words().place, kind: 'c1', value: (it) => it.queue, cell: (it) => queueLink(it.queue) },
+    { name: 'filter', kind: 'c2', value: (it) => it.filter },
     { name: 'reason', value: (it) => it.reason },
-    {
-      name: 'measured',
-      number: true,
-      value: (it) => it.measured,
-      cell: (it) => figure(it.measured),
-    },
-    { name: 'limit', number: true, value: (it) => it.limit, cell: (it) => figure(it.limit) },
+    ...['measured', 'limit']
+      .filter((name) => rows.some((it) => it[name] !== null && it[name] !== undefined))
+      .map((name) => ({
+        name,
+        number: true,
+        value: (it) => it[name],
+        cell: (it) => figure(it[name]),
+      })),
   ];
   const box = h('div');
   const note = h('span.note', { 'aria-live': 'polite' });
@@ -222,7 +222,8 @@ function rejected({ rejected: rows = [], steps = [], rejected_complete: isComple
           ? ''
           : `${count(rows.length)} of them are listed`,
     );
-    fill(box, table({ label: 'Queues that were rejected', columns, rows: shown, most: 20 }));
+    const label = 'Queues that were rejected';
+    fill(box, table({ label, columns, rows: shown, most: 20, cards: true }));
   };
   show('');
   const input = h('input', {

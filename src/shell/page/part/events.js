@@ -2,7 +2,7 @@
 
 import { h } from './dom.js';
 import { moment } from './format.js';
-import { linkTo, queueLink, whyLink } from './words.js';
+import { linkTo, queueLink, whyLink, words } from './words.js';
 
 const QUEUES_SHOWN = 3;
 
@@ -53,7 +53,7 @@ export const COLUMNS = [
   },
   { name: 'about', cell: subject },
   { name: 'what it says', cell: (it) => it.text },
-  { name: 'queues', kind: 'drop', cell: (it) => queues(it.queues ?? []) },
+  { kind: 'drop', cell: (it) => queues(it.queues ?? []) },
   { name: 'policy or rule', kind: 'drop', cell: (it) => it.rule },
   {
     name: 'share, user',
@@ -75,7 +75,10 @@ function queues(names) {
 
 /** The head of a table of events. */
 export function head() {
-  const cells = COLUMNS.map((it) => h('th', { scope: 'col', class: it.kind ?? null }, it.name));
+  const places = `${words().place}s`;
+  const cells = COLUMNS.map((it) =>
+    h('th', { scope: 'col', class: it.kind ?? null }, it.name ?? places),
+  );
   return h('thead', {}, h('tr', {}, cells));
 }
 

@@ -35,7 +35,7 @@ export function figure(value) {
 
 /** A part of a whole, from 0 to 1: `12.4 %`. */
 export const percent = (part, digits = 1) =>
-  isKnown(part) ? `${(100 * part).toFixed(digits)} %` : '–';
+  isKnown(part) ? `${(100 * part).toFixed(digits)}\u00a0%` : '–';
 
 /** `1 request`, `4 requests`. */
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;

@@ -85,7 +85,7 @@ export const compareGroups = (a, b) =>
 export function groupsCard({ groups, worst, lines, version, now, more }) {
   const { places, group } = words();
   const unit = hasWholes()
-    ? `its ${words().cores}, filled as they are used`
+    ? `its ${words().cores}, filled as used`
     : 'its jobs, filled as they run';
   return card(
     {

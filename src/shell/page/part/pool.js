@@ -1,6 +1,6 @@
 // What a pool of slots has on Now: idle jobs by reason, classes, drained nodes, users, workflows.
 
-import { barLine, card, empty, part, rows, swatch, tickmark } from './card.js';
+import { barLine, card, empty, part, rows, swatch, tickmark, usersCard } from './card.js';
 import { bar } from './chart.js';
 import { h, icon } from './dom.js';
 import { ago, count, percent, plural, span } from './format.js';
@@ -93,32 +93,11 @@ function drains(view) {
   );
 }
 
-function users(view) {
-  const list = view.data.pool?.users ?? [];
-  if (!list.length) return null;
-  const max = Math.max(...list.map((it) => it.running + it.idle), 1);
-  return card(
-    { title: 'Users with most jobs' },
-    h(
-      'ul.bars',
-      {},
-      list.slice(0, 8).map((it) =>
-        barLine({
-          key: it.user,
-          name: [linkTo('user', it.user), ' ', h('span.soft', {}, it.group)],
-          right: [h('b', {}, count(it.running)), ` run · ${count(it.idle)} idle`],
-          bar: bar(
-            [
-              { value: it.running, color: 'var(--run)', name: 'running' },
-              { value: it.idle, color: 'var(--wait)', name: 'idle', hatch: true },
-            ],
-            max,
-          ),
-        }),
-      ),
-    ),
+const users = ({ data: { pool } }) =>
+  usersCard(
+    'Users with most jobs',
+    (pool?.users ?? []).map((it) => ({ ...it, queued: it.idle, beside: it.group })),
   );
-}
 
 export function workflows(view) {
   return card(

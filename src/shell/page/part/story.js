@@ -68,7 +68,9 @@ function refusing(view, most) {
   const found = (it) => {
     const measured = range(it.measured_from, it.measured_to);
     const limit = range(it.limit_from, it.limit_to);
-    return measured ? `${measured} ${it.unit ?? ''}${limit ? `, limit ${limit}` : ''}` : '';
+    return measured
+      ? `${measured} ${it.unit ?? ''}`.trim() + (limit ? `, limit ${limit}` : '')
+      : '';
   };
   return [
     {
@@ -97,7 +99,7 @@ function refusing(view, most) {
     },
     {
       name: isPool() ? 'Jobs' : 'Requests',
-      kind: 'wide',
+      kind: 'slim',
       cell: (it) => [
         h(
           'span.line',

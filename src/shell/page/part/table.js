@@ -5,9 +5,10 @@ import { count } from './format.js';
 
 /**
  * A table of `rows`. A column is {name, title?, number?, value(row), cell?(row)}: `value` is sorted
- * by, `cell` is what is shown if it is another. Rows keep their order until a column is chosen.
+ * by, `cell` is what is shown if it is another. Rows keep their order until a column is chosen. On a
+ * phone the rows of `cards` are cards, as those of `rows` in card.js; a column then has its `kind`.
  */
-export function table({ columns, rows, most = 100, label }) {
+export function table({ columns, rows, most = 100, label, cards = false }) {
   let sorted = rows;
   let by = null;
   let down = false;
@@ -58,7 +59,12 @@ export function table({ columns, rows, most = 100, label }) {
           {},
           columns.map((column) => {
             const cell = column.cell ? column.cell(row) : column.value(row);
-            return h(column.number ? 'td.num' : 'td', {}, cell);
+            const classes = [column.kind, column.number && 'num'].filter(Boolean).join(' ');
+            return h(
+              'td',
+              { class: classes || null, 'data-l': column.number && column.name },
+              cell,
+            );
           }),
         ),
       ),
@@ -75,7 +81,7 @@ export function table({ columns, rows, most = 100, label }) {
     h(
       'div.scroll',
       { role: 'group', 'aria-label': label, tabindex: '0' },
-      h('table', {}, h('thead', {}, h('tr', {}, heads)), body),
+      h(cards ? 'table.cards' : 'table', {}, h('thead', {}, h('tr', {}, heads)), body),
     ),
     h('p.more-rows', { hidden: sorted.length <= shown }, more),
   );

@@ -15,6 +15,8 @@ const FLAVOURS = {
     waiting: 'Requests waiting',
     queued: 'Jobs queued',
     wholes: false,
+    // Where a queue's record has its status, and which there are; the first takes no jobs.
+    statuses: { field: 'status', values: ['offline', 'online', 'brokeroff', 'test'] },
   },
   sites: {
     place: 'site',
@@ -39,6 +41,7 @@ const FLAVOURS = {
     waiting: 'Jobs without a queue',
     queued: 'Jobs queued',
     wholes: true,
+    statuses: { field: 'batch.status', values: ['inactive', 'active'] },
   },
 };
 

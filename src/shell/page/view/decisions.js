@@ -5,6 +5,7 @@ import { lead } from '../part/card.js';
 import { fill, h, query, setText } from '../part/dom.js';
 import { head, row } from '../part/events.js';
 import { count } from '../part/format.js';
+import { words } from '../part/words.js';
 
 /** Rows that are kept; the page of a busy day must not grow. */
 const ROWS = 300;
@@ -29,6 +30,8 @@ const WHATS = [
 /** Fields, and the parameter of the API that each is. */
 const FIELDS = ['queue', 'gshare', 'user', 'task', 'rule', 'name'];
 const TITLES = { gshare: 'share', rule: 'policy or rule', name: 'any name' };
+const titleOf = (name) =>
+  ({ queue: words().place, task: words().task })[name] ?? TITLES[name] ?? name;
 
 export class Decisions {
   constructor(main, { params, replace, kick }) {
@@ -109,7 +112,7 @@ export class Decisions {
         this.kinds.map((box) => h('label', {}, box, ` ${box.value}s`)),
       ),
       labelled(this.what, 'what'),
-      this.fields.map((input) => labelled(input, TITLES[input.name] ?? input.name)),
+      this.fields.map((input) => labelled(input, titleOf(input.name))),
       h('button.btn', { type: 'button', onclick: () => this.clear() }, 'Clear'),
     );
   }
@@ -198,7 +201,7 @@ export class Decisions {
       return;
     }
     if (isCut !== undefined) this.isCut = isCut || (this.isCut && this.last !== undefined);
-    setText(this.note, `The newest ${count(rows)} are shown, newest first, at most ${ROWS}.`);
+    setText(this.note, `The newest ${count(rows)} are shown, at most ${ROWS}.`);
   }
 
   /** Says why nothing is shown. */

@@ -13,6 +13,7 @@ import {
   needs,
   part,
   sharesCard,
+  usersCard,
 } from '../part/card.js';
 import { h } from '../part/dom.js';
 import { count, percent, plural, short, span, when } from '../part/format.js';
@@ -42,6 +43,7 @@ export class Now extends Live {
         slow: true,
         when: () => this.data.queues && !isPool(),
       },
+      usage: { path: 'usage', every: 10000, slow: true, when: () => isGrid() },
       pool: { path: 'pool', every: 5000, slow: true, when: () => isPool() },
       all: {
         path: 'series',
@@ -163,7 +165,7 @@ export class Now extends Live {
       label,
       what,
       values.at(-1),
-      values.length ? `mean of the day ${short(mean)}` : '',
+      values.length ? `24 h mean: ${short(mean)}` : '',
       { color },
     );
   }
@@ -182,7 +184,7 @@ export class Now extends Live {
       label: 'Jobs failed',
       value: last === undefined ? '–' : last.toFixed(1),
       unit: last === undefined ? '' : ' %',
-      sub: ended ? `mean of the day ${percent(total(failed) / ended)}` : 'of those that ended',
+      sub: ended ? `24 h mean: ${percent(total(failed) / ended)}` : 'of those that ended',
       values: part_,
       color: 'var(--fail)',
     };
@@ -269,10 +271,35 @@ export class Now extends Live {
     if (shares) known.shares = new Set(shares.map((it) => it.gshare));
     return [
       isGrid() && this.reasons(),
-      shares && (shares.length > 0 || !hasWholes()) && sharesCard(shares),
+      shares && (shares.length > 0 || !hasWholes()) && this.shares(shares),
+      isGrid() && this.users(),
       this.oldest(),
       this.throttles(),
     ];
+  }
+
+  /** The one that is farthest off its target first. */
+  shares(list) {
+    const off = (it) => Math.abs(it.use - it.target);
+    const compare = (a, b) => off(b) - off(a);
+    return sharesCard(
+      this.steady('shares', list, (it) => it.gshare, compare, '[data-key^="Shares"]'),
+    );
+  }
+
+  /** Of a grid: who has most of its CPUs. */
+  users() {
+    const list = this.data.usage?.users ?? [];
+    const upper = words().cores;
+    return usersCard(
+      `Users with most ${upper}`,
+      list.map(({ owner, part: used, jobs }) => ({
+        user: owner,
+        running: jobs.running_cores,
+        queued: jobs.queued_cores,
+        beside: percent(used),
+      })),
+    );
   }
 
   reasons() {

@@ -7,7 +7,7 @@ import { eventTable } from '../part/events.js';
 import { count, percent, plural, span } from '../part/format.js';
 import { Live } from '../part/live.js';
 import { capital } from '../part/waits.js';
-import { linkTo, queueLink, why, whyLink } from '../part/words.js';
+import { linkTo, queueLink, why, whyLink, words } from '../part/words.js';
 
 const DAY = 86400000;
 
@@ -108,11 +108,12 @@ class Owner extends Live {
         ),
       this.curves(),
       h(
-        'div.cols',
+        `div.cols${answer.share?.users?.length ? '' : '.one'}`,
         { 'data-key': 'cols' },
-        h('div.stack', {}, this.waits(), this.past(answer)),
+        h('div.stack', {}, this.waits()),
         h('div.stack', {}, this.users(answer)),
       ),
+      this.past(answer),
     ];
   }
 
@@ -139,12 +140,14 @@ class Owner extends Live {
         [
           'Running',
           count(running),
-          part.running_cores === undefined ? 'jobs' : `${count(part.running_cores)} cores`,
+          part.running_cores === undefined
+            ? 'jobs'
+            : `${count(part.running_cores)} ${words().cores}`,
         ],
         [
           'Queued',
           count(queued),
-          part.queued_cores === undefined ? 'jobs' : `${count(part.queued_cores)} cores`,
+          part.queued_cores === undefined ? 'jobs' : `${count(part.queued_cores)} ${words().cores}`,
         ],
         open && [
           'Waiting',
@@ -213,7 +216,7 @@ class Owner extends Live {
     return card(
       {
         title: 'What waits',
-        sub: list.length ? plural(list.length, 'request') : null,
+        sub: list.length ? plural(list.length, words().request) : null,
         more: ['all', `#waiting${query({ [this.kind]: this.name })}`],
       },
       list.length
@@ -238,7 +241,7 @@ class Owner extends Live {
                 ),
               ),
           )
-        : empty('Nothing waits', 'Every request has its answer.'),
+        : empty('Nothing waits', `Every ${words().request} has its answer.`),
     );
   }
 

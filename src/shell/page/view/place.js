@@ -12,6 +12,8 @@ import { hasWholes, isPool, learn, linkTo, why, words } from '../part/words.js';
 const DAY = 86400000;
 /** The process looks at so many decisions about a place. */
 const READ = 500;
+/** So many troubles of a site are sentences. */
+const TROUBLES = 3;
 const isKnown = (value) => value !== null && value !== undefined;
 
 class Place extends Live {
@@ -32,7 +34,7 @@ class Place extends Live {
           from: Math.max(0, this.now - DAY),
         }),
       },
-      attention: { path: 'attention', every: 10000, slow: true },
+      sites: { path: 'sites', every: 10000, slow: true },
       waiting: {
         path: 'waiting',
         every: 20000,
@@ -90,22 +92,30 @@ class Place extends Live {
     ];
   }
 
+  /** Its own, also where *Now* sums them with those of others. */
   troubles() {
-    const names = new Set([this.name, ...this.rows.map((it) => it.queue)]);
-    const site = this.rows[0]?.site;
-    const kinds = ['queue', 'site', 'cluster'];
-    return (this.data.attention?.items ?? []).filter(
-      (it) =>
-        kinds.includes(it.kind) &&
-        (names.has(it.name) || (this.kind === 'queue' && it.kind === 'site' && it.name === site)),
-    );
+    const name = this.rows[0]?.site || this.name;
+    const site = this.data.sites?.sites.find((it) => it.site === name);
+    const isMine = ({ queue }) => this.kind === 'site' || !queue || queue === this.name;
+    return (site?.troubles ?? []).filter(isMine);
   }
 
   head(mine, troubles) {
     const first = mine[0];
     const worst = troubles[0];
+    const { statuses } = words();
+    const queue = first?.queue ?? this.name;
+    const off = statuses && `queue.${queue}.${statuses.field}=${statuses.values[0]}`;
     const says = [
-      troubles.map((it) => [h('b', {}, it.title, '. '), it.text, ' ']),
+      troubles
+        .slice(0, TROUBLES)
+        .map((it) => [
+          h('b', {}, it.title, '. '),
+          it.text,
+          it.since && ` Since ${when(it.since, this.now)}.`,
+          ' ',
+        ]),
+      troubles.length > TROUBLES && `And ${troubles.length - TROUBLES} more. `,
       !troubles.length && verdict(this.data.explain?.headline),
       ' ',
       h(
@@ -114,15 +124,10 @@ class Place extends Live {
         'Reasons',
       ),
       ' · ',
-      h('a', { href: `#decisions${query({ queue: first?.queue ?? this.name })}` }, 'Decisions'),
+      h('a', { href: `#decisions${query({ queue })}` }, 'Decisions'),
       ' · ',
       h('a', { href: `#time${query({ name: this.name })}` }, 'Counters as of a moment'),
-      ' · ',
-      h(
-        'a',
-        { href: `#whatif${query({ set: `queue.${first?.queue ?? this.name}.status=offline` })}` },
-        'What if it were offline?',
-      ),
+      off && [' · ', h('a', { href: `#whatif${query({ set: off })}` }, 'What if it were offline?')],
     ];
     return lead({
       title: this.name,
@@ -136,7 +141,9 @@ class Place extends Live {
       ],
       marks: [
         mine.length === 1 && pill('plain', status(first.status)),
-        worst && pill(worst.severity, icon(worst.severity), worst.rule.replaceAll('_', ' ')),
+        worst &&
+          !(mine.length === 1 && worst.rule === first.status) &&
+          pill(worst.severity, icon(worst.severity), worst.rule.replaceAll('_', ' ')),
       ],
       says,
     });
@@ -145,6 +152,7 @@ class Place extends Live {
   figures(mine) {
     const sum = (key) => mine.reduce((total, it) => total + (it[key] ?? 0), 0);
     const newest = (key) => Math.max(0, ...mine.map((it) => it[key] ?? 0)) || null;
+    const age = (key) => ago(newest(key), this.now).replace(' ago', '');
     const known = mine.length > 0;
     const starts = this.total('starts');
     const failed = this.total('failed');
@@ -171,8 +179,10 @@ class Place extends Live {
         : ['Queued', known ? count(queued) : '–', pace],
       [
         'Last start',
-        ago(newest('last_start_at'), this.now),
-        newest('last_start_at') ? `at ${when(newest('last_start_at'), this.now)}` : 'none is known',
+        age('last_start_at'),
+        newest('last_start_at')
+          ? `ago, at ${when(newest('last_start_at'), this.now)}`
+          : 'none is known',
       ],
       ended === null
         ? null
@@ -182,22 +192,24 @@ class Place extends Live {
             ended ? `of ${count(ended)} that ended, ${percent(failed / ended, 0)}` : 'none ended',
           ],
       isPool()
-        ? ['Last offer', ago(newest('last_offer_at'), this.now), '']
+        ? ['Last offer', age('last_offer_at'), newest('last_offer_at') ? 'ago' : 'none is known']
         : hasWholes()
           ? [
               'Facts',
-              ago(newest('as_of'), this.now),
-              mine.some((it) => it.answered === false) ? 'it does not answer' : 'it answers',
+              age('as_of'),
+              mine.some((it) => it.answered === false)
+                ? 'old; it does not answer'
+                : 'old; it answers',
             ]
           : [
               'Last pilot',
-              ago(newest('last_pilot_at'), this.now),
-              `${count(sum('pilots_running'))} run, ${count(sum('pilots_submitted'))} submitted`,
+              age('last_pilot_at'),
+              `${newest('last_pilot_at') ? 'ago; ' : ''}${count(sum('pilots_running'))} run, ${count(sum('pilots_submitted'))} submitted`,
             ],
       sent && [
         'Chosen, 24 h',
-        sent.requests < READ ? plural(sent.requests, 'time') : `${count(READ)} times or more`,
-        plural(sent.jobs, 'job'),
+        sent.requests < READ ? plural(sent.requests, 'time') : `${count(READ)}+ times`,
+        plural(sent.jobs, 'job') + (sent.requests < READ ? '' : ' or more'),
       ],
     ]);
   }
@@ -219,22 +231,25 @@ class Place extends Live {
         : null;
     const values = (what) => answer.series.find((it) => it.what === what)?.values ?? [];
     const base = { at: answer.at, gaps: answer.gaps };
+    const [high, low] = isPool() ? [110, 110] : [130, 90];
     const one = (label, height, series) =>
       card({ label, key: label }, h('div.pad', {}, chart({ ...base, label, height, series })));
     return later(`curves ${this.name} ${this.sources.versions.lines}`, () =>
       h(
-        'div.cols.half',
+        `div.cols.${isPool() ? 'third' : 'half'}`,
         {},
-        one('Jobs running', 130, [
+        one('Jobs running', high, [
           { name: 'running', values: values('running'), color: 'var(--run)' },
         ]),
-        one('Jobs queued', 130, [
-          { name: 'queued', values: values('queued'), color: 'var(--wait-line)' },
-        ]),
-        one('Starts per hour', 90, [
+        // Idle jobs of a pool are at no site.
+        !isPool() &&
+          one('Jobs queued', high, [
+            { name: 'queued', values: values('queued'), color: 'var(--wait-line)' },
+          ]),
+        one('Starts per hour', low, [
           { name: 'starts', values: values('starts'), color: 'var(--start)', kind: 'bars' },
         ]),
-        one('Ended per hour', 90, [
+        one('Ended per hour', low, [
           {
             name: 'failed',
             values: values('failed'),

@@ -3,7 +3,7 @@
 import { spark, twin } from '../part/chart.js';
 import { card, empty, lead, missing, rankOf, rows, severity, status } from '../part/card.js';
 import { h, later, query } from '../part/dom.js';
-import { ago, count, percent, plural } from '../part/format.js';
+import { ago, count, percent, plural, when } from '../part/format.js';
 import { curves } from '../part/groups.js';
 import { Live } from '../part/live.js';
 import { hrefOf, isPool, linkTo, learn, words } from '../part/words.js';
@@ -176,7 +176,7 @@ export class Sites extends Live {
             h('span', {}, h('b', {}, linkTo('site', it.site)), h('span.sub', {}, it.group)),
           ),
       },
-      { name: 'Trouble', cell: (it) => trouble(it) },
+      { name: 'Trouble', cell: (it) => trouble(it, now) },
       {
         name: 'Jobs',
         kind: 'c2 jobs',
@@ -263,7 +263,7 @@ function cores(it, row) {
   ];
 }
 
-function trouble(it) {
+function trouble(it, now) {
   if (!it.troubles?.length) return h('span.soft', {}, QUIET(it) ? 'no jobs' : 'as usual');
   return [
     it.troubles
@@ -275,8 +275,9 @@ function trouble(it) {
           one.queue && one.queue !== it.site
             ? h('a', { href: hrefOf(isPool() ? 'site' : 'queue', one.queue) }, one.queue)
             : null,
-          one.queue && one.queue !== it.site ? ' ' : '',
+          one.queue && one.queue !== it.site ? ': ' : '',
           one.text || one.title,
+          one.since && h('span.soft', {}, ` Since ${when(one.since, now)}.`),
         ),
       ),
     it.troubles.length > 3 && h('span.sub', {}, `and ${it.troubles.length - 3} more`),

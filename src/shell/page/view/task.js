@@ -7,6 +7,7 @@ import { h, icon, later, query } from '../part/dom.js';
 import { amount, count, moment, percent, plain, plural, span, when } from '../part/format.js';
 import { Live } from '../part/live.js';
 import { timeline } from '../part/timeline.js';
+import { capital } from '../part/waits.js';
 import { isPool, linkTo, queueLink, why, words } from '../part/words.js';
 
 /** Statuses of jobs in the order of their way: name, colour, hatched. */
@@ -21,7 +22,9 @@ const STATES = [
 /** So many queues are listed. */
 const QUEUES = 8;
 
-const title = (task) => `${words().task[0].toUpperCase()}${words().task.slice(1)} ${task}`;
+const heading = (task) => `${words().task[0].toUpperCase()}${words().task.slice(1)} ${task}`;
+/** As a sentence, however it ends. */
+const sentence = (text) => `${capital(text).replace(/\.$/, '')}.`;
 const sumOf = (list, key) => list.reduce((total, it) => total + (it[key] ?? 0), 0);
 
 export class Task extends Live {
@@ -60,7 +63,7 @@ export class Task extends Live {
     const open = it.requests.filter((one) => one.open).length;
     return [
       lead({
-        title: title(it.task ?? this.name),
+        title: heading(it.task ?? this.name),
         crumbs: [
           linkTo('share', it.gshare),
           linkTo('user', it.user),
@@ -102,15 +105,15 @@ export class Task extends Live {
   /** No page of it: the reasons may know the name as that of something else. */
   without() {
     const error = this.errors.task;
-    const heading = lead({ title: title(this.name) });
+    const head = lead({ title: heading(this.name) });
     if (!error)
       return [
-        heading,
+        head,
         card({ label: 'State' }, h('p.empty', { role: 'status' }, 'It is being asked for.')),
       ];
     const has = this.data.explain;
     return [
-      heading,
+      head,
       card(
         { label: 'State', key: 'state' },
         missing(error, 'where its jobs are'),
@@ -151,7 +154,11 @@ export class Task extends Live {
         count(it.requests.length),
         open ? `${count(open)} wait now` : 'all are answered',
       ],
-      ['Wait for a decision', seconds(stage.wait_for_decision_s), 'median'],
+      stage.wait_for_decision_s !== null && [
+        'Wait for a decision',
+        seconds(stage.wait_for_decision_s),
+        'median',
+      ],
       ['Wait for a start', seconds(stage.wait_for_start_s), 'median, from the decision on'],
     ]);
   }
@@ -180,13 +187,15 @@ export class Task extends Live {
     );
   }
 
-  estimate({ estimate, now }) {
-    if (!estimate) return null;
+  estimate({ estimate, no_estimate: none, now }) {
+    const title = 'When it may start';
+    if (!estimate)
+      return none ? card({ title, key: 'estimate' }, empty('No estimate', sentence(none))) : null;
     const { start_from: from, start_to: to, start_likely: likely, queue, basis } = estimate;
-    const begin = from <= now ? 'from now' : `from ${when(from, now)}`;
+    const begin = from <= now ? 'From now' : `From ${when(from, now)}`;
     const end = to ? `to ${when(to, now)} UTC` : 'on; no end is known';
     return card(
-      { title: 'When it may start', key: 'estimate' },
+      { title, key: 'estimate' },
       h(
         'div.pad.small',
         {},

@@ -269,10 +269,14 @@ export class Time {
       h(
         'p.past',
         {},
-        'As of ',
-        moment(now),
-        ' UTC',
-        this.at - now > 1000 && `, the last cycle at or before ${utc(this.at)}`,
+        h(
+          'span',
+          {},
+          'As of ',
+          moment(now),
+          ' UTC',
+          this.at - now > 1000 && `, the last cycle at or before ${utc(this.at)}`,
+        ),
       ),
     );
     this.tiles = new Tiles({ at: stamp(this.at) });

@@ -26,18 +26,21 @@ export class Usage extends Live {
     const answer = this.data.usage ?? (this.data.shares && { ...this.data.shares, users: null });
     const shares = answer?.shares ?? [];
     const above = shares.filter((it) => it.use - it.target >= FAR);
+    const below = shares.filter((it) => it.target - it.use >= FAR);
     const name = isPool() ? 'class' : 'share';
-    const says = above.length
-      ? [
-          h(
-            'b',
-            {},
-            `${above.map((it) => it.gshare).join(', ')} ${above.length === 1 ? 'uses' : 'use'} more than is due. `,
-          ),
-        ]
-      : shares.length
-        ? `No ${name} is 5 points above its target.`
-        : '';
+    const say = (list, verb) => {
+      const some = list.map((it) => it.gshare).join(', ');
+      return list.length > 0 && h('b', {}, `${some} ${verb}${list.length === 1 ? 's' : ''} `);
+    };
+    const says =
+      above.length || below.length
+        ? [
+            above.length > 0 && [say(above, 'use'), 'more than is due. '],
+            below.length > 0 && [say(below, 'get'), 'less than is due.'],
+          ]
+        : shares.length
+          ? `No ${name} is 5 points off its target.`
+          : answer?.users?.length && mostOf(answer.users[0]);
     return [
       lead({ title: 'Usage', says }),
       answer ? this.shares(shares) : part(this, 'usage', 'who uses how much', () => null),
@@ -85,6 +88,7 @@ export class Usage extends Live {
           {
             name: 'Off',
             number: true,
+            short: 'off',
             cell: (it) =>
               Math.abs(off(it)) >= 100 * FAR
                 ? h('span.sev-watch', {}, icon('watch'), ` ${signed(off(it))} points`)
@@ -153,5 +157,11 @@ export class Usage extends Live {
     );
   }
 }
+
+/** Where no share has a target: who uses most. */
+const mostOf = ({ owner, part: used }) => [
+  h('b', {}, linkTo('user', owner), ' uses most: '),
+  `${percent(used)} of the ${words().cores} that are used.`,
+];
 
 const signed = (points) => `${points > 0 ? '+' : '−'}${Math.abs(points).toFixed(1)}`;

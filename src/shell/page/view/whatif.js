@@ -8,15 +8,11 @@ import { decisionView } from '../part/decision.js';
 import { fill, h, query } from '../part/dom.js';
 import { badge } from '../part/events.js';
 import { count, plural } from '../part/format.js';
-import { known, linkTo, queueLink, whyLink, words } from '../part/words.js';
+import { isPool, linkTo, queueLink, whyLink, words } from '../part/words.js';
 
 /** Kinds of settings: their text, and what stands in the fields. */
 const KINDS = {
-  status: {
-    text: 'status of queue',
-    name: 'name',
-    values: ['offline', 'online', 'brokeroff', 'test'],
-  },
+  status: { text: 'status of queue', name: 'name' },
   parameter: { text: 'parameter', name: 'NQUEUED_SAT_CAP', value: '400' },
   fact: { text: 'a record’s field', name: 'topic.key.field', value: 'value' },
 };
@@ -24,11 +20,15 @@ const WINDOWS = ['1h', '6h', '24h'];
 /** So many settings can be tried at once. */
 const MOST = 8;
 
+/** Statuses of a domain's queues, {field, values}; of a pool there are none. */
+const statuses = () => words().statuses;
+
 /** `queue.X.status=offline` as a row of the form; null if it is no setting. */
 function parsed(text) {
   // A name may have the sign that stands before the value.
-  const [, queue, status] = /^queue\.(.+)\.status=([^=]*)$/s.exec(text) ?? [];
-  if (queue) return { kind: 'status', name: queue, value: status };
+  const field = statuses()?.field.replace('.', '\\.') ?? '';
+  const [, queue, status] = new RegExp(`^queue\\.(.+)\\.${field}=([^=]*)$`, 's').exec(text) ?? [];
+  if (field && queue) return { kind: 'status', name: queue, value: status };
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (!name) return null;
   const [, parameter] = /^parameter\.(.+)$/s.exec(name) ?? [];
@@ -36,17 +36,15 @@ function parsed(text) {
 }
 
 function written({ kind, name, value }) {
-  if (kind === 'status') return `queue.${name}.status=${value}`;
+  if (kind === 'status') return `queue.${name}.${statuses().field}=${value}`;
   return kind === 'parameter' ? `parameter.${name}=${value}` : `${name}=${value}`;
 }
 
-/** A setting to begin with; queues have a status of their own in one domain only. */
-function first() {
-  const isStatus = !known.of || known.of === 'queues';
-  return isStatus
-    ? { kind: 'status', name: '', value: 'offline' }
+/** A setting to begin with. */
+const first = () =>
+  statuses()
+    ? { kind: 'status', name: '', value: statuses().values[0] }
     : { kind: 'parameter', name: '', value: '' };
-}
 
 /** A word for a shell. */
 const quoted = (text) =>
@@ -105,7 +103,9 @@ export class Whatif {
           { label: 'Answer' },
           empty(
             'Nothing is tried yet',
-            `Such as: a ${words().place} goes offline, a parameter doubles. The answer says which requests would go elsewhere.`,
+            isPool()
+              ? 'A pool answers offers, and has no request that could be judged; what is tried is shown as a command, which judges the offers of a log.'
+              : `Such as: a ${words().place} goes offline, a parameter doubles. The answer says which ${words().request}s would go elsewhere.`,
           ),
         ),
       );
@@ -121,7 +121,8 @@ export class Whatif {
   }
 
   row(set, at) {
-    const { values, value } = KINDS[set.kind];
+    const { value } = KINDS[set.kind];
+    const values = set.kind === 'status' ? statuses().values : null;
     const changed = (key) => (event) => {
       set[key] = event.target.value.trim();
     };
@@ -133,14 +134,14 @@ export class Whatif {
           this.sets[at] = {
             kind: event.target.value,
             name: '',
-            value: event.target.value === 'status' ? 'offline' : '',
+            value: event.target.value === 'status' ? statuses().values[0] : '',
           };
           this.write();
         },
       },
-      Object.entries(KINDS).map(([name, it]) =>
-        h('option', { value: name, selected: name === set.kind }, it.text),
-      ),
+      Object.entries(KINDS)
+        .filter(([name]) => name !== 'status' || statuses())
+        .map(([name, it]) => h('option', { value: name, selected: name === set.kind }, it.text)),
     );
     const field = h('input', {
       type: 'search',
@@ -273,8 +274,11 @@ function drawn(answer) {
         h(
           'p',
           {},
-          'Each is judged as if it were the only one. ',
-          left > 0 && `${count(left)} older ones are left out.`,
+          left > 0 && [
+            h('b', {}, `Only the newest ${count(looked)} were judged, `),
+            `${count(left)} older ones are left out. `,
+          ],
+          'Each is judged as if it were the only one.',
         ),
       ),
     before.assigned !== undefined &&
@@ -288,7 +292,7 @@ function drawn(answer) {
         'Before and then',
       ),
     queues.length > 0 && places(queues),
-    changes.length > 0 && each(changes),
+    changes.length > 0 && each(changes, changed),
     answer.decision_after && [
       h('h2.outcome', {}, 'Then'),
       decisionView(answer.decision_after, answer.now),
@@ -336,7 +340,7 @@ function places(queues) {
   );
 }
 
-function each(changes) {
+function each(changes, all) {
   const side = (it) =>
     it
       ? [
@@ -351,7 +355,12 @@ function each(changes) {
         ]
       : '–';
   return card(
-    { title: 'What would be answered otherwise', sub: count(changes.length), key: 'changes' },
+    {
+      title: 'What would be answered otherwise',
+      sub:
+        all > changes.length ? `the first ${count(changes.length)} of ${count(all)}` : count(all),
+      key: 'changes',
+    },
     rows({
       label: 'What would be answered otherwise',
       rows: changes,
@@ -361,7 +370,8 @@ function each(changes) {
           kind: 'c1',
           cell: (it) => [
             it.task ? linkTo('task', it.task, it.subject) : whyLink(it.subject),
-            h('span.sub', {}, [it.gshare, it.user].filter(Boolean).join(', ')),
+            h('span.sub', {}, linkTo('share', it.gshare)),
+            h('span.sub', {}, linkTo('user', it.user)),
           ],
         },
         { name: 'jobs', number: true, kind: 'c2', cell: (it) => count(it.jobs) },

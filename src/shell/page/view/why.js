@@ -8,7 +8,7 @@ import { badge, eventTable } from '../part/events.js';
 import { count, plain, utc } from '../part/format.js';
 import { jobView, ownerView, queueView, requestsView } from '../part/known.js';
 import { capital } from '../part/waits.js';
-import { hrefOf, isPool, known, why } from '../part/words.js';
+import { hrefOf, isPool, known, why, words } from '../part/words.js';
 
 /** A shown answer is asked for again this often, since a deferral is judged again some time. */
 const AGAIN = 10000;
@@ -21,6 +21,7 @@ const EXAMPLES = [
   ['job', '6500000123', 'why it waits, and how each rule that gives commands stands to it'],
   ['user', 'Jane Physicist', 'whether and why the owner is throttled'],
   ['group', 'phys-higgs', 'the same of a working group'],
+  ['site', 'AGLT2', 'its queues, and which filters reject them', 'queues'],
   ['queue', 'AGLT2', 'its jobs and pilots, and which filters reject it', 'queues'],
   ['site', 'T2_DE_DESY', 'its jobs and offers, and why it gets none', 'sites'],
   ['queue', 'grid.example.org/long', 'its jobs, and which filters reject it', 'cluster queues'],
@@ -168,7 +169,12 @@ export class Why {
     this.panel = h('div');
     this.earlier = h('div');
     const { now } = this.answer;
-    const page = PAGES.includes(kind) && !(kind === 'task' && name.includes('/')) && !this.at;
+    const page = hrefOf(kind === 'queue' && isPool() ? 'site' : kind, name);
+    const hasPage =
+      PAGES.includes(kind) && !page.startsWith('#why') && !(kind === 'task' && name.includes('/'));
+    const sentence = plain(headline, now);
+    const isRepeated = decisions.length === 1 && decisions[0].headline === sentence;
+    const called = kind === 'task' ? words().task : kind;
     fill(
       this.box,
       h(
@@ -179,21 +185,20 @@ export class Why {
           {},
           h('a', { href: '#why' }, 'Why'),
           h('span', { 'aria-hidden': 'true' }, '/'),
-          kind,
+          called,
         ),
         h(
           'div.chips',
           {},
-          h('h1', {}, h('span.what', {}, kind === 'task' ? 'Task ' : '', h('b', {}, name))),
+          h(
+            'h1',
+            {},
+            h('span.what', {}, kind === 'task' ? `${capital(called)} ` : '', h('b', {}, name)),
+          ),
           badge(state),
-          page &&
-            h(
-              'a',
-              { href: hrefOf(kind === 'queue' && isPool() ? 'site' : kind, name) },
-              `${kind} page`,
-            ),
+          hasPage && !this.at && h('a', { href: page }, `${called} page`),
         ),
-        h('p.says', { role: 'status' }, `${capital(plain(headline, now))}.`),
+        !isRepeated && h('p.says', { role: 'status' }, `${capital(sentence)}.`),
       ),
       this.at &&
         h(
