@@ -275,12 +275,14 @@ impl TaskWaits {
             is_like && other.is_open && other.began_at.is_none()
         });
         let basis = format!(
-            "{} tasks of share {} began within a day, {} of them after as long a wait; {} others of \
-             it asked before and wait",
+            "{} tasks of share {} began within a day, {} of them after as long a wait; {}",
             curve.began(),
             task.gshare,
             curve.began_after(self.now - task.asked_at),
-            before.count()
+            match before.count() {
+                1 => "1 other of it asked before and waits".to_owned(),
+                others => format!("{others} others of it asked before and wait"),
+            }
         );
         Some(self.read(curve, task.asked_at, TAIL, ("", basis)))
     }

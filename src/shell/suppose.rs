@@ -223,7 +223,12 @@ fn with_field(
     let mut json = each_configuration!(shown);
     let parts: Vec<&str> = way.split('.').collect();
     let (last, before) = parts.split_last().unwrap_or((&"", &[]));
-    let holder = part_with(&json, last);
+    let holder = part_with(&json, last).filter(|_| before.is_empty());
+    if let Some(part) = holder.as_ref().filter(|_| json.get(last).is_some()) {
+        return Err(field.wrong(&format!(
+            "of this record {part}.{last} counts, not its own {last}; give {part}.{last}"
+        )));
+    }
     let mut at = &mut json;
     for part in before {
         let within = at.as_object_mut().ok_or_else(|| {
@@ -239,9 +244,9 @@ fn with_field(
         .ok_or_else(|| field.wrong(&format!("{last} is within something that has no fields")))?;
     within.insert((*last).to_owned(), field.value.clone());
     let changed = record_of(field.topic, &json);
-    let changed = changed.map_err(|why| match (before, holder) {
-        ([], Some(part)) => field.wrong(&format!("{why}; {part} has one, {part}.{last}")),
-        _ => field.wrong(&why),
+    let changed = changed.map_err(|why| match holder {
+        Some(part) => field.wrong(&format!("{why}; {part} has one, {part}.{last}")),
+        None => field.wrong(&why),
     })?;
     if !name.is_empty() && changed.name() != name {
         return Err(field.wrong("it would be another record's name; set another field"));
@@ -249,9 +254,9 @@ fn with_field(
     Ok(changed)
 }
 
-/// The part of a record that has a field of a name, where the record itself has none.
+/// The part of a record that has a field of a name.
 fn part_with(json: &Value, name: &str) -> Option<String> {
-    let record = json.as_object().filter(|record| !record.contains_key(name))?;
+    let record = json.as_object()?;
     record.iter().find(|(_, part)| part.get(name).is_some()).map(|(part, _)| part.clone())
 }
 
@@ -286,7 +291,7 @@ pub(crate) fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a String>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use yardmaster_core::event::{Queue, QueueStatus};
+    use yardmaster_core::event::{BatchFacts, Queue, QueueStatus};
 
     fn queues() -> ReadRecords {
         let one = |name: &str| {
@@ -326,6 +331,12 @@ mod tests {
         assert!(field.contains("there is no such field") && field.contains("status"), "{field}");
         let value = found("queue.OAK.status=gone").unwrap_err();
         assert!(value.contains("\"gone\"") && value.contains("offline"), "{value}");
+        let batch = Some(BatchFacts::default());
+        let cluster = Configuration::from(Queue { name: "c/q".into(), batch, ..Queue::default() });
+        let clusters: ReadRecords = [(Topic::Queue, [("c/q".into(), cluster)].into())].into();
+        let field = SupposedField::parse("queue.c/q.status=inactive").unwrap();
+        let own = of_records(&field, &clusters).unwrap_err();
+        assert!(own.contains("give batch.status"), "{own}");
         let name = found("queue.OAK.name=ELM").unwrap_err();
         assert!(name.contains("another record's name"), "{name}");
         assert!(SupposedField::parse_only("core_count=8").unwrap_err().contains("queue"));
