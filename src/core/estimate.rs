@@ -224,10 +224,11 @@ impl TaskWaits {
         let known = self.tasks.get(&task)?;
         let waits = known.began_at.is_none() && known.is_waiting();
         (waits && self.estimate(task).is_none()).then(|| {
-            let share = &known.gshare;
+            let is_at_queue = known.at.values().any(|at| at.queued > 0);
+            let at_queue = if is_at_queue { ", or at a queue that has jobs of it," } else { "" };
             format!(
-                "no estimate: fewer than {BEGAN_MIN} tasks of share {share} began within a day, \
-                 and so at each queue that has jobs of it"
+                "no estimate: not so many as {BEGAN_MIN} tasks of its share{at_queue} began within \
+                 a day"
             )
         })
     }

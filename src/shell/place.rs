@@ -188,7 +188,8 @@ fn gets(queue: &QueueView, story: &PlaceStory) -> String {
     let since = story.sent_since.map_or(String::new(), |since| format!(" since {}", iso(since)));
     let [decisions, jobs] = story.of_a_day;
     if decisions > 0 {
-        return format!("and was sent {} by {decisions} decisions{since}", jobs_text(jobs));
+        let s = if decisions == 1 { "" } else { "s" };
+        return format!("and was sent {} by {decisions} decision{s}{since}", jobs_text(jobs));
     }
     match story.by_frequency().first() {
         _ if story.decisions == 0 => "and no decision names it".to_owned(),

@@ -5,6 +5,7 @@ use super::text::with_moments;
 use super::whole::throttled;
 use super::{cms, nordugrid, span};
 use crate::policy::note::Note;
+use crate::topic::Topic;
 
 /// A note as a sentence, with its code behind; one without a code as it is.
 pub fn note_text(note: &str) -> String {
@@ -79,7 +80,7 @@ fn words(note: &str, code: &str, figures: &str) -> Option<String> {
         "jobs_missing" => "the request states no number of jobs".to_owned(),
         "figure_impossible" => format!("no figure can be as the request states it: {figures}"),
         "asked_at_implausible" => {
-            format!("the request was asked at {}, which no clock shows", part?.0)
+            format!("asked_at of the request is {figures}, and does not count")
         }
         "gshare_unknown" => format!("no record is known of its share {figures}"),
         "site_unknown" => format!("it names {figures}, and nothing is known of that"),
@@ -95,8 +96,12 @@ fn words(note: &str, code: &str, figures: &str) -> Option<String> {
     })
 }
 
+/// The age of a topic; of `queue` that of the last sign of the queue itself, its jobs and pilots.
 fn stale((topic, age): (&str, &str)) -> String {
     match age.strip_suffix(" s").and_then(|seconds| seconds.parse().ok()) {
+        Some(seconds) if topic == Topic::Queue.name() => {
+            format!("the queue gave no sign for {}", span(seconds))
+        }
         Some(seconds) => format!("nothing new was read of {topic} for {}", span(seconds)),
         None => format!("a part of {topic} cannot be read, and what is known of it may be old"),
     }
@@ -143,7 +148,7 @@ mod tests {
                 "9 of 9 jobs of the queue were commanded within the \
               window (queue_budget)",
             ),
-            ("input_stale(queue, 60 s)", "nothing new was read of queue for 1 min (input_stale)"),
+            ("input_stale(queue, 60 s)", "the queue gave no sign for 1 min (input_stale)"),
             ("nothing any more", "nothing any more"),
         ];
         for (why, words) in all {

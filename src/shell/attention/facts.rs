@@ -13,7 +13,7 @@ use yardmaster_core::view::PoolGlance;
 use yardmaster_wire::topology::{AttentionSettings, hours};
 
 /// So many rows of jobs that ended, of a task at a queue each, are summed up.
-const ENDED_ROWS_MAX: usize = 1_000_000;
+const ENDED_ROWS_MAX: usize = 200_000;
 
 /// Facts of a cycle.
 pub(super) struct Facts<'a> {

@@ -132,7 +132,8 @@ impl QueueLook<'_> {
             return None;
         }
         // A record that changed since the status was seen first has not changed the status.
-        let seen = memory.since("closed", &format!("{queue} {status}"), self.now);
+        let word = status.split([',', ' ']).next().unwrap_or_default();
+        let seen = memory.since("closed", &format!("{queue} {word}"), self.now);
         let since = changed_at.map_or(seen, |at| seen.min(at));
         let (title, text, severity) = match self.queue.pledged_cores {
             Some(cores @ 1..) => {

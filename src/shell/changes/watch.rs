@@ -17,6 +17,8 @@ const RECORDS_MAX: usize = 20_000;
 pub struct FactWatch {
     known: BTreeMap<Topic, BTreeMap<String, Configuration>>,
     unwatched: BTreeSet<Topic>,
+    /// Whether it was not looked at yet: the first look lists topics that are not watched.
+    is_new: bool,
     epoch: u64,
     leader: Option<String>,
     topology: String,
@@ -43,8 +45,7 @@ impl FactWatch {
             ..FactWatch::default()
         };
         watch.facts(state);
-        // The first look lists them.
-        watch.unwatched.clear();
+        watch.is_new = true;
         watch
     }
 
@@ -80,6 +81,10 @@ impl FactWatch {
         self.look(state.now, &facts.users, &mut changes);
         self.look(state.now, &facts.grants, &mut changes);
         self.look(state.now, &facts.registrations, &mut changes);
+        if std::mem::take(&mut self.is_new) {
+            let topics = self.unwatched.iter();
+            changes.extend(topics.map(|topic| unwatched(state.now, *topic)));
+        }
         together(changes)
     }
 
@@ -91,8 +96,8 @@ impl FactWatch {
         let known = self.known.entry(T::TOPIC).or_default();
         if table.len() > RECORDS_MAX {
             known.clear();
-            if self.unwatched.insert(T::TOPIC) {
-                changes.push(unwatched(now, T::TOPIC, table.len()));
+            if self.unwatched.insert(T::TOPIC) && !self.is_new {
+                changes.push(unwatched(now, T::TOPIC));
             }
             return;
         }
@@ -127,16 +132,15 @@ impl FactWatch {
 }
 
 /// The changes of a topic are not looked for from now on.
-fn unwatched(at: Millis, topic: Topic, records: usize) -> ChangeView {
+fn unwatched(at: Millis, topic: Topic) -> ChangeView {
     let of = topic.name();
     ChangeView {
         at,
         kind: "fact".to_owned(),
         of: of.to_owned(),
         text: format!(
-            "changes of topic {of} are not listed: it has {records} records, more than \
-             {RECORDS_MAX}; `yardmaster changes --dir` or `--bootstrap-server` reads them from the \
-             log"
+            "changes of topic {of} are not listed: it has more than {RECORDS_MAX} records; \
+             `yardmaster changes --dir` or `--bootstrap-server` reads them from the log"
         ),
         ..ChangeView::default()
     }

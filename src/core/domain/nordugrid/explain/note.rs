@@ -16,7 +16,10 @@ pub(crate) fn words(code: &str, figures: &str) -> Option<String> {
         "no_registrations" => format!("index servers without a cluster: {figures}"),
         "rejected_unknown" => format!("not to be used, and not known: {figures}"),
         "no_information" => format!("clusters that publish nothing: {figures}"),
-        "alternative" => format!("alternative {} found no target: {}", part?.0, part?.1),
+        "alternative" => match part? {
+            (number, "no target") => format!("alternative {number} found no target"),
+            (number, why) => format!("alternative {number} found no target: {why}"),
+        },
         "alternatives_cut" => format!("{figures} more alternatives found none"),
         "unknown_attribute" => format!("attributes that nothing reads: {figures}"),
         "passed" => format!("{} passed, {} with their ranks", part?.0, part?.1),
