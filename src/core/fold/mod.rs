@@ -46,11 +46,9 @@ impl State {
         // what is written after it holds. A heartbeat is a sign of life whatever its clock says: it
         // is taken as of its stamp in any case.
         let bound = if is_ahead { appended_at } else { bound };
-        // What a lane was read up to is known by no later time than the log's.
-        let newest = match event {
-            Event::Heartbeat(_) => appended_at,
-            _ => own.unwrap_or(0).min(appended_at),
-        };
+        // What a lane was read up to is known by no later time than the log's, and a clock that is
+        // wrong says nothing of it: what flows hours late would count as on time by such records.
+        let newest = own.filter(|_| !is_ahead).unwrap_or(0).min(appended_at);
         if !self.times.read(lane, offset, newest) {
             return self.odd(lane.topic, Oddity::BelowCut);
         }

@@ -54,6 +54,63 @@ fn heartbeats_that_died_and_come_back_all_at_once_kill_nothing() {
     }
 }
 
+/// A broker that takes heartbeats late stamps them as of then. Of the clocks some are hours ahead.
+#[test]
+fn heartbeats_that_flow_two_hours_late_kill_nothing() {
+    let late = 2 * HOUR;
+    let mut stage = Stage::new(&[]);
+    let job = stage.job("7", Status::Running);
+    stage.publish(&job);
+    stage.alive.retain(|topic| *topic != Topic::Heartbeat);
+    let began = stage.now();
+    for turn in 1..=6 * 12 {
+        let now = stage.now();
+        stage.beat_stating("8", 0, now - late);
+        stage.beat_stating("9", 0, now + 3 * HOUR);
+        // It sends one every half hour.
+        if now > began + late && turn % 6 == 0 {
+            stage.beat_stating("7", 0, now - late);
+        }
+        stage.pass(5 * MINUTE);
+    }
+    assert_eq!(commands(&stage), 0, "{:?}", stage.yard.commands());
+    let held = stage.held("T9");
+    assert!(held[0].1.starts_with("input_stale(heartbeat, 72"), "{held:?}");
+    // They are on time again, and it is dead.
+    stage.alive.push(Topic::Heartbeat);
+    stage.pass(2 * HOUR + 20 * MINUTE);
+    assert_eq!(stage.rules("7"), ["T9"]);
+    stage.check();
+}
+
+/// That a pilot's job has started is read two hours after it was sent there.
+#[test]
+fn states_that_flow_two_hours_late_kill_nothing() {
+    let late = 2 * HOUR;
+    let mut stage = Stage::new(&[]);
+    stage.alive.retain(|topic| *topic != Topic::JobState);
+    for turn in 1..=12 {
+        let now = stage.now();
+        let at = |name, status, at| JobState {
+            changed_at: at,
+            created_at: at,
+            ..stage.job(name, status)
+        };
+        stage.yard.job(&at("8", Status::Activated, now - late));
+        stage.yard.job(&at("9", Status::Activated, now + 3 * HOUR));
+        match turn {
+            6 => stage.yard.job(&at("7", Status::Sent, now - late)),
+            7 => stage.yard.job(&at("7", Status::Starting, now - late)),
+            _ => {}
+        }
+        stage.pass(5 * MINUTE);
+    }
+    assert_eq!(commands(&stage), 0, "{:?}", stage.yard.commands());
+    let held = stage.held("T7");
+    assert!(held[0].1.starts_with("input_stale(job-state, "), "{held:?}");
+    stage.check();
+}
+
 fn commands(stage: &Stage) -> usize {
     stage.yard.commands().iter().filter(|it| it.held_back().is_none() && it.repeat == 0).count()
 }
