@@ -129,7 +129,7 @@ fn is_refused_with_its_remedy(dir: &Path, log: &str) {
     assert!(share.contains("percentage from 0 to 100"), "{share}");
     let both = with(ATLAS, &["--verify"]);
     assert!(both.contains("--verify"), "{both}");
-    let (code, _, errors) = printed(&yardmaster(&["replay", "--dir", log, "--from", "1"]));
+    let (code, _, errors) = printed(&yardmaster(&["replay", "--dir", log, "--from", "1h"]));
     assert_eq!(code, Some(2), "{errors}");
     assert!(errors.contains("--with-topology"), "{errors}");
 }

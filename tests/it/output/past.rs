@@ -78,6 +78,6 @@ fn explained_as_of_a_moment(short: &str, long: &str) {
     let output =
         yardmaster(&["explain", task, "--dir", long, "--at", &(START + 10_000).to_string()]);
     assert_eq!(output.status.code(), Some(1), "nothing was decided yet: {output:?}");
-    let error = refused(&["explain", task, "--dir", long, "--at", "0"]);
+    let error = refused(&["explain", task, "--dir", long, "--at", "2001-01-01T00:00:00Z"]);
     assert!(error.contains("before the first cycle"), "{error}");
 }
