@@ -151,7 +151,7 @@ mod tests {
                 reason: "3100 for 900".into(),
             }],
             figures: vec![figures(3_100)],
-            notes: vec!["input_stale(link, 7300)".into()],
+            notes: vec!["input_stale(link, 7300 s)".into()],
         };
         let other = SideAnswer {
             took_ms: 1_410,
@@ -182,7 +182,7 @@ mod tests {
   another queue first; 0 % go to the same queues; carried out: the other broker
   Yardmaster: assign after 35 ms
     A weight 4.5, 20 jobs
-    notes: input_stale(link, 7300)
+    notes: nothing new was read of link for 2 h 1 min (input_stale)
   the other broker: assign after 1410 ms
     B weight 77
   not chosen by Yardmaster:

@@ -102,7 +102,7 @@ fn an_assignment_shows_every_figure() {
         "basic 2.5, R 240",
         "atlas F11",
         "2  moonphase\n",
-        "note: input_stale(pilot, 120 s)",
+        "note: nothing new was read of pilot for 2 min (input_stale)",
     ] {
         assert!(text.contains(part), "{part:?} is not in:\n{text}");
     }
