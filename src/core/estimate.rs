@@ -73,6 +73,21 @@ pub struct StartEstimate {
     pub basis: String,
 }
 
+/// Jobs before those of a task at a queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QueueAhead {
+    /// Jobs of other tasks that are queued there with its priority or a higher one.
+    pub jobs: usize,
+    /// Jobs that start there in an hour, of late.
+    pub starts_per_hour: f64,
+}
+
+/// Jobs of other tasks of a priority that is no lower; `priorities` ascending.
+fn before(priorities: &[i32], at: &AtQueue) -> usize {
+    let all = priorities.len() - priorities.partition_point(|it| *it < at.priority);
+    all.saturating_sub(at.queued as usize)
+}
+
 /// Waits, ascending, and whether each is over.
 #[derive(Debug, Default)]
 struct Curve(Vec<(Millis, bool)>);
@@ -218,6 +233,20 @@ impl TaskWaits {
         first.or_else(|| self.undecided(task))
     }
 
+    /// Jobs that go before those of a task at each queue where some of it are queued, by the name
+    /// of the queue.
+    pub fn ahead(&self, task: Key) -> BTreeMap<String, QueueAhead> {
+        let at = self.tasks.get(&task).into_iter().flat_map(|task| &task.at);
+        let queued = at.filter(|(_, at)| at.queued > 0);
+        let known = queued.filter_map(|(queue, at)| {
+            let (name, (priorities, starts_per_hour)) =
+                (self.names.get(queue)?, self.queues.get(queue)?);
+            let jobs = before(priorities, at);
+            Some((name.clone(), QueueAhead { jobs, starts_per_hour: *starts_per_hour }))
+        });
+        known.collect()
+    }
+
     /// Why a task that waits for its first start has no estimate, as a sentence; `None`: it has
     /// one, or it waits no more.
     pub fn no_estimate(&self, task: Key) -> Option<String> {
@@ -247,8 +276,7 @@ impl TaskWaits {
         let (curve, share) = of_share.or_else(|| Some((curve("").filter(is_enough)?, "")))?;
         let name = self.names.get(&queue).map_or("", String::as_str);
         let (priorities, rate) = self.queues.get(&queue)?;
-        let ahead = priorities.len() - priorities.partition_point(|it| *it < at.priority);
-        let ahead = ahead.saturating_sub(at.queued as usize);
+        let ahead = before(priorities, at);
         let whose =
             if share.is_empty() { "any share".to_owned() } else { format!("share {share}") };
         let basis = format!(

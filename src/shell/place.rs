@@ -79,14 +79,17 @@ impl NamedPlace {
         let of = |kind, queues: Vec<QueueView>, share| {
             Some(NamedPlace { kind, name: name.to_owned(), queues, share })
         };
-        let one = queues.iter().find(|it| it.queue == name);
+        let named = |name: &str| queues.iter().find(|it| it.queue == name);
+        // A pseudo-queue is a part of its queue: QUEUE/SCORE.
+        let one = named(name).or_else(|| named(name.rsplit_once('/')?.0));
         // Of a pool of slots each row is a site.
         let is_site = |it: &QueueView| it.site.is_empty() || it.site == it.queue;
         let fits = |it: &&QueueView| {
             is_asked(PlaceKind::Queue) || is_asked(PlaceKind::Site) && is_site(it)
         };
         if let Some(one) = one.filter(fits) {
-            return of(PlaceKind::Queue, vec![one.clone()], None);
+            let (name, queues) = (one.queue.clone(), vec![one.clone()]);
+            return Some(NamedPlace { kind: PlaceKind::Queue, name, queues, share: None });
         }
         let is_at = |it: &&QueueView| {
             let rest = it.queue.strip_prefix(name);
@@ -204,9 +207,12 @@ fn gets(queue: &QueueView, story: &PlaceStory) -> String {
 
 /// The status, of a closed queue with since when it has it at least.
 fn status_since(queue: &QueueView) -> String {
-    let since = queue.changed_at.filter(|_| queue.is_closed());
-    let since = since.map_or(String::new(), |at| format!(", at least since {}", iso(at)));
-    format!("{}{since}", status(queue))
+    let since = match (queue.is_silent(), queue.is_closed()) {
+        (true, _) => queue.as_of.map(|at| format!(", what is known of it is of {}", iso(at))),
+        (_, true) => queue.changed_at.map(|at| format!(", at least since {}", iso(at))),
+        _ => None,
+    };
+    format!("{}{}", status(queue), since.unwrap_or_default())
 }
 
 fn status(queue: &QueueView) -> &str {

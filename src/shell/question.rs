@@ -2,11 +2,12 @@
 //! thread to the loop and back.
 
 use crate::whatif::{WhatIf, WhatIfAsked, WhatIfRefused};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 use tokio::sync::oneshot;
-use yardmaster_core::estimate::{StartEstimate, TaskWaits};
+use yardmaster_core::estimate::{QueueAhead, StartEstimate, TaskWaits};
 use yardmaster_core::explain::{FilledBy, FilledOf, NameStanding, TaskStanding};
 use yardmaster_core::id::Key;
 use yardmaster_core::state::State;
@@ -61,6 +62,8 @@ pub struct TaskLook {
     pub estimate: Option<StartEstimate>,
     /// Why there is none, where it waits.
     pub no_estimate: Option<String>,
+    /// Jobs before its own at each queue where some of it are queued.
+    pub ahead: BTreeMap<String, QueueAhead>,
 }
 
 impl TaskLook {
@@ -71,6 +74,7 @@ impl TaskLook {
             jobs: TaskStanding::of(state, task),
             estimate: waits.estimate(key),
             no_estimate: waits.no_estimate(key),
+            ahead: waits.ahead(key),
         }
     }
 }

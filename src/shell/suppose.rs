@@ -138,7 +138,16 @@ fn of_records(field: &SupposedField, records: &impl Records) -> Result<Vec<Suppo
     let found = split().rev().find_map(whole).or_else(|| split().rev().find_map(in_parts));
     let Some((names, way)) = found else {
         let topic = field.topic.name();
-        let near = near(&field.rest, known.iter());
+        // Sites of a pool, say, are no queues.
+        let has = |topic: &&Topic| {
+            let names = records.names(**topic);
+            split().any(|(name, _)| names.iter().any(|known| known == name))
+        };
+        let others = Topic::ALL.iter().filter(|topic| topic.is_configuration()).find(has);
+        let near = match others {
+            Some(other) => format!("; there is a {} of that name", other.name()),
+            None => near(&field.rest, known.iter()),
+        };
         return Err(field.wrong(&format!(
             "the log has no such {topic}; give {topic}.KEY.FIELD with a key that it has{near}"
         )));
@@ -329,6 +338,11 @@ mod tests {
         assert!(unknown.contains("queue.OAKS.status") && unknown.contains("as OAK"), "{unknown}");
         let field = found("queue.OAK.statsu=offline").unwrap_err();
         assert!(field.contains("there is no such field") && field.contains("status"), "{field}");
+        let other = found("site.OAK.slot_quota.status=drain").unwrap_err();
+        assert!(
+            other.contains("no such site") && other.contains("a queue of that name"),
+            "{other}"
+        );
         let value = found("queue.OAK.status=gone").unwrap_err();
         assert!(value.contains("\"gone\"") && value.contains("offline"), "{value}");
         let batch = Some(BatchFacts::default());

@@ -15,7 +15,7 @@ use axum::response::Response;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
-use yardmaster_core::estimate::StartEstimate;
+use yardmaster_core::estimate::{QueueAhead, StartEstimate};
 use yardmaster_core::event::Status;
 use yardmaster_core::explain::{JobsByState, NameStanding, RequestStanding, iso};
 use yardmaster_core::id::Key;
@@ -208,14 +208,15 @@ described! {
 
     /// Jobs of a task.
     struct TaskJobsAnswer of (jobs: &JobsByState) {
-        /// All that are known.
+        /// All that are known: those that ended are forgotten after `ended_job_lifetime_d`, or at the
+        /// end of the windows in which policies count them.
         total: u64 = jobs.iter().sum(),
         /// By state; those without jobs are left out.
         by_status: Value = by_status(jobs),
     }
 
     /// Jobs of a task at a queue.
-    struct TaskQueueAnswer of (queue: &str, jobs: &JobsByState) {
+    struct TaskQueueAnswer of (queue: &str, jobs: &JobsByState, ahead: Option<&QueueAhead>) {
         /// The queue.
         queue: String = queue.to_owned(),
         /// Jobs that have not begun to run.
@@ -230,6 +231,11 @@ described! {
         failed: u64 = jobs[Status::Failed.index()],
         /// Jobs that were closed or cancelled.
         closed: u64 = jobs[Status::Closed.index()] + jobs[Status::Cancelled.index()],
+        /// Jobs of others that are queued there with its priority or a higher one; null: none of
+        /// its own are queued there.
+        ahead: Option<u64> = ahead.map(|it| it.jobs as u64),
+        /// Jobs that start there in an hour, of late; null as above.
+        starts_per_hour: Option<f64> = ahead.map(|it| it.starts_per_hour),
     }
 
     /// A request of a task.
@@ -334,7 +340,11 @@ fn queues(it: &TaskParts<'_>) -> Vec<TaskQueueAnswer> {
     let mut queues: Vec<(&String, &JobsByState)> = it.look.jobs.queues.iter().collect();
     let live = |jobs: &JobsByState| queued(jobs) + ending(jobs) + jobs[Status::Running.index()];
     queues.sort_by_key(|(_, jobs)| std::cmp::Reverse((live(jobs), jobs.iter().sum::<u64>())));
-    queues.into_iter().map(|(queue, jobs)| TaskQueueAnswer::of(queue, jobs)).collect()
+    let ahead = &it.look.ahead;
+    queues
+        .into_iter()
+        .map(|(name, jobs)| TaskQueueAnswer::of(name, jobs, ahead.get(name)))
+        .collect()
 }
 
 /// Answers in all attempts: the highest ordinal of each.
@@ -389,7 +399,10 @@ fn sentence(it: &TaskParts<'_>) -> String {
         parts.iter().filter(|part| part.0 > 0).map(|(jobs, how)| format!("{jobs} {how}")).collect();
     let of_jobs = match &parts[..] {
         [] => "no job of it is known".to_owned(),
-        _ => format!("of {} jobs {}", jobs.iter().sum::<u64>(), parts.join(", ")),
+        _ => {
+            let all = jobs.iter().sum::<u64>();
+            format!("of {all} jobs that are known {}", parts.join(", "))
+        }
     };
     if it.standing.pool.is_some() {
         // In a pool jobs wait for slots, and no request waits for an answer.

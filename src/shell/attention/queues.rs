@@ -135,6 +135,8 @@ impl QueueLook<'_> {
         let word = status.split([',', ' ']).next().unwrap_or_default();
         let seen = memory.since("closed", &format!("{queue} {word}"), self.now);
         let since = changed_at.map_or(seen, |at| seen.min(at));
+        // Seen first just now, it is not known since when it is so.
+        let since = Some(since).filter(|since| *since < self.now);
         let (title, text, severity) = match self.queue.pledged_cores {
             Some(cores @ 1..) => {
                 let text =
@@ -147,14 +149,20 @@ impl QueueLook<'_> {
                 (format!("is {status} with jobs queued"), text, Severity::Watch)
             }
         };
-        Some(self.find("closed", severity, (&title, text), Some(since)))
+        Some(self.find("closed", severity, (&title, text), since))
     }
 
     fn no_pilot(&self, memory: &Memory) -> Option<QueueFinding> {
-        let last = memory.not_before_idle(&self.queue.queue, self.queue.last_pilot_at?);
+        let last = self.queue.last_pilot_at?;
+        let last = match self.has_queued() {
+            true => memory.not_before_idle(&self.queue.queue, last),
+            false => last,
+        };
         let age = self.now.saturating_sub(last);
         let is_silent = age >= hours(self.settings.no_pilot_h);
-        if self.queue.is_closed() || !self.has_queued() || !is_silent {
+        // Pilots of jobs that run report, however few are queued.
+        let has_work = self.has_queued() || self.queue.running > 0;
+        if self.queue.is_closed() || !has_work || !is_silent {
             return None;
         }
         let is_long = age >= hours(self.settings.no_start_act_h);

@@ -80,14 +80,18 @@ fn a_queue_with_enough_queued_that_starts_nothing_for_long_enough_is_found() {
     check(closed.clone(), Some(["watch", "closed"]));
     // It is so for at least as long as its record is unchanged, whenever this process saw it first.
     let (state, rejected) = (state(), Rejections::default());
-    for (changed_at, since) in [(Some(NOW - 9 * HOUR), NOW - 9 * HOUR), (None, NOW)] {
+    for (changed_at, since) in [(Some(NOW - 9 * HOUR), Some(NOW - 9 * HOUR)), (None, None)] {
         let closed = QueueView { changed_at, ..closed.clone() };
         let attention = look(&facts(&state, &rejected, vec![closed]));
-        assert_eq!(attention.items[0].since, Some(since));
+        assert_eq!(attention.items[0].since, since);
     }
     let last_pilot_at = Some(NOW - 7 * HOUR);
     let silent = QueueView { last_pilot_at, ..queue("Q", 20, 5, 7) };
     check(silent, Some(["act", "no_pilot"]));
+    // Jobs that run there have pilots that report; where none runs and few wait, there may be none.
+    let silent = QueueView { last_pilot_at, ..queue("Q", 0, 5, 7) };
+    check(silent.clone(), Some(["act", "no_pilot"]));
+    check(QueueView { running: 0, ..silent }, None);
 }
 
 #[test]

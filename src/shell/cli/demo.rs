@@ -21,6 +21,7 @@ mod warm;
 use crate::cli::http_args::ServeArgs;
 use crate::cli::log_args::{LogArgs, Read};
 use crate::cli::{Ended, Usage};
+use crate::dirlog;
 use crate::http::Door;
 use crate::serve::Show;
 use anyhow::Context;
@@ -325,6 +326,8 @@ fn clear(dir: &Path) -> anyhow::Result<()> {
             ))
             .into());
         }
+        // Another demo may hold it, with the page on it.
+        let _held = dirlog::lock(dir).map_err(|error| Usage(format!("--dir {error}")))?;
         std::fs::remove_dir_all(dir)?;
     }
     let at = || format!("--dir {}: it cannot be made; name another directory", dir.display());

@@ -166,7 +166,10 @@ impl Home {
 }
 
 /// Locks a directory for writing, which is made if it is not there.
-fn lock(dir: &Path) -> Result<File, LogError> {
+///
+/// # Errors
+/// Another process writes there, or the file cannot be made.
+pub fn lock(dir: &Path) -> Result<File, LogError> {
     fs::create_dir_all(dir).map_err(|error| trouble(dir, "made", &error))?;
     let path = dir.join(LOCK);
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);

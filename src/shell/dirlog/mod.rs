@@ -19,7 +19,7 @@ mod scan;
 mod writer;
 
 pub use content::Content;
-pub use home::{Clock, DirOptions, DirTopic, Mode};
+pub use home::{Clock, DirOptions, DirTopic, Mode, lock};
 pub use writer::DirWriter;
 
 use crate::commit::CommitThread;

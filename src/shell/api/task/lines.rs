@@ -29,7 +29,14 @@ pub(crate) fn text(it: &TaskParts<'_>) -> String {
             .map(|(jobs, how)| format!("{jobs} {how}"))
             .collect();
         // Writing to a text cannot fail.
-        let _ = writeln!(text, "  {name}: {}", parts.join(", "));
+        let before = match (of.ahead, of.starts_per_hour) {
+            (Some(jobs), Some(starts)) => {
+                let many = if jobs == 1 { "job goes" } else { "jobs go" };
+                format!("; {jobs} {many} before, and {starts:.1} start an hour there")
+            }
+            _ => String::new(),
+        };
+        let _ = writeln!(text, "  {name}: {}{before}", parts.join(", "));
     }
     more(&mut text, queues.len(), "queues");
     let stages = TaskStagesAnswer::of(it);
@@ -56,7 +63,9 @@ pub(crate) fn text(it: &TaskParts<'_>) -> String {
     more(&mut text, requests.len(), "requests");
     for command in it.commands.iter().take(LINES_SHOWN) {
         let command = TaskCommandAnswer::of(command);
-        let _ = writeln!(text, "  {} at {}: {}", iso(command.at), command.queue, command.text);
+        let queue = &command.queue;
+        let at = if queue.is_empty() { String::new() } else { format!(" at {queue}") };
+        let _ = writeln!(text, "  {}{at}: {}", iso(command.at), command.text);
     }
     more(&mut text, it.commands.len(), "commands");
     text

@@ -39,6 +39,10 @@ pub(super) fn list(
     let left_out = printer.end()?;
     total(&mut out, shown)?;
     out.flush()?;
+    let others = found.listed(&[CommandState::All]).len() - listed.len();
+    if others > 0 {
+        eprintln!("{others} in other states: --state all shows them");
+    }
     report_left_out(&left_out);
     Ok(ExitCode::SUCCESS)
 }

@@ -26,9 +26,7 @@ impl NextLook {
         println!("\nlook next:");
         match &self.page {
             Some(page) => println!("  {page}  (the page, until Ctrl-C)"),
-            None => {
-                println!("  yardmaster run {}  (the page, on http://127.0.0.1:9187/)", self.log)
-            }
+            None => println!("  the page: the same demo with --hold"),
         }
         self.commands(name).iter().for_each(|command| println!("  {command}"));
     }

@@ -135,7 +135,13 @@ impl WaitingVerb {
         let of_reason = self.of_reason(answer);
         let wanted = sum(of_reason.iter(), "requests");
         if wanted == 0 {
-            writeln!(out, "none of the {open} {kind} that wait is asked for by these flags")?;
+            let all = answer["by_reason"].as_array().into_iter().flatten();
+            let reasons: Vec<&str> = all.map(|it| text(it, "reason")).collect();
+            let of = match (self.reason.is_some(), reasons.is_empty()) {
+                (true, false) => format!("; there are those of {}", reasons.join(", ")),
+                _ => String::new(),
+            };
+            writeln!(out, "none of the {open} {kind} that wait is asked for by these flags{of}")?;
             return Ok(());
         }
         let jobs = sum(of_reason.iter(), "jobs");

@@ -250,6 +250,13 @@ export class Task extends Live {
                     })),
                     max,
                   ),
+                  typeof it.ahead === 'number' &&
+                    h(
+                      'span.sub',
+                      {},
+                      `${count(it.ahead)} queued there go before, ` +
+                        `${it.starts_per_hour.toFixed(1)} start an hour`,
+                    ),
                 ),
               ),
             ),
