@@ -208,8 +208,8 @@ described! {
 
     /// Jobs of a task.
     struct TaskJobsAnswer of (jobs: &JobsByState) {
-        /// All that are known: those that ended are forgotten after `ended_job_lifetime_d`, or at the
-        /// end of the windows in which policies count them.
+        /// All that are known: those that ended are forgotten after `ended_job_lifetime_d`, or at
+        /// the end of the windows in which policies count them.
         total: u64 = jobs.iter().sum(),
         /// By state; those without jobs are left out.
         by_status: Value = by_status(jobs),
