@@ -160,7 +160,7 @@ fn other_policies(path: &Path, read: &Read) -> anyhow::Result<Vec<Policy>> {
         ))
         .into());
     }
-    for part in other_parts(&new, read)? {
+    for part in other_parts(&epoch_config.text, &ours.text)? {
         eprintln!("{}: {part} differs from {} and is not used here", new.name, read.name);
     }
     Ok(epoch_config.policies)
@@ -229,10 +229,9 @@ fn class(spec: &PolicySpec) -> [bool; 4] {
     [kind.judges_nuclei(), kind.judges_targets(), kind.judges_offers(), is_of_domain]
 }
 
-/// Parts of the files beside policies that differ, as `limits.batch_records`.
-fn other_parts(new: &Read, read: &Read) -> anyhow::Result<Vec<String>> {
-    let table = |read: &Read| read.text.parse::<toml::Table>();
-    let (new, ours) = (table(new)?, table(read)?);
+/// Parts of two texts beside policies that differ, as `limits.batch_records`.
+fn other_parts(new: &str, ours: &str) -> anyhow::Result<Vec<String>> {
+    let (new, ours): (toml::Table, toml::Table) = (new.parse()?, ours.parse()?);
     let empty = toml::Value::Table(toml::Table::new());
     let mut parts = Vec::new();
     let mut names: Vec<&String> = new.keys().chain(ours.keys()).collect();
