@@ -161,18 +161,28 @@ impl Ask {
         }
     }
 
-    /// A moment; an age is one before the process's last cycle.
+    /// Moments; an age is one before the process's last cycle, for which it is asked once.
     ///
     /// # Errors
-    /// As [`Ask::json`].
-    pub fn moment(&self, when: When) -> anyhow::Result<Millis> {
-        match when {
-            When::At(moment) => Ok(moment),
-            When::Ago(_) => {
-                let now = self.json("/api/v1/status")?["now"].as_i64().unwrap_or(0);
-                Ok(when.before(now))
+    /// As [`Ask::json`]; there is an age, and the process shows no cycle yet.
+    pub fn moments<const N: usize>(
+        &self,
+        whens: [Option<When>; N],
+    ) -> anyhow::Result<[Option<Millis>; N]> {
+        let now = match whens.iter().flatten().any(|it| matches!(it, When::Ago(_))) {
+            false => 0,
+            true => {
+                let now = self.json("/api/v1/status")?["now"].as_i64().filter(|now| *now > 0);
+                now.with_context(|| {
+                    format!(
+                        "the process at {} shows no cycle yet that an age could be before: give a \
+                         moment (2026-05-01T12:00:00Z), or ask later",
+                        self.url()
+                    )
+                })?
             }
-        }
+        };
+        Ok(whens.map(|when| when.map(|it| it.before(now))))
     }
 
     /// Error text of an answer that is a refusal.

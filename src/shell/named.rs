@@ -13,6 +13,7 @@ pub fn owner_text(standing: &NameStanding, name: &str) -> Option<String> {
         let totals = totals.filter(|it| *it != Totals::default());
         (totals.is_some() || asking > 0).then(|| (kind, totals.unwrap_or_default(), asking))
     });
+    let least = if standing.uncounted > 0 { "at least " } else { "" };
     let texts = known.map(|(kind, totals, asking)| {
         let Totals {
             running_jobs, queued_jobs, running_cores, queued_cores, reserved_jobs, ..
@@ -22,7 +23,7 @@ pub fn owner_text(standing: &NameStanding, name: &str) -> Option<String> {
             "{name}: a {noun}, as of {}\n\
              \x20 jobs      {running_jobs} run on {running_cores} cores, {queued_jobs} are queued \
              for {queued_cores}, {reserved_jobs} were given to queues and not seen there yet\n\
-             \x20 requests  {asking} wait: `yardmaster waiting --user '{name}'`\n\
+             \x20 requests  {least}{asking} wait: `yardmaster waiting --user '{name}'`\n\
              \x20 use       beside others: `yardmaster usage --by {kind}`\n",
             iso(standing.now)
         )

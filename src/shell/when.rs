@@ -1,6 +1,5 @@
 //! Moments as people write them.
 
-use crate::clock;
 use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 
 /// A moment: ms since 1970, or RFC 3339 such as `2026-11-24T10:00:00Z`.
@@ -39,19 +38,7 @@ impl When {
     }
 }
 
-/// A moment, or an age before this host's now: `90s`, `30m`, `2h`, `7d`.
-///
-/// # Errors
-/// It is none of these; the text names them.
-pub fn moment_or_age(text: &str) -> Result<Millis, String> {
-    moment_or_age_before(clock::now(), text)
-}
-
-fn moment_or_age_before(now: Millis, text: &str) -> Result<Millis, String> {
-    when(text).map(|when| when.before(now))
-}
-
-/// A moment, or an age that is reckoned later.
+/// A moment, or an age (`90s`, `30m`, `2h`, `7d`) that is reckoned later.
 ///
 /// # Errors
 /// It is none of these; the text names them.
@@ -94,8 +81,8 @@ mod tests {
     }
 
     #[test]
-    fn an_age_is_read_before_now() {
-        let read = |text: &str| moment_or_age_before(1_795_514_400_000, text);
+    fn an_age_is_reckoned_before_a_moment() {
+        let read = |text: &str| when(text).map(|when| when.before(1_795_514_400_000));
         assert_eq!(read("1970-01-01T00:00:05Z"), Ok(5_000));
         assert_eq!(read("1795514400000"), Ok(1_795_514_400_000));
         let ages = [("20ms", 20), ("90s", 90_000), ("1h", 3_600_000), ("7d", 604_800_000)];

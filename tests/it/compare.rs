@@ -10,6 +10,8 @@ use yardmaster::core::comparison::{
     AnswerOutcome, ChosenQueue, Comparison, Figures, InCharge, RejectedQueue, SideAnswer,
 };
 use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::core::output::progress::Progress;
+use yardmaster::shell::dirlog::envelope::{Envelope, Stamp};
 use yardmaster::shell::dirlog::{DirLog, DirOptions, DirTopic, DirWriter, Mode};
 use yardmaster::wire::record;
 use yardmaster::wire::topology::{ATLAS, Topology};
@@ -81,6 +83,25 @@ impl Compared {
         let lane = Lane::new(Topic::Comparison, 0);
         self.writer.append(lane, Some(key.as_bytes()), Some(value), &[], T0).unwrap();
         self.writer.flush().unwrap();
+    }
+
+    /// The same with one cycle, at the end.
+    fn ended(self, now: i64) -> TempDir {
+        let mut value = Vec::new();
+        let domain = "atlas".to_owned();
+        record::write(&mut value, &Progress { domain, now, ..Progress::default() });
+        let Compared { dir, writer } = self;
+        drop(writer);
+        let topic = Topic::Progress;
+        let name = Topology::default_atlas().topic(topic).name.clone();
+        let topics = [DirTopic { topic, name, partitions: 1 }];
+        let mut writer = DirWriter::archive(dir.path(), &topics, DirOptions::default()).unwrap();
+        let (key, value) = (Some(&b"atlas"[..]), Some(&value[..]));
+        let (offset, timestamp, stamp, headers) = (0, now, Stamp::Append, &[][..]);
+        let envelope = Envelope { offset, timestamp, stamp, key, value, headers };
+        writer.put(Lane::new(topic, 0), &envelope).unwrap();
+        writer.flush().unwrap();
+        dir
     }
 
     pub fn put(&mut self, comparison: &Comparison) {
@@ -256,6 +277,16 @@ fn what_is_no_comparison_of_the_domain_and_time_is_passed_over() {
     assert_eq!(asked(&["--from", &from]), 1);
     assert_eq!(asked(&["--to", &to]), 1);
     assert_eq!(asked(&["--since", &from, "--to", &to]), 0);
+    // An age is one before the last cycle.
+    let (_, errors) = run(2, &["compare", "--dir", &dir, "--from", "2s"]);
+    assert!(errors.contains("--from: the log has no cycle"), "{errors}");
+    let _dir = log.ended(T0 + 7_000);
+    for (age, since) in [("8s", 2), ("7s", 2), ("6s", 1), ("2s", 1), ("1s", 0)] {
+        assert_eq!(asked(&["--from", age]), since, "{age}");
+        assert_eq!(asked(&["--to", age]), 2 - asked(&["--from", age]).as_u64().unwrap(), "{age}");
+    }
+    let (_, errors) = run(2, &["compare", "--dir", &dir, "--from", "1s", "--to", "2s"]);
+    assert!(errors.contains("--from is not before --to"), "{errors}");
 }
 
 #[test]
@@ -314,7 +345,8 @@ fn wrong_use_is_named_with_the_remedy() {
     wrong(&["--min-agreement", "0.95"], "as in 95%");
     wrong(&["--columns", "group"], "give --by too");
     wrong(&["--by", "queue", "--columns", "nothing"], "there is no such column");
-    wrong(&["--from", "1h", "--to", "2h"], "--from is not before --to");
+    let later = T0.to_string();
+    wrong(&["--from", &later, "--to", &later], "--from is not before --to");
     let (before, rest) = ATLAS.split_once("[topics.comparison]").unwrap();
     let (_, after) = rest.split_once("\n\n").unwrap();
     let place = TempDir::new().unwrap();

@@ -183,6 +183,12 @@ fn a_person_reads_who_got_an_offer_and_why_and_why_others_wait() {
     let store_dir = store.to_str().unwrap();
     let all = shown(&dir, &["explain", "mc.2"], &["--store", store_dir, "--fates"]);
     has(&all, &["  at all sites:\n    T2_X: 1 offer: no_known_site: "]);
+    let address = SledStore::read_address(&store).unwrap();
+    let at_address = |job| printed(&yardmaster(&["explain", job, "--http", &address, "--fates"]));
+    has(&at_address("mc.2").1, &["  at all sites:\n    T2_X: 1 offer: no_known_site: "]);
+    let (code, _, errors) = at_address("mc.1");
+    assert_eq!(code, Some(2), "{errors}");
+    has(&errors, &["--fates: a process answers it of a job of a pool that waits", "--dir DIR"]);
     drop(run);
     // Without a process it is made of the log.
     let rebuilt = shown(&dir, &["explain", "mc.2"], &[]);

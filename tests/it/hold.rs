@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
+use yardmaster::wire::topology::ATLAS;
 
 /// A demo that holds, and the lines of its summary.
 fn held(dir: &Path, more: &[&str]) -> (Ending, Vec<String>) {
@@ -87,6 +88,57 @@ fn as_the_api_answers(address: &str, name: &str) {
         };
         assert!(code != Some(0) && errors.contains(remedy), "{verb}: {errors}");
     }
+}
+
+/// A user that is throttled, and one that only asks, are one text at an address, by the store of the
+/// process, and from the log.
+#[test]
+fn an_owner_is_one_text_by_all_routes() {
+    let dir = TempDir::new().unwrap();
+    let line = "name = \"analysis-job\"\n";
+    let file = dir.path().join("own.toml");
+    std::fs::write(&file, ATLAS.replace(line, &format!("{line}CAP_RUNNING_USER_JOBS = 2\n")))
+        .unwrap();
+    let (mut process, summary) = held(dir.path(), &["--topology", "own.toml", "--scale", "0.01"]);
+    let address = summary[summary.len() - 4].trim().trim_start_matches("http://");
+    let address = address.split('/').next().unwrap();
+    let api = |path: &str| -> Value {
+        serde_json::from_str(&get(address.parse().unwrap(), path).unwrap()).unwrap()
+    };
+    let waiting = api("/api/v1/waiting?limit=1000");
+    let waiting = waiting["requests"].as_array().unwrap();
+    let throttled = &api("/api/v1/throttles")["throttles"][0];
+    let used = api("/api/v1/usage");
+    let of_user = |name: &str| {
+        let users = used["users"].as_array().unwrap();
+        users.iter().find(|it| it["owner"] == name).map(|it| it["jobs"]["running"].clone())
+    };
+    let asks = waiting.iter().filter_map(|it| it["user"].as_str());
+    let asks = asks.clone().find(|user| of_user(user).is_none()).expect("a user that only asks");
+    let throttled = throttled["subject"].as_str().unwrap();
+    let wanted = [(asks, false), (throttled, true)].map(|(name, is_throttled)| {
+        let count = waiting.iter().filter(|it| it["user"] == name).count();
+        let running = of_user(name).unwrap_or(0.into());
+        let throttle =
+            if is_throttled { format!("user/{name}: throttled\n") } else { String::new() };
+        (name, [throttle, format!("{running} run on "), format!("requests  {count} wait: ")])
+    });
+    let yard = dir.path().join("yard");
+    let yard = yard.to_str().unwrap();
+    let shown = |place: &[&str]| {
+        wanted.each_ref().map(|(name, parts)| {
+            let (code, text, errors) = printed(&yardmaster(&[&["explain", name], place].concat()));
+            assert_eq!(code, Some(0), "{name} {place:?}: {errors}");
+            assert!(parts.iter().all(|part| text.contains(part)), "{parts:?} not in:\n{text}");
+            text.trim_end().to_owned()
+        })
+    };
+    let at_address = shown(&["--http", address]);
+    assert_eq!(shown(&["--dir", yard]), at_address, "by the store");
+    let pid = process.0.id().to_string();
+    assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
+    assert!(process.0.wait().unwrap().success());
+    assert_eq!(shown(&["--dir", yard]), at_address, "from the log");
 }
 
 /// Runs commands as a shell does.

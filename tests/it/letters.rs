@@ -11,6 +11,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::event::Site;
+use yardmaster::core::output::progress::Progress;
 use yardmaster::shell::dirlog::envelope::{Envelope, Stamp};
 use yardmaster::shell::dirlog::{DirOptions, DirTopic, DirWriter};
 use yardmaster::wire::avro::MAGIC;
@@ -62,7 +63,11 @@ fn write_directory(dir: &Path, records: &[Put<'_>]) {
     };
     let topics = [topic(Topic::Site), topic(Topic::DeadLetter), topic(Topic::Progress)];
     let mut writer = DirWriter::archive(dir, &topics, DirOptions::default()).unwrap();
-    let last = (PROGRESS, 0, "atlas", &b"covers all of it"[..]);
+    // The last cycle is an hour after all.
+    let now = 1_760_003_600_000;
+    let mut cycle = Vec::new();
+    record::write(&mut cycle, &Progress { domain: "atlas".into(), now, ..Progress::default() });
+    let last = (PROGRESS, 0, "atlas", &cycle[..]);
     for ((lane, offset, key, value), headers) in records.iter().chain([&(last, &[][..])]) {
         let (offset, key, value) = (*offset, Some(key.as_bytes()), Some(*value));
         let (timestamp, stamp) = (1_760_000_000_000, Stamp::Append);
@@ -134,7 +139,8 @@ fn they_are_listed_with_the_figures_of_their_headers() {
         (["--topic", "site"], 4),
         (["--topic", "yardmaster.site"], 4),
         (["--topic", "task"], 0),
-        (["--since", "1h"], 0),
+        (["--since", "1h"], 4),
+        (["--since", "59m"], 0),
         (["--since", "2025-10-09T08:53:20.000Z"], 4),
     ] {
         let (_, table, _) = letters(dir.path(), &args);

@@ -1,7 +1,7 @@
 //! How a name stands at a cut: a job, the requests of a task, what is known of an owner. Looked up
 //! by name, so it costs the loop next to nothing.
 
-use super::{JobStanding, SITES_SHOWN, explain_job, explain_pool_name};
+use super::{JobStanding, OPEN_MAX, SITES_SHOWN, each_open, explain_job, explain_pool_name};
 use crate::engine::Engine;
 use crate::event::Task;
 use crate::output::throttle::Throttle;
@@ -26,16 +26,20 @@ pub struct NameStanding {
     pub job: Option<JobStanding>,
     /// Of a workflow or user of a pool: how it stands, as text.
     pub pool: Option<String>,
+    /// Whether a workflow of a pool has the name.
+    pub is_workflow: bool,
     /// Requests of this task, or the one of this subject.
     pub requests: Vec<RequestStanding>,
     /// Throttles of this subject, whether they stand or not.
     pub throttles: Vec<Throttle>,
     /// Offers of slots at a site of this name that were not forgotten yet.
     pub offers: BTreeSet<String>,
-    /// Requests of a share of this name that wait.
+    /// Requests of a share of this name that wait; 0 of a request, a task or a job.
     pub waiting: u64,
-    /// Requests of a user, and of a working group, of this name that wait.
+    /// Requests of a user, and of a working group, of this name that wait, likewise.
     pub asking: [u64; 2],
+    /// Requests that wait beyond those that were looked at for these counts.
+    pub uncounted: usize,
     /// Totals of a user of this name on the grid.
     pub user: Option<Totals>,
     /// Totals of a working group of this name on the grid.
@@ -80,7 +84,7 @@ impl NameStanding {
     pub fn of(engine: &Engine, name: &str) -> NameStanding {
         let state = &engine.state;
         let of_task = state.chunks.get(name).into_iter().flatten().map(String::as_str);
-        let requests = std::iter::once(name)
+        let requests: Vec<RequestStanding> = std::iter::once(name)
             .chain(of_task.filter(|subject| *subject != name))
             .filter_map(|subject| request(state.requests.of(subject)?))
             .take(REQUESTS_MAX)
@@ -92,14 +96,19 @@ impl NameStanding {
             let mut of_owner = rows.filter(|(key, _)| key[0] == number.0 && key[1] == kind);
             of_owner.next().map(|(_, totals)| *totals)
         };
-        let [waiting, asking @ ..] = counted(engine, |task| {
-            [&task.gshare, &task.user, &task.working_group].map(|it| it == name)
-        });
+        let job = explain_job(engine, name, SITES_SHOWN);
+        let of_owner =
+            |task: &Task| [&task.gshare, &task.user, &task.working_group].map(|it| it == name);
+        let ([waiting, asking @ ..], uncounted) = match requests.is_empty() && job.is_none() {
+            true => counted(engine, of_owner),
+            false => Default::default(),
+        };
         NameStanding {
             cycle: state.number,
             now: state.now,
-            job: explain_job(engine, name, SITES_SHOWN),
+            job,
             pool: explain_pool_name(engine, name),
+            is_workflow: state.pool.workflows.of(name).is_some(),
             requests,
             throttles: throttles
                 .filter(|throttle| throttle.subject == name || throttle.key() == name)
@@ -108,6 +117,7 @@ impl NameStanding {
             offers: offers_at(state, name),
             waiting,
             asking,
+            uncounted,
             user: totals(USER),
             group: totals(GROUP),
         }
@@ -130,28 +140,20 @@ pub fn offers_at(state: &State, site: &str) -> BTreeSet<String> {
     offers.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Requests of a share that wait for an answer, or for a better one.
+/// Requests of a share that wait for an answer, or for a better one, of the first [`OPEN_MAX`].
 pub fn waiting_of(engine: &Engine, gshare: &str) -> u64 {
-    let [count] = counted(engine, |task| [task.gshare == gshare]);
+    let ([count], _) = counted(engine, |task| [task.gshare == gshare]);
     count
 }
 
-/// How many requests wait of which something is so.
-fn counted<const N: usize>(engine: &Engine, is: impl Fn(&Task) -> [bool; N]) -> [u64; N] {
+/// How many requests wait of which something is so; and how many were not looked at.
+fn counted<const N: usize>(engine: &Engine, is: impl Fn(&Task) -> [bool; N]) -> ([u64; N], usize) {
     let mut counts = [0; N];
-    let mut count = |request: &RequestState| {
+    let open = each_open(engine, OPEN_MAX, |request| {
         let Some(task) = &request.task else { return };
         counts.iter_mut().zip(is(task)).for_each(|(count, is)| *count += u64::from(is));
-    };
-    match engine.open_requests() {
-        Some(open) => open.for_each(count),
-        // Nothing was judged here since all was made again.
-        None => {
-            let all = engine.state.requests.iter().map(|(_, request)| request);
-            all.filter(|request| is_open(request)).for_each(&mut count);
-        }
-    }
-    counts
+    });
+    (counts, open.saturating_sub(OPEN_MAX))
 }
 
 fn request(request: &RequestState) -> Option<RequestStanding> {

@@ -96,8 +96,11 @@ async fn look_up(
                 Answer::Standing(standing) => *standing,
                 _ => NameStanding::default(),
             };
-            if let Some(pool) = &mut standing.pool {
-                let waiting = &looked(api).await?.view;
+            // Without a look in time only these lines are missing.
+            if standing.is_workflow
+                && let (Some(pool), Ok(looked)) = (&mut standing.pool, looked(api).await)
+            {
+                let waiting = &looked.view;
                 let row = waiting.rows.iter().find(|row| row.task == name);
                 pool.extend(row.map(|row| waits_text(row, waiting.now)));
             }
@@ -306,17 +309,29 @@ impl Looked {
         }
     }
 
-    /// Totals of the user or working group of the name.
-    fn owner(&self, kind: &str) -> Option<Totals> {
-        match kind {
-            "group" => self.standing.group,
-            _ => self.standing.user.filter(|_| kind == "user"),
-        }
+    /// Totals of the user or working group of the name, and how many of its requests wait.
+    fn owner(&self, kind: &str) -> Option<(Totals, u64)> {
+        let [of_user, of_group] = self.standing.asking;
+        let (totals, asking) = match kind {
+            "user" => (self.standing.user, of_user),
+            "group" => (self.standing.group, of_group),
+            _ => return None,
+        };
+        (totals.is_some() || asking > 0).then(|| (totals.unwrap_or_default(), asking))
     }
 
-    fn text(&self, decisions: &[Decision], all: &[(u64, Output)], reasons: &Reasons) -> String {
+    /// As text. Of a user or working group without its decisions, as from the log: these are of its
+    /// tasks.
+    fn text(
+        &self,
+        kind: &str,
+        decisions: &[Decision],
+        all: &[(u64, Output)],
+        reasons: &Reasons,
+    ) -> String {
         let mut text = String::new();
-        for decision in decisions.iter().take(SHOWN_MAX) {
+        let shown = if ["user", "group"].contains(&kind) { 0 } else { SHOWN_MAX };
+        for decision in decisions.iter().take(shown) {
             text += &reasons.explain(decision, |context| explain(decision, context));
             text.push('\n');
         }

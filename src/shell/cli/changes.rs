@@ -47,6 +47,7 @@ const ASKED_MAX: u64 = 1_000;
 ///   yardmaster changes --dir yard --from 2025-10-14T00:00:00Z --name CERN-PROD
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
+#[command(mut_arg("http", |http| http.conflicts_with_all(["dir", "bootstrap_server"])))]
 pub struct ListChanges {
     #[command(flatten)]
     log_args: LogArgs,
@@ -103,10 +104,9 @@ impl ListChanges {
     /// Changes as a process has them in its history.
     fn of_process(&self, process: &Ask) -> anyhow::Result<Found> {
         let mut path = format!("/api/v1/changes?limit={ASKED_MAX}&kind={}", self.kind.join(","));
-        for (flag, when) in [("from", self.from), ("to", self.to)] {
-            if let Some(when) = when {
-                path += &format!("&{flag}={}", process.moment(when)?);
-            }
+        let [from, to] = process.moments([self.from, self.to])?;
+        for (flag, moment) in [("from", from), ("to", to)] {
+            path.extend(moment.map(|moment| format!("&{flag}={moment}")));
         }
         if let Some(name) = &self.name {
             path += &format!("&name={}", in_query(name));

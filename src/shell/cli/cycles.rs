@@ -35,12 +35,17 @@ pub(super) fn other_log(dir: &Path) -> String {
     }
 }
 
+/// Whether a topic is one of cycles, by its name.
+pub(super) fn are_cycles(topic: &str) -> bool {
+    topic.ends_with(CYCLES)
+}
+
 /// Topics of cycles in a directory, by their names.
 pub(super) fn cycles_in(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut names: Vec<String> =
-        names.filter(|name| name.ends_with(CYCLES) && dir.join(name).is_dir()).collect();
+        names.filter(|name| are_cycles(name) && dir.join(name).is_dir()).collect();
     names.sort();
     names
 }

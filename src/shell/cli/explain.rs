@@ -11,7 +11,7 @@ use crate::cli::http_args::HttpArgs;
 use crate::cli::log_args::{LogArgs, Read};
 use crate::cli::moment::{AsOf, rebuild_at};
 use crate::cli::names::Sought;
-use crate::cli::outputs::{ReadCommands, newest, outputs, read_commands, records, without_strays};
+use crate::cli::outputs::{ReadCommands, newest, outputs, read_commands, texts_of, without_strays};
 use crate::cli::rebuild::{Until, rebuild};
 use crate::dirlog::Mode;
 use crate::named::{owner_text, waits_text};
@@ -39,7 +39,7 @@ use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
 use yardmaster_core::output::decision::Decision;
 use yardmaster_core::output::progress::Progress;
-use yardmaster_core::output::throttle::Throttle;
+use yardmaster_core::output::throttle::{SubjectKind, Throttle};
 use yardmaster_core::plain::{Plain, plain_lines};
 use yardmaster_core::policy::{Flavour, PolicySpec, kind, kinds};
 use yardmaster_core::unit::Millis;
@@ -72,6 +72,7 @@ use yardmaster_drive::port::Log;
 ///   yardmaster explain 12345 --dir yard --at 2026-05-01T12:00:00Z
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
+#[command(mut_arg("http", |http| http.conflicts_with_all(["dir", "bootstrap_server"])))]
 pub struct Explain {
     /// Task, workflow, subject (task/chunk), job, slot offer, user, working group, queue, site,
     /// cluster or share; user/NAME, group/NAME, task/NAME, queue/NAME, site/NAME and share/NAME
@@ -117,7 +118,10 @@ impl Explain {
         // What is no task, user or group may be a job. A workflow of a pool stands somehow whatever
         // was decided of its jobs.
         let is_of_pool = decisions.iter().any(|it| it.answers_offer() && it.task == self.name);
-        let job = match is_of_pool || decisions.is_empty() && throttles.is_empty() {
+        // A throttle of a share is of it and a resource type, which together are no place.
+        let is_apart = |it: &Throttle| [SubjectKind::Task, SubjectKind::Share].contains(&it.kind);
+        let is_apart = throttles.values().flatten().any(is_apart);
+        let job = match is_of_pool || decisions.is_empty() && !is_apart {
             true => self.standing(&read)?,
             false => None,
         };
@@ -431,17 +435,9 @@ pub(super) fn epoch_configs_of(
     {
         epoch_config.insert(newest.epoch, given);
     }
-    if epochs.is_empty() {
-        return Ok(epoch_config);
-    }
-    records(log, Topic::Progress, u64::MAX, |codec, value| {
-        let progress = value.and_then(|value| codec.read_record::<Progress>(value).ok());
-        let Some(progress) = progress.filter(|it| epochs.contains(&it.epoch)) else { return };
-        let text = progress.policies.as_deref();
-        let published = text.and_then(|text| EpochConfig::of("progress", text).ok());
-        if let Some(published) = published.filter(|it| it.hash == progress.policy_hash) {
-            epoch_config.entry(progress.epoch).or_insert(published);
-        }
-    })?;
+    let texts = texts_of(log, &read.topology.domain, epochs)?;
+    let published =
+        |(epoch, text): (u64, String)| Some((epoch, EpochConfig::of("progress", &text).ok()?));
+    epoch_config.extend(texts.into_iter().filter_map(published));
     Ok(epoch_config)
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::Usage;
 use crate::cli::log_args::{LogArgs, Read};
-use crate::cli::outputs::records;
+use crate::cli::outputs::{newest, records};
 use crate::cli::rebuild::{Rebuilt, Until, rebuild};
 use crate::dirlog::Mode;
 use crate::ports::{AnyLog, AnyStore};
@@ -56,6 +56,26 @@ impl AsOf {
     /// Names it on stderr, and what it is for: `as of`, `against`.
     pub fn report(&self, how: &str) {
         eprintln!("{how} cycle {}, {}", self.cycle, iso(self.now));
+    }
+}
+
+impl LogArgs {
+    /// A moment that a flag gives; an age is one before the log's last cycle.
+    ///
+    /// # Errors
+    /// It is an age, and the log has no cycle, or cannot be read.
+    pub fn moment(&self, read: &Read, flag: &str, when: When) -> anyhow::Result<Millis> {
+        if let When::At(moment) = when {
+            return Ok(moment);
+        }
+        let last = newest(&mut self.log_of(&read.topology, &[Topic::Progress])?)?;
+        let last = last.filter(|it| it.now > 0).ok_or_else(|| {
+            Usage(format!(
+                "{flag}: the log has no cycle that an age could be before; give a moment \
+                 (2026-05-01T12:00:00Z)"
+            ))
+        })?;
+        Ok(when.before(last.now))
     }
 }
 

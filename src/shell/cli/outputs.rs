@@ -11,6 +11,7 @@ use yardmaster_core::output::command::Command;
 use yardmaster_core::output::progress::Progress;
 use yardmaster_core::state::commands::CommandAnswer;
 use yardmaster_core::unit::Millis;
+use yardmaster_drive::epoch_config::hash_of;
 use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, Raw};
 use yardmaster_wire::avro::{Arena, Codec, unframed};
 
@@ -69,6 +70,42 @@ pub(super) fn newest(log: &mut impl Log) -> anyhow::Result<Option<Progress>> {
         newest = progress.filter(|it| now.is_none_or(|now| now <= it.now)).or(newest.take());
     })?;
     Ok(newest)
+}
+
+/// The topologies that a domain was led by in some epochs, as their first cycles published them;
+/// without those that the log does not have. `progress` is read back from its end, no further than
+/// it takes.
+pub(super) fn texts_of(
+    log: &mut impl Log,
+    domain: &str,
+    mut epochs: BTreeSet<u64>,
+) -> anyhow::Result<BTreeMap<u64, String>> {
+    let (mut found, mut codec) = (BTreeMap::new(), Codec::default());
+    let cycles = log.lanes()?.into_iter().find(|span| span.lane.topic == Topic::Progress);
+    let Some(mut span) = cycles else { return Ok(found) };
+    let mut most = TAIL;
+    while let Some(oldest) = epochs.first().copied().filter(|_| span.first < span.stable_end) {
+        let from = span.stable_end.saturating_sub(most).max(span.first);
+        let mut is_far_enough = false;
+        read_to_end(log, &[span], |_| from, &mut codec, &mut |codec, batch, raw| {
+            let value = batch.value(raw);
+            let cycle = value.and_then(|value| codec.read_record::<Progress>(value).ok());
+            let Some(cycle) = cycle.filter(|it| it.domain == domain) else { return true };
+            is_far_enough |= cycle.epoch < oldest;
+            let text = cycle.policies.filter(|text| hash_of(text) == cycle.policy_hash);
+            if let Some(text) = text
+                && epochs.remove(&cycle.epoch)
+            {
+                found.insert(cycle.epoch, text);
+            }
+            !epochs.is_empty()
+        })?;
+        if is_far_enough {
+            break;
+        }
+        (span.stable_end, most) = (from, most.saturating_mul(FURTHER));
+    }
+    Ok(found)
 }
 
 /// How far before its end `progress` is read to find its newest record: markers lie between.

@@ -30,7 +30,7 @@ mod writer;
 
 pub use admin::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
 pub use conf::{KafkaConf, TopicMap, ValueConversion, is_secret};
-pub use scan::KafkaScan;
+pub use scan::{KafkaScan, topic_names};
 pub use source::{ForeignRecord, KafkaIntake};
 pub use writer::KafkaWriter;
 

@@ -10,6 +10,7 @@ use crate::dirlog::envelope::{Envelope, Stamp};
 use rdkafka::consumer::Consumer;
 use rdkafka::error::RDKafkaErrorCode;
 use rdkafka::{Offset, TopicPartitionList};
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,21 +33,31 @@ pub struct KafkaScan {
     absent: Vec<String>,
 }
 
+/// Names of the topics that a broker shows, in their order.
+pub fn topic_names(conf: &KafkaConf) -> Result<Vec<String>, LogError> {
+    let known = names(conf, &reader::renewed(conf, Role::Looker)?)?;
+    Ok(known.into_iter().collect())
+}
+
+fn names(conf: &KafkaConf, client: &Renewed<Client>) -> Result<BTreeSet<String>, LogError> {
+    let known = extent::patiently(conf.persistence, || {
+        client.ask(|client| {
+            let known = client.fetch_metadata(None, conf.patience);
+            known.map_err(|error| extent::trouble(client, &error))
+        })
+    })?;
+    Ok(known.topics().iter().map(|topic| topic.name().to_owned()).collect())
+}
+
 impl KafkaScan {
     /// Finds the lanes of every topic of `conf`. One that is not in `needed` may be missing.
     pub fn open(mut conf: KafkaConf, needed: &[Topic]) -> Result<KafkaScan, LogError> {
         let reader = reader::renewed(&conf, Role::Reader)?;
         let looker = reader::renewed(&conf, Role::Looker)?;
-        let known = extent::patiently(conf.persistence, || {
-            reader.ask(|client| {
-                let known = client.fetch_metadata(None, conf.patience);
-                known.map_err(|error| extent::trouble(client, &error))
-            })
-        })?;
-        let is_there = |name: &str| known.topics().iter().any(|topic| topic.name() == name);
+        let known = names(&conf, &reader)?;
         let mut absent = Vec::new();
         conf.topics.retain(|map| {
-            let there = needed.contains(&map.topic) || is_there(&map.name);
+            let there = needed.contains(&map.topic) || known.contains(&map.name);
             if !there {
                 absent.push(map.name.clone());
             }

@@ -2,17 +2,16 @@
 //! `waiting` sort them by this.
 
 mod look;
-mod open;
 mod past;
 mod pool;
 mod rows;
 mod title;
 
 pub use look::Waiting;
-pub use open::{OPEN_MAX, each_open};
 pub use past::{RequestFigures, as_whole, figures};
 pub use rows::WaitingRow;
 pub use title::title;
+pub use yardmaster_core::explain::{OPEN_MAX, each_open};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

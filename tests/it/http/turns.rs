@@ -8,12 +8,14 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use yardmaster::core::event::Queue;
+use yardmaster::core::explain::NameStanding;
 use yardmaster::core::unit::SECOND;
 use yardmaster::drive::Drive;
 use yardmaster::drive::report::Report;
 use yardmaster::shell::api::{Past, Views};
 use yardmaster::shell::history::{HistoryIdentity, Keeper, Keeps, LoopPosition};
 use yardmaster::shell::http::Door;
+use yardmaster::shell::question::Answer;
 use yardmaster::sim::paper::PaperLog;
 use yardmaster::sim::paper::store::PaperStore;
 
@@ -145,4 +147,28 @@ fn of_the_queues_of_now_few_texts_are_held() {
     }
     asking.join().unwrap();
     drop(server);
+}
+
+/// Of a workflow of a pool that waits only the reasons are missing then.
+#[test]
+fn a_workflow_is_explained_though_no_look_at_what_waits_comes_in_time() {
+    let dir = TempDir::new().unwrap();
+    let drive = Drive::start(Yard::new().log(), PaperStore::default(), config("one")).unwrap();
+    let keeps = Keeps { interval: SECOND, span: i64::MAX / 2, bytes: 1 << 30 };
+    let keeper =
+        Keeper::open(dir.path(), keeps, HistoryIdentity::default(), drive.state()).unwrap();
+    let past = Past::default();
+    past.set(Some(keeper.history()));
+    let (server, asks, _) = start_with(door(Duration::from_secs(1)), Views::default(), past);
+    let answering = std::thread::spawn(move || {
+        asks.iter().for_each(|question| {
+            let pool = Some("mc: a workflow\n".to_owned());
+            let standing = NameStanding { pool, is_workflow: true, ..NameStanding::default() };
+            question.answer(Answer::Standing(Box::new(standing)));
+        });
+    });
+    let (head, body) = ask(server.address(), "/api/v1/explain?name=mc");
+    assert!(head.starts_with("HTTP/1.1 200") && body.contains("mc: a workflow"), "{head} {body}");
+    drop(server);
+    answering.join().unwrap();
 }

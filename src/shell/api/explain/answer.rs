@@ -6,6 +6,7 @@ use crate::api::decision::{DecisionAnswer, decision_answer};
 use crate::api::event::EventAnswer;
 use crate::api::waits::PoolWaitAnswer;
 use crate::described::described;
+use crate::named::owner_text;
 use crate::place::{NamedPlace, PlaceKind};
 use crate::view::{QueueView, ShareView};
 use crate::waiting::title;
@@ -58,7 +59,8 @@ described! {
         /// its fair share, as text.
         pool: Option<String> = it.standing.pool.clone(),
         /// Of a user or working group: what it has.
-        owner: Option<OwnerAnswer> = it.owner(kind).map(OwnerAnswer::of),
+        owner: Option<OwnerAnswer> =
+            it.owner(kind).map(|(totals, waiting)| OwnerAnswer::of(totals, waiting, it)),
         /// Of a queue, or a site of a pool of slots: its figures, what refuses and what fills it.
         queue: Option<ExplainedQueue> = place.as_ref().and_then(|place| place.queue(&it.filled)),
         /// Of a site with queues, or of a cluster: the same of all of them.
@@ -68,7 +70,7 @@ described! {
         /// The same as text, as `yardmaster explain` prints it.
         text: String = match &place {
             Some(place) => place.text.clone(),
-            None => it.text(decisions, found, reasons),
+            None => it.text(kind, decisions, found, reasons),
         },
     }
 
@@ -89,7 +91,7 @@ described! {
     }
 
     /// Totals of a user or working group on the grid.
-    struct OwnerAnswer of (it: Totals) {
+    struct OwnerAnswer of (it: Totals, waiting: u64, named: &Looked) {
         /// Jobs that run.
         running_jobs: u64 = it.running_jobs,
         /// Jobs queued.
@@ -100,6 +102,10 @@ described! {
         queued_cores: u64 = it.queued_cores,
         /// Jobs that decisions reserved and that were not seen yet.
         reserved_jobs: u64 = it.reserved_jobs,
+        /// Requests that wait, of the first 20,000 of all.
+        waiting: u64 = waiting,
+        /// The same as text.
+        text: String = owner_text(&named.standing, &named.name).unwrap_or_default(),
     }
 
     /// A job.
@@ -138,7 +144,7 @@ described! {
         running: u64 = filled.all.running,
         /// Jobs that have not begun to run.
         queued: u64 = filled.all.queued,
-        /// Requests that wait; null for a look back.
+        /// Requests that wait, of the first 20,000 of all; null for a look back.
         waiting: Option<u64> = it.waiting,
         /// Queues where its jobs are, those with most jobs first; at most 20.
         queues: Vec<HeldAnswer> = filled.queues.iter().map(HeldAnswer::of).collect(),

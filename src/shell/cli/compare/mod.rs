@@ -5,11 +5,11 @@ mod json;
 mod read;
 mod report;
 
-use crate::cli::log_args::LogArgs;
+use crate::cli::log_args::{LogArgs, Read};
 use crate::cli::table::TableArgs;
 use crate::cli::{Ended, Usage, progress};
 use crate::ports::AnyLog;
-use crate::when::moment_or_age;
+use crate::when::{When, when};
 use by::GroupKey;
 use clap::{Args, ValueEnum};
 pub(super) use read::{AskedPeriod, comparisons};
@@ -19,7 +19,6 @@ use std::process::ExitCode;
 use yardmaster_core::comparison::{Comparison, Measure, Tally};
 use yardmaster_core::explain::explain_comparison;
 use yardmaster_core::plain::plain_lines;
-use yardmaster_core::unit::Millis;
 
 /// Text of `--help` below the flags.
 const HELP: &str = "\
@@ -43,13 +42,13 @@ Examples:
 pub struct Compare {
     #[command(flatten)]
     log_args: LogArgs,
-    /// Only requests asked since: an age (90s, 30m, 2h, 7d), a moment (2026-05-01T12:00:00Z), or ms
-    /// since 1970.
-    #[arg(long, alias = "since", value_name = "WHEN", value_parser = moment_or_age)]
-    from: Option<Millis>,
-    /// Only requests asked before: an age, a moment, or ms since 1970.
-    #[arg(long, value_name = "WHEN", value_parser = moment_or_age)]
-    to: Option<Millis>,
+    /// Only requests asked since: an age before the last cycle (90s, 30m, 2h, 7d), a moment
+    /// (2026-05-01T12:00:00Z), or ms since 1970.
+    #[arg(long, alias = "since", value_name = "WHEN", value_parser = when)]
+    from: Option<When>,
+    /// Only requests asked before, likewise.
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    to: Option<When>,
     /// One table, with a row for each group.
     #[arg(long, value_enum, conflicts_with = "subject")]
     by: Option<GroupKey>,
@@ -105,13 +104,8 @@ impl Compare {
             let what = "--columns chooses those of the table that --by prints";
             return Err(Usage(format!("{what}; give --by too")).into());
         }
-        if let (Some(from), Some(to)) = (self.from, self.to)
-            && from >= to
-        {
-            let what = "--from is not before --to: no request was asked between them";
-            return Err(Usage(format!("{what}; give an earlier --from or a later --to")).into());
-        }
         let read = self.log_args.read_log()?;
+        let asked = self.asked(&read)?;
         let domain = &read.topology.domain;
         let Some(mut log) = self.log_args.comparison_log(&read.topology)? else {
             return Err(Usage(format!(
@@ -122,19 +116,27 @@ impl Compare {
             .into());
         };
         match &self.subject {
-            Some(subject) => self.show(&mut log, domain, subject),
-            None => self.sum_up(&mut log, domain),
+            Some(subject) => self.show(&mut log, domain, asked, subject),
+            None => self.sum_up(&mut log, domain, asked),
         }
     }
 
-    fn asked(&self) -> AskedPeriod {
-        AskedPeriod { from: self.from, until: self.to }
+    fn asked(&self, read: &Read) -> anyhow::Result<AskedPeriod> {
+        let moment = |flag, when: Option<When>| {
+            when.map(|when| self.log_args.moment(read, flag, when)).transpose()
+        };
+        let (from, until) = (moment("--from", self.from)?, moment("--to", self.to)?);
+        if from.zip(until).is_some_and(|(from, until)| from >= until) {
+            let what = "--from is not before --to: no request was asked between them";
+            return Err(Usage(format!("{what}; give an earlier --from or a later --to")).into());
+        }
+        Ok(AskedPeriod { from, until })
     }
 
     /// Prints each comparison of a subject.
-    fn show(&self, log: &mut AnyLog, domain: &str, subject: &str) -> Ended {
+    fn show(&self, log: &mut AnyLog, domain: &str, asked: AskedPeriod, subject: &str) -> Ended {
         let mut found: Vec<Comparison> = Vec::new();
-        let passed = comparisons(log, domain, self.asked(), |it| {
+        let passed = comparisons(log, domain, asked, |it| {
             if it.is_about(subject) {
                 found.push(it);
             }
@@ -158,10 +160,10 @@ impl Compare {
     }
 
     /// Prints all comparisons summed up.
-    fn sum_up(&self, log: &mut AnyLog, domain: &str) -> Ended {
+    fn sum_up(&self, log: &mut AnyLog, domain: &str, asked: AskedPeriod) -> Ended {
         let mut tally = Tally::default();
         let none = BTreeSet::new();
-        let passed = comparisons(log, domain, self.asked(), |it| match self.by {
+        let passed = comparisons(log, domain, asked, |it| match self.by {
             Some(by) => tally.add(&it, &by.groups(&it)),
             None => tally.add(&it, &none),
         })?;

@@ -38,6 +38,7 @@ impl List {
         let columns = columns();
         self.table.check(columns.iter().map(|it| it.name.as_str()))?;
         let read = self.log_args.read_log()?;
+        let filter = self.filter.settled(&self.log_args, &read)?;
         let mut log = open(&self.log_args, &read, Mode::Read)?;
         let sheet = self.table.sheet(columns, terminal_width());
         let mut print = Print {
@@ -46,7 +47,7 @@ impl List {
             reasons: BTreeMap::new(),
         };
         let mut newest: BTreeMap<(Millis, Lane, u64), Letter> = BTreeMap::new();
-        each_letter(&mut log, &read, &self.filter, &mut |letter| {
+        each_letter(&mut log, &read, &filter, &mut |letter| {
             let Some(last) = self.last else { return print.letter(&letter) };
             newest.insert((letter.at, letter.lane, letter.offset), letter);
             if newest.len() > last {

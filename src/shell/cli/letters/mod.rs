@@ -11,12 +11,11 @@ use crate::cli::log_args::{LogArgs, Read};
 use crate::cli::progress::Bar;
 use crate::dirlog::Mode;
 use crate::scan::Scan;
-use crate::when::moment_or_age;
+use crate::when::{When, when};
 use clap::{Args, Subcommand};
 use letter::{Letter, Origin};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Garbled;
-use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::LogError;
 
 /// Lists records that could not be read, from the `dead-letter` topic: when, where they stood, why,
@@ -64,13 +63,19 @@ struct Filter {
     /// null.
     #[arg(long, value_name = "REASON", value_parser = reason)]
     reason: Option<String>,
-    /// Only those published since: an age (90s, 30m, 2h, 7d), a moment (2026-05-01T12:00:00Z), or
-    /// ms since 1970.
-    #[arg(long, value_name = "WHEN", value_parser = moment_or_age)]
-    since: Option<Millis>,
+    /// Only those published since: an age before the last cycle (90s, 30m, 2h, 7d), a moment
+    /// (2026-05-01T12:00:00Z), or ms since 1970.
+    #[arg(long, value_name = "WHEN", value_parser = when)]
+    since: Option<When>,
 }
 
 impl Filter {
+    /// The same with a moment in place of an age.
+    fn settled(&self, log_args: &LogArgs, read: &Read) -> anyhow::Result<Filter> {
+        let since = self.since.map(|when| log_args.moment(read, "--since", when)).transpose()?;
+        Ok(Filter { since: since.map(When::At), ..self.clone() })
+    }
+
     fn admits(&self, read: &Read, letter: &Letter) -> bool {
         let topic = self.topic.as_ref().is_none_or(|wanted| {
             letter.origin.as_ref().is_some_and(|origin| {
@@ -81,7 +86,7 @@ impl Filter {
         });
         topic
             && self.reason.as_ref().is_none_or(|wanted| letter.reason == *wanted)
-            && self.since.is_none_or(|since| letter.at >= since)
+            && self.since.is_none_or(|since| letter.at >= since.before(letter.at))
     }
 }
 

@@ -69,8 +69,9 @@ struct Redriven {
 
 impl Redrive {
     /// Runs the verb.
-    pub fn run(self) -> Ended {
+    pub fn run(mut self) -> Ended {
         let read = self.log_args.read()?;
+        self.filter = self.filter.settled(&self.log_args, &read)?;
         let mut wanted = BTreeSet::new();
         for from in &self.from {
             wanted.insert(LetterPartition::of(&read, from)?.origin(from));

@@ -1,8 +1,8 @@
 //! The open requests of an engine, whether it judges or only follows.
 
-use yardmaster_core::engine::Engine;
-use yardmaster_core::state::admit::is_open;
-use yardmaster_core::state::record::RequestState;
+use crate::engine::Engine;
+use crate::state::admit::is_open;
+use crate::state::record::RequestState;
 
 /// So many requests are looked at, those to be judged now first; the others are counted and no
 /// more. A look takes about a microsecond, and the loop waits for all of them.
