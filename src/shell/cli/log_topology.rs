@@ -71,7 +71,9 @@ fn in_force(log_args: &LogArgs, assumed: Read) -> anyhow::Result<Read> {
             None => return Ok(assumed),
         },
     };
-    eprintln!("no --topology is given: the log's own is taken, {}", read.name);
+    if read.topology.domain != assumed.topology.domain {
+        eprintln!("no --topology is given: the log's own is taken, {}", read.name);
+    }
     Ok(read)
 }
 
