@@ -88,9 +88,8 @@ impl NameStanding {
         let throttles = state.throttles.iter().map(|(_, throttle)| throttle);
         let totals = |kind: u32| {
             let number = state.known_name(name)?;
-            let rows = state.ledger.owner.iter();
-            let mut of_owner = rows.filter(|(key, _)| key[0] == number.0 && key[1] == kind);
-            of_owner.next().map(|(_, totals)| *totals)
+            let is_owner = state.ledger.owner.of([number.0, kind, 0, 0]).is_some();
+            is_owner.then(|| state.ledger.totals_shown(number, kind))
         };
         let [waiting, asking @ ..] = counted(engine, |task| {
             [&task.gshare, &task.user, &task.working_group].map(|it| it == name)
@@ -139,16 +138,25 @@ pub fn waiting_of(engine: &Engine, gshare: &str) -> u64 {
 /// How many requests wait of which something is so.
 fn counted<const N: usize>(engine: &Engine, is: impl Fn(&Task) -> [bool; N]) -> [u64; N] {
     let mut counts = [0; N];
-    let mut count = |request: &RequestState| {
-        let Some(task) = &request.task else { return };
+    let mut count = |task: &Task| {
         counts.iter_mut().zip(is(task)).for_each(|(count, is)| *count += u64::from(is));
     };
+    // In a pool the workflows of which jobs wait stand for requests.
+    for record in engine.state.waiting_workflows() {
+        count(&Task {
+            gshare: record.facts.class.name().to_owned(),
+            user: record.user.clone(),
+            working_group: record.working_group.clone(),
+            ..Task::default()
+        });
+    }
+    let request = |request: &RequestState| request.task.iter().for_each(&mut count);
     match engine.open_requests() {
-        Some(open) => open.for_each(count),
+        Some(open) => open.for_each(request),
         // Nothing was judged here since all was made again.
         None => {
             let all = engine.state.requests.iter().map(|(_, request)| request);
-            all.filter(|request| is_open(request)).for_each(&mut count);
+            all.filter(|request| is_open(request)).for_each(request);
         }
     }
     counts
