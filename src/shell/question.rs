@@ -16,6 +16,9 @@ use yardmaster_core::unit::Millis;
 
 /// How many questions may wait for the loop at a time.
 const QUESTIONS_MAX: usize = 16;
+/// Why the start of a workflow is not estimated.
+pub const NONE_OF_POOL: &str = "no estimate: its jobs start when pilots offer slots that they may \
+                            take, and offers are not known before they come";
 
 /// A question to be answered at a cycle's boundary.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,10 +70,15 @@ impl TaskLook {
     /// How a task stands as of the last cut. It walks over all jobs.
     pub fn of(state: &State, task: &str) -> TaskLook {
         let (waits, key) = (TaskWaits::of(state), Key::of(task.as_bytes()));
+        let has_begun = || waits.task(key).is_some_and(|it| it.began_at.is_some());
+        let of_pool = || {
+            state.open_workflow(task).filter(|_| !has_begun())?;
+            Some(NONE_OF_POOL.to_owned())
+        };
         TaskLook {
             jobs: TaskStanding::of(state, task),
             estimate: waits.estimate(key),
-            no_estimate: waits.no_estimate(key),
+            no_estimate: waits.no_estimate(key).or_else(of_pool),
         }
     }
 }

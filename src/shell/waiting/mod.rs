@@ -8,7 +8,7 @@ mod pool;
 mod rows;
 mod title;
 
-pub use look::Waiting;
+pub use look::{WORKFLOWS, Waiting};
 pub use open::{OPEN_MAX, each_open};
 pub use past::{RequestFigures, as_whole, figures};
 pub use rows::WaitingRow;
