@@ -70,15 +70,10 @@ impl TaskLook {
     /// How a task stands as of the last cut. It walks over all jobs.
     pub fn of(state: &State, task: &str) -> TaskLook {
         let (waits, key) = (TaskWaits::of(state), Key::of(task.as_bytes()));
-        let has_begun = || waits.task(key).is_some_and(|it| it.began_at.is_some());
-        let of_pool = || {
-            state.open_workflow(task).filter(|_| !has_begun())?;
-            Some(NONE_OF_POOL.to_owned())
-        };
         TaskLook {
             jobs: TaskStanding::of(state, task),
             estimate: waits.estimate(key),
-            no_estimate: waits.no_estimate(key).or_else(of_pool),
+            no_estimate: waits.no_estimate(key),
         }
     }
 }

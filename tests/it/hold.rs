@@ -92,10 +92,16 @@ fn of_pool(address: SocketAddr) -> [Vec<Value>; 2] {
     assert_eq!(names(&shares["shares"]), ["analysis", "central"]);
     let explained = api("explain?name=analysis");
     assert_eq!(explained["kind"], "share");
+    let usage = api("usage");
+    let jobs = &usage["shares"].as_array().unwrap().iter().find(|it| it["gshare"] == "analysis");
+    let [running, queued] = ["running", "queued"].map(|name| jobs.unwrap()["jobs"][name].clone());
+    let stated = format!("{running} jobs run, {queued} are queued");
+    assert!(explained["headline"].as_str().unwrap().ends_with(&stated), "{explained}");
+    assert!(running.as_u64() > Some(0) && queued.as_u64() > Some(0), "{usage}");
     let refused = api("waiting?queue=T1_DE_01");
     assert!(refused["remedy"].as_str().is_some_and(|it| it.contains("explain 'site/T1_DE_01'")));
     let list = |of: &Value| of.as_array().unwrap().clone();
-    [list(&api("usage")["shares"]), list(&api("waiting")["requests"])]
+    [list(&usage["shares"]), list(&api("waiting")["requests"])]
 }
 
 /// `explain` and `changes` print what the process at an address answers.

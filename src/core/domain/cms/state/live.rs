@@ -24,7 +24,7 @@ impl State {
     }
 
     /// A workflow of a pool that neither ended nor was killed.
-    pub fn open_workflow(&self, name: &str) -> Option<&PoolWorkflowRecord> {
+    fn open_workflow(&self, name: &str) -> Option<&PoolWorkflowRecord> {
         let known = self.pool.workflows.of(name).filter(|known| !known.killed)?;
         known.record.as_ref().filter(|record| !record.closed)
     }
