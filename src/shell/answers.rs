@@ -109,12 +109,18 @@ impl Answers {
         if !is_cycle_end {
             return;
         }
-        let is_of_a_name = |it: &mut Question| matches!(it.asked, Asked::Standing(_));
+        // Copies have no jobs of a pool, and those are fewer.
+        let has_pool = !engine.state.pool.jobs.is_empty();
+        let is_of_a_name = |it: &mut Question| {
+            matches!(it.asked, Asked::Standing(_))
+                || has_pool && matches!(it.asked, Asked::Filled(_))
+        };
         for question in self.waiting.extract_if(.., is_of_a_name) {
-            if let Asked::Standing(name) = &question.asked {
-                let standing = NameStanding::of(engine, name);
-                question.answer(Answer::Standing(Box::new(standing)));
-            }
+            let answer = match &question.asked {
+                Asked::Standing(name) => Answer::Standing(Box::new(NameStanding::of(engine, name))),
+                other => (self.work)(other, &engine.state),
+            };
+            question.answer(answer);
         }
         self.suppose(engine);
         let state = &mut engine.state;

@@ -1,6 +1,7 @@
 //! A user, a working group or the idle jobs of a workflow, as text: what `explain` shows of a name
 //! that is no task, no job and no place.
 
+use crate::question::NONE_OF_POOL;
 use crate::waiting::WaitingRow;
 use yardmaster_core::explain::{NameStanding, iso, span};
 use yardmaster_core::state::ledger::Totals;
@@ -35,9 +36,13 @@ pub fn owner_text(standing: &NameStanding, name: &str) -> Option<String> {
 pub fn waits_text(row: &WaitingRow, now: Millis) -> String {
     let WaitingRow { jobs, title, reason, help, helps, .. } = row;
     let help = if help.is_empty() { String::new() } else { format!(": {help}") };
-    let slots = row.last_slots_at.map_or("none of it got slots yet".to_owned(), |at| {
-        format!("last slots {} ago", span(now.saturating_sub(at) / SECOND))
-    });
+    let slots = match (row.last_slots_at, row.jobs_with_slots) {
+        (Some(at), _) => format!("last slots {} ago", span(now.saturating_sub(at) / SECOND)),
+        (None, Some(0)) => {
+            format!("none of its jobs is known to have got slots\n  start     {NONE_OF_POOL}")
+        }
+        (None, _) => "when it last got slots is not known".to_owned(),
+    };
     format!(
         "  waits     {jobs} jobs: {title} ({reason}){help}\n  helps     {}; {slots}\n",
         helps_text(helps.name())

@@ -27,6 +27,7 @@ pub struct PlaceWords {
     queue: &'static str,
     site: &'static str,
     requests: &'static str,
+    waiting: &'static str,
 }
 
 impl PlaceWords {
@@ -35,12 +36,16 @@ impl PlaceWords {
         let flavour: Option<&Flavour> = policies.next().map(|policy| policy.flavour);
         match flavour {
             Some(it) if it.judges_offers() => {
-                PlaceWords { queue: "site", site: "site", requests: "jobs passed over" }
+                let (queue, waiting) = ("site", "workflow");
+                PlaceWords { queue, site: queue, requests: "jobs passed over", waiting }
             }
             Some(it) if it.judges_targets() => {
-                PlaceWords { queue: "queue", site: "cluster", requests: "jobs" }
+                PlaceWords { queue: "queue", site: "cluster", requests: "jobs", waiting: "job" }
             }
-            _ => PlaceWords { queue: "queue", site: "site", requests: "requests" },
+            _ => {
+                let waiting = "request";
+                PlaceWords { queue: "queue", site: "site", requests: "requests", waiting }
+            }
         }
     }
 
@@ -164,7 +169,7 @@ impl NamedPlace {
         if let Some(waiting) = waiting.filter(|_| self.kind == PlaceKind::Share) {
             // Writing to a String cannot fail.
             let s = if waiting == 1 { "" } else { "s" };
-            let _ = writeln!(text, "  waiting   {waiting} request{s}");
+            let _ = writeln!(text, "  waiting   {waiting} {}{s}", words.waiting);
         }
         let lists = [
             ("shares", &filled.shares, self.kind != PlaceKind::Share),

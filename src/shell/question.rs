@@ -17,6 +17,9 @@ use yardmaster_core::unit::Millis;
 
 /// How many questions may wait for the loop at a time.
 const QUESTIONS_MAX: usize = 16;
+/// Why the start of a workflow is not estimated.
+pub const NONE_OF_POOL: &str = "no estimate: its jobs start when pilots offer slots that they may \
+                            take, and offers are not known before they come";
 
 /// A question to be answered at a cycle's boundary.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use crate::kill::process::{Ending, PROGRAM, get};
 use crate::verbs::{printed, yardmaster};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
@@ -40,16 +41,33 @@ fn the_page_stays_and_the_commands_that_are_named_work() {
         let (mut process, summary) = held(dir.path(), more);
         let next = &summary[summary.len() - 4..];
         let address = next[0].trim().strip_prefix("http://").unwrap();
-        let address = address.split('/').next().unwrap().parse().unwrap();
+        let address: SocketAddr = address.split('/').next().unwrap().parse().unwrap();
         let status: Value = serde_json::from_str(&get(address, "/api/v1/status").unwrap()).unwrap();
         assert_eq!((&status["leading"], &status["ready"]), (&true.into(), &true.into()));
         assert_eq!(status["now"], 1_760_403_600_000_i64, "{more:?}: no time passes");
         run_all(dir.path(), &next[1..]);
         as_the_api_answers(&address.to_string(), next[1].trim().split(' ').nth(2).unwrap());
+        let of_process = more.contains(&"cms").then(|| of_pool(address));
         let pid = process.0.id().to_string();
         assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
         assert!(process.0.wait().unwrap().success(), "{more:?}");
         run_all(dir.path(), &next[1..]);
+        if let Some(of_process) = of_process {
+            // The same is made of the log alone.
+            let listed = |verb: &str| -> Vec<Value> {
+                let (code, out, errors) = printed(&yardmaster(&[
+                    verb,
+                    "--json",
+                    "--topology",
+                    "cms",
+                    "--dir",
+                    dir.path().join("yard").to_str().unwrap(),
+                ]));
+                assert_eq!(code, Some(0), "{verb}: {errors}");
+                out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+            };
+            assert_eq!(of_process, [listed("usage"), listed("waiting")]);
+        }
         // What the summary counts lies in the log.
         let stated = summary.iter().find_map(|it| it.strip_prefix("decisions: ")).unwrap();
         let figures = stated.split(", ").map(|it| it.split(' ').next().unwrap());
@@ -61,6 +79,30 @@ fn the_page_stays_and_the_commands_that_are_named_work() {
         let (code, shown, errors) = printed(&yardmaster(&args));
         assert_eq!((code, shown.lines().count()), (Some(0), stated), "{more:?}: {errors}");
     }
+}
+
+/// Shares and waiting workflows as the process of a pool shows them.
+fn of_pool(address: SocketAddr) -> [Vec<Value>; 2] {
+    let api = |path: &str| -> Value {
+        serde_json::from_str(&get(address, &format!("/api/v1/{path}")).unwrap()).unwrap()
+    };
+    let names = |of: &Value| -> Vec<String> {
+        of.as_array().unwrap().iter().map(|it| it["gshare"].as_str().unwrap().to_owned()).collect()
+    };
+    let shares = api("shares");
+    assert_eq!(names(&shares["shares"]), ["analysis", "central"]);
+    let explained = api("explain?name=analysis");
+    assert_eq!(explained["kind"], "share");
+    let usage = api("usage");
+    let jobs = &usage["shares"].as_array().unwrap().iter().find(|it| it["gshare"] == "analysis");
+    let [running, queued] = ["running", "queued"].map(|name| jobs.unwrap()["jobs"][name].clone());
+    let stated = format!("{running} jobs run, {queued} are queued");
+    assert!(explained["headline"].as_str().unwrap().ends_with(&stated), "{explained}");
+    assert!(running.as_u64() > Some(0) && queued.as_u64() > Some(0), "{usage}");
+    let refused = api("waiting?queue=T1_DE_01");
+    assert!(refused["remedy"].as_str().is_some_and(|it| it.contains("explain 'site/T1_DE_01'")));
+    let list = |of: &Value| of.as_array().unwrap().clone();
+    [list(&usage["shares"]), list(&api("waiting")["requests"])]
 }
 
 /// `explain` and `changes` print what the process at an address answers.

@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use yardmaster::core::event::Status;
 use yardmaster::drive::epoch_config::EpochConfig;
-use yardmaster::wire::topology::{ATLAS, Topology};
+use yardmaster::wire::topology::{ATLAS, CMS, Topology};
 
 /// The log of some hours of a simulated grid that has ended, with a topology of its own.
 fn log_of(topology: &str, hours: &str) -> (TempDir, PathBuf, PathBuf) {
@@ -22,7 +23,8 @@ fn log_of(topology: &str, hours: &str) -> (TempDir, PathBuf, PathBuf) {
     let (file, log) = (dir.path().join("own.toml"), dir.path().join("log"));
     std::fs::write(&file, topology).unwrap();
     let ended = Command::new(PROGRAM)
-        .args(["demo", "--hours", hours, "--scale", "0.01", "--commands", "on", "--faults"])
+        .args(["demo", "--hours", hours, "--scale", "0.01"])
+        .args(if topology == CMS { &[][..] } else { &["--commands", "on", "--faults"] })
         .args(["--http", "127.0.0.1:0", "--dir"])
         .arg(&log)
         .arg("--topology")
@@ -275,15 +277,18 @@ fn usage_is_the_sum_of_the_counters_over_all_queues() {
     let queues = listed(&["counters", "--by", "queue"], &file, &log);
     let all: u64 = queues.iter().map(|it| figure(it, "cores_running")).sum();
     for (by, kind) in [("user", "user"), ("group", "group")] {
-        let mut cores: BTreeMap<String, u64> = BTreeMap::new();
+        let mut sums: BTreeMap<String, [u64; 2]> = BTreeMap::new();
         for it in listed(&["counters", "--by", kind], &file, &log) {
-            *cores.entry(text(&it, kind).to_owned()).or_default() += figure(&it, "cores_running");
+            let sums = sums.entry(text(&it, kind).to_owned()).or_default();
+            sums[0] += figure(&it, "cores_running");
+            sums[1] += waits.iter().map(|wait| figure(&it, &format!("jobs_{wait}"))).sum::<u64>();
         }
         let used = listed(&["usage", "--by", by], &file, &log);
         assert!(used.len() > 2, "{used:?}");
         for it in &used {
-            let own = cores[text(it, "owner")];
+            let [own, queued] = sums[text(it, "owner")];
             assert_eq!(figure(&it["jobs"], "running_cores"), own, "{it}");
+            assert_eq!(figure(&it["jobs"], "queued"), queued, "{it}");
             assert!((part(it, "part") - own as f64 / all as f64).abs() < 1e-9, "{it}");
         }
     }
@@ -292,7 +297,7 @@ fn usage_is_the_sum_of_the_counters_over_all_queues() {
 #[test]
 fn an_estimate_rests_on_the_tasks_that_the_log_has() {
     let (_dir, file, log) = log_of(ATLAS, "6");
-    let all = reported(&log);
+    let all = reported(&log, &Topology::default_atlas());
     let jobs = newest(&all, i64::MAX);
     // Tasks with jobs at queues of which none has started.
     let mut began: BTreeMap<&str, bool> = BTreeMap::new();
@@ -330,4 +335,75 @@ fn an_estimate_rests_on_the_tasks_that_the_log_has() {
         seen += 1;
     }
     assert!(seen > 0, "no estimate of {} tasks", began.len());
+}
+
+#[test]
+fn a_pool_counts_its_jobs_by_class_and_owner_and_knows_when_workflows_got_slots() {
+    let (_dir, file, log) = log_of(CMS, "2");
+    let all = reported(&log, &Topology::default_cms());
+    let jobs = newest(&all, i64::MAX);
+    let count = |is: &dyn Fn(&Reported) -> bool| jobs.values().filter(|it| is(it)).count() as u64;
+    let is_queued = |it: &Reported| it.status < Status::Running;
+    let is_running = |it: &Reported| it.status == Status::Running;
+    let mut queued = 0;
+    for (by, is_group) in [("user", false), ("group", true)] {
+        for it in listed(&["usage", "--by", by], &file, &log) {
+            let owner = text(&it, "owner");
+            let is_its = |job: &Reported| match is_group {
+                true => job.group == owner,
+                false => job.user == owner && job.group.is_empty(),
+            };
+            let found = figure(&it["jobs"], "queued");
+            assert_eq!(found, count(&|job| is_its(job) && is_queued(job)), "{it}");
+            queued += found;
+        }
+    }
+    assert!(queued > 100, "{queued} are queued");
+    // The class of a workflow is that of any decision on one of its kind, the first word of it.
+    let decisions = outputs("decision", &file, &log);
+    let kind = |workflow: &str| workflow.split('-').next().unwrap().to_owned();
+    let classes: BTreeMap<String, &str> =
+        decisions.iter().map(|it| (kind(text(it, "task")), text(it, "gshare"))).collect();
+    let place = ["--topology", file.to_str().unwrap(), "--dir", log.to_str().unwrap()];
+    let verb = |verb: &[&str]| printed(&yardmaster(&[verb, &place].concat()));
+    for it in listed(&["usage"], &file, &log) {
+        let class = text(&it, "gshare");
+        let is_its = |job: &Reported| classes.get(&kind(&job.task)) == Some(&class);
+        let running = count(&|job| is_its(job) && is_running(job));
+        let queued = count(&|job| is_its(job) && is_queued(job));
+        let found = ["running", "queued"].map(|name| figure(&it["jobs"], name));
+        assert_eq!(found, [running, queued], "{it}");
+        let (code, out, errors) = verb(&["explain", &format!("share/{class}")]);
+        assert_eq!(code, Some(0), "{errors}");
+        let jobs = format!("{running} jobs run, {queued} are queued");
+        assert!(out.starts_with(&format!("share {class} uses ")) && out.contains(&jobs), "{out}");
+    }
+    let waiting = listed(&["waiting"], &file, &log);
+    let mut never = Vec::new();
+    for it in &waiting {
+        let workflow = text(it, "subject");
+        let matched =
+            decisions.iter().filter(|it| it["task"] == workflow && it["outcome"] == "assign");
+        let started = jobs.values().filter(|it| it.task == workflow && it.started_at > 0);
+        let matched = matched.filter_map(|it| it["now"].as_i64()).max();
+        let last = matched.max(started.map(|it| it.started_at).max());
+        assert_eq!(
+            it["last_slots_at"].as_i64().map(|at| at / 1_000),
+            last.map(|at| at / 1_000),
+            "{it}"
+        );
+        if last.is_none() {
+            never.push(workflow);
+        }
+    }
+    assert!(never.len() < waiting.len() && !never.is_empty(), "{never:?}");
+    let (code, out, errors) = verb(&["explain", never[0]]);
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(out.contains("  start     no estimate: its jobs start when pilots offer"), "{out}");
+    assert!(out.contains("none of its jobs is known to have got slots"), "{out}");
+    let (code, _, errors) = verb(&["waiting", "--queue", "T1_DE_01"]);
+    let remedy = "yardmaster explain 'site/T1_DE_01'";
+    assert!(code != Some(0) && errors.contains(remedy), "{errors}");
+    let (code, _, errors) = verb(&["explain", "share/analysi"]);
+    assert!(code != Some(0) && errors.contains("analysis"), "{errors}");
 }

@@ -49,24 +49,35 @@ impl FilledBy {
     pub fn of(state: &State, of: &FilledOf) -> FilledBy {
         let (mut shares, mut users, mut queues) = (Sums::new(), Sums::new(), Sums::new());
         let mut all = [0, 0];
-        let is_of = |queue: u32, gshare: u32| match of {
-            FilledOf::Queues(names) => {
-                names.iter().any(|name| name == state.names.text(Name(queue)))
-            }
-            FilledOf::Share(name) => name == state.names.text(Name(gshare)),
+        let text = |name: u32| state.names.text(Name(name));
+        let is_of = |queue: &str, gshare: &str| match of {
+            FilledOf::Queues(names) => names.iter().any(|name| name == queue),
+            FilledOf::Share(name) => name == gshare,
         };
-        for (key, load) in state.ledger.load.iter().filter(|(key, _)| is_of(key[0], key[1])) {
+        // Counters have no class of a pool's jobs.
+        for (class, job) in state.pool_jobs().filter(|(class, job)| is_of(&job.site, class)) {
+            let jobs = [job.status == Status::Running, job.status < Status::Running].map(u64::from);
+            add(&mut all, jobs);
+            for (sums, name) in
+                [(&mut shares, class), (&mut queues, &*job.site), (&mut users, &*job.user)]
+            {
+                add(sums.entry(name).or_default(), jobs);
+            }
+        }
+        let is_counted = |[queue, gshare]: [u32; 2]| {
+            state.pool.jobs.is_empty() && is_of(text(queue), text(gshare))
+        };
+        let load = state.ledger.load.iter();
+        for (key, load) in load.filter(|(key, _)| is_counted([key[0], key[1]])) {
             let jobs = jobs(&load.count);
             add(&mut all, jobs);
-            add(shares.entry(key[1]).or_default(), jobs);
-            add(queues.entry(key[0]).or_default(), jobs);
+            add(shares.entry(text(key[1])).or_default(), jobs);
+            add(queues.entry(text(key[0])).or_default(), jobs);
         }
-        for (key, count) in state.ledger.who.iter().filter(|(key, _)| is_of(key[1], key[3])) {
-            if key[2] != GROUP {
-                add(users.entry(key[0]).or_default(), jobs(count));
-            }
+        let who = state.ledger.who.iter().filter(|(key, _)| key[2] != GROUP);
+        for (key, count) in who.filter(|(key, _)| is_counted([key[1], key[3]])) {
+            add(users.entry(text(key[0])).or_default(), jobs(count));
         }
-        let listed = |sums: Sums| listed(state, sums);
         FilledBy {
             cycle: state.number,
             all: HeldJobs { name: String::new(), running: all[0], queued: all[1] },
@@ -78,7 +89,7 @@ impl FilledBy {
 }
 
 /// By name: jobs that run, and jobs queued.
-type Sums = BTreeMap<u32, [u64; 2]>;
+type Sums<'a> = BTreeMap<&'a str, [u64; 2]>;
 
 fn jobs(count: &Count) -> [u64; 2] {
     let jobs = count.jobs();
@@ -91,13 +102,10 @@ fn add(sum: &mut [u64; 2], jobs: [u64; 2]) {
     sum[1] += jobs[1];
 }
 
-fn listed(state: &State, sums: Sums) -> Vec<HeldJobs> {
+fn listed(sums: Sums<'_>) -> Vec<HeldJobs> {
     let sums = sums.into_iter().filter(|(_, jobs)| jobs[0] + jobs[1] > 0);
     let mut all: Vec<HeldJobs> = sums
-        .map(|(name, [running, queued])| {
-            let name = state.names.text(Name(name)).to_owned();
-            HeldJobs { name, running, queued }
-        })
+        .map(|(name, [running, queued])| HeldJobs { name: name.to_owned(), running, queued })
         .collect();
     let order = |it: &HeldJobs| (std::cmp::Reverse(it.running + it.queued), it.name.clone());
     all.sort_by_cached_key(order);

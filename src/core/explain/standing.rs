@@ -92,9 +92,8 @@ impl NameStanding {
         let throttles = state.throttles.iter().map(|(_, throttle)| throttle);
         let totals = |kind: u32| {
             let number = state.known_name(name)?;
-            let rows = state.ledger.owner.iter();
-            let mut of_owner = rows.filter(|(key, _)| key[0] == number.0 && key[1] == kind);
-            of_owner.next().map(|(_, totals)| *totals)
+            let is_owner = state.ledger.owner.of([number.0, kind, 0, 0]).is_some();
+            is_owner.then(|| state.ledger.totals_shown(number, kind))
         };
         let job = explain_job(engine, name, SITES_SHOWN);
         let of_owner =
@@ -149,10 +148,19 @@ pub fn waiting_of(engine: &Engine, gshare: &str) -> u64 {
 /// How many requests wait of which something is so; and how many were not looked at.
 fn counted<const N: usize>(engine: &Engine, is: impl Fn(&Task) -> [bool; N]) -> ([u64; N], usize) {
     let mut counts = [0; N];
-    let open = each_open(engine, OPEN_MAX, |request| {
-        let Some(task) = &request.task else { return };
+    let mut count = |task: &Task| {
         counts.iter_mut().zip(is(task)).for_each(|(count, is)| *count += u64::from(is));
-    });
+    };
+    // In a pool the workflows of which jobs wait stand for requests.
+    for record in engine.state.waiting_workflows() {
+        count(&Task {
+            gshare: record.facts.class.name().to_owned(),
+            user: record.user.clone(),
+            working_group: record.working_group.clone(),
+            ..Task::default()
+        });
+    }
+    let open = each_open(engine, OPEN_MAX, |request| request.task.iter().for_each(&mut count));
     (counts, open.saturating_sub(OPEN_MAX))
 }
 

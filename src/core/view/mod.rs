@@ -5,15 +5,17 @@
 pub(crate) mod row;
 mod usage;
 
+pub use crate::domain::cms::view::classes::ClassUse;
 pub use crate::domain::cms::view::pool::{
-    ClassUse, Drain, IdleReason, Offers, PoolGlance, UserOfPool, WorkflowAt,
+    Drain, IdleReason, Offers, PoolGlance, UserOfPool, WorkflowAt,
 };
 pub use crate::domain::nordugrid::view::{Cpus, GridGlance, STATUSES};
 pub use row::{ViewRow, ViewRows};
-pub use usage::{GridUsage, JobsOf, OwnerUsage, ShareUsage};
+pub use usage::{GridUsage, JobsOf, OwnerUsage, ShareUsage, jobs_by_class};
 
 use crate::domain::atlas::view as atlas;
 use crate::domain::cms::view as cms;
+use crate::domain::cms::view::classes::class_use;
 use crate::domain::nordugrid::view as nordugrid;
 use crate::domain::own::view as own;
 use crate::engine::Engine;
@@ -35,18 +37,18 @@ pub struct View {
     pub of: RowKind,
     /// Every queue, or site of a pool, that a fact or a job names, by name.
     pub rows: Vec<ViewRow>,
-    /// Leaf shares, by name.
+    /// Leaf shares, by name; of a pool its classes of jobs.
     pub shares: Vec<ShareGlance>,
 }
 
-/// A leaf share.
+/// A leaf share, or a class of a pool's jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShareGlance {
     /// Its name.
     pub gshare: String,
     /// Its part of the running power, from 0 to 1.
     pub part: f64,
-    /// Its part by the tree of shares, from 0 to 1.
+    /// Its part by the tree of shares, of a class by the quotas of all sites; from 0 to 1.
     pub target: f64,
 }
 
@@ -105,10 +107,13 @@ impl View {
         }
         rows.note_marks(state);
         let open = || engine.open_requests().map(|_| engine.waiting() as u64);
-        let mut shares: Vec<ShareGlance> = share_use(state)
-            .into_iter()
-            .map(|it| ShareGlance { gshare: it.gshare, part: it.part, target: it.target })
-            .collect();
+        let mut shares = match of {
+            RowKind::Sites => shares_of_pool(engine),
+            RowKind::Queues | RowKind::ClusterQueues | RowKind::Own => share_use(state)
+                .into_iter()
+                .map(|it| ShareGlance { gshare: it.gshare, part: it.part, target: it.target })
+                .collect(),
+        };
         shares.sort_by(|a, b| a.gshare.cmp(&b.gshare));
         View {
             now: state.now,
@@ -119,4 +124,12 @@ impl View {
             shares,
         }
     }
+}
+
+/// The classes of a pool's jobs, against what the quotas of its sites give them.
+fn shares_of_pool(engine: &Engine) -> Vec<ShareGlance> {
+    let classes = engine.pool_at().map(|pool| class_use(&pool)).unwrap_or_default();
+    let share =
+        |it: ClassUse| ShareGlance { gshare: it.class.to_owned(), part: it.part, target: it.quota };
+    classes.into_iter().map(share).collect()
 }

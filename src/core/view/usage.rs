@@ -1,7 +1,6 @@
 //! Who uses how much: shares against their targets, users and working groups over all queues.
 
-use super::RowKind;
-use crate::domain::cms::view::pool::{ClassUse, class_use};
+use super::{RowKind, ShareGlance, shares_of_pool};
 use crate::engine::Engine;
 use crate::event::Status;
 use crate::id::Name;
@@ -42,8 +41,8 @@ pub struct ShareUsage {
     pub part: f64,
     /// The part that is its target.
     pub target: f64,
-    /// Its jobs; `None`: they are not counted by it.
-    pub jobs: Option<JobsOf>,
+    /// Its jobs.
+    pub jobs: JobsOf,
 }
 
 /// Jobs and their cores.
@@ -70,6 +69,19 @@ pub struct OwnerUsage {
     pub part: f64,
     /// Rules whose throttles hold it, by name.
     pub throttled: Vec<String>,
+}
+
+impl JobsOf {
+    /// Counts jobs of a state: those that wait for their start are queued.
+    fn add(&mut self, status: Status, jobs: u64, cores: u64) {
+        if status == Status::Running {
+            self.running += jobs;
+            self.running_cores += cores;
+        } else if status.index() < Status::Running.index() {
+            self.queued += jobs;
+            self.queued_cores += cores;
+        }
+    }
 }
 
 impl GridUsage {
@@ -101,40 +113,41 @@ fn of_tree(state: &State) -> Vec<ShareUsage> {
         let of = jobs.entry(state.names.text(Name(key[1]))).or_default();
         for status in Status::ALL {
             let counted = load.count.by[status.index()];
-            if status == Status::Running {
-                of.running += u64::from(counted.jobs);
-                of.running_cores += u64::from(counted.cores);
-            } else if status.index() < Status::Running.index() {
-                of.queued += u64::from(counted.jobs);
-                of.queued_cores += u64::from(counted.cores);
-            }
+            of.add(status, u64::from(counted.jobs), u64::from(counted.cores));
         }
     }
     let share = |it: ShareUse| {
         let jobs = jobs.get(it.gshare.as_str()).copied().unwrap_or_default();
-        ShareUsage { part: it.part, target: it.target, jobs: Some(jobs), gshare: it.gshare }
+        ShareUsage { part: it.part, target: it.target, jobs, gshare: it.gshare }
     };
     share_use(state).into_iter().map(share).collect()
 }
 
 /// The classes of a pool's jobs, against what the quotas of its sites give them.
 fn classes(engine: &Engine) -> Vec<ShareUsage> {
-    let classes = engine.pool_at().map(|pool| class_use(&pool)).unwrap_or_default();
-    let class = |it: ClassUse| ShareUsage {
-        gshare: it.class.to_owned(),
-        part: it.part,
-        target: it.quota,
-        jobs: None,
+    let jobs = jobs_by_class(&engine.state);
+    let class = |it: ShareGlance| {
+        let jobs = jobs.get(it.gshare.as_str()).copied().unwrap_or_default();
+        ShareUsage { part: it.part, target: it.target, jobs, gshare: it.gshare }
     };
-    classes.into_iter().map(class).collect()
+    shares_of_pool(engine).into_iter().map(class).collect()
+}
+
+/// Jobs of a pool by the name of their class; elsewhere there are none.
+pub fn jobs_by_class(state: &State) -> BTreeMap<&'static str, JobsOf> {
+    let mut by_class: BTreeMap<&str, JobsOf> = BTreeMap::new();
+    for (class, job) in state.pool_jobs() {
+        by_class.entry(class).or_default().add(job.status, 1, u64::from(job.cores.max(1)));
+    }
+    by_class
 }
 
 /// Owners of a kind with jobs, and how many there are.
 fn owners(state: &State, wanted: u32) -> (Vec<OwnerUsage>, u64) {
-    let rows = state.ledger.owner.iter();
-    let rows: Vec<(Name, &Totals)> = rows
-        .filter(|([_, kind, ..], it)| *kind == wanted && it.running_jobs + it.queued_jobs > 0)
-        .map(|([owner, ..], totals)| (Name(owner), totals))
+    let rows = state.ledger.owner.iter().filter(|([_, kind, ..], _)| *kind == wanted);
+    let rows: Vec<(Name, Totals)> = rows
+        .map(|([owner, ..], _)| (Name(owner), state.ledger.totals_shown(Name(owner), wanted)))
+        .filter(|(_, it)| it.running_jobs + it.queued_jobs > 0)
         .collect();
     let queues = state.ledger.queue.iter();
     let running = queues.map(|(_, row)| u64::from(row.count.cores()[Status::Running.index()]));

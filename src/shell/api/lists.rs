@@ -152,7 +152,7 @@ described! {
     struct SharesAnswer of (view: &View) {
         /// The now of the cycle it is of; ms since 1970.
         now: Millis = view.now,
-        /// Leaf shares, by name.
+        /// Leaf shares, by name; of a pool its classes of jobs.
         shares: Vec<ShareView> = view.shares.clone(),
     }
 }

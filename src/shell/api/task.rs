@@ -10,7 +10,7 @@ use super::query::{DOMAIN, Parameter, Params, Query};
 use super::{Refused, beside, json};
 use crate::described::described;
 use crate::history::{History, Search};
-use crate::question::{Answer, Asked, TaskLook};
+use crate::question::{Answer, Asked, NONE_OF_POOL, TaskLook};
 use axum::response::Response;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -139,6 +139,16 @@ impl TaskParts<'_> {
         sums
     }
 
+    /// Why the start of its first job is not estimated, where it waits for that.
+    fn no_estimate(&self) -> Option<&str> {
+        let jobs = self.by_state();
+        let (queued, rest) = jobs.split_at(Status::Running.index());
+        let began = rest.iter().take(Status::Failed.index() + 1 - queued.len()).any(|it| *it > 0);
+        let waits_in_pool = self.standing.pool.is_some() && queued.iter().any(|it| *it > 0);
+        let of_pool = (waits_in_pool && !began).then_some(NONE_OF_POOL);
+        self.look.no_estimate.as_deref().or(of_pool)
+    }
+
     /// Requests that are known, or that decisions name, by subject.
     fn requests(&self) -> Vec<TaskRequestAnswer> {
         let mut by: BTreeMap<&str, (Option<&RequestStanding>, Vec<&Decision>)> = BTreeMap::new();
@@ -201,7 +211,7 @@ described! {
         estimate: Option<StartEstimateAnswer> =
             it.look.estimate.as_ref().map(StartEstimateAnswer::of),
         /// Why there is none though it waits for its first start, as a sentence; null otherwise.
-        no_estimate: Option<String> = it.look.no_estimate.clone(),
+        no_estimate: Option<String> = it.no_estimate().map(str::to_owned),
         /// The same as text, as `yardmaster explain` begins with it.
         text: String = text(it),
     }

@@ -45,8 +45,8 @@ described! {
         target: f64 = it.target,
         /// By how many points of a percentage it is above its target; below 0: it is below.
         points: f64 = (it.part - it.target) * POINTS,
-        /// Its jobs; null where they are not counted by it.
-        jobs: Option<JobsOfAnswer> = it.jobs.as_ref().map(JobsOfAnswer::of),
+        /// Its jobs.
+        jobs: JobsOfAnswer = JobsOfAnswer::of(&it.jobs),
     }
 
     /// Use by a user or a working group.

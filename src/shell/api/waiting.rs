@@ -6,8 +6,8 @@ use super::throttles::{ThrottleAnswer, looked};
 use super::{Reasons, Refused, beside, json};
 use crate::described::described;
 use crate::waiting::{
-    AS_WHOLE, Helps, NOT_JUDGED, RequestFigures, THROTTLED, Waiting, WaitingRow, as_whole, figures,
-    title,
+    AS_WHOLE, Helps, NOT_JUDGED, RequestFigures, THROTTLED, WORKFLOWS, Waiting, WaitingRow,
+    as_whole, figures, title,
 };
 use axum::response::Response;
 use std::collections::BTreeMap;
@@ -22,7 +22,10 @@ const PARAMETERS: [Parameter; 7] = [
     Parameter::text("share", "only those of a leaf share"),
     Parameter::text("user", "only those of a user or working group"),
     Parameter::text("task", "only those of a task"),
-    Parameter::text("queue", "only those that this queue rejects, each with its reason"),
+    Parameter::text(
+        "queue",
+        "only those that this queue rejects, each with its reason; not in a pool",
+    ),
     Parameter::number("limit", "so many at most: 1000, at most 1000"),
     DOMAIN,
 ];
@@ -53,6 +56,17 @@ impl WaitingFilter {
             && self.queue.as_deref().is_none_or(rejects)
     }
 
+    /// Why it makes no sense where these wait, and what to ask instead; `None`: it does.
+    pub(crate) fn refusal(&self, of: &str) -> Option<(String, String)> {
+        let queue = self.queue.as_deref().filter(|_| of == WORKFLOWS)?;
+        Some((
+            format!(
+                "queue {queue}: workflows of a pool wait for offers, and no queue rejects them"
+            ),
+            format!("ask why a site gets no jobs: yardmaster explain 'site/{queue}'"),
+        ))
+    }
+
     /// Those that are listed.
     pub(crate) fn chosen<'a>(&self, waiting: &'a Waiting) -> Vec<&'a WaitingRow> {
         let reason = self.reason.as_deref();
@@ -80,6 +94,9 @@ pub(super) async fn waiting(Of(api): Of, Params(given): Params) -> Result<Respon
         limit: query.number("limit", LISTED_MAX, LISTED_MAX)? as usize,
     };
     let shown = looked(&api).await?;
+    if let Some((what, remedy)) = filter.refusal(shown.view.of) {
+        return Err(Refused::Query(what, remedy));
+    }
     let _turn = api.past.looks.turn().await?;
     let (past, reasons) = (api.past.get(), api.reasons.clone());
     let answer = beside(move || {
@@ -167,8 +184,11 @@ described! {
         attempt: u64 = row.attempt,
         /// How often this attempt was deferred.
         answers: u32 = row.answers,
-        /// Of a workflow when a job of it last got slots, ms since 1970; null else.
+        /// Of a workflow when a job of it last got slots, ms since 1970; null else, and where that
+        /// is not known.
         last_slots_at: Option<Millis> = row.last_slots_at,
+        /// Of a workflow how many of its jobs got slots; null else.
+        jobs_with_slots: Option<u64> = row.jobs_with_slots,
         /// When it was last judged; ms since 1970.
         judged_at: Option<Millis> = row.judged_at,
         /// It is judged again then at the latest; ms since 1970.

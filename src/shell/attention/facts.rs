@@ -9,7 +9,7 @@ use yardmaster_core::event::Status;
 use yardmaster_core::id::Name;
 use yardmaster_core::state::State;
 use yardmaster_core::unit::Millis;
-use yardmaster_core::view::PoolGlance;
+use yardmaster_core::view::{PoolGlance, jobs_by_class};
 use yardmaster_wire::topology::{AttentionSettings, hours};
 
 /// So many rows of jobs that ended, of a task at a queue each, are summed up.
@@ -111,5 +111,6 @@ fn queued_by_share(state: &State) -> BTreeMap<String, u64> {
         *by_share.entry(key[1]).or_default() += queued.sum::<u64>();
     }
     let named = |(share, jobs)| (state.names.text(Name(share)).to_owned(), jobs);
-    by_share.into_iter().map(named).collect()
+    let classes = jobs_by_class(state).into_iter().map(|(class, it)| (class.to_owned(), it.queued));
+    by_share.into_iter().map(named).chain(classes).collect()
 }

@@ -17,7 +17,7 @@ pub(super) fn items(
     let Some(pool) = &facts.pool else { return Vec::new() };
     let mut items: Vec<Item> = no_offer(pool).into_iter().collect();
     let mut by_reason: BTreeMap<&str, Vec<(Millis, &WorkflowAt)>> = BTreeMap::new();
-    // Of a workflow that got slots it is not known when, if that was before this process looked.
+    // Of a workflow that got slots it is not known when, once those jobs are forgotten.
     let is_known = |it: &&WorkflowAt| it.given == 0 || it.last_match_at.is_some();
     for it in pool.workflows.iter().filter(|it| it.idle > 0).filter(is_known) {
         let since = it.last_match_at.max(it.injected_at);

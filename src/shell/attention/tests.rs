@@ -236,6 +236,7 @@ fn a_pool_without_offers_and_workflows_without_slots_need_a_person() {
         workflow: name.to_owned(),
         class: "central",
         user: "u".to_owned(),
+        group: String::new(),
         priority: 1,
         total: None,
         given: 0,

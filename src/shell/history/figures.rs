@@ -15,6 +15,7 @@ use yardmaster_core::state::State;
 use yardmaster_core::state::ledger::{ENDED_GRAIN, START_GRAIN, USER};
 use yardmaster_core::state::window::Window;
 use yardmaster_core::unit::Millis;
+use yardmaster_core::view::jobs_by_class;
 
 /// Things of which figures are kept in one block at most; the rest is left out.
 const THINGS_MAX: usize = 50_000;
@@ -108,6 +109,11 @@ impl WaitingCounts {
         }
         by.insert((SeriesOf::All, ""), engine.waiting() as u64);
         let mut waiting = Things::new();
+        // The counters that are kept have no class of a pool's jobs.
+        for (class, jobs) in jobs_by_class(&engine.state) {
+            let figures = [jobs.running, jobs.queued, 0, 0, 0, 0];
+            waiting.insert((SeriesOf::Share, class.to_owned()), figures);
+        }
         for ((of, name), count) in by {
             waiting.entry((of, kept_name(of, name))).or_default()[WAITING] += count;
         }
@@ -231,9 +237,11 @@ pub(super) fn lines(
         let running = rest.first().copied().unwrap_or(0).into();
         add(SeriesOf::Share, state.names.text(Name(key[1])), &[running, queued, 0, 0, 0, 0]);
     }
-    for (key, owner) in state.ledger.owner.iter().filter(|(key, _)| key[1] == USER) {
+    for (key, _) in state.ledger.owner.iter().filter(|(key, _)| key[1] == USER) {
+        let user = Name(key[0]);
+        let owner = state.ledger.totals_shown(user, USER);
         let figures = [owner.running_jobs, owner.queued_jobs, 0, 0, 0, 0];
-        add(SeriesOf::User, state.names.text(Name(key[0])), &figures);
+        add(SeriesOf::User, state.names.text(user), &figures);
     }
     let known = things.iter().filter(|((_, name), it)| {
         // What is all 0 is read as 0 where it is missing.

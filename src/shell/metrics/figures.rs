@@ -48,7 +48,8 @@ pub(super) fn top_users(state: &State) -> Vec<(&str, [u64; 2])> {
     let rows = state.ledger.owner.iter();
     let mut users: Vec<(Reverse<[u64; 2]>, &str)> = rows
         .filter(|([_, kind, ..], _)| *kind == USER)
-        .map(|([user, ..], totals)| {
+        .map(|([user, ..], _)| {
+            let totals = state.ledger.totals_shown(Name(user), USER);
             let jobs = [totals.running_jobs, totals.queued_jobs];
             (Reverse(jobs), state.names.text(Name(user)))
         })

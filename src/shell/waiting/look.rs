@@ -8,6 +8,9 @@ use yardmaster_core::output::throttle::Throttle;
 use yardmaster_core::unit::Millis;
 use yardmaster_core::view::PoolGlance;
 
+/// Kind of the rows of a pool.
+pub const WORKFLOWS: &str = "workflows";
+
 /// All requests that wait, as of a cycle.
 #[derive(Clone, Debug, Default)]
 pub struct Waiting {
@@ -36,7 +39,7 @@ impl Waiting {
         let open = each_open(engine, OPEN_MAX, |request| {
             rows.extend(row(&mut sorter, request));
         });
-        let of = if pool.is_some() { "workflows" } else { "requests" };
+        let of = if pool.is_some() { WORKFLOWS } else { "requests" };
         let open = pool.map_or(open, |pool| {
             rows.extend(rows_of_pool(pool, engine));
             rows.len()

@@ -7,7 +7,7 @@ mod pool;
 mod rows;
 mod title;
 
-pub use look::Waiting;
+pub use look::{WORKFLOWS, Waiting};
 pub use past::{RequestFigures, as_whole, figures};
 pub use rows::WaitingRow;
 pub use title::title;

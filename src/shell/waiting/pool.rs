@@ -30,14 +30,13 @@ pub(super) fn rows(glance: &PoolGlance, engine: &Engine) -> Vec<WaitingRow> {
 
 fn row(it: &WorkflowAt, policy: &str, glance: &PoolGlance) -> WaitingRow {
     let words = glance.idle_by_reason.iter().find(|known| known.filter == it.reason);
-    let user = glance.users.iter().find(|known| known.user == it.user);
     WaitingRow {
         subject: it.workflow.clone(),
         task: it.workflow.clone(),
         policy: policy.to_owned(),
         gshare: it.class.to_owned(),
         user: it.user.clone(),
-        group: user.map(|user| user.group.clone()).unwrap_or_default(),
+        group: it.group.clone(),
         jobs: u32::try_from(it.idle).unwrap_or(u32::MAX),
         cores: None,
         asked_at: it.injected_at.unwrap_or(0),
@@ -45,6 +44,7 @@ fn row(it: &WorkflowAt, policy: &str, glance: &PoolGlance) -> WaitingRow {
         answers: 0,
         judged_at: None,
         last_slots_at: it.last_match_at,
+        jobs_with_slots: Some(it.given),
         first_judged_at: None,
         until: None,
         reason: it.reason.to_owned(),

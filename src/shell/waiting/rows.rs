@@ -33,8 +33,10 @@ pub struct WaitingRow {
     pub answers: u32,
     /// The newest of them; `None`: there is none.
     pub judged_at: Option<Millis>,
-    /// Of a workflow: when a job of it last got slots.
+    /// Of a workflow: when a job of it last got slots, if that is known.
     pub last_slots_at: Option<Millis>,
+    /// Of a workflow: how many of its jobs got slots.
+    pub jobs_with_slots: Option<u64>,
     /// When this attempt was first deferred.
     pub first_judged_at: Option<Millis>,
     /// It is judged again then at the latest.
@@ -74,6 +76,7 @@ pub(super) fn row<'a>(
         answers: deferral.map_or(0, |it| it.ordinal),
         judged_at: deferral.map(|it| it.now),
         last_slots_at: None,
+        jobs_with_slots: None,
         first_judged_at: deferral.map(|it| it.first_answered_at),
         until: deferral.map(|it| it.until),
         reason: sorted.reason.to_owned(),

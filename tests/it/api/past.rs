@@ -28,23 +28,24 @@ pub struct Reported {
     pub task: String,
     pub queue: String,
     pub gshare: String,
+    pub user: String,
+    pub group: String,
     order: (u32, bool, i64, u64, Status),
     pub status: Status,
     pub started_at: i64,
 }
 
-fn topics() -> Vec<DirTopic> {
-    let atlas = Topology::default_atlas();
+fn topics(of: &Topology) -> Vec<DirTopic> {
     let topic = |topic: Topic| {
-        let settings = atlas.topic(topic);
+        let settings = of.topic(topic);
         DirTopic { topic, name: settings.name.clone(), partitions: settings.partitions }
     };
-    atlas.read_topics().map(topic).collect()
+    of.read_topics().map(topic).collect()
 }
 
 /// The states of jobs in a log, in the order in which they came.
-pub fn reported(dir: &Path) -> Vec<Reported> {
-    let mut log = DirLog::open(dir, Mode::Read, &topics(), DirOptions::default()).unwrap();
+pub fn reported(dir: &Path, of: &Topology) -> Vec<Reported> {
+    let mut log = DirLog::open(dir, Mode::Read, &topics(of), DirOptions::default()).unwrap();
     let spans = log.lanes().unwrap();
     let mut left: BTreeMap<Lane, u64> = BTreeMap::new();
     let mut cut = Cut::default();
@@ -69,6 +70,8 @@ pub fn reported(dir: &Path) -> Vec<Reported> {
                 task: it.task.to_owned(),
                 queue: it.queue.to_owned(),
                 gshare: it.gshare.to_owned(),
+                user: it.user.to_owned(),
+                group: it.group.to_owned(),
                 // A time that lies ahead of the log's own stamp is none.
                 order: (
                     it.attempt,
@@ -141,7 +144,7 @@ fn curves_a_task_and_compared_counters_are_what_the_log_says() {
     compared(&against, &before, &after);
     drop(demo);
 
-    let log = reported(&yard);
+    let log = reported(&yard, &Topology::default_atlas());
     assert!(log.len() > 1_000);
     let running = |at: i64| {
         newest(&log, at).values().filter(|it| it.status == Status::Running).count() as f64
@@ -342,7 +345,9 @@ fn put(writer: &mut DirWriter, it: &impl Configured) {
 }
 
 fn writer_of(dir: &Path) -> DirWriter {
-    let log = DirLog::open(dir, Mode::Write, &topics(), DirOptions::default()).unwrap();
+    let log =
+        DirLog::open(dir, Mode::Write, &topics(&Topology::default_atlas()), DirOptions::default())
+            .unwrap();
     log.writer().unwrap()
 }
 

@@ -7,7 +7,7 @@ use super::circles::{Module, module_of, named};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Files of the core where a domain is joined to what is general.
-const JOINS: [&str; 33] = [
+const JOINS: [&str; 32] = [
     "engine.rs",
     "engine/again.rs",
     "event/job.rs",
@@ -40,7 +40,6 @@ const JOINS: [&str; 33] = [
     "state/model.rs",
     "state/record.rs",
     "view/mod.rs",
-    "view/usage.rs",
 ];
 
 /// The domain that a module belongs to.

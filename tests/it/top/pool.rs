@@ -79,6 +79,7 @@ fn write_log(dir: &Path) {
         domain: "cms".into(),
         policy: "cms".into(),
         user: "ops".into(),
+        working_group: "higgs".into(),
         asked_at: now(),
         changed_at: now(),
         workflow: Some(WorkflowFacts { test_jobs: Some(0), ..WorkflowFacts::default() }),
@@ -172,6 +173,11 @@ fn a_pool_is_shown_in_its_own_words_with_the_figures_of_its_records() {
     assert_eq!((&pool["idle"], &pool["running"]), (&json!(idle), &json!(RUNNING)));
     assert_eq!(pool["offers"]["cores_free"], 2);
     assert_eq!(pool["workflows"][0]["idle"], idle);
+    for (user, jobs) in [("higgs", Some(idle)), ("ops", Some(idle)), ("nobody", None)] {
+        let (_, body) = ask(address, &format!("/api/v1/waiting?user={user}"));
+        let waiting: Value = serde_json::from_str(&body).unwrap();
+        assert_eq!(waiting["requests"][0]["jobs"], json!(jobs), "{user}");
+    }
     let queues = answer(address, "/api/v1/queues");
     assert_eq!(queues["of"], "sites");
     let off = queues["queues"].as_array().unwrap().iter().find(|it| it["queue"] == "T2_OFF");

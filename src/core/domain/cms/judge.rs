@@ -170,6 +170,13 @@ impl PoolView {
         };
         self.follow(state, &all);
         self.changes += 1;
+        // Jobs that ended are among those of the state for a while.
+        let Some(pool) = &mut self.pool else { return };
+        for (_, job) in state.pool.jobs.iter() {
+            if let (Some(known), Some(at)) = (&job.state, job.given_at()) {
+                pool.note_given(&known.workflow, at.div_euclid(SECOND));
+            }
+        }
     }
 
     fn follow(&mut self, state: &State, touched: &PoolTouched) {

@@ -9,6 +9,7 @@
 mod close;
 mod due;
 mod join;
+mod live;
 mod settle;
 
 use crate::domain::cms::output::Matched;

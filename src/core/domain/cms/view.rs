@@ -1,6 +1,7 @@
 //! A pool of slots at a glance: its sites with their pledges and offers; idle jobs, workflows,
-//! users, quotas of classes and drains in `pool`.
+//! users and drains in `pool`, its classes in `classes`.
 
+pub(crate) mod classes;
 pub(crate) mod pool;
 mod words;
 

@@ -174,6 +174,20 @@ impl Ledger {
         totals.copied().unwrap_or_default()
     }
 
+    /// The same as a reader counts them: jobs that are pending or sent have not begun to run
+    /// either. Caps leave them out (spec atlas 8.1). It walks over the owner's rows.
+    pub fn totals_shown(&self, name: Name, kind: u32) -> Totals {
+        let mut totals = self.totals(Some(name), kind);
+        let rows = self.who.of_name(name.0).filter(|([_, _, of, _], _)| of & !MERGE == kind);
+        for waits in rows.flat_map(|(_, count)| {
+            [Status::Pending, Status::Sent].map(|status| count.by[status.index()])
+        }) {
+            totals.queued_jobs += u64::from(waits.jobs);
+            totals.queued_cores += u64::from(waits.cores);
+        }
+        totals
+    }
+
     /// A user is one of those at (queue, gshare) while any job there is not over, be it for a
     /// working group or not. Jobs that merge output do not count.
     fn see_user(&mut self, row: u32, share: u32, was_active: bool) {

@@ -53,7 +53,7 @@ pub(crate) fn text(it: &TaskParts<'_>) -> String {
     if let Some(estimate) = &it.look.estimate {
         let _ = writeln!(text, "  {}", estimate.sentence());
     }
-    if let Some(why) = &it.look.no_estimate {
+    if let Some(why) = it.no_estimate() {
         let _ = writeln!(text, "  {why}");
     }
     let requests = it.requests();

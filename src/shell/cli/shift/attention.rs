@@ -46,7 +46,7 @@ impl AttentionVerb {
         let answer = self.place.answer(path, |engine, _, read| {
             eprintln!(
                 "left out, for only a running process sees them: requests rejected for good, shares \
-                 off their targets, workflows that got slots before, troubles of the process"
+                 off their targets, troubles of the process"
             );
             let looked =
                 Lookout::new(read.topology.attention.clone(), LiveLook::default()).look(engine);

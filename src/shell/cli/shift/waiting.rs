@@ -3,9 +3,9 @@
 use super::{ShiftArgs, age_of, cell, moment_of, print_json, print_rows, text};
 use crate::api::{WaitingAnswer, WaitingFilter};
 use crate::ask::in_query;
-use crate::cli::Ended;
 use crate::cli::table::{Column, TableArgs, terminal_width};
 use crate::cli::units::span;
+use crate::cli::{Ended, Usage};
 use crate::named::helps_text;
 use crate::waiting::{RequestFigures, Waiting, WaitingRow};
 use clap::{Args, ValueEnum};
@@ -48,7 +48,7 @@ pub struct WaitingVerb {
     /// Only those of this task.
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    /// Only those that this queue rejects, each with its reason.
+    /// Only those that this queue rejects, each with its reason; not in a pool of slots.
     #[arg(long, value_name = "QUEUE")]
     queue: Option<String>,
     /// By which the summary is grouped.
@@ -79,6 +79,9 @@ impl WaitingVerb {
             let rows = filter.chosen(&waiting);
             WaitingAnswer::of(&waiting, &filter, &rows, &judged(engine, &rows), reasons)
         })?;
+        if let Some((what, remedy)) = self.filter().refusal(text(&answer, "of")) {
+            return Err(Usage(format!("{what}; {remedy}")).into());
+        }
         if self.table.json {
             return print_json(&answer["requests"]);
         }

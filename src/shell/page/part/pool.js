@@ -1,16 +1,16 @@
 // What a pool of slots has on Now: idle jobs by reason, classes, drained nodes, users, workflows.
 
-import { barLine, card, empty, part, rows, swatch, tickmark, usersCard } from './card.js';
+import { barLine, card, empty, part, rows, usersCard } from './card.js';
 import { bar } from './chart.js';
 import { h, icon } from './dom.js';
-import { ago, count, percent, plural, span } from './format.js';
+import { ago, count, plural, span } from './format.js';
 import { hrefOf, linkTo } from './words.js';
 
 /** So many of a list are shown here. */
 const LISTED = 5;
 
-/** Cards for the side, and the workflows, of a view that asks /pool. */
-export const poolSide = (view) => [idle(view), classes(view), drains(view), users(view)];
+/** Cards for the side, and the workflows, of a view that asks /pool; `shares`: that of the classes. */
+export const poolSide = (view, shares) => [idle(view), shares, drains(view), users(view)];
 
 function idle(view) {
   const pool = view.data.pool;
@@ -39,33 +39,6 @@ function idle(view) {
         ),
       );
     }),
-  );
-}
-
-function classes(view) {
-  const list = view.data.pool?.classes ?? [];
-  if (!list.length) return null;
-  return card(
-    { title: 'Central and analysis', sub: 'part of the cores used' },
-    h(
-      'ul.bars',
-      {},
-      list.map((it) =>
-        barLine({
-          key: it.class,
-          name: it.class,
-          right: [
-            h('b', {}, percent(it.use)),
-            it.quota === null ? '' : ` of ${percent(it.quota, 0)}`,
-          ],
-          bar: bar([{ value: it.use, color: 'var(--run)', name: 'use' }], 1, {
-            tick: it.quota,
-            label: `${it.class}: ${percent(it.use)}`,
-          }),
-        }),
-      ),
-    ),
-    h('p.legend', {}, swatch('used', 'var(--run)'), tickmark('quota')),
   );
 }
 
@@ -152,7 +125,9 @@ function workflowColumns(view) {
       cell: (it) =>
         it.last_match_at
           ? ago(it.last_match_at, view.now)
-          : h('span.sev-watch', {}, icon('watch'), ' none yet'),
+          : it.given
+            ? 'not known'
+            : h('span.sev-watch', {}, icon('watch'), ' none yet'),
     },
     {
       name: 'Age',

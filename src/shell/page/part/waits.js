@@ -62,7 +62,9 @@ function columns(now) {
     cell: (it) =>
       it.last_slots_at
         ? ago(it.last_slots_at, now)
-        : h('span.sev-watch', {}, icon('watch'), ' none yet'),
+        : it.jobs_with_slots
+          ? 'not known'
+          : h('span.sev-watch', {}, icon('watch'), ' none yet'),
   };
   const lack = { name: 'What is missing', kind: 'why-say', cell: lacks };
   const again = {

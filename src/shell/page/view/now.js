@@ -266,9 +266,9 @@ export class Now extends Live {
   }
 
   side() {
-    if (isPool()) return poolSide(this);
     const shares = this.data.shares?.shares;
     if (shares) known.shares = new Set(shares.map((it) => it.gshare));
+    if (isPool()) return poolSide(this, shares?.length > 0 && this.shares(shares));
     return [
       isGrid() && this.reasons(),
       shares && (shares.length > 0 || !hasWholes()) && this.shares(shares),

@@ -7,7 +7,7 @@ import { eventTable } from '../part/events.js';
 import { count, percent, plural, span } from '../part/format.js';
 import { Live } from '../part/live.js';
 import { capital } from '../part/waits.js';
-import { linkTo, queueLink, why, whyLink, words } from '../part/words.js';
+import { isPool, linkTo, queueLink, why, whyLink, words } from '../part/words.js';
 
 const DAY = 86400000;
 
@@ -136,7 +136,11 @@ class Owner extends Live {
             ? ''
             : `${(100 * Math.abs(off)).toFixed(1)} points ${off > 0 ? 'above' : 'below'} the target`,
         ],
-        target !== undefined && ['Target', percent(target), 'by the tree of shares'],
+        target !== undefined && [
+          'Target',
+          percent(target),
+          isPool() ? 'by the quotas of sites' : 'by the tree of shares',
+        ],
         [
           'Running',
           count(running),

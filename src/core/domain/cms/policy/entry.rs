@@ -51,8 +51,8 @@ pub struct WorkflowEntry {
     pub overflow_used: Vec<Name>,
     /// Its jobs, waiting and held, by their place in it.
     pub jobs: BTreeSet<(i64, Arc<str>)>,
-    /// When a job of it last got slots, as far as that was seen since the pool was made; only for
-    /// looks at it.
+    /// When a job of it last got slots, of those that the state still had when the pool was made,
+    /// and since; only for looks at it.
     pub last_given_s: Option<Seconds>,
 }
 

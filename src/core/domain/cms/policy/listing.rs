@@ -4,7 +4,9 @@ use super::autocluster::{Autocluster, Place, Signature};
 use super::counters::{Contribution, HeldNames, at as slot, of_held};
 use super::effective::is_test_member;
 use super::entry::Standing;
+use super::facts::Seconds;
 use super::pool::Pool;
+use crate::id::Name;
 use std::sync::Arc;
 
 /// Where a job stands among the autoclusters, if it waits, and what it contributes.
@@ -30,6 +32,14 @@ impl Pool {
         entry.last_given_s = entry.last_given_s.max(given_s);
         self.jobs.insert(Arc::clone(&name), standing);
         self.list(&name);
+    }
+
+    /// Notes when a job of a workflow got slots; of one that is not known nothing is shown.
+    pub(crate) fn note_given(&mut self, workflow: &str, given_s: Seconds) {
+        let at = self.names.find(workflow).map(Name::index);
+        if let Some(entry) = at.and_then(|at| self.workflows.get_mut(at)) {
+            entry.last_given_s = entry.last_given_s.max(Some(given_s));
+        }
     }
 
     /// Takes a job into the autoclusters and counters.

@@ -1,12 +1,13 @@
 //! The pool at a glance: why jobs are idle, workflows, users, quotas of classes, drains, offers.
 
+use super::classes::{ClassUse, class_use};
 use super::words::words;
 use crate::domain::cms::judge::offers::live_offers;
 use crate::domain::cms::policy::entry::{Standing, WorkflowEntry};
-use crate::domain::cms::policy::facts::{PerClass, Workflow};
+use crate::domain::cms::policy::facts::Workflow;
 use crate::domain::cms::policy::pool::Pool;
 use crate::engine::Engine;
-use crate::event::{Class, Status};
+use crate::event::Status;
 use crate::id::Name;
 use crate::state::State;
 use crate::state::ledger::USER;
@@ -78,6 +79,8 @@ pub struct WorkflowAt {
     pub class: &'static str,
     /// Its user.
     pub user: String,
+    /// Its working group; empty: none.
+    pub group: String,
     /// Its priority.
     pub priority: i64,
     /// Its jobs, if that is stated.
@@ -90,7 +93,7 @@ pub struct WorkflowAt {
     pub reason: &'static str,
     /// Jobs that have slots.
     pub running: u64,
-    /// When a job of it last got slots, as far as that was seen.
+    /// When a job of it last got slots; `None`: none did, or none of which the state still knows.
     pub last_match_at: Option<Millis>,
     /// When it was injected.
     pub injected_at: Option<Millis>,
@@ -109,17 +112,6 @@ pub struct UserOfPool {
     pub running_cores: u64,
     /// Jobs that wait.
     pub idle: u64,
-}
-
-/// Use of a class.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ClassUse {
-    /// Class.
-    pub class: &'static str,
-    /// Its part of the weight that is used, from 0 to 1.
-    pub part: f64,
-    /// Its part of the quotas, from 0 to 1.
-    pub quota: f64,
 }
 
 /// A node that is kept free.
@@ -232,6 +224,7 @@ fn workflow_at(entry: &WorkflowEntry, workflow: Workflow<'_>, held: u64, idle: u
         workflow: known.workflow.clone(),
         class: record.facts.class.name(),
         user: record.user.clone(),
+        group: record.working_group.clone(),
         priority: workflow.priority(),
         total: record.facts.total_jobs.map(count),
         given: held + count(known.done) + count(known.failed_final),
@@ -269,32 +262,6 @@ fn group(pool: &Pool, user: &str) -> String {
     let entry = pool.name(user).and_then(|name| pool.user(name));
     let group = entry.and_then(|entry| entry.groups.first());
     group.map_or(String::new(), |group| pool.text(*group).to_owned())
-}
-
-/// The part of each class in what is used, and in the quotas.
-pub(crate) fn class_use(pool: &Pool) -> Vec<ClassUse> {
-    let (mut used, mut quota) = (PerClass::default(), PerClass::default());
-    for (name, terms) in pool.sites() {
-        for class in Class::ALL {
-            let of_site = pool.counters().site(name).used.of(class);
-            add(used.of_mut(class), of_site);
-            add(quota.of_mut(class), terms.quota.of(class));
-        }
-    }
-    let part = |of: PerClass<i64>, class: Class| match of.total() {
-        0 => 0.0,
-        all => of.of(class) as f64 / all as f64,
-    };
-    let class = |class: Class| ClassUse {
-        class: class.name(),
-        part: part(used, class),
-        quota: part(quota, class),
-    };
-    Class::ALL.map(class).to_vec()
-}
-
-fn add(sum: &mut i64, number: i64) {
-    *sum = sum.saturating_add(number);
 }
 
 fn drains(pool: &Pool) -> Vec<Drain> {

@@ -1,0 +1,51 @@
+//! Jobs of a pool that are not over, by the class of their workflow, and workflows that wait. For
+//! looks at the pool: its jobs are walked over, some 0.1 us each, and the loop waits for it.
+
+use super::{PoolJob, PoolJobState, PoolWorkflowRecord};
+use crate::state::State;
+use crate::unit::Millis;
+use std::collections::BTreeSet;
+
+/// So many jobs are looked at for workflows that wait.
+const JOBS_MAX: usize = 500_000;
+
+impl State {
+    /// Jobs of a pool that are not over, each with the name of its class; empty where no record of
+    /// its workflow was read.
+    pub(crate) fn pool_jobs(&self) -> impl Iterator<Item = (&'static str, &PoolJobState)> {
+        let jobs = self.pool.jobs.iter().filter_map(|(_, job)| job.state.as_ref());
+        // Jobs come by name, and those of a workflow mostly one after another.
+        let mut last = ("", "");
+        jobs.filter(|it| !it.status.is_ended()).map(move |it| {
+            if it.workflow != last.0 {
+                let known = self.pool.workflows.of(&it.workflow);
+                let record = known.and_then(|known| known.record.as_ref());
+                last = (&it.workflow, record.map_or("", |record| record.facts.class.name()));
+            }
+            (last.1, it)
+        })
+    }
+
+    /// A workflow of a pool that neither ended nor was killed.
+    fn open_workflow(&self, name: &str) -> Option<&PoolWorkflowRecord> {
+        let known = self.pool.workflows.of(name).filter(|known| !known.killed)?;
+        known.record.as_ref().filter(|record| !record.closed)
+    }
+
+    /// Workflows of which jobs wait for slots.
+    pub(crate) fn waiting_workflows(&self) -> impl Iterator<Item = &PoolWorkflowRecord> {
+        let looked_at = self.pool.jobs.iter().take(JOBS_MAX);
+        let waiting = looked_at.map(|(_, job)| job).filter(|job| job.waits());
+        let names = waiting.filter_map(|job| Some(job.state.as_ref()?.workflow.as_str()));
+        let names: BTreeSet<&str> = names.collect();
+        names.into_iter().filter_map(|name| self.open_workflow(name))
+    }
+}
+
+impl PoolJob {
+    /// When it last got slots: when it was matched or, at the latest, when it started.
+    pub(crate) fn given_at(&self) -> Option<Millis> {
+        let started = self.state.as_ref().map(|it| it.started_at).filter(|at| *at > 0);
+        self.last_match.map(|(_, at, _)| at).max(started)
+    }
+}
