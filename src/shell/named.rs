@@ -19,11 +19,14 @@ pub fn owner_text(standing: &NameStanding, name: &str) -> Option<String> {
         let Totals {
             running_jobs, queued_jobs, running_cores, queued_cores, reserved_jobs, ..
         } = totals;
-        let noun = if kind == "user" { "user" } else { "working group" };
+        let (noun, of) = match kind {
+            "user" => ("user", "; those for a working group count as the group's"),
+            _ => ("working group", ""),
+        };
         format!(
             "{name}: a {noun}, as of {}\n\
              \x20 jobs      {running_jobs} run on {running_cores} cores, {queued_jobs} are queued \
-             for {queued_cores}, {reserved_jobs} were given to queues and not seen there yet\n\
+             for {queued_cores}, {reserved_jobs} were given to queues and not seen there yet{of}\n\
              \x20 requests  {least}{asking} wait: `yardmaster waiting --user '{name}'`\n\
              \x20 use       beside others: `yardmaster usage --by {kind}`\n",
             iso(standing.now)
