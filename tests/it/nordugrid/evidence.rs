@@ -185,7 +185,7 @@ fn notes_count_what_they_have_no_room_for() {
     has_sentence(
         &decision,
         "alternative(9, no target)",
-        "alternative 9 found no target: no target (alternative)",
+        "alternative 9 found no target (alternative)",
     );
     has_no_note(&decision, "alternative(10");
     has_sentence(
