@@ -30,7 +30,7 @@ pub use note::{clock_text, held_back_text, note_text};
 pub use open::{OPEN_MAX, each_open};
 pub use place::{Accepted, PlaceMiss, PlaceStory, Rejecting};
 pub use standing::{NameStanding, RequestStanding, offers_at, waiting_of};
-pub use task::{JobsByState, RequestJobs, TaskStanding};
+pub use task::{JobsByState, RequestJobs, TaskMoment, TaskStanding};
 pub(crate) use text::{dry_run, limit_sentence, milli, number, or_none, with_moments};
 pub use text::{iso, span};
 pub use throttle::{explain_throttle, throttle_lifted, throttle_of};

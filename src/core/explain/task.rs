@@ -26,7 +26,23 @@ pub struct TaskStanding {
     pub wait: Option<Millis>,
     /// From start to end, of the jobs that ended: the median; ms.
     pub run: Option<Millis>,
+    /// Its jobs over time, as far as they are remembered: since the first of them was there.
+    pub curve: Vec<TaskMoment>,
 }
+
+/// Jobs of a task at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskMoment {
+    /// When; ms since 1970.
+    pub at: Millis,
+    /// Jobs that had not begun to run.
+    pub queued: u64,
+    /// Jobs that ran.
+    pub running: u64,
+}
+
+/// Moments of a curve, the last one the present.
+const MOMENTS: i64 = 96;
 
 /// Jobs that a request placed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +62,7 @@ impl TaskStanding {
         let key = Key::of(task.as_bytes());
         let mut it =
             TaskStanding { cycle: state.number, now: state.now, ..TaskStanding::default() };
-        let (mut waits, mut runs) = (Vec::new(), Vec::new());
+        let (mut waits, mut runs, mut turns) = (Vec::new(), Vec::new(), Vec::new());
         for (_, job) in state.jobs.slab.iter().filter(|(_, job)| job.task == key) {
             let Some(status) = job.status else { continue };
             let queue = state.names.text(job.names[0]);
@@ -59,6 +75,10 @@ impl TaskStanding {
             of.first_start = [of.first_start, started].into_iter().flatten().min();
             of.last_end = of.last_end.max(ended);
             waits.extend(started.map(|at| at - job.created_at).filter(|wait| *wait >= 0));
+            turns.push((job.created_at, [1, 0]));
+            turns.extend(started.map(|at| (at, [-1, 1])));
+            let last = if started.is_some() { [0, -1] } else { [-1, 0] };
+            turns.extend(ended.map(|at| (at, last)));
             let run = started.zip(ended).map(|(from, to)| to - from);
             runs.extend(run.filter(|run| *run >= 0));
         }
@@ -77,8 +97,25 @@ impl TaskStanding {
             }
         }
         (it.wait, it.run) = (median(waits), median(runs));
+        it.curve = curve(turns, state.now);
         it
     }
+}
+
+/// How many are queued and run at each moment, of how these change and when.
+fn curve(mut turns: Vec<(Millis, [i64; 2])>, now: Millis) -> Vec<TaskMoment> {
+    turns.sort_unstable();
+    let Some((first, _)) = turns.first() else { return Vec::new() };
+    let step = (now - first).max(0) / MOMENTS + 1;
+    let (mut sums, mut turns) = ([0, 0], turns.into_iter().peekable());
+    let moments = (0..=MOMENTS).rev().map(|left| now - left * step).map(|at| {
+        while let Some((_, [queued, running])) = turns.next_if(|(turn, _)| *turn <= at) {
+            sums = [sums[0] + queued, sums[1] + running];
+        }
+        let [queued, running] = sums.map(|sum: i64| u64::try_from(sum).unwrap_or(0));
+        TaskMoment { at, queued, running }
+    });
+    moments.collect()
 }
 
 /// The one in the middle; of an even number the later one of the two.
@@ -96,5 +133,25 @@ mod tests {
         assert_eq!(median(vec![]), None);
         assert_eq!(median(vec![9, 1, 5]), Some(5));
         assert_eq!(median(vec![9, 1]), Some(9));
+    }
+
+    #[test]
+    fn a_curve_ends_with_the_jobs_of_now() {
+        // One runs, one ended, one waits.
+        let turns = vec![
+            (1_000, [1, 0]),
+            (5_000, [-1, 1]),
+            (1_000, [1, 0]),
+            (2_000, [-1, 1]),
+            (3_000, [0, -1]),
+            (9_000, [1, 0]),
+        ];
+        let curve = curve(turns, 10_000);
+        assert_eq!(curve.len() as i64, MOMENTS + 1);
+        let at = |at: Millis| *curve.iter().rev().find(|it| it.at <= at).unwrap();
+        assert_eq!([at(1_500), at(2_500)].map(|it| (it.queued, it.running)), [(2, 0), (1, 1)]);
+        assert_eq!((at(4_000).queued, at(4_000).running), (1, 0));
+        assert_eq!(at(10_000), TaskMoment { at: 10_000, queued: 1, running: 1 });
+        assert!(super::curve(Vec::new(), 1).is_empty());
     }
 }

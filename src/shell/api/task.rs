@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::estimate::{QueueAhead, StartEstimate};
 use yardmaster_core::event::Status;
-use yardmaster_core::explain::{JobsByState, NameStanding, RequestStanding, iso};
+use yardmaster_core::explain::{JobsByState, NameStanding, RequestStanding, TaskMoment, iso};
 use yardmaster_core::id::Key;
 use yardmaster_core::output::Output;
 use yardmaster_core::output::command::Command;
@@ -204,6 +204,9 @@ described! {
         /// Commands about its jobs, the newest first; at most 200.
         commands: Vec<TaskCommandAnswer> =
             it.commands.iter().map(|it| TaskCommandAnswer::of(it)).collect(),
+        /// Its jobs over time, as far as they are known: since the first of them was there.
+        curve: Vec<TaskMomentAnswer> =
+            it.look.jobs.curve.iter().map(TaskMomentAnswer::of).collect(),
         /// How long its stages take.
         stages: TaskStagesAnswer = TaskStagesAnswer::of(it),
         /// When its first job is expected to begin; null: it began, nothing of it waits, or too few
@@ -246,6 +249,16 @@ described! {
         ahead: Option<u64> = ahead.map(|it| it.jobs as u64),
         /// Jobs that start there in an hour, of late; null as above.
         starts_per_hour: Option<f64> = ahead.map(|it| it.starts_per_hour),
+    }
+
+    /// Jobs of a task at a moment.
+    struct TaskMomentAnswer of (it: &TaskMoment) {
+        /// When; ms since 1970.
+        at: Millis = it.at,
+        /// Jobs that had not begun to run.
+        queued: u64 = it.queued,
+        /// Jobs that ran.
+        running: u64 = it.running,
     }
 
     /// A request of a task.

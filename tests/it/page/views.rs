@@ -89,6 +89,11 @@ pub fn a_task_shows_its_jobs(stage: &Stage) {
         let total = digits(answer["jobs"]["total"].as_u64().unwrap());
         browser.text(".steps dd").starts_with(&total)
     });
+    // What is queued and runs is drawn since its first job was there.
+    let curve = stage.ask(&format!("task?name={task}"));
+    let has_jobs = each(&curve["curve"]).iter().any(|it| it["queued"] != 0 || it["running"] != 0);
+    assert!(has_jobs, "{curve}");
+    browser.wait("document.querySelector(\"[aria-label='Its jobs over time'] svg\")");
     // Its request has a lane, and the decision that assigned it its way from the candidates.
     browser.wait("document.querySelector('.gantt .lane .seg')");
     browser.wait("document.querySelector('article.decision .cutflow')");

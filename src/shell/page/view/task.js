@@ -86,7 +86,7 @@ export class Task extends Live {
       }),
       this.figures(it, open),
       timeline(it),
-      this.halves([this.curve(), this.estimate(it)], [this.byQueue(it), this.commands(it)]),
+      this.halves([this.jobs(it), this.curve(), this.estimate(it)], [this.byQueue(it), this.commands(it)]),
       this.decisions(),
     ];
   }
@@ -161,6 +161,22 @@ export class Task extends Live {
       ],
       ['Wait for a start', seconds(stage.wait_for_start_s), 'median, from the decision on'],
     ]);
+  }
+
+  /** Queued and running, since its first job was there. */
+  jobs({ curve = [] }) {
+    const label = 'Its jobs over time';
+    if (!curve.some((it) => it.queued + it.running > 0)) return null;
+    const shown = STATES.filter(([name]) => ['queued', 'running'].includes(name));
+    const series = shown.map(([name, color]) => ({
+      name,
+      color,
+      values: curve.map((it) => it[name]),
+    }));
+    const at = curve.map((it) => it.at);
+    return later(`jobs ${this.sources.versions.task}`, () =>
+      card({ label, key: 'jobs' }, h('div.pad', {}, chart({ at, gaps: [], label, series }))),
+    );
   }
 
   curve() {
