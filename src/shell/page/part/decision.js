@@ -147,12 +147,15 @@ function ranked({ queues = [], outcome }) {
   const names = [...new Set(queues.flatMap((it) => it.factors.map((factor) => factor.name)))];
   const factor = (it, name) => it.factors.find((one) => one.name === name)?.value;
   const chosen = queues.filter((it) => it.jobs > 0).length;
+  // One rule is why others get none: it stands once, and at each place what is its own.
+  const [rule] = (queues.find((it) => it.why_no_jobs)?.why_no_jobs ?? '').split('; ');
+  const own = (why) => (why.startsWith(rule) ? why.slice(rule.length).replace('; ', '') : why);
   const columns = [
     {
       name: words().place,
       kind: 'c1',
       value: (it) => it.queue,
-      cell: (it) => [queueLink(it.queue), it.why_no_jobs && h('span.sub', {}, it.why_no_jobs)],
+      cell: (it) => [queueLink(it.queue), it.why_no_jobs && h('span.sub', {}, own(it.why_no_jobs))],
     },
     {
       name: 'jobs',
@@ -176,7 +179,11 @@ function ranked({ queues = [], outcome }) {
       ? `Chosen: ${count(chosen)} of ${count(queues.length)} that passed all filters`
       : `${count(queues.length)} passed all filters`;
   const label = 'Queues that passed all filters';
-  return card({ title }, table({ label, columns, rows: queues, most: 20, cards: true }));
+  return card(
+    { title },
+    rule && h('p.legend', {}, `Why others get no jobs: ${rule}.`),
+    table({ label, columns, rows: queues, most: 20, cards: true }),
+  );
 }
 
 /** Places that were rejected, by which filter and why. */
