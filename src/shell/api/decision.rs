@@ -5,7 +5,7 @@ use crate::described::described;
 use crate::waiting::title;
 use yardmaster_core::domain::cms::output::{Matched, SecondJob};
 use yardmaster_core::explain::{
-    Context, FilterStep, Rejected, WaitConditions, Why, why, why_no_jobs,
+    Context, FilterStep, Rejected, WaitConditions, Why, note_text, why, why_no_jobs,
 };
 use yardmaster_core::output::decision::{Decision, Outcome, Ranked};
 use yardmaster_core::unit::Millis;
@@ -109,8 +109,8 @@ described! {
         reason: String = reason(decision).to_owned(),
         /// A remedy for that.
         remedy: &'static str = it.remedy,
-        /// Notes on the facts that a reader should know.
-        notes: Vec<String> = decision.notes.clone(),
+        /// Notes on the facts that a reader should know, as sentences, each with its code behind.
+        notes: Vec<String> = decision.notes.iter().map(|it| note_text(it)).collect(),
     }
 
     /// A filter's part in a decision.
