@@ -3,6 +3,7 @@
 use crate::kill::process::{Ending, PROGRAM, get};
 use crate::verbs::{printed, yardmaster};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -47,6 +48,11 @@ fn the_page_stays_and_the_commands_that_are_named_work() {
         assert_eq!(status["now"], 1_760_403_600_000_i64, "{more:?}: no time passes");
         run_all(dir.path(), &next[1..]);
         as_the_api_answers(&address.to_string(), next[1].trim().split(' ').nth(2).unwrap());
+        curves_end_with_the_jobs_of_now(address);
+        // Another demo does not clear what this one shows.
+        let yard = dir.path().join("yard");
+        let (code, _, errors) = printed(&yardmaster(&["demo", "--dir", yard.to_str().unwrap()]));
+        assert!(code == Some(2) && errors.contains("another process writes here"), "{errors}");
         let of_process = more.contains(&"cms").then(|| of_pool(address));
         let pid = process.0.id().to_string();
         assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
@@ -79,6 +85,29 @@ fn the_page_stays_and_the_commands_that_are_named_work() {
         let (code, shown, errors) = printed(&yardmaster(&args));
         assert_eq!((code, shown.lines().count()), (Some(0), stated), "{more:?}: {errors}");
     }
+}
+
+/// The curve of each task ends with its jobs as they are counted by queue.
+fn curves_end_with_the_jobs_of_now(address: SocketAddr) {
+    let api = |path: &str| -> Value {
+        serde_json::from_str(&get(address, &format!("/api/v1/{path}")).unwrap()).unwrap()
+    };
+    let sent = api("decisions?kind=decision&what=assign&limit=300");
+    let task = |it: &Value| it["task"].as_str().unwrap().to_owned();
+    let tasks: BTreeSet<String> = sent["items"].as_array().unwrap().iter().map(task).collect();
+    let mut all = [0, 0];
+    for task in tasks.iter().take(12) {
+        let answer = api(&format!("task?name={task}"));
+        let queues = answer["queues"].as_array().unwrap();
+        let sum = |name: &str| queues.iter().map(|it| it[name].as_u64().unwrap()).sum::<u64>();
+        let counted = ["queued", "running"].map(sum);
+        let last = answer["curve"].as_array().unwrap().last();
+        let last =
+            last.map_or([0, 0], |it| ["queued", "running"].map(|of| it[of].as_u64().unwrap()));
+        assert_eq!(last, counted, "{task}: {answer}");
+        all = [all[0] + counted[0], all[1] + counted[1]];
+    }
+    assert!(all[1] > 0, "{all:?} of {tasks:?}");
 }
 
 /// Shares and waiting workflows as the process of a pool shows them.

@@ -214,6 +214,11 @@ fn a_queue_is_explained_by_its_own_decisions() {
     let verdict =
         format!("queue {queue} is online and was sent {jobs} by {times} decisions since 20");
     assert!(text.starts_with(&verdict), "{verdict}\n{text}");
+    // A pseudo-queue, as answers name candidates, is its queue.
+    let part = format!("{queue}/SCORE");
+    let (code, of_part, errors) =
+        printed(&yardmaster(&["explain", "--log", "error", "--dir", &log, &part]));
+    assert_eq!((code, of_part), (Some(0), text.clone()), "{errors}");
     let wrong = format!("queue/{queue}X");
     let (code, _, errors) = printed(&yardmaster(&["explain", "--dir", &log, &wrong]));
     assert_eq!(code, Some(1), "{errors}");

@@ -293,6 +293,11 @@ fn commands_are_listed_and_a_job_is_explained() {
         shown
     };
     let all = list(&["--state", "all", "--json"]);
+    // The usual list counts those that it does not show.
+    let (_, shown, errors) = printed(&yardmaster(&["commands", "--dir", place, "--log", "error"]));
+    let counted: usize = shown.lines().last().unwrap().split(' ').next().unwrap().parse().unwrap();
+    let others = all.lines().count() - counted;
+    assert!(others > 0 && errors.contains(&format!("{others} in other states")), "{errors}");
     let mut listed =
         all.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let first = listed.find(|it| it["rule"] == "T9").unwrap();

@@ -1,5 +1,6 @@
-//! How a name stands at a cut: a job, the requests of a task, what is known of an owner. Looked up
-//! by name, so it costs the loop next to nothing.
+//! How a name stands at a cut: a job, the requests of a task, what is known of an owner. A job, a
+//! request or a task is looked up and costs the loop next to nothing; for any other name the open
+//! requests, and in a pool the jobs, are walked over, so many at most.
 
 use super::{JobStanding, OPEN_MAX, SITES_SHOWN, each_open, explain_job, explain_pool_name};
 use crate::engine::Engine;

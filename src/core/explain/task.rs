@@ -4,6 +4,7 @@
 use crate::event::Status;
 use crate::id::{Key, Name};
 use crate::state::State;
+use crate::state::job::Job;
 use crate::unit::Millis;
 use std::collections::BTreeMap;
 
@@ -37,7 +38,7 @@ pub struct TaskMoment {
     pub at: Millis,
     /// Jobs that had not begun to run.
     pub queued: u64,
-    /// Jobs that ran.
+    /// Jobs whose program ran.
     pub running: u64,
 }
 
@@ -75,10 +76,7 @@ impl TaskStanding {
             of.first_start = [of.first_start, started].into_iter().flatten().min();
             of.last_end = of.last_end.max(ended);
             waits.extend(started.map(|at| at - job.created_at).filter(|wait| *wait >= 0));
-            turns.push((job.created_at, [1, 0]));
-            turns.extend(started.map(|at| (at, [-1, 1])));
-            let last = if started.is_some() { [0, -1] } else { [-1, 0] };
-            turns.extend(ended.map(|at| (at, last)));
+            turns.extend(turns_of(job, status));
             let run = started.zip(ended).map(|(from, to)| to - from);
             runs.extend(run.filter(|run| *run >= 0));
         }
@@ -100,6 +98,18 @@ impl TaskStanding {
         it.curve = curve(turns, state.now);
         it
     }
+}
+
+/// When a job was queued, began to run and ran no more, each with what that changes. A moment that
+/// no record states is the one at which it came into its state.
+fn turns_of(job: &Job, status: Status) -> impl Iterator<Item = (Millis, [i64; 2])> {
+    let or_seen = |at: Millis| if at > 0 { at } else { job.changed_at };
+    let is_past = status.index() > Status::Running.index();
+    let has_run = status == Status::Running || is_past && job.started_at > 0;
+    let began = has_run.then(|| (or_seen(job.started_at), [-1, 1]));
+    let last = if has_run { [0, -1] } else { [-1, 0] };
+    let left = is_past.then(|| (job.over_at(), last));
+    [Some((or_seen(job.created_at), [1, 0])), began, left].into_iter().flatten()
 }
 
 /// How many are queued and run at each moment, of how these change and when.

@@ -91,8 +91,12 @@ pub fn a_task_shows_its_jobs(stage: &Stage) {
     });
     // What is queued and runs is drawn since its first job was there.
     let curve = stage.ask(&format!("task?name={task}"));
-    let has_jobs = each(&curve["curve"]).iter().any(|it| it["queued"] != 0 || it["running"] != 0);
-    assert!(has_jobs, "{curve}");
+    let sum = |name: &str| -> u64 {
+        each(&curve["queues"]).iter().map(|it| it[name].as_u64().unwrap()).sum()
+    };
+    let last = each(&curve["curve"]).last().expect("its jobs are known");
+    assert_eq!((&last["at"], &last["running"]), (&curve["now"], &sum("running").into()), "{curve}");
+    assert_eq!(last["queued"], sum("queued"), "{curve}");
     browser.wait("document.querySelector(\"[aria-label='Its jobs over time'] svg\")");
     // Its request has a lane, and the decision that assigned it its way from the candidates.
     browser.wait("document.querySelector('.gantt .lane .seg')");
