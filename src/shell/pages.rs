@@ -4,36 +4,36 @@
 //! pages of 4 kB each read costs a walk through the page tables besides the record itself; on
 //! pages of 2 MB it does not (`yardmaster bench --only fold`).
 
-use std::alloc::{GlobalAlloc, Layout, System};
+use std::alloc::{GlobalAlloc, Layout};
 
-/// The system's allocator; it asks for large pages where a block is large.
-pub struct LargePages;
+/// An allocator that asks for large pages where a block is large.
+pub struct LargePages<A>(pub A);
 
 /// Size of a large page, and of a block from which on it matters; bytes.
 const PAGE: usize = 2 << 20;
 const LARGE: usize = 2 * PAGE;
 
-// SAFETY: every block comes from and goes back to `System`, with the layout it was asked for;
-// `advise` changes neither content nor extent of a block.
-unsafe impl GlobalAlloc for LargePages {
+// SAFETY: every block comes from and goes back to the allocator within, with the layout it was asked
+// for; `advise` changes neither content nor extent of a block.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for LargePages<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are those that `System` asks for.
-        advise(unsafe { System.alloc(layout) }, layout.size())
+        // SAFETY: the caller's promises are those that the one within asks for.
+        advise(unsafe { self.0.alloc(layout) }, layout.size())
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
-        advise(unsafe { System.alloc_zeroed(layout) }, layout.size())
+        advise(unsafe { self.0.alloc_zeroed(layout) }, layout.size())
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as above.
-        advise(unsafe { System.realloc(block, layout, size) }, size)
+        advise(unsafe { self.0.realloc(block, layout, size) }, size)
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         // SAFETY: as above.
-        unsafe { System.dealloc(block, layout) }
+        unsafe { self.0.dealloc(block, layout) }
     }
 }
 
