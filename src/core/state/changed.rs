@@ -7,8 +7,7 @@
 use crate::event::Status;
 use crate::id::{Name, Names};
 use crate::state::State;
-use crate::state::ledger::{Count, GROUP, Ledger, MERGE, USER, USER_FOR_GROUP};
-use std::collections::BTreeMap;
+use crate::state::ledger::{Count, GROUP, Ledger};
 
 /// Jobs in one state, and their cores, of one combination of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,33 +97,21 @@ impl Ledger {
         names: &Names,
         show: &mut dyn FnMut(Changed<'_>),
     ) -> usize {
-        let mut changed: BTreeMap<[u32; 3], u16> = BTreeMap::new();
-        let shown = self.who.publish(most, |[name, queue, kind, _], figures, _| {
-            *changed.entry([name, queue, u32::from(kind == GROUP)]).or_default() |= figures;
-        });
-        // An owner with a job of a share at a queue has it where jobs of that share are counted.
-        let mut shares: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        if !changed.is_empty() {
-            let counted = self.share.iter();
-            counted.for_each(|(key, _)| shares.entry(key[0]).or_default().push(key[1]));
-        }
-        for ([name, queue, is_group], figures) in changed {
-            let kinds: &[u32] = if is_group == 1 { &[GROUP] } else { &OF_USER };
-            let mut sum = Count::NONE;
-            for gshare in shares.get(&queue).into_iter().flatten() {
-                let counts = kinds.iter().map(|kind| self.who.of([name, queue, *kind, *gshare]));
-                counts.flatten().for_each(|count| sum.join(count));
-            }
+        self.who.publish_places(most, |[name, queue, kind, _], figures, counts| {
             let owner = [names.text(Name(name)), names.text(Name(queue))];
-            let of = if is_group == 1 { Of::Group(owner) } else { Of::User(owner) };
-            show_each(of, figures, &sum, show);
-        }
-        shown
+            let of = if kind == GROUP { Of::Group(owner) } else { Of::User(owner) };
+            let first = counts.next().unwrap_or(&Count::NONE);
+            match counts.next() {
+                None => show_each(of, figures, first, show),
+                Some(second) => {
+                    let mut sum = first.clone();
+                    [second].into_iter().chain(counts).for_each(|count| sum.join(count));
+                    show_each(of, figures, &sum, show);
+                }
+            }
+        })
     }
 }
-
-/// All rows of a user at a queue.
-const OF_USER: [u32; 4] = [USER, USER_FOR_GROUP, USER | MERGE, USER_FOR_GROUP | MERGE];
 
 /// A note that figures of a counter changed, by names: it outlasts the rows of one state.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -29,7 +29,7 @@ use crate::id::{Key, Name};
 use crate::state::job::{Job, Sample};
 use crate::state::record::{Node, Workers};
 use crate::state::reservation::{OpenReservations, Seen};
-use crate::state::rows::{ByName, NO_ROW, RowKey, Rows};
+use crate::state::rows::{ByName, ByPlace, NO_ROW, RowKey, Rows};
 use crate::state::window::{Window, bucket_of};
 use crate::unit::Millis;
 
@@ -44,7 +44,7 @@ pub struct Ledger {
     pub share: Rows<AtShare>,
     /// By (user or working group, queue, which of both, gshare): see [`USER`], [`GROUP`],
     /// [`USER_FOR_GROUP`], [`MERGE`].
-    pub who: Rows<Count, ByName>,
+    pub who: Rows<Count, ByPlace>,
     /// By (user or working group, which of both), on the whole grid. Changes are always noted.
     pub owner: Rows<Totals>,
     /// By (user, queue, gshare): jobs reserved by decisions and not yet seen, without those that

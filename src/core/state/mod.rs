@@ -5,6 +5,7 @@ pub mod admit;
 pub mod answered;
 pub mod audit;
 pub mod blockers;
+mod chains;
 pub mod changed;
 pub mod close;
 pub mod commands;

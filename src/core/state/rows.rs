@@ -2,14 +2,9 @@
 //! records keep, so that counting is an addition in an array.
 
 use crate::copy::{InPortions, SlotCopy, TakeCopy, UnderWay};
-use crate::id::stir;
+pub use crate::state::chains::{ByName, ByPlace, Chains, NO_ROW, RowKey};
+use crate::state::chains::{Named, mix};
 use crate::state::slab::Index;
-
-/// Key of a row: up to four numbers (interned names, halves of keys).
-pub type RowKey = [u32; 4];
-
-/// No row: what a record holds for a name it has not.
-pub const NO_ROW: u32 = u32::MAX;
 
 /// Rows of one kind of counter. A row lives while a record counts in it.
 #[derive(Clone, Debug)]
@@ -39,61 +34,6 @@ struct Row<V> {
     value: V,
 }
 
-/// Further indices of the live rows of one kind of counter.
-pub trait Chains: Default {
-    /// A row that is new.
-    fn enter(&mut self, row: u32, key: RowKey);
-
-    /// A row that goes.
-    fn leave(&mut self, row: u32, key: RowKey);
-}
-
-/// Nothing else does.
-impl Chains for () {
-    #[inline]
-    fn enter(&mut self, _: u32, _: RowKey) {}
-
-    #[inline]
-    fn leave(&mut self, _: u32, _: RowKey) {}
-}
-
-/// Live rows by the first number of their keys, an interned name.
-#[derive(Clone, Debug, Default)]
-pub struct ByName {
-    /// By name: one of its rows, from which the others are found; [`NO_ROW`] for none.
-    first: Vec<u32>,
-    /// By row: the ones before and behind it.
-    links: Vec<[u32; 2]>,
-}
-
-impl Chains for ByName {
-    fn enter(&mut self, row: u32, key: RowKey) {
-        let (name, at) = (key[0] as usize, row as usize);
-        if self.first.len() <= name {
-            self.first.resize(name + 1, NO_ROW);
-        }
-        if self.links.len() <= at {
-            self.links.resize(at + 1, [NO_ROW; 2]);
-        }
-        let next = std::mem::replace(&mut self.first[name], row);
-        self.links[at] = [NO_ROW, next];
-        if let Some(next) = self.links.get_mut(next as usize) {
-            next[0] = row;
-        }
-    }
-
-    fn leave(&mut self, row: u32, key: RowKey) {
-        let [before, next] = self.links[row as usize];
-        match self.links.get_mut(before as usize) {
-            Some(before) => before[1] = next,
-            None => self.first[key[0] as usize] = next,
-        }
-        if let Some(next) = self.links.get_mut(next as usize) {
-            next[0] = before;
-        }
-    }
-}
-
 impl<V, C: Default> Default for Rows<V, C> {
     fn default() -> Self {
         Rows {
@@ -119,12 +59,6 @@ impl<V: Default> Row<V> {
     fn can_go(&self) -> bool {
         self.live && self.refs == 0 && self.changed == 0 && self.publishing == 0
     }
-}
-
-fn mix(key: RowKey) -> u64 {
-    let low = u64::from(key[0]) | u64::from(key[1]) << 32;
-    let high = u64::from(key[2]) | u64::from(key[3]) << 32;
-    stir(low) ^ high.rotate_left(17)
 }
 
 impl<V: Default, C: Chains> Rows<V, C> {
@@ -386,15 +320,51 @@ impl<V: Clone + Default, C: Chains> TakeCopy for Rows<V, C> {
     }
 }
 
-impl<V> Rows<V, ByName> {
+impl<V, C: Named> Rows<V, C> {
     /// The live rows of a name, in no order.
     pub fn of_name(&self, name: u32) -> impl Iterator<Item = (RowKey, &V)> {
-        let mut at = self.chains.first.get(name as usize).copied().unwrap_or(NO_ROW);
+        let mut at = self.chains.names().first_of(name);
         std::iter::from_fn(move || {
             let row = self.rows.get(at as usize)?;
-            at = self.chains.links[at as usize][1];
+            at = self.chains.names().next(at);
             Some((row.key, &row.value))
         })
+    }
+}
+
+impl<V: Default> Rows<V, ByPlace> {
+    /// Shows places of the publishing under way, as [`Rows::publish`] shows rows: the key of one of
+    /// their rows, the figures that changed in any, and the counters of all.
+    pub fn publish_places(
+        &mut self,
+        most: usize,
+        mut show: impl FnMut(RowKey, u16, &mut dyn Iterator<Item = &V>),
+    ) -> usize {
+        let mut shown = 0;
+        while shown < most
+            && let Some(row) = self.publishing.pop()
+        {
+            let key = self.rows[row as usize].key;
+            let place = ByPlace::place(key);
+            let mut figures = 0;
+            for row in self.chains.rows(place) {
+                let held = &mut self.rows[row as usize];
+                if held.publishing != 0 {
+                    figures |= std::mem::take(&mut held.publishing);
+                    if held.can_go() {
+                        self.idle.push(row);
+                    }
+                }
+            }
+            // It was shown with another row of its place.
+            if figures == 0 {
+                continue;
+            }
+            shown += figures.count_ones() as usize;
+            let mut values = self.chains.rows(place).map(|row| &self.rows[row as usize].value);
+            show(key, figures, &mut values);
+        }
+        shown
     }
 }
 
@@ -402,7 +372,44 @@ impl<V> Rows<V, ByName> {
 mod tests {
     use super::*;
     use crate::id::stir;
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// What is shown of a place is what its rows have together, once; rows come and go meanwhile.
+    #[test]
+    fn the_rows_of_a_place_are_shown_together() {
+        let mut rows: Rows<u32, ByPlace> = Rows::default();
+        rows.watch();
+        let mut expected: BTreeMap<RowKey, u32> = BTreeMap::new();
+        for step in 0..4_000u64 {
+            let drawn = stir(step);
+            let key = [(drawn % 3) as u32, (drawn >> 8) as u32 % 4, (drawn >> 16) as u32 % 3, 0];
+            let key = [key[0], key[1], key[2], (drawn >> 24) as u32 % 3];
+            let row = rows.row(key);
+            let is_there = expected.remove(&key).is_some();
+            rows.count_reference(row, !is_there);
+            rows.note(row, 1 << (step % 3));
+            *rows.at(row) = if is_there { 0 } else { step as u32 };
+            if !is_there {
+                expected.insert(key, step as u32);
+            }
+            if step % 7 != 0 {
+                continue;
+            }
+            rows.begin_publishing();
+            let mut shown = BTreeMap::new();
+            rows.publish_places(usize::MAX, |key, figures, values| {
+                let before = shown.insert(ByPlace::place(key), (figures, values.sum::<u32>()));
+                assert_eq!(before, None, "step {step}: {key:?} twice");
+            });
+            rows.sweep();
+            for (place, (figures, sum)) in shown {
+                let of = expected.iter().filter(|(key, _)| ByPlace::place(**key) == place);
+                assert_eq!(sum, of.map(|(_, value)| value).sum::<u32>(), "step {step}");
+                assert_ne!(figures, 0);
+            }
+            assert!(!rows.is_publishing());
+        }
+    }
 
     /// Rows of some names come and go in any order; each is found by its name as long as it lives.
     #[test]

@@ -4,7 +4,7 @@
 use super::{Count, Ledger, bit};
 use crate::event::Status;
 use crate::id::Name;
-use crate::state::rows::{ByName, NO_ROW, RowKey, Rows};
+use crate::state::rows::{ByPlace, NO_ROW, RowKey, Rows};
 
 /// Rows of users: jobs of no working group. The third part of a key of [`Ledger::who`].
 pub const USER: u32 = 0;
@@ -78,7 +78,7 @@ impl Totals {
 /// The rows of a job's user and working group, made when they are new; `is_merge`: whether the job
 /// merges output.
 pub(super) fn rows(
-    who: &mut Rows<Count, ByName>,
+    who: &mut Rows<Count, ByPlace>,
     [user, group, queue, gshare]: [Name; 4],
     is_merge: bool,
 ) -> (u32, u32) {
