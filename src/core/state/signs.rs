@@ -8,6 +8,10 @@ use crate::state::gaps::Gaps;
 use crate::unit::Millis;
 use std::collections::BTreeSet;
 
+/// So many jobs are looked at together, each kind of look in a loop that does nothing else: so they
+/// wait for memory side by side.
+const TOGETHER: usize = 64;
+
 /// A queue's signs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueSigns {
@@ -24,23 +28,23 @@ impl State {
     /// a job's states and heartbeats came.
     pub(super) fn note_signs(&mut self) {
         let mut queues: BTreeSet<Name> = self.touched.pilot.iter().collect();
-        let mut last = None;
-        for slot in std::mem::take(&mut self.signs) {
-            let Some(job) = self.jobs.slab.get(slot).filter(|job| job.status.is_some()) else {
-                continue;
-            };
+        let (mut rows, mut signs) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
+        for slots in std::mem::take(&mut self.signs).chunks(TOGETHER) {
+            rows.clear();
+            let jobs = slots.iter().filter_map(|slot| self.jobs.slab.get(*slot));
+            let jobs = jobs.filter(|job| job.status.is_some());
+            rows.extend(jobs.map(|job| (job.load, job.heartbeat.at)));
             // By its row: that is near, the names of the job are not.
-            let (queue, at) = (Name(self.ledger.load.key(job.load)[0]), job.heartbeat.at);
-            // Heartbeats of one queue often come together.
-            if last.is_some_and(|(known, newest)| known == queue && newest >= at) {
-                continue;
+            signs.clear();
+            let queue = |row| Name(self.ledger.load.key(row)[0]);
+            signs.extend(rows.iter().map(|(row, at)| (queue(*row), *at)));
+            for (queue, at) in &signs {
+                let marks = self.marks.entry(*queue).or_default();
+                if *at > marks.heartbeat {
+                    marks.heartbeat = *at;
+                    queues.insert(*queue);
+                }
             }
-            let marks = self.marks.entry(queue).or_default();
-            if at > marks.heartbeat {
-                marks.heartbeat = at;
-                queues.insert(queue);
-            }
-            last = Some((queue, marks.heartbeat));
         }
         let silence = self.setting.commands.governor.queue_silence;
         for queue in queues {
