@@ -16,6 +16,12 @@ use yardmaster_wire::stored::{self, Head, OwnLaneOffsets};
 
 /// How many times as long as writing the counters took passes before they are written again.
 const COUNTERS_REST: u64 = 10;
+/// How many times as long as a checkpoint took passes before the next: the store is a cache, and
+/// what changes again within that time is written once.
+const REST: u64 = 20;
+/// The longest such time; ns. And the most records that it may bring: a restart reads them again.
+const REST_MAX: u64 = 30_000_000_000;
+const AHEAD_MAX: u64 = 4_000_000;
 
 /// Decides when to copy, and what of the base pages goes along.
 pub struct Checkpointer {
@@ -34,10 +40,14 @@ pub struct Checkpointer {
     covered: u64,
     copied_ns: u64,
     counters_ns: u64,
-    /// When the store was given counters that it has not written yet.
-    writing_ns: Option<u64>,
+    /// When the store was given what it has not written yet, and whether counters are with it.
+    writing: Option<(u64, bool)>,
     /// How long the store took for the last counters; ns.
     counters_took_ns: u64,
+    /// How long the last copy took, and the store to write it; ns.
+    cost_ns: u64,
+    /// How many records there were when the last copy was made, gaps included.
+    copied_at: u64,
     stopwatch: fn() -> u64,
     /// Whether anything is stored at all.
     keeps: bool,
@@ -75,8 +85,10 @@ impl Checkpointer {
             covered: 0,
             copied_ns: stopwatch(),
             counters_ns: 0,
-            writing_ns: None,
+            writing: None,
             counters_took_ns: 0,
+            cost_ns: 0,
+            copied_at: 0,
             stopwatch,
             keeps,
             writers: Vec::new(),
@@ -164,7 +176,11 @@ impl Checkpointer {
         let now = (self.stopwatch)();
         let due = |last: u64, span: Millis| now.saturating_sub(last) >= span as u64 * 1_000_000;
         let limits = &state.setting.limits;
-        let is_due = self.keeps && (is_last || due(self.copied_ns, limits.checkpoint_interval_ms));
+        let records: u64 = state.times.lanes.iter().map(|(_, lane)| lane.next).sum();
+        let has_rested = now.saturating_sub(self.copied_ns) >= (REST * self.cost_ns).min(REST_MAX)
+            || records.saturating_sub(self.copied_at) >= AHEAD_MAX;
+        let is_due = has_rested && due(self.copied_ns, limits.checkpoint_interval_ms);
+        let is_due = self.keeps && (is_last || is_due);
         if !is_due || self.pending.is_some() || self.ready.is_some() && !is_last {
             return;
         }
@@ -173,8 +189,8 @@ impl Checkpointer {
         let has_rested =
             now.saturating_sub(self.counters_ns) >= COUNTERS_REST * self.counters_took_ns;
         let is_due = due(self.counters_ns, limits.counters_interval_ms);
-        let with_counters = is_last || is_due && has_rested && self.writing_ns.is_none();
-        self.copied_ns = now;
+        let with_counters = is_last || is_due && has_rested && self.writing.is_none();
+        (self.copied_ns, self.copied_at) = (now, records);
         let (policies, topic_ids) = (policies.to_owned(), self.topic_ids.clone());
         let (bounds, last_read) = read();
         let head = Head { policies, bounds, topic_ids, last_read };
@@ -186,8 +202,11 @@ impl Checkpointer {
             if has_room { readable(state) } else { Vec::new() }
         });
         let fresh = std::mem::take(&mut self.is_fresh);
-        let deltas = stored::deltas(state);
-        let mut bases = self.bases(state, &deltas, fresh);
+        // Each change is written twice, in a delta and in its turn in a page: where so much changed,
+        // all pages at once are less.
+        let is_whole = fresh || 2 * stored::dirty(state) >= stored::slots_at_most(state);
+        let deltas = if is_whole { stored::forget_dirty(state) } else { stored::deltas(state) };
+        let mut bases = self.bases(state, &deltas, is_whole);
         if std::mem::take(&mut self.has_learnt) || fresh && !self.writers.is_empty() {
             bases.push((stored::WRITERS_PAGE, stored::write_writers(&self.writers)));
         }
@@ -199,12 +218,12 @@ impl Checkpointer {
             bases.push((stored::NOTES_PAGE, stored::write_notes(&notes)));
             self.notes = notes;
         }
-        let deltas = if fresh { Vec::new() } else { deltas };
         let useful = self.sequence.saturating_sub(self.covered);
         self.sequence += 1;
         let copied = Checkpoint { head, deltas, bases, useful, counters, fresh };
         self.pending = Some((state.number, copied));
-        self.took_ns.push((self.stopwatch)() - now);
+        self.cost_ns = (self.stopwatch)() - now;
+        self.took_ns.push(self.cost_ns);
     }
 
     /// Base pages in turn: about as much of them as there is of deltas, so that after one pass over
@@ -248,17 +267,21 @@ impl Checkpointer {
 
     /// Gives the store what is confirmed, unless it is still writing.
     pub fn hand_over<S: Store>(&mut self, store: &mut S, wait: bool) -> Result<(), Halt> {
-        if let Some(began) = self.writing_ns
+        if let Some((began, with_counters)) = self.writing
             && !store.is_busy()
         {
-            self.writing_ns = None;
-            self.counters_took_ns = (self.stopwatch)() - began;
+            self.writing = None;
+            let took = (self.stopwatch)() - began;
+            self.cost_ns += took;
+            if with_counters {
+                self.counters_took_ns = took;
+            }
         }
         if self.ready.is_some()
             && (wait || !store.is_busy())
             && let Some(checkpoint) = self.ready.take()
         {
-            self.writing_ns = checkpoint.counters.is_some().then(self.stopwatch);
+            self.writing = Some(((self.stopwatch)(), checkpoint.counters.is_some()));
             store.keep(checkpoint)?;
         }
         Ok(())

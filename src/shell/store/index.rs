@@ -39,13 +39,14 @@ impl Index {
         } else {
             self.forget_deltas(&mut batch, self.sequence.saturating_sub(checkpoint.useful));
         }
-        for (index, chunk) in (0u32..).zip(&checkpoint.deltas) {
-            let checksum = self.put(&mut batch, Key::Delta(self.sequence, index), chunk);
+        // Each goes as soon as it is copied: there may be a great deal.
+        for (index, chunk) in (0u32..).zip(checkpoint.deltas) {
+            let checksum = self.put(&mut batch, Key::Delta(self.sequence, index), &chunk);
             self.deltas.entry(self.sequence).or_default().push(checksum);
         }
-        for (page, records) in &checkpoint.bases {
-            let checksum = self.put(&mut batch, Key::Base(*page), records);
-            if let Some(old) = self.bases.insert(*page, checksum) {
+        for (page, records) in checkpoint.bases {
+            let checksum = self.put(&mut batch, Key::Base(page), &records);
+            if let Some(old) = self.bases.insert(page, checksum) {
                 self.seal.take(old);
             }
         }

@@ -150,6 +150,19 @@ pub fn dirty(state: &State) -> usize {
     Kind::all().filter_map(|kind| slots(state, kind)).map(Slots::dirty).sum()
 }
 
+/// How many slots there are, used or not, at most a page of each kind more.
+pub fn slots_at_most(state: &State) -> usize {
+    pages(state).len() * PAGE as usize
+}
+
+/// Nothing counts as changed any more; gives no chunks.
+pub fn forget_dirty(state: &mut State) -> Vec<Vec<u8>> {
+    for kind in Kind::all() {
+        slots_mut(state, kind).map_or_else(Vec::new, Slots::take_dirty);
+    }
+    Vec::new()
+}
+
 /// The records that changed since this was last asked, in chunks.
 pub fn deltas(state: &mut State) -> Vec<Vec<u8>> {
     let mut chunks = Chunks::default();
@@ -243,7 +256,8 @@ pub fn page(state: &State, kind: Kind, page: u32) -> Vec<u8> {
     for slot in page * PAGE..(page + 1) * PAGE {
         chunks.record(kind, slot, |sink| write_record(sink, state, kind, slot));
     }
-    chunks.end().concat()
+    let mut chunks = chunks.end();
+    if chunks.len() == 1 { chunks.remove(0) } else { chunks.concat() }
 }
 
 fn write_record(sink: &mut Sink<'_>, state: &State, kind: Kind, slot: u32) {

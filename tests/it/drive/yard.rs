@@ -29,12 +29,12 @@ thread_local! {
     static LOOKS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// A clock for reports and checkpoints, of each thread its own: every look at it is a second later,
-/// so that every cycle is copied.
+/// A clock for reports and checkpoints, of each thread its own: every look at it is half a minute
+/// later, so that every cycle is copied, whatever the last copy took.
 pub fn stopwatch() -> u64 {
     LOOKS.with(|looks| {
         looks.set(looks.get() + 1);
-        looks.get() * 1_000_000_000
+        looks.get() * 30_000_000_000
     })
 }
 
