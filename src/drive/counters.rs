@@ -10,6 +10,7 @@
 
 use crate::port::{Log, OutputRecord, Store};
 use crate::{Drive, Role};
+use bytes::Bytes;
 use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::id::hash;
 use yardmaster_core::output::progress::Progress;
@@ -30,7 +31,7 @@ pub struct Moment<'a> {
 }
 
 /// Writes a counter as records of its topic: each a key and a value.
-pub type WriteCounter = fn(&Changed<'_>, &Moment<'_>, &mut dyn FnMut(Vec<u8>, Vec<u8>));
+pub type WriteCounter = fn(&Changed<'_>, &Moment<'_>, &mut dyn FnMut(&[u8], &[u8]));
 
 /// How counters are published.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +43,33 @@ pub struct CounterPublishing {
     pub is_early: bool,
     /// Their form.
     pub write: WriteCounter,
+}
+
+/// Keys and values of one lane, one after the other: there are many, and each would else have two
+/// blocks of memory of its own, made by one thread and freed by another.
+#[derive(Default)]
+struct Block {
+    bytes: Vec<u8>,
+    /// Where each key and each value ends.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Block {
+    fn push(&mut self, key: &[u8], value: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        let key_end = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.ends.push((key_end, self.bytes.len()));
+    }
+
+    fn records(self, lane: Lane) -> impl Iterator<Item = OutputRecord> {
+        let (bytes, mut start) = (Bytes::from(self.bytes), 0);
+        self.ends.into_iter().map(move |(key_end, end)| {
+            let (key, value) = (bytes.slice(start..key_end), Some(bytes.slice(key_end..end)));
+            start = end;
+            OutputRecord { lane, key, value, headers: Vec::new() }
+        })
+    }
 }
 
 impl<L: Log, S: Store> Drive<L, S> {
@@ -74,16 +102,16 @@ impl<L: Log, S: Store> Drive<L, S> {
         lead.counters_at = state.now;
         let (lanes, domain) = (u64::from(lead.counter_lanes), state.setting.domain.as_str());
         let moment = Moment { domain, epoch: lead.epoch, cycle: state.number, now: state.now };
-        let mut outputs = Vec::new();
+        let mut blocks: Vec<Block> = (0..lanes).map(|_| Block::default()).collect();
         let most = state.setting.limits.counters_per_cycle;
         state.ledger.publish(most, &state.names, &mut |changed| {
             (publishing.write)(&changed, &moment, &mut |key, value| {
-                let lane = Lane::new(Topic::Counter, (hash(&key) % lanes) as u32);
-                outputs.push(OutputRecord { lane, key, value: Some(value), headers: Vec::new() });
+                blocks[(hash(key) % lanes) as usize].push(key, value);
             });
         });
         progress.counters_follow = state.ledger.is_publishing();
-        outputs
+        let numbered = (0..).zip(blocks);
+        numbered.flat_map(|(lane, block)| block.records(Lane::new(Topic::Counter, lane))).collect()
     }
 
     /// Whether counters that changed wait for the next cycle.

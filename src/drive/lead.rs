@@ -363,8 +363,8 @@ impl<L: Log, S: Store> Drive<L, S> {
             let (topic, key) = (output.topic(), output.key());
             let lanes = lead.output_lanes.get(&topic).copied().unwrap_or(0);
             let lane = own_lane(topic, &key, lanes);
-            let key = key.into_bytes();
-            records.push(OutputRecord { lane, key, value: Some(value), headers: Vec::new() });
+            let (key, value) = (key.into(), Some(value.into()));
+            records.push(OutputRecord { lane, key, value, headers: Vec::new() });
             self.report.outputs.push(output);
         }
         records

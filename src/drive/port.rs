@@ -1,5 +1,6 @@
 //! The two ports: a log that is read and published to, and a store that holds what was folded.
 
+use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
@@ -153,9 +154,9 @@ pub struct OutputRecord {
     /// Lane.
     pub lane: Lane,
     /// Key.
-    pub key: Vec<u8>,
-    /// Value; `None` for a null.
-    pub value: Option<Vec<u8>>,
+    pub key: Bytes,
+    /// Value; `None` for a null. Those of many records may be parts of one block.
+    pub value: Option<Bytes>,
     /// Headers: name and value.
     pub headers: Vec<(String, Vec<u8>)>,
 }

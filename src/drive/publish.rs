@@ -75,7 +75,12 @@ impl<L: Log, S: Store> Drive<L, S> {
             headers.push(text("key_length", length.to_string()));
         }
         let lane = Lane::new(Topic::DeadLetter, partition);
-        OutputRecord { lane, key: it.key.unwrap_or_default(), value: Some(it.value), headers }
+        OutputRecord {
+            lane,
+            key: it.key.unwrap_or_default().into(),
+            value: Some(it.value.into()),
+            headers,
+        }
     }
 
     pub(super) fn publish(
@@ -100,13 +105,13 @@ impl<L: Log, S: Store> Drive<L, S> {
         let Role::Leader(lead) = &mut self.role else { return Ok(()) };
         let record = OutputRecord {
             lane: lead.progress_lane,
-            key: progress.domain.clone().into_bytes(),
-            value: Some(value),
+            key: progress.domain.clone().into(),
+            value: Some(value.into()),
             headers: Vec::new(),
         };
         let answered = outputs.iter().any(|output| output.lane.topic == Topic::Decision);
         let written = outputs.iter().filter(|it| it.lane.topic.is_folded_output());
-        let written = written.filter_map(|it| Some((it.lane.topic, it.value.clone()?)));
+        let written = written.filter_map(|it| Some((it.lane.topic, it.value.as_ref()?.to_vec())));
         lead.in_flight = Some(InFlight {
             number: progress.number,
             began_ns: (self.config.stopwatch)(),

@@ -237,8 +237,8 @@ impl<L: Log> ClockRepair<L> {
         let lane = Lane::new(Topic::Progress, 0);
         let mut value = Vec::new();
         record::write(&mut value, progress);
-        let key = progress.domain.clone().into_bytes();
-        let record = OutputRecord { lane, key, value: Some(value), headers: Vec::new() };
+        let (key, value) = (progress.domain.clone().into(), Some(value.into()));
+        let record = OutputRecord { lane, key, value, headers: Vec::new() };
         self.log.publish(Vec::new(), record)?;
         self.log.settle()?;
         let spans = self.log.lanes()?;

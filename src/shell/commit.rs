@@ -116,7 +116,7 @@ mod tests {
 
     fn record() -> OutputRecord {
         let lane = Lane::new(Topic::Progress, 0);
-        OutputRecord { lane, key: Vec::new(), value: None, headers: Vec::new() }
+        OutputRecord { lane, key: Vec::new().into(), value: None, headers: Vec::new() }
     }
 
     #[test]

@@ -256,7 +256,8 @@ impl Paper {
         for OutputRecord { lane, key, value, headers } in records {
             let paper_lane = sheet.paper_lane(lane);
             let offset = paper_lane.end();
-            let note = Note { offset, appended_at, key: Some(key), value, headers };
+            let (key, value) = (Some(key.into()), value.map(Vec::from));
+            let note = Note { offset, appended_at, key, value, headers };
             paper_lane.entries.push(Entry::Record(note));
         }
         touched.sort_unstable();

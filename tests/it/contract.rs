@@ -103,8 +103,8 @@ pub fn all_from_start() -> Cut {
 pub fn output(lane: Lane, text: &str) -> OutputRecord {
     OutputRecord {
         lane,
-        key: text.as_bytes().to_vec(),
-        value: Some(format!("value of {text}").into_bytes()),
+        key: text.to_owned().into(),
+        value: Some(format!("value of {text}").into()),
         headers: vec![("why".into(), b"test".to_vec())],
     }
 }

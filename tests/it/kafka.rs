@@ -309,7 +309,7 @@ fn a_record_too_large_stops_with_the_remedy() {
     let Some(world) = OnKafka::real() else { return };
     let mut log = world.log();
     log.lead().unwrap();
-    let huge = OutputRecord { value: Some(vec![0; 3 << 20]), ..output(DECISIONS, "huge") };
+    let huge = OutputRecord { value: Some(vec![0; 3 << 20].into()), ..output(DECISIONS, "huge") };
     log.publish(vec![huge], output(PROGRESS, "p1")).unwrap();
     let text = log.settle().unwrap_err().to_string();
     assert!(text.contains("max.message.bytes") && text.contains("decision[0]"), "{text}");
@@ -327,7 +327,8 @@ fn a_batch_of_records_that_each_fit_is_taken() {
     world.conf.max_output_bytes = bytes;
     let mut log = world.log();
     log.lead().unwrap();
-    let of = |length, key| OutputRecord { value: Some(vec![0; length]), ..output(DECISIONS, key) };
+    let value = |length| Some(vec![0; length].into());
+    let of = |length, key| OutputRecord { value: value(length), ..output(DECISIONS, key) };
     let many = (0..50).map(|_| of(2_000, "some")).chain([of(bytes, "the longest")]).collect();
     log.publish(many, output(PROGRESS, "p1")).unwrap();
     log.settle().unwrap();

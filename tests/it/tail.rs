@@ -110,10 +110,10 @@ impl Leader {
         };
         let mut cycle = Vec::new();
         record::write(&mut cycle, &progress);
-        let record = |lane, value| OutputRecord {
+        let record = |lane, value: Vec<u8>| OutputRecord {
             lane,
-            key: b"atlas".to_vec(),
-            value: Some(value),
+            key: "atlas".into(),
+            value: Some(value.into()),
             headers: Vec::new(),
         };
         let outputs = values.into_iter().map(|value| record(LANE, value)).collect();

@@ -10,6 +10,7 @@ use super::folder::Folder;
 use super::framing::Framing;
 use super::ours::{Ours, number};
 use super::questions::RegistryAnswer;
+use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -298,7 +299,8 @@ impl<L: Log> FramedLog<L> {
 
     fn frame(&self, output: OutputRecord) -> OutputRecord {
         let topic = output.lane.topic;
-        OutputRecord { value: output.value.map(|value| self.ours.frame(topic, value)), ..output }
+        let frame = |value: Bytes| self.ours.frame(topic, value.into()).into();
+        OutputRecord { value: output.value.map(frame), ..output }
     }
 }
 

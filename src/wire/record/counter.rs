@@ -11,16 +11,18 @@ use yardmaster_core::unit::Millis;
 pub fn write_counter(
     changed: &Changed<'_>,
     (domain, epoch, cycle, now): (&str, u64, u64, Millis),
-    put: &mut dyn FnMut(Vec<u8>, Vec<u8>),
+    put: &mut dyn FnMut(&[u8], &[u8]),
 ) {
     let mut labels = labels(&changed.of);
     labels.push(("status", changed.status.name()));
+    let (mut key, mut bytes) = (String::with_capacity(128), Vec::with_capacity(192));
     for (name, value) in [("jobs", changed.jobs), ("cores", changed.cores)] {
-        let mut key = name.to_owned();
+        key.clear();
+        key.push_str(name);
         for (label, value) in &labels {
             key.extend([",", label, "=", &distinct(value)]);
         }
-        let mut bytes = Vec::with_capacity(192);
+        bytes.clear();
         let mut sink = Sink::begin(&mut bytes, Topic::Counter);
         sink.string(name);
         sink.array(&labels, |sink, (label, value)| {
@@ -33,7 +35,7 @@ pub fn write_counter(
         sink.amount(epoch);
         sink.amount(cycle);
         sink.long(now);
-        put(key.into_bytes(), bytes);
+        put(key.as_bytes(), &bytes);
     }
 }
 
@@ -72,7 +74,7 @@ mod tests {
             let of = Of::User(names);
             let changed = Changed { of, status: Status::Running, jobs: 3, cores: 24 };
             let mut keys = Vec::new();
-            write_counter(&changed, ("atlas", 7, 8, 9), &mut |key, _| keys.push(key));
+            write_counter(&changed, ("atlas", 7, 8, 9), &mut |key, _| keys.push(key.to_vec()));
             String::from_utf8(keys.remove(0)).unwrap()
         };
         assert_ne!(key_of(["jo,queue=A", "B"]), key_of(["jo", "A,queue=B"]));
@@ -85,7 +87,7 @@ mod tests {
         let of = Of::Load(["BNL", "MC", "MCORE"]);
         let changed = Changed { of, status: Status::Running, jobs: 3, cores: 24 };
         let mut records = Vec::new();
-        let mut put = |key, value| records.push((key, value));
+        let mut put = |key: &[u8], value: &[u8]| records.push((key.to_vec(), value.to_vec()));
         write_counter(&changed, ("atlas", 7, 812, 1_760_000_000_050), &mut put);
         let keys: Vec<_> = records.iter().map(|(key, _)| String::from_utf8_lossy(key)).collect();
         assert_eq!(keys[0], "jobs,queue=BNL,gshare=MC,resource_type=MCORE,status=running");

@@ -21,7 +21,7 @@ const TELL: CounterPublishing = CounterPublishing {
     is_early: false,
     write: |changed, _, put| {
         let figures = format!("{} {}", changed.jobs, changed.cores);
-        put(name_of(changed).into_bytes(), figures.into_bytes());
+        put(name_of(changed).as_bytes(), figures.as_bytes());
     },
 };
 
