@@ -258,10 +258,10 @@ fn kafka_properties_are_passed_through_but_for_ours() {
         topology.kafka.properties.contains(&(key.to_string(), value.to_string()))
     };
     assert!(has(&topology, "queued.min.messages", "100000"));
-    let text = changed("\"linger.ms\" = 1", "linger.ms = 7\nssl.ca.location = \"/x\"");
+    let text = changed("\"linger.ms\" = 20", "linger.ms = 7\nssl.ca.location = \"/x\"");
     let topology = Topology::parse("my.toml", &text).expect("right");
     assert!(has(&topology, "linger.ms", "7") && has(&topology, "ssl.ca.location", "/x"));
-    let report = complaint("\"linger.ms\" = 1", "\"isolation.level\" = \"read_uncommitted\"");
+    let report = complaint("\"linger.ms\" = 20", "\"isolation.level\" = \"read_uncommitted\"");
     assert_says(&report, &["property `isolation.level`"]);
 }
 

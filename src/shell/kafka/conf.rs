@@ -284,7 +284,8 @@ fn defaults(role: Role) -> &'static [(&'static str, &'static str)] {
         ],
         Role::Looker | Role::Admin => &[("reconnect.backoff.max.ms", "2000")],
         Role::TxnProducer => &[
-            ("linger.ms", "1"),
+            // Requests are long; the end of a transaction waits for nothing.
+            ("linger.ms", "20"),
             ("queue.buffering.max.messages", "1000000"),
             (TRANSACTION_TIMEOUT, TRANSACTION_TIMEOUT_MS),
             ("reconnect.backoff.ms", "50"),

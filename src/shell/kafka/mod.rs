@@ -15,6 +15,8 @@ mod health;
 mod held;
 mod lane;
 mod leaders;
+mod polled;
+mod produce;
 mod queue;
 mod reader;
 mod reading;
@@ -95,7 +97,7 @@ impl KafkaLog {
     fn spans(&mut self, lanes: &[(Lane, String)]) -> Result<Vec<LaneSpan>, LogError> {
         // These clients are asked only, so their events would pile up unseen.
         for client in [&self.reader, &self.looker] {
-            let _ = client.client().poll(Duration::ZERO);
+            let _ = client.client()?.poll(Duration::ZERO);
         }
         let failing = |lane| self.reading.as_ref().and_then(|it| it.extent().failing(lane));
         let without = self.leaders.wait(&self.reader, lanes, failing, &self.conf)?;
@@ -198,6 +200,8 @@ impl Log for KafkaLog {
             producer.publish(&outputs, &progress)
         })?);
         self.leads.store(true, Ordering::Relaxed);
+        // A leader asks nothing until something fails.
+        [&self.reader, &self.looker].into_iter().for_each(Renewed::rest);
         Ok(())
     }
 

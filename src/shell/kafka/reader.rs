@@ -223,6 +223,11 @@ impl Reader {
         done.map_err(|error| extent::trouble(&client, &error))
     }
 
+    /// Whether a lane is held back.
+    pub fn is_any_paused(&self) -> bool {
+        self.lanes.topics.iter().any(|topic| topic.lanes.values().any(|it| it.paused))
+    }
+
     /// Reports what is new of the lanes' ends.
     fn sweep(&mut self, batch: &mut Batch, now: Instant, leads: bool) {
         let Live { client, probe } = lock(&self.live).clone();

@@ -19,8 +19,10 @@ use yardmaster_drive::port::{Batch, LogError};
 const AHEAD: usize = 4;
 /// The most records of one look: few enough that folding the first need not wait long for it.
 const LOOK_RECORDS: usize = 16_384;
-/// How long a look waits for its first record. So long may an order have to wait.
+/// How long a look waits for its first record. So long may an order have to wait: the first where
+/// lanes are paused, which an order may let go on.
 const LOOK_WAIT: Duration = Duration::from_millis(20);
+const IDLE_WAIT: Duration = Duration::from_millis(100);
 
 /// A set of lanes that are being read. Another assignment is another one.
 pub(super) struct Reading {
@@ -132,7 +134,8 @@ fn work(mut reader: Reader, leads: &AtomicBool, inbox: &Receiver<Order>, outbox:
             Err(TryRecvError::Empty) => {
                 let Some((mut batch, max)) = looks.pop_front() else { continue };
                 let leads = leads.load(Ordering::Relaxed);
-                let end = reader.take(&mut batch, max, LOOK_WAIT, leads);
+                let wait = if reader.is_any_paused() { LOOK_WAIT } else { IDLE_WAIT };
+                let end = reader.take(&mut batch, max, wait, leads);
                 if end.is_ok() && batch.records.is_empty() && batch.marks.is_empty() {
                     looks.push_front((batch, max));
                 } else if outbox.send(Look::new(batch, max, end)).is_err() {

@@ -20,7 +20,8 @@ pub(super) struct Renewed<C> {
 }
 
 struct Current<C> {
-    client: Arc<C>,
+    /// `None` while nothing is to be asked.
+    client: Option<Arc<C>>,
     /// When the first question was put of those that were not answered since the last answer.
     silent: Option<Instant>,
 }
@@ -30,19 +31,30 @@ impl<C: Send + Sync + 'static> Renewed<C> {
     pub fn new(
         make: impl Fn() -> Result<C, LogError> + Send + Sync + 'static,
     ) -> Result<Renewed<C>, LogError> {
-        let current = Mutex::new(Current { client: Arc::new(make()?), silent: None });
+        let current = Mutex::new(Current { client: Some(Arc::new(make()?)), silent: None });
         Ok(Renewed { make: Box::new(make), current })
     }
 
-    /// The client as it is now.
-    pub fn client(&self) -> Arc<C> {
-        self.current().client.clone()
+    /// The client as it is now, made where there is none.
+    pub fn client(&self) -> Result<Arc<C>, LogError> {
+        let mut current = self.current();
+        match &current.client {
+            Some(client) => Ok(Arc::clone(client)),
+            None => Ok(Arc::clone(current.client.insert(Arc::new((self.make)()?)))),
+        }
+    }
+
+    /// Lets the client go until something is asked again: each has threads that wake up all the time.
+    pub fn rest(&self) {
+        let old = self.current().client.take();
+        // It may take its time to end; without a thread it ends here.
+        let _ = thread::spawn("kafka-end", move || drop(old));
     }
 
     /// Puts a question once. If none was answered for [`SILENT_MAX`], the next one is put to
     /// another client.
     pub fn ask<T>(&self, question: impl FnOnce(&C) -> Result<T, LogError>) -> Result<T, LogError> {
-        let (client, asked) = (self.client(), Instant::now());
+        let (client, asked) = (self.client()?, Instant::now());
         let answer = question(&client);
         let mut current = self.current();
         let Err(LogError::Unreachable(_)) = &answer else {
@@ -50,7 +62,7 @@ impl<C: Send + Sync + 'static> Renewed<C> {
             return answer;
         };
         if current.silent.get_or_insert(asked).elapsed() >= SILENT_MAX {
-            let other = Current { client: Arc::new((self.make)()?), silent: None };
+            let other = Current { client: Some(Arc::new((self.make)()?)), silent: None };
             let old = std::mem::replace(&mut *current, other);
             // One that is stuck may take its time to end; without a thread it ends here.
             let _ = thread::spawn("kafka-end", move || drop((old, client)));
@@ -79,14 +91,16 @@ mod tests {
             renewed.current().silent = Instant::now().checked_sub(SILENT_MAX);
         };
         renewed.ask(unanswered).unwrap_err();
-        assert_eq!(*renewed.client(), 0, "the first question that is not answered");
+        assert_eq!(*renewed.client().unwrap(), 0, "the first question that is not answered");
         long_ago(&renewed);
         renewed.ask(refused).unwrap_err();
         renewed.ask(unanswered).unwrap_err();
-        assert_eq!(*renewed.client(), 0, "a refusal is an answer");
+        assert_eq!(*renewed.client().unwrap(), 0, "a refusal is an answer");
         long_ago(&renewed);
         renewed.ask(unanswered).unwrap_err();
-        assert_eq!(*renewed.client(), 1);
+        assert_eq!(*renewed.client().unwrap(), 1);
         assert_eq!(renewed.ask(|client| Ok(*client)).unwrap(), 1);
+        renewed.rest();
+        assert_eq!(renewed.ask(|client| Ok(*client)).unwrap(), 2, "made when it is asked again");
     }
 }

@@ -1,6 +1,8 @@
 //! Publishes in transactions.
 
 use super::conf::{KafkaConf, Role};
+use super::polled::PolledProducer;
+use super::produce::{NotTaken, ProducedTopics};
 use super::remedy::{refusal, remedy, turned_away};
 use super::watch::Watch;
 use crate::commit::Committed;
@@ -8,7 +10,7 @@ use crate::thread;
 use rdkafka::consumer::ConsumerGroupMetadata;
 use rdkafka::error::{KafkaError, RDKafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
-use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext, ThreadedProducer};
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer, ProducerContext};
 use rdkafka::{ClientContext, TopicPartitionList};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,9 +19,10 @@ use yardmaster_core::cut::Topic;
 use yardmaster_drive::intake::Entry;
 use yardmaster_drive::port::{LogError, OutputRecord};
 
-/// Between two looks at what is still on its way. A commit that waits for the client's own flush
-/// takes 100 ms at least.
+/// Between two looks at a full queue.
 const NAP: Duration = Duration::from_micros(200);
+/// How long one wait for what is still on its way takes at most.
+const FLUSH: Duration = Duration::from_millis(100);
 /// How long something that may be tried again is tried again. The broker ends a transaction by
 /// itself after `transaction.timeout.ms`, so much longer is of no use.
 const TRIES: Duration = Duration::from_secs(60);
@@ -76,7 +79,8 @@ impl ProducerContext for Deliveries {
 
 /// Publishes records in transactions, and waits for them.
 pub(super) struct TxnProducer {
-    producer: ThreadedProducer<Deliveries>,
+    topics: ProducedTopics,
+    producer: PolledProducer<Deliveries>,
     deliveries: Deliveries,
     conf: KafkaConf,
 }
@@ -87,24 +91,41 @@ impl TxnProducer {
     pub fn lead(conf: &KafkaConf) -> Result<TxnProducer, LogError> {
         let deliveries = Deliveries::default();
         let config = conf.client(Role::TxnProducer)?;
-        let made: Result<ThreadedProducer<Deliveries>, _> =
-            config.create_with_context(deliveries.clone());
+        let made = PolledProducer::create(&config, deliveries.clone());
         let producer = made.map_err(|error| {
             LogError::Stop(format!("cannot make a Kafka producer for {}: {error}", conf.bootstrap))
         })?;
-        let mut producer = TxnProducer { producer, deliveries, conf: conf.clone() };
+        let topics = ProducedTopics::of(conf, &*producer)?;
+        let mut producer = TxnProducer { topics, producer, deliveries, conf: conf.clone() };
         producer.retry(|producer, wait| producer.init_transactions(wait))?;
         Ok(producer)
     }
 
     /// Publishes a cycle in one transaction.
     pub fn publish(&mut self, outputs: &[OutputRecord], progress: &OutputRecord) -> Committed {
-        self.transact(
-            |producer| {
-                outputs.iter().chain([progress]).try_for_each(|output| producer.send(output))
-            },
-            None,
-        )
+        self.transact(|producer| producer.send_all(outputs, progress), None)
+    }
+
+    /// Gives the records of a cycle to the client. Those of a lane have headers, all or none.
+    fn send_all(&self, outputs: &[OutputRecord], progress: &OutputRecord) -> Committed {
+        let all = || outputs.iter().chain([progress]);
+        all().filter(|output| !output.headers.is_empty()).try_for_each(|it| self.send(it))?;
+        let plain = all().filter(|output| output.headers.is_empty());
+        self.topics.give(plain, NAP).map_err(|NotTaken { lane, error }| match &error {
+            KafkaError::MessageProduction(RDKafkaErrorCode::UnknownTopic)
+                if self.conf.name(lane.topic).is_none() =>
+            {
+                self.unnamed(&lane.to_string())
+            }
+            error => {
+                let name = self.conf.name(lane.topic).unwrap_or_default();
+                self.refused(error, &format!("{name}[{}]", lane.partition))
+            }
+        })
+    }
+
+    fn unnamed(&self, what: &str) -> LogError {
+        LogError::Stop(format!("no topic for {what}: name it in the topology"))
     }
 
     /// One transaction: what `send` gives, and the next offsets of a reader if there is one.
@@ -150,9 +171,8 @@ impl TxnProducer {
 
     /// Gives one record to the client.
     fn send(&self, output: &OutputRecord) -> Committed {
-        let name = self.conf.name(output.lane.topic).ok_or_else(|| {
-            LogError::Stop(format!("no topic for {}: name it in the topology", output.lane))
-        })?;
+        let name = self.conf.name(output.lane.topic);
+        let name = name.ok_or_else(|| self.unnamed(&output.lane.to_string()))?;
         let mut record: BaseRecord<'_, [u8], [u8]> = BaseRecord::to(name);
         record = record.key(&output.key[..]);
         if !output.headers.is_empty() {
@@ -169,10 +189,8 @@ impl TxnProducer {
 
     /// Gives one record of intake to the client, which chooses the partition by its key.
     pub fn send_entry(&self, entry: &Entry<'_>) -> Committed {
-        let topic = entry.topic.name();
-        let name = self.conf.name(entry.topic).ok_or_else(|| {
-            LogError::Stop(format!("no topic for {topic}: name it in the topology"))
-        })?;
+        let name = self.conf.name(entry.topic);
+        let name = name.ok_or_else(|| self.unnamed(entry.topic.name()))?;
         let mut record: BaseRecord<'_, [u8], [u8]> = BaseRecord::to(name);
         record = record.key(entry.key);
         if let Some(value) = payload(entry) {
@@ -212,7 +230,7 @@ impl TxnProducer {
     fn drain(&self) -> Committed {
         let began = Instant::now();
         let (mut is_slow, mut looks_at) = (false, began + SLOW);
-        while self.producer.in_flight_count() > 0 {
+        while !self.producer.is_flushed_within(FLUSH) {
             if Instant::now() >= looks_at {
                 if !is_slow {
                     tracing::warn!(
@@ -231,7 +249,6 @@ impl TxnProducer {
                 }
                 looks_at = Instant::now() + LOOK;
             }
-            std::thread::sleep(NAP);
         }
         let failed = self.deliveries.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
         failed.map_or(Ok(()), |(error, location)| Err(self.refused(&error, &location)))
@@ -281,7 +298,7 @@ impl TxnProducer {
     /// Does one step of a transaction, again and again while that may help.
     fn retry(
         &mut self,
-        step: impl Fn(&ThreadedProducer<Deliveries>, Duration) -> Result<(), KafkaError>,
+        step: impl Fn(&BaseProducer<Deliveries>, Duration) -> Result<(), KafkaError>,
     ) -> Committed {
         let start = Instant::now();
         let mut pause = Duration::from_millis(20);

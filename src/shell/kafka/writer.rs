@@ -2,22 +2,25 @@
 //! the client appends nothing twice; no transactions.
 
 use super::conf::{KafkaConf, Role};
+use super::polled::PolledProducer;
 use super::remedy::refusal;
 use rdkafka::ClientContext;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{DeliveryResult, Header, OwnedHeaders};
-use rdkafka::producer::{BaseRecord, Producer, ProducerContext, ThreadedProducer};
+use rdkafka::producer::{BaseRecord, Producer, ProducerContext};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::LogError;
 
-/// Between two looks at a full queue, or at what is on its way.
+/// Between two looks at a full queue.
 const NAP: Duration = Duration::from_micros(200);
+/// How long one wait for what is on its way takes at most.
+const FLUSH: Duration = Duration::from_secs(1);
 
 /// Appends records. What was appended is durable once `flush` has returned.
 pub struct KafkaWriter {
-    producer: ThreadedProducer<Failures>,
+    producer: PolledProducer<Failures>,
     failures: Failures,
 }
 
@@ -46,7 +49,7 @@ impl KafkaWriter {
     /// Makes the producer. Nothing is asked of the broker yet.
     pub fn open(conf: &KafkaConf) -> Result<KafkaWriter, LogError> {
         let failures = Failures::default();
-        let producer = conf.client(Role::Writer)?.create_with_context(failures.clone());
+        let producer = PolledProducer::create(&conf.client(Role::Writer)?, failures.clone());
         let producer = producer.map_err(|error| {
             LogError::Stop(format!("cannot make a Kafka producer for {}: {error}", conf.bootstrap))
         })?;
@@ -92,9 +95,7 @@ impl KafkaWriter {
 
     /// Waits until everything is durable, or returns what did not get through.
     pub fn flush(&self) -> Result<(), LogError> {
-        while self.producer.in_flight_count() > 0 {
-            std::thread::sleep(NAP);
-        }
+        while !self.producer.is_flushed_within(FLUSH) {}
         let first = self.failures.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some((topic, error)) = first else { return Ok(()) };
         Err(self.fatal(&topic).unwrap_or(error))

@@ -1,0 +1,69 @@
+//! A producer whose events are taken by a thread of its own. The client's own such thread spins for
+//! the last part of a millisecond of each wait.
+
+use crate::thread;
+use rdkafka::ClientConfig;
+use rdkafka::error::{KafkaError, KafkaResult};
+use rdkafka::producer::{BaseProducer, Producer, ProducerContext};
+use rdkafka_sys as rdsys;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often events are taken: reports of what failed, errors, log-ins that are to be renewed.
+const PERIOD: Duration = Duration::from_millis(200);
+
+/// The producer. Dropping it waits for the thread.
+pub(super) struct PolledProducer<C: ProducerContext + 'static> {
+    producer: Arc<BaseProducer<C>>,
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl<C: ProducerContext + 'static> PolledProducer<C> {
+    /// Makes it.
+    pub fn create(config: &ClientConfig, context: C) -> KafkaResult<PolledProducer<C>> {
+        let producer: Arc<BaseProducer<C>> = Arc::new(config.create_with_context(context)?);
+        let (stop, stopped) = channel::<()>();
+        let polled = Arc::clone(&producer);
+        let work = move || {
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(PERIOD) {
+                polled.poll(Duration::ZERO);
+            }
+        };
+        let thread = thread::spawn("kafka-events", work);
+        let thread = thread.map_err(|error| KafkaError::ClientCreation(error.to_string()))?;
+        Ok(PolledProducer { producer, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Waits until nothing is on its way any more, for so long at most; whether that is so. What
+    /// waits for company is sent now.
+    pub fn is_flushed_within(&self, wait: Duration) -> bool {
+        let wait = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX);
+        // SAFETY: the client is alive.
+        let flushed = unsafe { rdsys::rd_kafka_flush(self.client().native_ptr(), wait) };
+        // What failed counts as on its way until it is reported.
+        self.poll(Duration::ZERO);
+        flushed == rdsys::rd_kafka_resp_err_t::RD_KAFKA_RESP_ERR_NO_ERROR
+    }
+}
+
+impl<C: ProducerContext + 'static> Deref for PolledProducer<C> {
+    type Target = BaseProducer<C>;
+
+    fn deref(&self) -> &BaseProducer<C> {
+        &self.producer
+    }
+}
+
+impl<C: ProducerContext + 'static> Drop for PolledProducer<C> {
+    fn drop(&mut self) {
+        self.stop = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was reported where it happened.
+            let _ = thread.join();
+        }
+    }
+}
