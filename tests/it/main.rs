@@ -72,6 +72,7 @@ mod packaging;
 mod page;
 #[cfg(feature = "shell")]
 mod panda;
+mod peers;
 #[cfg(feature = "shell")]
 mod plain_calls;
 mod pool;

@@ -93,7 +93,7 @@ impl Bench {
         let wants = |what| self.only.is_empty() || self.only.contains(&what);
         let read = self.log_args.read()?;
         if self.only.contains(&What::Peers) {
-            peers::run(&read)?;
+            peers::run(&self.log_args, &read)?;
             return Ok(ExitCode::SUCCESS);
         }
         let scratch = self.scratch.clone().unwrap_or_else(|| {

@@ -2,12 +2,13 @@
 //! foreign schema in, every changed counter out at every commit, exactly once.
 //!
 //! The environment has what to do (PEER_BOOTSTRAP, PEER_TOPIC, PEER_END, PEER_OUT, PEER_ID,
-//! PEER_STATE; PEER_TELL_MS if counters are to be published less often than at every commit), and
+//! PEER_STATE; PEER_COMMIT_MS for the time between two commits, PEER_TELL_MS if counters are to be
+//! published less often than at every commit), and
 //! `FIRST`, `LAST` and `START` on standard output show how far it is. The records are turned into
 //! ours as they are read, and go through the same log, loop, ledger, transactions and store as in
 //! `run`.
 
-use crate::cli::log_args::{Read, open_store};
+use crate::cli::log_args::{LogArgs, Read, open_store};
 use crate::clock;
 use crate::kafka::{KafkaAdmin, KafkaConf, KafkaLog, NewTopicSpec, TopicMap};
 use crate::ports::AnyStore;
@@ -43,6 +44,8 @@ struct Task {
     /// Least time between two publications of counters; ms. At 0 they are published at every
     /// commit.
     publish_ms: Millis,
+    /// Least time between two commits; ms.
+    commit_ms: Millis,
 }
 
 impl Task {
@@ -50,7 +53,10 @@ impl Task {
         let get = |name: &str| std::env::var(name).with_context(|| format!("{name} is not set"));
         let end = get("PEER_END")?;
         let end = end.split(',').filter(|part| !part.is_empty()).map(str::parse);
-        let publish_ms = std::env::var("PEER_TELL_MS").unwrap_or_else(|_| "0".to_owned());
+        let span = |name: &str, default: Millis| match std::env::var(name) {
+            Ok(given) => given.parse().with_context(|| format!("{name} {given}: give ms")),
+            Err(_) => Ok(default),
+        };
         Ok(Task {
             bootstrap: get("PEER_BOOTSTRAP")?,
             topic: get("PEER_TOPIC")?,
@@ -58,21 +64,20 @@ impl Task {
             id: get("PEER_ID")?,
             state: get("PEER_STATE")?,
             end: end.collect::<Result<_, _>>().context("PEER_END: give o0,o1,...")?,
-            publish_ms: publish_ms
-                .parse()
-                .with_context(|| format!("PEER_TELL_MS {publish_ms}: give ms"))?,
+            publish_ms: span("PEER_TELL_MS", 0)?,
+            commit_ms: span("PEER_COMMIT_MS", 100)?,
         })
     }
 }
 
 /// Runs until it is stopped.
-pub fn run(read: &Read) -> anyhow::Result<()> {
+pub fn run(log_args: &LogArgs, read: &Read) -> anyhow::Result<()> {
     let task = Task::read()?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    let conf = conf(&task)?;
+    let conf = conf(log_args, read, &task)?;
     let mut log = KafkaLog::open(conf)?;
     let is_again =
         log.lanes()?.iter().any(|span| span.lane.topic == Topic::Progress && span.end > 0);
@@ -144,7 +149,7 @@ fn print(word: &str, more: &str) {
 }
 
 /// Topics as the others use them, and one for `progress`.
-fn conf(task: &Task) -> anyhow::Result<KafkaConf> {
+fn conf(log_args: &LogArgs, read: &Read, task: &Task) -> anyhow::Result<KafkaConf> {
     // Topics whose names begin with the id have eight partitions each: so the comparison asks for
     // it.
     let progress = format!("progress-{}", task.id);
@@ -154,7 +159,9 @@ fn conf(task: &Task) -> anyhow::Result<KafkaConf> {
         map(Topic::Counter, &task.out),
         map(Topic::Progress, &progress),
     ];
-    let mut conf = KafkaConf::new(&task.bootstrap, &task.id, topics);
+    let bootstrap_server = Some(task.bootstrap.clone());
+    let mut conf = LogArgs { bootstrap_server, ..log_args.clone() }.kafka(&read.topology)?;
+    (conf.topics, conf.transactional_id) = (topics, task.id.clone());
     conf.group = None;
     conf.turn = Some(turn);
     let configs = vec![("message.timestamp.type".to_owned(), "LogAppendTime".to_owned())];
@@ -169,11 +176,14 @@ fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
     // Where every cycle publishes all that changed, fewer and larger ones publish a counter less
     // often.
     limits.batch_records = if task.publish_ms == 0 { 200_000 } else { 50_000 };
+    limits.cycle_idle_ms = task.commit_ms;
     // All that changed goes out at once, as the others do it, and not in slices.
     limits.counters_per_cycle = usize::MAX;
     // Nothing is forgotten: the counters are of all jobs there ever were.
     limits.ended_job_lifetime_ms = 40_000 * DAY;
     limits.silent_job_lifetime_ms = 40_000 * DAY;
+    // Nothing else is published, so there is no topic for it.
+    epoch_config.setting.commands.rules.clear();
     let publish_ms = CounterPublishing { interval: task.publish_ms, is_early: true, write };
     Ok(Config {
         instance: task.id.clone(),
@@ -188,17 +198,19 @@ fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
 }
 
 /// `Q|queue|gshare|resource type|status` with jobs and cores, `U|user|queue|status` with jobs.
-fn write(changed: &Changed<'_>, _: &Moment<'_>, put: &mut dyn FnMut(Vec<u8>, Vec<u8>)) {
+fn write(changed: &Changed<'_>, _: &Moment<'_>, put: &mut dyn FnMut(&[u8], &[u8])) {
     let mut key = String::with_capacity(64);
-    let jobs = u64::from(changed.jobs).to_be_bytes();
-    let (names, value): (&[&str], Vec<u8>) = match &changed.of {
+    let mut value = [0; 16];
+    value[..8].copy_from_slice(&u64::from(changed.jobs).to_be_bytes());
+    value[8..].copy_from_slice(&u64::from(changed.cores).to_be_bytes());
+    let (names, value): (&[&str], &[u8]) = match &changed.of {
         Of::Load(names) => {
             key.push('Q');
-            (names, [jobs, u64::from(changed.cores).to_be_bytes()].concat())
+            (names, &value)
         }
         Of::User(names) => {
             key.push('U');
-            (names, jobs.to_vec())
+            (names, &value[..8])
         }
         Of::Group(_) | Of::Nucleus(_) => return,
     };
@@ -206,7 +218,7 @@ fn write(changed: &Changed<'_>, _: &Moment<'_>, put: &mut dyn FnMut(Vec<u8>, Vec
         key.push('|');
         key.push_str(name);
     }
-    put(key.into_bytes(), value);
+    put(key.as_bytes(), value);
 }
 
 /// A record of the foreign schema as one of ours. What cannot be read is handed on as it is, and
