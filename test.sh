@@ -128,6 +128,7 @@ servers() {
     [ "$(java_version)" -ge 17 ] || missing+=(default-jre-headless)
     have mvn || missing+=(maven)
     have kcat || missing+=(kcat)
+    have valgrind || missing+=(valgrind)
     postgres > /dev/null || { missing+=(postgresql); services+=(postgresql); }
     [ -x /usr/bin/prometheus ] && [ -x /usr/bin/promtool ] || {
         missing+=(prometheus)
