@@ -92,6 +92,7 @@ static SHORTEST_QUEUE: Flavour = Flavour {
         room: |_| Room::default(),
         select: |select, _| select.first(),
         of_make: &[],
+        of_queue: &[],
         throttling: None,
         plan: None,
     }),

@@ -30,6 +30,8 @@ pub struct Policy {
     pub(crate) filters: Vec<&'static Filter>,
     /// By the filter's index: whether it looks at the make of a queue alone.
     pub(crate) are_of_make: Vec<bool>,
+    /// By the filter's index: whether it looks at the configuration of a queue alone.
+    pub(crate) are_of_queue: Vec<bool>,
     /// Weights in the order of the topology file.
     pub(crate) weights: Vec<&'static Weight>,
     /// Filters and weights with their functions.
@@ -74,9 +76,12 @@ impl Policy {
         let (weights, of_weights): (Vec<_>, Vec<_>) = weights.into_iter().unzip();
         let stated =
             Resolved { own, filters: of_filters, weights: of_weights, lists, notes: Vec::new() };
-        let of_make = flavour.queues().of_make;
-        let is_in = |list: &[&QueueFilter], name| list.iter().any(|it| it.filter.name == name);
-        let are_of_make = filters.iter().map(|it: &&Filter| is_in(of_make, it.name)).collect();
+        let are_in = |list: &[&QueueFilter]| {
+            let is_in = |it: &&Filter| list.iter().any(|other| other.filter.name == it.name);
+            filters.iter().map(is_in).collect()
+        };
+        let are_of_make = are_in(flavour.queues().of_make);
+        let are_of_queue = are_in(flavour.queues().of_queue);
         let rules = PolicyRules::of(&flavour.style, &filters, &weights);
         let weighs_all = rules.weighs_all();
         let factor_count = factors(flavour, &weights).count();
@@ -89,6 +94,7 @@ impl Policy {
             flavour,
             filters,
             are_of_make,
+            are_of_queue,
             weights,
             rules,
             stated,

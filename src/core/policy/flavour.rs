@@ -94,6 +94,9 @@ pub struct QueueStyle {
     /// Its filters that look at nothing of a candidate but the make of its queue (`Make` of
     /// ATLAS): they are asked once for all queues of a make.
     pub of_make: &'static [&'static QueueFilter],
+    /// Its filters that look at nothing of a candidate but its configuration: counters are looked
+    /// up for those alone that pass them.
+    pub of_queue: &'static [&'static QueueFilter],
     /// How it holds owners, tasks and shares as a whole, if it does.
     pub throttling: Option<&'static Throttling>,
     /// Its steps beside judging each candidate once.
@@ -109,9 +112,6 @@ pub struct Plan {
     pub sites: fn(&Values) -> SiteRules,
     /// An owner as counted, with what follows from its figures for a task.
     pub owner: fn(&Task, Owner, &Values) -> Owner,
-    /// Its filters that look at nothing of a candidate but its configuration. Where these come
-    /// first, counters are looked up for those alone that pass them.
-    pub of_queue: &'static [&'static QueueFilter],
     /// Its filters before weighing that look at what is known of the user at a queue; all others
     /// before weighing do not.
     pub user_early: &'static [&'static QueueFilter],
@@ -188,6 +188,7 @@ static NO_QUEUES: QueueStyle = QueueStyle {
     room: |_| Room::default(),
     select: |_, _| Vec::new(),
     of_make: &[],
+    of_queue: &[],
     throttling: None,
     plan: None,
 };

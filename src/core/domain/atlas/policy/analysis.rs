@@ -6,7 +6,9 @@ use super::caps::{Caps, Margins};
 use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::class::{Classes, class_of};
 use super::divide::{QueueShare, divide};
-use super::filter::{ANALYSIS_JOB as FILTERS, OF_THE_QUEUE, OF_THE_USER, PREASSIGNED, USER_EARLY};
+use super::filter::{
+    ANALYSIS_JOB as FILTERS, OF_THE_ANALYSIS_QUEUE, OF_THE_USER, PREASSIGNED, USER_EARLY,
+};
 use super::holder::reads_any;
 use super::job_throttler::{self, JobThrottler, gauges};
 use super::locality::{Availability, Enough, Locality, availability};
@@ -112,12 +114,12 @@ pub(crate) static ANALYSIS_JOB: Flavour = Flavour {
         room: |values| read!(Own, values).room.room(),
         select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
         of_make: &[],
+        of_queue: OF_THE_ANALYSIS_QUEUE,
         throttling: Some(&THROTTLING),
         plan: Some(&Plan {
             scope: Scope::Analysis,
             sites: typed!(Own: sites()),
             owner: typed!(Own: completed(task, owner)),
-            of_queue: OF_THE_QUEUE,
             user_early: USER_EARLY,
             first_pass: typed!(Own: first_pass(case, queues)),
             next_pass,

@@ -3,7 +3,8 @@
 
 use super::candidate::{Candidate, Row};
 use super::case::Case;
-use super::judgement::{Candidates, Chosen, Judgement, Late, Refused};
+use super::early::{EarlyFilters, Objected};
+use super::judgement::{Candidates, Chosen, Judgement, Refused};
 use super::pipeline::best;
 use super::queues::Queues;
 use super::walk::walk_after;
@@ -118,17 +119,18 @@ fn weighed_rows<'a>(left: &[&Left<'a>]) -> Vec<Row<'a>> {
 }
 
 impl Policy {
-    /// Judges a case with filters or weights that see all candidates.
+    /// Judges a case with filters or weights that see all candidates. `is_user_late`: whether what
+    /// is known of the user is needed only for those that are weighed.
     pub(super) fn judge_all<C: Candidates + ?Sized>(
         &self,
         case: &Case<'_>,
         candidates: &C,
-        late: Late,
+        is_user_late: bool,
         resolved: &Resolved,
         applicable: &Applicable<Queues>,
     ) -> Judgement {
-        let mut sifted = self.sift(case, candidates, late, resolved, applicable);
-        if late.user {
+        let mut sifted = self.sift(case, candidates, is_user_late, resolved, applicable);
+        if is_user_late {
             for Seen { index, candidate } in &mut sifted.left {
                 candidates.add_user(*index, candidate);
             }
@@ -156,7 +158,7 @@ impl Policy {
         &self,
         case: &Case<'_>,
         candidates: &'c C,
-        late: Late,
+        is_user_late: bool,
         resolved: &Resolved,
         applicable: &Applicable<Queues>,
     ) -> Sifted<'c> {
@@ -165,7 +167,7 @@ impl Policy {
         let (mut stands, mut left) = (vec![Stand::Open; count], Vec::with_capacity(count));
         let is_temporary = |filter: u16| self.filters[usize::from(filter)].temporary;
         // Whether a candidate is still there when an objection was noted.
-        let note = |stand: &mut Stand, found: Option<(u16, Objection)>| match found {
+        let note = |stand: &mut Stand, found: Option<Objected>| match found {
             None => true,
             Some((filter, objection)) if is_temporary(filter) => {
                 *stand = Stand::Doubtful(filter, objection);
@@ -177,17 +179,16 @@ impl Policy {
             }
         };
         let mut from = whole.first().map_or(before.len(), |together| together.behind);
-        let (of_queue, others) = before[..from].split_at(late.of_queue);
+        let early = EarlyFilters::of(self, before[..from].iter());
         for (index, stand) in (0..).zip(&mut stands) {
             let mut candidate = candidates.bare(index);
-            if !note(stand, walk_before(case, &candidate, &resolved.filters, of_queue)) {
-                continue;
-            }
-            candidates.fill(index, &mut candidate);
-            if !late.user {
-                candidates.add_user(index, &mut candidate);
-            }
-            if note(stand, walk_before(case, &candidate, &resolved.filters, others)) {
+            let fill = |candidate: &mut _| {
+                candidates.fill(index, candidate);
+                if !is_user_late {
+                    candidates.add_user(index, candidate);
+                }
+            };
+            if note(stand, early.ask(case, &mut candidate, &resolved.filters, None, fill)) {
                 left.push(Seen { index, candidate });
             }
         }

@@ -63,20 +63,6 @@ impl Candidates for [Candidate<'_>] {
     }
 }
 
-/// Figures that are looked up of a candidate only when they are needed.
-#[derive(Clone, Copy)]
-pub(super) struct Late {
-    /// How many of the first filters need its configuration alone.
-    pub(super) of_queue: usize,
-    /// Whether what is known of the user is needed only for those that are weighed.
-    pub(super) user: bool,
-}
-
-impl Late {
-    /// All is looked up at once.
-    pub(super) const NOTHING: Late = Late { of_queue: 0, user: false };
-}
-
 /// Judgement of all candidates of a case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judgement {

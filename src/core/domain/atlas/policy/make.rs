@@ -3,6 +3,7 @@
 //! and those of a make that cannot match are passed over without a look at them.
 
 use super::case::Case;
+use super::early::{EarlyFilters, Objected};
 use super::judgement::Candidates;
 use super::queues::Queues;
 use super::walk::walk_after;
@@ -48,22 +49,12 @@ pub struct OneByOne<'a, C: ?Sized> {
     candidates: &'a C,
     resolved: &'a Resolved,
     applicable: &'a Applicable<Queues>,
-    /// Filters of the make, each with how many of `lasting` come before it.
-    of_make: Vec<(Early<Queues>, usize)>,
+    /// Filters of the make.
+    of_make: Vec<Early<Queues>>,
     /// All others.
-    others: Vec<Early<Queues>>,
-    /// Those among the others whose objection lasts.
-    lasting: Vec<Early<Queues>>,
+    others: EarlyFilters,
     /// By number of the make, where it was asked: what its filters object.
-    found: Vec<Option<Option<OfMake>>>,
-}
-
-/// An objection to a make.
-#[derive(Clone, Copy)]
-struct OfMake {
-    /// How many other filters come before whose objection lasts.
-    behind: usize,
-    found: (u16, Objection),
+    found: Vec<Option<Option<Objected>>>,
 }
 
 impl Policy {
@@ -75,20 +66,16 @@ impl Policy {
         resolved: &'a Resolved,
         applicable: &'a Applicable<Queues>,
     ) -> OneByOne<'a, C> {
-        let is_of_make = |it: &Early<Queues>| !it.temporary && self.are_of_make[usize::from(it.at)];
         // Of fewer candidates than makes hardly two are of one.
         let makes = Some(candidates.makes()).filter(|makes| *makes <= candidates.count());
         let found = vec![None; makes.unwrap_or(0)];
-        let (mut of_make, mut others, mut lasting) = (Vec::new(), Vec::new(), Vec::new());
-        for filter in &applicable.before {
-            if !found.is_empty() && is_of_make(filter) {
-                of_make.push((*filter, lasting.len()));
-            } else {
-                others.push(*filter);
-                lasting.extend((!filter.temporary).then_some(*filter));
-            }
-        }
-        OneByOne { case, candidates, resolved, applicable, of_make, others, lasting, found }
+        let is_of_make = |it: &&Early<Queues>| {
+            !found.is_empty() && !it.temporary && self.are_of_make[usize::from(it.at)]
+        };
+        let of_make = applicable.before.iter().copied().filter(|it| is_of_make(&it)).collect();
+        let others = applicable.before.iter().filter(|it| !is_of_make(it));
+        let others = EarlyFilters::of(self, others);
+        OneByOne { case, candidates, resolved, applicable, of_make, others, found }
     }
 
     /// The first objection that lasts, else the last one, to the candidate at an index, with the
@@ -106,36 +93,26 @@ impl Policy {
             None => None,
             Some(Some(found)) => *found,
             Some(None) => {
-                let found = self.ask_make(all, index);
+                let found = ask_make(all, index);
                 all.found[make] = Some(found);
                 found
             }
         };
-        let OneByOne { case, candidates, resolved, applicable, others, lasting, .. } = all;
-        let filters = of_make.map_or(others.as_slice(), |it| &lasting[..it.behind]);
-        let found = of_make.map(|it| it.found);
-        if filters.is_empty() && found.is_some() {
-            return found;
+        let OneByOne { case, candidates, resolved, applicable, others, .. } = all;
+        if of_make.is_some_and(|(filter, _)| others.are_behind(filter)) {
+            return of_make;
         }
+        let (values, mut candidate) = (&resolved.filters, candidates.bare(index));
         // A kind that judges each candidate once knows of no users.
-        let candidate = candidates.without_user(index);
-        let early = walk_before(*case, &candidate, &resolved.filters, filters).or(found);
-        early.or_else(|| {
+        let fill = |candidate: &mut _| candidates.fill(index, candidate);
+        others.ask(case, &mut candidate, values, of_make, fill).or_else(|| {
             self.weigh(case, &candidate, resolved, weighed, &[]);
-            walk_after(case, &candidate, &resolved.filters, weighed, &applicable.after)
+            walk_after(case, &candidate, values, weighed, &applicable.after)
         })
     }
+}
 
-    #[cold]
-    fn ask_make<C: Candidates + ?Sized>(
-        &self,
-        all: &OneByOne<'_, C>,
-        index: u32,
-    ) -> Option<OfMake> {
-        let candidate = all.candidates.bare(index);
-        all.of_make.iter().find_map(|(filter, behind)| {
-            let found = walk_before(all.case, &candidate, &all.resolved.filters, &[*filter])?;
-            Some(OfMake { behind: *behind, found })
-        })
-    }
+#[cold]
+fn ask_make<C: Candidates + ?Sized>(all: &OneByOne<'_, C>, index: u32) -> Option<Objected> {
+    walk_before(all.case, &all.candidates.bare(index), &all.resolved.filters, &all.of_make)
 }

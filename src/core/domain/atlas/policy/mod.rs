@@ -13,6 +13,7 @@ pub(crate) mod case;
 mod class;
 mod completeness;
 pub(crate) mod divide;
+mod early;
 mod filter;
 mod holder;
 mod job_throttler;

@@ -1,16 +1,16 @@
 //! Judging: every candidate through the filters, what is left weighed, the best kept.
 
 use super::case::{Asked, Case, Known, Preassigned, Times};
-use super::judgement::{Candidates, Chosen, Judgement, Late, Refused};
+use super::judgement::{Candidates, Chosen, Judgement, Refused};
 use super::owner::Owner;
-use super::queues::{QueueFilter, Queues};
+use super::queues::Queues;
 use super::site::SiteRules;
 use super::software::Wanted;
 use super::throttling::Throttling;
 use super::weighed::Weighed;
 use crate::dice::Dice;
 use crate::event::{Queue, Scope, Task};
-use crate::policy::applicable::{Applicable, Early};
+use crate::policy::applicable::Applicable;
 use crate::policy::compile::Policy;
 use crate::policy::declare::FilterFunction;
 use crate::policy::flavour::{Found, Plan, Select};
@@ -172,8 +172,8 @@ impl Policy {
         let mut case = (plan.first_pass)(case, &queues, &resolved.own);
         loop {
             let applicable = self.queue_rules().applicable(&case, resolved);
-            let late = self.late(plan, &applicable);
-            let judgement = self.judge_all(&case, candidates, late, resolved, &applicable);
+            let is_user_late = self.is_user_late(plan, &applicable);
+            let judgement = self.judge_all(&case, candidates, is_user_late, resolved, &applicable);
             passed(&case, &judgement);
             let found = Found { judgement: &judgement, filters: &self.filters };
             if case.pass >= PASSES_MAX || !(plan.again)(&case, &found, &resolved.own) {
@@ -183,17 +183,12 @@ impl Policy {
         }
     }
 
-    /// Figures of candidates that are looked up only when they are needed, where some filters
-    /// apply.
-    fn late(&self, plan: &Plan, applicable: &Applicable<Queues>) -> Late {
-        let is_of = |list: &[&QueueFilter], at: u16| {
-            list.iter().any(|it| it.filter.name == self.filters[usize::from(at)].name)
-        };
-        let is_first = |filter: &&Early<Queues>| is_of(plan.of_queue, filter.at);
-        let together = applicable.whole.first().map_or(usize::MAX, |together| together.behind);
-        let of_queue = applicable.before.iter().take_while(is_first).count().min(together);
-        let user = !applicable.before.iter().any(|filter| is_of(plan.user_early, filter.at));
-        Late { of_queue, user }
+    /// Whether what is known of the user is needed only for the candidates that are weighed.
+    fn is_user_late(&self, plan: &Plan, applicable: &Applicable<Queues>) -> bool {
+        !applicable.before.iter().any(|filter| {
+            let name = self.filters[usize::from(filter.at)].name;
+            plan.user_early.iter().any(|it| it.filter.name == name)
+        })
     }
 
     /// Why a task is rejected for good by what was found, if it is.
@@ -213,7 +208,7 @@ impl Policy {
         if !self.sees_all(&applicable) {
             return self.judge_each(case, candidates, resolved, &applicable);
         }
-        self.judge_all(case, candidates, Late::NOTHING, resolved, &applicable)
+        self.judge_all(case, candidates, false, resolved, &applicable)
     }
 
     /// Judges candidate by candidate.

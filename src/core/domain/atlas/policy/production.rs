@@ -4,7 +4,7 @@ use super::caps::Margins;
 use super::case::{Case, Preassigned, Times, WholeCopies};
 use super::completeness::{Completeness, asked_datasets};
 use super::divide::{QueueShare, divide};
-use super::filter::{OF_THE_MAKE, PRODUCTION_JOB as FILTERS};
+use super::filter::{OF_THE_MAKE, OF_THE_QUEUE, PRODUCTION_JOB as FILTERS};
 use super::job_throttler::{self, JobThrottler, gauges};
 use super::room::RoomParams;
 use super::throttling::Throttling;
@@ -75,6 +75,7 @@ pub(crate) static PRODUCTION_JOB: Flavour = Flavour {
         room: |values| read!(Own, values).room.room(),
         select: |select, dice| divide_jobs(select, &read!(Own, select.own), dice),
         of_make: OF_THE_MAKE,
+        of_queue: OF_THE_QUEUE,
         throttling: Some(&THROTTLING),
         plan: None,
     }),

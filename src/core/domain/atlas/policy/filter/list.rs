@@ -62,6 +62,15 @@ pub(crate) const OF_THE_MAKE: &[&QueueFilter] = &[
     &event_service::FILTER,
 ];
 
+/// Those that look at nothing of a candidate but its configuration, and not at its make alone.
+pub(crate) const OF_THE_QUEUE: &[&QueueFilter] = &[
+    &opportunistic::FILTER,
+    &software::FILTER,
+    &t1weight::FILTER,
+    &io_intensity::FILTER,
+    &full_chain::FILTER,
+];
+
 /// Those that task brokerage asks in its dry run (spec atlas N7): whether a queue of a nucleus
 /// could run the jobs now. Not among them are those that come after the pilots, since where the
 /// input lies and how much is queued is judged once the task has its nucleus; `full_chain`, since

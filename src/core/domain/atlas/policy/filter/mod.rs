@@ -33,6 +33,8 @@ mod transferring;
 mod walltime;
 mod zeroshare;
 
-pub(super) use analysis::{ANALYSIS_JOB, OF_THE_QUEUE, OF_THE_USER, PREASSIGNED, USER_EARLY};
+pub(super) use analysis::{
+    ANALYSIS_JOB, OF_THE_QUEUE as OF_THE_ANALYSIS_QUEUE, OF_THE_USER, PREASSIGNED, USER_EARLY,
+};
 pub(super) use bound::Boundary;
-pub(super) use list::{OF_THE_MAKE, PRODUCTION_JOB, TASK_DRY_RUN};
+pub(super) use list::{OF_THE_MAKE, OF_THE_QUEUE, PRODUCTION_JOB, TASK_DRY_RUN};

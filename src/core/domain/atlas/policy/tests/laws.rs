@@ -1,7 +1,6 @@
 //! Laws of judging: order of candidates is nothing, the same twice, first objection wins.
 
 use super::{BOTH, task};
-use crate::domain::atlas::policy::judgement::Late;
 use crate::domain::atlas::policy::sample::{candidate, case, counted, load, policy, queue};
 use crate::domain::atlas::policy::{Candidate, Judgement, LinkView, Preassigned};
 use crate::event::{ChunkKind, Queue, QueueStatus, Status, Task};
@@ -142,7 +141,7 @@ proptest! {
             let quick = policy.judge(&case, &candidates[..], &resolved);
             let applicable = policy.queue_rules().applicable(&case, &resolved);
             let all = &candidates[..];
-            let whole = policy.judge_all(&case, all, Late::NOTHING, &resolved, &applicable);
+            let whole = policy.judge_all(&case, all, false, &resolved, &applicable);
             prop_assert_eq!(quick, whole);
         }
     }

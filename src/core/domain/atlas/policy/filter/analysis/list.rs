@@ -42,8 +42,21 @@ pub(crate) const OF_THE_USER: &[&QueueFilter] =
     &[&crowd::STABILIZER, &crowd::FAILURES, &crowd::IDLE];
 
 /// Those that look at nothing of a candidate but its configuration.
-pub(crate) const OF_THE_QUEUE: &[&QueueFilter] =
-    &[&usable::LOCALITY, &usable::STATUS, &zeroshare::ANALYSIS];
+pub(crate) const OF_THE_QUEUE: &[&QueueFilter] = &[
+    &usable::LOCALITY,
+    &usable::STATUS,
+    &zeroshare::ANALYSIS,
+    &io_intensity::FILTER,
+    &usable::AVOID_VP,
+    &size::CORES,
+    &software::GPU,
+    &software::FILTER,
+    &size::MEMORY,
+    &remoteio::FILTER,
+    &size::SCRATCH,
+    &walltime::ANALYSIS,
+    &walltime::DAY_ALONE,
+];
 
 /// Those before weighing that look at what is known of the user at a queue.
 pub(crate) const USER_EARLY: &[&QueueFilter] = &[&crowd::CLOSED];
