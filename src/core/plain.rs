@@ -61,7 +61,9 @@ impl Plain for Decision {
         make_plain(self.counts.iter_mut().map(|count| &mut count.filter));
         make_plain(self.limits.iter_mut().flat_map(|it| [&mut it.name, &mut it.of]));
         for fate in &mut self.fates {
-            make_plain([&mut fate.queue]);
+            if let Cow::Owned(shown) = plain(&fate.queue) {
+                fate.queue = shown.into();
+            }
             for text in [&mut fate.filter, &mut fate.reason] {
                 *text = Cow::Owned(plain(text).into_owned());
             }

@@ -74,7 +74,7 @@ fn the_worked_example_is_decided_as_the_specification_works_it_out() {
     let draw = placed.draw.unwrap();
     assert_eq!(weights(&draw), [("ce-a/long".to_owned(), 4), ("ce-d/main".to_owned(), 8)]);
     assert!(["ce-a/long", "ce-d/main"].contains(&target(&decision).as_str()));
-    let fates = decision.fates.iter().map(|it| (it.queue.as_str(), it.reason.as_ref()));
+    let fates = decision.fates.iter().map(|it| (it.queue.as_ref(), it.reason.as_ref()));
     let fates: BTreeMap<&str, &str> = fates.collect();
     assert_eq!(fates.get("ce-b/grid"), Some(&"cache_space"), "{fates:?}");
     assert_eq!(fates.get("ce-e/q"), Some(&"queue_status"), "{fates:?}");
@@ -105,7 +105,7 @@ fn a_refused_job_goes_to_what_is_left_and_then_nowhere() {
     assert_eq!(second.attempt, 1);
     assert_ne!(target(&first), target(&second));
     let excluded = second.fates.iter().filter(|fate| fate.reason == "excluded");
-    let excluded: Vec<String> = excluded.map(|fate| fate.queue.clone()).collect();
+    let excluded: Vec<String> = excluded.map(|fate| fate.queue.to_string()).collect();
     assert_eq!(excluded, [target(&first)]);
     grid.answer(&second, OutcomeKind::Refused);
     grid.lead(&mut drive);

@@ -312,7 +312,7 @@ fn tn_26_the_worked_example_is_decided_as_the_specification_has_it() {
     assert_eq!(again.winner(), target(&decision));
     assert_eq!((hex::encode(again.digest), again.drawn), (draw.digest, u128::from(draw.x)));
     let reason = |queue: &str| {
-        let fate = decision.fates.iter().find(|fate| fate.queue == queue);
+        let fate = decision.fates.iter().find(|fate| &*fate.queue == queue);
         fate.map(|fate| fate.reason.clone().into_owned())
     };
     assert_eq!(reason("ce-b/grid").as_deref(), Some("cache_space"));
@@ -334,7 +334,7 @@ fn tn_34_and_35_a_refusal_leads_to_the_next_target_until_none_is_left() {
     let second = grid.last("job-1");
     assert_eq!(second.attempt, 1);
     assert_ne!(target(&second), target(&first));
-    let fate = second.fates.iter().find(|fate| fate.queue == target(&first)).expect("a fate");
+    let fate = second.fates.iter().find(|fate| *fate.queue == *target(&first)).expect("a fate");
     assert_eq!(fate.reason, "excluded");
     // What the first held is free again for another job.
     let other = grid.submit("job-2", "&(executable=a)(count=4)");

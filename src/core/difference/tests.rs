@@ -20,7 +20,7 @@ fn deferred(subject: &str, fates: &[(&str, &'static str)]) -> Decision {
     let mut decision = Decision::new("atlas", subject, 1, 1, Outcome::Defer { until: 1 });
     for (queue, filter) in fates {
         decision.fates.push(Fate {
-            queue: (*queue).to_owned(),
+            queue: (*queue).into(),
             filter: Cow::Borrowed(filter),
             reason: Cow::Borrowed("r"),
             measured: 0.0,

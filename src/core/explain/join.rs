@@ -2,6 +2,7 @@
 
 use crate::output::decision::{Decision, Fate};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Adds to each deferral what earlier decisions published and it does not repeat. Decisions on one
 /// request lie side by side, in order. One without the decision before it stays as it is.
@@ -18,7 +19,7 @@ pub fn join(decisions: &mut [Decision]) {
 }
 
 fn add(before: &Decision, decision: &mut Decision) {
-    let mut all: BTreeMap<String, Fate> =
+    let mut all: BTreeMap<Arc<str>, Fate> =
         before.fates.iter().map(|fate| (fate.queue.clone(), fate.clone())).collect();
     for fate in decision.fates.drain(..) {
         all.insert(fate.queue.clone(), fate);

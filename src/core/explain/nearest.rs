@@ -60,7 +60,7 @@ pub fn nearest_miss<'a>(
     };
     let nearest = fates.filter(|fate| !fate.filter.is_empty()).min_by(is_nearer)?;
     Some(NearestMiss {
-        queue: nearest.queue.clone(),
+        queue: nearest.queue.to_string(),
         filter: nearest.filter.to_string(),
         reason: context.sentence(nearest),
         measured: nearest.measured,

@@ -195,7 +195,7 @@ fn objections(decision: &Decision, context: &Context<'_>) -> Vec<Rejected> {
         .map(|fate| {
             let reason = context.reason(fate);
             Rejected {
-                queue: fate.queue.clone(),
+                queue: fate.queue.to_string(),
                 filter: fate.filter.to_string(),
                 reason: context.sentence_in(decision, fate),
                 measured: reason.and_then(|reason| reason.measured(fate.measured)),

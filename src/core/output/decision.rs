@@ -11,6 +11,7 @@ use crate::event::Task;
 use crate::record::{Coded, Decode, Decoder, Encode, Encoder, Published, record};
 use crate::unit::Millis;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The largest attempt that a record can state.
 pub const ATTEMPT_MAX: u64 = i64::MAX as u64;
@@ -309,8 +310,8 @@ pub struct FilterCount {
 /// longer rejected or no longer there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fate {
-    /// Queue or pseudo-queue.
-    pub queue: String,
+    /// Queue or pseudo-queue. Shared: a decision has very many of them.
+    pub queue: Arc<str>,
     /// Filter that objected first.
     pub filter: Cow<'static, str>,
     /// Its reason, one of those the filter declares.

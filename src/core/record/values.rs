@@ -5,6 +5,7 @@ use crate::cut::{Lane, Topic};
 use crate::id::Key;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 macro_rules! plain {
     ($($kind:ty: $word:ident($value:ident => $given:expr)),* $(,)?) => {
@@ -30,6 +31,7 @@ plain!(
     str: text(it => it),
     String: text(it => it),
     Cow<'_, str>: text(it => it),
+    Arc<str>: text(it => it),
 );
 
 macro_rules! plainly {
@@ -49,6 +51,12 @@ plainly!(bool: boolean, i32: int, u32: count, i64: long, u64: amount, f64: numbe
 impl<'a> Decode<'a> for String {
     fn decode<D: Decoder<'a>>(from: &mut D) -> Result<String, D::Fault> {
         from.text().map(str::to_owned)
+    }
+}
+
+impl<'a> Decode<'a> for Arc<str> {
+    fn decode<D: Decoder<'a>>(from: &mut D) -> Result<Arc<str>, D::Fault> {
+        from.text().map(Arc::from)
     }
 }
 

@@ -103,7 +103,7 @@ impl BlockerTable {
         let is_plain = is_ascending && fates.iter().all(|fate| !fate.filter.is_empty());
         let Some(before) = before.filter(|before| !before.is_empty()) else {
             if is_plain {
-                let all = fates.iter().map(|it| (it.queue.as_str(), (&*it.filter, &*it.reason)));
+                let all = fates.iter().map(|it| (&*it.queue, (&*it.filter, &*it.reason)));
                 return self.make(all.collect());
             }
             return self.merge(&Blockers::default(), fates);
@@ -116,7 +116,7 @@ impl BlockerTable {
         let mut all: BTreeMap<&str, (&str, &str)> = known.collect();
         for fate in fates {
             if fate.filter.is_empty() {
-                all.remove(fate.queue.as_str());
+                all.remove(&*fate.queue);
             } else {
                 all.insert(&fate.queue, (&fate.filter, &fate.reason));
             }
@@ -218,7 +218,13 @@ mod tests {
     use super::*;
 
     fn fate(queue: String, filter: &'static str) -> Fate {
-        Fate { queue, filter: filter.into(), reason: filter.into(), measured: 1.0, limit: 2.0 }
+        Fate {
+            queue: queue.into(),
+            filter: filter.into(),
+            reason: filter.into(),
+            measured: 1.0,
+            limit: 2.0,
+        }
     }
 
     fn deferral(queues: usize, filter: &'static str) -> Vec<Fate> {

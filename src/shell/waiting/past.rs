@@ -7,6 +7,7 @@
 use super::WaitingRow;
 use crate::history::{History, Search};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::output::Output;
@@ -29,7 +30,7 @@ pub struct RequestFigures {
     /// The newest decision that was found, without its fates.
     pub newest: Decision,
     /// The newest fate of each candidate, by name.
-    pub fates: BTreeMap<String, Fate>,
+    pub fates: BTreeMap<Arc<str>, Fate>,
     /// Whether nothing is missing.
     pub is_whole: bool,
 }
@@ -120,7 +121,7 @@ mod tests {
 
     fn decision(full: bool, fates: &[(&str, f64)]) -> Decision {
         let fate = |(queue, measured): &(&str, f64)| Fate {
-            queue: (*queue).to_owned(),
+            queue: (*queue).into(),
             filter: "cap".into(),
             reason: "any".into(),
             measured: *measured,
@@ -140,7 +141,7 @@ mod tests {
         reading.take(decision(true, &[("C", 2.0)]));
         let figures = &reading.found["7"];
         let all: Vec<(&str, f64)> =
-            figures.fates.values().map(|fate| (fate.queue.as_str(), fate.measured)).collect();
+            figures.fates.values().map(|fate| (&*fate.queue, fate.measured)).collect();
         assert_eq!(all, [("A", 5.0), ("B", 3.0)]);
     }
 }

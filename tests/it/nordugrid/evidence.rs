@@ -58,7 +58,7 @@ fn the_best_ten_targets_are_listed_with_their_ranks_and_one_is_chosen() {
     grid.lead(&mut drive);
     let decision = grid.last("one");
     let ranked = all_ranked(&decision);
-    let names: Vec<&str> = ranked.iter().map(|it| it.queue.as_str()).collect();
+    let names: Vec<&str> = ranked.iter().map(|it| &*it.queue).collect();
     let expected = [7, 5, 0, 1, 2, 3, 4, 6, 8, 9].map(|at| format!("ce-{at:02}/q"));
     assert_eq!(names, expected);
     assert_eq!(decision.factor_names[..3], ["not_free", "remote_bytes", "local_bytes"]);
@@ -75,7 +75,7 @@ fn the_best_ten_targets_are_listed_with_their_ranks_and_one_is_chosen() {
         "passed(14 targets, 10 listed)",
         "14 targets passed, 10 listed with their ranks (passed)",
     );
-    let refused: Vec<&str> = decision.fates.iter().map(|it| it.queue.as_str()).collect();
+    let refused: Vec<&str> = decision.fates.iter().map(|it| &*it.queue).collect();
     assert_eq!(refused, ["ce-closed/q"]);
     let shown = text(&decision);
     for part in [

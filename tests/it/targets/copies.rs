@@ -27,7 +27,7 @@ fn factor(decision: &Decision, name: &str) -> f64 {
 }
 
 fn is_nowhere(decision: &Decision) -> bool {
-    let reason = decision.fates.iter().find(|fate| fate.queue == TARGET);
+    let reason = decision.fates.iter().find(|fate| &*fate.queue == TARGET);
     reason.is_some_and(|fate| fate.reason == "no_location")
 }
 

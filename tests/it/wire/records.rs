@@ -329,7 +329,7 @@ pub fn decision(dice: &mut Dice<'_>) -> Decision {
         factor_names: dice.list(Dice::text),
         counts: dice.list(|dice| FilterCount { filter: dice.text(), rejected: dice.count() }),
         fates: dice.list(|dice| Fate {
-            queue: dice.text(),
+            queue: dice.text().into(),
             filter: dice.text().into(),
             reason: dice.text().into(),
             measured: dice.float(),

@@ -86,7 +86,7 @@ fn add_fates(decision: &mut Decision, policy: &Policy, answer: &DomainAnswer) {
             *count += 1;
         }
         decision.fates.push(Fate {
-            queue: queue.clone(),
+            queue: queue.as_str().into(),
             filter: Cow::Borrowed(filter),
             reason: Cow::Borrowed(objection.reason.name),
             measured: objection.measured,
@@ -95,7 +95,7 @@ fn add_fates(decision: &mut Decision, policy: &Policy, answer: &DomainAnswer) {
     }
     for (queue, measured, limit) in &answer.passed_over {
         decision.fates.push(Fate {
-            queue: queue.clone(),
+            queue: queue.as_str().into(),
             filter: Cow::Borrowed(RANK),
             reason: Cow::Borrowed("not_best"),
             measured: finite(*measured),

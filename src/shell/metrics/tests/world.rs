@@ -101,7 +101,7 @@ impl World {
         rejected: &[(&str, &'static str)],
     ) {
         let fate = |(queue, filter): &(&str, &'static str)| Fate {
-            queue: (*queue).to_owned(),
+            queue: (*queue).into(),
             filter: (*filter).into(),
             reason: "why".into(),
             measured: 1.0,

@@ -87,7 +87,7 @@ pub(super) fn of_queues(decision: &Decision, task: &Task, queues: &[Listed]) -> 
     }
     for fate in &decision.fates {
         // PanDA asks for data by unified names, before it drops these.
-        let unified = queues.iter().find(|it| it.name == fate.queue).map(|it| &it.unified);
+        let unified = queues.iter().find(|it| *it.name == *fate.queue).map(|it| &it.unified);
         if fate.reason == "no_data"
             && let Some(tag) = unified.and_then(|unified| judged.skipped.get_mut(unified))
         {
@@ -95,8 +95,8 @@ pub(super) fn of_queues(decision: &Decision, task: &Task, queues: &[Listed]) -> 
         }
         match criteria(&fate.filter, &fate.reason) {
             // PanDA leaves them out without a word.
-            "jumbo_jobs" | "no_cloud" => _ = judged.skipped.remove(&fate.queue),
-            tag => _ = judged.skipped.insert(fate.queue.clone(), tag.to_owned()),
+            "jumbo_jobs" | "no_cloud" => _ = judged.skipped.remove(&*fate.queue),
+            tag => _ = judged.skipped.insert(fate.queue.to_string(), tag.to_owned()),
         }
     }
     judged

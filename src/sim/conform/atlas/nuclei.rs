@@ -250,9 +250,9 @@ fn of_nuclei(
     }
     for fate in decision.fates.iter() {
         match (&*fate.filter, &*fate.reason) {
-            (DRAW, _) => _ = judged.weighed.insert(fate.queue.clone(), fate.measured),
+            (DRAW, _) => _ = judged.weighed.insert(fate.queue.to_string(), fate.measured),
             (_, reason) => {
-                judged.skipped.insert(fate.queue.clone(), criteria(reason).to_owned());
+                judged.skipped.insert(fate.queue.to_string(), criteria(reason).to_owned());
             }
         }
     }

@@ -137,7 +137,7 @@ fn add_fates(decision: &mut Decision, policy: &Policy, found: &FoundNucleus) {
     }
     for refused in &found.choice.fates {
         decision.fates.push(Fate {
-            queue: found.names[refused.candidate as usize].clone(),
+            queue: found.names[refused.candidate as usize].as_str().into(),
             filter: Cow::Borrowed(name(refused.filter)),
             reason: Cow::Borrowed(refused.objection.reason.name),
             measured: refused.objection.measured,
@@ -147,7 +147,7 @@ fn add_fates(decision: &mut Decision, policy: &Policy, found: &FoundNucleus) {
     let Some(drawn) = found.choice.drawn.map(|at| &found.choice.passed[at]) else { return };
     for passed in found.choice.passed.iter().filter(|it| it.candidate != drawn.candidate) {
         decision.fates.push(Fate {
-            queue: found.names[passed.candidate as usize].clone(),
+            queue: found.names[passed.candidate as usize].as_str().into(),
             filter: Cow::Borrowed(DRAW),
             reason: Cow::Borrowed("not_drawn"),
             measured: passed.weighed.total,

@@ -135,7 +135,7 @@ fn fates(
         decision.fates.reserve_exact(judgement.fates.len().min(most));
     }
     for refused in &judgement.fates {
-        let queue = &candidates.queue(refused.candidate).name;
+        let queue = candidates.name(refused.candidate);
         let (filter, reason) = (name(refused.filter), refused.objection.reason.name);
         let same = known
             .and_then(|known| known.of(queue))
@@ -155,12 +155,12 @@ fn fates(
     let Some(known) = known else { return };
     let standing = judgement.fates.iter();
     let mut standing: Vec<&str> =
-        standing.map(|refused| candidates.queue(refused.candidate).name.as_str()).collect();
+        standing.map(|refused| &**candidates.name(refused.candidate)).collect();
     standing.sort_unstable();
     for queue in known.queues().iter() {
         if standing.binary_search(&queue.as_ref()).is_err() {
             let (filter, reason) = (Cow::Borrowed(""), Cow::Borrowed(""));
-            let queue = queue.to_string();
+            let queue = queue.as_ref().into();
             decision.fates.push(Fate { queue, filter, reason, measured: 0.0, limit: 0.0 });
         }
     }

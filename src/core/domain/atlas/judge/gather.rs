@@ -150,6 +150,13 @@ pub struct Gathered<'a> {
     input_availability: Vec<InputAvailability>,
 }
 
+impl Gathered<'_> {
+    /// Name of the queue of a candidate.
+    pub(super) fn name(&self, index: u32) -> &Arc<str> {
+        &self.look.view.world.queues[self.list[index as usize] as usize].name
+    }
+}
+
 impl Candidates for Gathered<'_> {
     fn count(&self) -> usize {
         self.list.len()

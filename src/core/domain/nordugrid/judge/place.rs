@@ -199,7 +199,7 @@ fn add_fates(
     for refused in &choice.refused {
         counts[usize::from(refused.filter)] += 1;
         decision.fates.push(Fate {
-            queue: name(refused.target),
+            queue: name(refused.target).into(),
             filter: Cow::Borrowed(filter(refused.filter)),
             reason: Cow::Borrowed(refused.objection.reason.name),
             measured: refused.objection.measured,

@@ -9,11 +9,14 @@ use crate::id::Name;
 use crate::state::State;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A queue with the numbers of what belongs to it.
 pub struct QueueView {
     /// Its configuration.
     pub queue: Queue,
+    /// Its name, as decisions share it.
+    pub(crate) name: Arc<str>,
     /// Unified name: where its jobs and pilots are counted.
     pub unified: Name,
     /// Storage site.
@@ -124,6 +127,7 @@ impl World {
         let writes = queue.writes(Scope::Analysis).iter();
         let analysis_outputs = writes.map(|name| self.storage(name)).collect();
         QueueView {
+            name: queue.name.as_str().into(),
             unified,
             storage_site,
             site: 0,
