@@ -147,6 +147,10 @@ impl Queue {
 
     /// The value of a free-form flag; empty for a flag without one, `None` when it is not set.
     pub fn flag(&self, name: &str) -> Option<&str> {
+        // Most queues do not have it, and are asked at each judgement.
+        if !self.catchall.contains(name) {
+            return None;
+        }
         self.catchall.split(',').map(str::trim).find_map(|flag| match flag.split_once('=') {
             Some((key, value)) => (key.trim() == name).then(|| value.trim()),
             None => (flag == name).then_some(""),
