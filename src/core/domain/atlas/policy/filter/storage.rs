@@ -102,11 +102,11 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &StorageParams) -> 
         datadisk_only: params.datadisk_only,
         endpoints: params.endpoints,
     };
-    let outside = !case.in_nucleus(candidate);
+    let outside = || !case.in_nucleus(candidate);
     let has_input = |it: &Storage| {
-        !outside && (!params.nucleus_receives || params.complete.holds(case.task, &it.name))
+        !outside() && (!params.nucleus_receives || params.complete.holds(case.task, &it.name))
     };
-    match blacklisted(case, candidate, &service, outside, &has_input) {
+    match blacklisted(case, candidate, &service, outside, has_input) {
         Some(reason) => object(reason, 0.0, 1.0),
         None => Verdict::Pass,
     }
@@ -134,39 +134,50 @@ pub(super) fn free_gb(storage: &Storage, params: &Free) -> f64 {
 
 /// Which of the queue's endpoints that count is blacklisted; `outside`: whether data come and go
 /// over the WAN; `has_input`: whether an input endpoint need not receive over it.
+#[inline(always)]
 pub(super) fn blacklisted(
     case: &Case<'_>,
     candidate: &Candidate<'_>,
     service: &Service,
-    outside: bool,
-    has_input: &dyn Fn(&Storage) -> bool,
+    outside: impl Fn() -> bool,
+    has_input: impl Fn(&Storage) -> bool,
 ) -> Option<&'static Reason> {
-    let asked = |storage: &&Storage| !service.datadisk_only || storage.kind == "DATADISK";
-    // Whether no endpoint of a list has what is asked, or there is none on it; of a list of which
-    // nothing is known nothing is asked.
-    let none = |stores: Stores<'_>, default: Option<&Storage>, open: &dyn Fn(&Storage) -> bool| {
-        if service.endpoints == Endpoints::Default {
-            return default.filter(asked).is_some_and(|storage| !open(storage));
-        }
-        stores.at.is_empty()
-            || stores.iter().next().is_some() && !stores.iter().filter(asked).any(open)
-    };
-    let (inputs, outputs) = (candidate.inputs, candidate.outputs);
-    if none(inputs, candidate.input, &|it| it.read_lan) {
+    let inputs = (candidate.inputs, candidate.input);
+    let outputs = (candidate.outputs, candidate.output);
+    if service.has_none(inputs, |it| it.read_lan) {
         return Some(&READ_LAN);
     }
-    if none(outputs, candidate.output, &|it| it.write_lan) {
+    if service.has_none(outputs, |it| it.write_lan) {
         return Some(&WRITE_LAN);
     }
     if service.wan == Wan::Ignored {
         return None;
     }
-    if none(inputs, candidate.input, &|it| it.write_wan || has_input(it)) {
+    if service.has_none(inputs, |it| it.write_wan || has_input(it)) {
         return Some(&WRITE_WAN);
     }
-    if outside && none(outputs, candidate.output, &|it| it.read_wan) {
+    if service.has_none(outputs, |it| it.read_wan) && outside() {
         return Some(&READ_WAN);
     }
-    let needs_source = outside && service.endpoints == Endpoints::Any;
-    (needs_source && !case.remote_source).then_some(&SOURCE)
+    let needs_source = service.endpoints == Endpoints::Any && !case.remote_source;
+    (needs_source && outside()).then_some(&SOURCE)
+}
+
+impl Service {
+    /// Whether no endpoint of a list has what is asked, or there is none on it; of a list of which
+    /// nothing is known nothing is asked.
+    #[inline(always)]
+    fn has_none(
+        &self,
+        (stores, default): (Stores<'_>, Option<&Storage>),
+        is_open: impl Fn(&Storage) -> bool,
+    ) -> bool {
+        let is_asked = |storage: &Storage| !self.datadisk_only || storage.kind == "DATADISK";
+        if self.endpoints == Endpoints::Default {
+            return default.is_some_and(|storage| is_asked(storage) && !is_open(storage));
+        }
+        stores.at.is_empty()
+            || stores.iter().next().is_some()
+                && !stores.iter().filter(|it| is_asked(it)).any(is_open)
+    }
 }

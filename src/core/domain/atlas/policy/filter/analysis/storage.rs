@@ -83,7 +83,7 @@ fn judge(case: &Case<'_>, candidate: &Candidate<'_>, params: &StorageParams) -> 
         endpoints: params.endpoints,
     };
     let outside = case.locality.is_none();
-    if blacklisted(case, candidate, &service, outside, &|_| !outside).is_some() {
+    if blacklisted(case, candidate, &service, || outside, |_| !outside).is_some() {
         return object(&BLACKLIST, 0.0, 1.0);
     }
     let full = &case.owner.full_endpoints;
