@@ -22,7 +22,7 @@ use link::activity;
 use owner::UserJobs;
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Names and look-up positions of a case, found once for the figures of all its candidates.
 pub struct Survey {
@@ -37,6 +37,8 @@ pub struct Survey {
     task: Key,
     /// Where each queue's counters were when last looked at.
     hints: Arc<[RowHints]>,
+    /// The slot figure of each queue at this cut, where any has one.
+    slots: Option<Arc<[OnceLock<Option<u32>>]>>,
     /// The links to the nucleus at this cut.
     outlook: Arc<Outlook>,
     /// Copies of the input that do not count.
@@ -81,6 +83,7 @@ impl<'a> CutView<'a> {
             task: Key::of(task.task.as_bytes()),
             partial: PartialCopies::of(task, asked.whole_copies),
             hints: caches.row_hints(gshare, resource_type, world.queues.len()),
+            slots: caches.slots(gshare, resource_type, world.queues.len()),
             outlook: caches.outlook(nucleus, asked.express, || {
                 let activity = activity(asked.express);
                 let (queued, queued_until, old) =
@@ -289,7 +292,7 @@ impl<'a> CandidateInputs<'a> {
             candidate.disk_io_kbps = disk_io_kbps(queue);
         }
         candidate.link = self.link(view);
-        candidate.slots = self.slots(view.unified);
+        candidate.slots = self.slots(at, view.unified);
         candidate.available_bytes = there.disk_bytes.min(task.total_bytes);
         candidate.available_files = there.disk_files.min(task.total_files);
         candidate.reachable_bytes = there.any_bytes.min(task.total_bytes);
@@ -334,12 +337,18 @@ impl<'a> CandidateInputs<'a> {
             })
     }
 
+    /// The slot figure of a queue.
+    #[inline]
+    fn slots(&self, at: u32, queue: Name) -> Option<u32> {
+        let figures = self.survey.slots.as_ref().filter(|_| self.view.caches.has_slots(queue))?;
+        let look = || self.look_up_slots(queue);
+        figures.get(at as usize).map_or_else(look, |held| *held.get_or_init(look))
+    }
+
     /// The slot figure that fits best: of this share before any, then of this resource type
     /// before any (spec atlas 2.5.1). Expired and negative ones are no figures.
-    fn slots(&self, queue: Name) -> Option<u32> {
-        if !self.view.caches.has_slots(queue) {
-            return None;
-        }
+    #[cold]
+    fn look_up_slots(&self, queue: Name) -> Option<u32> {
         let any = Some(Name::NONE);
         for gshare in [self.survey.gshare, any] {
             for resource_type in [self.survey.resource_type, any] {

@@ -59,6 +59,9 @@ impl World {
                 input_availability[*at as usize].most(replica.bytes, replica.files, replica.tape);
             }
         }
+        if task.input.placements.is_empty() {
+            return input_availability;
+        }
         // Per queue, the last placement that was counted on disk, and anywhere.
         let mut counted = vec![[0u32; 2]; self.queues.len()];
         for (number, placement) in (1..).zip(&task.input.placements) {

@@ -56,6 +56,8 @@ struct CutCaches {
     outlooks: Cache<(Option<Name>, bool), Outlook>,
     /// Queues (unified names) with slot figures.
     slotted: Flags,
+    /// By share and resource type: the slot figure of each queue.
+    slots: Cache<(Option<Name>, Option<Name>), [OnceLock<Option<u32>>]>,
     /// Classes of sites, by the rules they are made by.
     classes: RefCell<Vec<Arc<SiteClasses>>>,
     /// By index of the queue: jobs that start an hour.
@@ -135,6 +137,21 @@ impl Caches {
         make: impl FnOnce() -> Outlook,
     ) -> Arc<Outlook> {
         entry(&self.cut.outlooks, (nucleus, express), || Arc::new(make()))
+    }
+
+    /// The slot figures of so many queues for a share and resource type, none of them looked up at
+    /// the first call in a cut; `None`: no queue has any.
+    pub(crate) fn slots(
+        &self,
+        gshare: Option<Name>,
+        resource_type: Option<Name>,
+        queues: usize,
+    ) -> Option<Arc<[OnceLock<Option<u32>>]>> {
+        if self.cut.slotted.is_empty() {
+            return None;
+        }
+        let make = || std::iter::repeat_with(OnceLock::new).take(queues).collect();
+        Some(entry(&self.cut.slots, (gshare, resource_type), make))
     }
 
     /// Whether a queue has slot figures.
