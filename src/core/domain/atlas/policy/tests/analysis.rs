@@ -120,7 +120,7 @@ fn lower_classes_wait_when_the_share_is_used_up() {
 
 /// Candidates with their configuration alone, then without what is known of the user, until these
 /// are asked for.
-struct AllLate<'a>(&'a [Candidate<'a>]);
+pub(super) struct AllLate<'a>(pub(super) &'a [Candidate<'a>]);
 
 impl Candidates for AllLate<'_> {
     fn count(&self) -> usize {
@@ -136,8 +136,18 @@ impl Candidates for AllLate<'_> {
     }
 
     fn bare(&self, index: u32) -> Candidate<'_> {
-        let Candidate { queue, inputs, outputs, .. } = self.at(index);
-        Candidate { inputs, outputs, pilots: 0, ..candidate(queue) }
+        let Candidate { queue, inputs, outputs, input, output, .. } = self.at(index);
+        let Candidate { software, all_software, at_nucleus, .. } = self.at(index);
+        let configured = Candidate {
+            inputs,
+            outputs,
+            input,
+            output,
+            software,
+            all_software,
+            ..candidate(queue)
+        };
+        Candidate { at_nucleus, pilots: 0, ..configured }
     }
 
     fn fill<'s>(&'s self, index: u32, candidate: &mut Candidate<'s>) {

@@ -1,5 +1,6 @@
 //! Laws of judging: order of candidates is nothing, the same twice, first objection wins.
 
+use super::analysis::AllLate;
 use super::{BOTH, task};
 use crate::domain::atlas::policy::sample::{candidate, case, counted, load, policy, queue};
 use crate::domain::atlas::policy::{Candidate, Judgement, LinkView, Preassigned};
@@ -142,7 +143,9 @@ proptest! {
             let applicable = policy.queue_rules().applicable(&case, &resolved);
             let all = &candidates[..];
             let whole = policy.judge_all(&case, all, false, &resolved, &applicable);
-            prop_assert_eq!(quick, whole);
+            prop_assert_eq!(&quick, &whole);
+            let late = policy.judge(&case, &AllLate(&candidates), &resolved);
+            prop_assert_eq!(late, quick, "something was looked at too early");
         }
     }
 
