@@ -4,6 +4,7 @@
 use super::case::{Case, Preassigned};
 use super::locality::{Enough, Holding, Locality, availability};
 use crate::event::{ChunkKind, Dataset, Queue};
+use crate::id::hash;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kind of a copy that a queue has at an endpoint.
@@ -74,14 +75,15 @@ impl Locality {
             real_used = &real.any;
             if disk.any.is_empty() { all.any.clone() } else { disk.any.clone() }
         };
-        for name in all.any.iter().chain(&disk.any).chain(&real.any) {
-            let holding = Holding {
-                kept: kept.contains(name),
-                weight: weights.get(name).copied().unwrap_or(1.0),
-                is_real: real_used.contains(name),
-            };
-            self.holdings.insert(name.clone(), holding);
-        }
+        let names: BTreeSet<&String> = all.any.iter().chain(&disk.any).chain(&real.any).collect();
+        let holding = |name: &String| Holding {
+            kept: kept.contains(name),
+            weight: weights.get(name).copied().unwrap_or(1.0),
+            is_real: real_used.contains(name),
+        };
+        let entry = |name: &String| (hash(name.as_bytes()), name.clone(), holding(name));
+        self.holdings = names.into_iter().map(entry).collect();
+        self.holdings.sort_by_key(|(hash, ..)| *hash);
     }
 }
 
@@ -105,14 +107,19 @@ fn held(
     let mut held = vec![Held::new(); datasets.len()];
     let mut named = BTreeSet::new();
     let mut seen = BTreeSet::new();
+    let replicas = || datasets.iter().flat_map(|(_, dataset)| &dataset.replicas);
+    // By these most queues are told apart from those that hold any, without a comparison of names.
+    let mut hashes: Vec<u64> = replicas().map(|it| hash(it.endpoint.as_bytes())).collect();
+    hashes.sort_unstable();
+    let may_hold = |name: &String| hashes.binary_search(&hash(name.as_bytes())).is_ok();
     for queue in queues {
         let site = case.task.site.as_str();
         if !site.is_empty() && (site == queue.unified || site == queue.name) {
             named.insert(queue.unified.clone());
         }
         let endpoints = queue.reads(case.scope);
-        let mut replicas = datasets.iter().flat_map(|(_, dataset)| &dataset.replicas);
-        let holds_any = replicas.any(|replica| endpoints.contains(&replica.endpoint));
+        let holds_any = endpoints.iter().any(may_hold)
+            && replicas().any(|replica| endpoints.contains(&replica.endpoint));
         // The parts of a unified queue read the same.
         if !holds_any || !seen.insert(queue.unified.as_str()) {
             continue;

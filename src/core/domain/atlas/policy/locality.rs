@@ -1,7 +1,7 @@
 //! Which queues hold the input of an analysis task: what was found (spec atlas 8.4).
 
 use crate::event::{Dataset, DatasetReplica};
-use std::collections::BTreeMap;
+use crate::id::hash;
 
 /// How a place of a dataset's copy may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,10 +89,12 @@ pub struct Holding {
     pub is_real: bool,
 }
 
-/// Which queues hold the input, by unified name.
+/// Which queues hold the input.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Locality {
-    pub(super) holdings: BTreeMap<String, Holding>,
+    /// Unified names with their hashes, in the order of these: nearly every candidate is asked for,
+    /// and few hold anything.
+    pub(super) holdings: Vec<(u64, String, Holding)>,
     /// Whether queues count that hold a part of the datasets, since none holds all.
     pub union: bool,
     /// Whether virtual placement is avoided for the sake of the input.
@@ -106,11 +108,14 @@ pub struct Locality {
 impl Locality {
     /// A queue's part of the input; the default if it holds none.
     pub fn of(&self, unified: &str) -> Holding {
-        self.holdings.get(unified).copied().unwrap_or_default()
+        let wanted = (hash(unified.as_bytes()), unified);
+        let is_before = |it: &(u64, String, Holding)| (it.0, it.1.as_str()) < wanted;
+        let held = self.holdings.get(self.holdings.partition_point(is_before));
+        held.filter(|it| it.1 == unified).map_or_else(Holding::default, |it| it.2)
     }
 
     /// How many queues are among those to be used.
     pub fn kept_count(&self) -> usize {
-        self.holdings.values().filter(|holding| holding.kept).count()
+        self.holdings.iter().filter(|(_, _, holding)| holding.kept).count()
     }
 }
