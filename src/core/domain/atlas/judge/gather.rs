@@ -156,7 +156,7 @@ pub struct Gathered<'a> {
 impl Gathered<'_> {
     /// Name of the queue of a candidate.
     pub(super) fn name(&self, index: u32) -> &Arc<str> {
-        &self.look.view.world.queues[self.list[index as usize] as usize].name
+        &self.look.view.world.names[self.list[index as usize] as usize]
     }
 }
 

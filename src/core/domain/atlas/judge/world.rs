@@ -16,6 +16,7 @@ use crate::state::slab::Index;
 use queues::Makes;
 pub use queues::QueueView;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A nucleus with what belongs to it (spec atlas 0.3).
 pub struct NucleusView {
@@ -42,6 +43,8 @@ pub struct NucleusView {
 pub struct World {
     /// Queues in order of their names.
     pub queues: Vec<QueueView>,
+    /// Their names, as decisions share them.
+    pub(crate) names: Vec<Arc<str>>,
     by_name: BTreeMap<String, u32>,
     /// Queues in order of their unified names.
     by_unified: Vec<u32>,

@@ -9,14 +9,11 @@ use crate::id::Name;
 use crate::state::State;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// A queue with the numbers of what belongs to it.
 pub struct QueueView {
     /// Its configuration.
     pub queue: Queue,
-    /// Its name, as decisions share it.
-    pub(crate) name: Arc<str>,
     /// Unified name: where its jobs and pilots are counted.
     pub unified: Name,
     /// Storage site.
@@ -89,6 +86,7 @@ impl World {
         let names = self.queues.iter().map(|view| &view.queue.name);
         let mut is_moved = !names.eq(current().map(|queue| &queue.name));
         if is_moved {
+            self.names = current().map(|queue| queue.name.as_str().into()).collect();
             self.queues.clear();
         }
         let mut changed: Vec<(usize, Queue)> = Vec::new();
@@ -127,7 +125,6 @@ impl World {
         let writes = queue.writes(Scope::Analysis).iter();
         let analysis_outputs = writes.map(|name| self.storage(name)).collect();
         QueueView {
-            name: queue.name.as_str().into(),
             unified,
             storage_site,
             site: 0,
