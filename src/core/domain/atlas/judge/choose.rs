@@ -2,7 +2,7 @@
 
 use super::gather::Gathered;
 use crate::dice::Dice;
-use crate::domain::atlas::policy::{Candidates, Judgement};
+use crate::domain::atlas::policy::{Candidates, Judgement, Refused};
 use crate::event::Task;
 use crate::judge::judging::JudgingInputs;
 use crate::judge::notes::{doubts, time_notes};
@@ -130,29 +130,31 @@ fn fates(
         let filter = name(at as u16).to_owned();
         decision.counts.push(FilterCount { filter, rejected: *rejected });
     }
+    let fate = |refused: &Refused| Fate {
+        queue: candidates.name(refused.candidate).clone(),
+        filter: Cow::Borrowed(name(refused.filter)),
+        reason: Cow::Borrowed(refused.objection.reason.name),
+        measured: refused.objection.measured,
+        limit: refused.objection.limit,
+    };
     let known = before.filter(|_| !decision.full).map(|answer| &answer.blockers);
-    if known.is_none() {
-        decision.fates.reserve_exact(judgement.fates.len().min(most));
-    }
+    let Some(known) = known else {
+        let kept = judgement.fates.len().min(most);
+        decision.fates_cut += (judgement.fates.len() - kept) as u32;
+        decision.fates = judgement.fates[..kept].iter().map(fate).collect();
+        return;
+    };
     for refused in &judgement.fates {
-        let queue = candidates.name(refused.candidate);
-        let (filter, reason) = (name(refused.filter), refused.objection.reason.name);
-        let same = known
-            .and_then(|known| known.of(queue))
-            .is_some_and(|cause| (&*cause.filter, &*cause.reason) == (filter, reason));
-        if !same && decision.fates.len() >= most {
-            decision.fates_cut += 1;
-        } else if !same {
-            decision.fates.push(Fate {
-                queue: queue.clone(),
-                filter: Cow::Borrowed(filter),
-                reason: Cow::Borrowed(reason),
-                measured: refused.objection.measured,
-                limit: refused.objection.limit,
-            });
+        let causes = (name(refused.filter), refused.objection.reason.name);
+        let before = known.of(candidates.name(refused.candidate));
+        if before.is_some_and(|cause| (&*cause.filter, &*cause.reason) == causes) {
+            continue;
+        }
+        match decision.fates.len() < most {
+            true => decision.fates.push(fate(refused)),
+            false => decision.fates_cut += 1,
         }
     }
-    let Some(known) = known else { return };
     let standing = judgement.fates.iter();
     let mut standing: Vec<&str> =
         standing.map(|refused| &**candidates.name(refused.candidate)).collect();

@@ -6,7 +6,7 @@ mod site;
 mod work_queue;
 
 use crate::domain::atlas::judge::caches::{Outlook, RowHints, SiteClasses, find};
-use crate::domain::atlas::judge::input_availability::InputAvailability;
+use crate::domain::atlas::judge::input_availability::{InputAvailabilities, InputAvailability};
 use crate::domain::atlas::judge::partial_copies::PartialCopies;
 use crate::domain::atlas::judge::world::QueueView;
 use crate::domain::atlas::policy::{
@@ -150,7 +150,7 @@ impl<'a> CutView<'a> {
 pub struct Gathered<'a> {
     look: CandidateInputs<'a>,
     list: Cow<'a, [u32]>,
-    input_availability: Vec<InputAvailability>,
+    input_availability: InputAvailabilities,
 }
 
 impl Gathered<'_> {
@@ -181,8 +181,7 @@ impl Candidates for Gathered<'_> {
     #[inline(always)]
     fn fill<'s>(&'s self, index: u32, candidate: &mut Candidate<'s>) {
         let at = self.list[index as usize];
-        let there = self.input_availability.get(at as usize).copied().unwrap_or_default();
-        self.look.fill(at, there, candidate);
+        self.look.fill(at, self.input_availability.of(at), candidate);
     }
 
     fn add_user(&self, index: u32, candidate: &mut Candidate<'_>) {

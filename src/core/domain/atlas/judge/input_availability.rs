@@ -40,48 +40,76 @@ impl InputAvailability {
     }
 }
 
+/// By queue, the part of a chunk's input that it can read. Most queues can read none.
+#[derive(Default)]
+pub(crate) struct InputAvailabilities {
+    /// By index of the queue: the place in `found`, from 1; 0: nothing lies there.
+    places: Vec<u32>,
+    found: Vec<Counted>,
+}
+
+/// A queue's part, with the last placement that was counted in it: on disk, and anywhere.
+#[derive(Default)]
+struct Counted {
+    there: InputAvailability,
+    last: [u32; 2],
+}
+
+impl InputAvailabilities {
+    /// A queue's part.
+    #[inline]
+    pub(crate) fn of(&self, queue: u32) -> InputAvailability {
+        let place = self.places.get(queue as usize).and_then(|place| place.checked_sub(1));
+        place.map_or_else(InputAvailability::default, |at| self.found[at as usize].there)
+    }
+
+    fn entry(&mut self, queue: u32) -> &mut Counted {
+        let place = &mut self.places[queue as usize];
+        if *place == 0 {
+            self.found.push(Counted::default());
+            *place = self.found.len() as u32;
+        }
+        &mut self.found[*place as usize - 1]
+    }
+}
+
 impl World {
-    /// Per queue, what of a task's input lies there; empty when it has none. Where the task states
-    /// which files lie at which endpoints, each counts once; else the endpoint that holds most
-    /// counts, since a file on two endpoints cannot be distinguished from two files.
+    /// Per queue, what of a task's input lies there. Where the task states which files lie at which
+    /// endpoints, each counts once; else the endpoint that holds most counts, since a file on two
+    /// endpoints cannot be distinguished from two files.
     pub(crate) fn input_availability(
         &self,
         task: &Task,
         scope: Scope,
         partial: &PartialCopies,
-    ) -> Vec<InputAvailability> {
+    ) -> InputAvailabilities {
+        let mut all = InputAvailabilities::default();
         if task.input.placements.is_empty() && task.replicas.is_empty() {
-            return Vec::new();
+            return all;
         }
-        let mut input_availability = vec![InputAvailability::default(); self.queues.len()];
+        all.places = vec![0; self.queues.len()];
         for replica in task.replicas.iter().filter(|_| task.input.placements.is_empty()) {
             for at in self.readers(&replica.endpoint, scope) {
-                input_availability[*at as usize].most(replica.bytes, replica.files, replica.tape);
+                all.entry(*at).there.most(replica.bytes, replica.files, replica.tape);
             }
         }
-        if task.input.placements.is_empty() {
-            return input_availability;
-        }
-        // Per queue, the last placement that was counted on disk, and anywhere.
-        let mut counted = vec![[0u32; 2]; self.queues.len()];
         for (number, placement) in (1..).zip(&task.input.placements) {
             let (bytes, files) = (placement.bytes, placement.files);
             let counts = |it: &&String| partial.counts(placement.dataset, it);
             for endpoint in placement.endpoints.iter().filter(counts) {
                 let tape = self.is_tape(endpoint);
                 for at in self.readers(endpoint, scope) {
-                    let (there, counted) =
-                        (&mut input_availability[*at as usize], &mut counted[*at as usize]);
-                    if !tape && std::mem::replace(&mut counted[0], number) != number {
+                    let Counted { there, last } = all.entry(*at);
+                    if !tape && std::mem::replace(&mut last[0], number) != number {
                         there.add_on_disk(bytes, files);
                     }
-                    if std::mem::replace(&mut counted[1], number) != number {
+                    if std::mem::replace(&mut last[1], number) != number {
                         there.add(bytes, files);
                     }
                 }
             }
         }
-        input_availability
+        all
     }
 
     /// Bytes and files of a task's input that one queue can read.

@@ -2,9 +2,8 @@
 //! depends on the others: whole copies are preferred to parts, disk to tape, stored to virtual.
 
 use super::case::{Case, Preassigned};
-use super::locality::{Enough, Holding, Locality, availability};
+use super::locality::{Enough, Holding, Locality, availability, gist};
 use crate::event::{ChunkKind, Dataset, Queue};
-use crate::id::hash;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Kind of a copy that a queue has at an endpoint.
@@ -81,9 +80,9 @@ impl Locality {
             weight: weights.get(name).copied().unwrap_or(1.0),
             is_real: real_used.contains(name),
         };
-        let entry = |name: &String| (hash(name.as_bytes()), name.clone(), holding(name));
+        let entry = |name: &String| (gist(name), name.clone(), holding(name));
         self.holdings = names.into_iter().map(entry).collect();
-        self.holdings.sort_by_key(|(hash, ..)| *hash);
+        self.holdings.sort_by_key(|(gist, ..)| *gist);
     }
 }
 
@@ -109,9 +108,9 @@ fn held(
     let mut seen = BTreeSet::new();
     let replicas = || datasets.iter().flat_map(|(_, dataset)| &dataset.replicas);
     // By these most queues are told apart from those that hold any, without a comparison of names.
-    let mut hashes: Vec<u64> = replicas().map(|it| hash(it.endpoint.as_bytes())).collect();
-    hashes.sort_unstable();
-    let may_hold = |name: &String| hashes.binary_search(&hash(name.as_bytes())).is_ok();
+    let mut gists: Vec<u64> = replicas().map(|it| gist(&it.endpoint)).collect();
+    gists.sort_unstable();
+    let may_hold = |name: &String| gists.binary_search(&gist(name)).is_ok();
     for queue in queues {
         let site = case.task.site.as_str();
         if !site.is_empty() && (site == queue.unified || site == queue.name) {
