@@ -107,7 +107,7 @@ fn held(
     let mut named = BTreeSet::new();
     let mut seen = BTreeSet::new();
     let replicas = || datasets.iter().flat_map(|(_, dataset)| &dataset.replicas);
-    // By these most queues are told apart from those that hold any, without a comparison of names.
+    // By these most queues that hold none are known without a comparison of names.
     let mut gists: Vec<u64> = replicas().map(|it| gist(&it.endpoint)).collect();
     gists.sort_unstable();
     let may_hold = |name: &String| gists.binary_search(&gist(name)).is_ok();
