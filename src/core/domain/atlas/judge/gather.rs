@@ -5,7 +5,7 @@ mod owner;
 mod site;
 mod work_queue;
 
-use crate::domain::atlas::judge::caches::{Outlook, RowHints, SiteClasses, find};
+use crate::domain::atlas::judge::caches::{Outlook, RowHints, SiteClasses, SlotFigures, find};
 use crate::domain::atlas::judge::input_availability::{InputAvailabilities, InputAvailability};
 use crate::domain::atlas::judge::partial_copies::PartialCopies;
 use crate::domain::atlas::judge::world::QueueView;
@@ -22,7 +22,7 @@ use link::activity;
 use owner::UserJobs;
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Names and look-up positions of a case, found once for the figures of all its candidates.
 pub struct Survey {
@@ -38,7 +38,7 @@ pub struct Survey {
     /// Where each queue's counters were when last looked at.
     hints: Arc<[RowHints]>,
     /// The slot figure of each queue at this cut, where any has one.
-    slots: Option<Arc<[OnceLock<Option<u32>>]>>,
+    slots: Option<Arc<SlotFigures>>,
     /// The links to the nucleus at this cut.
     outlook: Arc<Outlook>,
     /// Copies of the input that do not count.

@@ -24,6 +24,9 @@ use std::sync::{Arc, OnceLock};
 /// Most entries of a cache; beyond, all of them are dropped.
 const ENTRIES_MAX: usize = 32;
 
+/// By index of the queue: its slot figure, where that was looked up.
+pub(crate) type SlotFigures = [OnceLock<Option<u32>>];
+
 /// Caches of judging, by how long their entries stay valid.
 #[derive(Default)]
 pub(crate) struct Caches {
@@ -57,7 +60,7 @@ struct CutCaches {
     /// Queues (unified names) with slot figures.
     slotted: Flags,
     /// By share and resource type: the slot figure of each queue.
-    slots: Cache<(Option<Name>, Option<Name>), [OnceLock<Option<u32>>]>,
+    slots: Cache<(Option<Name>, Option<Name>), SlotFigures>,
     /// Classes of sites, by the rules they are made by.
     classes: RefCell<Vec<Arc<SiteClasses>>>,
     /// By index of the queue: jobs that start an hour.
@@ -146,7 +149,7 @@ impl Caches {
         gshare: Option<Name>,
         resource_type: Option<Name>,
         queues: usize,
-    ) -> Option<Arc<[OnceLock<Option<u32>>]>> {
+    ) -> Option<Arc<SlotFigures>> {
         if self.cut.slotted.is_empty() {
             return None;
         }
