@@ -34,6 +34,7 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 use yardmaster_core::cut::{Cut, Lane};
+use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::{Batch, LaneSpan, Log, LogError, OutputRecord};
 
 /// Name of the file that is locked while a process may write.
@@ -42,6 +43,8 @@ const LOCK: &str = "lock";
 const NAP_MAX: Duration = Duration::from_millis(16);
 /// In one round of a `take` a lane gives at least so many records before the next has its turn.
 const TURN_RECORDS_MIN: usize = 64;
+/// A lane that is so far ahead of another in time waits for it; ms.
+const APART_MAX_MS: Millis = 60_000;
 
 /// A directory as a log.
 pub struct DirLog {
@@ -145,30 +148,36 @@ impl DirLog {
         self.home.written.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// One look at all lanes, each in its turn.
+    /// One look at all lanes, each in its turn. Of lanes that wait to be read those come first that
+    /// are behind in time: cycles are made of all lanes together, so what one has ahead of the
+    /// others would lie in memory until they have caught up.
     fn look(&mut self, batch: &mut Batch, full: usize) -> Result<(), LogError> {
         let ends = self.ends()?;
         let written = self.written();
-        let lanes: Vec<Lane> = self.readers.keys().copied().collect();
+        let free = self.readers.iter().filter(|(_, reader)| !reader.paused);
+        let mut lanes: Vec<Lane> = free.map(|(lane, _)| *lane).collect();
         let count = lanes.len().max(1);
         self.turn = (self.turn + 1) % count;
+        let first = self.turn.min(lanes.len());
+        lanes.rotate_left(first);
         let share = (full.saturating_sub(batch.records.len()) / count).max(TURN_RECORDS_MIN);
-        loop {
-            let before = batch.records.len();
-            for lane in lanes.iter().cycle().skip(self.turn).take(lanes.len()) {
-                let Some(reader) = self.readers.get_mut(lane).filter(|reader| !reader.paused)
-                else {
-                    continue;
-                };
-                let quota = full.min(batch.records.len() + share);
-                if batch.has_room(quota) {
-                    reader.read(batch, quota, DirLog::bounds(*lane, &ends, &written))?;
+        while !lanes.is_empty() && batch.has_room(full) {
+            let stamps = lanes.iter().filter_map(|lane| self.readers.get(lane)).map(|it| it.stamp);
+            let until = stamps.min().unwrap_or(Millis::MAX).saturating_add(APART_MAX_MS);
+            for lane in std::mem::take(&mut lanes) {
+                let Some(reader) = self.readers.get_mut(&lane) else { continue };
+                let before = batch.records.len();
+                let quota = full.min(before + share);
+                let waits = reader.stamp > until;
+                if !waits && batch.has_room(quota) {
+                    reader.read(batch, quota, DirLog::bounds(lane, &ends, &written))?;
+                }
+                if waits || batch.records.len() > before {
+                    lanes.push(lane);
                 }
             }
-            if batch.records.len() == before || !batch.has_room(full) {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 }
 

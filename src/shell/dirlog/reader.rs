@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use yardmaster_core::cut::Lane;
 use yardmaster_core::limits::BATCH_BYTES;
 use yardmaster_core::output::progress::LaneFlags;
+use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::{Batch, LogError, Mark, Raw};
 
 /// Bytes read from the file in one go; a longer block is read whole.
@@ -19,6 +20,8 @@ pub struct LaneReader {
     file: Option<LaneFile>,
     /// The next offset to deliver.
     next: u64,
+    /// Time stamp of the last record that was delivered.
+    pub stamp: Millis,
     /// Place in the file of `window[0]`.
     position: u64,
     window: Vec<u8>,
@@ -63,6 +66,7 @@ impl LaneReader {
             path,
             file: None,
             next,
+            stamp: Millis::MIN,
             position: 0,
             window: Vec::new(),
             at: 0,
@@ -125,6 +129,7 @@ impl LaneReader {
                 continue;
             }
             self.next = parts.offset + 1;
+            self.stamp = parts.timestamp;
             batch.records.push(Raw {
                 lane: self.lane,
                 offset: parts.offset,
