@@ -121,7 +121,9 @@ pub fn held_name(rule: &str, queue: &str) -> String {
 impl Commands {
     /// A command by its id.
     pub fn of(&self, id: CommandId) -> Option<&CommandState> {
-        self.table.of(&id.to_string())
+        let mut name = [0; 32];
+        hex::encode_to_slice(id.0, &mut name).ok()?;
+        self.table.of(std::str::from_utf8(&name).ok()?)
     }
 
     /// Commands about a job, in no order that means anything.

@@ -130,7 +130,7 @@ impl State {
 
     /// The threshold of a share; `None` for one that is exempt.
     fn threshold(&self, gshare: &str) -> Option<f64> {
-        let key = format!("{THRESHOLD}{gshare}");
+        let key = [THRESHOLD, gshare].concat();
         let stated: f64 = self.parameter("rebroker", &key)?.trim().parse().ok()?;
         (stated.is_finite() && stated > 0.0).then_some(stated)
     }
@@ -152,16 +152,16 @@ impl State {
     /// How many queued jobs of a share at a queue are commanded already.
     fn commanded_by_share(&self) -> BTreeMap<(Name, Name), u64> {
         let mut commanded = BTreeMap::new();
-        for job in self.commands.of_job.keys() {
+        let repeats = self.setting.commands.governor.repeats;
+        for (job, ids) in &self.commands.of_job {
             let Some(record) = self.jobs.of(*job) else { continue };
             let waits = record.status.is_some_and(Status::is_queued);
-            let repeats = self.setting.commands.governor.repeats;
             // One that expired is repeated while its job waits.
             let is_taken = |it: &CommandState| {
                 it.takes(record, self.now)
                     || it.command.kind.moves() && it.is_open(self.now, repeats)
             };
-            if waits && self.commands.about(*job).any(is_taken) {
+            if waits && ids.iter().filter_map(|id| self.commands.of(*id)).any(is_taken) {
                 let at = (record.names[0], record.names[1]);
                 *commanded.entry(at).or_default() += 1;
             }

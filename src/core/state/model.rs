@@ -356,7 +356,7 @@ impl State {
     /// system before the job system.
     pub fn parameter(&self, component: &str, key: &str) -> Option<&str> {
         let of = |app: &str, vo: &str| {
-            let fact = self.facts.parameters.of(&format!("{app}/{component}/{key}/{vo}"))?;
+            let fact = self.facts.parameters.of(&[app, component, key, vo].join("/"))?;
             Some(fact.current(crate::event::is_newer)?.value.as_str())
         };
         let domain = self.setting.domain.as_str();
