@@ -44,7 +44,7 @@ pub fn fold_records<'a>(
             let (batch, raw) = group[place];
             let (key, value) = (batch.key(raw), batch.value(raw));
             let prepared = codec.prepare(raw.lane.topic, key, value, arena);
-            run.push(Next { place, batch, raw, value, prepared });
+            run.push(Next { place, raw, key, value, prepared });
         }
         prefetch.clear();
         for Next { raw, value, prepared, .. } in &run {
@@ -53,34 +53,31 @@ pub fn fold_records<'a>(
         }
         prefetch.look(state);
         let named = garbled.len();
-        for (Next { place, batch, raw, value, prepared }, sought) in run.iter().zip(prefetch.run())
-        {
+        for (Next { place, raw, key, value, prepared }, sought) in run.iter().zip(prefetch.run()) {
             let topic = raw.lane.topic;
             let mut corrected = false;
-            let event = match value {
+            let mut event = match value {
                 Some(_) if raw.appended_at > latest && topic != Topic::Task => {
                     Event::Garbled(Garbled::StampAhead)
                 }
-                _ => {
-                    let key = batch.key(raw);
-                    codec.read_prepared(prepared, topic, key, *value, arena, &mut corrected)
-                }
+                _ => codec.read_prepared(prepared, topic, *key, *value, arena, &mut corrected),
             };
             let (bytes, most) = (value.map_or(0, <[u8]>::len), state.setting.limits.name_bytes);
-            let event = match Oversize::of_event(&event, bytes, most) {
-                Some(_) => Event::Garbled(Garbled::Oversized),
-                None => event,
-            };
+            // An event is large: it is not moved where it stays what it is.
+            if Oversize::of_event(&event, bytes, most).is_some() {
+                event = Event::Garbled(Garbled::Oversized);
+            }
+            let is_new = raw.offset >= state.next(raw.lane);
             if let Event::Garbled(why) = event
-                && raw.offset >= state.next(raw.lane)
+                && is_new
             {
                 garbled.push((folded + place, why));
             }
-            if raw.offset >= state.next(raw.lane) && !is_key_right(batch.key(raw), &event) {
-                state.oddities.count(raw.lane.topic, Oddity::KeyMismatch);
+            if is_new && !is_key_right(*key, &event) {
+                state.oddities.count(topic, Oddity::KeyMismatch);
             }
-            if corrected && raw.offset >= state.next(raw.lane) {
-                state.oddities.count(raw.lane.topic, Oddity::BadValue);
+            if corrected && is_new {
+                state.oddities.count(topic, Oddity::BadValue);
             }
             state.fold_sought(raw.lane, raw.offset, raw.appended_at, &event, sought);
         }
@@ -110,8 +107,8 @@ fn is_key_right(key: Option<&[u8]>, event: &Event<'_>) -> bool {
 struct Next<'a> {
     /// Among the records of its group.
     place: usize,
-    batch: &'a Batch,
     raw: &'a Raw,
+    key: Option<&'a [u8]>,
     value: Option<&'a [u8]>,
     prepared: Prepared,
 }

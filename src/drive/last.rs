@@ -105,7 +105,9 @@ fn of(batch: &Batch, raw: &Raw) -> LastRead {
     let part = |part: Option<&[u8]>| part.map_or([0, 0], |bytes| [1, hash(bytes)]);
     let [key, value] = [part(batch.key(raw)), part(batch.value(raw))];
     let words = [raw.offset, raw.appended_at as u64, key[0], key[1], value[0], value[1]];
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut bytes = [0; 48];
+    let places = bytes.chunks_exact_mut(8).zip(words);
+    places.for_each(|(place, word)| place.copy_from_slice(&word.to_le_bytes()));
     LastRead { offset: raw.offset, check: hash(&bytes) }
 }
 
