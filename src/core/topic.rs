@@ -121,6 +121,11 @@ macro_rules! topics {
                 match self { $(Topic::$kind => $name,)* }
             }
 
+            /// The topic of a word.
+            pub fn from_name(name: &str) -> Option<Topic> {
+                match name { $($name => Some(Topic::$kind),)* _ => None }
+            }
+
             /// Role of its records in the engine.
             pub const fn class(self) -> Class {
                 match self { $(Topic::$kind => Class::$class,)* }
@@ -146,11 +151,6 @@ macro_rules! topics {
 each_topic!(topics);
 
 impl Topic {
-    /// The topic of a word.
-    pub fn from_name(name: &str) -> Option<Topic> {
-        Topic::ALL.iter().copied().find(|topic| topic.name() == name)
-    }
-
     /// The topic of a persisted number.
     pub fn from_number(number: u8) -> Option<Topic> {
         Topic::ALL.get(usize::from(number)).copied()
