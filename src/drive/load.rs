@@ -80,7 +80,7 @@ impl<'a> Loading<'a> {
             },
             Piece::Base(_, records) => self.chunk(records),
             Piece::Delta(sequence, records) => {
-                self.first_delta.get_or_insert(sequence);
+                self.first_delta = Some(sequence);
                 self.chunk(records);
             }
             Piece::Counter(key, value) => self.counters.push((key.to_vec(), value.to_vec())),

@@ -366,10 +366,10 @@ pub struct Kept {
 pub enum Piece<'a> {
     /// Sequence number of the last checkpoint, and its head. Comes before every other piece.
     Head(u64, &'a [u8]),
-    /// A base page. All of them come before the first delta chunk.
-    Base(u64, &'a [u8]),
-    /// A delta chunk with the sequence number of its checkpoint, oldest first.
+    /// A delta chunk with the sequence number of its checkpoint, newest first.
     Delta(u64, &'a [u8]),
+    /// A base page. All of them come behind the last delta chunk.
+    Base(u64, &'a [u8]),
     /// A counter: key and value.
     Counter(&'a [u8], &'a [u8]),
 }
@@ -391,8 +391,9 @@ impl Kept {
     /// Shows all pieces.
     fn show(&self, take: &mut dyn FnMut(Piece<'_>)) {
         take(Piece::Head(self.sequence, &self.head));
+        let newest_first = self.deltas.iter().rev();
+        newest_first.for_each(|(sequence, records)| take(Piece::Delta(*sequence, records)));
         self.bases.iter().for_each(|(page, records)| take(Piece::Base(*page, records)));
-        self.deltas.iter().for_each(|(sequence, records)| take(Piece::Delta(*sequence, records)));
         self.counters.iter().for_each(|(key, value)| take(Piece::Counter(key, value)));
     }
 }

@@ -202,6 +202,7 @@ impl Store for SledStore {
     fn load(&mut self) -> Result<Option<Kept>, StoreError> {
         let mut kept = Kept::default();
         let whole = self.show(&mut |piece| kept.take(piece))?;
+        kept.deltas.reverse();
         Ok(whole.then_some(kept))
     }
 

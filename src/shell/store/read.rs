@@ -41,7 +41,10 @@ const CELL_BYTES: usize = 64;
 /// A record that was checked: key and frame.
 type Cell = (IVec, IVec);
 
-/// Reads and checks every record and shows it; the head comes first.
+/// Where the deltas lie among the keys.
+const DELTAS: std::ops::Range<&[u8]> = b"d"..b"e";
+
+/// Reads and checks every record and shows it: the head, deltas from the newest on, all others.
 pub(super) fn read(
     db: &sled::Db,
     want: Want,
@@ -122,7 +125,8 @@ fn read_tree(db: &sled::Db, loads: &mut Loads) -> Result<Found, Trouble> {
     let (framed, sealed, _) = open_head(&head, &value)?;
     let mut index = Index { formatted: true, sequence: framed.sequence, ..Index::default() };
     loads.add(head.into(), value.clone());
-    for record in db.iter() {
+    read_deltas(db, &mut index, loads)?;
+    for record in db.range(..DELTAS.start).chain(db.range(DELTAS.end..)) {
         let (key, value) = record.map_err(Trouble::from)?;
         if take_in(&key, &value, &mut index, loads.want)? {
             loads.add(key, value);
@@ -137,6 +141,33 @@ fn read_tree(db: &sled::Db, loads: &mut Loads) -> Result<Found, Trouble> {
         "records are missing, old or left over: found {}, the head counts {count}",
         index.seal.records
     )))
+}
+
+/// The deltas, newest first.
+fn read_deltas(db: &sled::Db, index: &mut Index, loads: &mut Loads) -> Result<(), Trouble> {
+    let missing = |(sequence, place): (u64, u32)| {
+        Trouble::damage(&format!("chunk {place} of checkpoint {sequence} is missing"))
+    };
+    // The chunk that is to come next.
+    let mut next = None;
+    for record in db.range(DELTAS).rev() {
+        let (key, value) = record.map_err(Trouble::from)?;
+        let Some(Key::Delta(sequence, place)) = Key::parse(&key) else {
+            return Err(none_of_ours(&key));
+        };
+        if let Some(next) = next.filter(|next| *next != (sequence, place)) {
+            return Err(missing(next));
+        }
+        next = place.checked_sub(1).map(|place| (sequence, place));
+        let checksum = open_record(&key, &value)?.checksum;
+        index.deltas.entry(sequence).or_default().push(checksum);
+        index.seal.add(checksum);
+        if loads.want == Want::All {
+            loads.add(key, value);
+        }
+    }
+    index.deltas.values_mut().for_each(|chunks| chunks.reverse());
+    next.map_or(Ok(()), |next| Err(missing(next)))
 }
 
 /// A head: its frame, the seal, and what the checkpoint holds.
@@ -156,12 +187,17 @@ fn open_record<'a>(key: &[u8], value: &'a [u8]) -> Result<Framed<'a>, Trouble> {
         .map_err(|what| Trouble::damage(&format!("record {} {what}", hex::encode(key))))
 }
 
-/// Checks a record and notes it; returns whether it is wanted. Head and format have been read.
+fn none_of_ours(key: &[u8]) -> Trouble {
+    Trouble::damage(&format!("record {} is none of ours", hex::encode(key)))
+}
+
+/// Checks a record and notes it; returns whether it is wanted. Head, format and deltas have been
+/// read.
 fn take_in(key: &[u8], value: &[u8], index: &mut Index, want: Want) -> Result<bool, Trouble> {
     let Some(kind) = Key::parse(key) else {
-        return Err(Trouble::damage(&format!("record {} is none of ours", hex::encode(key))));
+        return Err(none_of_ours(key));
     };
-    if matches!(kind, Key::Head | Key::Format) {
+    if matches!(kind, Key::Head | Key::Format | Key::Delta(..)) {
         return Ok(false);
     }
     let framed = open_record(key, value)?;
@@ -173,17 +209,7 @@ fn take_in(key: &[u8], value: &[u8], index: &mut Index, want: Want) -> Result<bo
             let value = framed.payload.to_vec();
             index.counters.insert(text.to_vec(), Counter { value, checksum: framed.checksum });
         }
-        Key::Delta(sequence, place) => {
-            let chunks = index.deltas.entry(sequence).or_default();
-            if chunks.len() != place as usize {
-                return Err(Trouble::damage(&format!(
-                    "chunk {} of checkpoint {sequence} is missing",
-                    chunks.len()
-                )));
-            }
-            chunks.push(framed.checksum);
-        }
-        Key::Head | Key::Format => return Ok(false),
+        Key::Head | Key::Format | Key::Delta(..) => return Ok(false),
     }
     index.seal.add(framed.checksum);
     Ok(want == Want::All || matches!(kind, Key::Counter(_)))

@@ -4,7 +4,6 @@ use super::job::Memo;
 use super::{Head, Kind, fact, job, read_head, request};
 use crate::avro::{Cursor, Fault};
 use yardmaster_core::event::Status;
-use yardmaster_core::id::Key;
 use yardmaster_core::output::throttle::Throttle;
 use yardmaster_core::record::Decode;
 use yardmaster_core::state::job::Job;
@@ -12,13 +11,36 @@ use yardmaster_core::state::record::TransferState;
 use yardmaster_core::state::timer::NodePart;
 use yardmaster_core::state::{Keyed, State, Table};
 
-/// A state that is being filled with what was kept: the head, then base pages, then deltas oldest
-/// first. Records come back into their slots; everything derived is made again.
+/// A state that is being filled with what was kept: the head, then deltas newest first, then base
+/// pages. Of a slot that comes more than once the first counts, and no other is looked at. Records
+/// come back into their slots; everything derived is made again.
 pub struct Restore {
     state: State,
     head: Head,
+    filled: Filled,
     memo: Memo,
     requests: request::QueueListMemo,
+}
+
+/// The slots that came: by the number of their kind a bit for each.
+#[derive(Default)]
+struct Filled(Vec<Vec<u64>>);
+
+impl Filled {
+    /// Notes a slot; whether it is the first time.
+    fn insert(&mut self, kind: Kind, slot: u32) -> bool {
+        let (kind, word, bit) = (usize::from(kind.number()), slot as usize / 64, 1 << (slot % 64));
+        if self.0.len() <= kind {
+            self.0.resize(kind + 1, Vec::new());
+        }
+        let words = &mut self.0[kind];
+        if words.len() <= word {
+            words.resize(word + 1, 0);
+        }
+        let is_new = words[word] & bit == 0;
+        words[word] |= bit;
+        is_new
+    }
 }
 
 impl Restore {
@@ -28,14 +50,25 @@ impl Restore {
         Ok(Restore {
             state,
             head,
+            filled: Filled::default(),
             memo: Memo::default(),
             requests: request::QueueListMemo::default(),
         })
     }
 
-    /// Takes in a base page or a delta.
+    /// Takes in a delta or a base page.
     pub fn chunk(&mut self, chunk: &[u8]) -> Result<(), Fault> {
-        place(&mut self.state, (&mut self.memo, &mut self.requests), chunk)
+        let mut at = Cursor::new(chunk);
+        while !at.rest().is_empty() {
+            let kind = Kind::from_number(at.take(1)?[0]).ok_or(Fault::Malformed)?;
+            let slot = super::count(&mut at)?;
+            let bytes = at.bytes()?;
+            if self.filled.insert(kind, slot) {
+                let memos = (&mut self.memo, &mut self.requests);
+                record(&mut self.state, memos, kind, slot, bytes)?;
+            }
+        }
+        Ok(())
     }
 
     /// The state, once all is in.
@@ -43,22 +76,6 @@ impl Restore {
         settle(&mut self.state);
         (self.state, self.head)
     }
-}
-
-fn place(
-    state: &mut State,
-    (memo, requests): (&mut Memo, &mut request::QueueListMemo),
-    chunk: &[u8],
-) -> Result<(), Fault> {
-    let mut at = Cursor::new(chunk);
-    while !at.rest().is_empty() {
-        let kind = at.take(1)?[0];
-        let kind = Kind::from_number(kind);
-        let slot = super::count(&mut at)?;
-        let bytes = at.bytes()?;
-        record(state, (memo, requests), kind.ok_or(Fault::Malformed)?, slot, bytes)?;
-    }
-    Ok(())
 }
 
 fn record(
@@ -140,16 +157,6 @@ fn settle_jobs(state: &mut State) {
             Some(status) => count(state, &job, status, lifetime),
         }
     }
-    forget_the_gone(state);
-}
-
-/// A page has jobs that later deltas replace or take out: what was read with them goes too.
-fn forget_the_gone(state: &mut State) {
-    let is_gone = |key: &&Key| state.jobs.of(**key).is_none();
-    let names: Vec<Key> = state.job_names.keys().filter(is_gone).copied().collect();
-    let times: Vec<Key> = state.at_clusters.keys().filter(is_gone).copied().collect();
-    names.iter().for_each(|key| _ = state.job_names.remove(key));
-    times.iter().for_each(|key| _ = state.at_clusters.remove(key));
 }
 
 fn count(state: &mut State, job: &Job, status: Status, lifetime: i64) {
