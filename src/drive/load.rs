@@ -4,7 +4,7 @@ use crate::epoch_config::EpochConfig;
 use crate::port::Piece;
 use yardmaster_core::state::State;
 use yardmaster_core::state::changed::ChangeNote;
-use yardmaster_core::state::counters::counters;
+use yardmaster_core::state::counters::counters_in_any_order;
 use yardmaster_wire::avro::Writer;
 use yardmaster_wire::counter;
 use yardmaster_wire::stored::{self, Head, Restore};
@@ -134,8 +134,7 @@ fn compare(state: &State, mut kept: Lines) -> Result<bool, String> {
     if !kept.iter().any(|(key, value)| of_cycle(key, value)) {
         return Ok(false);
     }
-    let mut recount = readable(state);
-    recount.sort_unstable();
+    let recount = readable(state);
     kept.sort();
     let differs = recount.iter().zip(&kept).find(|(recount, kept)| recount != kept);
     match differs {
@@ -150,12 +149,13 @@ fn compare(state: &State, mut kept: Lines) -> Result<bool, String> {
     }
 }
 
-/// Counters under their readable keys.
+/// Counters under their readable keys, in order of these.
 pub(super) fn readable(state: &State) -> Lines {
-    let mut lines: Lines = counters(state)
+    let mut lines: Lines = counters_in_any_order(state)
         .iter()
         .map(|line| (line.key().into_bytes(), counter::to_json(line).into_bytes()))
         .collect();
     lines.push((CYCLE_KEY.as_bytes().to_vec(), state.number.to_string().into_bytes()));
+    lines.sort_unstable();
     lines
 }

@@ -33,18 +33,27 @@ pub fn key_of<'a>(kind: &str, names: impl Iterator<Item = &'a str>) -> String {
     let mut key = kind.to_owned();
     for name in names {
         key.push('/');
-        for letter in name.chars() {
-            if matches!(letter, '/' | '\\') {
-                key.push('\\');
-            }
-            key.push(letter);
+        let mut rest = name;
+        while let Some(at) = rest.find(['/', '\\']) {
+            key.push_str(&rest[..at]);
+            key.push('\\');
+            key.push_str(&rest[at..=at]);
+            rest = &rest[at + 1..];
         }
+        key.push_str(rest);
     }
     key
 }
 
 /// Every counter, in order of kinds and names.
 pub fn counters(state: &State) -> Vec<Counter> {
+    let mut all = counters_in_any_order(state);
+    all.sort_by(|a, b| (a.kind, &a.names).cmp(&(b.kind, &b.names)));
+    all
+}
+
+/// Every counter: what is put in order by its key need not be in order before.
+pub fn counters_in_any_order(state: &State) -> Vec<Counter> {
     let mut all = Vec::new();
     loads(state, &mut all);
     queues(state, &mut all);
@@ -54,7 +63,6 @@ pub fn counters(state: &State) -> Vec<Counter> {
     waits(state, &mut all);
     links(state, &mut all);
     all.retain(|counter| !counter.figures.is_empty());
-    all.sort_by(|a, b| (a.kind, &a.names).cmp(&(b.kind, &b.names)));
     all
 }
 
