@@ -275,9 +275,9 @@ impl<'a> Run<'a> {
     pub fn next(&mut self) -> Result<&'a str, Fault> {
         let Some(folded) = self.texts.as_bytes().first() else { return self.long.string() };
         let end = 1 + usize::from(folded >> 1);
-        let text = self.texts.get(1..end).ok_or(Fault::Malformed)?;
-        self.texts = self.texts.get(end..).ok_or(Fault::Malformed)?;
-        Ok(text)
+        let (text, rest) = self.texts.split_at_checked(end).ok_or(Fault::Malformed)?;
+        self.texts = rest;
+        text.get(1..).ok_or(Fault::Malformed)
     }
 }
 
