@@ -177,7 +177,10 @@ impl Checkpointer {
         let due = |last: u64, span: Millis| now.saturating_sub(last) >= span as u64 * 1_000_000;
         let limits = &state.setting.limits;
         let records: u64 = state.times.lanes.iter().map(|(_, lane)| lane.next).sum();
-        let has_rested = now.saturating_sub(self.copied_ns) >= (REST * self.cost_ns).min(REST_MAX)
+        // Of cycles in which nothing changed only the head is new.
+        let is_idle = !self.is_fresh && stored::dirty(state) == 0;
+        let rest = if is_idle { REST_MAX } else { (REST * self.cost_ns).min(REST_MAX) };
+        let has_rested = now.saturating_sub(self.copied_ns) >= rest
             || records.saturating_sub(self.copied_at) >= AHEAD_MAX;
         let is_due = has_rested && due(self.copied_ns, limits.checkpoint_interval_ms);
         let is_due = self.keeps && (is_last || is_due);
@@ -294,8 +297,10 @@ mod tests {
     use crate::port::{Kept, StoreError};
     use std::cell::Cell;
     use yardmaster_core::cut::Topic;
+    use yardmaster_core::id::Key;
     use yardmaster_core::limits::Limits;
     use yardmaster_core::state::Setting;
+    use yardmaster_core::state::job::Job;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -305,6 +310,7 @@ mod tests {
     struct Disk {
         takes: u64,
         busy_until: u64,
+        checkpoints: u32,
         counters: u32,
     }
 
@@ -314,6 +320,7 @@ mod tests {
         }
 
         fn keep(&mut self, checkpoint: Checkpoint) -> Result<(), StoreError> {
+            self.checkpoints += 1;
             if checkpoint.counters.is_some() {
                 self.counters += 1;
                 self.busy_until = CLOCK.get() + self.takes;
@@ -341,23 +348,26 @@ mod tests {
             compact_after: [None; Topic::ALL.len()],
             attention: Default::default(),
         };
-        let mut empty = Disk { takes: 0, busy_until: 0, counters: 0 };
+        let mut empty = Disk { takes: 0, busy_until: 0, checkpoints: 0, counters: 0 };
         Checkpointer::load(&mut empty, &epoch_config, || CLOCK.get(), true).unwrap().0
     }
 
-    /// How often counters are written in ten minutes.
-    fn written(takes: u64) -> u32 {
+    /// What a disk is given in ten minutes, in which a job changes ten times a second or none does.
+    fn ten_minutes(takes: u64, changes: bool) -> Disk {
         let setting = Setting { domain: "atlas".into(), ..Setting::default() };
         let mut state = State::new(setting);
-        let mut disk = Disk { takes, busy_until: 0, counters: 0 };
+        let mut disk = Disk { takes, busy_until: 0, checkpoints: 0, counters: 0 };
         let mut keeper = keeper(&state);
-        for _ in 0..6_000 {
+        for step in 1..=6_000 {
             CLOCK.set(CLOCK.get() + SECOND / 10);
+            if changes {
+                state.jobs.insert(Job::stub(Key(step)));
+            }
             keeper.copy(&mut state, "", Default::default, false);
             keeper.confirm(0);
             keeper.hand_over(&mut disk, false).unwrap();
         }
-        disk.counters
+        disk
     }
 
     #[test]
@@ -376,8 +386,19 @@ mod tests {
 
     #[test]
     fn counters_that_take_long_are_written_less_often() {
+        let written = |takes| ten_minutes(takes, true).counters;
         assert!((100..=121).contains(&written(0)), "{}", written(0));
         assert!((100..=121).contains(&written(SECOND / 4)), "{}", written(SECOND / 4));
         assert!((15..=20).contains(&written(3 * SECOND)), "{}", written(3 * SECOND));
+    }
+
+    /// Every second if that takes no time; after half a minute at most if it takes long, or if
+    /// nothing changes.
+    #[test]
+    fn the_store_rests_by_what_a_checkpoint_took() {
+        let made = |takes, changes| ten_minutes(takes, changes).checkpoints;
+        assert!((590..=601).contains(&made(0, true)), "{}", made(0, true));
+        assert!((20..=60).contains(&made(3 * SECOND, true)), "{}", made(3 * SECOND, true));
+        assert!((19..=21).contains(&made(0, false)), "{}", made(0, false));
     }
 }

@@ -22,7 +22,7 @@ const LOOK_RECORDS: usize = 16_384;
 /// How long a look waits for its first record. So long may an order have to wait: the first where
 /// lanes are paused, which an order may let go on.
 const LOOK_WAIT: Duration = Duration::from_millis(20);
-const IDLE_WAIT: Duration = Duration::from_millis(100);
+const IDLE_WAIT: Duration = Duration::from_millis(200);
 
 /// A set of lanes that are being read. Another assignment is another one.
 pub(super) struct Reading {

@@ -280,7 +280,7 @@ fn unreachable_since(show: &Show) {
 }
 
 /// The loop waits no longer for records, as it also answers questions and ends on a signal; ms.
-const WAIT_MAX_MS: Millis = 50;
+const WAIT_MAX_MS: Millis = 100;
 /// The same while the state is copied in portions; ms.
 const COPY_WAIT_MS: Millis = 2;
 
