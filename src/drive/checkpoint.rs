@@ -184,7 +184,8 @@ impl Checkpointer {
             || records.saturating_sub(self.copied_at) >= AHEAD_MAX;
         let is_due = has_rested && due(self.copied_ns, limits.checkpoint_interval_ms);
         let is_due = self.keeps && (is_last || is_due);
-        if !is_due || self.pending.is_some() || self.ready.is_some() && !is_last {
+        let is_busy = self.ready.is_some() || self.writing.is_some();
+        if !is_due || self.pending.is_some() || is_busy && !is_last {
             return;
         }
         // Each is a record of its own: a great many of them must not keep the store writing all the
@@ -192,7 +193,7 @@ impl Checkpointer {
         let has_rested =
             now.saturating_sub(self.counters_ns) >= COUNTERS_REST * self.counters_took_ns;
         let is_due = due(self.counters_ns, limits.counters_interval_ms);
-        let with_counters = is_last || is_due && has_rested && self.writing.is_none();
+        let with_counters = is_last || is_due && has_rested;
         (self.copied_ns, self.copied_at) = (now, records);
         let (policies, topic_ids) = (policies.to_owned(), self.topic_ids.clone());
         let (bounds, last_read) = read();

@@ -13,8 +13,8 @@ pub struct LargePages<A>(pub A);
 const PAGE: usize = 2 << 20;
 const LARGE: usize = 2 * PAGE;
 
-// SAFETY: every block comes from and goes back to the allocator within, with the layout it was asked
-// for; `advise` changes neither content nor extent of a block.
+// SAFETY: every block comes from and goes back to the allocator within, with the layout it was
+// asked for; `advise` changes neither content nor extent of a block.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for LargePages<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises are those that the one within asks for.
