@@ -206,8 +206,8 @@ impl Checkpointer {
             if has_room { readable(state) } else { Vec::new() }
         });
         let fresh = std::mem::take(&mut self.is_fresh);
-        // Each change is written twice, in a delta and in its turn in a page: where so much changed,
-        // all pages at once are less.
+        // Each change is written twice, in a delta and in its turn in a page: where so much
+        // changed, all pages at once are less.
         let is_whole = fresh || 2 * stored::dirty(state) >= stored::slots_at_most(state);
         let deltas = if is_whole { stored::forget_dirty(state) } else { stored::deltas(state) };
         let mut bases = self.bases(state, &deltas, is_whole);

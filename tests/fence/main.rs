@@ -1,7 +1,7 @@
 //! A fence around what the hot path costs: counts on a fixed input of 100,000 records, which do not
-//! depend on how fast the machine is. `counts.txt` has them; a change of more than 5 % fails, to the
-//! better as well, until `UPDATE=1 cargo test --test fence` has written the new ones, for the commit
-//! that makes the change to state it.
+//! depend on how fast the machine is. `counts.txt` has them; a change of more than 5 % fails, to
+//! the better as well, until `UPDATE=1 cargo test --test fence` has written the new ones, for the
+//! commit that makes the change to state it.
 //!
 //! Instructions are those of this build (the profile that tests have), counted by valgrind where
 //! it is installed.

@@ -193,8 +193,8 @@ fn the_counters_that_rivals_publish_too_are_those_of_a_recount() {
     assert_eq!(found.len(), expected.len(), "counters of which nothing is left");
 }
 
-/// The newest value of each counter that is not 0, once they are those that are expected, or after a
-/// minute.
+/// The newest value of each counter that is not 0, once they are those that are expected, or after
+/// a minute.
 fn read_until(
     bootstrap: &str,
     topic: &str,

@@ -1,5 +1,5 @@
-//! Keys of rows of counters, and which rows belong together: those of a name, and those of a name at
-//! a queue.
+//! Keys of rows of counters, and which rows belong together: those of a name, and those of a name
+//! at a queue.
 
 use crate::id::stir;
 use crate::state::slab::Index;
@@ -116,8 +116,8 @@ impl Named for ByPlace {
     }
 }
 
-/// Live rows by the first number of their keys, and by *place*: rows that agree in it, in the second
-/// and in the lowest bit of the third lie side by side.
+/// Live rows by the first number of their keys, and by *place*: rows that agree in it, in the
+/// second and in the lowest bit of the third lie side by side.
 #[derive(Clone, Debug, Default)]
 pub struct ByPlace {
     names: ByName,

@@ -44,7 +44,8 @@ impl<C: Send + Sync + 'static> Renewed<C> {
         }
     }
 
-    /// Lets the client go until something is asked again: each has threads that wake up all the time.
+    /// Lets the client go until something is asked again: each has threads that wake up all the
+    /// time.
     pub fn rest(&self) {
         let old = self.current().client.take();
         // It may take its time to end; without a thread it ends here.
