@@ -173,10 +173,12 @@ fn conf(log_args: &LogArgs, read: &Read, task: &Task) -> anyhow::Result<KafkaCon
 fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
     let mut epoch_config = read.epoch_config()?;
     let limits = &mut epoch_config.setting.limits;
-    // Where every cycle publishes all that changed, fewer and larger ones publish a counter less
-    // often.
-    limits.batch_records = if task.publish_ms == 0 { 200_000 } else { 50_000 };
+    // About what comes in 100 ms, the time between two commits, where all that comes is folded.
+    limits.batch_records = 65_536;
     limits.cycle_idle_ms = task.commit_ms;
+    // A cycle takes all that came since the last commit, as theirs do: it is bounded by what progress
+    // can name of records that cannot be read, and here there are none.
+    limits.max_output_bytes = 64 << 20;
     // All that changed goes out at once, as the others do it, and not in slices.
     limits.counters_per_cycle = usize::MAX;
     // Nothing is forgotten: the counters are of all jobs there ever were.
