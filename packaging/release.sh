@@ -12,6 +12,8 @@ cd "$(dirname "$0")/.."
 dir=${1:-dist}
 target=${CARGO_TARGET_DIR:-target}
 
+# Kernels of arm64 have pages of up to 64 KiB; the allocator is built for the largest there are.
+[ "$(uname -m)" != aarch64 ] || export JEMALLOC_SYS_WITH_LG_PAGE=16
 cargo build --profile dist --locked --features tls --bin yardmaster
 program=$target/dist/yardmaster
 arch=$(uname -m)

@@ -7,6 +7,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::rc::Rc;
 use std::time::Duration;
+use yardmaster::core::cut::{Lane, Topic};
 use yardmaster::core::engine::Engine;
 use yardmaster::core::output::Output;
 use yardmaster::core::state::changed::Changed;
@@ -21,14 +22,14 @@ use yardmaster::sim::scenario::{records, simulated};
 use yardmaster::wire::record::write_counter;
 
 /// Name and measurement of each part.
-pub const PARTS: [(&str, fn() -> Figures); 3] =
-    [("live", live), ("replay", replay), ("judge", judge)];
+pub const PARTS: [(&str, fn() -> Figures); 4] =
+    [("live", live), ("idle", idle), ("replay", replay), ("judge", judge)];
 
 const JOBS: u64 = 20_000;
 const RECORDS: usize = 100_000;
 /// Records of a cycle, and how long one lasts; ms.
 const CYCLE: usize = 2_000;
-const CYCLE_MS: i64 = 2_000;
+const CYCLE_MS: i64 = 200;
 /// Requests of a cycle.
 const REQUESTS: usize = 4;
 const QUEUES: u32 = 30;
@@ -76,6 +77,7 @@ impl Leader {
     fn new() -> Leader {
         let (mut yard, store) = (Yard::new(), Counted::default());
         yard.build(QUEUES);
+        (0..2).for_each(|partition| yard.paper.add(Lane::new(Topic::Counter, partition)));
         let drive = Drive::start(yard.log(), store.clone(), of_line("leader")).unwrap();
         yard.pass(CYCLE_MS);
         let mut leader = Leader { yard, load: Load::new(7, JOBS, T0), store, drive };
@@ -180,10 +182,7 @@ fn live() -> Figures {
     leader.run(|drive, now| memory.of(|| measured_lead(drive, now)));
     let mut figures = memory.figures();
     figures.insert("bytes to the store".to_owned(), leader.store.0.get());
-    for (name, count) in published(&leader.yard) {
-        let count = count - before.get(&name).copied().unwrap_or(0);
-        figures.insert(name, count);
-    }
+    figures.extend(since(before, published(&leader.yard)));
     figures
 }
 
@@ -201,6 +200,31 @@ fn published(yard: &Yard) -> Figures {
         }
     }
     figures
+}
+
+/// A leader to which nothing comes for 100 s, asked ten times a second whether anything is due.
+fn idle() -> Figures {
+    let (mut leader, mut memory) = (Leader::new(), Memory::default());
+    let before = published(&leader.yard);
+    for _ in 0..1_000 {
+        leader.yard.pass(100);
+        CLOCK.set(CLOCK.get() + 100 * 1_000_000);
+        memory.of(|| measured_lead(&mut leader.drive, leader.yard.now));
+        leader.drive.take_report();
+    }
+    let mut figures = memory.figures();
+    figures.insert("bytes to the store".to_owned(), leader.store.0.get());
+    figures.extend(since(before, published(&leader.yard)));
+    figures
+}
+
+/// What was published since.
+fn since(before: Figures, mut now: Figures) -> Figures {
+    for (name, count) in &mut now {
+        *count -= before.get(name).copied().unwrap_or(0);
+    }
+    now.retain(|_, count| *count > 0);
+    now
 }
 
 /// A follower that folds what a leader has published.
