@@ -275,6 +275,8 @@ impl Checkpointer {
             && !store.is_busy()
         {
             self.writing = None;
+            // If it failed that is known at once, and not with the next checkpoint.
+            store.flush()?;
             let took = (self.stopwatch)() - began;
             self.cost_ns += took;
             if with_counters {

@@ -123,7 +123,7 @@ fn a_directory_log_on_a_full_disk_stops_it_and_with_room_it_goes_on() {
 /// A store's file system that has no room; the log lies elsewhere, in a directory that `run` made.
 #[test]
 fn a_store_on_a_full_disk_stops_it_and_a_log_is_made_when_that_is_asked_for() {
-    let Some(disk) = SmallDisk::mount("256k") else { return };
+    let Some(disk) = SmallDisk::mount("24k") else { return };
     let other = TempDir::new().unwrap();
     let (dir, store) = (other.path().join("yard"), disk.path().join("store"));
     let first = other.path().join("store");

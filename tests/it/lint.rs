@@ -431,7 +431,7 @@ fn errors_fail_the_check_and_warnings_with_strict() {
     assert!(out.contains("0 errors, 1 warning\n") && out.contains("--strict"), "{out}");
     let (code, out) = check("warning.toml", warning, &["--strict"]);
     assert_eq!(code, Some(1), "{out}");
-    let unknown: &[Edit] = &[("\"linger.ms\" = 1", "\"lingre.ms\" = 1")];
+    let unknown: &[Edit] = &[("\"linger.ms\" = 20", "\"lingre.ms\" = 20")];
     let (code, out) = check("property.toml", unknown, &[]);
     assert_eq!(code, Some(1), "{out}");
     let line = ATLAS.lines().position(|line| line.starts_with("\"linger.ms\"")).unwrap() + 1;

@@ -19,7 +19,7 @@ const FLOORS: [&str; 5] = ["core", "wire", "drive", "sim", "shell"];
 const PURE: [(&str, &[&str]); 4] = [
     ("core", &["hex", "jiff", "quick-xml", "sha2"]),
     ("wire", &["apache-avro", "hex", "jiff", "serde", "serde_json", "sha2", "thiserror", "toml"]),
-    ("drive", &["hex", "sha2", "thiserror", "toml"]),
+    ("drive", &["bytes", "hex", "sha2", "thiserror", "toml"]),
     ("sim", &["hex", "serde", "serde_json", "toml"]),
 ];
 

@@ -176,8 +176,8 @@ fn config(task: &Task, read: &Read) -> anyhow::Result<Config> {
     // About what comes in 100 ms, the time between two commits, where all that comes is folded.
     limits.batch_records = 65_536;
     limits.cycle_idle_ms = task.commit_ms;
-    // A cycle takes all that came since the last commit, as theirs do: it is bounded by what progress
-    // can name of records that cannot be read, and here there are none.
+    // A cycle takes all that came since the last commit, as theirs do: it is bounded by what
+    // progress can name of records that cannot be read, and here there are none.
     limits.max_output_bytes = 64 << 20;
     // All that changed goes out at once, as the others do it, and not in slices.
     limits.counters_per_cycle = usize::MAX;
