@@ -102,7 +102,7 @@ impl ProducedTopics {
             // point to lives throughout the call, which copies it.
             unsafe {
                 let (topic, first) = (topic.0.as_ptr(), left.as_mut_ptr());
-                let flags = rdsys::RD_KAFKA_MSG_F_COPY as i32;
+                let flags = rdsys::RD_KAFKA_MSG_F_COPY;
                 rdsys::rd_kafka_produce_batch(topic, partition, flags, first, count);
             }
             let Some(at) = left.iter().position(|it| it.err != Code::RD_KAFKA_RESP_ERR_NO_ERROR)
