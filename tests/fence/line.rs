@@ -21,8 +21,11 @@ use yardmaster::sim::scenario::feed::close;
 use yardmaster::sim::scenario::{records, simulated};
 use yardmaster::wire::record::write_counter;
 
+/// Measures a part.
+type Measure = fn() -> Figures;
+
 /// Name and measurement of each part.
-pub const PARTS: [(&str, fn() -> Figures); 4] =
+pub const PARTS: [(&str, Measure); 4] =
     [("live", live), ("idle", idle), ("replay", replay), ("judge", judge)];
 
 const JOBS: u64 = 20_000;

@@ -62,7 +62,7 @@ impl Job {
     }
 
     fn cores(&self) -> i32 {
-        if self.resource_type() % 2 == 0 { 1 } else { 8 }
+        if self.resource_type().is_multiple_of(2) { 1 } else { 8 }
     }
 
     fn record(&self) -> Vec<u8> {
