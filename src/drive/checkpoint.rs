@@ -395,8 +395,8 @@ mod tests {
         assert!((15..=20).contains(&written(3 * SECOND)), "{}", written(3 * SECOND));
     }
 
-    /// Every two seconds if it is seen at the next look, a tenth of a second later, that it is done;
-    /// after half a minute at most if it takes long, or if nothing changes.
+    /// Every two seconds if the next look, a tenth of a second later, finds it done; after half a
+    /// minute at most if it takes long, or if nothing changes.
     #[test]
     fn the_store_rests_by_what_a_checkpoint_took() {
         let made = |takes, changes| ten_minutes(takes, changes).checkpoints;
