@@ -53,6 +53,20 @@ fn wait(step: usize) -> i64 {
 /// The requests of the play: every one of them is to be answered, once.
 pub const REQUESTS: [&str; 7] = ["1/1", "2/1", "3/1", "4/1", "5/1", "6/1", "7/1"];
 
+/// Jobs that a rule ends: each is to be commanded, once.
+pub const OVERDUE: [&str; 2] = ["81", "82"];
+
+/// Turns after the last step without an act of the world.
+const AT_REST: usize = 40;
+
+/// Jobs that were commanded to end, each as often as it was.
+pub fn commanded(yard: &Yard) -> Vec<String> {
+    let orders = yard.commands().into_iter().filter(|it| it.is_order() && it.repeat == 0);
+    let mut ended: Vec<String> = orders.filter(|it| it.rule == "T1").map(|it| it.subject).collect();
+    ended.sort();
+    ended
+}
+
 /// Acts of the world at a step. Its acts on decisions follow from those in the log.
 fn act(yard: &Yard, step: usize) {
     let now = yard.now;
@@ -100,7 +114,7 @@ fn act(yard: &Yard, step: usize) {
         11 => yard.ask(&Task { ram_count_mb: Some(90_000), ..task("5/1", 10, now) }),
         12..22 => {
             match step {
-                13 => ["81", "82"].iter().for_each(|name| pending(yard, name)),
+                13 => OVERDUE.iter().for_each(|name| pending(yard, name)),
                 17 | 19 => obey(yard, step == 17),
                 // Out of the dwell, and back before it is over.
                 14 => ["72", "73"].iter().for_each(|name| anns(yard, name, Status::Finished)),
@@ -108,10 +122,7 @@ fn act(yard: &Yard, step: usize) {
                 20 => ["74", "75"].iter().for_each(|name| anns(yard, name, Status::Finished)),
                 _ => {}
             }
-            jobs(yard, "1/1", Status::Running, 10);
-            outcome(yard, "1/1", OutcomeKind::Accepted);
-            yard.pilot("QUEUE_00", "node1");
-            beat(yard, "100002");
+            live(yard);
         }
         22 => {
             yard.ask(&task("6/1", 50, now));
@@ -122,6 +133,14 @@ fn act(yard: &Yard, step: usize) {
         24 => add_queue(yard, "QUEUE_HUGE", 100_000),
         _ => {}
     }
+}
+
+/// The life of each of the long steps.
+fn live(yard: &Yard) {
+    jobs(yard, "1/1", Status::Running, 10);
+    outcome(yard, "1/1", OutcomeKind::Accepted);
+    yard.pilot("QUEUE_00", "node1");
+    beat(yard, "100002");
 }
 
 /// A job that a rule ends because it is pending for more than a minute.
@@ -299,15 +318,23 @@ impl Play {
                 self.yard.pass(120);
             }
         }
-        for _ in 0..40 {
+        for rest in 0..200 {
             self.yard.pass(1_100);
+            // A process that had much to read holds commands back until its input was in time for
+            // as long as it was late, so the world goes on.
+            if rest >= AT_REST && rest % 10 == 0 {
+                self.yard.pass(500_000);
+                live(&self.yard);
+            }
             self.turn();
             let stands = self.drive.as_ref().is_some_and(|drive| drive.leads());
             let decisions = self.yard.decisions();
             let is_answered = |subject: &&str| {
                 decisions.iter().any(|d| d.subject == **subject && d.outcome.is_final())
             };
-            if stands && REQUESTS.iter().all(is_answered) && self.bow() {
+            let is_ended = OVERDUE.iter().all(|job| commanded(&self.yard).contains(&(*job).into()));
+            let is_done = REQUESTS.iter().all(is_answered) && is_ended;
+            if stands && is_done && self.bow() {
                 break;
             }
         }
