@@ -1,6 +1,7 @@
 //! A running `demo`, for tests that look at what it serves.
 
 use crate::kill::process::{Ending, PROGRAM};
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::process::{Command, Stdio};
 pub struct Demo {
     /// Where it serves.
     pub address: SocketAddr,
-    process: Ending,
+    process: RefCell<Ending>,
 }
 
 impl Demo {
@@ -32,7 +33,7 @@ impl Demo {
             .env_remove("YARDMASTER_LOG")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(Stdio::inherit())
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -43,11 +44,20 @@ impl Demo {
         });
         // What else it prints is read, so that it does not wait.
         std::thread::spawn(move || lines.for_each(drop));
-        Demo { address: address.expect("the demo serves HTTP"), process }
+        Demo { address: address.expect("the demo serves HTTP"), process: process.into() }
     }
 
     /// The number of its process.
     pub fn id(&self) -> u32 {
-        self.process.0.id()
+        self.process.borrow().0.id()
+    }
+
+    /// Whether it still runs, or how it ended.
+    pub fn fate(&self) -> String {
+        match self.process.borrow_mut().0.try_wait() {
+            Ok(None) => "the demo runs".into(),
+            Ok(Some(status)) => format!("the demo ended: {status}"),
+            Err(error) => format!("the demo: {error}"),
+        }
     }
 }

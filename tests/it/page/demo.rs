@@ -274,11 +274,28 @@ fn everything_is_reached_by_the_keyboard(stage: &Stage) {
     }
 }
 
+/// A choice between long answers, as a request that was made twice offers it, fits too.
+fn a_long_choice_fits(stage: &Stage, fragment: &str) {
+    let browser = &stage.browser;
+    browser.size(360, 740);
+    stage.show(fragment, "article.decision");
+    let add = format!(
+        "const long = '{}'; document.querySelector('main').insertAdjacentHTML('beforeend',\
+         `<p class=controls><label>${{long}}: <select><option>${{long}}</option></select></label>`)",
+        "2 requests, ".repeat(20)
+    );
+    browser.run(&add);
+    let root = "document.documentElement";
+    let wider = browser.get(&format!("{root}.scrollWidth - {root}.clientWidth"));
+    assert!(wider.as_i64().unwrap() <= 0, "a choice is wider: {wider}");
+}
+
 fn every_view_fits_a_narrow_window_and_can_be_read(stage: &Stage) {
     let browser = &stage.browser;
     let contrast = include_str!("contrast.js");
     let why = stage.ask("decisions?kind=decision&what=defer&limit=1");
     let why = format!("#why/{}?kind=task", encoded(text(&why["items"][0]["subject"])));
+    a_long_choice_fits(stage, &why);
     let views = [
         ("#now", ".group", "now"),
         ("#queues", "li.tile", "queues"),

@@ -22,7 +22,7 @@ pub struct Stage {
     pub browser: Browser,
     agent: Agent,
     pub base: String,
-    _demo: Demo,
+    demo: Demo,
     _dir: TempDir,
 }
 
@@ -56,7 +56,7 @@ impl Stage {
             browser: Browser::start(),
             agent: agent.new_agent(),
             base: format!("http://{}", demo.address),
-            _demo: demo,
+            demo,
             _dir: dir,
         };
         stage.show_token();
@@ -78,7 +78,9 @@ impl Stage {
     pub fn ask(&self, path: &str) -> Value {
         let url = format!("{}/api/v1/{path}", self.base);
         let request = self.agent.get(&url).header("Authorization", format!("Bearer {TOKEN}"));
-        let mut answer = request.call().unwrap_or_else(|e| panic!("{url}: {e}"));
+        let mut answer = request.call().unwrap_or_else(|error| {
+            panic!("{url}: {error}; {}", self.demo.fate());
+        });
         serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap()
     }
 
