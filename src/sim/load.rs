@@ -8,10 +8,10 @@ use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_drive::port::Batch;
 use yardmaster_wire::record;
 
-/// Queues, shares, users and nuclei that occur.
+/// Queues and users that occur unless others are asked for, shares and nuclei.
 const QUEUES: u64 = 230;
-const SHARES: u64 = 30;
 const USERS: u64 = 2_000;
+const SHARES: u64 = 30;
 const NUCLEI: u64 = 60;
 const TYPES: [&str; 6] = ["SCORE", "MCORE", "SCORE_HIMEM", "MCORE_HIMEM", "GPU", "LARGE"];
 /// Of a steady load, one job of so many runs.
@@ -38,11 +38,16 @@ impl Load {
             jobs,
             offsets: [0; 4],
             now: start,
-            queues: (0..QUEUES).map(|at| format!("SITE-{:03}_QUEUE_{at:03}", at / 2)).collect(),
-            users: (0..USERS).map(|at| format!("user{at:04}")).collect(),
+            queues: queues(QUEUES),
+            users: users(USERS),
             bytes: Vec::new(),
             is_steady: false,
         }
+    }
+
+    /// The same over so many queues, of so many users.
+    pub fn over(self, queue_count: u64, user_count: u64) -> Load {
+        Load { queues: queues(queue_count.max(1)), users: users(user_count.max(1)), ..self }
     }
 
     fn roll(&mut self, sides: u64) -> u64 {
@@ -111,7 +116,7 @@ impl Load {
         let name = (FIRST_JOB + job).to_string();
         let task = (30_000_000 + job / 200).to_string();
         let request = format!("{task}/{}:0", job / 20 % 10);
-        let queue = &self.queues[(fixed % QUEUES) as usize];
+        let queue = &self.queues[fixed as usize % self.queues.len()];
         let user = &self.users[owner as usize % self.users.len()];
         let created_at = 1_760_000_000_000 + job as Millis;
         let state = JobState {
@@ -178,11 +183,19 @@ impl Load {
 
     fn pilot(&mut self, batch: &mut Batch) {
         self.now += 1;
-        let at = self.roll(QUEUES) as usize;
+        let at = self.roll(self.queues.len() as u64) as usize;
         let queue = self.queues[at].clone();
         let node = format!("node{:04}.site.example", self.roll(400));
         let report = Pilot::AskedJob { queue: &queue, node: &node, at: self.now };
         record::write(&mut self.bytes, &report);
         self.push(batch, Topic::Pilot, &queue);
     }
+}
+
+fn queues(count: u64) -> Vec<String> {
+    (0..count).map(|at| format!("SITE-{:03}_QUEUE_{at:03}", at / 2)).collect()
+}
+
+fn users(count: u64) -> Vec<String> {
+    (0..count).map(|at| format!("user{at:04}")).collect()
 }

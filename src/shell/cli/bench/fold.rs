@@ -23,22 +23,28 @@ struct Line {
     state: State,
     codec: Codec,
     arena: Arena,
+    /// How long the end of each cycle took; ms.
+    cut: Vec<f64>,
 }
 
-/// Measures folding at `jobs` live jobs, and how its cost grows from 10 k to 5 M.
-pub fn measure(read: &Read, jobs: u64, rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
-    let sizes = [(10_000, "10k"), (jobs, "main"), (5_000_000, "5m")];
+/// Measures folding at each of some numbers of live jobs, over what `over` makes of the load.
+pub fn measure(
+    read: &Read,
+    sizes: &[u64],
+    over: &dyn Fn(Load) -> Load,
+    rounds: u32,
+    figures: &mut Figures,
+) -> anyhow::Result<()> {
     let events = |jobs: u64| jobs + u64::from(rounds) * ROUND as u64;
-    let mut bar = Bar::new("folding", "events", sizes.iter().map(|it| events(it.0)).sum());
+    let mut bar = Bar::new("folding", "events", sizes.iter().map(|it| events(*it)).sum());
     let mut done = 0;
-    for (jobs, name) in sizes {
+    for jobs in sizes.iter().copied() {
+        let name = |what: &str| format!("fold_{jobs}_jobs_{what}");
         let before = resident_bytes();
-        let mut line = Line {
-            state: State::new(read.epoch_config()?.setting),
-            codec: Codec::default(),
-            arena: Arena::default(),
-        };
-        let mut load = Load::new(7, jobs, START);
+        let state = State::new(read.epoch_config()?.setting);
+        let (codec, arena) = (Codec::default(), Arena::default());
+        let mut line = Line { state, codec, arena, cut: Vec::new() };
+        let mut load = over(Load::new(7, jobs, START));
         for from in (0..jobs).step_by(BATCH) {
             let batch = load.first(from, from + BATCH as u64);
             line.fold(&batch);
@@ -46,6 +52,7 @@ pub fn measure(read: &Read, jobs: u64, rounds: u32, figures: &mut Figures) -> an
         }
         let live = line.state.jobs.slab.len().max(1);
         let bytes = resident_bytes().saturating_sub(before) as f64 / live as f64;
+        line.cut.clear();
         let (mut cpu, mut wall) = (Vec::new(), Vec::new());
         for round in 0..rounds {
             bar.at(done + jobs + u64::from(round) * ROUND as u64);
@@ -55,22 +62,17 @@ pub fn measure(read: &Read, jobs: u64, rounds: u32, figures: &mut Figures) -> an
         }
         done += events(jobs);
         let ns = median(&mut cpu);
-        match name {
-            "main" => {
-                figures.insert("fold_live_jobs".into(), jobs as f64);
-                figures.insert("fold_cpu_ns_per_event".into(), ns);
-                figures.insert("fold_wall_ns_per_event".into(), median(&mut wall));
-                figures.insert("fold_events_per_second".into(), 1e9 / ns);
-                figures.insert("fold_bytes_per_live_job".into(), bytes);
-            }
-            name => {
-                figures.insert(format!("fold_cpu_ns_per_event_{name}_jobs"), ns);
-            }
-        }
+        figures.insert(name("cpu_ns_per_event"), ns);
+        figures.insert(name("wall_ns_per_event"), median(&mut wall));
+        figures.insert(name("events_per_second"), 1e9 / ns);
+        figures.insert(name("bytes_per_live_job"), bytes);
+        figures.insert(name("cut_ms"), median(&mut line.cut));
     }
-    let ratio =
-        figures["fold_cpu_ns_per_event_5m_jobs"] / figures["fold_cpu_ns_per_event_10k_jobs"];
-    figures.insert("fold_cost_ratio_5m_to_10k_jobs".into(), ratio);
+    let (first, last) = (sizes.iter().min(), sizes.iter().max());
+    if let (Some(first), Some(last)) = (first, last) {
+        let of = |jobs: &u64| figures[&format!("fold_{jobs}_jobs_cpu_ns_per_event")];
+        figures.insert("fold_cost_ratio_most_to_fewest_jobs".into(), of(last) / of(first));
+    }
     Ok(())
 }
 
@@ -81,7 +83,9 @@ impl Line {
         fold_batch(state, codec, arena, batch, &batch.records, &mut garbled);
         // A cycle each 10,000 records, as the loop makes them.
         let now = batch.records.last().map_or(START, |record| record.appended_at);
+        let began = clock::stopwatch();
         close(&mut self.state, now, Vec::new());
+        self.cut.push((clock::stopwatch() - began) as f64 / 1e6);
         self.state.touched = Default::default();
     }
 

@@ -9,12 +9,17 @@ use yardmaster_sim::scenario::feed::close;
 use yardmaster_sim::scenario::median;
 use yardmaster_sim::scenario::simulated::engine;
 
-/// Measures decisions over 300 and 1000 queues, on a grid with jobs, links and storage, for the
+/// Measures decisions over each of some numbers of queues, on a grid with jobs, links and storage, for the
 /// requests that the simulated grid makes of itself.
-pub fn measure(read: &Read, rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
+pub fn measure(
+    read: &Read,
+    sizes: &[usize],
+    rounds: u32,
+    figures: &mut Figures,
+) -> anyhow::Result<()> {
     let rounds = rounds.max(3);
-    let mut bar = Bar::new("judging", "rounds", 2 * u64::from(rounds));
-    for (done, queues) in [(0, 300), (rounds, 1000)] {
+    let mut bar = Bar::new("judging", "rounds", sizes.len() as u64 * u64::from(rounds));
+    for (queues, done) in sizes.iter().copied().zip((0..).step_by(rounds as usize)) {
         let mut engine = engine(read.epoch_config()?, queues)?;
         let mut all = Vec::new();
         for round in 0..rounds {

@@ -17,6 +17,10 @@ use clap::{Args, ValueEnum};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use yardmaster_sim::load::Load;
+
+/// Live jobs unless others are asked for.
+const JOBS: u64 = 1_000_000;
 
 /// Measures on this machine what the line does: folding, judging, replay, restart; with
 /// --bootstrap-server also event to committed decision on that Kafka (it makes topics of its own,
@@ -25,6 +29,7 @@ use std::process::ExitCode;
 /// Examples:
 ///   yardmaster bench
 ///   yardmaster bench --only fold --json
+///   yardmaster bench --only restart --jobs 20000000 --users 100000
 ///   yardmaster bench --only latency --bootstrap-server localhost:9092
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
@@ -34,9 +39,18 @@ pub struct Bench {
     /// Only these.
     #[arg(long, value_enum)]
     only: Vec<What>,
-    /// Live jobs in fold and restart.
-    #[arg(long, default_value_t = 1_000_000)]
-    jobs: u64,
+    /// Live jobs in fold and restart [default: 1000000, and in fold 10,000 and 5,000,000 too].
+    #[arg(long)]
+    jobs: Option<u64>,
+    /// Queues in fold, restart, judge and waiting [default: 230, 230, 300 and 1000, 700].
+    #[arg(long)]
+    queues: Option<usize>,
+    /// Users in fold and restart.
+    #[arg(long, default_value_t = 2_000)]
+    users: u64,
+    /// Requests in waiting [default: 30000 and 100000].
+    #[arg(long)]
+    requests: Option<usize>,
     /// Rounds of each measurement; the median is shown.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
@@ -80,7 +94,7 @@ enum What {
     Latency,
     /// A fold other stream engines are measured by, by the PEER_ variables of the environment; runs
     /// until it is stopped, and only when asked for by name. Changed counters are published at
-    /// every commit, or every PEER_TELL_MS milliseconds.
+    /// every commit (PEER_COMMIT_MS), or every PEER_TELL_MS milliseconds.
     Peers,
 }
 
@@ -100,20 +114,26 @@ impl Bench {
             std::env::temp_dir().join(format!("yardmaster-bench-{}", std::process::id()))
         });
         let mut figures = Figures::new();
+        let jobs = self.jobs.unwrap_or(JOBS);
+        let over = |load: Load| load.over(self.queues.unwrap_or(230) as u64, self.users);
         if wants(What::Fold) {
-            fold::measure(&read, self.jobs, self.rounds, &mut figures)?;
+            let sizes = self.jobs.map_or(vec![10_000, JOBS, 5_000_000], |jobs| vec![jobs]);
+            fold::measure(&read, &sizes, &over, self.rounds, &mut figures)?;
         }
         if wants(What::Judge) {
-            judge::measure(&read, self.rounds, &mut figures)?;
+            let sizes = self.queues.map_or(vec![300, 1000], |queues| vec![queues]);
+            judge::measure(&read, &sizes, self.rounds, &mut figures)?;
         }
         if self.only.contains(&What::Deadlines) {
-            deadlines::measure(&read, self.jobs, self.rounds, &mut figures)?;
+            deadlines::measure(&read, jobs, self.rounds, &mut figures)?;
         }
         if self.only.contains(&What::Serving) {
-            serving::measure(&read, &scratch, self.jobs, self.rounds, &mut figures)?;
+            serving::measure(&read, &scratch, jobs, self.rounds, &mut figures)?;
         }
         if self.only.contains(&What::Waiting) {
-            waiting::measure(&read, self.rounds, &mut figures)?;
+            let sizes = self.requests.map_or(vec![30_000, 100_000], |requests| vec![requests]);
+            let queues = self.queues.unwrap_or(700);
+            waiting::measure(&read, (&sizes, queues), self.rounds, &mut figures)?;
         }
         if wants(What::Replay) {
             replay::measure(
@@ -126,7 +146,7 @@ impl Bench {
             )?;
         }
         if wants(What::Restart) {
-            restart::measure(&read, &scratch, self.jobs, &mut figures)?;
+            restart::measure(&read, &scratch, (jobs, &over), &mut figures)?;
         }
         if self.log_args.bootstrap_server.is_some() && wants(What::Latency) {
             latency::measure(&self.log_args, &read, self.rate, self.seconds, &mut figures)?;

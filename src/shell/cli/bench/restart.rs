@@ -18,18 +18,20 @@ use yardmaster_drive::{Config, Drive};
 use yardmaster_sim::load::Load;
 use yardmaster_wire::counter;
 
-/// Measures a restart with `jobs` live jobs in the store.
+/// Measures a restart with `jobs` live jobs in the store, over what `over` makes of the load.
 pub fn measure(
     read: &Read,
     scratch: &Path,
-    jobs: u64,
+    (jobs, over): (u64, &dyn Fn(Load) -> Load),
     figures: &mut Figures,
 ) -> anyhow::Result<()> {
     let dir = scratch.join("restart");
     std::fs::create_dir_all(&dir)?;
     let (mut drive, mut writer) = start(&dir, read)?;
     lead(&mut drive)?;
-    fill(&mut writer, read, jobs)?;
+    // Its records lie a millisecond apart, and the last of them two hours back.
+    let load = over(Load::new(5, jobs, clock::now() - 2 * HOUR - jobs as Millis));
+    fill(&mut writer, read, jobs, load)?;
     let mut bar = Bar::new("filling the store", "jobs", jobs);
     while drive.state().jobs.slab.len() < jobs as usize {
         bar.at(drive.state().jobs.slab.len() as u64);
@@ -114,7 +116,7 @@ fn turn(drive: &mut Drive<AnyLog, AnyStore>) -> anyhow::Result<()> {
 }
 
 /// Queues, storage and jobs.
-fn fill(writer: &mut DirWriter, read: &Read, jobs: u64) -> anyhow::Result<()> {
+fn fill(writer: &mut DirWriter, read: &Read, jobs: u64, mut load: Load) -> anyhow::Result<()> {
     let now: Millis = clock::now();
     let partitions = |topic: Topic| read.topology.topic(topic).partitions;
     for event in facts_of(now) {
@@ -122,7 +124,6 @@ fn fill(writer: &mut DirWriter, read: &Read, jobs: u64) -> anyhow::Result<()> {
         let lane = lane(topic, &key, partitions(topic));
         writer.append(lane, Some(key.as_bytes()), Some(&bytes), &[], now)?;
     }
-    let mut load = Load::new(5, jobs, now - 7_200_000);
     for from in (0..jobs).step_by(10_000) {
         let batch = load.first(from, from + 10_000);
         for raw in &batch.records {

@@ -15,29 +15,32 @@ use yardmaster_sim::scenario::simulated::engine;
 use yardmaster_sim::scenario::{median, records};
 use yardmaster_wire::stored::{Head, Restore, page, pages, write_head};
 
-const QUEUES: usize = 700;
-const REQUESTS: [usize; 2] = [30_000, 100_000];
 /// Jobs that are ready to run at each queue: more than any share may have there, so that each queue
 /// is blocked by a filter that reads what changes all the time.
 const READY_JOBS: usize = 120;
 const GSHARE: &str = "MC 16 simul";
 
-/// Measures requests that wait over many queues. It takes some minutes.
-pub fn measure(read: &Read, rounds: u32, figures: &mut Figures) -> anyhow::Result<()> {
-    for requests in REQUESTS {
-        measure_one(read, requests, rounds, figures)?;
+/// Measures each of some numbers of requests that wait over many queues. It takes some minutes.
+pub fn measure(
+    read: &Read,
+    (sizes, queues): (&[usize], usize),
+    rounds: u32,
+    figures: &mut Figures,
+) -> anyhow::Result<()> {
+    for requests in sizes {
+        measure_one(read, (*requests, queues), rounds, figures)?;
     }
     Ok(())
 }
 
 fn measure_one(
     read: &Read,
-    requests: usize,
+    (requests, of): (usize, usize),
     rounds: u32,
     figures: &mut Figures,
 ) -> anyhow::Result<()> {
-    let name = |what: &str| format!("waiting_{requests}_requests_{QUEUES}_queues_{what}");
-    let mut crowd = Crowd::new(read)?;
+    let name = |what: &str| format!("waiting_{requests}_requests_{of}_queues_{what}");
+    let mut crowd = Crowd::new(read, of)?;
     let before = resident_bytes();
     crowd.defer(requests)?;
     crowd.now += 2 * MINUTE;
@@ -46,7 +49,7 @@ fn measure_one(
     figures.insert(name("cold_cycles"), cycles as f64);
     figures.insert(name("cold_seconds"), total);
     figures.insert(name("cold_cycle_seconds_max"), longest);
-    for (what, queues) in [("one_queue", 1), ("all_queues", QUEUES)] {
+    for (what, queues) in [("one_queue", 1), ("all_queues", of)] {
         let mut bar = Bar::new(format!("{requests} requests"), "cycles", 10 * u64::from(rounds));
         let mut cycle = |number: u32| {
             bar.at(number.into());
@@ -67,12 +70,12 @@ struct Crowd {
 }
 
 impl Crowd {
-    fn new(read: &Read) -> anyhow::Result<Crowd> {
-        let engine = engine(read.epoch_config()?, QUEUES)?;
+    fn new(read: &Read, of: usize) -> anyhow::Result<Crowd> {
+        let engine = engine(read.epoch_config()?, of)?;
         let queues = engine.state.facts.queues.iter().map(|(name, _)| name.to_owned()).collect();
         let (now, domain) = (engine.state.now + SECOND, read.topology.domain.clone());
         let mut crowd = Crowd { engine, domain, queues, now, deferred: 0 };
-        (0..QUEUES).for_each(|queue| (0..READY_JOBS).for_each(|job| crowd.job(queue, job)));
+        (0..of).for_each(|queue| (0..READY_JOBS).for_each(|job| crowd.job(queue, job)));
         crowd.cycle();
         crowd.deferred = 0;
         Ok(crowd)
