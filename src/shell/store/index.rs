@@ -1,5 +1,5 @@
-//! Index of the records in the tree, held in memory, so that a checkpoint becomes one batch without
-//! a look at the tree.
+//! Index of the records in the tree, held in memory, so that a checkpoint becomes changes of the
+//! tree without a look at it.
 
 use super::frame::{self, FORMAT, Key, Seal};
 use std::collections::BTreeMap;
@@ -29,10 +29,34 @@ pub(super) struct Counter {
     pub(super) checksum: u32,
 }
 
+/// The records that a checkpoint writes, by key, and those that it removes.
+#[derive(Debug, Default)]
+pub(super) struct Changes(pub(super) BTreeMap<Vec<u8>, Option<Vec<u8>>>);
+
+impl Changes {
+    fn insert(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        self.0.insert(key, Some(value));
+    }
+
+    fn remove(&mut self, key: Vec<u8>) {
+        self.0.insert(key, None);
+    }
+
+    /// Bytes of the records that are written.
+    pub(super) fn bytes(&self) -> usize {
+        self.0.values().flatten().map(Vec::len).sum()
+    }
+
+    /// How many records are written.
+    pub(super) fn written(&self) -> u64 {
+        self.0.values().flatten().count() as u64
+    }
+}
+
 impl Index {
-    /// Turns a checkpoint into the one batch that writes it, and remembers it as written.
-    pub(super) fn batch(&mut self, checkpoint: Checkpoint) -> sled::Batch {
-        let mut batch = sled::Batch::default();
+    /// Turns a checkpoint into the changes that write it, and remembers it as written.
+    pub(super) fn changes(&mut self, checkpoint: Checkpoint) -> Changes {
+        let mut batch = Changes::default();
         self.sequence += 1;
         if checkpoint.fresh {
             self.forget_all(&mut batch);
@@ -59,12 +83,13 @@ impl Index {
         }
         let key = Key::Head.bytes();
         let parts = [&self.seal.bytes()[..], &checkpoint.head];
-        batch.insert(key.as_slice(), frame::frame(&key, self.sequence, &parts).0);
+        let value = frame::frame(&key, self.sequence, &parts).0;
+        batch.insert(key, value);
         batch
     }
 
     /// Writes a record and counts it into the seal.
-    fn put(&mut self, batch: &mut sled::Batch, key: Key<'_>, payload: &[u8]) -> u32 {
+    fn put(&mut self, batch: &mut Changes, key: Key<'_>, payload: &[u8]) -> u32 {
         let key = key.bytes();
         let (value, checksum) = frame::frame(&key, self.sequence, &[payload]);
         batch.insert(key, value);
@@ -73,7 +98,7 @@ impl Index {
     }
 
     /// Removes the deltas of all checkpoints before `first`.
-    fn forget_deltas(&mut self, batch: &mut sled::Batch, first: u64) {
+    fn forget_deltas(&mut self, batch: &mut Changes, first: u64) {
         let useful = self.deltas.split_off(&first);
         for (sequence, checksums) in std::mem::replace(&mut self.deltas, useful) {
             for (index, checksum) in (0u32..).zip(checksums) {
@@ -83,9 +108,8 @@ impl Index {
         }
     }
 
-    /// Removes every record. What the same batch writes again under the same key stays: in a batch
-    /// the last value of a key counts.
-    fn forget_all(&mut self, batch: &mut sled::Batch) {
+    /// Removes every record. What is written again after it under the same key stays.
+    fn forget_all(&mut self, batch: &mut Changes) {
         self.forget_deltas(batch, u64::MAX);
         for page in std::mem::take(&mut self.bases).into_keys() {
             batch.remove(Key::Base(page).bytes());
@@ -97,7 +121,7 @@ impl Index {
     }
 
     /// Writes the counters that changed and removes those that are no more.
-    fn replace_counters(&mut self, batch: &mut sled::Batch, list: Vec<(Vec<u8>, Vec<u8>)>) {
+    fn replace_counters(&mut self, batch: &mut Changes, list: Vec<(Vec<u8>, Vec<u8>)>) {
         let mut before = std::mem::take(&mut self.counters);
         let mut now = BTreeMap::new();
         for (text, value) in list {

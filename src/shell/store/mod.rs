@@ -1,8 +1,8 @@
 //! The store on disk: sled as a write-behind cache of the fold.
 //!
-//! One tree; a checkpoint is one batch and one flush. sled is not trusted with more: every record
-//! carries its own checksum, the head a seal over all of them, and whatever does not add up is
-//! moved aside and rebuilt from the log.
+//! One tree; a checkpoint is one batch and one flush, or a new tree beside it. sled is not trusted
+//! with more: every record carries its own checksum, the head a seal over all of them, and whatever
+//! does not add up is moved aside and rebuilt from the log.
 
 mod dir;
 mod files;
@@ -19,6 +19,7 @@ use dir::StoreDir;
 use index::Index;
 use open::Trouble;
 use read::{Found, Want};
+use rewrite::Space;
 use std::path::Path;
 use std::time::Duration;
 use writer::Writer;
@@ -31,8 +32,9 @@ pub struct SledStore {
     store_dir: Option<StoreDir>,
     hands: Hands,
     notices: Vec<String>,
-    /// Space beyond thrice the content at which the database is rewritten; bytes.
-    slack: u64,
+    /// Space beyond thrice the content at which the database is rewritten, and the least of a large
+    /// checkpoint; bytes.
+    bounds: (u64, usize),
 }
 
 /// Which thread has the tree.
@@ -53,14 +55,22 @@ impl SledStore {
         let mut store_dir = StoreDir::take(dir, dir::LET_GO_MAX)?;
         let mut notices = Vec::from_iter(store_dir.take_mended());
         let (store_dir, db) = ladder::open_or_rebuild(store_dir, &mut notices)?;
-        let (hands, slack) = (Hands::Opened(db), rewrite::SLACK_BYTES);
-        Ok(SledStore { store_dir: Some(store_dir), hands, notices, slack })
+        let bounds = (rewrite::SLACK_BYTES, rewrite::LARGE_BYTES);
+        let hands = Hands::Opened(db);
+        Ok(SledStore { store_dir: Some(store_dir), hands, notices, bounds })
     }
 
     /// Rewrites the database if it takes so many bytes more than thrice its content.
     #[must_use]
     pub fn with_slack(mut self, bytes: u64) -> SledStore {
-        self.slack = bytes;
+        self.bounds.0 = bytes;
+        self
+    }
+
+    /// Writes a checkpoint of so many bytes that changes a third of the records beside them.
+    #[must_use]
+    pub fn with_large(mut self, bytes: usize) -> SledStore {
+        self.bounds.1 = bytes;
         self
     }
 
@@ -178,7 +188,8 @@ impl SledStore {
             }
             Err(world) => return Err(world.stop(store_dir.dir(), "reading")),
         };
-        self.hands = Hands::Writing(Writer::start(store_dir.dir(), db, index, self.slack)?);
+        self.hands =
+            Hands::Writing(Writer::start(store_dir.dir(), db, index, Space::new(self.bounds))?);
         self.store_dir = Some(store_dir);
         Ok(whole)
     }

@@ -1,5 +1,7 @@
-//! Writes a new database beside the old one and swaps the two, if it takes far more space than
-//! its content: sled 0.34 loses track of some files of large nodes and never removes them.
+//! Writes a new database beside the old one and swaps the two: if it takes far more space than its
+//! content, since sled 0.34 loses track of some files of large nodes and never removes them; and if
+//! a large part of it changes, since sled 0.34 keeps all that one batch replaces until its end,
+//! some ten times what is written.
 //!
 //! The swap has three names, so that a start after a kill at any moment goes on with it: `next` is
 //! not complete and is removed; `ready` is complete and replaces what lies beside it; the files of
@@ -7,6 +9,7 @@
 
 use super::files::{is_sled, stop};
 use super::open::{self, Trouble};
+use sled::IVec;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -22,6 +25,8 @@ pub(super) const NAMES: [&str; 3] = [NEXT, READY, MOVING];
 pub(super) const SLACK_BYTES: u64 = 256 << 20;
 /// Space is measured each time so much was written; bytes.
 const MEASURE_BYTES: u64 = 8 << 20;
+/// A checkpoint of so many bytes that changes a third of the records is written beside them.
+pub(super) const LARGE_BYTES: usize = 64 << 20;
 /// Records of a copy that are written in one batch; bytes.
 const BATCH_BYTES: usize = 8 << 20;
 
@@ -29,15 +34,17 @@ const BATCH_BYTES: usize = 8 << 20;
 #[derive(Debug)]
 pub(super) struct Space {
     slack: u64,
+    /// A checkpoint of so many bytes is large.
+    pub(super) large: usize,
     written: u64,
     /// Space below this needs no look at the content.
     fine: u64,
 }
 
 impl Space {
-    /// Tolerates so many bytes beyond thrice the content.
-    pub(super) fn new(slack: u64) -> Space {
-        Space { slack, written: 0, fine: slack }
+    /// Tolerates so many bytes beyond thrice the content; a checkpoint of `large` bytes is large.
+    pub(super) fn new((slack, large): (u64, usize)) -> Space {
+        Space { slack, large, written: 0, fine: slack }
     }
 
     /// Notes what was written; whether the database takes far more space than its content.
@@ -73,17 +80,26 @@ impl Space {
     }
 }
 
-/// Copies the content into a new database and opens that in place of the old one. Without room for
-/// the copy the old one stays.
-pub(super) fn rewrite(dir: &Path, db: sled::Db, space: &mut Space) -> Result<sled::Db, Trouble> {
+/// A change of a record: its key, and its value; `None`: it is gone.
+type Change<'a> = (&'a Vec<u8>, &'a Option<Vec<u8>>);
+
+/// Copies the content with changes, in the order of their keys, into a new database and opens that
+/// in place of the old one. Without room for the copy the old one stays as it is, and false comes
+/// with it.
+pub(super) fn rewrite<'a>(
+    dir: &Path,
+    db: sled::Db,
+    space: &mut Space,
+    changes: impl Iterator<Item = Change<'a>>,
+) -> Result<(sled::Db, bool), Trouble> {
     let next = dir.join(NEXT);
-    match copy(&db, &next) {
+    match copy(&db, &next, changes) {
         Ok(()) => (),
         Err(Trouble::World(why)) => {
             tracing::warn!("store: no room to rewrite {}: {why}", dir.display());
             remove(&next).map_err(|error| Trouble::from(sled::Error::Io(error)))?;
             space.postpone(dir);
-            return Ok(db);
+            return Ok((db, false));
         }
         Err(damage) => return Err(damage),
     }
@@ -92,23 +108,51 @@ pub(super) fn rewrite(dir: &Path, db: sled::Db, space: &mut Space) -> Result<sle
     fs::rename(&next, dir.join(READY))
         .and_then(|()| swap(dir))
         .map_err(|error| Trouble::from(sled::Error::Io(error)))?;
-    open::open(dir)
+    Ok((open::open(dir)?, true))
 }
 
-fn copy(db: &sled::Db, next: &Path) -> Result<(), Trouble> {
-    let new = open::open(next)?;
-    let (mut batch, mut bytes) = (sled::Batch::default(), 0);
+/// A new database that is filled batch by batch.
+struct Copying {
+    db: sled::Db,
+    batch: sled::Batch,
+    bytes: usize,
+}
+
+impl Copying {
+    fn put(&mut self, key: &[u8], value: IVec) -> Result<(), Trouble> {
+        self.bytes += key.len() + value.len();
+        self.batch.insert(key, value);
+        if self.bytes >= BATCH_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), Trouble> {
+        self.bytes = 0;
+        self.db.apply_batch(std::mem::take(&mut self.batch))?;
+        self.db.flush()?;
+        Ok(())
+    }
+}
+
+fn copy<'a>(
+    db: &sled::Db,
+    next: &Path,
+    changes: impl Iterator<Item = Change<'a>>,
+) -> Result<(), Trouble> {
+    let mut new = Copying { db: open::open(next)?, batch: sled::Batch::default(), bytes: 0 };
+    let mut changes = changes.peekable();
     for record in db.iter() {
         let (key, value) = record?;
-        bytes += key.len() + value.len();
-        batch.insert(key, value);
-        if bytes >= BATCH_BYTES {
-            new.apply_batch(std::mem::take(&mut batch))?;
-            new.flush()?;
-            bytes = 0;
+        while let Some((changed, written)) = changes.next_if(|it| it.0.as_slice() < &*key) {
+            put_if(&mut new, changed, written.as_ref())?;
+        }
+        match changes.next_if(|it| it.0.as_slice() == &*key) {
+            Some((changed, written)) => put_if(&mut new, changed, written.as_ref())?,
+            None => new.put(&key, value)?,
         }
     }
-    new.apply_batch(batch)?;
+    for (changed, written) in changes {
+        put_if(&mut new, changed, written.as_ref())?;
+    }
     new.flush()?;
     let sync = || -> io::Result<()> {
         for entry in fs::read_dir(next.join("blobs"))? {
@@ -119,6 +163,10 @@ fn copy(db: &sled::Db, next: &Path) -> Result<(), Trouble> {
     sync().map_err(|error| Trouble::from(sled::Error::Io(error)))?;
     drop(new);
     open::wait_until_closed(next)
+}
+
+fn put_if(new: &mut Copying, key: &[u8], value: Option<&Vec<u8>>) -> Result<(), Trouble> {
+    value.map_or(Ok(()), |value| new.put(key, value.as_slice().into()))
 }
 
 /// Ends a swap that was under way when a process ended. The caller holds the lock.

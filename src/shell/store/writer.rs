@@ -1,6 +1,6 @@
 //! The one thread that writes, so that folding goes on meanwhile.
 
-use super::index::Index;
+use super::index::{Changes, Index};
 use super::open::{self, Trouble};
 use super::rewrite::{self, Space};
 use crate::thread;
@@ -30,12 +30,12 @@ impl Writer {
         dir: &Path,
         db: sled::Db,
         index: Index,
-        slack: u64,
+        space: Space,
     ) -> Result<Writer, StoreError> {
         let (orders, to_write) = channel();
         let (results, done) = channel();
         let path = dir.to_path_buf();
-        let work = move || write_all(&path, db, index, Space::new(slack), &to_write, &results);
+        let work = move || write_all(&path, db, index, space, &to_write, &results);
         let thread = thread::spawn("store", work)
             .map_err(|error| super::files::stop(dir, "start the thread that writes", &error))?;
         Ok(Writer { dir: dir.to_path_buf(), orders, done, thread, busy: false })
@@ -108,9 +108,19 @@ fn write_all(
         let written = open::guard("writing", || {
             // A rewrite that failed half way leaves nothing open; then nothing follows either.
             let Some(db) = open.take() else { return Err(Trouble::damage("it is not open")) };
-            write(dir, &db, &mut index, checkpoint)?;
-            open = Some(match space.is_wasted(dir, &db, bytes)? {
-                true => rewrite::rewrite(dir, db, &mut space)?,
+            let changes = index.changes(checkpoint);
+            let is_large =
+                changes.bytes() >= space.large && 3 * changes.written() >= index.seal.records;
+            // Without room beside it, it is written in place.
+            let (db, is_written) = match is_large {
+                true => rewrite::rewrite(dir, db, &mut space, changes.0.iter())?,
+                false => (db, false),
+            };
+            if !is_written {
+                write(dir, &db, changes)?;
+            }
+            open = Some(match !is_written && space.is_wasted(dir, &db, bytes)? {
+                true => rewrite::rewrite(dir, db, &mut space, std::iter::empty())?.0,
                 false => db,
             });
             Ok(())
@@ -132,13 +142,15 @@ fn bytes_of(checkpoint: &Checkpoint) -> u64 {
 
 /// One batch, one flush. sled's flush hands pages to the disk without the file's new length and
 /// without emptying the disk's own cache; the sync after it does both.
-fn write(
-    dir: &Path,
-    db: &sled::Db,
-    index: &mut Index,
-    checkpoint: Checkpoint,
-) -> Result<(), Trouble> {
-    db.apply_batch(index.batch(checkpoint))?;
+fn write(dir: &Path, db: &sled::Db, changes: Changes) -> Result<(), Trouble> {
+    let mut batch = sled::Batch::default();
+    for (key, value) in changes.0 {
+        match value {
+            Some(value) => batch.insert(key, value),
+            None => batch.remove(key),
+        }
+    }
+    db.apply_batch(batch)?;
     db.flush()?;
     File::open(dir.join("db"))
         .and_then(|file| file.sync_data())

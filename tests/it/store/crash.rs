@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 
 /// Set in a child process: the directory it writes checkpoints into.
 const CHILD: &str = "YARDMASTER_TEST_STORE";
+/// Set in it too: how many bytes of a checkpoint are large.
+const LARGE: &str = "YARDMASTER_TEST_STORE_LARGE";
 
 #[test]
 fn killed_at_any_moment_the_last_confirmed_checkpoint_is_there() {
@@ -14,7 +16,8 @@ fn killed_at_any_moment_the_last_confirmed_checkpoint_is_there() {
     let mut random = Random(0xD1CE);
     let mut reached = 0;
     for round in 0..20 {
-        let mut child = child(&dir, &[]);
+        // In every other life each checkpoint that changes a third of the records is written beside.
+        let mut child = child(&dir, &[], if round % 2 == 0 { 1 } else { usize::MAX });
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut lines = lines.map_while(Result::ok).filter_map(|line| confirmed(&line));
         let before = lines.by_ref().take(random.below(8) as usize).last();
@@ -42,7 +45,8 @@ fn a_full_disk_stops_with_the_remedy() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("store");
     // A limit on the length of a file, in blocks of 512 bytes, stands for a disk that is full.
-    let mut child = child(&dir, &["-c", "trap '' XFSZ; ulimit -f 4096; exec \"$0\" \"$@\""]);
+    let mut child =
+        child(&dir, &["-c", "trap '' XFSZ; ulimit -f 4096; exec \"$0\" \"$@\""], usize::MAX);
     let out = std::io::read_to_string(child.stdout.take().unwrap()).unwrap();
     assert!(child.wait().unwrap().success(), "{out}");
     let error = out.lines().find_map(|line| line.split_once("stopped: ")).unwrap().1;
@@ -58,7 +62,7 @@ fn a_full_disk_stops_with_the_remedy() {
 
 /// Starts this very binary again to run `the_child` alone; `wrap` are arguments of a shell that
 /// starts it in turn.
-fn child(dir: &Path, wrap: &[&str]) -> Child {
+fn child(dir: &Path, wrap: &[&str], large: usize) -> Child {
     let me = std::env::current_exe().unwrap();
     let mut command = if wrap.is_empty() { Command::new(&me) } else { Command::new("sh") };
     if !wrap.is_empty() {
@@ -67,6 +71,7 @@ fn child(dir: &Path, wrap: &[&str]) -> Child {
     command
         .args(["store::crash::the_child", "--exact", "--nocapture", "--test-threads=1"])
         .env(CHILD, dir)
+        .env(LARGE, large.to_string())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -82,7 +87,8 @@ fn confirmed(line: &str) -> Option<u64> {
 #[test]
 fn the_child() {
     let Some(dir) = std::env::var_os(CHILD) else { return };
-    let mut store = SledStore::open(Path::new(&dir)).unwrap();
+    let large = std::env::var(LARGE).unwrap().parse().unwrap();
+    let mut store = SledStore::open(Path::new(&dir)).unwrap().with_large(large);
     let mut n = store.load().unwrap().map_or(0, |kept| kept.sequence);
     loop {
         n += 1;

@@ -9,8 +9,8 @@ use yardmaster_sim::scenario::feed::close;
 use yardmaster_sim::scenario::median;
 use yardmaster_sim::scenario::simulated::engine;
 
-/// Measures decisions over each of some numbers of queues, on a grid with jobs, links and storage, for the
-/// requests that the simulated grid makes of itself.
+/// Measures decisions over each of some numbers of queues, on a grid with jobs, links and storage,
+/// for the requests that the simulated grid makes of itself.
 pub fn measure(
     read: &Read,
     sizes: &[usize],
