@@ -207,9 +207,9 @@ impl Engine {
         }
         due.iter().for_each(|subject| requests.update(subject, judging));
         let woken = requests.woken(judging);
-        let beyond = cycle.begin(requests.ready(), woken, &state.setting.limits);
+        let (beyond, is_beyond) = cycle.begin(requests.ready(), woken, &state.setting.limits);
         exceeded.note(CycleLoop::Wakes, requests.parts() > 1);
-        exceeded.note(CycleLoop::Judgements, !beyond.is_empty());
+        exceeded.note(CycleLoop::Judgements, is_beyond);
         requests.postpone(&beyond, true);
         state.touched = Default::default();
         self.throttles = None;

@@ -44,24 +44,36 @@ impl Woken {
 }
 
 impl CycleQueue {
-    /// Begins a cycle with the requests that are ready and those that woke; gives back those for
-    /// which it has no room.
+    /// Begins a cycle with the requests that are ready, in the order of their turns, and those that
+    /// woke. Gives back of the latter those for which it has no room, and whether there is one of
+    /// either. Of many that are ready only those are looked at that have their turn.
     #[must_use]
-    pub(crate) fn begin(
+    pub(crate) fn begin<'a>(
         &mut self,
-        ready: impl Iterator<Item = Turn>,
+        ready: impl Iterator<Item = &'a Turn>,
         woken: Woken,
         limits: &Limits,
-    ) -> Vec<Turn> {
-        let mut turns: Vec<Turn> = ready.chain(woken.turns).collect();
-        turns.sort_unstable();
-        turns.dedup();
-        let beyond = turns.split_off(limits.judgements_per_cycle.min(turns.len()));
+    ) -> (Vec<Turn>, bool) {
+        let mut woke = woken.turns;
+        woke.sort_unstable();
+        let (mut ready, mut woke) = (ready.peekable(), woke.into_iter().peekable());
+        let mut turns = Vec::new();
+        while turns.len() < limits.judgements_per_cycle {
+            let is_ready = match (ready.peek(), woke.peek()) {
+                (None, None) => break,
+                (Some(one), Some(other)) => *one <= other,
+                (one, _) => one.is_some(),
+            };
+            let next = if is_ready { ready.next().cloned() } else { woke.next() };
+            turns.extend(next.filter(|next| turns.last() != Some(next)));
+        }
         turns.reverse();
+        let beyond: Vec<Turn> = woke.filter(|turn| turns.first() != Some(turn)).collect();
+        let is_beyond = ready.next().is_some() || !beyond.is_empty();
         let evaluations = woken.evaluations.into_iter();
         let evaluations = evaluations.map(|((_, _, subject), it)| (subject, it)).collect();
         *self = CycleQueue { turns, evaluations, ..CycleQueue::default() };
-        beyond
+        (beyond, is_beyond)
     }
 
     /// Gives back all that is left if the decisions of the cycle are too large for more.

@@ -171,8 +171,8 @@ impl Requests {
     }
 
     /// Those that are to be judged in any case.
-    pub(crate) fn ready(&self) -> impl Iterator<Item = Turn> {
-        self.ready.iter().cloned()
+    pub(crate) fn ready(&self) -> impl Iterator<Item = &Turn> {
+        self.ready.iter()
     }
 
     /// Notes which requests found no room in a cycle. One that woke is evaluated again when it is
