@@ -176,7 +176,8 @@ impl Checkpointer {
         let now = (self.stopwatch)();
         let due = |last: u64, span: Millis| now.saturating_sub(last) >= span as u64 * 1_000_000;
         let limits = &state.setting.limits;
-        let records: u64 = state.times.lanes.iter().map(|(_, lane)| lane.next).sum();
+        let offsets = state.times.lanes.iter().map(|(_, lane)| lane.next);
+        let records = offsets.fold(0, u64::saturating_add);
         // Of cycles in which nothing changed only the head is new.
         let is_idle = !self.is_fresh && stored::dirty(state) == 0;
         let rest = if is_idle { REST_MAX } else { (REST * self.cost_ns).min(REST_MAX) };

@@ -341,6 +341,21 @@ fn a_batch_of_records_that_each_fit_is_taken() {
     writer.flush().unwrap();
 }
 
+/// However many reports of failures there are: each of these records is a batch of its own, and
+/// what is not reported counts as on its way.
+#[test]
+fn of_very_many_records_that_are_refused_the_first_is_named() {
+    let Some(OnKafka { conf, .. }) = OnKafka::real() else { return };
+    let mut world = OnKafka::at_with(&conf.bootstrap, &[("max.message.bytes", "500")]);
+    world.conf.properties.insert("batch.num.messages".to_owned(), "1".to_owned());
+    let writer = KafkaWriter::open(&world.conf).unwrap();
+    for _ in 0..5_000 {
+        writer.append(world.name(JOBS), None, Some(b"k"), Some(&[0; 600]), &[], None).unwrap();
+    }
+    let text = writer.flush().unwrap_err().to_string();
+    assert!(text.contains("max.message.bytes"), "{text}");
+}
+
 #[test]
 fn pausing_a_lane_at_its_end_loses_nothing() {
     let Some(world) = OnKafka::real() else { return };

@@ -364,6 +364,8 @@ impl<V: Default> Rows<V, ByPlace> {
             let mut values = self.chains.rows(place).map(|row| &self.rows[row as usize].value);
             show(key, figures, &mut values);
         }
+        // What is left of them was shown with others: nothing of it is to come.
+        while self.publishing.pop_if(|row| self.rows[*row as usize].publishing == 0).is_some() {}
         shown
     }
 }

@@ -35,14 +35,15 @@ pub(super) struct NotTaken {
 }
 
 impl ProducedTopics {
-    /// The topics that a configuration names, for a producer that outlives this.
+    /// The topics of a configuration that a leader publishes, for a producer that outlives this.
     pub fn of<C: ProducerContext>(
         conf: &KafkaConf,
         producer: &impl Producer<C>,
     ) -> Result<ProducedTopics, LogError> {
         let client = producer.client().native_ptr();
         let mut topics = BTreeMap::new();
-        for map in &conf.topics {
+        // A handle makes the client ask for all partitions of its topic, and know their leaders.
+        for map in conf.topics.iter().filter(|map| map.topic.is_own()) {
             let name = CString::new(map.name.as_str());
             // SAFETY: the client is alive, the name ends with a zero, no configuration means that
             // of the client.

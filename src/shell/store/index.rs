@@ -31,9 +31,9 @@ pub(super) struct Counter {
 
 /// The records that a checkpoint writes, by key, and those that it removes.
 #[derive(Debug, Default)]
-pub(super) struct Changes(pub(super) BTreeMap<Vec<u8>, Option<Vec<u8>>>);
+pub(super) struct RecordChanges(pub(super) BTreeMap<Vec<u8>, Option<Vec<u8>>>);
 
-impl Changes {
+impl RecordChanges {
     fn insert(&mut self, key: Vec<u8>, value: Vec<u8>) {
         self.0.insert(key, Some(value));
     }
@@ -55,8 +55,8 @@ impl Changes {
 
 impl Index {
     /// Turns a checkpoint into the changes that write it, and remembers it as written.
-    pub(super) fn changes(&mut self, checkpoint: Checkpoint) -> Changes {
-        let mut batch = Changes::default();
+    pub(super) fn changes(&mut self, checkpoint: Checkpoint) -> RecordChanges {
+        let mut batch = RecordChanges::default();
         self.sequence += 1;
         if checkpoint.fresh {
             self.forget_all(&mut batch);
@@ -89,7 +89,7 @@ impl Index {
     }
 
     /// Writes a record and counts it into the seal.
-    fn put(&mut self, batch: &mut Changes, key: Key<'_>, payload: &[u8]) -> u32 {
+    fn put(&mut self, batch: &mut RecordChanges, key: Key<'_>, payload: &[u8]) -> u32 {
         let key = key.bytes();
         let (value, checksum) = frame::frame(&key, self.sequence, &[payload]);
         batch.insert(key, value);
@@ -98,7 +98,7 @@ impl Index {
     }
 
     /// Removes the deltas of all checkpoints before `first`.
-    fn forget_deltas(&mut self, batch: &mut Changes, first: u64) {
+    fn forget_deltas(&mut self, batch: &mut RecordChanges, first: u64) {
         let useful = self.deltas.split_off(&first);
         for (sequence, checksums) in std::mem::replace(&mut self.deltas, useful) {
             for (index, checksum) in (0u32..).zip(checksums) {
@@ -109,7 +109,7 @@ impl Index {
     }
 
     /// Removes every record. What is written again after it under the same key stays.
-    fn forget_all(&mut self, batch: &mut Changes) {
+    fn forget_all(&mut self, batch: &mut RecordChanges) {
         self.forget_deltas(batch, u64::MAX);
         for page in std::mem::take(&mut self.bases).into_keys() {
             batch.remove(Key::Base(page).bytes());
@@ -121,7 +121,7 @@ impl Index {
     }
 
     /// Writes the counters that changed and removes those that are no more.
-    fn replace_counters(&mut self, batch: &mut Changes, list: Vec<(Vec<u8>, Vec<u8>)>) {
+    fn replace_counters(&mut self, batch: &mut RecordChanges, list: Vec<(Vec<u8>, Vec<u8>)>) {
         let mut before = std::mem::take(&mut self.counters);
         let mut now = BTreeMap::new();
         for (text, value) in list {

@@ -1,6 +1,6 @@
 //! The one thread that writes, so that folding goes on meanwhile.
 
-use super::index::{Changes, Index};
+use super::index::{Index, RecordChanges};
 use super::open::{self, Trouble};
 use super::rewrite::{self, Space};
 use crate::thread;
@@ -142,7 +142,7 @@ fn bytes_of(checkpoint: &Checkpoint) -> u64 {
 
 /// One batch, one flush. sled's flush hands pages to the disk without the file's new length and
 /// without emptying the disk's own cache; the sync after it does both.
-fn write(dir: &Path, db: &sled::Db, changes: Changes) -> Result<(), Trouble> {
+fn write(dir: &Path, db: &sled::Db, changes: RecordChanges) -> Result<(), Trouble> {
     let mut batch = sled::Batch::default();
     for (key, value) in changes.0 {
         match value {
