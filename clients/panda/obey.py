@@ -10,14 +10,14 @@ stderr is published as the reason.
 It may be handed over twice. PanDA leaves a job alone that has ended, and then reports so, so a second
 time does no harm. It needs the package panda-server and a proxy or token with the production role.
 
-A job that JEDI made is brokered again by closing it (killJobs, code 51), as PanDA's own daemons do;
-reassignJobs leaves such a job where it is. With --without-jedi it is called instead.
+A job that JEDI made is brokered again by closing it (kill_jobs, code 51), as PanDA's own daemons do;
+reassign_jobs leaves such a job where it is. With --without-jedi it is called instead.
 """
 
 import json
 import sys
 
-# The codes of killJobs, see pandaserver.userinterface.Client.
+# The codes of kill_jobs (killJobs before 0.6.8), see pandaserver.userinterface.Client.
 EXPIRE = 2  # closed, its input is brokered again; one that runs is told to stop by its pilot
 EXPIRE_PENDING = 4  # the same of one that waits for its input
 FAST_REBROKERAGE = 10  # closed, its input is brokered again, possibly to the same queue
@@ -28,14 +28,30 @@ BATCH = 100  # jobs of one call, as PanDA's daemons have it
 
 
 def kill(client, ids, code):
-    """killJobs gives a status and, for each job, whether it was acted on."""
+    """A status and, for each job, whether it was acted on."""
+    if hasattr(client, "kill_jobs"):
+        return data_of(client.kill_jobs(ids, code=code, keep_unmerged=True))
     return client.killJobs(ids, code=code, keepUnmerged=True)
 
 
 def reassign(client, ids):
-    """reassignJobs gives a status and whether the request was taken."""
+    """The same. PanDA says only whether the request was taken."""
+    if hasattr(client, "reassign_jobs"):
+        status, answer = data_of(client.reassign_jobs(ids))
+        return status, [True] * len(ids) if answer is None else answer
     status, taken = client.reassignJobs(ids)
     return status, [taken] * len(ids) if isinstance(taken, bool) else taken
+
+
+def data_of(reply):
+    """The data of a reply of a client since panda-server 0.6.8, which names its calls otherwise: a status, and
+    {success, message, data}. What was not granted is an answer that names the message."""
+    status, answer = reply
+    if status != 0 or not isinstance(answer, dict):
+        return status, answer
+    if not answer.get("success"):
+        return status, answer.get("message") or "no reason given"
+    return status, answer.get("data")
 
 
 def action(command, without_jedi):

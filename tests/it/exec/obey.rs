@@ -23,6 +23,31 @@ def reassignJobs(ids, forPending=False, firstSubmission=None):
     return note('reassignJobs', ids), True
 ";
 
+/// The same as panda-server has it since 0.6.8: other names, and a reply of its API.
+const STUB_OF_API: &str = "
+import json, os
+
+def note(name, ids, **more):
+    with open(os.environ['CALLS'], 'a') as file:
+        file.write(json.dumps([name, ids, more]) + chr(10))
+
+def reply(data):
+    status = int(os.environ.get('STATUS', '0'))
+    if status == 255:
+        return status, 'no route to host'
+    if status == 1:
+        return 0, {'success': False, 'message': 'production role required', 'data': None}
+    return 0, {'success': True, 'message': '', 'data': data}
+
+def kill_jobs(job_ids, code=None, keep_unmerged=False, job_sub_status=None):
+    note('killJobs', job_ids, code=code, keepUnmerged=keep_unmerged)
+    return reply([number % 2 == 0 for number in job_ids])
+
+def reassign_jobs(job_ids):
+    note('reassignJobs', job_ids)
+    return reply(None)
+";
+
 /// Calls of the client, exit code, and the last line on stderr.
 fn obey(dir: &Path, command: &Value, status: &str, args: &[&str]) -> (Vec<Value>, i32, String) {
     let calls = dir.join("calls");
@@ -54,10 +79,19 @@ fn each_kind_of_command_is_a_call_of_pandas_client() {
         println!("left out: there is no python3");
         return;
     }
+    each_kind_is_a_call(STUB);
+    let dir = each_kind_is_a_call(STUB_OF_API);
+    let command = json!({"kind": "kill", "rule": "T8", "jobs": ["8"]});
+    let (_, exit, reason) = obey(dir.path(), &command, "1", &[]);
+    assert!(exit == 1 && reason.contains("production role required"), "{exit}: {reason}");
+}
+
+/// Has each kind of command carried out with a client, and gives the directory that it lies in.
+fn each_kind_is_a_call(stub: &str) -> TempDir {
     let dir = TempDir::new().unwrap();
     let package = dir.path().join("pandaserver/userinterface");
     std::fs::create_dir_all(&package).unwrap();
-    std::fs::write(package.join("Client.py"), STUB).unwrap();
+    std::fs::write(package.join("Client.py"), stub).unwrap();
     let of =
         |kind: &str, rule: &str, jobs: &[&str]| json!({"kind": kind, "rule": rule, "jobs": jobs});
     let go = |command: &Value| obey(dir.path(), command, "0", &[]);
@@ -91,4 +125,5 @@ fn each_kind_of_command_is_a_call_of_pandas_client() {
         assert_eq!(exit, code, "{command}: {reason}");
         assert!(reason.contains(part), "{command}: {reason}");
     }
+    dir
 }
