@@ -177,9 +177,13 @@ fn is_ours(topic: Topic) -> bool {
 
 /// Topics of ours that this topology's sources are published to.
 fn published_topics(topology: &Topology) -> impl Iterator<Item = Topic> {
+    PUBLISHED_TOPICS.into_iter().chain(table_topics(topology).iter().copied())
+}
+
+/// Those of them that rows of configuration tables are published to.
+fn table_topics(topology: &Topology) -> &'static [Topic] {
     let has_tables = topology.intake.sources.values().any(|it| *it == Dialect::PandaCdc);
-    let tables: &[Topic] = if has_tables { &TABLE_TOPICS } else { &[] };
-    PUBLISHED_TOPICS.into_iter().chain(tables.iter().copied())
+    if has_tables { &TABLE_TOPICS } else { &[] }
 }
 
 fn is_framed(topology: &Topology, topic: Topic) -> bool {
@@ -190,6 +194,7 @@ fn is_framed(topology: &Topology, topic: Topic) -> bool {
 /// request that its source does not state.
 fn read_topics(topology: &Topology) -> Vec<Topic> {
     let mut topics = READ_TOPICS.to_vec();
+    topics.extend(table_topics(topology).iter().filter(|topic| !READ_TOPICS.contains(topic)));
     if let Some(framed) = RECENT_TOPICS.iter().find(|topic| is_framed(topology, **topic)) {
         tracing::warn!(
             "intake does not read {} in framing \"confluent\": jobs get no request, so reservations \

@@ -3,6 +3,7 @@
 
 mod facts;
 mod kept;
+mod later;
 mod oversized;
 mod spelled;
 mod standing;

@@ -135,6 +135,15 @@ macro_rules! configuration {
                 match self { $(Configuration::$kind(it) => it.changed(at).into(),)* }
             }
 
+            /// The same, later than the record that it replaces: of one time the content would
+            /// decide which holds, and what a topic keeps would be another than what is known.
+            pub fn after(&self, replaced: Millis) -> Configuration {
+                match self.changed_at() > replaced {
+                    true => self.clone(),
+                    false => self.changed(replaced.saturating_add(1)),
+                }
+            }
+
             /// The longest name by which it refers to things.
             pub fn longest_name(&self) -> FieldName<'_> {
                 match self { $(Configuration::$kind(it) => it.longest_name(),)* }

@@ -188,12 +188,16 @@ impl Intake {
             }
             Event::Outcome(outcome) => self.places.learn_outcome(&outcome),
             Event::Configuration(it) => {
+                self.tables.read(&it);
                 if let Configuration::Storage(Storage { name, site, .. }) = *it {
                     self.storage.insert(name, site);
                 }
             }
-            Event::Removed { topic: Topic::Storage, name } => {
-                self.storage.remove(name);
+            Event::Removed { topic, name } => {
+                self.tables.read_removal(topic, name);
+                if topic == Topic::Storage {
+                    self.storage.remove(name);
+                }
             }
             _ => {}
         }

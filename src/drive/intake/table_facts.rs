@@ -7,10 +7,10 @@
 //! the site of its storage. After that what differs from what was published last is published, and
 //! what no row makes any more is removed.
 
-use super::Records;
+use super::{Records, TABLE_TOPICS};
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster_core::cut::Topic;
-use yardmaster_core::event::{Configured, confirmed};
+use yardmaster_core::event::{Configuration, Configured, confirmed};
 use yardmaster_core::id::hash;
 use yardmaster_core::limits::Limits;
 use yardmaster_core::unit::{MINUTE, Millis};
@@ -33,6 +33,8 @@ pub(super) struct TableFacts {
     lanes: BTreeMap<(String, u32), u64>,
     /// Of each topic, by key, the hash of the record without its change time.
     published: BTreeMap<Topic, BTreeMap<String, u64>>,
+    /// The newest record of each key of a topic, of any publisher.
+    newest: BTreeMap<(Topic, String), Newest>,
     /// When rows of a topic were last seen, and when that was last published; ms since 1970.
     seen: BTreeMap<Topic, Millis>,
     confirmed: BTreeMap<Topic, Millis>,
@@ -41,7 +43,38 @@ pub(super) struct TableFacts {
     is_whole: bool,
 }
 
+/// A record on a topic.
+struct Newest {
+    /// The time that it states; ms since 1970.
+    changed_at: Millis,
+    /// The hash of its other content.
+    content: u64,
+}
+
+impl Newest {
+    fn of(record: &Configuration) -> Newest {
+        let mut bytes = Vec::new();
+        record::write_configuration(&mut bytes, &record.changed(0));
+        Newest { changed_at: record.changed_at(), content: hash(&bytes) }
+    }
+}
+
 impl TableFacts {
+    /// A record of ours was read. One that was published since may be the newer one.
+    pub fn read(&mut self, record: &Configuration) {
+        let place = (record.topic(), record.name());
+        let is_newest =
+            self.newest.get(&place).is_none_or(|it| it.changed_at < record.changed_at());
+        if TABLE_TOPICS.contains(&record.topic()) && is_newest {
+            self.newest.insert(place, Newest::of(record));
+        }
+    }
+
+    /// A null of ours was read.
+    pub fn read_removal(&mut self, topic: Topic, key: &str) {
+        self.newest.remove(&(topic, key.to_owned()));
+    }
+
     /// Takes a row in, as it is since `at`, ms since 1970. Whether it is newer than what is known.
     ///
     /// # Errors
@@ -140,8 +173,9 @@ impl TableFacts {
         refused
     }
 
-    /// Publishes what changed of a topic; gives what cannot be, since the engine would not read it.
-    /// What was published under its key before stays.
+    /// Publishes what changed of a topic, each record later than the one that it replaces; gives
+    /// what cannot be, since the engine would not read it. What was published under its key before
+    /// stays.
     fn publish(&mut self, topic: Topic, limits: &Limits, records: &mut Records) -> Vec<String> {
         let mut refused = Vec::new();
         let published = self.published.entry(topic).or_default();
@@ -157,13 +191,20 @@ impl TableFacts {
                 imported.left_out.push(key);
                 continue;
             }
-            bytes.clear();
-            record::write_configuration(&mut bytes, &it.changed(0));
-            let content = hash(&bytes);
-            if before.remove(&key) != Some(content) {
-                records.push(topic, key.as_bytes(), |out| record::write_configuration(out, &it));
+            let new = Newest::of(&it);
+            let content = new.content;
+            let place = (topic, key);
+            let newest = self.newest.get(&place);
+            let is_there = newest.is_some_and(|newest| newest.content == content);
+            if before.remove(&place.1) != Some(content) && !is_there {
+                let it = newest.map_or(it.clone(), |newest| it.after(newest.changed_at));
+                records.push(topic, place.1.as_bytes(), |out| {
+                    record::write_configuration(out, &it);
+                });
+                let new = Newest { changed_at: it.changed_at(), content };
+                self.newest.insert(place.clone(), new);
             }
-            published.insert(key, content);
+            published.insert(place.1, content);
         }
         for (key, content) in before {
             if imported.unnamed > 0 || imported.left_out.contains(&key) {
@@ -171,6 +212,7 @@ impl TableFacts {
                 published.insert(key, content);
             } else {
                 records.push_removal(topic, key.as_bytes());
+                self.newest.remove(&(topic, key));
             }
         }
         refused

@@ -75,7 +75,7 @@ impl ImportKind {
 }
 
 /// A record to publish.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     /// Its key.
     pub key: String,
@@ -84,10 +84,12 @@ pub struct Row {
     /// Hash of its facts: the same in two imports if nothing changed between them. The time of an
     /// import is no part of it, times that the source states are.
     pub content: String,
+    /// The record, if it is one of configuration.
+    pub record: Option<Configuration>,
 }
 
 /// Content of a source.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
     /// Records, one for a key.
     pub rows: Vec<Row>,
@@ -189,7 +191,7 @@ fn slots(texts: &[Text], now: Millis) -> Result<Loaded, String> {
             let (key, value) = (slot.key(), slot.record());
             let at = if slot.at == now { 0 } else { slot.at };
             let content = content(&import::SlotRow { at, ..slot }.record());
-            Row { key, value, content }
+            Row { key, value, content, record: None }
         }));
     }
     last_of_each_key(&mut loaded.rows);
@@ -209,7 +211,7 @@ fn row(record: &Configuration, now: Millis) -> Row {
         true => encode(&record.changed(0)).2,
         false => value.clone(),
     };
-    Row { key, value, content: content(&timeless) }
+    Row { key, value, content: content(&timeless), record: Some(record.clone()) }
 }
 
 /// First 16 hex digits of the SHA-256 of bytes.

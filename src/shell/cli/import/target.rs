@@ -13,9 +13,10 @@ use crate::scan::Scan;
 use std::collections::BTreeMap;
 use std::fmt;
 use yardmaster_core::cut::{Lane, Topic};
-use yardmaster_core::event::{Configuration, confirmed};
+use yardmaster_core::event::{Configuration, Event, confirmed};
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::LogError;
+use yardmaster_wire::avro::{Arena, Codec};
 use yardmaster_wire::import::SlotRow;
 
 /// Header of a record with the name of the import that published it.
@@ -89,7 +90,9 @@ pub struct Target {
     name: String,
     /// Where reading goes on in each lane.
     next: BTreeMap<Lane, u64>,
-    /// The newest record of each key under which this import published.
+    codec: Codec,
+    arena: Arena,
+    /// The newest record of each key.
     newest: BTreeMap<String, Newest>,
 }
 
@@ -100,6 +103,9 @@ struct Newest {
     content: Option<String>,
     /// When it was appended; ms since 1970.
     at: Millis,
+    /// The record itself, as of the time 0, and the time that it states; `None`: it is none of
+    /// configuration.
+    stated: Option<(Configuration, Millis)>,
 }
 
 impl Target {
@@ -122,15 +128,18 @@ impl Target {
             kind,
             name: name.to_owned(),
             next: BTreeMap::new(),
+            codec: Codec::default(),
+            arena: Arena::default(),
             newest: BTreeMap::new(),
         })
     }
 
-    /// Publishes rows, whatever the log holds.
+    /// Publishes rows, whatever the log holds; those that differ from it later than what is there.
     ///
     /// # Errors
-    /// The rows cannot be published; the text names the cause.
-    pub fn publish(&self, loaded: &Loaded) -> anyhow::Result<()> {
+    /// The log cannot be read, or the rows cannot be published; the text names the cause.
+    pub fn publish(&mut self, loaded: &Loaded) -> anyhow::Result<()> {
+        self.read_back()?;
         let entries = loaded.rows.iter().map(|row| self.entry(row)).collect();
         append(&self.log_args, &self.read, entries)
     }
@@ -211,9 +220,16 @@ impl Target {
         (gone, kept.len())
     }
 
+    /// The record of a row, later than the one that it replaces if it differs from it.
     fn entry(&self, row: &Row) -> Entry {
         let (topic, key) = (self.kind.topic(), row.key.clone());
-        Entry { topic, key, value: Some(row.value.clone()), headers: self.headers(&row.content) }
+        let newest = self.newest.get(&key).and_then(|newest| newest.stated.as_ref());
+        let later = newest.zip(row.record.as_ref()).and_then(|((held, at), record)| {
+            let is_same = record.changed(0) == *held;
+            (!is_same).then(|| encode(&record.after(*at)).2)
+        });
+        let value = later.unwrap_or_else(|| row.value.clone());
+        Entry { topic, key, value: Some(value), headers: self.headers(&row.content) }
     }
 
     /// The record that takes a key back: a null, or a slot figure that is ignored.
@@ -266,6 +282,16 @@ impl Target {
         self.log_args.scan_of(topology, self.kind.topic()).map(Some)
     }
 
+    /// A record of configuration as of the time 0, and the time that it states.
+    fn stated(&mut self, key: &str, value: &[u8]) -> Option<(Configuration, Millis)> {
+        let topic = self.kind.topic();
+        let event = self.codec.read(topic, Some(key.as_bytes()), Some(value), &mut self.arena);
+        let Event::Configuration(record) = event else { return None };
+        let stated = (record.changed(0), record.changed_at());
+        self.arena.clear();
+        Some(stated)
+    }
+
     fn meet(&mut self, record: &Envelope<'_>) -> Result<(), LogError> {
         let Some(key) = record.key.and_then(|key| std::str::from_utf8(key).ok()) else {
             return Ok(());
@@ -276,12 +302,13 @@ impl Target {
         };
         let is_own = header(IMPORT) == Some(self.name.as_str()) && record.value.is_some();
         let content = header(CONTENT).filter(|content| is_own && *content != WITHDRAWN);
-        let newest = Newest { content: content.map(str::to_owned), at: record.timestamp };
+        let stated = record.value.and_then(|value| self.stated(key, value));
+        let newest = Newest { content: content.map(str::to_owned), at: record.timestamp, stated };
         // A topic that got more partitions has older records of a key in another one.
         match self.newest.get_mut(key) {
             Some(held) if held.at > newest.at => {}
             Some(held) => *held = newest,
-            None if newest.content.is_none() => {}
+            None if newest.content.is_none() && newest.stated.is_none() => {}
             None => drop(self.newest.insert(key.to_owned(), newest)),
         }
         Ok(())

@@ -3,9 +3,12 @@
 use super::super::fresh;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use yardmaster::core::cut::Topic;
+use yardmaster::core::cut::{Lane, Topic};
+use yardmaster::core::event::{Configuration, Event, is_newer};
 use yardmaster::core::limits::Limits;
+use yardmaster::core::state::{Setting, State};
 use yardmaster::drive::intake::{Intake, Origin, Reach, Records, Taken};
+use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::dialect::Dialect;
 
 const TOPIC: &str = "panda-cdc.facts";
@@ -159,4 +162,68 @@ fn what_the_engine_would_not_read_is_not_published_and_the_record_before_stays()
     }
     assert_eq!(put(&mut stage, 3_000, "atlas"), BTreeMap::new(), "it is as it was published");
     assert_eq!(put(&mut stage, 4_000, &"x".repeat(1_024)).len(), 1);
+}
+
+/// A topic of storage, and what is known of it.
+struct Storages {
+    records: Vec<(Vec<u8>, Vec<u8>)>,
+    state: State,
+}
+
+impl Storages {
+    /// Publishes what a stage has settled; how many records.
+    fn publish(&mut self, stage: &mut Stage, at: i64) -> usize {
+        let mut records = Records::default();
+        let reach = [0, 1].map(|partition| Reach { topic: TOPIC, partition, is_at_end: true });
+        stage.intake.settle(0, &reach, &mut records);
+        let before = self.records.len();
+        for it in records.iter().filter(|it| it.topic == Topic::Storage) {
+            let (codec, mut arena) = (Codec::default(), Arena::default());
+            let event = codec.read(Topic::Storage, Some(it.key), Some(it.value), &mut arena);
+            let (lane, offset) = (Lane::new(Topic::Storage, 0), self.records.len() as u64);
+            self.state.fold(lane, offset, at + 60_000, &event);
+            // What compaction leaves is what is known.
+            let Event::Configuration(written) = event else { panic!("{event:?}") };
+            let known = self.state.facts.storages.of(&written.name()).unwrap();
+            let known = known.current(is_newer).unwrap().clone();
+            assert_eq!(Configuration::from(known), *written);
+            self.records.push((it.key.to_vec(), it.value.to_vec()));
+        }
+        self.records.len() - before
+    }
+}
+
+/// Neither the time of the measurement nor that of the commit moves: each column alone, back, and
+/// again, and a process that starts in between.
+#[test]
+fn of_an_endpoint_the_row_that_was_written_last_holds_whatever_its_time() {
+    let (at, key) = (1_000, json!({"ddm_endpoint_name": "A_DATADISK"}));
+    let row = json!({"ddm_endpoint_name": "A_DATADISK", "site_name": "A", "type": "DATADISK",
+        "is_tape": "N", "space_total": 100, "space_free": 40, "space_expired": 1,
+        "space_min_free": 2, "space_unavailable": 3, "blacklisted": "N", "blacklisted_read": "N",
+        "space_timestamp": 500_000});
+    let others = json!({"site_name": "B", "type": "SCRATCHDISK", "is_tape": "Y", "space_total": 90,
+        "space_free": 50, "space_expired": 0, "space_min_free": 1, "space_unavailable": 9,
+        "blacklisted": "Y", "blacklisted_read": "Y"});
+    let state = State::new(Setting { domain: "atlas".into(), ..Setting::default() });
+    let mut storages = Storages { records: Vec::new(), state };
+    let mut stage = Stage::new();
+    stage.put(at, "ddm_endpoint", key.clone(), Some(row.clone()));
+    assert_eq!(storages.publish(&mut stage, at), 1);
+    for (column, other) in others.as_object().unwrap() {
+        let mut changed = row.clone();
+        changed[column] = other.clone();
+        for now in [&changed, &row, &changed, &row] {
+            stage.put(at, "ddm_endpoint", key.clone(), Some(now.clone()));
+            assert_eq!(storages.publish(&mut stage, at), 1, "{column}");
+        }
+        // Another process reads what there is, and the row.
+        stage = Stage::new();
+        for (key, value) in &storages.records {
+            let records = &mut Records::default();
+            stage.intake.learn(Topic::Storage, Some(key), Some(value), records);
+        }
+        stage.put(at, "ddm_endpoint", key.clone(), Some(row.clone()));
+        assert_eq!(storages.publish(&mut stage, at), 0, "{column}: it is there");
+    }
 }
