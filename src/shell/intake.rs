@@ -253,7 +253,9 @@ fn read_back(
         batch.records.iter().for_each(|it| cut.advance(it.lane, it.offset + 1));
         batch.marks.iter().for_each(|mark| cut.advance(mark.lane, mark.position));
     }
-    cut.0.retain(|lane, _| lane.topic != Topic::JobState);
+    // What was on the topics of tables is of use at the start alone.
+    let is_wanted = |topic| topic != Topic::JobState && READ_TOPICS.contains(&topic);
+    cut.0.retain(|lane, _| is_wanted(lane.topic));
     log.assign(&cut)?;
     Ok(true)
 }

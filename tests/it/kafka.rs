@@ -349,7 +349,7 @@ fn of_very_many_records_that_are_refused_the_first_is_named() {
     let mut world = OnKafka::at_with(&conf.bootstrap, &[("max.message.bytes", "500")]);
     world.conf.properties.insert("batch.num.messages".to_owned(), "1".to_owned());
     let writer = KafkaWriter::open(&world.conf).unwrap();
-    for _ in 0..5_000 {
+    for _ in 0..20_000 {
         writer.append(world.name(JOBS), None, Some(b"k"), Some(&[0; 600]), &[], None).unwrap();
     }
     let text = writer.flush().unwrap_err().to_string();

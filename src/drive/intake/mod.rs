@@ -188,13 +188,17 @@ impl Intake {
             }
             Event::Outcome(outcome) => self.places.learn_outcome(&outcome),
             Event::Configuration(it) => {
-                self.tables.read(&it);
+                if self.is_reading_back {
+                    self.tables.read_back(&it);
+                }
                 if let Configuration::Storage(Storage { name, site, .. }) = *it {
                     self.storage.insert(name, site);
                 }
             }
             Event::Removed { topic, name } => {
-                self.tables.read_removal(topic, name);
+                if self.is_reading_back {
+                    self.tables.read_back_removal(topic, name);
+                }
                 if topic == Topic::Storage {
                     self.storage.remove(name);
                 }

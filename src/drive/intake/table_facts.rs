@@ -47,31 +47,36 @@ pub(super) struct TableFacts {
 struct Newest {
     /// The time that it states; ms since 1970.
     changed_at: Millis,
-    /// The hash of its other content.
-    content: u64,
+    /// The hash of its other content; `None`: records of one time differ.
+    content: Option<u64>,
 }
 
 impl Newest {
     fn of(record: &Configuration) -> Newest {
         let mut bytes = Vec::new();
         record::write_configuration(&mut bytes, &record.changed(0));
-        Newest { changed_at: record.changed_at(), content: hash(&bytes) }
+        Newest { changed_at: record.changed_at(), content: Some(hash(&bytes)) }
     }
 }
 
 impl TableFacts {
-    /// A record of ours was read. One that was published since may be the newer one.
-    pub fn read(&mut self, record: &Configuration) {
-        let place = (record.topic(), record.name());
-        let is_newest =
-            self.newest.get(&place).is_none_or(|it| it.changed_at < record.changed_at());
-        if TABLE_TOPICS.contains(&record.topic()) && is_newest {
-            self.newest.insert(place, Newest::of(record));
+    /// A record was there at the start.
+    pub fn read_back(&mut self, record: &Configuration) {
+        if !TABLE_TOPICS.contains(&record.topic()) {
+            return;
+        }
+        let (place, new) = ((record.topic(), record.name()), Newest::of(record));
+        match self.newest.get_mut(&place) {
+            Some(known) if known.changed_at > new.changed_at => {}
+            Some(known) if known.changed_at == new.changed_at => {
+                known.content = known.content.filter(|content| Some(*content) == new.content);
+            }
+            _ => drop(self.newest.insert(place, new)),
         }
     }
 
-    /// A null of ours was read.
-    pub fn read_removal(&mut self, topic: Topic, key: &str) {
+    /// A null was there at the start.
+    pub fn read_back_removal(&mut self, topic: Topic, key: &str) {
         self.newest.remove(&(topic, key.to_owned()));
     }
 
@@ -191,20 +196,19 @@ impl TableFacts {
                 imported.left_out.push(key);
                 continue;
             }
-            let new = Newest::of(&it);
-            let content = new.content;
-            let place = (topic, key);
+            bytes.clear();
+            record::write_configuration(&mut bytes, &it.changed(0));
+            let content = hash(&bytes);
+            let place = (topic, key.clone());
             let newest = self.newest.get(&place);
-            let is_there = newest.is_some_and(|newest| newest.content == content);
-            if before.remove(&place.1) != Some(content) && !is_there {
+            let is_there = newest.is_some_and(|newest| newest.content == Some(content));
+            if before.remove(&key) != Some(content) && !is_there {
                 let it = newest.map_or(it.clone(), |newest| it.after(newest.changed_at));
-                records.push(topic, place.1.as_bytes(), |out| {
-                    record::write_configuration(out, &it);
-                });
-                let new = Newest { changed_at: it.changed_at(), content };
-                self.newest.insert(place.clone(), new);
+                records.push(topic, key.as_bytes(), |out| record::write_configuration(out, &it));
+                let (changed_at, content) = (it.changed_at(), Some(content));
+                self.newest.insert(place, Newest { changed_at, content });
             }
-            published.insert(place.1, content);
+            published.insert(key, content);
         }
         for (key, content) in before {
             if imported.unnamed > 0 || imported.left_out.contains(&key) {

@@ -76,6 +76,7 @@ impl Space {
 
     /// The content could not be copied: not to be tried again soon.
     fn postpone(&mut self, dir: &Path) {
+        self.large = self.large.saturating_mul(2);
         self.fine = bytes_in(dir).map_or(u64::MAX, |taken| taken * 2);
     }
 }

@@ -218,11 +218,13 @@ fn of_an_endpoint_the_row_that_was_written_last_holds_whatever_its_time() {
             assert_eq!(storages.publish(&mut stage, at), 1, "{column}");
         }
         // Another process reads what there is, and the row.
-        stage = Stage::new();
+        let intake = Intake::new("atlas", BTreeMap::new(), &Limits::default());
+        stage = Stage { intake, offset: 100 };
         for (key, value) in &storages.records {
             let records = &mut Records::default();
             stage.intake.learn(Topic::Storage, Some(key), Some(value), records);
         }
+        stage.intake.caught_up();
         stage.put(at, "ddm_endpoint", key.clone(), Some(row.clone()));
         assert_eq!(storages.publish(&mut stage, at), 0, "{column}: it is there");
     }
