@@ -10,17 +10,17 @@ use yardmaster::core::cut::Topic;
 
 /// A source of a kind, first and then: something in it is well both times, something cannot be read
 /// the second time, and something is gone.
-struct Case {
-    kind: &'static str,
-    topic: Topic,
-    first: Value,
+pub(super) struct Case {
+    pub kind: &'static str,
+    pub topic: Topic,
+    pub first: Value,
     then: Value,
     /// Keys that stay, and those that go.
     stay: &'static [&'static str],
     go: &'static [&'static str],
 }
 
-fn cases() -> Vec<Case> {
+pub(super) fn cases() -> Vec<Case> {
     let dump: Value = serde_json::from_str(CRIC).unwrap();
     let [well, single] = ["BNL", "ALL"].map(|name| dump[name].clone());
     let mut odd = well.clone();
@@ -137,7 +137,7 @@ fn cases() -> Vec<Case> {
 }
 
 /// Imports a text: exit code, and what was done.
-fn import(case: &Case, place: &Path, text: &str) -> (Option<i32>, String, String) {
+pub(super) fn import(case: &Case, place: &Path, text: &str) -> (Option<i32>, String, String) {
     let (file, dir) = (place.join("source.json"), place.join(case.kind));
     std::fs::write(&file, text).unwrap();
     let (file, dir) = (file.to_str().unwrap(), dir.to_str().unwrap());

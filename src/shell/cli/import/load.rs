@@ -1,5 +1,6 @@
 //! From other systems' JSON to rows that can be published.
 
+use super::fact::Fact;
 use crate::cli::progress::Bar;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -79,13 +80,13 @@ impl ImportKind {
 pub struct Row {
     /// Its key.
     pub key: String,
+    /// Content.
+    pub fact: Fact,
     /// Its bytes, in single-object encoding.
     pub value: Vec<u8>,
     /// Hash of its facts: the same in two imports if nothing changed between them. The time of an
     /// import is no part of it, times that the source states are.
     pub content: String,
-    /// The record, if it is one of configuration.
-    pub record: Option<Configuration>,
 }
 
 /// Content of a source.
@@ -167,11 +168,11 @@ fn configuration(
         imported(kind, texts, sites, now)?;
     let as_of = records.iter().map(Configuration::changed_at).max().unwrap_or(now);
     let mut bar = Bar::later("encoding", "records", records.len() as u64);
-    let encoded = |(at, record)| {
+    let encoded = |(at, record): (usize, Configuration)| {
         bar.at(at as u64);
-        row(record, now)
+        row(Fact::Configuration(Box::new(record)), now)
     };
-    let mut rows: Vec<Row> = records.iter().enumerate().map(encoded).collect();
+    let mut rows: Vec<Row> = records.into_iter().enumerate().map(encoded).collect();
     drop(bar);
     last_of_each_key(&mut rows);
     let left_out = left_out.into_iter().collect();
@@ -187,12 +188,7 @@ fn slots(texts: &[Text], now: Millis) -> Result<Loaded, String> {
         loaded.unreadable += imported.unreadable;
         loaded.unnamed += imported.unnamed;
         loaded.left_out.extend(imported.left_out);
-        loaded.rows.extend(slots.into_iter().map(|slot| {
-            let (key, value) = (slot.key(), slot.record());
-            let at = if slot.at == now { 0 } else { slot.at };
-            let content = content(&import::SlotRow { at, ..slot }.record());
-            Row { key, value, content, record: None }
-        }));
+        loaded.rows.extend(slots.into_iter().map(|slot| row(Fact::Slots(slot), now)));
     }
     last_of_each_key(&mut loaded.rows);
     Ok(loaded)
@@ -205,13 +201,13 @@ fn last_of_each_key(rows: &mut Vec<Row>) {
     rows.dedup_by(|one, other| one.key == other.key);
 }
 
-fn row(record: &Configuration, now: Millis) -> Row {
-    let (_, key, value) = encode(record);
-    let timeless = match record.changed_at() == now {
-        true => encode(&record.changed(0)).2,
-        false => value.clone(),
+fn row(fact: Fact, now: Millis) -> Row {
+    let (key, value) = (fact.key(), fact.bytes());
+    let content = match fact.at() == now {
+        true => content(&fact.as_of(0).bytes()),
+        false => content(&value),
     };
-    Row { key, value, content: content(&timeless), record: Some(record.clone()) }
+    Row { key, fact, value, content }
 }
 
 /// First 16 hex digits of the SHA-256 of bytes.

@@ -1,5 +1,6 @@
 //! `import`: other systems' JSON becomes records on the config topics, once or again and again.
 
+mod fact;
 mod load;
 mod standing;
 mod target;

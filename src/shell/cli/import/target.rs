@@ -1,5 +1,6 @@
 //! Where an import publishes: all of its rows, or only what changed since it was there last.
 
+use super::fact::Fact;
 use super::load::{ImportKind, Loaded, Row, encode};
 use crate::cli::Usage;
 use crate::cli::log_args::{LogArgs, Read, dir_topics, may_hold_log};
@@ -13,7 +14,7 @@ use crate::scan::Scan;
 use std::collections::BTreeMap;
 use std::fmt;
 use yardmaster_core::cut::{Lane, Topic};
-use yardmaster_core::event::{Configuration, Event, confirmed};
+use yardmaster_core::event::{Configuration, confirmed};
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::LogError;
 use yardmaster_wire::avro::{Arena, Codec};
@@ -103,9 +104,8 @@ struct Newest {
     content: Option<String>,
     /// When it was appended; ms since 1970.
     at: Millis,
-    /// The record itself, as of the time 0, and the time that it states; `None`: it is none of
-    /// configuration.
-    stated: Option<(Configuration, Millis)>,
+    /// The record itself.
+    fact: Option<Fact>,
 }
 
 impl Target {
@@ -223,19 +223,21 @@ impl Target {
     /// The record of a row, later than the one that it replaces if it differs from it.
     fn entry(&self, row: &Row) -> Entry {
         let (topic, key) = (self.kind.topic(), row.key.clone());
-        let newest = self.newest.get(&key).and_then(|newest| newest.stated.as_ref());
-        let later = newest.zip(row.record.as_ref()).and_then(|((held, at), record)| {
-            let is_same = record.changed(0) == *held;
-            (!is_same).then(|| encode(&record.after(*at)).2)
-        });
-        let value = later.unwrap_or_else(|| row.value.clone());
+        let held = self.newest.get(&key).and_then(|newest| newest.fact.as_ref());
+        let is_later =
+            held.is_none_or(|held| held.at() < row.fact.at() || held.as_of(0) == row.fact.as_of(0));
+        let value = match held {
+            Some(held) if !is_later => row.fact.as_of(held.at().saturating_add(1)).bytes(),
+            _ => row.value.clone(),
+        };
         Entry { topic, key, value: Some(value), headers: self.headers(&row.content) }
     }
 
     /// The record that takes a key back: a null, or a slot figure that is ignored.
     fn withdrawal(&self, key: String) -> Entry {
-        let slots =
-            (self.kind == ImportKind::Slots).then(|| SlotRow::withdrawn(&key, clock::now()));
+        let held = self.newest.get(&key).and_then(|newest| newest.fact.as_ref());
+        let now = held.map_or(0, |held| held.at().saturating_add(1)).max(clock::now());
+        let slots = (self.kind == ImportKind::Slots).then(|| SlotRow::withdrawn(&key, now));
         let value = slots.flatten().map(|slots| slots.record());
         Entry { topic: self.kind.topic(), key, value, headers: self.headers(WITHDRAWN) }
     }
@@ -282,14 +284,12 @@ impl Target {
         self.log_args.scan_of(topology, self.kind.topic()).map(Some)
     }
 
-    /// A record of configuration as of the time 0, and the time that it states.
-    fn stated(&mut self, key: &str, value: &[u8]) -> Option<(Configuration, Millis)> {
+    fn fact(&mut self, key: &str, value: &[u8]) -> Option<Fact> {
         let topic = self.kind.topic();
-        let event = self.codec.read(topic, Some(key.as_bytes()), Some(value), &mut self.arena);
-        let Event::Configuration(record) = event else { return None };
-        let stated = (record.changed(0), record.changed_at());
+        let fact =
+            Fact::of(self.codec.read(topic, Some(key.as_bytes()), Some(value), &mut self.arena));
         self.arena.clear();
-        Some(stated)
+        fact
     }
 
     fn meet(&mut self, record: &Envelope<'_>) -> Result<(), LogError> {
@@ -302,13 +302,13 @@ impl Target {
         };
         let is_own = header(IMPORT) == Some(self.name.as_str()) && record.value.is_some();
         let content = header(CONTENT).filter(|content| is_own && *content != WITHDRAWN);
-        let stated = record.value.and_then(|value| self.stated(key, value));
-        let newest = Newest { content: content.map(str::to_owned), at: record.timestamp, stated };
+        let fact = record.value.and_then(|value| self.fact(key, value));
+        let newest = Newest { content: content.map(str::to_owned), at: record.timestamp, fact };
         // A topic that got more partitions has older records of a key in another one.
         match self.newest.get_mut(key) {
             Some(held) if held.at > newest.at => {}
             Some(held) => *held = newest,
-            None if newest.content.is_none() && newest.stated.is_none() => {}
+            None if newest.content.is_none() && newest.fact.is_none() => {}
             None => drop(self.newest.insert(key.to_owned(), newest)),
         }
         Ok(())
