@@ -3,6 +3,8 @@
 import logging
 from typing import Any
 
+import pytest
+from pandajedi.jedibrokerage.AtlasProdJobBroker import AtlasProdJobBroker
 from pandajedi.jedicore import Interaction
 from place import Place
 from standin import decision, ranked, wait_for
@@ -131,3 +133,23 @@ def test_of_many_skipped_queues_those_that_ours_chose_come_first() -> None:
     fates = first_what_matters(other, ours)["fates"]
     assert len(fates) == 200
     assert fates[0]["queue"] == "QUEUE_999"
+
+
+def test_a_crash_of_pandas_broker_is_compared_as_failed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: Any) -> Any:
+        raise ZeroDivisionError("walltime")
+
+    monkeypatch.setattr(AtlasProdJobBroker, "doBrokerage", crash)
+    place.configure("shadow")
+    place.standin.answer = answer
+    with pytest.raises(ZeroDivisionError):
+        place.run(chunk_of(377))
+    record = wait_for(lambda: place.standin.comparisons)[0]
+    other = record["other"]
+    assert (other["outcome"], other["reason"]) == ("failed", "ZeroDivisionError: walltime")
+    assert [it["queue"] for it in record["yardmaster"]["queues"]] == ["SYNTH_ALPHA"]
+    # What ours reserves is given up all the same.
+    outcome = wait_for(lambda: place.standin.outcomes)[0]
+    assert outcome["kind"] == "refused"

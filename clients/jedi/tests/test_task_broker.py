@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pandajedi.jedibrokerage.AtlasProdTaskBroker import AtlasProdTaskBroker
 from pandajedi.jedicore import Interaction
 from pandajedi.jediorder.TaskBroker import TaskBroker
 from place import Place
@@ -245,6 +246,22 @@ def test_a_database_that_fails_when_written_leaves_the_task_to_panda(place: Plac
     assert len(calls) == 2 and 898 in nuclei(place)
     outcome = wait_for(lambda: place.standin.outcomes)[0]
     assert outcome["kind"] == "failed"
+
+
+def test_a_crash_of_pandas_broker_is_compared_as_failed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crash(*_: Any) -> Any:
+        raise ZeroDivisionError("weight")
+
+    monkeypatch.setattr(AtlasProdTaskBroker, "doBrokerage", crash)
+    place.configure("shadow")
+    place.standin.answer = to_beta
+    with pytest.raises(ZeroDivisionError):
+        run(place, inputs(897))
+    record = wait_for(lambda: place.standin.comparisons)[0]
+    assert record["other"]["reason"] == "ZeroDivisionError: weight"
+    assert record["other"]["outcome"] == "failed"
 
 
 def test_nothing_is_checked_as_in_panda(place: Place) -> None:

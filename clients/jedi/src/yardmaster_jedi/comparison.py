@@ -8,6 +8,9 @@ from yardmaster_jedi.connection import now_millis
 FATES_MAX = 200
 FIGURES_MAX = 200
 
+REASON_MAX = 500
+"""Of what a broker raised; characters."""
+
 ABSENT: Record = {"outcome": "absent"}
 
 
@@ -44,6 +47,12 @@ def yardmaster_answer(decision: Record | None, took_ms: int) -> Record:
         "figures": [_figures(it, decision["factor_names"]) for it in ranked],
         "notes": list(decision["notes"]),
     }
+
+
+def crashed_answer(error: Exception, took_ms: int) -> Record:
+    """That of a broker that raised instead of answering, after `took_ms`."""
+    reason = f"{type(error).__name__}: {error}"[:REASON_MAX]
+    return {"outcome": "failed", "reason": reason, "took_ms": took_ms}
 
 
 def reason_of(decision: Record) -> str:

@@ -24,6 +24,7 @@ from confluent_kafka import (
 from yardmaster_jedi.answers import Answers, End, Key, millis
 from yardmaster_jedi.codec import Record, codec
 from yardmaster_jedi.config import Config
+from yardmaster_jedi.outage import client_logger, outage
 
 logger = logging.getLogger("yardmaster_jedi")
 
@@ -46,6 +47,9 @@ RETRY_S = 0.1
 
 LOOK_S = 60.0
 """How often it is looked whether a topic that is read has other partitions."""
+
+LOOK_OUTAGE_S = 5.0
+"""The same while Kafka's client complains."""
 
 UNREAD_MAX = 1_000
 """Schemas of records that could not be read, as they are counted."""
@@ -76,8 +80,8 @@ def _clients(config: Config) -> tuple[Producer, Consumer]:
         "fetch.wait.max.ms": 100,
     }
     return (
-        Producer({**common, **producer}, logger=logger),
-        Consumer({**common, **consumer}, logger=logger),
+        Producer({**common, **producer}, logger=client_logger),
+        Consumer({**common, **consumer}, logger=client_logger),
     )
 
 
@@ -103,6 +107,7 @@ class Connection:
         except Exception:
             self._consumer.close()
             raise
+        outage.is_over()
         self._threads = [
             threading.Thread(target=work, name=f"yardmaster-{work.__name__}", daemon=True)
             for work in (self._read, self._collect)
@@ -242,7 +247,8 @@ class Connection:
         looked = time.monotonic()
         while not self._closed.is_set():
             self._producer.poll(POLL_S)
-            if not self.is_broken and time.monotonic() - looked > LOOK_S:
+            every_s = LOOK_OUTAGE_S if outage.may_last() else LOOK_S
+            if not self.is_broken and time.monotonic() - looked > every_s:
                 looked = time.monotonic()
                 self._look()
 
@@ -254,6 +260,7 @@ class Connection:
                 if found > count:
                     logger.warning("topic %s has %d partitions, not %d", topic, found, count)
                     self.is_broken = True
+            outage.is_over()
         except Exception as error:
             logger.debug("cannot look at partitions: %s", error)
 

@@ -86,14 +86,15 @@ class JobSession:
         if not self.process.breaker.allows():
             return None
         # The try of an open breaker must be a question to which an answer has to come.
-        afresh = afresh or self.process.breaker.is_open()
+        rested = self.process.breaker.is_open()
+        afresh = afresh or rested
         began = time.monotonic()
         try:
             connection = self.process.connection()
             question = ask(connection, self.task, self._request(), self.config, afresh)
         except UnavailableError as error:
-            rest = self.config.breaker.rest_s
-            self._log(logging.ERROR, f"{error}; PanDA's own brokers decide for {rest} s")
+            rest, level = self.config.breaker.rest_s, logging.DEBUG if rested else logging.ERROR
+            self._log(level, f"{error}; PanDA's own brokers decide, and it is tried every {rest} s")
             return None
         except Exception as error:
             self._log(logging.ERROR, f"cannot ask: {type(error).__name__}: {error}")
@@ -164,14 +165,18 @@ class JobSession:
     def _own_beside(self, question: Question, reason: str) -> Result:
         """PanDA's own broker decides; both answers are compared when Yardmaster's is there."""
         began = time.monotonic()
+        comparing = Comparing(self.process, self.config, self.brokerage, reason)
         try:
             with watching(self.own_module, self.task, "site") as skips:
                 status, chunk = self.own()
+        except Exception as fault:
+            took_ms = round((time.monotonic() - began) * 1000)
+            comparing.start([(question, comparison.crashed_answer(fault, took_ms))])
+            raise
         except BaseException:
             question.give_up(End("refused", reason))
             raise
         took_ms = round((time.monotonic() - began) * 1000)
-        comparing = Comparing(self.process, self.config, self.brokerage, reason)
         error = self.task.errorDialog or ""
         try:
             other = job_answer(status, chunk or self.chunk, error, skips, took_ms)

@@ -15,7 +15,7 @@ from pandajedi.jedirefine import RefinerUtils
 from yardmaster_jedi.answers import End
 from yardmaster_jedi.asking import Question, ask, release
 from yardmaster_jedi.comparing import Comparing
-from yardmaster_jedi.comparison import reason_of
+from yardmaster_jedi.comparison import crashed_answer, reason_of
 from yardmaster_jedi.config import Config
 from yardmaster_jedi.connection import Connection
 from yardmaster_jedi.facts import Situation, nucleus_request, nucleus_subject_of
@@ -95,13 +95,14 @@ class TaskSession:
         """Asks for all tasks, and waits until those that are led have answers, or time is up."""
         if not tasks or not self.process.breaker.allows():
             return
+        # The try of an open breaker must be a question to which an answer has to come.
+        afresh = self.process.breaker.is_open()
         try:
             connection = self.process.connection()
         except Exception as error:
-            logger.error("%s; PanDA's own brokers decide", error)
+            level = logging.DEBUG if afresh else logging.ERROR
+            logger.log(level, "%s; PanDA's own brokers decide", error)
             return
-        # The try of an open breaker must be a question to which an answer has to come.
-        afresh = self.process.breaker.is_open()
         with ThreadPoolExecutor(GATHERING_THREADS) as threads:
             list(threads.map(lambda it: self._ask_for(connection, it, afresh), tasks))
         led = [it.question for it in tasks if it.is_led and it.question is not None]
@@ -198,11 +199,17 @@ class TaskSession:
     def _own_beside(self, beside: Sequence[NucleusTask], left: set[int]) -> Any:
         """PanDA's own broker decides for what is left; its answers are compared with ours."""
         began = time.monotonic()
+        comparing = Comparing(self.process, self.config, "nucleus", "shadow")
         with ExitStack() as stack:
             watched = [watching(AtlasProdTaskBroker, it.task, "nucleus") for it in beside]
             skips = [stack.enter_context(it) for it in watched]
             try:
                 status = self.own(left)
+            except Exception as fault:
+                crashed = crashed_answer(fault, round((time.monotonic() - began) * 1000))
+                asked = [it.question for it in beside if it.question is not None]
+                comparing.start([(question, crashed) for question in asked])
+                raise
             except BaseException:
                 for it in beside:
                     if it.question is not None:
@@ -215,7 +222,7 @@ class TaskSession:
             other = nucleus_answer(nucleus, it.task.errorDialog or "", skipped, took_ms)
             if it.question is not None:
                 pairs.append((it.question, other))
-        Comparing(self.process, self.config, "nucleus", "shadow").start(pairs)
+        comparing.start(pairs)
         return status
 
     def _log(self, it: NucleusTask, level: int, text: str) -> None:

@@ -1,0 +1,57 @@
+"""Lines of Kafka's client while Kafka is down: one, then silence, then that it answers again."""
+
+import logging
+import time
+from collections.abc import Callable
+
+logger = logging.getLogger("yardmaster_jedi")
+
+EVERY_S = 60.0
+"""Between two lines of the client that are shown, when Kafka answers in between; s."""
+
+
+class Outage(logging.Filter):
+    """Lets the first line pass, and no other until Kafka answers."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._shown: float | None = None
+        self._since: float | None = None
+        self._left_out = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether a line of the client is shown."""
+        now = self._clock()
+        is_new = self._since is None and (self._shown is None or now - self._shown >= EVERY_S)
+        if self._since is None:
+            self._since = now
+        if not is_new:
+            self._left_out += 1
+            return False
+        self._shown = now
+        record.msg = f"{record.getMessage()}; more of it is left out until Kafka answers"
+        record.args = ()
+        return True
+
+    def may_last(self) -> bool:
+        """Whether the client has complained, and Kafka has not answered since."""
+        return self._since is not None
+
+    def is_over(self) -> None:
+        """Kafka has answered."""
+        since, left_out = self._since, self._left_out
+        self._since = None
+        if since is not None and left_out > 0:
+            self._left_out = 0
+            lasted = self._clock() - since
+            logger.warning(
+                "Kafka answers again after %.0f s; %d lines of its client were left out",
+                lasted,
+                left_out,
+            )
+
+
+outage = Outage()
+client_logger = logging.getLogger("yardmaster_jedi.client")
+client_logger.addFilter(outage)
