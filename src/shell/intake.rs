@@ -43,6 +43,8 @@ pub struct IntakeReport {
     pub gone: usize,
     /// Partitions whose committed offset is held back.
     pub held: usize,
+    /// Sources of which the broker has no topic yet.
+    pub absent: usize,
     /// Whether our own records are still being read back.
     pub is_reading_back: bool,
     /// Partitions that cannot be read on, ours and foreign ones, each with a sentence.
@@ -115,6 +117,7 @@ pub fn live(
             queued: intake.queued(),
             gone: intake.gone(),
             held: intake.held_partitions(),
+            absent: producer.absent().count(),
             is_reading_back: false,
             stuck: stopped.look(|_| Waits::Nothing, producer.blocked()),
         });
@@ -130,10 +133,21 @@ fn begin(
     intake: &mut Intake,
     records: &mut Records,
 ) -> Result<(), LogError> {
-    let topics: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+    // A connector makes the topic of a table with its first row.
+    let may_come = |dialect| dialect == Dialect::PandaCdc;
+    let topics: Vec<_> = names.iter().map(|(name, it)| (*name, may_come(*it))).collect();
     let begun = producer.read(&topics, skip_lost, intake.has_published())?;
     for note in &begun.notes {
         tracing::warn!("intake: {note}; decisions note partial_history until a window is past it");
+    }
+    let absent: Vec<&str> = producer.absent().collect();
+    if !absent.is_empty() {
+        tracing::warn!(
+            "intake: waits for {}: the broker has no such topic yet, and all else is read. A \
+             connector makes it with the first row of its table, `topology apply` makes it now; a \
+             wrong name is to be corrected in [[intake.source]]",
+            absent.join(", ")
+        );
     }
     let (jobs, waiting) = (intake.jobs(), intake.waiting());
     tracing::info!("intake: {jobs} jobs read back, {waiting} wait for their task's facts");

@@ -3,6 +3,7 @@
 //! postgres are; `YARDMASTER_TEST_CONNECT`: Connect's jars). Without them these tests are left out, and
 //! say so; recorded messages stand in (`wire::dialect::change`).
 
+mod absent;
 mod captured;
 mod check;
 mod day;

@@ -1,5 +1,7 @@
 //! `topology`: describe, check, apply.
 
+mod sources;
+
 use crate::cli::Ended;
 use crate::cli::log_args::LogArgs;
 use crate::cli::{meaning, schemas};
@@ -7,7 +9,7 @@ use crate::kafka::{Created, KafkaAdmin, NewTopicSpec, TopicFound};
 use clap::{Args, Subcommand};
 use std::process::ExitCode;
 use yardmaster_core::cut::Topic;
-use yardmaster_wire::dialect::change::FactTable;
+use yardmaster_wire::dialect::Dialect;
 use yardmaster_wire::topology::{
     self, Cleanup, REMOVALS, Shortfall, Timestamp, TopicSettings, describe, mermaid, removals_kept,
     shortfalls, why_append,
@@ -46,8 +48,9 @@ enum What {
         strict: bool,
     },
     /// Make the topics that are missing, with their partitions, cleanup policy and retention: all
-    /// that the topology names, those that are read as well as those that are published. Those that
-    /// are there are left as they are; where they are not as the topology needs them it shows what
+    /// that the topology names, those that are read as well as those that are published; of the
+    /// sources of intake those of dialect panda-cdc, which a connector would make with the first
+    /// row of a table. Those that are there are left as they are; where they are not as the topology needs them it shows what
     /// mends them, and exits 1. Registers our schemas of topics in Confluent framing, unless
     /// others' are under the subject of a topic that others write.
     Apply {
@@ -76,9 +79,6 @@ impl Topology {
     }
 }
 
-/// Shortest time that a source of intake should be kept; ms.
-const SOURCE_KEPT: i64 = 24 * 3_600_000;
-
 fn check(log_args: &LogArgs, strict: bool) -> Ended {
     let read = log_args.read()?;
     let is_meant = meaning::check(&read, strict);
@@ -102,13 +102,8 @@ fn is_kept(log_args: &LogArgs, topology: &topology::Topology) -> anyhow::Result<
     for topic in topology.topics.keys() {
         wrong += complain(&admin, topology, *topic, bootstrap)?;
     }
-    for name in topology.intake.sources.keys() {
-        let found = admin.describe(std::slice::from_ref(name))?;
-        let found = found.get(name).and_then(Option::as_ref);
-        for complaint in compare_source(name, found, bootstrap, is_configuration(name)) {
-            println!("{name}: {complaint}");
-            wrong += 1;
-        }
+    for (name, dialect) in &topology.intake.sources {
+        wrong += sources::complain(&admin, name, *dialect, bootstrap)?;
     }
     match wrong {
         0 => println!("all {} topics are as the topology needs them", topology.topics.len()),
@@ -129,62 +124,6 @@ fn complain(
     let complaints = compare(topology, topic, found.get(name).and_then(Option::as_ref), bootstrap);
     complaints.iter().for_each(|complaint| println!("{name}: {complaint}"));
     Ok(complaints.len())
-}
-
-/// Whether a topic that a connector named has rows of one of PanDA's configuration tables, of which
-/// intake reads the last row of each key at each start.
-fn is_configuration(topic: &str) -> bool {
-    topic.rsplit('.').next().is_some_and(|table| FactTable::from_name(table).is_some())
-}
-
-/// Mistakes of a topic that intake reads, each with the command that mends it.
-fn compare_source(
-    name: &str,
-    found: Option<&TopicFound>,
-    bootstrap: &str,
-    is_configuration: bool,
-) -> Vec<String> {
-    let Some(found) = found else {
-        return vec![format!(
-            "is not there, and intake is to read it: correct its name in [[intake.source]], or make \
-             it\n    kafka-topics.sh --bootstrap-server {bootstrap} --create --topic {name}"
-        )];
-    };
-    let setting = |key: &str| found.configs.get(key).map_or("", String::as_str);
-    let mend = |change: &str| {
-        format!(
-            "kafka-configs.sh --bootstrap-server {bootstrap} --alter --entity-type topics \
-             --entity-name {name} --add-config {change}"
-        )
-    };
-    let mut wrong = Vec::new();
-    let cleanup = setting("cleanup.policy");
-    if is_configuration {
-        if cleanup.contains("delete") {
-            wrong.push(format!(
-                "cleanup.policy is {cleanup}: rows of a configuration table that stay as they are \
-                 are removed, and unknown to intake at its next start\n    {}",
-                mend("cleanup.policy=compact")
-            ));
-        }
-        return wrong;
-    }
-    if cleanup.contains("compact") {
-        wrong.push(format!(
-            "cleanup.policy is {cleanup}: messages under one key are removed before intake has read \
-             them\n    {}",
-            mend("cleanup.policy=delete")
-        ));
-    }
-    let retention = setting("retention.ms");
-    if retention.parse().is_ok_and(|kept: i64| (0..SOURCE_KEPT).contains(&kept)) {
-        wrong.push(format!(
-            "retention.ms is {retention}: what intake does not read within that is lost, so keep it \
-             for a day at least, a week is better\n    {}",
-            mend("retention.ms=604800000")
-        ));
-    }
-    wrong
 }
 
 /// Settings that a topic as found lacks, each with the command that mends it.
@@ -268,15 +207,16 @@ fn specs(topology: &topology::Topology) -> Vec<(Topic, NewTopicSpec)> {
 
 fn apply(log_args: &LogArgs, dry_run: bool) -> Ended {
     let read = log_args.read()?;
-    let specs = specs(&read.topology);
+    let (specs, sources) = (specs(&read.topology), sources::specs(&read.topology));
     let mut wrong = 0;
     if log_args.dir.is_some() {
         // A directory makes its topics as they are written to.
     } else if dry_run && log_args.bootstrap_server.is_none() {
         println!("without --bootstrap-server no topic is known to be there already");
-        specs.iter().for_each(|(_, spec)| println!("{}: {}", spec.name, would_make(spec)));
+        let all = specs.iter().map(|(_, spec)| spec).chain(&sources);
+        all.for_each(|spec| println!("{}: {}", spec.name, would_make(spec)));
     } else {
-        wrong = apply_to(log_args, &read.topology, &specs, dry_run)?;
+        wrong = apply_to(log_args, &read.topology, (&specs, &sources), dry_run)?;
     }
     schemas::apply(&read.topology, dry_run)?;
     Ok(if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -287,17 +227,21 @@ fn apply(log_args: &LogArgs, dry_run: bool) -> Ended {
 fn apply_to(
     log_args: &LogArgs,
     topology: &topology::Topology,
-    specs: &[(Topic, NewTopicSpec)],
+    (specs, sources): (&[(Topic, NewTopicSpec)], &[NewTopicSpec]),
     dry_run: bool,
 ) -> anyhow::Result<usize> {
     let admin = KafkaAdmin::open(&log_args.kafka(topology)?)?;
     let bootstrap = log_args.bootstrap_server.as_deref().unwrap_or_default();
     let mut missing = Vec::new();
     let mut wrong = 0;
-    for (topic, spec) in specs {
+    let ours = specs.iter().map(|(topic, spec)| (Some(*topic), spec));
+    for (topic, spec) in ours.chain(sources.iter().map(|spec| (None, spec))) {
         if admin.partitions(&spec.name)?.is_some() {
             println!("{}: is there already, left as it is", spec.name);
-            wrong += complain(&admin, topology, *topic, bootstrap)?;
+            wrong += match topic {
+                Some(topic) => complain(&admin, topology, topic, bootstrap)?,
+                None => sources::complain(&admin, &spec.name, Dialect::PandaCdc, bootstrap)?,
+            };
         } else if dry_run {
             println!("{}: {}", spec.name, would_make(spec));
         } else {
@@ -351,33 +295,6 @@ mod tests {
             "would be made with 1 partition, the broker's default of replicas, \
              cleanup.policy=delete retention.ms=1209600000 message.timestamp.type=LogAppendTime"
         );
-    }
-
-    #[test]
-    fn a_source_that_is_missing_compacted_or_kept_shortly_is_named_with_the_remedy() {
-        let found = |cleanup: &str, retention: &str| TopicFound {
-            partitions: 1,
-            configs: [("cleanup.policy", cleanup), ("retention.ms", retention)]
-                .map(|(key, value)| (key.to_owned(), value.to_owned()))
-                .into(),
-        };
-        let wrong = |found: Option<&TopicFound>| compare_source("jobs", found, "b:1", false);
-        for right in ["604800000", "-1", "86400000"] {
-            assert_eq!(wrong(Some(&found("delete", right))), Vec::<String>::new());
-        }
-        let missing = wrong(None).join("");
-        assert!(missing.contains("[[intake.source]]") && missing.contains("--create --topic jobs"));
-        assert!(!missing.contains("topology apply"), "{missing}");
-        let both = wrong(Some(&found("compact,delete", "3600000")));
-        assert_eq!(both.len(), 2);
-        assert!(both[0].contains("cleanup.policy=delete"), "{both:?}");
-        assert!(both[1].contains("retention.ms=604800000"), "{both:?}");
-        // Of PanDA's configuration tables the last rows are wanted.
-        let topics = ["panda-cdc.doma_panda.schedconfig_json", "panda-cdc.doma_panda.jedi_tasks"];
-        assert_eq!(topics.map(is_configuration), [true, false]);
-        let of_rows = |cleanup| compare_source("t", Some(&found(cleanup, "1000")), "b:1", true);
-        assert_eq!(of_rows("compact"), Vec::<String>::new());
-        assert!(of_rows("delete").join("").contains("cleanup.policy=compact"));
     }
 
     #[test]

@@ -126,19 +126,23 @@ impl KafkaIntake {
 
     /// Begins to read topics where what was published ends, at their beginning if nothing was. With
     /// `skip_lost` a partition that no longer holds that place, or whose offset is gone, is read
-    /// from where it begins. `has_published`: records that intake published were read back.
+    /// from where it begins. `has_published`: records that intake published were read back. Beside
+    /// each topic stands whether it may come later: a connector makes it with the first row.
     pub fn read(
         &mut self,
-        topics: &[&str],
+        topics: &[(&str, bool)],
         skip_lost: bool,
         has_published: bool,
     ) -> Result<Begun, LogError> {
         let mut there = Vec::new();
-        for topic in topics {
+        for (topic, may_come) in topics {
             let found = extent::patiently(self.conf.persistence, || {
                 extent::topic(&self.client, topic, self.conf.patience, extent::DENIAL)
-            })?
-            .ok_or_else(|| missing(topic))?;
+            })?;
+            let found = match found {
+                None if *may_come => Described { id: None, partitions: 0 },
+                found => found.ok_or_else(|| missing(topic))?,
+            };
             there.push((*topic, found));
         }
         let group = self.committed(&there, has_published)?;
@@ -367,6 +371,12 @@ impl KafkaIntake {
         }
     }
 
+    /// Topics that are not there yet. Once one is, the next call to take messages fails, and
+    /// another life reads it.
+    pub fn absent(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().filter(|it| it.next.is_empty()).map(|it| it.text.as_str())
+    }
+
     /// How far each partition was read.
     pub fn reach(&self) -> Vec<Reach<'_>> {
         let of = |source| {
@@ -402,7 +412,8 @@ impl KafkaIntake {
             self.moved.clear();
             return Ok(());
         }
-        let whole = self.sources.iter().filter(|source| source.gaps.is_empty());
+        let is_whole = |it: &&Source| it.gaps.is_empty() && !it.next.is_empty();
+        let whole = self.sources.iter().filter(is_whole);
         let whole = whole.map(|it| (it.text.as_str(), it.next.len()));
         let mut next = TopicPartitionList::new();
         for ((source, partition), offset) in offsets {
@@ -449,7 +460,7 @@ fn trouble(code: RDKafkaErrorCode, topic: &str, partition: i32) -> Option<LogErr
 fn missing(topic: &str) -> LogError {
     LogError::Stop(format!(
         "intake source {topic:?}: the broker has no topic of this name; create it with \
-         kafka-topics.sh --create --topic {topic} (`topology apply` makes no sources), or correct \
-         its name in [[intake.source]] of the topology"
+         kafka-topics.sh --create --topic {topic} (`topology apply` makes sources of dialect \
+         panda-cdc alone), or correct its name in [[intake.source]] of the topology"
     ))
 }

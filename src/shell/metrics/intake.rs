@@ -16,7 +16,7 @@ pub(super) struct IntakeMetrics {
     records: BTreeMap<(Dialect, Taken), PendingCounter>,
     changes: BTreeMap<Noted, PendingCounter>,
     dropped: Option<PendingCounter>,
-    waiting: Option<[Gauge; 4]>,
+    waiting: Option<[Gauge; 5]>,
     imports: [Pairs; 2],
     import_age: Option<Gauge>,
 }
@@ -73,10 +73,16 @@ impl IntakeMetrics {
         }
         let dropped = || PendingCounter::new(recorder, Metric::IntakeDropped, &[]);
         self.dropped.get_or_insert_with(dropped).pending += report.counts.dropped;
-        let gauges =
-            [Metric::IntakeWaiting, Metric::IntakeQueued, Metric::IntakeGone, Metric::IntakeHeld];
+        let gauges = [
+            Metric::IntakeWaiting,
+            Metric::IntakeQueued,
+            Metric::IntakeGone,
+            Metric::IntakeHeld,
+            Metric::IntakeAbsent,
+        ];
         let new = || gauges.map(|metric| gauge(recorder, metric, &[]));
-        let counts = [report.waiting, report.queued, report.gone, report.held];
+        let IntakeReport { waiting, queued, gone, held, absent, .. } = report;
+        let counts = [*waiting, *queued, *gone, *held, *absent];
         let gauges = self.waiting.get_or_insert_with(new);
         gauges.iter().zip(counts).for_each(|(gauge, count)| gauge.set(count as f64));
     }

@@ -157,7 +157,7 @@ fn intake_commits_the_offsets_of_all_partitions_at_its_start_and_after_each_inte
             || format!("{source} cannot be read"),
             || {
                 let mut intake = KafkaIntake::lead(&conf).unwrap();
-                let is_read = intake.read(&[&source], false, false).is_ok();
+                let is_read = intake.read(&[(&source, false)], false, false).is_ok();
                 begun = is_read.then_some(intake);
                 is_read
             },

@@ -37,6 +37,7 @@ impl KafkaIntake {
                         "topic {text} has {found} partitions, {known} are read"
                     )));
                 }
+                Ok(None) if next.is_empty() => self.silent = None,
                 Ok(None) => return Err(missing(text)),
                 Err(error @ LogError::Stop(_)) => return Err(error),
                 Ok(Some(_)) => self.silent = None,
