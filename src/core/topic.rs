@@ -47,7 +47,7 @@ macro_rules! each_topic {
                 "the workload system", "fold: signs of life, disk I/O";
             2 Transfer "transfer" Report All [1 2 3],
                 "the data management system", "fold: queued files, throughput";
-            3 Pilot "pilot" Report All [1 2 3],
+            3 Pilot "pilot" Report All [1 2 3 4],
                 "pilots and the workers' harvester", "fold: nodes, workers, slots";
             4 Task "task" Request All [1 2 3],
                 "the workload system", "fold: requests to judge";

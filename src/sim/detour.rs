@@ -202,6 +202,7 @@ fn queue_of_pilot<'a>(pilot: &Pilot<'a>) -> &'a str {
     match *pilot {
         Pilot::AskedJob { queue, .. }
         | Pilot::UpdatedJob { queue, .. }
+        | Pilot::Nodes { queue, .. }
         | Pilot::Workers { queue, .. }
         | Pilot::Slots { queue, .. }
         | Pilot::SlotOffer { queue, .. }

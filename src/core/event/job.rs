@@ -86,6 +86,18 @@ impl Status {
 
 symbols!(Status);
 
+/// First bit of the era in a revision.
+pub const REVISION_ERA: u32 = 52;
+/// The first era, also of revisions that have none.
+const FIRST_ERA: u64 = 16;
+
+/// Era of the source of a job's state. A source that was restored, or that has a job again that was
+/// over, begins another: its states are newer than all before, also than an end of the attempt.
+pub const fn era(revision: u64) -> u64 {
+    let era = revision >> REVISION_ERA;
+    if era < FIRST_ERA { FIRST_ERA } else { era }
+}
+
 /// A job reached a state. Empty text and 0 mean "unknown".
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobState<'a> {
@@ -96,7 +108,8 @@ pub struct JobState<'a> {
     /// When it reached that state, by its own clock; ms since 1970.
     pub changed_at: Millis,
     /// Orders the states of one `changed_at`: raised when the same state is published again with
-    /// more known, or a position in the source (LSN, SCN). Not above `i64::MAX`.
+    /// more known, or a position in the source (LSN, SCN). Not above `i64::MAX`. Its bits from
+    /// [`REVISION_ERA`] on are an era of the source: see [`era`].
     pub revision: u64,
     /// Which try of the job this is, from 0; nothing ends an attempt but its own end or a later
     /// one.

@@ -42,12 +42,14 @@ pub use configured::{Configured, Touches, is_newer};
 pub use description::{JobDescription, Upload};
 pub use field_name::FieldName;
 pub use input::{Dataset, DatasetReplica, FilePlacement, Input, OutputDataset};
-pub use job::{Heartbeat, JobState, Status};
+pub use job::{Heartbeat, JobState, REVISION_ERA, Status, era};
 pub use link::{BLOCKED, Link, LinkQueued, link_name};
 pub use names::longest_name;
 pub use options::{FullChain, Options};
 pub use oversize::Oversize;
-pub use parameter::{Parameter, confirmed, history_since, is_bookkeeping, kill_switch};
+pub use parameter::{
+    Parameter, confirmed, history_since, is_bookkeeping, kill_switch, uncounted_nodes,
+};
 pub use pilot::{Pilot, PilotKind};
 pub use queue::{Endpoints, Queue, QueueStatus, Scope};
 pub use quota::{Quota, QuotaKind};

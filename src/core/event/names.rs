@@ -51,6 +51,7 @@ fn of_pilot<'e>(event: &'e Pilot<'_>) -> FieldName<'e> {
         Pilot::AskedJob { queue, node, .. } | Pilot::UpdatedJob { queue, node, .. } => {
             FieldName::longest([("queue", *queue), ("node", node)])
         }
+        Pilot::Nodes { queue, .. } => FieldName { field: "queue", text: queue },
         Pilot::Workers { queue, harvester, resource_type, .. } => FieldName::longest([
             ("queue", *queue),
             ("harvester", harvester),

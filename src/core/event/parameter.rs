@@ -35,6 +35,18 @@ pub fn history_since(domain: &str, since: Millis) -> Parameter {
     Parameter { app, component, key, vo, value, changed_at: since }
 }
 
+/// Application, component and key of the parameter by which intake states that reports of nodes
+/// name those alone that got a job.
+const UNCOUNTED: [&str; 3] = ["yardmaster", "intake", "uncounted_nodes"];
+
+/// The parameter by which intake states, since `at`, ms since 1970, that a node which asked and got
+/// no job is in no report, as in PanDA's tables of jobs.
+pub fn uncounted_nodes(domain: &str, at: Millis) -> Parameter {
+    let [app, component, key] = UNCOUNTED.map(str::to_owned);
+    let (vo, value) = (domain.to_owned(), "true".to_owned());
+    Parameter { app, component, key, vo, value, changed_at: at }
+}
+
 /// Application and component of the parameters by which `import` confirms what it has published
 /// before; the key is a topic's name.
 const CONFIRMED: [&str; 2] = ["yardmaster", "import"];
@@ -57,7 +69,7 @@ pub fn kill_switch(domain: &str) -> String {
 }
 
 /// Whether a parameter is no setting of anybody's, but what programs note for each other: an import
-/// that it found all as it was, intake since when its history is whole.
+/// that it found all as it was, intake since when its history is whole and what it cannot count.
 pub fn is_bookkeeping(parameter: &Parameter) -> bool {
     let Parameter { app, component, .. } = parameter;
     [[HISTORY[0], HISTORY[1]], CONFIRMED].contains(&[app.as_str(), component.as_str()])

@@ -25,6 +25,18 @@ pub enum Pilot<'a> {
         /// When.
         at: Millis,
     },
+    /// How many distinct nodes contacted the workload system for a queue within the node window, as
+    /// it counts them itself: replaces its last counts, and what single reports of nodes add up to.
+    Nodes {
+        /// Queue.
+        queue: &'a str,
+        /// Nodes that asked for a job.
+        asked: u32,
+        /// Nodes that updated a job.
+        updated: u32,
+        /// When they were counted.
+        at: Millis,
+    },
     /// How many workers a harvester has at a queue for a resource type: replaces its last report.
     Workers {
         /// Queue.
@@ -83,6 +95,7 @@ impl Pilot<'_> {
         match *self {
             Pilot::AskedJob { at, .. }
             | Pilot::UpdatedJob { at, .. }
+            | Pilot::Nodes { at, .. }
             | Pilot::Workers { at, .. }
             | Pilot::Slots { at, .. }
             | Pilot::SlotOffer { at, .. }
@@ -95,6 +108,7 @@ impl Pilot<'_> {
         match self {
             Pilot::AskedJob { queue, node, .. } => format!("{queue}/pilot/{node}"),
             Pilot::UpdatedJob { queue, node, .. } => format!("{queue}/job/{node}"),
+            Pilot::Nodes { queue, .. } => format!("{queue}//nodes"),
             Pilot::Workers { queue, harvester, resource_type: "", .. } => {
                 format!("{queue}/{harvester}")
             }
@@ -114,6 +128,7 @@ impl Pilot<'_> {
         match *self {
             Pilot::AskedJob { queue, .. }
             | Pilot::UpdatedJob { queue, .. }
+            | Pilot::Nodes { queue, .. }
             | Pilot::Workers { queue, .. }
             | Pilot::Slots { queue, .. }
             | Pilot::SlotOffer { queue, .. }
@@ -138,6 +153,8 @@ pub enum PilotKind {
     SlotOffer = 4,
     /// [`Pilot::SlotWithdrawn`].
     SlotWithdrawn = 5,
+    /// [`Pilot::Nodes`].
+    Nodes = 6,
 }
 
 /// The record, which has the fields of all kinds. Those that a kind does not state have their
@@ -164,9 +181,11 @@ struct Row<'a> {
     corepower_mhs06: Option<i64>,
     resources: Vec<Resource<&'a str>>,
     labels: Vec<Label<&'a str>>,
+    nodes_asked: u32,
+    nodes_updated: u32,
 }
 
-symbols!(PilotKind: [AskedJob, UpdatedJob, Workers, Slots, SlotOffer, SlotWithdrawn]);
+symbols!(PilotKind: [AskedJob, UpdatedJob, Workers, Slots, SlotOffer, SlotWithdrawn, Nodes]);
 record!(Row<'a> {
     kind,
     queue,
@@ -189,6 +208,8 @@ record!(Row<'a> {
     corepower_mhs06,
     resources,
     labels,
+    nodes_asked,
+    nodes_updated,
 });
 
 impl<'a> Row<'a> {
@@ -215,6 +236,8 @@ impl<'a> Row<'a> {
             corepower_mhs06: None,
             resources: Vec::new(),
             labels: Vec::new(),
+            nodes_asked: 0,
+            nodes_updated: 0,
         }
     }
 }
@@ -225,6 +248,9 @@ impl Encode for Pilot<'_> {
         let row = match *self {
             Pilot::AskedJob { node, .. } => Row { node, ..row(PilotKind::AskedJob) },
             Pilot::UpdatedJob { node, .. } => Row { node, ..row(PilotKind::UpdatedJob) },
+            Pilot::Nodes { asked, updated, .. } => {
+                Row { nodes_asked: asked, nodes_updated: updated, ..row(PilotKind::Nodes) }
+            }
             Pilot::Workers { harvester, resource_type, submitted, running, .. } => {
                 let none = row(PilotKind::Workers);
                 Row { harvester, resource_type, submitted, running, ..none }
@@ -287,6 +313,10 @@ impl<'a> Decode<'a> for Pilot<'a> {
                     labels: row.labels,
                 };
                 Pilot::SlotOffer { queue, offer: Box::new(offer), at }
+            }
+            PilotKind::Nodes => {
+                let Row { nodes_asked: asked, nodes_updated: updated, .. } = row;
+                Pilot::Nodes { queue, asked, updated, at }
             }
             PilotKind::SlotWithdrawn => Pilot::SlotWithdrawn { queue, offer, attempt, at },
         })

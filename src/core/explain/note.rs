@@ -77,6 +77,9 @@ fn words(note: &str, code: &str, figures: &str) -> Option<String> {
         "partial_history" => "what ended is counted over a window that begins before all that is \
                               known"
             .to_owned(),
+        "pilots_of_workers" => "nodes that asked and got no job are not known, so workers of a \
+                                Harvester count as pilots"
+            .to_owned(),
         "jobs_missing" => "the request states no number of jobs".to_owned(),
         "figure_impossible" => format!("no figure can be as the request states it: {figures}"),
         "asked_at_implausible" => {

@@ -1,7 +1,7 @@
 //! Job states and heartbeats.
 
 use crate::cut::Topic;
-use crate::event::{Heartbeat, JobState, Status};
+use crate::event::{Heartbeat, JobState, Status, era};
 use crate::id::{Key, Name, cut};
 use crate::oddity::Oddity;
 use crate::state::job::{AtCluster, Job, LastHeartbeat, Sample, counts_closed};
@@ -345,15 +345,18 @@ fn at_cluster(event: &JobState<'_>) -> AtCluster {
     }
 }
 
-/// Which of two states of a job is newer: by attempt, ended or not, time, revision, rank.
+/// Which of two states of a job is newer: by era, attempt, ended or not, time, revision, rank.
 #[inline]
 fn order(event: &JobState<'_>, bound: Millis, old: &Job, known: Status) -> Ordering {
     let new = (
+        era(event.revision),
         event.attempt,
         event.status.is_ended(),
         event.changed_at.min(bound),
         event.revision,
         event.status,
     );
-    new.cmp(&(old.attempt, known.is_ended(), old.changed_at, old.revision, known))
+    let old =
+        (era(old.revision), old.attempt, known.is_ended(), old.changed_at, old.revision, known);
+    new.cmp(&old)
 }

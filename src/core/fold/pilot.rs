@@ -2,7 +2,7 @@
 
 use crate::cut::Topic;
 use crate::event::Pilot;
-use crate::id::Name;
+use crate::id::{Key, Name};
 use crate::oddity::Oddity;
 use crate::state::State;
 use crate::state::prefetch::Sought;
@@ -24,15 +24,16 @@ impl State {
             Pilot::UpdatedJob { .. } => {
                 self.fold_node(sought, queue, 0, at);
             }
+            Pilot::Nodes { asked, updated, .. } => {
+                let names = (Name::NONE, Name::NONE);
+                self.fold_workers(report(sought.key, queue, names, (asked, updated, at), true));
+            }
             Pilot::Workers { harvester, resource_type, submitted, running, .. } => {
-                let key = sought.key;
-                let known = self.workers.of(key).map(|it| (it.harvester, it.resource_type));
-                let (harvester, resource_type) =
+                let known = self.workers.of(sought.key).map(|it| (it.harvester, it.resource_type));
+                let names =
                     known.unwrap_or_else(|| (self.name(harvester), self.name(resource_type)));
-                let (submitted, running) = (submitted.min(1 << 24), running.min(1 << 24));
-                let report =
-                    Workers { key, queue, harvester, resource_type, at, submitted, running };
-                self.fold_workers(report);
+                let counts = (submitted, running, at);
+                self.fold_workers(report(sought.key, queue, names, counts, false));
             }
             Pilot::Slots { gshare, resource_type, slots, expires_at, .. } => {
                 let slots = SlotFigure {
@@ -100,8 +101,7 @@ impl State {
     }
 
     fn fold_workers(&mut self, new: Workers) {
-        let horizon = self.times.of(Topic::Pilot).time - self.setting.limits.worker_report_age_ms;
-        if new.at <= horizon {
+        if new.over_at(&self.setting.limits) <= self.times.of(Topic::Pilot).time {
             return self.odd(Topic::Pilot, Oddity::TooLate);
         }
         let order = |report: &Workers| (report.at, report.submitted, report.running);
@@ -120,9 +120,7 @@ impl State {
             None => {
                 self.workers.insert(new);
                 self.ledger.workers(&new, 1);
-                let age = self.setting.limits.worker_report_age_ms;
-                let over = new.at.saturating_add(age);
-                self.timers.workers.set(over, new.key);
+                self.timers.workers.set(new.over_at(&self.setting.limits), new.key);
             }
         }
     }
@@ -137,4 +135,16 @@ impl State {
             }
         }
     }
+}
+
+/// A report on workers or nodes, with its counts in bounds.
+fn report(
+    key: Key,
+    queue: Name,
+    (harvester, resource_type): (Name, Name),
+    (submitted, running, at): (u32, u32, Millis),
+    are_nodes: bool,
+) -> Workers {
+    let (submitted, running) = (submitted.min(1 << 24), running.min(1 << 24));
+    Workers { key, queue, harvester, resource_type, at, submitted, running, are_nodes }
 }

@@ -3,7 +3,7 @@
 
 use crate::cut::Topic;
 use crate::event::is_newer;
-use crate::event::{Configured, Task, history_since};
+use crate::event::{Configured, Task, history_since, uncounted_nodes};
 use crate::id::cut;
 use crate::judge::view::CutView;
 use crate::state::State;
@@ -70,7 +70,18 @@ pub(crate) fn time_notes(state: &State) -> Vec<String> {
     if since > 0 && state.now - since < window {
         notes.push("partial_history".to_owned());
     }
+    if workers_are_pilots(state) {
+        notes.push("pilots_of_workers".to_owned());
+    }
     notes
+}
+
+/// Whether workers count as pilots: nodes that asked and got no job are neither reported nor
+/// counted, so a queue that had no job for long would seem to be without pilots.
+pub(crate) fn workers_are_pilots(state: &State) -> bool {
+    let name = || uncounted_nodes(&state.setting.domain, 0).name();
+    let is_stated = || state.facts.parameters.of(&name()).and_then(|it| it.current(is_newer));
+    state.ledger.counted_queues == 0 && is_stated().is_some()
 }
 
 fn unreadable_note(topic: Topic) -> String {

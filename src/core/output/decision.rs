@@ -80,8 +80,8 @@ pub struct Decision {
     pub full: bool,
     /// How many fates were left out for the limits on size and number.
     pub fates_cut: u32,
-    /// Notes on the facts: `partial_history`, `input_stale(topic, age)`, `input_absent(topics)` of
-    /// topics that never had a record, `links_old(n of m to nucleus)`.
+    /// Notes on the facts: `partial_history`, `pilots_of_workers`, `input_stale(topic, age)`,
+    /// `input_absent(topics)` of topics that never had a record, `links_old(n of m to nucleus)`.
     pub notes: Vec<String>,
     /// Whether it is only published, not to be carried out. It reserves nothing.
     pub dry_run: bool,

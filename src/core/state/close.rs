@@ -249,11 +249,10 @@ impl State {
 
     fn expire_workers(&mut self) {
         let time = self.times.of(Topic::Pilot).time;
-        let age = self.setting.limits.worker_report_age_ms;
         for key in self.timers.workers.take(time) {
             let Some(slot) = self.workers.find(key) else { continue };
             let Some(report) = self.workers.slab.get(slot).copied() else { continue };
-            let over = report.at.saturating_add(age);
+            let over = report.over_at(&self.setting.limits);
             if over <= time {
                 self.ledger.workers(&report, -1);
                 self.touched.pilot.add(report.queue);

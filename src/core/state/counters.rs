@@ -137,8 +137,9 @@ fn queues(state: &State, all: &mut Vec<Counter>) {
             let mean = queue.disk_io / u64::from(queue.disk_io_jobs);
             figure(&mut figures, "disk_io_bytes_per_second_per_core", mean as i64);
         }
-        figure(&mut figures, "nodes_asked", i64::from(queue.asked));
-        figure(&mut figures, "nodes_updated", i64::from(queue.updated));
+        let [asked, updated] = queue.nodes();
+        figure(&mut figures, "nodes_asked", i64::from(asked));
+        figure(&mut figures, "nodes_updated", i64::from(updated));
         figure(&mut figures, "workers_submitted", i64::from(queue.workers_submitted));
         figure(&mut figures, "workers_running", i64::from(queue.workers_running));
         figure(&mut figures, "jobs_promised", i64::from(queue.reserved));

@@ -20,7 +20,7 @@ use std::convert::Infallible;
 /// Revision of the digest: two states that are the same have the same digest only where it was
 /// taken by programs of the same revision. Raised when what it is taken of changes; decisions do
 /// not depend on it.
-const DIGEST_REVISION: i64 = 8;
+const DIGEST_REVISION: i64 = 9;
 
 /// The digest, as 64 hex digits.
 pub fn digest(state: &State) -> String {
@@ -279,11 +279,21 @@ impl<'a> Sink<'a> {
             content_of(&((key, text(queue)), (asked_at, updated_at)))
         });
         self.sorted("node", nodes);
-        let workers = state.workers.slab.iter().map(|(_, workers)| {
-            let Workers { key, queue, harvester, resource_type, at, submitted, running } = *workers;
-            let names = vec![text(queue), text(harvester), text(resource_type)];
-            content_of(&((key, names), (at, (submitted, running))))
-        });
+        let workers =
+            state.workers.slab.iter().map(|(_, workers)| {
+                let Workers {
+                    key,
+                    queue,
+                    harvester,
+                    resource_type,
+                    at,
+                    submitted,
+                    running,
+                    are_nodes,
+                } = *workers;
+                let names = vec![text(queue), text(harvester), text(resource_type)];
+                content_of(&((key, names), (at, (submitted, running)), are_nodes))
+            });
         self.sorted("workers", workers);
         let slots = state.slots.values().map(|held| {
             let SlotFigure { queue, gshare, resource_type, at, slots, expires_at } = *held;

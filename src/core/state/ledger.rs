@@ -69,6 +69,8 @@ pub struct Ledger {
     pub waits: Rows<Waits>,
     /// How often anything in `waits` changed since this state was made; derived.
     pub waits_changed: u64,
+    /// At how many queues the workload system counts nodes itself; derived.
+    pub counted_queues: u32,
     /// By (source, destination, activity): transfers not ended.
     pub flow: Rows<Flow>,
     /// By (destination, activity): transfers not ended.
@@ -313,8 +315,15 @@ impl Ledger {
         let add = |sum: &mut u32, amount: u32| {
             *sum = if sign > 0 { sum.wrapping_add(amount) } else { sum.wrapping_sub(amount) };
         };
-        add(&mut queue.workers_submitted, workers.submitted);
-        add(&mut queue.workers_running, workers.running);
+        if workers.are_nodes {
+            add(&mut queue.counted.reports, 1);
+            add(&mut queue.counted.asked, workers.submitted);
+            add(&mut queue.counted.updated, workers.running);
+            add(&mut self.counted_queues, 1);
+        } else {
+            add(&mut queue.workers_submitted, workers.submitted);
+            add(&mut queue.workers_running, workers.running);
+        }
     }
 
     /// Drops buckets that are out of reach of their windows at `now`. Time does not go back here:

@@ -41,6 +41,7 @@ impl Sought {
             Event::Pilot(
                 Pilot::AskedJob { queue, node, .. } | Pilot::UpdatedJob { queue, node, .. },
             ) => Key::joint(&[queue.as_bytes(), node.as_bytes()]),
+            Event::Pilot(Pilot::Nodes { queue, .. }) => Key::joint(&[queue.as_bytes(), b"nodes"]),
             Event::Pilot(Pilot::Workers { queue, harvester, resource_type, .. }) => {
                 Key::joint(&[queue.as_bytes(), harvester.as_bytes(), resource_type.as_bytes()])
             }

@@ -7,6 +7,7 @@ use crate::cut::Lane;
 use crate::domain::nordugrid::output::Placed;
 use crate::event::{OutcomeKind, Task, TaskPhase, TransferStatus};
 use crate::id::{Key, Name};
+use crate::limits::Limits;
 use crate::output::decision::DecisionId;
 use crate::record::{Encode, Encoder, encode, record};
 use crate::state::blockers::Blockers;
@@ -66,7 +67,8 @@ pub struct Node {
     pub updated_at: Millis,
 }
 
-/// A harvester's newest report on a queue and resource type.
+/// A harvester's newest report on a queue and resource type; or the newest counts of nodes at a
+/// queue, with those that asked for a job as `submitted` and those that updated one as `running`.
 #[derive(Clone, Copy, Debug)]
 pub struct Workers {
     /// Queue, harvester and resource type in one.
@@ -83,6 +85,16 @@ pub struct Workers {
     pub submitted: u32,
     /// Running.
     pub running: u32,
+    /// Whether nodes were counted.
+    pub are_nodes: bool,
+}
+
+impl Workers {
+    /// When the report is too old to count.
+    pub fn over_at(&self, limits: &Limits) -> Millis {
+        let age = if self.are_nodes { limits.node_window_ms } else { limits.worker_report_age_ms };
+        self.at.saturating_add(age)
+    }
 }
 
 /// A slot figure of a queue.

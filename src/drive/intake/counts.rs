@@ -39,6 +39,8 @@ outcomes! {
     EndedBySnapshot "ended_by_snapshot" "A job that a complete snapshot does not have.",
     KeptAfterSnapshot "kept_after_snapshot"
         "A job that a complete snapshot does not have, nor any other of its table: it stays.",
+    Returned "returned" "A job that was over and is there again: its row came back, or its id was \
+        given again.",
     Restored "restored" "A partition whose database was restored: another era begins.",
 }
 

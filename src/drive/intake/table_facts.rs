@@ -5,12 +5,13 @@
 //! Nothing is published before all partitions of all sources were read to their end, since half a
 //! table makes other records than the whole: a tree of shares without its root, a queue without
 //! the site of its storage. After that what differs from what was published last is published, and
-//! what no row makes any more is removed.
+//! what no row makes any more is removed; not in the middle of a partition, since PanDA writes some
+//! tables again in one transaction, all of their rows deleted first.
 
 use super::{Records, TABLE_TOPICS};
 use std::collections::{BTreeMap, BTreeSet};
 use yardmaster_core::cut::Topic;
-use yardmaster_core::event::{Configuration, Configured, confirmed};
+use yardmaster_core::event::{Configuration, Configured, confirmed, uncounted_nodes};
 use yardmaster_core::id::hash;
 use yardmaster_core::limits::Limits;
 use yardmaster_core::unit::{MINUTE, Millis};
@@ -38,9 +39,13 @@ pub(super) struct TableFacts {
     /// When rows of a topic were last seen, and when that was last published; ms since 1970.
     seen: BTreeMap<Topic, Millis>,
     confirmed: BTreeMap<Topic, Millis>,
+    /// Since when something is to be published; ms since 1970.
+    due_since: Option<Millis>,
     /// Partitions that were read to their end, until all were.
     ended: BTreeSet<(String, u32)>,
     is_whole: bool,
+    /// Whether it is published that nodes without a job are not counted.
+    states_uncounted: bool,
 }
 
 /// A record on a topic.
@@ -78,6 +83,18 @@ impl TableFacts {
     /// A null was there at the start.
     pub fn read_back_removal(&mut self, topic: Topic, key: &str) {
         self.newest.remove(&(topic, key.to_owned()));
+    }
+
+    /// Publishes, once, that reports of nodes name those alone that got a job.
+    pub fn state_uncounted(&mut self, domain: &str, at: Millis, records: &mut Records) {
+        if std::mem::replace(&mut self.states_uncounted, true) {
+            return;
+        }
+        let parameter = uncounted_nodes(domain, at);
+        let key = parameter.name();
+        if !self.newest.contains_key(&(Topic::Parameter, key.clone())) {
+            records.push(Topic::Parameter, key.as_bytes(), |out| record::write(out, &parameter));
+        }
     }
 
     /// Takes a row in, as it is since `at`, ms since 1970. Whether it is newer than what is known.
@@ -138,14 +155,19 @@ impl TableFacts {
     }
 
     /// Publishes what changed; gives what cannot be published, and why. `reach`: topic and number
-    /// of each partition of each source, and whether it was read to its end.
+    /// of each partition of each source, and whether it was read to its end. `now`: ms since 1970.
     pub fn settle<'a>(
         &mut self,
         (domain, limits): (&str, &Limits),
-        reach: impl Iterator<Item = (&'a str, u32, bool)>,
+        now: Millis,
+        reach: impl Iterator<Item = (&'a str, u32, bool)> + Clone,
         records: &mut Records,
     ) -> Vec<String> {
         let mut refused = Vec::new();
+        let is_midway = |(topic, number, is_at_end): (&str, u32, bool)| {
+            !is_at_end && self.held(topic, number).is_some()
+        };
+        let is_midway = reach.clone().any(is_midway);
         if !self.is_whole {
             let mut is_whole = true;
             for (topic, number, is_at_end) in reach {
@@ -160,6 +182,13 @@ impl TableFacts {
                 return refused;
             }
             self.is_whole = true;
+        }
+        if self.tables.has_due() {
+            let since = *self.due_since.get_or_insert(now);
+            if is_midway && now.saturating_sub(since) < limits.intake_settle_ms {
+                return refused;
+            }
+            self.due_since = None;
         }
         for topic in self.tables.take_due() {
             refused.extend(self.publish(topic, limits, records));

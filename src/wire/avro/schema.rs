@@ -33,6 +33,21 @@ macro_rules! released {
             include_str!(concat!("../../../schemas/released/3/", $name, ".avsc")),
         ]
     };
+    ($name:literal 1 2 4) => {
+        &[
+            include_str!(concat!("../../../schemas/released/1/", $name, ".avsc")),
+            include_str!(concat!("../../../schemas/released/2/", $name, ".avsc")),
+            include_str!(concat!("../../../schemas/released/4/", $name, ".avsc")),
+        ]
+    };
+    ($name:literal 1 2 3 4) => {
+        &[
+            include_str!(concat!("../../../schemas/released/1/", $name, ".avsc")),
+            include_str!(concat!("../../../schemas/released/2/", $name, ".avsc")),
+            include_str!(concat!("../../../schemas/released/3/", $name, ".avsc")),
+            include_str!(concat!("../../../schemas/released/4/", $name, ".avsc")),
+        ]
+    };
 }
 
 macro_rules! schemas {

@@ -120,6 +120,7 @@ fn sought_by_pilot(at: &mut Cursor<'_>) -> Result<Key, Fault> {
     let node = at.bytes()?;
     Ok(match kind {
         PilotKind::AskedJob | PilotKind::UpdatedJob => Key::joint(&[queue, node]),
+        PilotKind::Nodes => Key::joint(&[queue, b"nodes"]),
         PilotKind::Workers => Key::joint(&[queue, at.bytes()?, at.bytes()?]),
         PilotKind::Slots | PilotKind::SlotOffer | PilotKind::SlotWithdrawn => Key::NONE,
     })

@@ -296,6 +296,7 @@ pub(super) fn write_workers(sink: &mut Sink<'_>, state: &State, workers: &Worker
     sink.long(workers.at);
     sink.count(workers.submitted);
     sink.count(workers.running);
+    sink.long(workers.are_nodes.into());
 }
 
 pub(super) fn read_workers(at: &mut Cursor<'_>, state: &mut State) -> Result<Workers, Fault> {
@@ -307,6 +308,7 @@ pub(super) fn read_workers(at: &mut Cursor<'_>, state: &mut State) -> Result<Wor
         at: at.long()?,
         submitted: count(at)?,
         running: count(at)?,
+        are_nodes: at.long()? != 0,
     })
 }
 

@@ -189,8 +189,7 @@ fn settle_others(state: &mut State) {
     }
     for (_, report) in state.workers.slab.iter() {
         state.ledger.workers(report, 1);
-        let over = report.at.saturating_add(limits.worker_report_age_ms);
-        state.timers.workers.set(over, report.key);
+        state.timers.workers.set(report.over_at(limits), report.key);
     }
 }
 

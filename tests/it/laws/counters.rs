@@ -42,6 +42,9 @@ pub fn counters(state: &State) -> Sums {
         add(&mut sums, format!("{name} disk_io_jobs"), queue.disk_io_jobs.into());
         add(&mut sums, format!("{name} asked"), queue.asked.into());
         add(&mut sums, format!("{name} updated"), queue.updated.into());
+        add(&mut sums, format!("{name} counts"), queue.counted.reports.into());
+        add(&mut sums, format!("{name} counted asked"), queue.counted.asked.into());
+        add(&mut sums, format!("{name} counted updated"), queue.counted.updated.into());
         add(&mut sums, format!("{name} submitted"), queue.workers_submitted.into());
         add(&mut sums, format!("{name} running"), queue.workers_running.into());
         add(&mut sums, format!("{name} reserved"), queue.reserved.into());

@@ -104,7 +104,7 @@ fn flip<V: Default, C: Chains>(rows: &mut Rows<V, C>, change: impl Fn(&mut V)) {
 #[test]
 fn a_flipped_counter_is_found_in_every_table() {
     type Flip = (&'static str, fn(&mut Ledger));
-    let flips: [Flip; 34] = [
+    let flips: [Flip; 36] = [
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].jobs ^= 1)),
         ("load", |it| flip(&mut it.load, |load| load.count.by[3].cores ^= 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.count.by[0].jobs += 1)),
@@ -113,6 +113,8 @@ fn a_flipped_counter_is_found_in_every_table() {
         ("queue", |it| flip(&mut it.queue, |queue| queue.disk_io_jobs += 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.asked += 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.updated += 1)),
+        ("queue", |it| flip(&mut it.queue, |queue| queue.counted.asked += 1)),
+        ("queue", |it| flip(&mut it.queue, |queue| queue.counted.updated += 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.workers_submitted += 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.workers_running += 1)),
         ("queue", |it| flip(&mut it.queue, |queue| queue.reserved += 1)),
@@ -227,7 +229,7 @@ fn a_change_of_any_other_record_changes_the_digest() {
         let slot = slab.iter().next().expect("one").0;
         slab.get_mut(slot).expect("it is there")
     }
-    let changes: [fn(&mut State); 46] = [
+    let changes: [fn(&mut State); 47] = [
         |it| first(&mut it.transfers.slab).state = TransferStatus::Failed,
         |it| first(&mut it.transfers.slab).changed_at += 1,
         |it| first(&mut it.transfers.slab).revision += 1,
@@ -238,6 +240,7 @@ fn a_change_of_any_other_record_changes_the_digest() {
         |it| first(&mut it.workers.slab).at += 1,
         |it| first(&mut it.workers.slab).submitted += 1,
         |it| first(&mut it.workers.slab).running += 1,
+        |it| first(&mut it.workers.slab).are_nodes ^= true,
         |it| it.slots.values_mut().for_each(|slots| slots.slots += 1),
         |it| it.slots.values_mut().for_each(|slots| slots.at += 1),
         |it| it.slots.values_mut().for_each(|slots| slots.expires_at += 1),

@@ -296,7 +296,8 @@ fn pilot(chance: &mut Chance, at: Millis) -> Pilot<'static> {
     let (queue, node) = (chance.of(&QUEUES), chance.of(&["n1", "n2", "n3"]));
     let resource_type = chance.of(&["SCORE", ""]);
     let (submitted, running) = (chance.below(9) as u32, chance.below(9) as u32);
-    match chance.below(4) {
+    match chance.below(5) {
+        4 => Pilot::Nodes { queue, asked: submitted, updated: running, at },
         0 => Pilot::AskedJob { queue, node, at },
         1 => Pilot::UpdatedJob { queue, node, at },
         2 => Pilot::Workers { queue, harvester: "h1", resource_type, submitted, running, at },

@@ -48,6 +48,7 @@ pub struct Twin {
     asked: BTreeMap<(&'static str, &'static str), Millis>,
     updated: BTreeMap<(&'static str, &'static str), Millis>,
     workers: BTreeMap<(&'static str, &'static str, &'static str), (Millis, u32, u32)>,
+    counted: BTreeMap<&'static str, (Millis, u32, u32)>,
     reservations: BTreeMap<DecisionId, Reservation>,
     /// Newest answer by subject, and all outcomes.
     answered: BTreeMap<String, (u64, u32)>,
@@ -141,6 +142,10 @@ impl Twin {
             Pilot::Workers { queue, harvester, resource_type, submitted, running, at } => {
                 let held = self.workers.entry((queue, harvester, resource_type)).or_default();
                 *held = (at.min(bound), submitted, running).max(*held);
+            }
+            Pilot::Nodes { queue, asked, updated, at } => {
+                let held = self.counted.entry(queue).or_default();
+                *held = (at.min(bound), asked, updated).max(*held);
             }
             Pilot::Slots { .. } | Pilot::SlotOffer { .. } | Pilot::SlotWithdrawn { .. } => {}
         }
@@ -367,6 +372,15 @@ impl Twin {
                 add(sums, format!("queue {queue} submitted"), (*submitted).into());
                 add(sums, format!("queue {queue} running"), (*running).into());
             }
+        }
+        self.counted(sums, time - limits.node_window_ms);
+    }
+
+    fn counted(&self, sums: &mut Sums, since: Millis) {
+        for (queue, (_, asked, updated)) in self.counted.iter().filter(|(_, it)| it.0 > since) {
+            add(sums, format!("queue {queue} counts"), 1);
+            add(sums, format!("queue {queue} counted asked"), (*asked).into());
+            add(sums, format!("queue {queue} counted updated"), (*updated).into());
         }
     }
 

@@ -201,8 +201,8 @@ fn changes_that_break_readers_are_found() {
     assert_eq!(reads(site, &site.replace(r#""fields": ["#, added)), Ok(()));
 }
 
-const PILOTS: [&str; 6] =
-    ["asked_job", "updated_job", "workers", "slots", "slot_offer", "slot_withdrawn"];
+const PILOTS: [&str; 7] =
+    ["asked_job", "updated_job", "workers", "slots", "slot_offer", "slot_withdrawn", "nodes"];
 
 /// Symbols are read by their index. The table has every enumeration of every topic that is read.
 #[test]

@@ -94,6 +94,8 @@ pub struct AtQueue {
     pub asked: u32,
     /// Distinct nodes that updated a job within the window.
     pub updated: u32,
+    /// Counts of nodes that the workload system made itself.
+    pub counted: CountedNodes,
     /// Workers submitted and not running.
     pub workers_submitted: u32,
     /// Workers running.
@@ -102,7 +104,27 @@ pub struct AtQueue {
     pub reserved: u32,
 }
 
+/// Nodes of a queue as the workload system counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CountedNodes {
+    /// How many counts there are: one, or none.
+    pub reports: u32,
+    /// Nodes that asked for a job.
+    pub asked: u32,
+    /// Nodes that updated a job.
+    pub updated: u32,
+}
+
 impl AtQueue {
+    /// Nodes that asked for a job and that updated one, within the window: as they were counted,
+    /// else those that single reports name.
+    pub fn nodes(&self) -> [u32; 2] {
+        match self.counted.reports {
+            0 => [self.asked, self.updated],
+            _ => [self.counted.asked, self.counted.updated],
+        }
+    }
+
     /// A running job's disk I/O per core, if it reports one.
     #[inline]
     pub(super) fn disk(&mut self, disk_io: Option<u64>, sign: i32) {

@@ -36,7 +36,7 @@ impl Intake {
     /// all partitions of all sources, `now` is ms since 1970, by a clock like the broker's.
     pub fn settle(&mut self, now: Millis, reach: &[Reach<'_>], records: &mut Records) {
         let places = reach.iter().map(|it| (it.topic, it.partition, it.is_at_end));
-        let refused = self.tables.settle((&self.domain, &self.limits), places, records);
+        let refused = self.tables.settle((&self.domain, &self.limits), now, places, records);
         self.changes.notices.extend(refused);
         let settle = self.limits.intake_settle_ms;
         for index in 0..self.changes.partitions.len() {

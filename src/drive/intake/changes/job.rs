@@ -2,17 +2,21 @@
 //!
 //! All changes of a job lie in one partition, in the order in which they were committed. So the
 //! last row counts, with two exceptions that the fold makes: within an attempt a job that ended
-//! stays ended, and an older attempt is no news.
+//! stays ended, and an older attempt is no news. Neither holds for a row of a job that was over
+//! since it had none, nor for another job under its id: with it another life begins.
 
-use super::position::Position;
+use super::position::{LIFE_MAX, Position, life_of_revision};
 use crate::intake::facts::Facts;
 use std::sync::Arc;
 use yardmaster_core::event::{JobState, Status};
-use yardmaster_core::unit::{Bytes, Millis};
+use yardmaster_core::unit::{Bytes, Millis, SECOND};
 use yardmaster_wire::dialect::change::JobRow;
 
 /// Sub-state of a job whose row is gone.
 pub const ROW_GONE: &str = "row_gone";
+
+/// A job that was created later by more than this is another one: clocks of two servers differ.
+const ANOTHER: Millis = SECOND;
 
 /// A job.
 #[derive(Clone, Debug)]
@@ -34,6 +38,8 @@ pub struct Tracked {
     pub request: Option<Arc<str>>,
     /// The highest that was seen.
     pub position: Position,
+    /// How often it was there again in the era of the position, after it was over.
+    pub life: u8,
     /// `modificationtime` of the last row; 0 when not known, as after a restart.
     pub modified_at: Millis,
     pub signs: Signs,
@@ -68,6 +74,9 @@ pub enum Order {
     /// It has a position that was given before, and is newer all the same: the database was
     /// restored.
     Restored,
+    /// The job had no row any more, its id was given again, or the database was restored: another
+    /// life begins.
+    Returned,
     /// It follows.
     Next,
 }
@@ -93,6 +102,7 @@ impl Tracked {
             facts,
             request: (!record.request.is_empty()).then(|| record.request.into()),
             position,
+            life: life_of_revision(record.revision),
             modified_at: 0,
             signs: Signs::default(),
             is_of_snapshot: false,
@@ -118,6 +128,7 @@ impl Tracked {
             facts,
             request: None,
             position,
+            life: 0,
             modified_at: row.modified_at,
             signs: Signs::default(),
             is_of_snapshot: false,
@@ -129,7 +140,9 @@ impl Tracked {
     /// snapshot did not see the row's transaction; else, that the database was restored.
     pub fn order(&self, row: &JobRow<'_>, position: Position) -> Order {
         if position >= self.position {
-            return Order::Next;
+            let is_back = self.is_gone() && position > self.position;
+            let is_again = position.era() > self.position.era() || is_back || self.is_another(row);
+            return if is_again { Order::Returned } else { Order::Next };
         }
         if self.is_of_snapshot && self.modified_at > 0 {
             let is_unseen = row.modified_at > self.modified_at;
@@ -137,10 +150,39 @@ impl Tracked {
         }
         // Of a job that ended, rows that came too late are passed over and not remembered.
         let is_newer = row.attempt > self.attempt
+            || self.is_another(row)
             || (row.attempt == self.attempt
                 && !self.status.is_ended()
                 && row.changed_at > self.changed_at);
         if is_newer { Order::Restored } else { Order::Repeated }
+    }
+
+    /// Whether it is over since it had no row any more.
+    fn is_gone(&self) -> bool {
+        self.status.is_ended() && *self.facts.sub_status == *ROW_GONE
+    }
+
+    /// Whether a row is of another job, to which a restored database gave the same id.
+    fn is_another(&self, row: &JobRow<'_>) -> bool {
+        let [created_at, ..] = self.stamps;
+        row.attempt <= self.attempt && created_at > 0 && row.created_at > created_at + ANOTHER
+    }
+
+    /// Begins another life with a row at a position.
+    pub fn begin_again(&mut self, row: &JobRow<'_>, position: Position) {
+        self.life = match position.era() > self.position.era() {
+            true => 0,
+            false => (self.life + 1).min(LIFE_MAX),
+        };
+        let is_another = self.is_another(row);
+        if is_another {
+            self.request = None;
+        }
+        if is_another || row.attempt != self.attempt {
+            self.activated_at = 0;
+        }
+        // Nothing of the life before outranks the row, or is as it is.
+        (self.attempt, self.status, self.changed_at) = (row.attempt, Status::Pending, 0);
     }
 
     /// Whether the fold would leave a state as it is for the one that is known.
@@ -214,7 +256,7 @@ impl Tracked {
             job,
             status: self.status,
             changed_at: self.changed_at,
-            revision: self.position.revision(self.request.is_some()),
+            revision: self.position.revision(self.life, self.request.is_some()),
             attempt: self.attempt,
             task,
             request: self.request.as_deref().unwrap_or(""),

@@ -14,7 +14,7 @@ use yardmaster_core::id::Key;
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::dialect::TaskMessage;
 use yardmaster_wire::dialect::change::{
-    Change, JobRow, Row, RowOperation, Snapshot as Read, WorkerKey,
+    Change, JobRow, NodesRow, Row, RowOperation, Snapshot as Read, WorkerKey,
 };
 use yardmaster_wire::record;
 
@@ -89,6 +89,7 @@ impl Intake {
             Row::WorkerGone(key) => {
                 self.workers_row(index, origin, records, |report, at| report.gone(key, at));
             }
+            Row::Nodes(row) => nodes(row, change, records),
             Row::Fact(_) | Row::FactGone { .. } | Row::Other => return Taken::Ignored,
         }
         if records.len() > before { Taken::Published } else { Taken::Known }
@@ -157,7 +158,20 @@ impl Intake {
                 job.signs.join(signs);
             }
         } else {
+            if order != Some(Order::Next) {
+                self.begin_again(row, position);
+            }
             self.next_row(row, position, change, signs, records);
+        }
+    }
+
+    /// Another life of a job begins with a row.
+    fn begin_again(&mut self, row: &JobRow<'_>, position: Position) {
+        let Some(job) = self.changes.jobs.held.get_mut(&row.job) else { return };
+        let was_over = job.status.is_ended();
+        job.begin_again(row, position);
+        if was_over && !row.status.is_ended() {
+            self.counts.note(Noted::Returned, 1);
         }
     }
 
@@ -296,6 +310,7 @@ impl Intake {
         };
         if !queue.is_empty() && !node.is_empty() && self.changes.nodes.is_due(kind, queue, node, at)
         {
+            self.tables.state_uncounted(&self.domain, at, records);
             let key = format!("{queue}/{kind}/{node}");
             records.push(Topic::Pilot, key.as_bytes(), |out| record::write(out, &pilot));
         }
@@ -406,12 +421,26 @@ pub(super) fn check(change: &Change<'_>, name_bytes: usize) -> Result<(), String
         Row::Job(row) => longest_name(row),
         Row::Worker(row) => longest_of_key(&row.key),
         Row::WorkerGone(key) => longest_of_key(key),
+        Row::Nodes(row) => FieldName { field: "site", text: &row.queue },
         Row::Fact(row) => FieldName { field: "key", text: &row.key },
         Row::JobGone { .. } | Row::Task(_) | Row::FactGone { .. } | Row::Other => {
             FieldName::default()
         }
     };
     Oversize::of_name(longest, name_bytes).map_or(Ok(()), |why| Err(why.to_string()))
+}
+
+/// PanDA sets counts of old to 0 and leaves their time as it was, so a change is of its commit. A
+/// row that a snapshot reads may be old.
+fn nodes(row: &NodesRow<'_>, change: &Change<'_>, records: &mut Records) {
+    let (queue, asked, updated) = (&*row.queue, row.asked, row.updated);
+    let at = match change.snapshot {
+        Read::No => change.committed_at,
+        Read::Yes | Read::Last => row.at,
+    };
+    let pilot = Pilot::Nodes { queue, asked, updated, at };
+    let key = pilot.key();
+    records.push(Topic::Pilot, key.as_bytes(), |out| record::write(out, &pilot));
 }
 
 /// The longest name of a row of workers.

@@ -56,6 +56,12 @@ columns! {
     JobType "jobtype",
     NWorkers "n_workers",
     LastUpdate "lastupdate",
+    Site "site",
+    Flag "flag",
+    Hours "hours",
+    GetJob "getjob",
+    UpdateJob "updatejob",
+    LastMod "lastmod",
 }
 
 /// Slots of the table by which a name is found; above four times [`COUNT`].

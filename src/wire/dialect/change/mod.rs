@@ -18,7 +18,9 @@ mod rows;
 mod tests;
 
 pub use fact::{FactRow, FactTable};
-pub use row::{Change, JobRow, Row, RowOperation, Snapshot, Table, TaskRow, WorkerKey, WorkerRow};
+pub use row::{
+    Change, JobRow, NodesRow, Row, RowOperation, Snapshot, Table, TaskRow, WorkerKey, WorkerRow,
+};
 
 use super::scalar::Scalar;
 use column::{Columns, RowInto};

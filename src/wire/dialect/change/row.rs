@@ -44,6 +44,8 @@ pub enum Table {
     Tasks,
     /// `harvester_worker_stats`.
     WorkerStats,
+    /// `sitedata`.
+    SiteData,
     /// A configuration table.
     Facts(FactTable),
     /// Any other.
@@ -60,6 +62,7 @@ impl Table {
             ("jobswaiting4", Table::JobsWaiting),
             ("jedi_tasks", Table::Tasks),
             ("harvester_worker_stats", Table::WorkerStats),
+            ("sitedata", Table::SiteData),
         ];
         let found = named.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let facts = || FactTable::from_name(name).map(Table::Facts);
@@ -116,6 +119,8 @@ pub enum Row<'a> {
     Worker(Box<WorkerRow<'a>>),
     /// A number of workers was deleted.
     WorkerGone(WorkerKey<'a>),
+    /// How many nodes contacted PanDA for a queue.
+    Nodes(Box<NodesRow<'a>>),
     /// A row of a configuration table.
     Fact(Box<FactRow>),
     /// A row of a configuration table was deleted.
@@ -125,8 +130,8 @@ pub enum Row<'a> {
         /// Its key columns, joined as in [`FactRow::key`].
         key: String,
     },
-    /// A row without a counterpart: of another table, of a co-jumbo job that is `waiting`, or a
-    /// task's that was deleted.
+    /// A row without a counterpart: of another table, of a co-jumbo job that is `waiting`, of
+    /// counts over other hours or of one server, or a task's or counts that were deleted.
     Other,
 }
 
@@ -235,5 +240,18 @@ pub struct WorkerRow<'a> {
     /// `n_workers`.
     pub count: u32,
     /// `lastupdate`; 0: not known.
+    pub at: Millis,
+}
+
+/// Nodes that contacted PanDA for a queue in three hours, over all servers, as `sitedata` has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodesRow<'a> {
+    /// `site`: the queue.
+    pub queue: Cow<'a, str>,
+    /// `getjob`: nodes that asked for a job.
+    pub asked: u32,
+    /// `updatejob`: nodes that updated a job.
+    pub updated: u32,
+    /// `lastmod`; 0: not known.
     pub at: Millis,
 }

@@ -2,7 +2,7 @@
 
 use super::super::state::{is_task_ended, job_status};
 use super::column::{Column, Columns};
-use super::row::{JobRow, Row, Table, TaskRow, WorkerKey, WorkerRow};
+use super::row::{JobRow, NodesRow, Row, Table, TaskRow, WorkerKey, WorkerRow};
 use yardmaster_core::unit::Millis;
 
 /// The row of a table after a change.
@@ -13,6 +13,7 @@ pub(super) fn row<'a>(table: Table, columns: &mut Columns<'a>) -> Result<Row<'a>
         }
         Table::Tasks => task(columns),
         Table::WorkerStats => worker(columns),
+        Table::SiteData => nodes(columns),
         Table::Facts(_) | Table::Other => Ok(Row::Other),
     }
 }
@@ -24,7 +25,7 @@ pub(super) fn gone<'a>(table: Table, columns: &mut Columns<'a>) -> Result<Row<'a
             Ok(Row::JobGone { job: columns.id(Column::PandaId)? })
         }
         Table::WorkerStats => Ok(Row::WorkerGone(worker_key(columns)?)),
-        Table::Tasks | Table::Facts(_) | Table::Other => Ok(Row::Other),
+        Table::Tasks | Table::SiteData | Table::Facts(_) | Table::Other => Ok(Row::Other),
     }
 }
 
@@ -106,6 +107,25 @@ fn worker<'a>(columns: &mut Columns<'a>) -> Result<Row<'a>, String> {
         key: worker_key(columns)?,
         count: columns.small(Column::NWorkers)?,
         at: columns.time(Column::LastUpdate)?,
+    })))
+}
+
+/// Hours over which PanDA counts the nodes that its brokers ask for.
+const NODE_HOURS: u32 = 3;
+
+/// Counts as PanDA's brokers read them: of `analysis` for queues by names of old, else of
+/// `production`. Other rows are of one server, or of another window.
+fn nodes<'a>(columns: &mut Columns<'a>) -> Result<Row<'a>, String> {
+    let (queue, flag) = (columns.needed(Column::Site)?, columns.needed(Column::Flag)?);
+    let read = if queue.starts_with("ANALY_") { "analysis" } else { "production" };
+    if flag != read || columns.small(Column::Hours)? != NODE_HOURS {
+        return Ok(Row::Other);
+    }
+    Ok(Row::Nodes(Box::new(NodesRow {
+        asked: columns.small(Column::GetJob)?,
+        updated: columns.small(Column::UpdateJob)?,
+        at: columns.time(Column::LastMod)?,
+        queue,
     })))
 }
 

@@ -9,14 +9,9 @@ use yardmaster::drive::intake::Noted;
 /// A history of the tables, by numbers that were drawn.
 fn history(draws: &[(u8, u8)]) -> Panda {
     let mut panda = Panda::new();
-    // PanDA gives no number twice: of each of eight the one in use.
-    let mut numbers: Vec<u64> = (1..=8).collect();
     for (kind, job) in draws {
-        let at = usize::from(job % 8);
-        if numbers[at] <= panda.newest && !panda.rows.contains_key(&numbers[at]) {
-            numbers[at] = panda.newest.max(8) + 1;
-        }
-        let number = numbers[at];
+        // Of a number that was deleted by hand, or that a restored database gives again, too.
+        let number = u64::from(job % 8) + 1;
         let Some(row) = panda.rows.get(&number).cloned() else {
             panda.pending(number);
             continue;

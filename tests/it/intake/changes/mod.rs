@@ -12,7 +12,7 @@ mod tables;
 use source::{Message, PARTITIONS, TOPIC};
 use std::collections::BTreeMap;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::Event;
+use yardmaster::core::event::{Event, era};
 use yardmaster::core::limits::Limits;
 use yardmaster::drive::intake::{Intake, IntakeCounts, Noted, Origin, Reach, Records};
 use yardmaster::wire::avro::{Arena, Codec};
@@ -27,7 +27,7 @@ pub struct Run {
     committed: [usize; PARTITIONS],
     pub published: Vec<(Topic, Vec<u8>, Vec<u8>)>,
     pub counts: IntakeCounts,
-    now: i64,
+    pub now: i64,
 }
 
 impl Run {
@@ -159,11 +159,12 @@ impl Run {
             let event = codec.read(*topic, Some(key), Some(value), &mut arena);
             let text = format!("{event:?}");
             let order = match &event {
-                Event::JobState(job) => {
-                    (job.attempt, job.status.is_ended(), job.changed_at, job.revision)
-                }
-                Event::Pilot(pilot) if text.contains("Workers") => (0, false, pilot.at(), 0),
-                Event::Task(task) => (0, false, task.changed_at, 0),
+                Event::JobState(job) => (
+                    (era(job.revision), job.attempt),
+                    (job.status.is_ended(), job.changed_at, job.revision),
+                ),
+                Event::Pilot(pilot) if text.contains("Workers") => ((0, 0), (false, pilot.at(), 0)),
+                Event::Task(task) => ((0, 0), (false, task.changed_at, 0)),
                 _ => continue,
             };
             let key = format!("{} {}", topic.name(), String::from_utf8_lossy(key));

@@ -293,3 +293,59 @@ fn what_cannot_be_read_is_a_dead_letter_and_what_is_no_change_is_ignored() {
     assert_eq!((letters(Taken::Ignored), letters(Taken::DeadLetter)), (2, 3));
     assert_eq!(run.count(Topic::JobState), 0);
 }
+
+/// Pilots that ask and get nothing are counted in `sitedata` alone. Which rows of it count is read
+/// in PanDA's code; a count that is set to 0 keeps the time that it had.
+#[test]
+fn pilots_that_ask_are_counted_as_sitedata_has_them() {
+    let mut panda = Panda::new();
+    let row = |site: &str, flag: &str, hours: u32, asked: u32, updated: u32| {
+        json!({"site": site, "flag": flag, "hours": hours, "getjob": asked,
+            "updatejob": updated, "nojob": asked, "lastmod": (T0 - 60_000) * 1_000})
+    };
+    let rows = [
+        row("SYNTH_ALPHA", "production", 3, 12, 431),
+        row("SYNTH_ALPHA", "pandaserver05", 3, 24, 1),
+        row("SYNTH_ALPHA", "production", 1, 4, 100),
+        row("SYNTH_ALPHA", "analysis", 3, 1, 1),
+        row("ANALY_SYNTH", "analysis", 3, 2, 0),
+        row("SYNTH_ALPHA", "production", 3, 0, 0),
+    ];
+    for after in rows {
+        panda.begin();
+        let key = json!({"site": after["site"], "flag": after["flag"], "hours": after["hours"]});
+        panda.emit(key, 0, json!({"before": null, "after": after, "op": "u"}), "sitedata");
+    }
+    let run = played(&mut panda);
+    let at = |commit: i64| T0 + 1_000 * commit;
+    let nodes = |queue: &str, asked: u32, updated: u32, at: i64| {
+        format!("Pilot(Nodes {{ queue: {queue:?}, asked: {asked}, updated: {updated}, at: {at} }})")
+    };
+    let wants = [
+        nodes("SYNTH_ALPHA", 12, 431, at(1)),
+        nodes("ANALY_SYNTH", 2, 0, at(5)),
+        nodes("SYNTH_ALPHA", 0, 0, at(6)),
+    ];
+    assert_eq!(run.texts(Topic::Pilot), wants);
+    assert_eq!(run.counts.of(Dialect::PandaCdc, Taken::DeadLetter), 0);
+}
+
+/// That single reports name only nodes that got a job is published once, by whichever life.
+#[test]
+fn what_jobs_alone_cannot_count_is_published_once() {
+    let mut panda = Panda::new();
+    (1..=6).for_each(|job| panda.run(job));
+    let mut run = played(&mut panda);
+    run.settle();
+    let stated = |run: &Run| {
+        let all = run.texts(Topic::Parameter);
+        all.iter().filter(|it| it.contains("uncounted_nodes")).count()
+    };
+    assert_eq!(stated(&run), 1, "{:?}", run.texts(Topic::Parameter));
+    run.restart();
+    panda.now += 600_000;
+    panda.beat(1);
+    run.append(&panda.take());
+    run.read_all().settle();
+    assert_eq!(stated(&run), 1);
+}

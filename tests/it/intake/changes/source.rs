@@ -2,7 +2,7 @@
 //! each change is a message as Debezium writes it.
 
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub const TOPIC: &str = "panda-cdc.jobs";
 pub const PARTITIONS: usize = 3;
@@ -23,6 +23,7 @@ pub struct Message {
 pub struct Job {
     pub table: &'static str,
     pub status: &'static str,
+    pub created_at: i64,
     pub changed_at: i64,
     pub modified_at: i64,
     pub attempt: u32,
@@ -39,8 +40,9 @@ pub struct Panda {
     commit: u64,
     pub transaction: u64,
     pub now: i64,
-    /// The highest number that a job had.
+    /// The highest number that a job had, and those of jobs that have no row any more.
     pub newest: u64,
+    gone: BTreeSet<u64>,
     /// Whether anybody reads the changes.
     pub is_captured: bool,
     pub messages: Vec<Message>,
@@ -55,6 +57,7 @@ impl Panda {
             transaction: 500,
             now: T0,
             newest: 0,
+            gone: BTreeSet::new(),
             is_captured: true,
             messages: Vec::new(),
         }
@@ -114,6 +117,7 @@ impl Panda {
         self.emit_job("d", number, table, Value::Null);
         if self.rows.get(&number).is_some_and(|job| job.table == table) {
             self.rows.remove(&number);
+            self.gone.insert(number);
         }
     }
 
@@ -148,11 +152,14 @@ impl Panda {
     pub fn pending(&mut self, number: u64) {
         let now = self.begin().now;
         let (changed_at, modified_at) = (now - 3, now - 3);
+        // A number that is given again is another job's.
+        let created_at = if self.gone.contains(&number) { now - 3 } else { T0 };
         self.insert(
             number,
             Job {
                 table: "jobsdefined4",
                 status: "pending",
+                created_at,
                 changed_at,
                 modified_at,
                 attempt: 0,
@@ -161,6 +168,13 @@ impl Panda {
                 cpu_s: 0,
             },
         );
+    }
+
+    /// A job under a number that was given before, up to `activated`.
+    pub fn give_again(&mut self, number: u64) {
+        self.gone.insert(number);
+        self.pending(number);
+        self.shift(number, "jobsactive4", "activated", false);
     }
 
     /// A transaction that moves a row to another table; the insert is first or last.
@@ -232,7 +246,7 @@ fn row(number: u64, job: &Job) -> Value {
     json!({
         "pandaid": number, "jeditaskid": 45_000_000 + number % 7, "jobstatus": job.status,
         "statechangetime": job.changed_at * 1_000, "modificationtime": job.modified_at * 1_000,
-        "creationtime": T0 * 1_000, "starttime": job.started_at * 1_000, "endtime": 0,
+        "creationtime": job.created_at * 1_000, "starttime": job.started_at * 1_000, "endtime": 0,
         "attemptnr": job.attempt, "computingsite": "SYNTH_ALPHA", "produsername": "Ann Example",
         "workinggroup": null, "gshare": "User Analysis", "resource_type": "SCORE", "nucleus": null,
         "prodsourcelabel": "user", "processingtype": "panda-client-1.5", "corecount": 4,

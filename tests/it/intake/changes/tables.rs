@@ -4,8 +4,8 @@ use super::super::fresh;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use yardmaster::core::cut::{Lane, Topic};
-use yardmaster::core::event::{Configuration, Event, is_newer};
 use yardmaster::core::limits::Limits;
+use yardmaster::core::state::digest::records_digest;
 use yardmaster::core::state::{Setting, State};
 use yardmaster::drive::intake::{Intake, Origin, Reach, Records, Taken};
 use yardmaster::wire::avro::{Arena, Codec};
@@ -88,9 +88,14 @@ fn what_changed_is_published_once_all_partitions_were_read_to_their_end() {
     assert_eq!(stage.settle([true, false]), names(&[]));
     assert_eq!(stage.settle([false, true]), names(&[("A", true), ("B", true)]));
     assert_eq!(stage.settle([true, true]), names(&[]), "nothing changed");
-    // From then on whatever the other partitions do.
-    stage.parameter(2_000, "A", Some("3"));
-    assert_eq!(stage.settle([false, false]), names(&[("A", true)]));
+    // From then on whatever partitions without rows do; where rows are, not in their middle: all
+    // of a table may be deleted and written again in one transaction.
+    stage.parameter(2_000, "A", None);
+    assert_eq!(stage.settle([false, true]), names(&[]));
+    stage.parameter(2_000, "A", Some("1"));
+    assert_eq!(stage.settle([true, true]), names(&[]));
+    stage.parameter(2_500, "A", Some("3"));
+    assert_eq!(stage.settle([true, false]), names(&[("A", true)]));
     stage.parameter(3_000, "A", Some("3"));
     assert_eq!(stage.settle([true, true]), names(&[]), "equal but for its time");
     stage.parameter(4_000, "B", None);
@@ -164,68 +169,169 @@ fn what_the_engine_would_not_read_is_not_published_and_the_record_before_stays()
     assert_eq!(put(&mut stage, 4_000, &"x".repeat(1_024)).len(), 1);
 }
 
-/// A topic of storage, and what is known of it.
-struct Storages {
-    records: Vec<(Vec<u8>, Vec<u8>)>,
-    state: State,
+/// What intake has published, and what a state knows that read all of it.
+struct Published {
+    records: Vec<(Topic, Vec<u8>, Vec<u8>)>,
 }
 
-impl Storages {
-    /// Publishes what a stage has settled; how many records.
-    fn publish(&mut self, stage: &mut Stage, at: i64) -> usize {
+impl Published {
+    /// Publishes what a stage has settled; how many records. What compaction leaves must be what is
+    /// known.
+    fn add(&mut self, stage: &mut Stage) -> usize {
         let mut records = Records::default();
         let reach = [0, 1].map(|partition| Reach { topic: TOPIC, partition, is_at_end: true });
         stage.intake.settle(0, &reach, &mut records);
         let before = self.records.len();
-        for it in records.iter().filter(|it| it.topic == Topic::Storage) {
-            let (codec, mut arena) = (Codec::default(), Arena::default());
-            let event = codec.read(Topic::Storage, Some(it.key), Some(it.value), &mut arena);
-            let (lane, offset) = (Lane::new(Topic::Storage, 0), self.records.len() as u64);
-            self.state.fold(lane, offset, at + 60_000, &event);
-            // What compaction leaves is what is known.
-            let Event::Configuration(written) = event else { panic!("{event:?}") };
-            let known = self.state.facts.storages.of(&written.name()).unwrap();
-            let known = known.current(is_newer).unwrap().clone();
-            assert_eq!(Configuration::from(known), *written);
-            self.records.push((it.key.to_vec(), it.value.to_vec()));
-        }
+        // Confirmations state a time alone.
+        let facts = records.iter().filter(|it| !it.key.starts_with(b"yardmaster/"));
+        self.records.extend(facts.map(|it| (it.topic, it.key.to_vec(), it.value.to_vec())));
+        let last: BTreeMap<_, _> =
+            self.records.iter().map(|it| ((it.0, it.1.clone()), it.clone())).collect();
+        let last: Vec<_> = last.into_values().filter(|it| !it.2.is_empty()).collect();
+        assert_eq!(known(&self.records), known(&last));
         self.records.len() - before
+    }
+
+    /// Another process, that read them.
+    fn read_back(&self) -> Stage {
+        let mut stage = Stage {
+            intake: Intake::new("atlas", BTreeMap::new(), &Limits::default()),
+            offset: 100,
+        };
+        for (topic, key, value) in &self.records {
+            let (value, records) =
+                ((!value.is_empty()).then_some(&**value), &mut Records::default());
+            stage.intake.learn(*topic, Some(key), value, records);
+        }
+        stage.intake.caught_up();
+        stage
     }
 }
 
-/// Neither the time of the measurement nor that of the commit moves: each column alone, back, and
-/// again, and a process that starts in between.
+/// The digest of what a state knows that read these records.
+fn known(records: &[(Topic, Vec<u8>, Vec<u8>)]) -> String {
+    let mut state = State::new(Setting { domain: "atlas".into(), ..Setting::default() });
+    let (codec, mut arena) = (Codec::default(), Arena::default());
+    for (offset, (topic, key, value)) in records.iter().enumerate() {
+        let value = (!value.is_empty()).then_some(&**value);
+        let event = codec.read(*topic, Some(key), value, &mut arena);
+        state.fold(Lane::new(*topic, 0), offset as u64, 60_000, &event);
+        arena.clear();
+    }
+    records_digest(&state)
+}
+
+/// A table: its key, a row beside that, and another value of each column that is read.
+type Table = (&'static str, Value, Value, Value);
+
+fn tables() -> Vec<Table> {
+    let dump: Value = serde_json::from_str(include_str!("../../../fixtures/cric.json")).unwrap();
+    let queue = |status: &str| {
+        let mut queue = dump["AGLT2"].clone();
+        queue["status"] = json!(status);
+        queue.to_string()
+    };
+    vec![
+        (
+            "site",
+            json!({"site_name": "A"}),
+            json!({"role": "nucleus", "tier_level": 1, "state": "ACTIVE"}),
+            json!({"role": "satellite", "tier_level": 2, "state": "DOWN"}),
+        ),
+        (
+            "panda_site",
+            json!({"panda_site_name": "Q"}),
+            json!({"site_name": "A", "storage_site_name": "A", "default_ddm_endpoint": "A_DATADISK"}),
+            json!({"site_name": "B"}),
+        ),
+        (
+            "panda_ddm_relation",
+            json!({"panda_site_name": "Q", "ddm_endpoint_name": "A_SCRATCH", "scope": "default"}),
+            json!({"roles": "read_lan,write_lan", "default_write": "Y"}),
+            json!({"roles": "read_lan", "default_write": "N"}),
+        ),
+        (
+            "schedconfig_json",
+            json!({"panda_queue": "AGLT2"}),
+            json!({"data": queue("online")}),
+            json!({"data": queue("offline")}),
+        ),
+        (
+            "resource_types",
+            json!({"resource_name": "SCORE"}),
+            json!({"mincore": 1, "maxcore": 1, "minrampercore": 0, "maxrampercore": 2000}),
+            json!({"mincore": 8, "maxrampercore": 3000}),
+        ),
+        (
+            "ddm_endpoint",
+            json!({"ddm_endpoint_name": "A_DATADISK"}),
+            json!({"site_name": "A", "type": "DATADISK", "is_tape": "N", "space_total": 100,
+                "space_free": 40, "space_expired": 1, "space_min_free": 2, "space_unavailable": 3,
+                "blacklisted": "N", "blacklisted_read": "N", "space_timestamp": 500_000}),
+            json!({"site_name": "B", "type": "SCRATCHDISK", "is_tape": "Y", "space_total": 90,
+                "space_free": 50, "space_expired": 0, "space_min_free": 1, "space_unavailable": 9,
+                "blacklisted": "Y", "blacklisted_read": "Y"}),
+        ),
+        (
+            "global_shares",
+            json!({"name": "MC"}),
+            json!({"parent": null, "value": 60, "queue_id": 3, "throttled": "N", "vo": "atlas"}),
+            json!({"value": 40, "throttled": "Y", "vo": "other"}),
+        ),
+        (
+            "config",
+            json!({"app": "jedi", "component": "prod", "key": "A", "vo": "atlas"}),
+            json!({"type": "integer", "value": "5"}),
+            json!({"value": "7"}),
+        ),
+        (
+            "network_matrix_kv",
+            json!({"src": "A", "dst": "B", "key": "AGIS_closeness"}),
+            json!({"value": 3, "ts": 500_000}),
+            json!({"value": 5}),
+        ),
+    ]
+}
+
+fn joined(key: &Value, row: &Value) -> Value {
+    let (mut all, key) = (row.clone(), key.as_object().unwrap().clone());
+    all.as_object_mut().unwrap().extend(key);
+    all
+}
+
+/// The law, over all tables: neither the time that a row states nor that of the commit moves. Each
+/// column alone, back, and again, and a process that starts in between; and the row gone and back.
 #[test]
-fn of_an_endpoint_the_row_that_was_written_last_holds_whatever_its_time() {
-    let (at, key) = (1_000, json!({"ddm_endpoint_name": "A_DATADISK"}));
-    let row = json!({"ddm_endpoint_name": "A_DATADISK", "site_name": "A", "type": "DATADISK",
-        "is_tape": "N", "space_total": 100, "space_free": 40, "space_expired": 1,
-        "space_min_free": 2, "space_unavailable": 3, "blacklisted": "N", "blacklisted_read": "N",
-        "space_timestamp": 500_000});
-    let others = json!({"site_name": "B", "type": "SCRATCHDISK", "is_tape": "Y", "space_total": 90,
-        "space_free": 50, "space_expired": 0, "space_min_free": 1, "space_unavailable": 9,
-        "blacklisted": "Y", "blacklisted_read": "Y"});
-    let state = State::new(Setting { domain: "atlas".into(), ..Setting::default() });
-    let mut storages = Storages { records: Vec::new(), state };
+fn of_each_table_the_row_that_was_written_last_holds_whatever_its_time() {
+    let at = 1_000;
+    let mut published = Published { records: Vec::new() };
     let mut stage = Stage::new();
-    stage.put(at, "ddm_endpoint", key.clone(), Some(row.clone()));
-    assert_eq!(storages.publish(&mut stage, at), 1);
-    for (column, other) in others.as_object().unwrap() {
-        let mut changed = row.clone();
-        changed[column] = other.clone();
-        for now in [&changed, &row, &changed, &row] {
-            stage.put(at, "ddm_endpoint", key.clone(), Some(now.clone()));
-            assert_eq!(storages.publish(&mut stage, at), 1, "{column}");
+    let put_all = |stage: &mut Stage| {
+        for (table, key, row, _) in tables() {
+            stage.put(at, table, key.clone(), Some(joined(&key, &row)));
         }
-        // Another process reads what there is, and the row.
-        let intake = Intake::new("atlas", BTreeMap::new(), &Limits::default());
-        stage = Stage { intake, offset: 100 };
-        for (key, value) in &storages.records {
-            let records = &mut Records::default();
-            stage.intake.learn(Topic::Storage, Some(key), Some(value), records);
+    };
+    put_all(&mut stage);
+    assert!(published.add(&mut stage) > 5);
+    for (table, key, row, others) in tables() {
+        let row = joined(&key, &row);
+        for (column, other) in others.as_object().unwrap() {
+            let mut changed = row.clone();
+            changed[column] = other.clone();
+            for now in [&changed, &row, &changed, &row] {
+                stage.put(at, table, key.clone(), Some(now.clone()));
+                assert!(published.add(&mut stage) > 0, "{table} {column}");
+            }
+            stage = published.read_back();
+            put_all(&mut stage);
+            assert_eq!(published.add(&mut stage), 0, "{table} {column}: it is there");
         }
-        stage.intake.caught_up();
-        stage.put(at, "ddm_endpoint", key.clone(), Some(row.clone()));
-        assert_eq!(storages.publish(&mut stage, at), 0, "{column}: it is there");
+        stage.put(at, table, key.clone(), None);
+        published.add(&mut stage);
+        stage.put(at, table, key.clone(), Some(row));
+        published.add(&mut stage);
+        stage = published.read_back();
+        put_all(&mut stage);
+        assert_eq!(published.add(&mut stage), 0, "{table}: it is back");
     }
 }

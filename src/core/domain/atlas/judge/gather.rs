@@ -14,6 +14,7 @@ use crate::domain::atlas::policy::{
 };
 use crate::event::{Queue, Scope, Status, Task};
 use crate::id::{Key, Name};
+use crate::judge::notes::workers_are_pilots;
 use crate::judge::view::CutView;
 use crate::policy::{Policy, Resolved};
 use crate::state::ledger::{AtQueue, AtShare, Count};
@@ -41,6 +42,8 @@ pub struct Survey {
     slots: Option<Arc<SlotFigures>>,
     /// The links to the nucleus at this cut.
     outlook: Arc<Outlook>,
+    /// Whether workers count as pilots.
+    workers_are_pilots: bool,
     /// Copies of the input that do not count.
     partial: PartialCopies,
     /// Classes of sites at this cut, of a case whose kind classifies them.
@@ -81,6 +84,7 @@ impl<'a> CutView<'a> {
             user: state.known_name(&task.user),
             user_jobs: OnceCell::new(),
             task: Key::of(task.task.as_bytes()),
+            workers_are_pilots: caches.workers_are_pilots(|| workers_are_pilots(state)),
             partial: PartialCopies::of(task, asked.whole_copies),
             hints: caches.row_hints(gshare, resource_type, world.queues.len()),
             slots: caches.slots(gshare, resource_type, world.queues.len()),
@@ -286,8 +290,12 @@ impl<'a> CandidateInputs<'a> {
         let at_queue = find(&ledger.queue, hints.map(|it| &it.queue), [unified, 0, 0, 0]);
         if let Some(queue) = at_queue {
             (candidate.load_all, candidate.reserved_all) = (&queue.count, queue.reserved);
-            candidate.pilots = queue.asked.saturating_add(queue.updated);
+            let [asked, updated] = queue.nodes();
+            candidate.pilots = asked.saturating_add(updated);
             candidate.workers = queue.workers_submitted.saturating_add(queue.workers_running);
+            if survey.workers_are_pilots {
+                candidate.pilots = candidate.pilots.saturating_add(candidate.workers);
+            }
             candidate.disk_io_kbps = disk_io_kbps(queue);
         }
         candidate.link = self.link(view);

@@ -67,6 +67,8 @@ struct CutCaches {
     starts: OnceLock<Box<[OnceLock<f64>]>>,
     /// Notes of a decision on the age of the facts.
     time_notes: OnceLock<Vec<String>>,
+    /// Whether workers count as pilots.
+    workers_are_pilots: OnceLock<bool>,
     /// Jobs of each share and resource type.
     work_queues: OnceLock<WorkQueues>,
 }
@@ -197,6 +199,11 @@ impl Caches {
     /// Notes of a decision on the age of the facts; made by `make` at the first call in a cut.
     pub(crate) fn time_notes(&self, make: impl FnOnce() -> Vec<String>) -> &[String] {
         self.cut.time_notes.get_or_init(make)
+    }
+
+    /// Whether workers count as pilots; found by `find` at the first call in a cut.
+    pub(crate) fn workers_are_pilots(&self, find: impl FnOnce() -> bool) -> bool {
+        *self.cut.workers_are_pilots.get_or_init(find)
     }
 
     /// Jobs of each share and resource type at the cut.
