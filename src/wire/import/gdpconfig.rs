@@ -69,7 +69,7 @@ impl Type {
 }
 
 /// Parameter records from either form of a dump: a JSON list of objects with `app`, `component`,
-/// `key`, `value`, and where they are known `vo` and `type`; or an object of values under
+/// `key`, `value` (of type `json` also `value_json`), and where they are known `vo` and `type`; or an object of values under
 /// `app.component.KEY`. A value that is not of the type it is declared to be is named and left out.
 pub fn gdpconfig(text: &str, now: Millis) -> Result<Imported, String> {
     let dump: Value =
@@ -137,13 +137,16 @@ fn row_of(number: usize, row: &Value, now: Millis, imported: &mut Imported) -> O
         let words = "string, integer, float, boolean or json";
         fields.wrong("type", &Value::from(word.as_str()), words);
     }
-    match fields.deep(&["value"]) {
-        None => fields.wrong("value", &Value::Null, "a value"),
+    // PanDA keeps JSON in a column of its own.
+    let is_json = matches!(kind, Some(Type::Json)) && fields.deep(&["value_json"]).is_some();
+    let column = if is_json { "value_json" } else { "value" };
+    match fields.deep(&[column]) {
+        None => fields.wrong(column, &Value::Null, "a value"),
         Some(value) => match kind.unwrap_or_else(|| natural(value)).read(value) {
             Some(text) => parameter.value = text,
             None => {
                 let wants = kind.map_or("a value", Type::wants);
-                fields.wrong("value", value, wants);
+                fields.wrong(column, value, wants);
             }
         },
     }

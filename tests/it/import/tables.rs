@@ -5,7 +5,7 @@ use super::{CRIC, ENDPOINTS, NETMETRICS, NOW, SITE_INFO};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{Configuration, Site, Storage};
+use yardmaster::core::event::{Configuration, Parameter, Site, Storage};
 use yardmaster::core::unit::GIB;
 use yardmaster::wire::dialect::change::{FactRow, FactTable, Message, Row, read};
 use yardmaster::wire::import::{
@@ -271,6 +271,40 @@ fn rows_of_sites_make_the_nuclei() {
     assert_eq!(<&Site>::try_from(&of_cern).expect("a site").output_endpoint, "CERN_A");
 }
 
+/// As PanDA reads them: of the queues of the nucleus, scope default, where output is written.
+#[test]
+fn a_nucleus_writes_where_the_relations_of_its_queues_say() {
+    let mut tables = Tables::default();
+    let columns = json!({"site_name": "CERN", "role": "nucleus", "tier_level": 0});
+    put(&mut tables, FactTable::Sites, columns);
+    for (queue, site) in [("Q1", "CERN"), ("Q2", "CERN"), ("Q3", "CERN"), ("FAR", "X")] {
+        let columns = json!({"panda_site_name": queue, "site_name": site,
+            "storage_site_name": "CERN", "default_ddm_endpoint": "OLD_DATADISK"});
+        put(&mut tables, FactTable::PandaSites, columns);
+    }
+    let endpoint = |tables: &Tables| {
+        let site = by_name(&tables.records(Topic::Site))["CERN"].clone();
+        <&Site>::try_from(&site).expect("a site").output_endpoint.clone()
+    };
+    assert_eq!(endpoint(&tables), "OLD_DATADISK", "no relations are captured");
+    for (queue, endpoint, scope, roles, default_write) in [
+        ("Q1", "B_DATADISK", "default", "read_lan,write_lan", "Y"),
+        ("Q1", "A_DATADISK", "default", "write_lan", "N"),
+        ("Q1", "A_SCRATCH", "analysis", "write_lan", "Y"),
+        ("Q2", "A_DATADISK", "default", "read_lan", "Y"),
+        ("Q2", "B_DATADISK", "default", "write_lan", "Y"),
+        ("Q3", "A_DATADISK", "default", "write_lan", "Y"),
+        ("FAR", "A_DATADISK", "default", "write_lan", "Y"),
+    ] {
+        let columns = json!({"panda_site_name": queue, "ddm_endpoint_name": endpoint,
+            "scope": scope, "roles": roles, "default_write": default_write});
+        put(&mut tables, FactTable::Relations, columns);
+    }
+    assert_eq!(endpoint(&tables), "B_DATADISK");
+    tables.remove(FactTable::Relations, "Q2\u{1f}B_DATADISK\u{1f}default");
+    assert_eq!(endpoint(&tables), "A_DATADISK", "one queue each: the first by name");
+}
+
 #[test]
 fn rows_of_shares_and_parameters_make_their_records() {
     let mut tables = Tables::default();
@@ -291,10 +325,14 @@ fn rows_of_shares_and_parameters_make_their_records() {
          "vo": "atlas", "descr": "of jobs"},
         {"app": "jedi", "component": "prod", "key": "RATE", "value": "0.5", "type": "float"},
         {"app": "jedi", "component": "prod", "key": "ON", "value": "True", "type": "boolean"},
+        {"app": "jedi", "component": "prod", "key": "RULES", "value": "-", "type": "json",
+         "value_json": "{\"most\": 4}"},
     ]);
     for columns in rows.as_array().expect("rows") {
         put(&mut tables, FactTable::Config, columns.clone());
     }
+    let json = by_name(&tables.records(Topic::Parameter))["jedi/prod/RULES/"].clone();
+    assert_eq!(<&Parameter>::try_from(&json).expect("a parameter").value, "{\"most\": 4}");
     same(&tables, Topic::Parameter, &gdpconfig(&rows.to_string(), NOW).expect("parameters"));
 }
 

@@ -23,6 +23,8 @@ pub enum FactTable {
     Sites,
     /// `panda_site`: storage site and default endpoint of a queue.
     PandaSites,
+    /// `panda_ddm_relation`: endpoints that queues read and write.
+    Relations,
     /// `global_shares`.
     Shares,
     /// `config`: run-time parameters.
@@ -43,7 +45,7 @@ struct Shape {
     numbers: &'static [&'static str],
 }
 
-const SHAPES: [Shape; 8] = [
+const SHAPES: [Shape; 9] = [
     Shape {
         table: FactTable::Queues,
         name: "schedconfig_json",
@@ -67,6 +69,12 @@ const SHAPES: [Shape; 8] = [
         table: FactTable::PandaSites,
         name: "panda_site",
         key: &["panda_site_name"],
+        numbers: &[],
+    },
+    Shape {
+        table: FactTable::Relations,
+        name: "panda_ddm_relation",
+        key: &["panda_site_name", "ddm_endpoint_name", "scope"],
         numbers: &[],
     },
     Shape {

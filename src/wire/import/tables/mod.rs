@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `schedconfig_json` | `queue`, as of CRIC's dump |
 //! | `ddm_endpoint` | `storage`: space, and the services that `detailed_status` closes |
-//! | `site`, `panda_site` | `site` of each nucleus |
+//! | `site`, `panda_site`, `panda_ddm_relation` | `site` of each nucleus |
 //! | `global_shares` | `share`; siblings in the order of `queue_id` |
 //! | `config` | `parameter` |
 //! | `network_matrix_kv` | `link` |
@@ -46,7 +46,7 @@ impl Tables {
         match table {
             FactTable::Queues | FactTable::ResourceTypes => Topic::Queue,
             FactTable::Endpoints => Topic::Storage,
-            FactTable::Sites | FactTable::PandaSites => Topic::Site,
+            FactTable::Sites | FactTable::PandaSites | FactTable::Relations => Topic::Site,
             FactTable::Shares => Topic::Share,
             FactTable::Config => Topic::Parameter,
             FactTable::Network => Topic::Link,
@@ -196,9 +196,10 @@ impl Tables {
                 spaces::records(self.of(FactTable::Endpoints), now, &self.sites())
             }
             Topic::Site => {
-                let now = newest(&[FactTable::Sites, FactTable::PandaSites]);
-                let queues = self.of(FactTable::PandaSites);
-                nuclei::records(self.of(FactTable::Sites), queues, now)
+                let now = newest(&[FactTable::Sites, FactTable::PandaSites, FactTable::Relations]);
+                let queues = self.rows.get(&FactTable::PandaSites);
+                let outputs = nuclei::outputs(queues, self.of(FactTable::Relations));
+                nuclei::records(self.of(FactTable::Sites), &outputs, now)
             }
             Topic::Share => {
                 let mut rows: Vec<&FactRow> = self.of(FactTable::Shares).collect();
