@@ -108,8 +108,7 @@ pub fn live(
             intake.settle(clock::now(), &producer.reach(), &mut records);
         }
         producer.publish(&records, &|topic, partition| intake.held(topic, partition))?;
-        let notices = intake.take_notices();
-        notices.iter().for_each(|notice| tracing::warn!("intake: {notice}"));
+        intake.take_notices().iter().for_each(|notice| tracing::warn!("intake: {notice}"));
         records.clear();
         report(IntakeReport {
             counts: intake.take_counts(),

@@ -31,9 +31,9 @@ pub enum Pilot<'a> {
         /// Queue.
         queue: &'a str,
         /// Nodes that asked for a job.
-        asked: u32,
+        nodes_asked: u32,
         /// Nodes that updated a job.
-        updated: u32,
+        nodes_updated: u32,
         /// When they were counted.
         at: Millis,
     },
@@ -248,8 +248,8 @@ impl Encode for Pilot<'_> {
         let row = match *self {
             Pilot::AskedJob { node, .. } => Row { node, ..row(PilotKind::AskedJob) },
             Pilot::UpdatedJob { node, .. } => Row { node, ..row(PilotKind::UpdatedJob) },
-            Pilot::Nodes { asked, updated, .. } => {
-                Row { nodes_asked: asked, nodes_updated: updated, ..row(PilotKind::Nodes) }
+            Pilot::Nodes { nodes_asked, nodes_updated, .. } => {
+                Row { nodes_asked, nodes_updated, ..row(PilotKind::Nodes) }
             }
             Pilot::Workers { harvester, resource_type, submitted, running, .. } => {
                 let none = row(PilotKind::Workers);
@@ -315,8 +315,8 @@ impl<'a> Decode<'a> for Pilot<'a> {
                 Pilot::SlotOffer { queue, offer: Box::new(offer), at }
             }
             PilotKind::Nodes => {
-                let Row { nodes_asked: asked, nodes_updated: updated, .. } = row;
-                Pilot::Nodes { queue, asked, updated, at }
+                let Row { nodes_asked, nodes_updated, .. } = row;
+                Pilot::Nodes { queue, nodes_asked, nodes_updated, at }
             }
             PilotKind::SlotWithdrawn => Pilot::SlotWithdrawn { queue, offer, attempt, at },
         })

@@ -24,9 +24,15 @@ impl State {
             Pilot::UpdatedJob { .. } => {
                 self.fold_node(sought, queue, 0, at);
             }
-            Pilot::Nodes { asked, updated, .. } => {
+            Pilot::Nodes { nodes_asked, nodes_updated, .. } => {
                 let names = (Name::NONE, Name::NONE);
-                self.fold_workers(report(sought.key, queue, names, (asked, updated, at), true));
+                self.fold_workers(report(
+                    sought.key,
+                    queue,
+                    names,
+                    (nodes_asked, nodes_updated, at),
+                    true,
+                ));
             }
             Pilot::Workers { harvester, resource_type, submitted, running, .. } => {
                 let known = self.workers.of(sought.key).map(|it| (it.harvester, it.resource_type));

@@ -50,9 +50,9 @@ enum What {
     /// Make the topics that are missing, with their partitions, cleanup policy and retention: all
     /// that the topology names, those that are read as well as those that are published; of the
     /// sources of intake those of dialect panda-cdc, which a connector would make with the first
-    /// row of a table. Those that are there are left as they are; where they are not as the topology needs them it shows what
-    /// mends them, and exits 1. Registers our schemas of topics in Confluent framing, unless
-    /// others' are under the subject of a topic that others write.
+    /// row of a table. Those that are there are left as they are; where they are not as the
+    /// topology needs them it shows what mends them, and exits 1. Registers our schemas of topics
+    /// in Confluent framing, unless others' are under the subject of a topic that others write.
     Apply {
         #[command(flatten)]
         log_args: LogArgs,

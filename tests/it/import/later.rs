@@ -69,8 +69,8 @@ fn what_is_stated_otherwise_without_another_time_holds() {
     }
 }
 
-/// A record as it was read: key and value.
-type Read = (String, Option<Vec<u8>>);
+/// A record as it was read: key, value, and the log's stamp, which bounds the times that it states.
+type Read = (String, Option<Vec<u8>>, i64);
 
 /// All records of a topic, in their order.
 fn read(dir: &Path, topic: Topic) -> Vec<Read> {
@@ -79,7 +79,7 @@ fn read(dir: &Path, topic: Topic) -> Vec<Read> {
     for span in log.lanes().unwrap().into_iter().filter(|span| span.lane.topic == topic) {
         log.scan(span.lane, 0, span.stable_end, &mut |record| {
             let key = String::from_utf8(record.key.unwrap().to_vec()).unwrap();
-            read.push((key, record.value.map(<[u8]>::to_vec)));
+            read.push((key, record.value.map(<[u8]>::to_vec), record.timestamp));
             Ok(())
         })
         .unwrap();
@@ -91,9 +91,9 @@ fn read(dir: &Path, topic: Topic) -> Vec<Read> {
 fn known(topic: Topic, records: &[Read]) -> String {
     let mut state = State::new(Setting { domain: "atlas".into(), ..Setting::default() });
     let (codec, mut arena) = (Codec::default(), Arena::default());
-    for (offset, (key, value)) in records.iter().enumerate() {
+    for (offset, (key, value, at)) in records.iter().enumerate() {
         let event = codec.read(topic, Some(key.as_bytes()), value.as_deref(), &mut arena);
-        state.fold(Lane::new(topic, 0), offset as u64, 1_760_000_000_000, &event);
+        state.fold(Lane::new(topic, 0), offset as u64, *at, &event);
         arena.clear();
     }
     records_digest(&state)
@@ -122,7 +122,7 @@ fn moved(topic: Topic, key: &str, value: &[u8], by: i64) -> (Vec<u8>, String) {
 /// Records as text.
 fn texts(topic: Topic, records: &[Read]) -> Vec<String> {
     let (codec, mut arena) = (Codec::default(), Arena::default());
-    let text = |(key, value): &Read| {
+    let text = |(key, value, _): &Read| {
         format!("{:?}", codec.read(topic, Some(key.as_bytes()), value.as_deref(), &mut arena))
     };
     records.iter().map(text).collect()
@@ -131,15 +131,15 @@ fn texts(topic: Topic, records: &[Read]) -> Vec<String> {
 /// What compaction leaves of a topic, and its content without times. Its fold is that of all.
 fn left(case: &Case, place: &Path) -> BTreeMap<String, String> {
     let all = read(&place.join(case.kind), case.topic);
-    let last: BTreeMap<String, Option<Vec<u8>>> = all.iter().cloned().collect();
+    let last: BTreeMap<String, Read> = all.iter().map(|it| (it.0.clone(), it.clone())).collect();
     // That all was confirmed is published as a parameter, as of each import.
     let is_fact = |key: &str| !key.starts_with("yardmaster/import/");
-    let all: Vec<Read> = all.into_iter().filter(|(key, _)| is_fact(key)).collect();
-    let last = last.into_iter().filter(|(key, value)| value.is_some() && is_fact(key));
+    let all: Vec<Read> = all.into_iter().filter(|(key, ..)| is_fact(key)).collect();
+    let last = last.into_values().filter(|(key, value, _)| value.is_some() && is_fact(key));
     let last: Vec<Read> = last.collect();
     let (folded, compacted) = (known(case.topic, &all), known(case.topic, &last));
     assert_eq!(folded, compacted, "{}: {:?}", case.kind, texts(case.topic, &all));
-    let content = |(key, value): Read| {
+    let content = |(key, value, _): Read| {
         let (_, content) = moved(case.topic, &key, &value.unwrap(), 0);
         (key, content)
     };

@@ -195,4 +195,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "6449c802987070295e0f7dbe72ee2b8806d48be4e53800e3eb26240d1575c662";
+const DIGEST: &str = "92908f6a0f0759adec2fed365c14d8256b7a4a8c945bfd1b616cb1a190a09c35";

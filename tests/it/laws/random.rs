@@ -297,7 +297,7 @@ fn pilot(chance: &mut Chance, at: Millis) -> Pilot<'static> {
     let resource_type = chance.of(&["SCORE", ""]);
     let (submitted, running) = (chance.below(9) as u32, chance.below(9) as u32);
     match chance.below(5) {
-        4 => Pilot::Nodes { queue, asked: submitted, updated: running, at },
+        4 => Pilot::Nodes { queue, nodes_asked: submitted, nodes_updated: running, at },
         0 => Pilot::AskedJob { queue, node, at },
         1 => Pilot::UpdatedJob { queue, node, at },
         2 => Pilot::Workers { queue, harvester: "h1", resource_type, submitted, running, at },

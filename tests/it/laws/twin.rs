@@ -143,9 +143,9 @@ impl Twin {
                 let held = self.workers.entry((queue, harvester, resource_type)).or_default();
                 *held = (at.min(bound), submitted, running).max(*held);
             }
-            Pilot::Nodes { queue, asked, updated, at } => {
+            Pilot::Nodes { queue, nodes_asked, nodes_updated, at } => {
                 let held = self.counted.entry(queue).or_default();
-                *held = (at.min(bound), asked, updated).max(*held);
+                *held = (at.min(bound), nodes_asked, nodes_updated).max(*held);
             }
             Pilot::Slots { .. } | Pilot::SlotOffer { .. } | Pilot::SlotWithdrawn { .. } => {}
         }

@@ -88,7 +88,7 @@ pub fn pilot<'a>(dice: &mut Dice<'_>, text: &'a [String]) -> Pilot<'a> {
     let (queue, resource_type, at) = (&text[0], &text[1], dice.long());
     match dice.roll(6) {
         4 => pool::pilot(dice, text),
-        5 => Pilot::Nodes { queue, asked: dice.count(), updated: dice.count(), at },
+        5 => Pilot::Nodes { queue, nodes_asked: dice.count(), nodes_updated: dice.count(), at },
         0 => Pilot::AskedJob { queue, node: &text[2], at },
         1 => Pilot::UpdatedJob { queue, node: &text[2], at },
         2 => Pilot::Workers {

@@ -433,12 +433,12 @@ pub(super) fn check(change: &Change<'_>, name_bytes: usize) -> Result<(), String
 /// PanDA sets counts of old to 0 and leaves their time as it was, so a change is of its commit. A
 /// row that a snapshot reads may be old.
 fn nodes(row: &NodesRow<'_>, change: &Change<'_>, records: &mut Records) {
-    let (queue, asked, updated) = (&*row.queue, row.asked, row.updated);
+    let (queue, nodes_asked, nodes_updated) = (&*row.queue, row.asked, row.updated);
     let at = match change.snapshot {
         Read::No => change.committed_at,
         Read::Yes | Read::Last => row.at,
     };
-    let pilot = Pilot::Nodes { queue, asked, updated, at };
+    let pilot = Pilot::Nodes { queue, nodes_asked, nodes_updated, at };
     let key = pilot.key();
     records.push(Topic::Pilot, key.as_bytes(), |out| record::write(out, &pilot));
 }

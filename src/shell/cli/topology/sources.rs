@@ -1,4 +1,5 @@
-//! Topics that intake reads: what they lack, and those that may be made before their connector does.
+//! Topics that intake reads: what they lack, and those that may be made before their connector
+//! makes them.
 
 use crate::kafka::{KafkaAdmin, NewTopicSpec, TopicFound};
 use yardmaster_wire::dialect::Dialect;

@@ -319,7 +319,9 @@ fn pilots_that_ask_are_counted_as_sitedata_has_them() {
     let run = played(&mut panda);
     let at = |commit: i64| T0 + 1_000 * commit;
     let nodes = |queue: &str, asked: u32, updated: u32, at: i64| {
-        format!("Pilot(Nodes {{ queue: {queue:?}, asked: {asked}, updated: {updated}, at: {at} }})")
+        format!(
+            "Pilot(Nodes {{ queue: {queue:?}, nodes_asked: {asked}, nodes_updated: {updated}, at: {at} }})"
+        )
     };
     let wants = [
         nodes("SYNTH_ALPHA", 12, 431, at(1)),
