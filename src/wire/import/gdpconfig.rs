@@ -70,7 +70,8 @@ impl Type {
 
 /// Parameter records from either form of a dump: a JSON list of objects with `app`, `component`,
 /// `key`, `value` (of type `json` also `value_json`), and where they are known `vo` and `type`; or
-/// an object of values under `app.component.KEY`. A value that is not of the type it is declared to be is named and left out.
+/// an object of values under `app.component.KEY`. A value that is not of the type it is declared to
+/// be is named and left out.
 pub fn gdpconfig(text: &str, now: Millis) -> Result<Imported, String> {
     let dump: Value =
         super::parse(text).map_err(|error| format!("gdpconfig: not JSON: {error}"))?;

@@ -143,7 +143,9 @@ fn left(case: &Case, place: &Path) -> BTreeMap<String, String> {
         let (_, content) = moved(case.topic, &key, &value.unwrap(), 0);
         (key, content)
     };
-    last.into_iter().map(content).collect()
+    // A slot figure is taken back by a negative one, which is ignored.
+    let stands = |(_, content): &(String, String)| !content.contains(" -1 ");
+    last.into_iter().map(content).filter(stands).collect()
 }
 
 /// The source with each of its values changed alone, and with each of its things left out.
