@@ -49,11 +49,11 @@ macro_rules! each_topic {
                 "the data management system", "fold: queued files, throughput";
             3 Pilot "pilot" Report All [1 2 3 4],
                 "pilots and the workers' harvester", "fold: nodes, workers, slots";
-            4 Task "task" Request All [1 2 3],
+            4 Task "task" Request All [1 2 3 4],
                 "the workload system", "fold: requests to judge";
             5 Outcome "outcome" Report All [1 2],
                 "the workload system", "fold: ends of reservations";
-            6 Queue "queue" Configuration All [1 2],
+            6 Queue "queue" Configuration All [1 2 4],
                 "`import cric`, operators", "fold: candidates";
             7 Site "site" Configuration All [1 2 3],
                 "`import nuclei`, operators", "fold: nuclei";

@@ -2,6 +2,7 @@
 //! is named and does not stop the rest.
 
 mod facts;
+mod generic;
 mod kept;
 mod later;
 mod oversized;

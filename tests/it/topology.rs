@@ -6,7 +6,8 @@ use yardmaster::core::policy::Arg;
 use yardmaster::core::topic::Need;
 use yardmaster::core::unit::{DAY, HOUR};
 use yardmaster::wire::topology::{
-    ATLAS, Cleanup, Complaint, NORDUGRID, Topology, describe, mermaid, readers, shortfalls,
+    ATLAS, Cleanup, Complaint, NORDUGRID, PANDA, Topology, conflicts, describe, findings, mermaid,
+    readers, shortfalls,
 };
 
 /// The shipped file with one text replaced by another, which must be there.
@@ -84,6 +85,20 @@ fn the_shipped_topology_is_right() {
     assert_eq!(trial("progress"), ids("yardmaster-atlas-trial.progress", intake));
     assert_eq!(trial("job-state"), ids(lead, "yardmaster-atlas-trial.job-state-intake"));
     assert_eq!(trial("decision"), ids(lead, intake));
+}
+
+/// It differs from that of ATLAS in its policy, and by having no rules that give commands.
+#[test]
+fn the_shipped_topology_of_a_panda_outside_atlas_is_right() {
+    let (atlas, panda) = (Topology::default_atlas(), Topology::default_panda());
+    assert_eq!(panda.domain, "panda");
+    assert_eq!((&panda.topics, &panda.limits), (&atlas.topics, &atlas.limits));
+    let policies: Vec<&str> = panda.policies.iter().map(|policy| policy.kind.as_str()).collect();
+    assert_eq!(policies, ["generic-job"]);
+    assert_eq!(panda.policies[0].candidates_max, 5);
+    let found = findings("panda.toml", PANDA, &panda);
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(conflicts(&[("atlas", &atlas), ("panda", &panda)]), Vec::<String>::new());
 }
 
 /// A domain of a program's own may have records, and no shipped topology does.

@@ -123,6 +123,11 @@ pub struct Options {
     pub hpo_workflow: bool,
     /// Whether its CPU time is in HS06 s per event, known or not (spec atlas 2.4).
     pub cpu_in_hs06: bool,
+    /// Site whose queues alone it may use (PandaSite); empty: any (spec panda-generic F1b).
+    pub panda_site: String,
+    /// Walltime as it states it, whatever else states the length of its jobs; s. 0: not stated
+    /// (spec panda-generic F4).
+    pub walltime_s: i32,
 }
 
 symbols!(FullChain);
@@ -172,4 +177,6 @@ record!(Options {
     scouts_due,
     hpo_workflow,
     cpu_in_hs06,
+    panda_site,
+    walltime_s,
 });

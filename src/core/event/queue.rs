@@ -77,7 +77,7 @@ pub struct Queue {
     pub production: bool,
     /// Whether analysis jobs may run here.
     pub analysis: bool,
-    /// Cloud.
+    /// Cloud; of several, with commas between, the first counts.
     pub cloud: String,
     /// Site it belongs to.
     pub site: String,
@@ -134,12 +134,34 @@ pub struct Queue {
     /// The figures that a queue of a NorduGrid cluster publishes; `None`: it is none. Its name is
     /// `cluster/queue`.
     pub batch: Option<BatchFacts>,
+    /// Free space at its storage, as PanDA's table of queues states it; GB (spec panda-generic F3).
+    pub space_gb: u32,
+    /// Faults of its configuration at which PanDA's generic broker fails: see
+    /// [`Queue::NULL_MAXTIME`] and those beside it.
+    pub faults: Vec<String>,
 }
 
 /// Ordinary resources of the grid, which others are measured by (spec atlas 8.1.3).
 const GRID: &str = "GRID";
 
 impl Queue {
+    /// Fault: its longest time is null.
+    pub const NULL_MAXTIME: &'static str = "maxtime";
+    /// Fault: its nickname is not its name, so that PanDA finds no configuration of it.
+    pub const OTHER_NICKNAME: &'static str = "nickname";
+    /// Fault: its list of processing types is no text.
+    pub const PROCESSING_LIST: &'static str = "processing";
+
+    /// The cloud that it is of; empty: none.
+    pub fn first_cloud(&self) -> &str {
+        self.cloud.split(',').next().unwrap_or("").trim()
+    }
+
+    /// Whether its configuration has a fault.
+    pub fn has_fault(&self, fault: &str) -> bool {
+        self.faults.iter().any(|it| it == fault)
+    }
+
     /// Whether it is on an ordinary resource of the grid; so it is where nothing else is stated.
     pub fn is_grid(&self) -> bool {
         self.facility.is_empty() || self.facility == GRID
@@ -228,6 +250,8 @@ record!(Queue {
     unified_cores,
     facility,
     batch,
+    space_gb,
+    faults,
 });
 
 impl Configured for Queue {

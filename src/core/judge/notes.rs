@@ -14,6 +14,9 @@ use std::collections::BTreeSet;
 /// Most unknown sites that are named on one decision.
 const SITES_NAMED: usize = 5;
 
+/// The note on a name that is no queue's and no site's.
+pub(crate) const SITE_UNKNOWN: &str = "site_unknown";
+
 /// Notes on figures and names of a request that can hardly be meant; `makes_jobs` if its policy
 /// places jobs.
 pub(crate) fn doubts(view: CutView<'_>, task: &Task, makes_jobs: bool) -> Vec<String> {
@@ -38,7 +41,7 @@ pub(crate) fn doubts(view: CutView<'_>, task: &Task, makes_jobs: bool) -> Vec<St
     }
     let named = task.site.split(',').map(str::trim).filter(|site| !site.is_empty());
     let unknown = named.filter(|site| !world.names_queue(site)).take(SITES_NAMED);
-    notes.extend(unknown.map(|site| format!("site_unknown({})", cut(site, longest))));
+    notes.extend(unknown.map(|site| format!("{SITE_UNKNOWN}({})", cut(site, longest))));
     notes
 }
 

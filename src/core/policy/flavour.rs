@@ -9,7 +9,7 @@ use super::values::Values;
 use super::wait::Wait;
 use crate::dice::Dice;
 use crate::domain::atlas::policy::candidate::Candidate;
-use crate::domain::atlas::policy::case::{Case, Preassigned, Times, WholeCopies};
+use crate::domain::atlas::policy::case::{Case, Generic, Preassigned, Times, WholeCopies};
 use crate::domain::atlas::policy::divide::{QueueShare, divide};
 use crate::domain::atlas::policy::judgement::{Chosen, Judgement};
 use crate::domain::atlas::policy::owner::Owner;
@@ -106,12 +106,14 @@ pub struct QueueStyle {
 /// Steps of a kind beside judging each candidate once: it looks at all of them first, judges a
 /// second time, keeps another number of them.
 pub struct Plan {
-    /// Which of a queue's endpoints count.
-    pub scope: Scope,
+    /// Which of a queue's endpoints count for a task.
+    pub scope: fn(&Task) -> Scope,
     /// How sites are classified (spec atlas 8.1.3).
     pub sites: fn(&Values) -> SiteRules,
     /// An owner as counted, with what follows from its figures for a task.
     pub owner: fn(&Task, Owner, &Values) -> Owner,
+    /// Facts and rules of the generic broker alone; given what the configuration says.
+    pub generic: fn(&Task, Generic, &Values) -> Generic,
     /// Its filters before weighing that look at what is known of the user at a queue; all others
     /// before weighing do not.
     pub user_early: &'static [&'static QueueFilter],
@@ -123,12 +125,14 @@ pub struct Plan {
     pub again: fn(&Case<'_>, &Found<'_>, &Values) -> bool,
     /// Why a task is rejected for good, by its last pass.
     pub rejects: fn(&Found<'_>, &Values) -> Option<&'static str>,
-    /// Most queues in an answer; given what the policy allows.
-    pub most: fn(&Case<'_>, usize) -> usize,
+    /// Most queues in an answer; given what the policy allows, and how many are preferred.
+    pub most: fn(&Case<'_>, usize, usize) -> usize,
 }
 
 /// Result of a pass.
 pub struct Found<'a> {
+    /// The case.
+    pub case: &'a Case<'a>,
     /// Judgement of the candidates.
     pub judgement: &'a Judgement,
     /// The policy's filters, by their indices.

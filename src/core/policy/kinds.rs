@@ -6,6 +6,7 @@ use super::flavour::Flavour;
 use super::param::{ListedStep, Rules};
 use super::spec::{PolicySpec, Wake};
 use crate::domain::atlas::policy::analysis::ANALYSIS_JOB;
+use crate::domain::atlas::policy::generic::GENERIC_JOB;
 use crate::domain::atlas::policy::production::PRODUCTION_JOB;
 use crate::domain::atlas::policy::task::PRODUCTION_TASK;
 use crate::domain::cms::policy::CMS;
@@ -15,8 +16,8 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// Those built in, in order of their names.
-static BUILT_IN: [&Flavour; 5] =
-    [&ANALYSIS_JOB, &PRODUCTION_JOB, &PRODUCTION_TASK, &CMS, &NORDUGRID];
+static BUILT_IN: [&Flavour; 6] =
+    [&ANALYSIS_JOB, &PRODUCTION_JOB, &PRODUCTION_TASK, &CMS, &GENERIC_JOB, &NORDUGRID];
 
 /// All there are, from the first time they are asked for.
 static KINDS: OnceLock<Vec<&'static Flavour>> = OnceLock::new();

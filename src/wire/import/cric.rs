@@ -12,7 +12,7 @@ use yardmaster_core::unit::Millis;
 
 /// Flags that CRIC keeps in `params` as well as in `catchall`, where `params` wins (spec atlas
 /// 12.1).
-const FLAGS: [&str; 12] = [
+const FLAGS: [&str; 15] = [
     "bareNucleus",
     "secondaryNucleus",
     "disableReassign",
@@ -24,8 +24,21 @@ const FLAGS: [&str; 12] = [
     "grandly_unified",
     "gpu",
     "nStandby",
+    ALLOW_NO_PILOT,
+    ALLOWED_PROCESSING,
+    EXCLUDED_PROCESSING,
     MAX_IO_INTENSITY,
 ];
+
+/// A flag of which PanDA's generic broker asks whether it is there, whatever its value.
+const ALLOW_NO_PILOT: &str = "allow_no_pilot";
+/// Flags that are lists of words in a text.
+const ALLOWED_PROCESSING: &str = "allowed_processing";
+/// See `ALLOWED_PROCESSING`.
+const EXCLUDED_PROCESSING: &str = "excluded_processing";
+
+/// VO whose jobs go to the parts of a unified queue alone.
+const ATLAS: &str = "atlas";
 
 /// A flag that counts in `params` alone.
 const MAX_IO_INTENSITY: &str = "max_io_intensity";
@@ -67,14 +80,17 @@ pub(super) fn queues(
             (!fields.is_left_out(name)).then_some(read)
         });
         let Some((queue, found)) = read else {
-            // It may be a unified one, which is published under other names.
+            // It may be a unified one, which is published under other names, and perhaps its own.
             imported.left_out.extend(pseudo::names(name, kinds));
             continue;
         };
         count += 1;
         unified += u32::from(queue.ucore);
         *how.entry(found).or_default() += 1;
-        let queues = pseudo::expand(queue, kinds).into_iter();
+        // PanDA's generic broker sends jobs to a unified queue itself; the ATLAS brokers never do.
+        let is_atlas = value["vo_name"].as_str().is_none_or(|vo| vo == ATLAS);
+        let whole = (queue.ucore && !is_atlas).then(|| queue.clone());
+        let queues = whole.into_iter().chain(pseudo::expand(queue, kinds));
         imported.records.extend(queues.map(Configuration::from));
     }
     let records = imported.records.len();
@@ -114,7 +130,7 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
         status,
         production: kind == "production" || kind == "unified" || everything,
         analysis: kind == "analysis" || kind == "unified" || everything,
-        cloud: first_of_list(fields.text("cloud")),
+        cloud: fields.text("cloud").to_string(),
         site,
         storage_site,
         cores,
@@ -140,6 +156,8 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
         endpoints: Endpoints { read, write },
         analysis_endpoints,
         facility: fields.text("resource_type").to_string(),
+        space_gb: fields.count("space"),
+        faults: faults(name, fields),
         ..Queue::default()
     };
     (queue, found)
@@ -198,7 +216,9 @@ fn catchall(fields: &mut Fields<'_>) -> String {
         flags.retain(|flag| flag_name(flag) != name);
         match value {
             Value::Bool(true) => flags.push(name.to_string()),
+            Value::Bool(false) if name == ALLOW_NO_PILOT => flags.push(format!("{name}=false")),
             Value::Bool(false) => {}
+            Value::Array(_) if [ALLOWED_PROCESSING, EXCLUDED_PROCESSING].contains(&name) => {}
             Value::String(text) => flags.push(format!("{name}={text}")),
             Value::Number(number) => match loose::whole_number(number) {
                 Some(whole) if number.as_f64() == Some(whole as f64) => {
@@ -213,14 +233,22 @@ fn catchall(fields: &mut Fields<'_>) -> String {
     flags.join(",")
 }
 
+/// Faults at which PanDA's generic broker fails.
+fn faults(name: &str, fields: &Fields<'_>) -> Vec<String> {
+    let text = |path: &[&str]| fields.deep(path).and_then(Value::as_str);
+    let is_list = |flag: &str| fields.deep(&["params", flag]).is_some_and(Value::is_array);
+    let found = [
+        (Queue::NULL_MAXTIME, fields.field("maxtime").is_some_and(Value::is_null)),
+        (Queue::OTHER_NICKNAME, text(&["nickname"]).is_some_and(|it| it != name)),
+        (Queue::PROCESSING_LIST, is_list(ALLOWED_PROCESSING) || is_list(EXCLUDED_PROCESSING)),
+    ];
+    found.iter().filter(|(_, is_there)| *is_there).map(|(fault, _)| (*fault).to_owned()).collect()
+}
+
 fn has_flag(catchall: &str, name: &str) -> bool {
     catchall.split(',').any(|flag| flag_name(flag) == name)
 }
 
 fn flag_name(flag: &str) -> &str {
     flag.split('=').next().unwrap_or(flag)
-}
-
-fn first_of_list(text: &str) -> String {
-    text.split(',').next().unwrap_or("").trim().to_string()
 }

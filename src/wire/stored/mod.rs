@@ -28,7 +28,7 @@ use yardmaster_core::state::State;
 use yardmaster_core::state::slab::{PAGE, Slab};
 
 /// Version of everything in this room.
-pub const FORMAT: u32 = 26;
+pub const FORMAT: u32 = 27;
 
 /// Chunks are cut once they are this long; bytes.
 pub const CHUNK: usize = 32 * 1024;

@@ -44,8 +44,12 @@ pub const NORDUGRID: &str = include_str!("../../../topology/nordugrid.toml");
 /// The topology for a pool of slots as CMS has it.
 pub const CMS: &str = include_str!("../../../topology/cms.toml");
 
+/// The topology for a PanDA outside ATLAS.
+pub const PANDA: &str = include_str!("../../../topology/panda.toml");
+
 /// The topologies that are part of the program, by name.
-pub const BUILT_IN: [(&str, &str); 3] = [("atlas", ATLAS), ("nordugrid", NORDUGRID), ("cms", CMS)];
+pub const BUILT_IN: [(&str, &str); 4] =
+    [("atlas", ATLAS), ("panda", PANDA), ("nordugrid", NORDUGRID), ("cms", CMS)];
 
 /// The topology: read and checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -156,6 +160,12 @@ impl Topology {
     pub fn default_atlas() -> Topology {
         // cannot fail: the file is part of the program, and a test reads it.
         Topology::parse("topology/atlas.toml", ATLAS).expect("the shipped topology is right")
+    }
+
+    /// The topology for a PanDA outside ATLAS.
+    pub fn default_panda() -> Topology {
+        // cannot fail: the file is part of the program, and a test reads it.
+        Topology::parse("topology/panda.toml", PANDA).expect("the shipped topology is right")
     }
 
     /// The topology for NorduGrid.

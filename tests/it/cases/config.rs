@@ -1,5 +1,6 @@
 //! The topology that a case is judged by: the shipped one, with what the case sets otherwise.
 
+use super::grid::GENERIC;
 use super::read::Line;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,8 +9,8 @@ use yardmaster::core::policy::kind;
 use yardmaster::drive::epoch_config::EpochConfig;
 use yardmaster::wire::topology;
 
-/// The shipped topology under some rules, without limits of silence, age and room, and with what
-/// lines set:
+/// The shipped topology of ATLAS, or with the policy of a PanDA outside ATLAS, under some rules,
+/// without limits of silence, age and room, and with what lines set:
 ///
 ///     set production-job merge_frozen=true
 ///     set production-job weights=none
@@ -22,6 +23,10 @@ use yardmaster::wire::topology;
 /// A line that sets what there is not, or to what it cannot be.
 pub fn config(rules: &str, lines: &[Line]) -> Result<EpochConfig, String> {
     let mut table: Table = topology::ATLAS.parse().map_err(|error| format!("{error}"))?;
+    if lines.iter().any(|line| line.words[0] == GENERIC) {
+        let panda: Table = topology::PANDA.parse().map_err(|error| format!("{error}"))?;
+        table.extend(panda.into_iter().filter(|(key, _)| key == "policy"));
+    }
     let topics = table.get_mut("topics").and_then(Value::as_table_mut);
     for (_, topic) in topics.into_iter().flatten() {
         for key in ["silence_limit_s", "stale_after_s"] {

@@ -29,7 +29,10 @@ impl Kind {
     }
 }
 
-const KINDS: [Kind; 21] = [
+/// The kind of line that asks the policy of a PanDA outside ATLAS.
+pub const GENERIC: &str = "generic-request";
+
+const KINDS: [Kind; 22] = [
     kind("queue", Topic::Queue, &["name"]),
     kind("site", Topic::Site, &["name"]),
     kind("storage", Topic::Storage, &["name"]),
@@ -44,6 +47,7 @@ const KINDS: [Kind; 21] = [
     kind("request", Topic::Task, &["subject"]),
     kind("user-request", Topic::Task, &["subject"]),
     kind("task-request", Topic::Task, &["subject"]),
+    kind(GENERIC, Topic::Task, &["subject"]),
     kind("job", Topic::JobState, &["job"]),
     kind("user-job", Topic::JobState, &["job"]),
     kind("transfer", Topic::Transfer, &["request"]),

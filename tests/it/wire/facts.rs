@@ -56,6 +56,8 @@ pub fn options(dice: &mut Dice<'_>) -> Options {
         scouts_due: dice.flag(),
         hpo_workflow: dice.flag(),
         cpu_in_hs06: dice.flag(),
+        panda_site: dice.text(),
+        walltime_s: dice.int(),
     }
 }
 

@@ -226,6 +226,8 @@ pub fn queue(dice: &mut Dice<'_>) -> Queue {
         unified_cores: dice.count(),
         facility: dice.text(),
         batch: dice.option(targets::batch),
+        space_gb: dice.count(),
+        faults: dice.list(Dice::text),
     }
 }
 

@@ -16,7 +16,10 @@ pub(crate) fn describe(rows: &mut ViewRows, state: &State) {
         row.status = queue.status.name().to_owned();
         row.changed_at = Some(queue.changed_at);
         row.site.clone_from(&queue.site);
-        let group = if queue.cloud.is_empty() { &queue.site } else { &queue.cloud };
-        row.group.clone_from(group);
+        let group = match queue.first_cloud() {
+            "" => queue.site.as_str(),
+            cloud => cloud,
+        };
+        group.clone_into(&mut row.group);
     }
 }

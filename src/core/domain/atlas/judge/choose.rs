@@ -5,7 +5,7 @@ use crate::dice::Dice;
 use crate::domain::atlas::policy::{Candidates, Judgement, Refused};
 use crate::event::Task;
 use crate::judge::judging::JudgingInputs;
-use crate::judge::notes::{doubts, time_notes};
+use crate::judge::notes::{SITE_UNKNOWN, doubts, time_notes};
 use crate::judge::size::limit;
 use crate::judge::view::CutView;
 use crate::output::decision::{Decision, Fate, FilterCount, Outcome, Ranked};
@@ -37,7 +37,10 @@ impl JudgingInputs<'_> {
         decision.policy_hash = policy.hash().to_owned();
         decision.dry_run = policy.spec.dry_run;
         decision.notes = resolved.notes.clone();
-        decision.notes.extend(doubts(self.view, task, true));
+        let is_found = case.generic.names_patterns && candidates.count() > 0;
+        let doubts = doubts(self.view, task, true).into_iter();
+        let is_kept = |note: &String| !(is_found && note.starts_with(SITE_UNKNOWN));
+        decision.notes.extend(doubts.filter(is_kept));
         decision.notes.extend_from_slice(self.view.caches.time_notes(|| time_notes(state)));
         decision.notes.extend(survey.links_note(&task.nucleus));
         decision.notes.extend(cut_window(state, case.owner.outcomes_ms));
@@ -45,7 +48,7 @@ impl JudgingInputs<'_> {
             decision.notes.push(Note::Wait(wait.reason).to_string());
             decision.notes.extend(throttled(task, wait));
         }
-        decision.outcome = if let Some(reason) = policy.rejects(&judgement, resolved) {
+        decision.outcome = if let Some(reason) = policy.rejects(&case, &judgement, resolved) {
             Outcome::Reject { reason: reason.to_owned() }
         } else if judgement.ranked.is_empty() {
             Outcome::Defer { until: state.now + policy.spec.defer }

@@ -10,7 +10,7 @@ use crate::domain::atlas::judge::input_availability::{InputAvailabilities, Input
 use crate::domain::atlas::judge::partial_copies::PartialCopies;
 use crate::domain::atlas::judge::world::QueueView;
 use crate::domain::atlas::policy::{
-    Asked, Candidate, Candidates, Case, Known, LinkView, Owner, Stores, UserView,
+    Asked, Candidate, Candidates, Case, Generic, Known, LinkView, Owner, Stores, UserView,
 };
 use crate::event::{Queue, Scope, Status, Task};
 use crate::id::{Key, Name};
@@ -120,6 +120,11 @@ impl<'a> CutView<'a> {
                 self.work_queue(component, (&task.gshare, &task.resource_type))
             }),
             is_site_several: world.stands_for_several(task.site.trim()),
+            generic: Generic {
+                is_site_queue: world.is_queue(&task.site),
+                is_cloud_known: world.is_cloud(&task.options.cloud),
+                ..Generic::default()
+            },
             sources: match asked.scope {
                 Scope::Analysis => world.sources(task).into(),
                 Scope::Default => Vec::new().into(),

@@ -15,7 +15,7 @@ use crate::state::record::Fact;
 use crate::state::slab::Index;
 use queues::Makes;
 pub use queues::QueueView;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A nucleus with what belongs to it (spec atlas 0.3).
@@ -52,6 +52,8 @@ pub struct World {
     by_site: Vec<u32>,
     /// Of which make each queue is.
     pub(crate) makes: Makes,
+    /// Clouds that queues are of.
+    clouds: BTreeSet<String>,
     /// How many storage sites the queues have.
     pub(crate) sites: u32,
     /// Nuclei in order of their names.

@@ -117,9 +117,10 @@ pub(crate) static ANALYSIS_JOB: Flavour = Flavour {
         of_queue: OF_THE_ANALYSIS_QUEUE,
         throttling: Some(&THROTTLING),
         plan: Some(&Plan {
-            scope: Scope::Analysis,
+            scope: |_| Scope::Analysis,
             sites: typed!(Own: sites()),
             owner: typed!(Own: completed(task, owner)),
+            generic: |_, known, _| known,
             user_early: USER_EARLY,
             first_pass: typed!(Own: first_pass(case, queues)),
             next_pass,
@@ -322,7 +323,7 @@ fn again(case: &Case<'_>, found: &Found<'_>, own: &Own) -> bool {
 /// The reason of a task that is rejected for good: the queue that it names is no candidate any more
 /// where candidates are left (spec atlas G15).
 fn rejects(found: &Found<'_>, own: &Own) -> Option<&'static str> {
-    let Found { judgement, filters } = found;
+    let Found { judgement, filters, .. } = found;
     if !own.preassigned_final || !judgement.ranked.is_empty() {
         return None;
     }
@@ -334,7 +335,7 @@ fn rejects(found: &Found<'_>, own: &Own) -> Option<&'static str> {
 
 /// Ten, but all for distributed input, and as many as hold the data where jobs are cloned
 /// (spec atlas 8.7).
-fn most(case: &Case<'_>, most: usize) -> usize {
+fn most(case: &Case<'_>, most: usize, _: usize) -> usize {
     let locality = case.locality.as_deref();
     if locality.is_some_and(|locality| locality.distributed) {
         return usize::MAX;

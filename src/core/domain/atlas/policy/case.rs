@@ -57,6 +57,37 @@ pub struct Case<'a> {
     pub sites: SiteRules,
     /// How much work a queue has room for.
     pub room: Room,
+    /// Of a case of the generic broker.
+    pub generic: Generic,
+}
+
+/// Facts and rules of a case of PanDA's generic broker alone (spec panda-generic 1.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Generic {
+    /// Whether there is a queue of exactly the name in `task.site`.
+    pub is_site_queue: bool,
+    /// Whether a site that is no name of a queue is a pattern of names.
+    pub names_patterns: bool,
+    /// Whether some queue is of the task's cloud; one that none is of stands for all.
+    pub is_cloud_known: bool,
+    /// Whether pilots, jobs, files and use of a unified queue do not count at its parts.
+    pub parts_apart: bool,
+    /// Which queues the input lets in.
+    pub dispatch: Dispatch,
+}
+
+/// Which queues the input of a task lets in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dispatch {
+    /// All: files are sent where they are missing.
+    #[default]
+    All,
+    /// Those that have all of it.
+    Whole,
+    /// Of the best those that have all of it: none takes the place of another.
+    WholeOfBest,
+    /// None: PanDA's data management client cannot list files.
+    None,
 }
 
 /// Of which datasets only whole copies count for a queue (spec atlas F13).
@@ -119,6 +150,8 @@ pub struct Known {
     pub owner: Owner,
     /// See [`Case::work_queue`].
     pub work_queue: Option<WorkQueue>,
+    /// Of [`Case::generic`], what the configuration says.
+    pub generic: Generic,
 }
 
 impl Known {
@@ -136,6 +169,7 @@ impl Known {
             sources: Arc::default(),
             owner: Owner::default(),
             work_queue: None,
+            generic: Generic::default(),
         }
     }
 }

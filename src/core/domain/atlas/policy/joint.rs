@@ -304,12 +304,13 @@ impl Policy {
         left: &[Left<'_>],
         first: &First,
     ) -> Vec<usize> {
-        let most = self.most(joint.case);
         let rank = |index: &u32| match (first.is_ahead(*index), first.preferred.contains(index)) {
             (true, _) => 0,
             (false, true) => 1,
             (false, false) => 2,
         };
+        let preferred = left.iter().filter(|left| rank(&left.index) == 1).count();
+        let most = self.most(joint.case, preferred);
         let mut chosen: Vec<u32> = Vec::new();
         for wanted in 0..=2 {
             let of_rank = left.iter().filter(|left| rank(&left.index) == wanted);

@@ -15,6 +15,7 @@ mod completeness;
 pub(crate) mod divide;
 mod early;
 mod filter;
+pub(crate) mod generic;
 mod holder;
 mod job_throttler;
 mod joint;
@@ -44,8 +45,11 @@ mod tests;
 
 pub use analysis::PREASSIGNED_REFUSED;
 pub use candidate::{Candidate, LinkView, Row, Stores};
-pub use case::{Asked, Bare, Case, Known, Nucleus, Preassigned, Times, WholeCopies};
+pub use case::{
+    Asked, Bare, Case, Dispatch, Generic, Known, Nucleus, Preassigned, Times, WholeCopies,
+};
 pub use class::{TASK_CLASSES, task_class_name};
+pub use generic::{FAILURES, SITE_PATTERN, UNKNOWN_QUEUE};
 pub use judgement::{Candidates, Chosen, Judgement, Refused};
 pub use locality::{Locality, Source};
 pub use make::{Make, OneByOne};

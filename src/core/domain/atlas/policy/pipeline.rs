@@ -49,7 +49,7 @@ impl Policy {
         let plan = self.flavour.plan();
         Asked {
             express: (self.flavour.queues().express)(task, &resolved.own),
-            scope: plan.map_or(Scope::Default, |plan| plan.scope),
+            scope: plan.map_or(Scope::Default, |plan| (plan.scope)(task)),
             sites: plan.map_or_else(SiteRules::default, |plan| (plan.sites)(&resolved.own)),
             whole_copies: (self.flavour.queues().whole_copies)(task, &resolved.own),
             throttler: self.throttler(resolved),
@@ -91,6 +91,10 @@ impl Policy {
             work_queue: known.work_queue,
             sites: asked.sites,
             room: (self.flavour.queues().room)(own),
+            generic: match self.flavour.plan() {
+                Some(plan) => (plan.generic)(task, known.generic, own),
+                None => known.generic,
+            },
         }
     }
 
@@ -175,7 +179,7 @@ impl Policy {
             let is_user_late = self.is_user_late(plan, &applicable);
             let judgement = self.judge_all(&case, candidates, is_user_late, resolved, &applicable);
             passed(&case, &judgement);
-            let found = Found { judgement: &judgement, filters: &self.filters };
+            let found = Found { case: &case, judgement: &judgement, filters: &self.filters };
             if case.pass >= PASSES_MAX || !(plan.again)(&case, &found, &resolved.own) {
                 return judgement;
             }
@@ -192,8 +196,13 @@ impl Policy {
     }
 
     /// Why a task is rejected for good by what was found, if it is.
-    pub fn rejects(&self, judgement: &Judgement, resolved: &Resolved) -> Option<&'static str> {
-        let found = Found { judgement, filters: &self.filters };
+    pub fn rejects(
+        &self,
+        case: &Case<'_>,
+        judgement: &Judgement,
+        resolved: &Resolved,
+    ) -> Option<&'static str> {
+        let found = Found { case, judgement, filters: &self.filters };
         (self.flavour.plan()?.rejects)(&found, &resolved.own)
     }
 
@@ -241,7 +250,7 @@ impl Policy {
             }
         }
         judgement.passed = passed.len() as u32;
-        best(&mut passed, candidates, self.most(case));
+        best(&mut passed, candidates, self.most(case, 0));
         for (_, index) in passed {
             let mut weighed = Weighed::kept();
             self.weigh(case, &candidates.without_user(index), resolved, &mut weighed, &[]);
@@ -273,10 +282,10 @@ impl Policy {
         )
     }
 
-    /// Most queues in an answer.
-    pub(super) fn most(&self, case: &Case<'_>) -> usize {
+    /// Most queues in an answer, of which some are preferred.
+    pub(super) fn most(&self, case: &Case<'_>, preferred: usize) -> usize {
         let most = self.spec.candidates_max as usize;
-        self.flavour.plan().map_or(most, |plan| (plan.most)(case, most))
+        self.flavour.plan().map_or(most, |plan| (plan.most)(case, most, preferred))
     }
 
     /// The weight known when a filter objected.

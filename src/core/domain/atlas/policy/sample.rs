@@ -1,7 +1,7 @@
 //! Small builders for tests: a task, a queue, an endpoint, a candidate with nothing against them.
 
 use super::{
-    Candidate, Case, LinkView, Nucleus, Owner, Preassigned, Room, Stores, UserView, Wanted,
+    Candidate, Case, Generic, LinkView, Nucleus, Owner, Preassigned, Room, Stores, UserView, Wanted,
 };
 use crate::event::{Queue, RamUnit, Scope, Status, Storage, Task};
 use crate::policy::{Policy, PolicySpec, Resolved, Rules, kind};
@@ -125,6 +125,7 @@ pub fn case(task: &Task) -> Case<'_> {
         included: Default::default(),
         owner: Owner::default(),
         work_queue: None,
+        generic: Generic::default(),
         sites: Default::default(),
     }
 }

@@ -106,6 +106,7 @@ impl World {
             }
         }
         self.makes = Makes::of(&self.queues);
+        self.find_clouds();
         if is_moved {
             self.find_queues();
             self.number_sites();
@@ -162,6 +163,16 @@ impl World {
         by_site.sort_by(|a, b| queue(a).site.cmp(&queue(b).site));
     }
 
+    fn find_clouds(&mut self) {
+        self.clouds.clear();
+        for view in &self.queues {
+            let cloud = view.queue.cloud.as_str();
+            if !cloud.is_empty() && !self.clouds.contains(cloud) {
+                self.clouds.insert(cloud.to_owned());
+            }
+        }
+    }
+
     fn number_sites(&mut self) {
         let mut sites: BTreeMap<Name, u32> = BTreeMap::new();
         for view in &mut self.queues {
@@ -209,6 +220,16 @@ impl World {
     /// The queues of a site, in order of their names.
     pub(super) fn of_site(&self, name: &str) -> &[u32] {
         equal(&self.by_site, |at| self.queues[at as usize].queue.site.as_str().cmp(name))
+    }
+
+    /// Whether a queue has exactly this name.
+    pub(crate) fn is_queue(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
+    /// Whether any queue is of this cloud.
+    pub(crate) fn is_cloud(&self, name: &str) -> bool {
+        self.clouds.contains(name)
     }
 
     /// Whether any queue has this name, this unified name or this site.

@@ -10,6 +10,7 @@ mod cpucore;
 mod disk_io;
 mod event_service;
 mod full_chain;
+mod generic;
 mod inactive;
 mod io;
 mod io_intensity;
@@ -37,4 +38,5 @@ pub(super) use analysis::{
     ANALYSIS_JOB, OF_THE_QUEUE as OF_THE_ANALYSIS_QUEUE, OF_THE_USER, PREASSIGNED, USER_EARLY,
 };
 pub(super) use bound::Boundary;
+pub(super) use generic::{FAILURES, GENERIC_JOB, NO_QUEUE_FITS, OF_THE_GENERIC_QUEUE, UNLISTED};
 pub(super) use list::{OF_THE_MAKE, OF_THE_QUEUE, PRODUCTION_JOB, TASK_DRY_RUN};

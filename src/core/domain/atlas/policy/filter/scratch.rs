@@ -3,7 +3,7 @@
 use super::bound::{ALWAYS_DIRECT, Boundary, whole};
 use crate::domain::atlas::policy::queues::queue_filter;
 use crate::domain::atlas::policy::{Candidate, Case, QueueFilter};
-use crate::event::ChunkKind;
+use crate::event::{ChunkKind, Task};
 use crate::policy::typed::{params, words};
 use crate::policy::verdict::object;
 use crate::policy::{Param, Reason, Unit, Verdict};
@@ -97,17 +97,21 @@ pub(super) fn slot_cores(candidate: &Candidate<'_>) -> f64 {
     }
 }
 
+/// Output of the largest job; bytes.
+pub(super) fn output(task: &Task) -> f64 {
+    match (task.output_per_event, task.output_per_mb) {
+        (Some(per_event), _) => per_event * task.atom_events as f64,
+        (None, Some(per_mb)) => per_mb * task.atom_effective_mb,
+        (None, None) => 0.0,
+    }
+}
+
 /// Expected scratch space of a job; MB.
 fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, params: &Scratch) -> f64 {
     let task = case.task;
     let mib = MIB as f64;
-    let output = match (task.output_per_event, task.output_per_mb) {
-        (Some(per_event), _) => per_event * task.atom_events as f64,
-        (None, Some(per_mb)) => per_mb * task.atom_effective_mb,
-        (None, None) => 0.0,
-    };
     // `max` also takes the place of an output that is not a number.
-    let output = output.max(params.min_output * mib);
+    let output = output(task).max(params.min_output * mib);
     let margin = params.work_margin * mib;
     let work = task.work_bytes.map_or(0.0, |bytes| bytes as f64 + margin);
     let input = if reads_directly(case, candidate) { 0.0 } else { task.atom_bytes as f64 };
@@ -115,7 +119,7 @@ fn need_mb(case: &Case<'_>, candidate: &Candidate<'_>, params: &Scratch) -> f64 
 }
 
 /// Whether input is read from storage instead of being copied to scratch.
-fn reads_directly(case: &Case<'_>, candidate: &Candidate<'_>) -> bool {
+pub(super) fn reads_directly(case: &Case<'_>, candidate: &Candidate<'_>) -> bool {
     let (task, queue) = (case.task, candidate.queue);
     let over_lan = task.allow_input_lan && !task.use_local_io && queue.direct_access_lan;
     task.chunk != ChunkKind::Merge && (queue.max_input_mb == ALWAYS_DIRECT || over_lan)

@@ -14,13 +14,18 @@ pub(crate) const WEIGHT: QueueWeight = queue_weight!(NoParams {
         ("missingFiles", "files of the input not on disk there"),
     ],
     reads: &[],
-    weigh: Factor(data),
+    weigh: Factor(of_all),
 });
 
 /// Missing files that halve the factor.
 const HALVING_FILES: f64 = 100.0;
 
-fn data(case: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams, weighed: &mut Weighed) -> f64 {
+fn of_all(case: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams, weighed: &mut Weighed) -> f64 {
+    data(case, candidate, weighed)
+}
+
+/// The factor of the input that is there.
+pub(super) fn data(case: &Case<'_>, candidate: &Candidate<'_>, weighed: &mut Weighed) -> f64 {
     let total = case.task.total_bytes as f64;
     let available = candidate.available_bytes.min(case.task.total_bytes) as f64;
     let missing = f64::from(case.task.total_files.saturating_sub(candidate.available_files));

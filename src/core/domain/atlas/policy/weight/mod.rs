@@ -5,9 +5,10 @@ mod analysis;
 mod basic;
 mod data;
 mod figure;
+mod generic;
 mod list;
 mod network;
 mod nucleus;
 mod running;
 
-pub(super) use list::{ANALYSIS_JOB, PRODUCTION_JOB};
+pub(super) use list::{ANALYSIS_JOB, GENERIC_JOB, PRODUCTION_JOB};

@@ -158,7 +158,7 @@ fn chosen(case: &Case<'_>, rows: &mut [Row<'_>], _: &NoParams) {
     for row in rows.iter_mut() {
         let queue = row.candidate.queue;
         let name = queue.unified.as_str();
-        let is_other = !["", "any", queue.cloud.as_str()].contains(&options.cloud.as_str());
+        let is_other = !["", "any", queue.first_cloud()].contains(&options.cloud.as_str());
         let is_included = included.is_empty() || matches(&included, name);
         row.verdict = if matches(&excluded, name) {
             object(&EXCLUDED, 1.0, 0.0)
