@@ -109,9 +109,10 @@ fn within(whole: &Value, judged: &Judged, tolerance: f64) -> Option<Agreement> {
     let empty = Value::Null;
     let of = |name: &str| expected.get(name).unwrap_or(&empty);
     let mut agreement = Agreement::default();
-    let ties = at_the_cut(&whole["expected"], judged);
+    let mut ties = at_the_cut(&whole["expected"], judged);
+    ties.extend(entries(of("reason_order_dependent")).map(|(queue, _)| queue.clone()));
     let verdict = text(of("verdict"));
-    agreement.verdict = verdict == judged.verdict;
+    agreement.verdict = verdict == judged.verdict || is_another(of("alternatives"), judged);
     if !agreement.verdict {
         let ours = format!("{} {}", judged.verdict, judged.reason);
         let theirs = format!("{verdict} {}", text(of("reason")));
@@ -159,6 +160,14 @@ fn names(candidates: &Value) -> BTreeSet<String> {
     items(candidates)
         .map(|it| it.as_str().map_or_else(|| text(&it["queue"]), str::to_owned))
         .collect()
+}
+
+/// Whether a judgement is one of those that equal weights let PanDA come to as well.
+fn is_another(others: &Value, judged: &Judged) -> bool {
+    let ours = || judged.candidates.iter().map(|it| it.0.clone()).collect::<BTreeSet<String>>();
+    items(others).any(|other| {
+        text(&other["verdict"]) == judged.verdict && names(&other["candidates"]) == ours()
+    })
 }
 
 fn candidates(

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 use yardmaster_core::policy::Rules;
-use yardmaster_wire::topology::{ATLAS, CMS, NORDUGRID};
+use yardmaster_wire::topology::{ATLAS, CMS, NORDUGRID, PANDA};
 
 /// The configuration that cases are judged by.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +92,7 @@ impl Rulebook {
 fn shipped(kind: &str) -> (&'static str, String) {
     match kind {
         "cms" => ("topology/cms.toml", format!("{CMS}{BUDGETS}")),
+        "generic-job" => ("topology/panda.toml", PANDA.to_owned()),
         "nordugrid" => ("topology/nordugrid.toml", NORDUGRID.to_owned()),
         _ => ("topology/atlas.toml", ATLAS.to_owned()),
     }

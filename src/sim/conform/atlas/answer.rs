@@ -17,6 +17,8 @@ pub(super) struct Listed {
     pub name: String,
     /// The queue that it counts as.
     pub unified: String,
+    /// Its cloud.
+    pub cloud: String,
     /// It stands for its parts, and is never chosen.
     pub is_parent: bool,
 }
@@ -38,6 +40,7 @@ pub(super) fn listed(world: &World) -> Vec<Listed> {
     let listed = |queue: &Queue| Listed {
         name: queue.name.clone(),
         unified: queue.unified.clone(),
+        cloud: queue.first_cloud().to_owned(),
         is_parent: is_parent(queue),
     };
     queues.filter(is_meant).map(listed).collect()

@@ -15,7 +15,12 @@ impl CasePublisher<'_> {
     /// That a record cannot be read.
     pub(super) fn capacity(&mut self) -> Result<(), String> {
         let (stats, at) = (&self.scenario["stats"], self.now);
-        for (queue, nodes) in entries(&stats["pilots_3h"]) {
+        let is_counted = |queue: &str, nodes: &Value| match nodes["flag"].as_str() {
+            // PanDA counts pilots of the flag that a queue's name asks for.
+            Some(flag) => (flag == "analysis") == queue.starts_with("ANALY_"),
+            None => true,
+        };
+        for (queue, nodes) in entries(&stats["pilots_3h"]).filter(|it| is_counted(it.0, it.1)) {
             for number in 0..count(&nodes["get_job"]) {
                 let node = number.to_string();
                 self.pilot(&Pilot::AskedJob { queue, node: &node, at })?;

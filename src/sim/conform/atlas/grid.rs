@@ -67,7 +67,10 @@ fn queues(world: &mut World, scenario: &Value, now: Millis) -> Result<(), String
             };
             world.read(Topic::Pilot, now, |out| record::write(out, &pilot))?;
         }
-        for queue in expand(queue, &kinds) {
+        // Of a unified queue whose memory is null there are no parts.
+        let has_parts = !["max_rss_mb", "min_rss_mb"].iter().any(|it| is_null(value, it));
+        let queues = if has_parts || !queue.ucore { expand(queue, &kinds) } else { Vec::new() };
+        for queue in queues {
             world.read(Topic::Queue, now, |out| record::write(out, &queue))?;
         }
     }
@@ -136,7 +139,9 @@ fn endpoints(value: &Value, scope: &str) -> Endpoints {
 
 fn queue(name: &str, value: &Value, scenario: &Value, now: Millis) -> Result<Queue, String> {
     let kind = value["type"].as_str().unwrap_or("production");
-    let word = value["status"].as_str().unwrap_or("online");
+    // A status that is null is none of those that take jobs.
+    let absent = if is_null(value, "status") { "offline" } else { "online" };
+    let word = value["status"].as_str().unwrap_or(absent);
     let status = QueueStatus::ALL.into_iter().find(|status| status.name() == word);
     let status = status.ok_or_else(|| format!("queue {name}: status {word:?} is not known"))?;
     let scopes = [endpoints(value, "default"), endpoints(value, "analysis")];
@@ -146,18 +151,13 @@ fn queue(name: &str, value: &Value, scenario: &Value, now: Millis) -> Result<Que
         Some(endpoint) => text(&scenario["storage_endpoints"][endpoint]["site"]),
         None => String::new(),
     };
-    let mut flags = vec![text(&value["catchall"])];
-    for (name, value) in entries(&value["params"]) {
-        flags.push(match value {
-            Value::Bool(true) => name.clone(),
-            Value::Bool(false) => continue,
-            other => format!("{name}={}", text(other)),
-        });
-    }
-    flags.retain(|flag| !flag.is_empty());
-    let catchall = flags.join(",");
+    let catchall = flags(value);
     let has = |flag: &str| catchall.split(',').any(|it| it.split('=').next() == Some(flag));
     let everything = has("grandly_unified");
+    let cores = number(&value["core_count"]);
+    let cores = cores.map_or(u32::from(!is_null(value, "core_count")), |it| it.max(0.0) as u32);
+    let per_slot = if has("per_core_attr") { cores.max(1) } else { 1 };
+    let mb = |field: &str| count(&value[field]).saturating_mul(per_slot);
     Ok(Queue {
         name: name.to_owned(),
         unified: name.to_owned(),
@@ -165,16 +165,19 @@ fn queue(name: &str, value: &Value, scenario: &Value, now: Millis) -> Result<Que
         status,
         production: kind == "production" || kind == "unified" || everything,
         analysis: kind == "analysis" || kind == "unified" || everything,
-        cloud: text(&value["cloud"]).split(',').next().unwrap_or("").trim().to_owned(),
+        cloud: text(&value["cloud"]),
         site,
         storage_site,
-        cores: number(&value["core_count"]).map_or(1, |cores| cores.max(0.0) as u32),
+        cores,
         core_power_mhs06: power(value),
-        max_rss_mb: count(&value["max_rss_mb"]),
-        min_rss_mb: count(&value["min_rss_mb"]),
+        max_rss_mb: mb("max_rss_mb"),
+        min_rss_mb: mb("min_rss_mb"),
         max_time_s: count(&value["max_time_s"]),
         min_time_s: count(&value["min_time_s"]),
-        max_wdir_mb: count(&value["max_wdir_mb"]),
+        max_wdir_mb: match value["max_wdir_mb"].as_str() {
+            Some(stated) => stated.parse().unwrap_or(0),
+            None => mb("max_wdir_mb"),
+        },
         max_input_mb: whole(&value["max_input_size_mb"]) as i32,
         max_disk_io_kbps: count(&value["max_disk_io_kbps_per_core"]),
         transferring_limit: count(&value["transferring_limit"]),
@@ -193,8 +196,45 @@ fn queue(name: &str, value: &Value, scenario: &Value, now: Millis) -> Result<Que
         catchall,
         endpoints,
         analysis_endpoints,
+        space_gb: count(&value["space_gb"]),
+        faults: faults(name, value),
         ..Queue::default()
     })
+}
+
+/// Whether a field is there and null.
+fn is_null(value: &Value, field: &str) -> bool {
+    value.get(field).is_some_and(Value::is_null)
+}
+
+/// The free-form flags, with those of `params` in their place.
+fn flags(value: &Value) -> String {
+    let catchall = text(&value["catchall"]);
+    let mut flags: Vec<String> = catchall.split(',').map(str::to_owned).collect();
+    for (name, value) in entries(&value["params"]) {
+        flags.retain(|flag| flag.split('=').next() != Some(name));
+        match value {
+            Value::Bool(true) => flags.push(name.clone()),
+            // PanDA asks whether this one is there, whatever its value.
+            Value::Bool(false) if name == "allow_no_pilot" => flags.push(format!("{name}=false")),
+            Value::Bool(false) | Value::Array(_) => {}
+            other => flags.push(format!("{name}={}", text(other))),
+        }
+    }
+    flags.retain(|flag| !flag.is_empty());
+    flags.join(",")
+}
+
+/// Faults of a queue at which PanDA's generic broker fails.
+fn faults(name: &str, value: &Value) -> Vec<String> {
+    let nickname = value["nickname"].as_str();
+    let mut types = ["allowed_processing", "excluded_processing"].into_iter();
+    let found = [
+        (Queue::NULL_MAXTIME, is_null(value, "max_time_s")),
+        (Queue::OTHER_NICKNAME, nickname.is_some_and(|it| it != name)),
+        (Queue::PROCESSING_LIST, types.any(|it| value["params"][it].is_array())),
+    ];
+    found.iter().filter(|(_, is_there)| *is_there).map(|(fault, _)| (*fault).to_owned()).collect()
 }
 
 /// Power of a core of each queue; mHS06.

@@ -2,6 +2,7 @@
 
 mod answer;
 mod capacity;
+mod generic;
 mod grid;
 mod jobs;
 mod nuclei;
@@ -15,6 +16,7 @@ mod users;
 pub use panda_task::task_fields;
 
 use super::rulebook::{Configuration, Rulebook};
+use super::world::World;
 use super::{Judged, Recorded};
 use publisher::CasePublisher;
 use toml::Table;
@@ -27,6 +29,7 @@ fn kind_of(case: &str) -> &'static str {
     match case {
         "prod_job" => "atlas-production-job",
         "anal_job" => "atlas-analysis-job",
+        "gen_job" => "generic-job",
         _ => "atlas-production-task",
     }
 }
@@ -37,11 +40,13 @@ fn kind_of(case: &str) -> &'static str {
 /// # Errors
 /// The first thing of the case that cannot be read.
 pub(super) fn judge(recorded: &Recorded, by: Configuration<'_>) -> Result<Judged, String> {
-    let rulebook = Rulebook::new(by, kind_of(&recorded.kind), Table::new())?;
+    let whole = &recorded.whole;
+    let is_generic = recorded.kind == "gen_job";
+    let set = if is_generic { generic::parameters(&whole["scenario"]) } else { Table::new() };
+    let rulebook = Rulebook::new(by, kind_of(&recorded.kind), set)?;
     if recorded.kind == "prod_task" {
         return nuclei::judge(recorded, &rulebook);
     }
-    let whole = &recorded.whole;
     let mut publisher = CasePublisher::new(whole, &rulebook)?;
     publisher.earlier_jobs()?;
     publisher.publish(whole)?;
@@ -50,14 +55,30 @@ pub(super) fn judge(recorded: &Recorded, by: Configuration<'_>) -> Result<Judged
     if recorded.rule().starts_with("filter.stabilizer") && rulebook.rules != Rules::Panda {
         publisher.note("the queue is over the cap of G18, which comes first", &["cap_rt"]);
     }
+    if is_generic {
+        generic::note_unstated(&mut publisher, &task);
+    }
     let unstated = std::mem::take(&mut publisher.unstated);
     let tolerance = publisher.tolerance;
     let queues = answer::listed(&publisher.world);
+    let filters = filters(&publisher.world);
     let answers = decisions(publisher);
     let answer = answers.iter().find(|answer| answer.subject == task.subject);
     let answer = answer.ok_or("the engine gives no answer")?;
-    let rules = rulebook.rules;
-    Ok(Judged { unstated, tolerance, rules, ..answer::of_queues(answer, &task, &queues) })
+    let judged = match is_generic {
+        true => generic::of_queues(answer, &task, &queues, &filters),
+        false => answer::of_queues(answer, &task, &queues),
+    };
+    Ok(Judged { unstated, tolerance, rules: rulebook.rules, ..judged })
+}
+
+/// Names of the filters of the policy that answers, in its order.
+fn filters(world: &World) -> Vec<String> {
+    let mut policies = world.engine.policies().iter();
+    let policy = policies.find(|policy| policy.spec.name == world.policy);
+    policy.map_or_else(Vec::new, |policy| {
+        policy.spec.filters.iter().map(|filter| filter.name.clone()).collect()
+    })
 }
 
 /// The decisions of the cycle that ends at a case's moment.

@@ -1,7 +1,8 @@
 //! How the files of a case's chunk are split into jobs.
 
-use super::super::json::{amount, flag, items, number, text};
+use super::super::json::{amount, flag, items, number, text, whole};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use yardmaster_core::unit::{Bytes, KIB, MIB};
 
 /// The chunk's split into jobs (spec atlas 0.4).
@@ -50,7 +51,7 @@ impl Parts {
         let secondary = Secondary::of(&all);
         let mut parts = Parts {
             jobs: 0,
-            files: all.iter().map(|it| items(&it["files"]).count() as u32).sum(),
+            files: distinct(&all),
             bytes: 0,
             atom_bytes: 0,
             atom_effective_mb: 0.0,
@@ -71,6 +72,12 @@ impl Parts {
         }
         parts
     }
+}
+
+/// Files by their ids: one that two datasets have counts once.
+fn distinct(datasets: &[&Value]) -> u32 {
+    let files = datasets.iter().flat_map(|it| items(&it["files"]));
+    files.map(|file| whole(&file["file_id"])).collect::<BTreeSet<i64>>().len() as u32
 }
 
 /// Least output a job is reckoned with where its size is limited.

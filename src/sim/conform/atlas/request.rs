@@ -197,15 +197,20 @@ fn placements(scenario: &Value) -> Vec<FilePlacement> {
         let mut groups: BTreeMap<Vec<String>, (u32, Bytes)> = BTreeMap::new();
         for file in items(&value["files"]) {
             let id = whole(&file["file_id"]);
-            let holds = |replica: &&Value| match &replica["chunk_files"] {
+            // All files of a part are those that it states.
+            let is_in = |part: &Value| {
+                part["files"].is_null()
+                    || items(&part["files"]).any(|it| whole(&it["file_id"]) == id)
+            };
+            let holds = |part: &Value, replica: &Value| match &replica["chunk_files"] {
                 _ if is_merge => true,
                 Value::Array(ids) => ids.iter().any(|it| whole(it) == id),
-                Value::String(all) => all == "all",
+                Value::String(all) => all == "all" && is_in(part),
                 _ => false,
             };
             let parts = std::iter::once(value).chain(items(&value["elements"]));
             let mut endpoints: Vec<String> = parts
-                .flat_map(|part| items(&part["replicas"]).filter(holds))
+                .flat_map(|part| items(&part["replicas"]).filter(move |it| holds(part, it)))
                 .map(|replica| text(&replica["endpoint"]))
                 .collect();
             endpoints.sort_unstable();
