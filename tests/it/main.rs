@@ -15,6 +15,7 @@ mod compare;
 mod compose;
 mod conform;
 mod conform_cms;
+mod conform_generic;
 mod contract;
 mod crash;
 #[cfg(feature = "shell")]
@@ -96,6 +97,8 @@ mod sim;
 mod sim_cms;
 #[cfg(feature = "shell")]
 mod sim_nordugrid;
+#[cfg(feature = "shell")]
+mod sim_panda;
 #[cfg(feature = "shell")]
 mod store;
 #[cfg(feature = "shell")]

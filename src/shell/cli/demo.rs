@@ -65,8 +65,8 @@ const MARK: &str = "yardmaster-demo";
 /// as if it had run for a while, ends what an earlier demo left, and goes on until SIGTERM, or
 /// so long as --hours states. One demo at a time.
 ///
-/// The topology decides which grid it is: with `nordugrid`, clusters that take single jobs; with
-/// `cms`, a pool whose pilots offer slots.
+/// The topology decides which grid it is: with `panda`, queues of clouds of a PanDA outside ATLAS;
+/// with `nordugrid`, clusters that take single jobs; with `cms`, a pool whose pilots offer slots.
 ///
 /// Examples:
 ///   yardmaster demo
@@ -74,6 +74,7 @@ const MARK: &str = "yardmaster-demo";
 ///   yardmaster demo --hours 6 --hold
 ///   yardmaster demo --compare --hours 72 --seeds 5
 ///   yardmaster demo --faults --hours 168 --commands on --scale 0.02
+///   yardmaster demo --topology panda
 ///   yardmaster demo --topology nordugrid
 ///   yardmaster demo --topology cms --hours 6 --scale 0.02
 ///   yardmaster demo --cric queues.json
@@ -187,7 +188,7 @@ impl Demo {
         }
         let read = if self.polled { polled::by_timer(&read)? } else { read };
         let read = if self.unguarded { faults::unguarded(&read)? } else { read };
-        let facts = self.facts()?;
+        let facts = self.facts(&read)?;
         let faults = self.faults.then(|| Faults::of(self.seed, START, &facts));
         let plan = GridPlan { facts, ..self.plan(&read, START) };
         let grid = Grid::new(plan).map_err(|unfit| Usage(unfit.to_string()))?;
@@ -214,7 +215,7 @@ impl Demo {
     /// On a Kafka, beside a `run`.
     fn beside(self, read: Read) -> Ended {
         let door = self.serve_args.door(self.http, &read.topology.limits)?;
-        let facts = self.facts()?;
+        let facts = self.facts(&read)?;
         let mut show = Show::new(&read.topology.domain, read.topology.limits.metric_labels_max);
         self.listen(&mut show, door, None)?;
         let plan = GridPlan { facts, ..self.plan(&read, 0) };

@@ -35,6 +35,20 @@ impl Facts {
     }
 }
 
+impl Facts {
+    /// The same as of a PanDA outside ATLAS: parts of unified queues there are queues here.
+    pub fn built_in_generic() -> Facts {
+        let mut facts = Facts { is_generic: true, ..Facts::built_in() };
+        for queue in &mut facts.queues {
+            queue.name = queue.name.replace('/', "_");
+            queue.unified.clone_from(&queue.name);
+            queue.resource_type.clear();
+            queue.ucore = false;
+        }
+        facts
+    }
+}
+
 fn add_site(facts: &mut Facts, dice: &mut Dice, region: &str, kind: &str) {
     let site = format!("{region}-{kind}");
     let nucleus = kind == "T1";

@@ -16,6 +16,8 @@ pub struct Facts {
     pub storages: Vec<Storage>,
     /// Links. One that is missing is as fast as a middling one.
     pub links: Vec<Link>,
+    /// Whether it is of a PanDA outside ATLAS: tasks ask its generic broker for queues of a cloud.
+    pub is_generic: bool,
 }
 
 /// Why no grid can be made of a plan.

@@ -8,7 +8,8 @@ use super::shares::EXPRESS;
 use crate::dice::{Dice, Quantiles};
 use std::collections::BTreeMap;
 use yardmaster_core::event::{
-    ChunkKind, Dataset, DatasetReplica, FilePlacement, Input, RamUnit, ReplicaSummary, Task,
+    ChunkKind, Dataset, DatasetReplica, FilePlacement, Input, Options, RamUnit, ReplicaSummary,
+    Task,
 };
 use yardmaster_core::unit::{MIB, Millis};
 
@@ -76,6 +77,8 @@ pub struct Workload {
     size: f64,
     speed: u32,
     nuclei: Vec<String>,
+    /// The cloud of each nucleus, of a PanDA outside ATLAS; else none.
+    clouds: Vec<String>,
     disks: Vec<(String, String)>,
     tapes: Vec<(String, String)>,
 }
@@ -112,6 +115,7 @@ impl Workload {
             // A small grid gets smaller chunks, so that no single task fills it for a day.
             size: (scale * 10.0).sqrt().clamp(0.05, 1.0),
             nuclei: nuclei(facts).map(str::to_owned).collect(),
+            clouds: nuclei(facts).filter_map(|site| cloud(facts, site)).collect(),
             disks,
             tapes: tapes.map(|it| (it.name.clone(), it.site.clone())).collect(),
         }
@@ -211,12 +215,17 @@ impl Workload {
         } else {
             format!("prod{:02}", dice.weighted([32.0, 9.0, 7.0, 4.5, 3.0].into_iter()))
         };
-        let nucleus = self.nuclei[dice.below(self.nuclei.len())].clone();
+        let place = dice.below(self.nuclei.len());
+        let (policy, nucleus, cloud) = match self.clouds.get(place) {
+            Some(cloud) => ("generic-job", "", cloud.as_str()),
+            None => (class.policy, self.nuclei[place].as_str(), ""),
+        };
+        let nucleus = if is_user { "" } else { nucleus };
         let cores = class.cores;
         Task {
             task: self.next_task.to_string(),
             domain: self.domain.clone(),
-            policy: class.policy.to_owned(),
+            policy: policy.to_owned(),
             asked_at: now,
             changed_at: now,
             chunk: class.chunk,
@@ -228,7 +237,8 @@ impl Workload {
             user,
             gshare: if urgent { EXPRESS } else { class.gshare }.to_owned(),
             resource_type: class.resource_type.to_owned(),
-            nucleus: if is_user { String::new() } else { nucleus },
+            nucleus: nucleus.to_owned(),
+            options: Options { cloud: cloud.to_owned(), ..Options::default() },
             core_count: Some(cores),
             merge_core_count: (class.chunk == ChunkKind::Merge).then_some(cores),
             ram_count_mb: Some(dice.between(class.ram_mb.0, class.ram_mb.1) as u32),
@@ -316,6 +326,12 @@ impl Arrival {
 /// The active nuclei, in order of the facts.
 pub(super) fn nuclei(facts: &Facts) -> impl Iterator<Item = &str> {
     facts.sites.iter().filter(|site| site.nucleus && site.active).map(|site| site.name.as_str())
+}
+
+/// The cloud of a site, of a PanDA outside ATLAS.
+fn cloud(facts: &Facts, site: &str) -> Option<String> {
+    let queue = facts.queues.iter().find(|queue| queue.site == site)?;
+    facts.is_generic.then(|| queue.first_cloud().to_owned())
 }
 
 #[cfg(test)]

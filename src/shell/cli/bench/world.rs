@@ -12,7 +12,7 @@ use yardmaster_wire::record;
 
 /// The built-in grid.
 pub fn facts_of(now: Millis) -> Vec<Configuration> {
-    let Facts { queues, sites, storages, links } = Facts::built_in();
+    let Facts { queues, sites, storages, links, is_generic: _ } = Facts::built_in();
     let queues = queues.into_iter().map(|it| Configuration::from(Queue { changed_at: now, ..it }));
     let sites = sites.into_iter().map(|it| Configuration::from(Site { changed_at: now, ..it }));
     let storages = storages.into_iter().map(|it| Storage { changed_at: now, ..it }.into());

@@ -78,7 +78,7 @@ impl Demo {
         let topologies = [documented?, panda?, tuned?, polled::by_timer(read)?];
         let hours = u64::from(self.seeds) * WAYS.len() as u64 * u64::from(self.hours());
         let bar = Mutex::new((Bar::new("comparing", "hours", hours), 0));
-        let comparison = Comparison { demo: self, topologies, facts: self.facts()?, bar };
+        let comparison = Comparison { demo: self, topologies, facts: self.facts(read)?, bar };
         comparison.done(0);
         let summaries = comparison.run_all()?;
         drop(comparison);

@@ -4,6 +4,7 @@ use super::{Demo, START};
 use crate::cli::Usage;
 use crate::cli::complaints;
 use crate::cli::import::{ImportKind, Text, imported};
+use crate::cli::log_args::Read;
 use crate::fetch;
 use std::path::{Path, PathBuf};
 use yardmaster_core::event::Configuration;
@@ -11,10 +12,17 @@ use yardmaster_core::unit::Millis;
 use yardmaster_sim::grid::Facts;
 use yardmaster_wire::import::Imported;
 
+/// The kind of the policy of a PanDA outside ATLAS.
+const GENERIC: &str = "generic-job";
+
 impl Demo {
     /// Reads the files that were given, and prints what was made up for want of others.
-    pub(super) fn facts(&self) -> anyhow::Result<Facts> {
-        let Some(cric) = &self.cric else { return Ok(Facts::built_in()) };
+    pub(super) fn facts(&self, read: &Read) -> anyhow::Result<Facts> {
+        let is_generic = read.topology.policies.iter().any(|policy| policy.kind == GENERIC);
+        let Some(cric) = &self.cric else {
+            let made = if is_generic { Facts::built_in_generic() } else { Facts::built_in() };
+            return Ok(made);
+        };
         let sites: Vec<&Path> = self.netmetrics.iter().map(PathBuf::as_path).collect();
         let files = [
             (ImportKind::Cric, Some(cric)),
@@ -22,7 +30,7 @@ impl Demo {
             (ImportKind::Storage, self.storage.as_ref()),
             (ImportKind::Nuclei, Some(self.nuclei.as_ref().unwrap_or(cric))),
         ];
-        let mut facts = Facts::default();
+        let mut facts = Facts { is_generic, ..Facts::default() };
         for (kind, path) in files {
             let Some(path) = path else { continue };
             let imported = load_file(kind, path, &sites, START)?;
