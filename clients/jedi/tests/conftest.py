@@ -59,7 +59,8 @@ pserverporthttp = 25080
 JEDI = """\
 [jobbroker]
 modConfig = atlas:any:yardmaster_jedi.brokers:YardmasterProdJobBroker,\
-atlas:user:yardmaster_jedi.brokers:YardmasterAnalJobBroker
+atlas:user:yardmaster_jedi.brokers:YardmasterAnalJobBroker,\
+wlcg:any:yardmaster_jedi.brokers:YardmasterGenJobBroker
 [taskbroker]
 modConfig = atlas:any:yardmaster_jedi.brokers:YardmasterProdTaskBroker
 [ddm]

@@ -28,10 +28,11 @@ def test_it_prints_what_each_brokerage_does(
     assert main([]) == 0
     text = capsys.readouterr().out
     lines = [" ".join(line.split()) for line in text.splitlines()]
-    assert lines[1:5] == [
+    assert lines[1:6] == [
         "production MC* lead: production-job decides for 25 % of the tasks, the others are shadow",
         "production (other shares) off: PanDA decides, nothing is asked",
         "analysis * shadow: PanDA decides, analysis-job is asked too",
+        "generic (other shares) off: PanDA decides, nothing is asked",
         "nucleus (other shares) off: PanDA decides, nothing is asked",
     ]
     assert f"{place.topics.comparison}, partitions:" in text

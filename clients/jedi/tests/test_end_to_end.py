@@ -5,7 +5,9 @@ out.
 """
 
 import os
+import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,8 +33,10 @@ pytestmark = pytest.mark.skipif(
 class Real(Place):
     """A place whose topics are those of a running Yardmaster."""
 
+    shipped = "atlas"
+
     def prepare(self) -> None:
-        self.yard = Yard(self.folder, BINARY, self.bootstrap)
+        self.yard = Yard(self.folder, BINARY, self.bootstrap, self.shipped)
         self.prefix = self.yard.prefix
         names = ("task", "decision", "outcome", "comparison")
         self.topics = Topics(**{name: f"{self.prefix}.{name}" for name in names})
@@ -48,6 +52,19 @@ class Real(Place):
     def close(self) -> None:
         super().close()
         self.yard.stop()
+
+
+class Outside(Real):
+    """The same of a PanDA outside ATLAS."""
+
+    shipped = "panda"
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Iterator[Outside]:
+    made = Outside(tmp_path, KAFKA)
+    yield made
+    made.close()
 
 
 @pytest.fixture(scope="module")
@@ -120,3 +137,35 @@ def test_shadow_gives_up_what_is_reserved(real: Real) -> None:
     assert record["yardmaster"]["outcome"] == "assign" and record["other"]["outcome"] == "assign"
     figures = record["yardmaster"]["figures"][0]
     assert figures["running"] > 0 and figures["queued"] is not None
+
+
+def test_jobs_outside_atlas_are_led_and_shadowed(outside: Outside) -> None:
+    """PanDA's own generic broker and ours choose the same queues, by the topology that ships."""
+    for spec in outside.task_buffer.mapper.siteSpecList.values():
+        spec.space = 0
+    task: dict[str, Any] = {"vo": "wlcg", "nucleus": None, "ramCount": 0}
+    outside.configure("lead", domain=outside.prefix, answer_s=30)
+    led = decided(outside, chunk_of(9401, **task))
+    assert outside.decision_of("9401")["policy"] == "generic-job"
+    assert sum(it.weight for it in led.siteCandidates.values() if it.weight >= 1) == 20
+
+    outside.configure("shadow", domain=outside.prefix, answer_s=30)
+    outside.task_buffer.mapper.siteSpecList["SYNTH_GAMMA"].status = "offline"
+    outside.yard.publish_place("SYNTH_GAMMA", "GAMMA_SITE", int(time.time() * 1000), "offline")
+    assert outside.yard.producer.flush(30) == 0
+
+    def compared() -> Any:
+        """A comparison, of a chunk that was asked for once the queue is known to be offline."""
+        outside.standin.comparisons.clear()
+        decided(outside, chunk_of(9402, **task))
+        record = wait_for(lambda: outside.standin.comparisons)[0]
+        return record if record["yardmaster"]["fates"] else None
+
+    record = wait_for(compared, 60)
+    sides = [record[it] for it in ("yardmaster", "other")]
+    assert [{it["queue"] for it in side["queues"]} for side in sides] == [
+        set(led.siteCandidates) - {"SYNTH_GAMMA"}
+    ] * 2
+    assert [[(it["queue"], it["filter"]) for it in side["fates"]] for side in sides] == [
+        [("SYNTH_GAMMA", "status")]
+    ] * 2

@@ -38,9 +38,9 @@ def encode(name: str, record: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
-def topology(prefix: str) -> str:
-    """The topology that ships, with topics of its own; it takes the lead soon."""
-    text = (REPOSITORY / "topology" / "atlas.toml").read_text()
+def topology(prefix: str, name: str = "atlas") -> str:
+    """A topology that ships, with topics of its own; it takes the lead soon."""
+    text = (REPOSITORY / "topology" / f"{name}.toml").read_text()
     text = re.sub(r"(?m)^partitions = .*$", "partitions = 1", text)
     text = re.sub(
         r"(?m)^\[topics\.([a-z-]+)\]$",
@@ -48,10 +48,10 @@ def topology(prefix: str) -> str:
         text,
     )
     changes = {
-        'domain = "atlas"': f'domain = "{prefix}"',
-        'group = "yardmaster-atlas"': f'group = "{prefix}"',
+        f'domain = "{name}"': f'domain = "{prefix}"',
+        f'group = "yardmaster-{name}"': f'group = "{prefix}"',
         "takeover_s = 5": "takeover_s = 1",
-        'name = "production-job"\n': 'name = "production-job"\ndwell_s = 0\n',
+        "[[policy]]\n": "[[policy]]\ndwell_s = 0\n",
         "takeover_jitter_ms = 1_000": "takeover_jitter_ms = 0",
     }
     for old, new in changes.items():
@@ -63,11 +63,11 @@ def topology(prefix: str) -> str:
 class Yard:
     """Runs until `stop`."""
 
-    def __init__(self, folder: Path, binary: str, bootstrap: str) -> None:
+    def __init__(self, folder: Path, binary: str, bootstrap: str, name: str = "atlas") -> None:
         self.prefix = f"jedi-{os.getpid()}-{time.time_ns()}"
         self.binary, self.bootstrap = binary, bootstrap
         self.topology = folder / "topology.toml"
-        self.topology.write_text(topology(self.prefix))
+        self.topology.write_text(topology(self.prefix, name))
         self.verb("topology", "apply")
         self.producer = Producer({"bootstrap.servers": bootstrap})
         self.publish_facts()

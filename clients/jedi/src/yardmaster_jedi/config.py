@@ -38,6 +38,7 @@ class Policies:
 
     production: str = "production-job"
     analysis: str = "analysis-job"
+    generic: str = "generic-job"
     nucleus: str = "production-task"
 
 

@@ -175,8 +175,9 @@ def _jumbo(task: Any, task_buffer: Any) -> Record:
 
 
 def _used_queues(task: Any, at: Situation) -> list[str]:
-    """Queues that have jobs of an analysis task already, which its broker prefers; one query."""
-    if at.brokerage != "analysis":
+    """Queues that have jobs of the task already, which PanDA's brokers for analysis and for jobs
+    outside ATLAS prefer; one query."""
+    if at.brokerage not in ("analysis", "generic"):
         return []
     is_read, sites = at.task_buffer.getSitesUsedByTask_JEDI(task.jediTaskID)
     return sorted(str(site) for site in sites if site) if is_read else []

@@ -84,6 +84,11 @@ def _candidate(at: Chunk, ranked: Record, site: Any, files: dict[str, Any]) -> A
     candidate.weight = weight_of(ranked)
     candidate.nQueuedJobs = 0
     candidate.nRunningJobsCap = None  # Yardmaster has capped already
+    if at.looking.brokerage == "generic":
+        for _, by_site in files.values():
+            found = by_site.get(ranked["queue"], {})
+            candidate.add_local_disk_files(found.get("localdisk", []))
+        return candidate
     candidate.override_attribute("maxwdir", _scratch(at.task, site))
     if ranked["platform"]:
         candidate.override_attribute("platforms", ranked["platform"])
@@ -116,7 +121,8 @@ def _add_files(
 def _files_at(at: Chunk, sites: list[str]) -> dict[str, tuple[Any, dict[str, Any]]]:
     """For each dataset of the chunk, its files at these sites by what holds them there."""
     label = JobUtils.ANALY_PS if at.looking.brokerage == "analysis" else JobUtils.PROD_PS
-    endpoints = AtlasBrokerUtils.getSiteInputStorageEndpointMap(sites, at.site_mapper, label, label)
+    labels = (at.task.prodSourceLabel, None) if at.looking.brokerage == "generic" else (label,) * 2
+    endpoints = AtlasBrokerUtils.getSiteInputStorageEndpointMap(sites, at.site_mapper, *labels)
     found = {}
     for dataset in at.chunk.getDatasets():
         if at.looking.brokerage == "analysis":
@@ -137,6 +143,8 @@ def _files_at(at: Chunk, sites: list[str]) -> dict[str, tuple[Any, dict[str, Any
 
 def _words(at: Chunk, dataset: Any) -> dict[str, Any]:
     """Further arguments, as PanDA's broker of that kind passes them."""
+    if at.looking.brokerage == "generic":
+        return {"file_scan_in_container": False, "use_deep": True}
     if at.looking.brokerage != "analysis":
         return {"storage_token": dataset.storageToken}
     elements = None

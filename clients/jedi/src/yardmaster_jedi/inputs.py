@@ -29,6 +29,9 @@ class Looking:
             return True
         if self.brokerage == "analysis":
             return False
+        if self.brokerage == "generic":
+            # Files of a container are not looked up, datasets in it count as they are.
+            return bool(dataset.datasetName.endswith("/"))
         is_intensive = bool(task.ioIntensity) and task.ioIntensity > self.io_intensity_cutoff
         return is_intensive and not task.inputPreStaging()
 
@@ -106,15 +109,16 @@ class Tapes:
 
 def _copies(dataset: Any, ddm: Any, looking: Looking) -> dict[str, Record]:
     """Copies of a dataset by endpoint, virtual placements among them."""
-    # PanDA's two brokers pass different words for "all constituents".
-    elements: list[str] | None = None if looking.brokerage == "analysis" else []
-    found = ddm.listDatasetReplicas(
-        dataset.datasetName,
-        use_vp=True,
-        skip_incomplete_element=True,
-        element_list=elements,
-        use_deep=True,
-    )
+    name = dataset.datasetName
+    if looking.brokerage == "generic":
+        # As PanDA's client asks when that broker looks for files; it asks nothing else.
+        words: Record = {"detailed": True, "element_list": None}
+        found, _ = ddm.listDatasetReplicas(name, use_vp=True, use_deep=True, **words)
+    else:
+        # PanDA's other two brokers pass different words for "all constituents".
+        elements: list[str] | None = None if looking.brokerage == "analysis" else []
+        words = {"skip_incomplete_element": True, "element_list": elements}
+        found = ddm.listDatasetReplicas(name, use_vp=True, use_deep=True, **words)
     return {endpoint: parts[-1] for endpoint, parts in found.items() if parts}
 
 
@@ -136,8 +140,11 @@ def _dataset(dataset: Any, ddm: Any, copies: dict[str, Record], looking: Looking
 
 
 def _is_distributed(dataset: Any, ddm: Any, copies: dict[str, Record], looking: Looking) -> bool:
-    """PanDA's broker for analysis asks only if no copy is complete, or of a container."""
+    """PanDA's broker for analysis asks only if no copy is complete, or of a container; the one for
+    jobs outside ATLAS never asks."""
     name = dataset.datasetName
+    if looking.brokerage == "generic":
+        return False
     if looking.brokerage == "analysis":
         if not copies or (any(map(_is_complete, copies.values())) and not name.endswith("/")):
             return False

@@ -5,8 +5,9 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from pandacommon.pandalogger.PandaLogger import PandaLogger
-from pandajedi.jedibrokerage import AtlasAnalJobBroker, AtlasProdJobBroker
+from pandajedi.jedibrokerage import AtlasAnalJobBroker, AtlasProdJobBroker, GenJobBroker
 from pandajedi.jedibrokerage.JobBrokerBase import JobBrokerBase
+from pandajedi.jedirefine import RefinerUtils
 
 from yardmaster_jedi import process
 from yardmaster_jedi.ddm import RememberingDdm
@@ -69,7 +70,7 @@ class YardmasterJobBroker(JobBrokerBase):  # type: ignore[misc]
             brokerage=self.BROKERAGE,
             task=taskSpec,
             chunk=inputChunk,
-            params=taskParamMap,
+            params=taskParamMap if mode == "off" else self.params(taskSpec, taskParamMap),
             task_buffer=self.taskBufferIF,
             ddm=ddm,
             site_mapper=self.siteMapper,
@@ -81,6 +82,10 @@ class YardmasterJobBroker(JobBrokerBase):  # type: ignore[misc]
             session.release("mode off: PanDA's own broker decided")
             return self._own_broker(self.ddmIF).doBrokerage(*called)
         return session.lead() if mode == "lead" else session.shadow()
+
+    def params(self, task: Any, given: Any) -> Any:
+        """The task's parameters, as a request has them."""
+        return given
 
     def _own_broker(self, ddm: Any) -> Any:
         """PanDA's own broker, in the state that JEDI has set on this one."""
@@ -115,3 +120,26 @@ class YardmasterAnalJobBroker(YardmasterJobBroker):
     BROKERAGE = "analysis"
     OWN = AtlasAnalJobBroker
     OWN_NAME = "AtlasAnalJobBroker"
+
+
+class YardmasterGenJobBroker(YardmasterJobBroker):
+    """For jobs outside ATLAS."""
+
+    BROKERAGE = "generic"
+    OWN = GenJobBroker
+    OWN_NAME = "GenJobBroker"
+
+    def params(self, task: Any, given: Any) -> Any:
+        """As PanDA's own broker has them: read where none are given. A task without a cloud takes
+        that of its parameters, and keeps it."""
+        found = given
+        try:
+            if not found:
+                text = self.taskBufferIF.getTaskParamsWithID_JEDI(task.jediTaskID)
+                found = RefinerUtils.decodeJSON(text)
+            if not task.cloud and "cloud" in found:
+                task.cloud = found["cloud"]
+        except Exception as error:
+            # PanDA's own broker meets the same failure, and goes on without them as far as it can.
+            logger.error("<jediTaskID=%s> no task parameters: %s", task.jediTaskID, error)
+        return found

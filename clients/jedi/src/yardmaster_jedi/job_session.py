@@ -63,9 +63,9 @@ class JobSession:
             self._log(logging.INFO, "the policy is in a dry run: PanDA's own broker decides")
             return self._own_beside(question, "dry run")
         if decision["outcome"] == "reject":
-            # No policy for JEDI's tasks rejects: the request was not admitted.
+            # It was not admitted, or no waiting helps: PanDA's own broker has the last word.
             question.keep()
-            self._log(logging.ERROR, f"not admitted: {decision['reason']}")
+            self._log(logging.ERROR, f"rejected: {decision['reason']}")
             return self.own()
         return self._carry_out(question, decision)
 
@@ -112,8 +112,7 @@ class JobSession:
         return Looking(self.brokerage, IO_INTENSITY_CUTOFF if cutoff is None else cutoff)
 
     def _request(self) -> Record:
-        policies = self.config.policies
-        policy = policies.analysis if self.brokerage == "analysis" else policies.production
+        policy = getattr(self.config.policies, self.brokerage)
         at = Situation(
             self.config.domain, policy, self.brokerage, self.task_buffer, self.ddm, self.site_mapper
         )
@@ -167,7 +166,8 @@ class JobSession:
         began = time.monotonic()
         comparing = Comparing(self.process, self.config, self.brokerage, reason)
         try:
-            with watching(self.own_module, self.task, "site") as skips:
+            kind = "generic" if self.brokerage == "generic" else "site"
+            with watching(self.own_module, self.task, kind) as skips:
                 status, chunk = self.own()
         except Exception as fault:
             took_ms = round((time.monotonic() - began) * 1000)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 MODES = ("off", "shadow", "lead")
-BROKERAGES = ("production", "analysis", "nucleus")
+BROKERAGES = ("production", "analysis", "generic", "nucleus")
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Rule:
     """The mode of some tasks."""
 
     brokerage: str
-    """`production` and `analysis` jobs, `nucleus` of tasks, or `*`."""
+    """`production`, `analysis` and `generic` jobs, `nucleus` of tasks, or `*`."""
     gshare: str
     """Shares it is for; `*` stands for any letters."""
     mode: str

@@ -19,16 +19,31 @@ _SKIPPED = {
     kind: re.compile(rf"skip {kind}=(\S+)\s+(.*?)\s*criteria=-(\S+)")
     for kind in ("site", "nucleus")
 }
+_GENERIC = re.compile(r"skip (?:site=)?(\S+)\s+(due to .*?)\s*(?:criteria=-(\S+))?$")
+"""PanDA's generic broker has a word for one of its reasons alone."""
+_WORDS = {
+    "status=": "status",
+    "wrong PandaSite": "panda_site",
+    "small scratch disk": "scratch",
+    "disk shortage in SE": "space",
+    "short site walltime": "walltime",
+    "short job walltime": "walltime",
+    "RAM shortage": "memory",
+    "processing type": "processing",
+    "no pilot": "nopilot",
+    "input file dispatch": "incomplete_best",
+}
+"""Our filters, by what its reasons contain."""
 
 
 class Skips(logging.Handler):
     """Collects "skip site=... criteria=-..." of one task from the log of PanDA's brokers, the only
     place where they give their reasons. The task broker writes there what its check of queues
-    skips too: `kind` is `nucleus` or `site`."""
+    skips too: `kind` is `nucleus`, `site`, or `generic` of the generic broker's sites."""
 
     def __init__(self, task: Any, kind: str) -> None:
-        super().__init__(logging.INFO)
-        self.skipped = _SKIPPED[kind]
+        super().__init__(logging.DEBUG if kind == "generic" else logging.INFO)
+        self.skipped = _GENERIC if kind == "generic" else _SKIPPED[kind]
         self.mark = re.compile(rf"jediTaskID={task.jediTaskID}\b")
         self.fates: dict[str, Record] = {}
         self._taking = threading.Lock()
@@ -39,6 +54,7 @@ class Skips(logging.Handler):
         if not self.mark.search(text) or (found := self.skipped.search(text)) is None:
             return
         queue, reason, filter_ = found.groups()
+        filter_ = filter_ or next((it for word, it in _WORDS.items() if word in reason), "other")
         with self._taking:
             if len(self.fates) < FATES_MAX:
                 fate = {"queue": queue, "filter": filter_, "reason": reason[:REASON_LENGTH_MAX]}
