@@ -9,7 +9,8 @@
 #
 #   ./test.sh            all; two minutes of faults by the killer
 #   ./test.sh --long     the same with an hour of faults, more seeds of what is drawn at random, a store's
-#                        whole month, more storms and ends of a process, and the floors below the shell alone
+#                        whole month, more storms and ends of a process, the floors below the shell alone, and
+#                        PanDA's changes from PostgreSQL 14 and 17 too
 #   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
 #
 # .config/nextest.toml says which tests keep out of each other's way, and which are tried once more when
@@ -31,7 +32,7 @@ case "${1:-}" in
 '') ;;
 --quick) quick=true ;;
 --long) long=true; export YARDMASTER_LONG=1 ;;
-*) sed -n '2,23s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+*) sed -n '2,24s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 cores=$(nproc 2> /dev/null || echo 2)
@@ -248,6 +249,30 @@ panda() {
     export YARDMASTER_TEST_POSTGRES=$bin YARDMASTER_TEST_CONNECT=$work/connect
 }
 
+# A PostgreSQL of another version than the system's, from the binaries that Zonky packs.
+other_postgres() { # VERSION DIR
+    local machine=amd64
+    [ "$(uname -m)" = x86_64 ] || machine=arm64v8
+    local name=embedded-postgres-binaries-linux-$machine
+    mvn -q -B dependency:copy -Dartifact="io.zonky.test.postgres:$name:$1" -DoutputDirectory="$2" &&
+        python3 -m zipfile -e "$2/$name-$1.jar" "$2" && tar -xJf "$2"/*.txz -C "$2"
+}
+
+# The tests of PanDA's changes once more on each of these versions.
+other_versions() {
+    local version failed=0
+    for version in $(cat tests/panda/versions.txt); do
+        bring "$work/postgres-$version" tests/panda/versions.txt -- \
+            other_postgres "$version" "$work/postgres-$version" || {
+            lacks="$lacks (WITHOUT POSTGRESQL $version)"
+            continue
+        }
+        YARDMASTER_TEST_POSTGRES=$work/postgres-$version/bin \
+            nextest long 'binary(it) & test(/^panda::(captured|check|live|patches|rows)::/)' || failed=1
+    done
+    return $failed
+}
+
 # --- The tests ------------------------------------------------------------------------------------
 
 # What is counted. Each adds whole lines: a run that wrote while it went on would put its dots before the line
@@ -289,7 +314,7 @@ pages() {
 # What has brokers and databases of its own, and waits most of its time: the groups of
 # .config/nextest.toml.
 own='binary(it) & (test(/^(kill|faults|secure|retention|domains::(kafka|kinds))::/) | test(/the_broker_may_restart/)
-    | test(/^panda::(captured|check|day|live|rows)::/))'
+    | test(/^panda::(captured|check|day|live|patches|rows)::/))'
 
 # Of these the one that takes longest, and nearly all of it waiting.
 first='test(/^faults::restarts::a_broker_that_restarts/)'
@@ -546,6 +571,7 @@ if ! $quick; then
 fi
 # All that is ignored but what only writes a fixture.
 ! $long || nextest long 'binary(it) & not test(/record_a_log/)' --run-ignored only || failed=1
+! $long || [ -z "${YARDMASTER_TEST_CONNECT:-}" ] || other_versions || failed=1
 heading "$SECONDS s: tests done"
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 jobs=()

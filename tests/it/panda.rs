@@ -8,6 +8,7 @@ mod captured;
 mod check;
 mod day;
 mod live;
+mod patches;
 mod rows;
 mod servers;
 mod writer;

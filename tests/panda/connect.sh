@@ -38,7 +38,7 @@ launch() { # DATA
     # A group of its own, as a broker has.
     set -m
     nohup java -Xms128m -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
-        -Dorg.apache.logging.log4j.level=WARN -cp "$(cat "$data/jars")/*" \
+        -Dlog4j2.configurationFile="$data/log4j2.properties" -cp "$(cat "$data/jars")/*" \
         org.apache.kafka.connect.cli.ConnectStandalone \
         "$data/worker.properties" "$data/panda-cdc.properties" >> "$data/connect.out" 2>&1 < /dev/null &
     pid=$!
@@ -80,7 +80,7 @@ start)
     data=$(cd "$3" && pwd)
     (cd "$2" && pwd) > "$data/jars"
     examples=$(cd "$(dirname "$0")/../../examples/panda-cdc" && pwd)
-    cp "$examples"/worker.properties "$examples"/panda-cdc.properties "$data"
+    cp "$examples"/worker.properties "$examples"/panda-cdc.properties "$examples"/log4j2.properties "$data"
     file=$data/worker.properties
     # Classes are not looked through for connectors: what is there says what it has.
     printf '%s\n' "listeners=HTTP://127.0.0.1:$4" "offset.storage.file.filename=$data/offsets" \

@@ -1,8 +1,13 @@
 -- Tables of PanDA for the tests, as far as Yardmaster reads them: columns, keys and partitions as in a
 -- PostgreSQL of PanDA (schema 0.1.6), with the columns that must not leave the database (produserid,
--- jobparameters ...). Run as their owner in an empty database.
-CREATE SCHEMA doma_panda;
+-- jobparameters ...). Run by a superuser in an empty database; as in PanDA's, the owner of the schema and
+-- the tables may not make anything else in the database.
+CREATE ROLE panda;
+CREATE SCHEMA doma_panda AUTHORIZATION panda;
+CREATE SCHEMA doma_pandameta AUTHORIZATION panda;
+SET ROLE panda;
 SET search_path = doma_panda;
+CREATE SEQUENCE jobsdefined4_pandaid_seq;
 
 CREATE TABLE jobsdefined4 (
     pandaid bigint NOT NULL, jobdefinitionid bigint NOT NULL DEFAULT 0, schedulerid varchar,
@@ -107,6 +112,12 @@ CREATE TABLE panda_site (
     panda_site_name varchar PRIMARY KEY, site_name varchar, default_ddm_endpoint varchar, storage_site_name varchar,
     is_local varchar
 );
+CREATE TABLE panda_ddm_relation (
+    panda_site_name varchar NOT NULL, ddm_endpoint_name varchar NOT NULL, is_local char(1), roles varchar,
+    order_read integer, order_write integer, default_read char(1), default_write char(1),
+    scope varchar NOT NULL,
+    PRIMARY KEY (panda_site_name, ddm_endpoint_name, scope)
+);
 CREATE TABLE site (site_name varchar PRIMARY KEY, role varchar, tier_level bigint);
 CREATE TABLE ddm_endpoint (
     ddm_endpoint_name varchar PRIMARY KEY, site_name varchar, ddm_spacetoken_name varchar,
@@ -121,7 +132,7 @@ CREATE TABLE global_shares (
 );
 CREATE TABLE config (
     app varchar NOT NULL, component varchar NOT NULL, key varchar NOT NULL, vo varchar NOT NULL,
-    value varchar, type varchar, descr varchar,
+    value varchar, type varchar, descr varchar, value_json jsonb,
     PRIMARY KEY (app, component, key, vo)
 );
 CREATE TABLE network_matrix_kv (
@@ -132,3 +143,10 @@ CREATE TABLE resource_types (
     resource_name varchar PRIMARY KEY, mincore bigint, maxcore bigint, minrampercore bigint,
     maxrampercore bigint
 );
+CREATE TABLE doma_pandameta.sitedata (
+    site varchar NOT NULL, flag varchar NOT NULL, hours integer NOT NULL DEFAULT 0, nwn integer,
+    running integer NOT NULL DEFAULT 0, getjob integer NOT NULL DEFAULT 0,
+    updatejob integer NOT NULL DEFAULT 0, lastmod timestamp NOT NULL DEFAULT LOCALTIMESTAMP,
+    PRIMARY KEY (site, flag, hours)
+);
+RESET ROLE;

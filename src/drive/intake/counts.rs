@@ -42,6 +42,8 @@ outcomes! {
     Returned "returned" "A job that was over and is there again: its row came back, or its id was \
         given again.",
     Restored "restored" "A partition whose database was restored: another era begins.",
+    ColumnMissing "column_missing"
+        "A row without a column that is read: it was renamed or dropped, or is not captured.",
 }
 
 /// Counts since this was last asked.

@@ -264,7 +264,7 @@ metrics! {
     IntakeQueued Kind::Gauge, "yardmaster_intake_queued_jobs" []
         "Jobs that intake is to publish again, since their task is known now or its facts changed.";
     IntakeChanges Kind::Counter, "yardmaster_intake_changes_total" ["outcome"]
-        "Of changes of PanDA's tables: rows that had nothing new, by why, jobs that ended without a state of their own or are there again, and restored databases.";
+        "Of changes of PanDA's tables: rows that had nothing new, by why, jobs that ended without a state of their own or are there again, restored databases, and rows that lack a column.";
     IntakeGone Kind::Gauge, "yardmaster_intake_gone_jobs" []
         "Jobs whose row was deleted in a transaction that may not be whole, so that it may have moved.";
     IntakeHeld Kind::Gauge, "yardmaster_intake_held_partitions" []

@@ -73,9 +73,10 @@ const EMPTY_IN_A_DEMO: [&str; 42] = [
 /// Metrics of alerts that a demo of ATLAS may lack: it imports nothing, has no intake and no Kafka,
 /// holds no command and no owner back while there is no reason to, and has neither a pool nor
 /// clusters.
-const NOT_IN_A_DEMO: [&str; 9] = [
+const NOT_IN_A_DEMO: [&str; 10] = [
     "yardmaster_stuck_lanes",
     "yardmaster_import_reads_total",
+    "yardmaster_intake_changes_total",
     "yardmaster_intake_records_total",
     "yardmaster_intake_waiting_jobs",
     "yardmaster_held_back_jobs",

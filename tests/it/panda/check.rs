@@ -8,7 +8,11 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// Exit code, and the verdict of each point.
-fn check(postgres: &Postgres, role: &str, more: &[&str]) -> (Option<i32>, Vec<(String, String)>) {
+pub fn check(
+    postgres: &Postgres,
+    role: &str,
+    more: &[&str],
+) -> (Option<i32>, Vec<(String, String)>) {
     let password = if role == "postgres" { "postgres" } else { PASSWORD };
     let output = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
         .args(["panda", "check", "--json", "--postgres", &postgres.url(role)])
@@ -28,7 +32,7 @@ fn check(postgres: &Postgres, role: &str, more: &[&str]) -> (Option<i32>, Vec<(S
     (output.status.code(), text.lines().map(point).collect())
 }
 
-fn wrong(points: &[(String, String)]) -> Vec<&str> {
+pub fn wrong(points: &[(String, String)]) -> Vec<&str> {
     let wrong = points.iter().filter(|(_, verdict)| verdict == "wrong");
     wrong.map(|(point, _)| point.as_str()).collect()
 }
@@ -78,21 +82,51 @@ fn what_the_operators_files_make_is_right_and_what_breaks_panda_is_found() {
     assert_eq!(wrong(&points), ["grants", "slot_reader"]);
 }
 
+/// Another cluster, and PandaIDs that are given again: both are wrong until the file is removed.
+#[test]
+fn a_database_that_was_replaced_or_forgot_is_found_by_what_an_earlier_check_saw() {
+    let (Some(first), Some(second)) = (Postgres::panda(&[]), Postgres::panda(&[])) else { return };
+    let dir = TempDir::new().unwrap();
+    let memory = dir.path().join("memory.json");
+    let look = |postgres: &Postgres| {
+        let words = ["--before-start", "--memory", memory.to_str().unwrap()];
+        check(postgres, "yardmaster_cdc", &words).1
+    };
+    let mut owner = first.owner();
+    let sequence = |at: i64| format!("SELECT setval('jobsdefined4_pandaid_seq', {at})");
+    owner.batch_execute(&sequence(70)).unwrap();
+    let points = look(&first);
+    assert_eq!(wrong(&points), [] as [&str; 0]);
+    for name in ["source_identity", "source_position", "source_ids"] {
+        assert!(points.contains(&(name.to_owned(), "ok".to_owned())), "{points:?}");
+    }
+    owner.batch_execute(&sequence(69)).unwrap();
+    assert_eq!(wrong(&look(&first)), ["source_ids"]);
+    // It may be past them again: what was given twice stays so.
+    owner.batch_execute(&sequence(71)).unwrap();
+    assert_eq!(wrong(&look(&first)), ["source_restored"]);
+    std::fs::remove_file(&memory).unwrap();
+    assert_eq!(wrong(&look(&first)), [] as [&str; 0]);
+    second.owner().batch_execute(&sequence(72)).unwrap();
+    let points = look(&second);
+    assert!(wrong(&points).contains(&"source_identity"), "{points:?}");
+    std::fs::remove_file(&memory).unwrap();
+    assert_eq!(wrong(&look(&second)), [] as [&str; 0]);
+}
+
 /// Where a table has no key the operator's file publishes nothing, and says which and what to do.
 #[test]
 fn the_operators_file_publishes_nothing_where_a_table_has_no_key() {
     let Some(postgres) = Postgres::panda(&[]) else { return };
     let mut owner = postgres.owner();
-    owner.batch_execute("DROP PUBLICATION yardmaster").unwrap();
+    let none = "ALTER PUBLICATION yardmaster DROP TABLE global_shares";
+    owner.batch_execute(none).unwrap();
     owner.batch_execute("ALTER TABLE global_shares DROP CONSTRAINT global_shares_pkey").unwrap();
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/panda-cdc/publication.sql");
-    let file = std::fs::read_to_string(path).unwrap();
-    let error = owner.batch_execute(&file).unwrap_err();
+    let error = postgres.publish("publication.sql").unwrap_err();
     let error = error.as_db_error().unwrap();
     assert!(error.message().starts_with("no primary key: global_shares."), "{error}");
     assert!(error.hint().unwrap().contains("an import brings the same facts"), "{error}");
-    owner.batch_execute("ROLLBACK").unwrap();
-    let count = "SELECT count(*) FROM pg_publication";
+    let count = "SELECT count(*) FROM pg_publication_tables WHERE tablename = 'global_shares'";
     assert_eq!(owner.query_one(count, &[]).unwrap().get::<_, i64>(0), 0);
 }
 

@@ -63,8 +63,15 @@ impl Postgres {
         let role =
             file("examples/panda-cdc/role.sql").replace(":'password'", &format!("'{quoted}'"));
         client.batch_execute(&role).unwrap();
-        client.batch_execute(&file("examples/panda-cdc/publication.sql")).unwrap();
+        postgres.publish("publication.sql").unwrap();
         Some(postgres)
+    }
+
+    /// Runs a file of the operator with the rights of the owner of PanDA's tables, and no others.
+    pub fn publish(&self, name: &str) -> Result<(), postgres::Error> {
+        let mut client = self.client(DATABASE);
+        client.batch_execute("SET ROLE panda")?;
+        client.batch_execute(&file(&format!("examples/panda-cdc/{name}")))
     }
 
     fn client(&self, database: &str) -> Client {
@@ -73,7 +80,13 @@ impl Postgres {
         Client::connect(&url, NoTls).unwrap()
     }
 
-    /// A connection as the owner of PanDA's tables.
+    /// The server's version.
+    pub fn major(&self) -> i32 {
+        let version = "SELECT current_setting('server_version_num')::int / 10000";
+        self.client("postgres").query_one(version, &[]).unwrap().get(0)
+    }
+
+    /// A connection that may do all, to PanDA's tables.
     pub fn owner(&self) -> Client {
         let mut client = self.client(DATABASE);
         client.batch_execute("SET search_path = doma_panda; SET timezone = 'UTC'").unwrap();
@@ -114,6 +127,8 @@ impl Drop for Postgres {
 /// A Kafka Connect with the operator's connector; killed when it is dropped.
 pub struct Connect {
     dir: TempDir,
+    /// The port of its REST interface.
+    rest: u16,
     /// The beginning of its topics' names.
     pub prefix: String,
 }
@@ -126,10 +141,10 @@ impl Connect {
             println!("left out: YARDMASTER_TEST_CONNECT names no Kafka Connect");
             return None;
         };
-        let connect = Connect { dir: TempDir::new().unwrap(), prefix: prefix.to_owned() };
+        let [rest] = free_ports();
+        let connect = Connect { dir: TempDir::new().unwrap(), rest, prefix: prefix.to_owned() };
         let secret = connect.dir.path().join("secret.properties");
         std::fs::write(&secret, format!("password={PASSWORD}\n")).unwrap();
-        let [rest] = free_ports();
         let mut start = script("connect.sh");
         start.arg("start").arg(jars).arg(connect.dir.path()).arg(rest.to_string());
         start.arg(format!("bootstrap.servers={bootstrap}"));
@@ -168,6 +183,11 @@ impl Connect {
     /// Starts it again where it was.
     pub fn restart(&self) {
         run(script("connect.sh").arg("restart").arg(self.dir.path()));
+    }
+
+    /// Its REST interface.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.rest)
     }
 
     /// The topic of the jobs.

@@ -8,6 +8,7 @@
 
 mod ends;
 mod job;
+mod missing;
 mod nodes;
 mod partition;
 mod placing;
@@ -25,10 +26,10 @@ use job::{Signs, Tracked};
 use partition::Partition;
 use position::Position;
 use snapshot::Snapshot;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 use yardmaster_core::unit::Millis;
-use yardmaster_wire::dialect::change::{self, FactRow, Message, Row};
+use yardmaster_wire::dialect::change::{self, FactRow, Message, Row, Table};
 
 /// Memory of change messages: jobs, transactions and snapshots.
 #[derive(Default)]
@@ -51,6 +52,8 @@ pub(super) struct Changes {
     pub again: VecDeque<u64>,
     nodes: nodes::Nodes,
     facts: Shared,
+    /// Columns that rows lack, as far as they were named.
+    missing: BTreeSet<(Table, &'static str)>,
     notices: Vec<String>,
 }
 
@@ -95,7 +98,7 @@ impl Changes {
         self.notices.push(format!(
             "{}[{}]: the database was restored or replaced ({why}): changes that follow count as \
              newer than all before (era {}). States that the database forgot stay as they were \
-             published until their jobs change; jobs that ended in them stay ended",
+             published until their jobs change or a snapshot reads them",
             partition.topic, partition.number, partition.era
         ));
     }
@@ -135,7 +138,8 @@ impl Intake {
         records: &mut Records,
     ) -> Result<Taken, String> {
         let message = change::read(key, Some(value))?;
-        let Message::Change(change) = message else { return Ok(Taken::Ignored) };
+        let Message::Change(mut change) = message else { return Ok(Taken::Ignored) };
+        self.note_missing(&mut change);
         rows::check(&change, self.limits.name_bytes)?;
         let index = self.changes.partition(origin);
         self.note_change(index, &change, origin, records);

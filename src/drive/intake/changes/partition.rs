@@ -9,11 +9,16 @@ use super::position::{Position, next_era};
 use super::report::TransactionReport;
 use crate::intake::number::ByNumber;
 use std::sync::Arc;
-use yardmaster_core::unit::{Millis, SECOND};
+use yardmaster_core::unit::{HOUR, Millis, SECOND};
 use yardmaster_wire::dialect::change::{Change, Snapshot};
 
 /// A commit must be later by so much than all that were seen, to be none of them.
 const LATER: Millis = SECOND;
+/// Numbers of transactions have 32 bits and begin again. Within so long no database uses up half of
+/// them, so that it shows which of two is the older.
+const NUMBERED: Millis = 24 * HOUR;
+/// A transaction of changes is open while fewer others than this begin.
+const OPEN_MAX: u32 = 10_000_000;
 
 /// A row that was deleted in the open transaction.
 #[derive(Clone, Copy)]
@@ -51,6 +56,8 @@ pub struct Partition {
     pub era: u64,
     /// Place and time of the latest commit.
     high: Option<(u64, Millis)>,
+    /// Number (PostgreSQL's `xid`) and time of the last transaction that had one.
+    numbered: Option<(u32, Millis)>,
     /// The open transaction.
     transaction: Option<Transaction>,
     /// Offset of the first message of the open transaction that has to be read again.
@@ -75,6 +82,7 @@ impl Partition {
             number,
             era,
             high: None,
+            numbered: None,
             transaction: None,
             open: None,
             gone: ByNumber::default(),
@@ -110,11 +118,19 @@ impl Partition {
         self.transaction = None;
     }
 
-    /// Whether a change shows that the database was restored: its commit is later than all before
-    /// it, and has a place that was passed long ago.
+    /// Whether a change shows that the database was restored or replaced: its commit is later than
+    /// all before it, and has a place that was passed, or a number that was given long ago. The
+    /// second shows a copy whose log is longer than the original's.
     pub fn is_restored(&self, change: &Change<'_>) -> bool {
         let (Some(place), Some((high, latest))) = (place(change), self.high) else { return false };
-        place < high && change.committed_at > latest.saturating_add(LATER)
+        let is_later = change.committed_at > latest.saturating_add(LATER);
+        is_later && (place < high || self.steps_back(change))
+    }
+
+    fn steps_back(&self, change: &Change<'_>) -> bool {
+        let (Some(new), Some((last, at))) = (number(change), self.numbered) else { return false };
+        let back = last.wrapping_sub(new);
+        (OPEN_MAX..u32::MAX / 2).contains(&back) && change.committed_at - at < NUMBERED
     }
 
     /// Notes a change as the last.
@@ -129,6 +145,9 @@ impl Partition {
         });
         self.appended_at = self.appended_at.max(appended_at);
         self.committed_at = self.committed_at.max(change.committed_at);
+        if let Some(number) = number(change) {
+            self.numbered = Some((number, change.committed_at));
+        }
         if let Some(place) = place(change) {
             let (high, latest) = self.high.unwrap_or_default();
             self.high = Some((place.max(high), change.committed_at.max(latest)));
@@ -138,7 +157,7 @@ impl Partition {
     /// The database was restored: what follows is of another era.
     pub fn begin_era(&mut self, latest: u64) {
         self.era = if self.era < latest { latest } else { next_era(self.era) };
-        self.high = None;
+        (self.high, self.numbered) = (None, None);
         self.streamed = Position::default();
     }
 
@@ -167,6 +186,12 @@ impl Partition {
 fn place(change: &Change<'_>) -> Option<u64> {
     let is_snapshot = change.snapshot != Snapshot::No;
     change.commit_position.or(is_snapshot.then_some(change.position))
+}
+
+/// The number that PostgreSQL gave the transaction: other databases, and a standby's snapshot, have
+/// none of 32 bits.
+fn number(change: &Change<'_>) -> Option<u32> {
+    change.transaction.and_then(|id| u32::try_from(id).ok()).filter(|number| *number > 0)
 }
 
 /// The transaction of a change. All rows of a snapshot are of one.

@@ -1,11 +1,12 @@
 //! Reads PostgreSQL's catalogs: the publication, its tables, the slot and the role. Rows are read
 //! as JSON objects, whose columns may differ between versions.
 
-use crate::cli::panda::wanted::WANTED;
 use anyhow::Context;
 use postgres::{Client, Transaction};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use yardmaster_wire::dialect::change::wanted::WANTED;
 
 /// Names of the objects that are looked for.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,7 @@ pub struct CatalogNames {
 pub struct Database {
     pub name: String,
     pub is_standby: bool,
+    pub source: DatabaseMarks,
     /// Settings by name, in their own units; what this version does not have is missing.
     pub settings: BTreeMap<String, String>,
     pub slots: i64,
@@ -32,11 +34,24 @@ pub struct Database {
     pub publication: Option<Value>,
     /// Schemas that are published as a whole.
     pub schemas: Vec<String>,
-    /// `pg_publication_tables`' rows.
+    /// `pg_publication_tables`' rows; `has_list` where the columns are listed.
     pub published: Vec<Value>,
     /// The tables of PanDA's schema that are read or published.
     pub tables: Vec<Table>,
     pub role: Option<ConnectorRole>,
+}
+
+/// Marks by which a database that was restored or replaced differs from what it was.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct DatabaseMarks {
+    /// The number that initdb gave the cluster; `None` where the role may not read it.
+    pub system: Option<String>,
+    /// Rises when a standby is promoted, or a backup was recovered to some point.
+    pub timeline: Option<i64>,
+    /// Place in the log.
+    pub position: i64,
+    /// The last PandaID that was given; `None` where there is none, or the role may not read it.
+    pub job: Option<i64>,
 }
 
 /// The replication slot.
@@ -56,6 +71,7 @@ pub struct Slot {
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     pub name: String,
+    pub columns: Vec<String>,
     /// Columns of the primary key.
     pub key: Vec<String>,
     /// Replica identities (`d`, `f`, `i`, `n`) of the table and its partitions.
@@ -75,6 +91,23 @@ pub struct ConnectorRole {
     pub is_superuser: bool,
     pub can_connect: bool,
     pub has_schema: bool,
+}
+
+/// The rows of `pg_publication_tables` by table, those of other schemas with it before the name.
+pub fn published<'a>(database: &'a Database, asked: &CatalogNames) -> Vec<(String, &'a Value)> {
+    let name = |row: &Value| {
+        let field = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+        let (schema, table) = (field("schemaname"), field("tablename"));
+        if schema == asked.schema { table } else { format!("{schema}.{table}") }
+    };
+    database.published.iter().map(|row| (name(row), row)).collect()
+}
+
+impl Table {
+    /// Whether it has a column.
+    pub fn has(&self, column: &str) -> bool {
+        self.columns.iter().any(|it| it == column)
+    }
 }
 
 impl Database {
@@ -104,6 +137,18 @@ const SETTINGS: [&str; 8] = [
     "idle_replication_slot_timeout",
 ];
 
+/// Who may run the functions can be changed. Sequences that the role may not read have null.
+const SOURCE: &str = "
+    SELECT CASE WHEN has_function_privilege('pg_control_system()', 'EXECUTE')
+            THEN (SELECT system_identifier::text FROM pg_control_system()) END,
+        CASE WHEN has_function_privilege('pg_control_checkpoint()', 'EXECUTE')
+            THEN (SELECT timeline_id::bigint FROM pg_control_checkpoint()) END,
+        pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery()
+            THEN COALESCE(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn())
+            ELSE pg_current_wal_lsn() END, '0/0')::bigint,
+        (SELECT last_value FROM pg_sequences
+            WHERE schemaname = $1 AND sequencename = 'jobsdefined4_pandaid_seq')";
+
 const SLOT: &str = "
     WITH here AS (SELECT CASE WHEN pg_is_in_recovery()
         THEN COALESCE(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn())
@@ -115,14 +160,17 @@ const SLOT: &str = "
     FROM pg_replication_slots s, here WHERE s.slot_name = $1";
 
 const TABLES: &str = "
-    SELECT c.oid, c.relname::text,
+    SELECT c.oid, CASE WHEN n.nspname = $1 THEN '' ELSE n.nspname || '.' END || c.relname,
+        ARRAY(SELECT a.attname::text FROM pg_attribute a
+            WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
         ARRAY(SELECT a.attname::text FROM pg_index i
             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
             WHERE i.indrelid = c.oid AND i.indisprimary),
         ARRAY(SELECT DISTINCT l.relreplident::text FROM pg_class l WHERE l.oid = c.oid
             OR l.oid IN (SELECT relid FROM pg_partition_tree(c.oid)))
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND c.relname = ANY ($2)
+    WHERE c.relkind IN ('r', 'p') AND (n.nspname = $1 AND c.relname = ANY ($2)
+        OR n.nspname || '.' || c.relname = ANY ($2))
     ORDER BY c.relname";
 
 const RIGHTS: &str = "
@@ -136,8 +184,9 @@ const RIGHTS: &str = "
 const ROLE: &str = "
     SELECT r.oid, r.rolcanlogin, r.rolreplication, r.rolsuper,
         has_database_privilege(r.oid, current_database(), 'CONNECT'),
-        COALESCE((SELECT has_schema_privilege(r.oid, n.oid, 'USAGE')
-            FROM pg_namespace n WHERE n.nspname = $2), false)
+        COALESCE((SELECT bool_and(has_schema_privilege(r.oid, n.oid, 'USAGE'))
+            FROM pg_namespace n WHERE n.nspname = $2 OR n.nspname IN (
+                SELECT schemaname FROM pg_publication_tables WHERE pubname = $3)), false)
     FROM pg_roles r WHERE r.rolname = $1";
 
 /// Reads all of it in one read-only transaction.
@@ -147,6 +196,7 @@ const ROLE: &str = "
 pub fn read(client: &mut Client, asked: &CatalogNames) -> anyhow::Result<Database> {
     let mut transaction = client.build_transaction().read_only(true).start()?;
     let mut database = server(&mut transaction).context("reading the server's settings")?;
+    database.source = source(&mut transaction, asked).context("reading its position")?;
     database.slot = slot(&mut transaction, asked).context("reading pg_replication_slots")?;
     publication(&mut transaction, asked, &mut database).context("reading pg_publication")?;
     tables(&mut transaction, asked, &mut database).context("reading the tables")?;
@@ -177,6 +227,16 @@ fn server(transaction: &mut Transaction) -> anyhow::Result<Database> {
     })
 }
 
+fn source(transaction: &mut Transaction, asked: &CatalogNames) -> anyhow::Result<DatabaseMarks> {
+    let row = transaction.query_one(SOURCE, &[&asked.schema])?;
+    Ok(DatabaseMarks {
+        system: row.try_get(0)?,
+        timeline: row.try_get(1)?,
+        position: row.try_get(2)?,
+        job: row.try_get(3)?,
+    })
+}
+
 fn slot(transaction: &mut Transaction, asked: &CatalogNames) -> anyhow::Result<Option<Slot>> {
     let Some(row) = transaction.query_opt(SLOT, &[&asked.slot])? else { return Ok(None) };
     Ok(Some(Slot {
@@ -200,7 +260,13 @@ fn publication(
     let row = "SELECT to_jsonb(p)::text FROM pg_publication p WHERE pubname = $1";
     let Some(row) = transaction.query_opt(row, &[name])? else { return Ok(()) };
     database.publication = Some(object(row.try_get(0)?)?);
-    let rows = "SELECT to_jsonb(t)::text FROM pg_publication_tables t WHERE pubname = $1";
+    // A list of columns can be given from 15 on: before, the field is missing.
+    let rows = "SELECT (to_jsonb(t) || jsonb_build_object('has_list', EXISTS (
+            SELECT FROM pg_publication_rel r JOIN pg_publication p ON p.oid = r.prpubid
+            JOIN pg_class c ON c.oid = r.prrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE p.pubname = t.pubname AND to_jsonb(r)->>'prattrs' IS NOT NULL
+                AND n.nspname = t.schemaname AND c.relname = t.tablename)))::text
+        FROM pg_publication_tables t WHERE pubname = $1";
     for row in transaction.query(rows, &[name])? {
         database.published.push(object(row.try_get(0)?)?);
     }
@@ -222,7 +288,8 @@ fn tables(
     database: &mut Database,
 ) -> anyhow::Result<()> {
     let mut role = None;
-    if let Some(row) = transaction.query_opt(ROLE, &[&asked.role, &asked.schema])? {
+    let of_role = [&asked.role, &asked.schema, &asked.publication];
+    if let Some(row) = transaction.query_opt(ROLE, &of_role.map(|it| it as _))? {
         role = Some(row.try_get::<_, u32>(0)?);
         database.role = Some(ConnectorRole {
             can_login: row.try_get(1)?,
@@ -232,14 +299,15 @@ fn tables(
             has_schema: row.try_get(5)?,
         });
     }
-    let mut names: Vec<&str> = WANTED.iter().map(|wanted| wanted.table).collect();
-    names.extend(database.published.iter().filter_map(|row| row["tablename"].as_str()));
+    let mut names: Vec<String> = WANTED.iter().map(|wanted| wanted.table.to_owned()).collect();
+    names.extend(published(database, asked).into_iter().map(|(name, _)| name));
     let rows = transaction.query(TABLES, &[&asked.schema, &names])?;
     for row in rows {
         let mut table = Table {
             name: row.try_get(1)?,
-            key: row.try_get(2)?,
-            identities: row.try_get(3)?,
+            columns: row.try_get(2)?,
+            key: row.try_get(3)?,
+            identities: row.try_get(4)?,
             ..Table::default()
         };
         if let Some(role) = role {

@@ -2,13 +2,14 @@
 
 mod catalog;
 mod connection;
+mod connector;
+mod memory;
 mod passfile;
 mod point;
 mod publication;
 mod role;
 mod server;
 mod slot;
-mod wanted;
 
 use super::Ended;
 use catalog::{CatalogNames, Database};
@@ -36,9 +37,10 @@ enum Verb {
 }
 
 /// Checks PanDA's PostgreSQL for change data capture: the server's settings, the replication slot,
-/// the publication, keys of its tables, and the rights of the connector's role. Each point is ok,
-/// a note, or wrong with a remedy. Reads catalogs in one read-only transaction, no table of PanDA;
-/// any role that may connect can run it. Exits 1 if a point is wrong.
+/// the publication, keys and columns of its tables, and the rights of the connector's role; where
+/// asked also the connector, and whether the database was restored. Each point is ok, a note, or
+/// wrong with a remedy. Reads catalogs in one read-only transaction, no table of PanDA; any role
+/// that may connect can run it. Exits 1 if a point is wrong.
 ///
 /// The password is that of the URL, of PGPASSWORD, or of the password file (PGPASSFILE, else
 /// ~/.pgpass), in this order.
@@ -47,6 +49,8 @@ enum Verb {
 ///   yardmaster panda check --postgres postgres://yardmaster_cdc@panda-db:5432/panda_db
 ///   yardmaster panda check --postgres postgres://yardmaster_cdc@panda-db/panda_db --ca db-ca.pem
 ///   yardmaster panda check --postgres postgres://postgres@localhost/panda_db --before-start
+///   yardmaster panda check --postgres postgres://yardmaster_cdc@panda-db/panda_db \
+///       --connect http://localhost:8083 --memory /var/lib/yardmaster/panda-db.json
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 struct Check {
@@ -70,6 +74,18 @@ struct Check {
     /// The role with which the connector reads.
     #[arg(long, value_name = "NAME", default_value = "yardmaster_cdc")]
     role: String,
+    /// Keeps in this file what the database was (system, timeline, place in its log, last PandaID),
+    /// and compares with what an earlier check kept: a database that was restored or replaced is
+    /// wrong until the file is removed. One file for each server.
+    #[arg(long, value_name = "FILE")]
+    memory: Option<PathBuf>,
+    /// Kafka Connect's REST interface: looks at the connector and its task, and whether what they
+    /// have read is in the database's log.
+    #[arg(long, value_name = "URL")]
+    connect: Option<String>,
+    /// The connector's name there.
+    #[arg(long, value_name = "NAME", default_value = "panda-cdc")]
+    connector: String,
     /// The connector was not started yet: it is right that its slot is missing.
     #[arg(long)]
     before_start: bool,
@@ -96,8 +112,13 @@ impl Check {
             is_before_start: self.before_start,
         };
         let asked = Arc::new(asked);
+        let connector = self.connect.map(|url| connector::ask(&url, &self.connector));
         let database = read(self.postgres, self.ca, &asked)?;
-        let points = points(&database, &asked);
+        let mut points = points(&database, &asked);
+        points.extend(connector.iter().flat_map(|it| connector::points(it, &database, &asked)));
+        if let Some(path) = self.memory {
+            points.extend(memory::look(&path, &database, &asked)?);
+        }
         for point in &points {
             println!("{}", if self.json { point.json() } else { point.text() });
         }

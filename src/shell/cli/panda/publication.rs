@@ -1,15 +1,15 @@
 //! Points about the publication: which tables and columns it has, and that PanDA's own writes work.
 
-use crate::cli::panda::catalog::{CatalogNames, Database, Table};
+use crate::cli::panda::catalog::{CatalogNames, Database, Table, published};
 use crate::cli::panda::point::Point;
-use crate::cli::panda::wanted::{self, WANTED};
 use serde_json::Value;
+use yardmaster_wire::dialect::change::wanted::{self, WANTED};
 
 /// All of them.
 pub fn points(database: &Database, asked: &CatalogNames) -> Vec<Point> {
     let Some(publication) = &database.publication else {
         let found = format!("{} does not exist", asked.publication);
-        let remedy = "run publication.sql of examples/panda-cdc in PanDA's database";
+        let remedy = "run role.sql and publication.sql of examples/panda-cdc in PanDA's database";
         return vec![Point::wrong("publication", found, remedy)];
     };
     vec![
@@ -17,6 +17,7 @@ pub fn points(database: &Database, asked: &CatalogNames) -> Vec<Point> {
         tables(database, asked),
         keys(database, asked),
         identities(database, asked),
+        schema(database, asked),
         columns(database, asked),
     ]
 }
@@ -47,16 +48,6 @@ fn form(database: &Database, asked: &CatalogNames, publication: &Value) -> Point
     Point::ok(name, found("publishes tables by name, partitions as their table"))
 }
 
-/// The rows of `pg_publication_tables` by table, those of other schemas with it before the name.
-fn published<'a>(database: &'a Database, asked: &CatalogNames) -> Vec<(String, &'a Value)> {
-    let name = |row: &Value| {
-        let field = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
-        let (schema, table) = (field("schemaname"), field("tablename"));
-        if schema == asked.schema { table } else { format!("{schema}.{table}") }
-    };
-    database.published.iter().map(|row| (name(row), row)).collect()
-}
-
 /// Which tables are in it.
 fn tables(database: &Database, asked: &CatalogNames) -> Point {
     let name = "tables";
@@ -79,9 +70,7 @@ fn tables(database: &Database, asked: &CatalogNames) -> Point {
         return Point::wrong(name, with("with a filter of rows", &filtered), remedy);
     }
     if !missing(true).is_empty() {
-        let remedy =
-            format!("ALTER PUBLICATION {pub_name} ADD TABLE ..., as publication.sql has it");
-        return Point::wrong(name, with("missing", &missing(true)), remedy);
+        return Point::wrong(name, with("missing", &missing(true)), "run publication.sql");
     }
     if !other.is_empty() {
         let remedy = format!("nobody reads them: ALTER PUBLICATION {pub_name} DROP TABLE ...");
@@ -129,13 +118,14 @@ fn identities(database: &Database, asked: &CatalogNames) -> Point {
         if let Some(other) = table.identities.iter().find(|it| *it != "d") {
             let found = format!("{other} in {at} or a partition of it");
             let remedy = format!(
-                "ALTER TABLE {at} REPLICA IDENTITY DEFAULT (and its partitions): beside a list of \
-                 columns FULL makes PanDA's UPDATE fail, and NOTHING publishes no key"
+                "ALTER TABLE {at} REPLICA IDENTITY DEFAULT (and its partitions): FULL writes each row \
+                 twice to the log, and beside a list of columns makes PanDA's UPDATE fail; NOTHING \
+                 publishes no key"
             );
             return Point::wrong(name, found, remedy);
         }
         let listed = names(&row["attnames"]);
-        let hidden = table.key.iter().find(|key| database.major() >= 15 && !listed.contains(key));
+        let hidden = table.key.iter().find(|key| has_list(row) && !listed.contains(key));
         if let Some(hidden) = hidden {
             let remedy = "PanDA's UPDATE and DELETE fail now: add the key to the list of columns";
             return Point::wrong(name, format!("{at}: {hidden} is not published"), remedy);
@@ -144,27 +134,58 @@ fn identities(database: &Database, asked: &CatalogNames) -> Point {
     Point::ok(name, "default, the primary key, in all published tables")
 }
 
-/// Which columns are in it (15 and later).
+/// That the tables have the columns that are read.
+fn schema(database: &Database, asked: &CatalogNames) -> Point {
+    let name = "schema";
+    let (mut missing, mut later) = (Vec::new(), Vec::new());
+    for table in &database.tables {
+        let Some(wanted) = wanted::of(&table.name) else { continue };
+        for column in wanted.columns.iter().filter(|it| !table.has(it)) {
+            let is_lasting = wanted.lasting().any(|it| it == *column);
+            let list = if is_lasting { &mut missing } else { &mut later };
+            list.push(format!("{}.{column}", table.name));
+        }
+    }
+    if !missing.is_empty() {
+        let remedy = format!(
+            "renamed or dropped in {}: what jobs and facts have there stays as it was, and new ones \
+             have nothing; rename it back, or ask for a Yardmaster that reads the new name",
+            asked.schema
+        );
+        return Point::wrong(name, format!("missing: {}", few(&missing)), remedy);
+    }
+    if !later.is_empty() {
+        let note = "newer schemas of PanDA have them; without them the facts are less exact";
+        return Point::note(name, format!("missing: {}", few(&later)), note);
+    }
+    Point::ok(name, "the tables have the columns that are read")
+}
+
+fn has_list(published: &Value) -> bool {
+    published["has_list"].as_bool() == Some(true)
+}
+
+/// Which columns are in it: all, or those of a list (15 and later).
 fn columns(database: &Database, asked: &CatalogNames) -> Point {
     let name = "columns";
-    if database.major() < 15 {
-        let note = "before 15 a publication has no lists of columns";
-        return Point::note(name, "all of each table", note);
+    let mut listed = published(database, asked);
+    listed.retain(|(_, row)| has_list(row));
+    if listed.is_empty() {
+        return Point::ok(name, "whole tables: PanDA's patches may change each of them");
     }
     let (mut missing, mut other) = (Vec::new(), Vec::new());
-    for (table, row) in published(database, asked) {
-        let Some(wanted) = wanted::of(&table) else { continue };
-        let listed = names(&row["attnames"]);
-        let not = wanted.columns.iter().filter(|it| !listed.iter().any(|other| other == *it));
-        missing.extend(not.map(|it| format!("{table}.{it}")));
-        let more = listed.iter().filter(|it| !wanted.columns.contains(&it.as_str()));
+    for (table, row) in &listed {
+        let found = database.tables.iter().find(|it| it.name == *table);
+        let (Some(wanted), Some(found)) = (wanted::of(table), found) else { continue };
+        let names = names(&row["attnames"]);
+        let is_hidden = |it: &&&str| found.has(it) && !names.iter().any(|name| name == **it);
+        let hidden = wanted.columns.iter().filter(is_hidden);
+        missing.extend(hidden.map(|it| format!("{table}.{it}")));
+        let more = names.iter().filter(|it| !wanted.columns.contains(&it.as_str()));
         other.extend(more.map(|it| format!("{table}.{it}")));
     }
-    let remedy = format!(
-        "ALTER PUBLICATION {} SET TABLE ..., as publication.sql has it (never DROP PUBLICATION \
-         while it is used)",
-        asked.publication
-    );
+    let remedy = "run publication.sql, and publication-columns.sql if lists are wanted (never DROP \
+                  PUBLICATION while it is used)";
     if !missing.is_empty() {
         return Point::wrong(name, format!("missing: {}", few(&missing)), remedy);
     }
@@ -172,7 +193,9 @@ fn columns(database: &Database, asked: &CatalogNames) -> Point {
         let found = format!("published and not read: {}", few(&other));
         return Point::wrong(name, found, remedy);
     }
-    Point::ok(name, "those that are read, and no other")
+    let note = "a patch of PanDA's schema that drops one of them or changes its type fails: run \
+                publication.sql before it, and both files after it";
+    Point::note(name, "lists of those that are read", note)
 }
 
 fn names(list: &Value) -> Vec<String> {

@@ -1,9 +1,9 @@
 //! Points about the connector's role: what it needs, and nothing beyond.
 
-use crate::cli::panda::catalog::{CatalogNames, ConnectorRole, Database};
+use crate::cli::panda::catalog::{CatalogNames, ConnectorRole, Database, published};
 use crate::cli::panda::point::Point;
 use crate::cli::panda::publication::few;
-use crate::cli::panda::wanted;
+use yardmaster_wire::dialect::change::wanted;
 
 /// All of them.
 pub fn points(database: &Database, asked: &CatalogNames) -> Vec<Point> {
@@ -31,8 +31,8 @@ fn attributes(database: &Database, asked: &CatalogNames, role: &ConnectorRole) -
         return wrong("may not connect to the database", remedy);
     }
     if !role.has_schema {
-        let remedy = format!("GRANT USAGE ON SCHEMA {} TO {who}", asked.schema);
-        return wrong("may not use the schema", remedy);
+        let remedy = "run publication.sql again: it grants USAGE".to_owned();
+        return wrong("may not use each schema of the tables", remedy);
     }
     Point::ok(name, format!("{who} may log in and replicate, and is no superuser"))
 }
@@ -43,7 +43,8 @@ fn grants(database: &Database, asked: &CatalogNames, role: &ConnectorRole) -> Po
     if role.is_superuser {
         return Point::wrong(name, "all, by being a superuser", "see role");
     }
-    let is_published = |table: &str| database.published.iter().any(|it| it["tablename"] == table);
+    let published = published(database, asked);
+    let is_published = |table: &str| published.iter().any(|(name, _)| name == table);
     let (mut whole, mut written) = (Vec::new(), Vec::new());
     let (mut missing, mut other) = (Vec::new(), Vec::new());
     for table in &database.tables {
@@ -53,7 +54,7 @@ fn grants(database: &Database, asked: &CatalogNames, role: &ConnectorRole) -> Po
         written.extend(table.is_writable.then(|| table.name.clone()));
         let readable = |column: &&&str| table.readable.iter().any(|it| it == **column);
         if is_published(&table.name) {
-            let not = wanted.columns.iter().filter(|column| !readable(column));
+            let not = wanted.columns.iter().filter(|it| table.has(it) && !readable(it));
             missing.extend(not.map(|column| at(column)));
         }
         let more = table.readable.iter().filter(|it| !wanted.columns.contains(&it.as_str()));
@@ -71,12 +72,12 @@ fn grants(database: &Database, asked: &CatalogNames, role: &ConnectorRole) -> Po
         return Point::wrong(name, format!("{who} may read all of {}", few(&whole)), remedy);
     }
     if !missing.is_empty() {
-        let remedy = "GRANT SELECT (columns), as publication.sql has it: a snapshot fails without";
+        let remedy = "run publication.sql again: a snapshot fails without them";
         return Point::wrong(name, format!("{who} may not read {}", few(&missing)), remedy);
     }
     if !other.is_empty() {
         let remedy = format!("REVOKE SELECT (columns) ON ... FROM {who}: nobody needs them");
         return Point::wrong(name, format!("{who} may also read {}", few(&other)), remedy);
     }
-    Point::ok(name, format!("{who} may read what is published, column by column, and no more"))
+    Point::ok(name, format!("{who} may select what is read, column by column, and no more"))
 }

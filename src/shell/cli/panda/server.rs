@@ -5,7 +5,7 @@ use crate::cli::panda::point::Point;
 use crate::cli::units;
 use yardmaster_core::unit::MINUTE;
 
-/// The first and the last version that was tried or read about.
+/// The first and the last version that was tried.
 const VERSIONS: (i64, i64) = (14, 17);
 /// An idle slot must outlive a weekend without an operator, minutes.
 const IDLE_MIN: i64 = 3 * 24 * 60;
@@ -36,9 +36,7 @@ fn version(database: &Database) -> Point {
     if major > VERSIONS.1 {
         return Point::note(name, found, "newer than what was tried (14 to 17)");
     }
-    let note = "no lists of columns in a publication before 15: whole rows go to the connector, \
-                and its column.include.list keeps the other columns out of Kafka";
-    if major < 15 { Point::note(name, found, note) } else { Point::ok(name, found) }
+    Point::ok(name, found)
 }
 
 fn wal_level(database: &Database) -> Point {

@@ -53,7 +53,8 @@ fn status(database: &Database, asked: &CatalogNames, slot: &Slot) -> Point {
     let (lag, kept) = (size(slot.lag), size(slot.kept));
     let found = format!("{status}; {lag} behind, {kept} kept for it");
     let again = format!(
-        "stop the connector, SELECT pg_drop_replication_slot('{}'), start it: it takes a snapshot",
+        "SELECT pg_drop_replication_slot('{}'): a connector that runs makes another within seconds, \
+         and takes a snapshot; restart its task if that is FAILED by then",
         asked.slot
     );
     let limit = database.number("max_slot_wal_keep_size").filter(|limit| *limit > 0);

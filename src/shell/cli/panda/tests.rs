@@ -1,8 +1,10 @@
-use super::catalog::{CatalogNames, ConnectorRole, Database, Slot, Table};
+use super::catalog::{CatalogNames, ConnectorRole, Database, DatabaseMarks, Slot, Table};
+use super::connector::{self, Connector};
+use super::memory;
 use super::point::{Point, Verdict};
 use super::points;
-use super::wanted::WANTED;
 use serde_json::json;
+use yardmaster_wire::dialect::change::wanted::WANTED;
 
 fn asked() -> CatalogNames {
     CatalogNames {
@@ -31,7 +33,9 @@ fn database(major: i64) -> Database {
         ("hot_standby_feedback", "off"),
     ];
     let published = WANTED.iter().map(|wanted| {
-        let mut row = json!({"schemaname": "doma_panda", "tablename": wanted.table});
+        let (schema, table) = wanted.table.split_once('.').unwrap_or(("doma_panda", wanted.table));
+        let mut row = json!({"schemaname": schema, "tablename": table});
+        row["has_list"] = json!(false);
         if major >= 15 {
             row["attnames"] = json!(wanted.columns);
         }
@@ -66,6 +70,7 @@ fn database(major: i64) -> Database {
 fn table(name: &str, columns: &[&str]) -> Table {
     Table {
         name: name.to_owned(),
+        columns: texts(&[columns, &["produserid", "hidden"]].concat()),
         key: texts(&columns[..1]),
         identities: texts(&["d"]),
         readable: texts(columns),
@@ -83,8 +88,7 @@ fn not_ok(database: &Database) -> Vec<(&'static str, Verdict)> {
 fn what_publication_sql_makes_is_right_on_each_version() {
     let (note, wrong) = (Verdict::Note, Verdict::Wrong);
     assert_eq!(not_ok(&database(13)).first(), Some(&("version", wrong)));
-    let expected = [("version", note), ("columns", note), ("slot_failover", note)];
-    assert_eq!(not_ok(&database(14)), expected);
+    assert_eq!(not_ok(&database(14)), [("slot_failover", note)]);
     assert_eq!(not_ok(&database(15)), [("slot_failover", note)]);
     assert_eq!(not_ok(&database(16)), [("slot_failover", note)]);
     assert_eq!(not_ok(&database(17)), []);
@@ -95,7 +99,7 @@ fn what_publication_sql_makes_is_right_on_each_version() {
 #[test]
 fn each_fault_makes_one_point_wrong() {
     type Fault = (&'static str, fn(&mut Database));
-    let faults: [Fault; 29] = [
+    let faults: [Fault; 30] = [
         ("wal_level", |it| set(it, "wal_level", "replica")),
         ("max_replication_slots", |it| {
             it.slots = 10;
@@ -122,9 +126,17 @@ fn each_fault_makes_one_point_wrong() {
         ("tables", |it| it.published[0]["rowfilter"] = json!("(jobstatus = 'running')")),
         ("keys", |it| it.tables[3].key.clear()),
         ("replica_identity", |it| it.tables[1].identities.push("f".to_owned())),
-        ("replica_identity", |it| it.tables[4].key.push("hidden".to_owned())),
-        ("columns", |it| it.published[0]["attnames"] = json!(["pandaid"])),
+        ("replica_identity", |it| {
+            it.published[4]["has_list"] = json!(true);
+            it.tables[4].key.push("hidden".to_owned());
+        }),
+        ("schema", |it| it.tables[1].columns.retain(|column| column != "gshare")),
         ("columns", |it| {
+            it.published[0]["has_list"] = json!(true);
+            it.published[0]["attnames"] = json!(["pandaid"]);
+        }),
+        ("columns", |it| {
+            it.published[0]["has_list"] = json!(true);
             let list = it.published[0]["attnames"].as_array_mut().unwrap();
             list.push(json!("produserid"));
         }),
@@ -147,6 +159,87 @@ fn each_fault_makes_one_point_wrong() {
         wrong.retain(|it| *it == name || !it.starts_with("slot"));
         assert_eq!(wrong, [name], "fault {at}");
     }
+}
+
+/// Lists of columns are right and stand in the way of a patch; a schema before 0.0.29 lacks columns
+/// that nobody can grant.
+#[test]
+fn lists_and_an_older_schema_are_noted() {
+    let mut listed = database(17);
+    listed.published.iter_mut().for_each(|row| row["has_list"] = json!(true));
+    assert_eq!(not_ok(&listed), [("columns", Verdict::Note)]);
+    let endpoint = listed.tables.iter_mut().find(|it| it.name == "ddm_endpoint").unwrap();
+    endpoint.columns.retain(|column| column != "detailed_status");
+    endpoint.readable.retain(|column| column != "detailed_status");
+    listed.published.iter_mut().for_each(|row| row["has_list"] = json!(false));
+    assert_eq!(not_ok(&listed), [("schema", Verdict::Note)]);
+}
+
+fn marks() -> DatabaseMarks {
+    DatabaseMarks { system: Some("7".to_owned()), timeline: Some(2), position: 900, job: Some(50) }
+}
+
+#[test]
+fn a_database_that_was_restored_or_replaced_is_wrong_until_the_file_is_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("memory.json");
+    let look = |source: DatabaseMarks| {
+        let database = Database { source, ..database(17) };
+        let points = memory::look(&path, &database, &asked()).unwrap();
+        let not_ok = points.into_iter().filter(|point| point.verdict != Verdict::Ok);
+        not_ok.map(|point| (point.name, point.verdict)).collect::<Vec<_>>()
+    };
+    let (note, wrong) = (Verdict::Note, Verdict::Wrong);
+    let gone_on = || DatabaseMarks { position: 901, job: Some(51), ..marks() };
+    for (change, expected) in [
+        (DatabaseMarks { position: 899, ..marks() }, ("source_position", wrong)),
+        (DatabaseMarks { job: Some(49), ..marks() }, ("source_ids", wrong)),
+        (DatabaseMarks { system: Some("8".to_owned()), ..marks() }, ("source_identity", wrong)),
+        (DatabaseMarks { timeline: Some(1), ..marks() }, ("source_identity", wrong)),
+    ] {
+        assert_eq!(look(marks()), []);
+        assert_eq!(look(change.clone()), [expected], "{change:?}");
+        // The log is past the place again, and the check is not over it.
+        assert_eq!(look(gone_on()), [("source_restored", wrong)]);
+        assert_eq!(look(change.clone()), [expected], "{change:?}");
+        std::fs::remove_file(&path).unwrap();
+    }
+    assert_eq!(look(marks()), []);
+    // What the role may not read is not forgotten.
+    let unread = DatabaseMarks { system: None, job: None, ..marks() };
+    assert_eq!(look(unread), [("source_identity", note), ("source_ids", note)]);
+    assert_eq!(look(DatabaseMarks { timeline: Some(3), ..gone_on() }), [("source_identity", note)]);
+    assert_eq!(look(DatabaseMarks { timeline: Some(3), ..gone_on() }), []);
+    let other = DatabaseMarks { system: Some("8".to_owned()), job: Some(50), ..gone_on() };
+    assert_eq!(look(other), [("source_identity", wrong), ("source_ids", wrong)]);
+}
+
+#[test]
+fn a_connector_without_a_task_or_ahead_of_the_database_is_wrong() {
+    let point = |status: serde_json::Value, position| {
+        let connector = Connector { name: "panda-cdc".to_owned(), status: Ok(status), position };
+        let database = Database { source: marks(), ..database(17) };
+        let points = connector::points(&connector, &database, &asked());
+        let wrong = points.iter().filter(|point| point.verdict == Verdict::Wrong);
+        wrong.map(|point| format!("{}: {}", point.name, point.found)).collect::<Vec<_>>()
+    };
+    let running =
+        json!({"connector": {"state": "RUNNING"}, "tasks": [{"id": 0, "state": "RUNNING"}]});
+    let with = |tasks: serde_json::Value| {
+        let mut status = running.clone();
+        status["tasks"] = tasks;
+        status
+    };
+    assert_eq!(point(running.clone(), Some(900)), [] as [&str; 0]);
+    assert_eq!(point(running.clone(), None), [] as [&str; 0]);
+    let ahead = "connector_position: it has read 100 B more than the database has written";
+    assert_eq!(point(running.clone(), Some(1_000)), [ahead]);
+    assert_eq!(point(with(json!([])), None), ["connector: panda-cdc: RUNNING, and has no task"]);
+    let failed = with(json!([{"id": 0, "state": "FAILED", "trace": "Exception: why\n\tat"}]));
+    assert_eq!(point(failed, None), ["connector: panda-cdc: its task is FAILED: Exception: why"]);
+    let mut paused = running.clone();
+    paused["connector"]["state"] = json!("PAUSED");
+    assert_eq!(point(paused, None), ["connector: panda-cdc: PAUSED"]);
 }
 
 fn set(database: &mut Database, setting: &str, value: &str) {
@@ -208,22 +301,16 @@ fn a_point_is_a_line_and_what_to_do() {
 fn publication_sql_has_the_tables_and_columns_that_are_read() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/panda-cdc/publication.sql");
     let sql = std::fs::read_to_string(path).unwrap();
-    let (publication, grants) = sql.split_once("GRANT USAGE").unwrap();
+    let words = |text: &str| -> Vec<String> {
+        text.split(',').map(|it| it.split_whitespace().collect()).collect()
+    };
+    let list = |from: &str| words(sql.split(from).nth(1).unwrap().split('\'').nth(1).unwrap());
+    let job = list("job CONSTANT text :=");
     for wanted in WANTED {
-        let columns = |text: &str| -> Vec<String> {
-            let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-            flat.split(", ").map(|it| it.trim().to_owned()).collect()
-        };
-        let from = publication.find(&format!("    {} (", wanted.table)).expect(wanted.table);
-        let list = publication[from..].split(['(', ')']).nth(1).unwrap();
-        assert_eq!(columns(list), wanted.columns, "{}", wanted.table);
-        let is_of = |grant: &&str| {
-            let on = grant.split(") ON ").nth(1).unwrap_or_default();
-            on.split([',', ' ']).any(|it| it == wanted.table)
-        };
-        let grant = grants.split(';').find(is_of).expect(wanted.table);
-        let list = grant.split(['(', ')']).nth(1).unwrap();
-        assert_eq!(columns(list), wanted.columns, "grant of {}", wanted.table);
+        let from = format!("['{}', ", wanted.table);
+        let is_job = sql.contains(&format!("{from}job]"));
+        let columns = if is_job { job.clone() } else { list(&from) };
+        assert_eq!(columns, wanted.columns, "{}", wanted.table);
     }
-    assert_eq!(publication.matches(" (\n").count(), WANTED.len());
+    assert_eq!(sql.matches("        ['").count(), WANTED.len());
 }

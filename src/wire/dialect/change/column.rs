@@ -20,6 +20,7 @@ macro_rules! columns {
     };
 }
 
+// Those of a job come first: `rows::wanted` takes them by their place.
 columns! {
     PandaId "pandaid",
     JobStatus "jobstatus",
@@ -115,6 +116,11 @@ impl Column {
         }
     }
 
+    /// The bit that stands for it in a set of columns.
+    pub const fn bit(self) -> u64 {
+        1 << self as u32
+    }
+
     fn name(self) -> &'static str {
         NAMES.get(self as usize).copied().unwrap_or_default()
     }
@@ -147,7 +153,15 @@ impl<'a> Columns<'a> {
 
     /// Whether the message has the column, null or not.
     pub fn has(&self, column: Column) -> bool {
-        self.captured >> column as u32 & 1 == 1
+        self.captured & column.bit() != 0
+    }
+
+    /// Names of the columns of a set that the message does not have.
+    pub fn missing(&self, wanted: u64) -> impl Iterator<Item = &'static str> {
+        let missing = wanted & !self.captured;
+        // Mostly there are none, and no name is looked at.
+        let count = if missing == 0 { 0 } else { COUNT };
+        ALL.into_iter().take(count).filter(move |it| missing & it.bit() != 0).map(Column::name)
     }
 
     /// The value, which is absent afterwards.
@@ -270,7 +284,7 @@ impl<'de: 'a, 'a> Visitor<'de> for RowInto<'_, 'a> {
             if let Some(place) = columns.cells.get_mut(column as usize) {
                 *place = cell;
             }
-            columns.captured |= 1 << column as u32;
+            columns.captured |= column.bit();
         }
         Ok(true)
     }

@@ -16,6 +16,7 @@ mod row;
 mod rows;
 #[cfg(test)]
 mod tests;
+pub mod wanted;
 
 pub use fact::{FactRow, FactTable};
 pub use row::{
@@ -54,16 +55,20 @@ pub fn read<'a>(key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> Result<Messag
     }
     let Some(op) = op(&envelope)? else { return Ok(Message::Other) };
     let table = table(&envelope.source)?;
+    let mut missing = Vec::new();
     let row = match (op, table) {
         (RowOperation::Delete, Table::Facts(table)) => {
             Row::FactGone { table, key: fact::gone(table, key, value)? }
         }
-        (_, Table::Facts(table)) => Row::Fact(Box::new(fact::row(table, value)?)),
+        (_, Table::Facts(table)) => Row::Fact(Box::new(fact::row(table, value, &mut missing)?)),
         (RowOperation::Delete, _) => {
             let mut columns = key_columns(key, value)?;
             rows::gone(table, &mut columns)?
         }
-        _ if envelope.has_after => rows::row(table, &mut envelope.after)?,
+        _ if envelope.has_after => {
+            missing.extend(envelope.after.missing(rows::wanted(table)));
+            rows::row(table, &mut envelope.after)?
+        }
         _ => return Err("field `after` is missing, wants the row".to_owned()),
     };
     let source = &envelope.source;
@@ -76,6 +81,7 @@ pub fn read<'a>(key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> Result<Messag
         committed_at: source.ts_ms.amount("source.ts_ms")?.try_into().unwrap_or(0),
         table,
         row,
+        missing,
     }))
 }
 

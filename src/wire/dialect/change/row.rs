@@ -52,19 +52,29 @@ pub enum Table {
     Other,
 }
 
+/// Names of the tables, but for those of facts.
+const NAMED: [(&str, Table); 7] = [
+    ("jobsactive4", Table::JobsActive),
+    ("jobsdefined4", Table::JobsDefined),
+    ("jobsarchived4", Table::JobsArchived),
+    ("jobswaiting4", Table::JobsWaiting),
+    ("jedi_tasks", Table::Tasks),
+    ("harvester_worker_stats", Table::WorkerStats),
+    ("sitedata", Table::SiteData),
+];
+
 impl Table {
+    /// Its name; empty for one that is not read.
+    pub fn name(self) -> &'static str {
+        match self {
+            Table::Facts(table) => table.name(),
+            _ => NAMED.iter().find(|(_, table)| *table == self).map_or("", |(name, _)| name),
+        }
+    }
+
     /// The table of a name, in either case.
     pub fn from_name(name: &str) -> Table {
-        let named = [
-            ("jobsactive4", Table::JobsActive),
-            ("jobsdefined4", Table::JobsDefined),
-            ("jobsarchived4", Table::JobsArchived),
-            ("jobswaiting4", Table::JobsWaiting),
-            ("jedi_tasks", Table::Tasks),
-            ("harvester_worker_stats", Table::WorkerStats),
-            ("sitedata", Table::SiteData),
-        ];
-        let found = named.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let found = NAMED.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         let facts = || FactTable::from_name(name).map(Table::Facts);
         found.map(|(_, table)| table).or_else(facts).unwrap_or(Table::Other)
     }
@@ -101,6 +111,9 @@ pub struct Change<'a> {
     pub table: Table,
     /// The row after the change; of a delete, its key.
     pub row: Row<'a>,
+    /// Columns that are read and that the row does not have, null or not: they were renamed or
+    /// dropped in the database, or are not captured.
+    pub missing: Vec<&'static str>,
 }
 
 /// A row, by what it is of.

@@ -5,6 +5,21 @@ use super::column::{Column, Columns};
 use super::row::{JobRow, NodesRow, Row, Table, TaskRow, WorkerKey, WorkerRow};
 use yardmaster_core::unit::Millis;
 
+/// The set of columns that a table is read for. Keys, states and the time of a task's state have
+/// errors of their own.
+pub(super) const fn wanted(table: Table) -> u64 {
+    match table {
+        Table::JobsWaiting | Table::JobsDefined | Table::JobsActive | Table::JobsArchived => {
+            (Column::NEvents.bit() << 1) - 1
+        }
+        Table::WorkerStats => {
+            Column::JobType.bit() | Column::NWorkers.bit() | Column::LastUpdate.bit()
+        }
+        Table::SiteData => Column::GetJob.bit() | Column::UpdateJob.bit() | Column::LastMod.bit(),
+        Table::Tasks | Table::Facts(_) | Table::Other => 0,
+    }
+}
+
 /// The row of a table after a change.
 pub(super) fn row<'a>(table: Table, columns: &mut Columns<'a>) -> Result<Row<'a>, String> {
     match table {

@@ -207,6 +207,49 @@ fn a_column_that_must_be_captured_is_named() {
     assert!(error(&line).contains("are not set"));
 }
 
+/// Null is a value: the column is there. A delete has its key alone.
+#[test]
+fn columns_that_a_row_lacks_are_named() {
+    let missing = |line: &(Value, Option<Value>)| change(line, |change| change.missing);
+    let whole = json!({"maxrss": 0, "nucleus": null, "GSHARE": "x", "gshare": "absent"});
+    assert_eq!(missing(&running(whole.clone())), [] as [&str; 0]);
+    let mut renamed = whole;
+    renamed["GSHARE"] = json!("absent");
+    assert_eq!(missing(&running(renamed)), ["gshare"]);
+    let all = lines(LIFE);
+    let delete = all.iter().find(|line| line.1.as_ref().is_some_and(|it| it["op"] == "d"));
+    assert_eq!(missing(delete.expect("a delete")), [] as [&str; 0]);
+
+    let workers = lines(WORKERS);
+    let is_row = |line: &&(Value, Option<Value>)| line.1.as_ref().is_some_and(|it| it["op"] == "c");
+    let mut report = workers.iter().find(is_row).expect("a report").clone();
+    assert_eq!(missing(&report), [] as [&str; 0]);
+    let after = &mut report.1.as_mut().expect("a value")["after"];
+    after.as_object_mut().expect("a row").remove("n_workers");
+    assert_eq!(missing(&report), ["n_workers"]);
+
+    let mut share = running(json!({}));
+    source(&mut share)["table"] = json!("site");
+    share.1.as_mut().expect("a value")["after"] = json!({"SITE_NAME": "S", "tier_level": 2});
+    assert_eq!(missing(&share), ["role"]);
+    // A schema before 0.0.29 has no detailed_status.
+    source(&mut share)["table"] = json!("ddm_endpoint");
+    let columns = wanted::of("ddm_endpoint").expect("it is read").lasting();
+    let columns = columns.map(|column| (column.to_owned(), json!("x")));
+    share.1.as_mut().expect("a value")["after"] = columns.collect();
+    assert_eq!(missing(&share), [] as [&str; 0]);
+}
+
+#[test]
+fn a_job_is_read_for_the_columns_that_are_captured() {
+    let mut wants = wanted::of("jobsactive4").expect("it is read").columns.to_vec();
+    let mut found: Vec<&str> =
+        Columns::default().missing(rows::wanted(Table::JobsActive)).collect();
+    wants.sort_unstable();
+    found.sort_unstable();
+    assert_eq!(found, wants);
+}
+
 #[test]
 fn numbers_are_read_as_double_or_text_and_base64_names_the_setting() {
     for (found, wants) in [

@@ -53,6 +53,34 @@ fn changes_of_a_restored_database_are_not_taken_for_repeats() {
     }
 }
 
+/// A copy that was made by a dump has a log of its own, which may be longer than the original's; its
+/// transactions are numbered from the beginning.
+#[test]
+fn a_copy_whose_log_is_longer_shows_by_the_numbers_of_its_transactions() {
+    let hour = 3_600_000;
+    for (from, to, pause, restored) in [
+        (90_000_000, 800, hour, 1),
+        // A transaction that was open for long.
+        (90_000_000, 89_000_000, hour, 0),
+        // The numbers begin again after 2^32.
+        (u32::MAX - 10, 800, hour, 0),
+        // So long after the last change either may be the older.
+        (90_000_000, 800, 30 * hour, 0),
+    ] {
+        let mut panda = Panda::new();
+        panda.transaction = from.into();
+        panda.run(3);
+        let mut run = Run::new(&panda.take());
+        run.read_all().settle();
+        (panda.transaction, panda.lsn, panda.now) = (to, 1 << 40, panda.now + pause);
+        panda.set(3, "holding");
+        run.append(&panda.take());
+        run.read_all().settle();
+        assert_eq!(run.noted(Noted::Restored), restored, "{from} {to}");
+        assert!(run.job(3).contains("status: Holding"), "{}", run.job(3));
+    }
+}
+
 #[test]
 fn changes_that_are_sent_again_are_no_restore() {
     let mut panda = Panda::new();

@@ -53,6 +53,33 @@ fn a_life_is_published_state_by_state_and_a_repeated_row_is_not() {
     assert_eq!(run.noted(Noted::EndedByDelete), 0, "its row moved");
 }
 
+/// Renamed in the database while changes flow: the job keeps what was known, and the column is named
+/// once, however many rows lack it.
+#[test]
+fn a_column_that_is_in_no_row_any_more_is_named_and_jobs_keep_what_was_known() {
+    let mut panda = Panda::new();
+    panda.run(7);
+    let mut run = played(&mut panda);
+    assert_eq!((run.noted(Noted::ColumnMissing), run.notices()), (0, String::new()));
+    panda.set(7, "holding");
+    panda.pending(8);
+    let mut rest = panda.take();
+    for message in &mut rest {
+        let value = message.value.as_mut().unwrap();
+        *value = value.replace("\"gshare\":", "\"fair_share\":");
+        assert!(value.contains("fair_share"), "{value}");
+    }
+    run.append(&rest);
+    run.read_all().settle();
+    let job = run.job(7);
+    assert!(job.contains("status: Holding") && job.contains("gshare: \"User Analysis\""), "{job}");
+    assert!(run.job(8).contains("gshare: \"\""), "{}", run.job(8));
+    assert_eq!(run.noted(Noted::ColumnMissing), rest.len() as u64);
+    let notices = run.notices();
+    assert_eq!(notices.lines().count(), 2, "one for each table: {notices}");
+    assert!(notices.contains("a row of PanDA's jobsactive4 lacks gshare: "), "{notices}");
+}
+
 #[test]
 fn a_heartbeat_is_published_once_and_no_state_with_it() {
     let mut panda = Panda::new();

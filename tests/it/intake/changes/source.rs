@@ -253,6 +253,6 @@ fn row(number: u64, job: &Job) -> Value {
         "actualcorecount": if job.cores > 0 { json!(job.cores) } else { Value::Null },
         "currentpriority": 999, "inputfilebytes": 123_456_789, "outputfilebytes": 0,
         "modificationhost": host, "jobsubstatus": null, "cpuconsumptiontime": f64::from(job.cpu_s),
-        "maxpss": 1_402_880, "diskio": 102, "nevents": 300,
+        "maxpss": 1_402_880, "maxrss": 1_500_000, "diskio": 102, "nevents": 300,
     })
 }

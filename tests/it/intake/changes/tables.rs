@@ -151,7 +151,9 @@ fn the_committed_offset_stays_before_the_first_row() {
 fn what_the_engine_would_not_read_is_not_published_and_the_record_before_stays() {
     let mut stage = Stage::new();
     let put = |stage: &mut Stage, at: i64, vo: &str| {
-        let row = json!({"name": "A", "parent": null, "value": 1, "vo": vo});
+        let row = json!({"name": "A", "parent": null, "value": 1, "vo": vo, "queue_id": 1,
+            "prodsourcelabel": null, "workinggroup": null, "campaign": null, "processingtype": null,
+            "throttled": null, "transpath": null, "rtype": null});
         stage.put(at, "global_shares", json!({"name": "A"}), Some(row));
         stage.settle_of(Topic::Share, [true, true])
     };

@@ -1,13 +1,24 @@
 //! Tables and columns of PanDA that change data capture reads. examples/panda-cdc/publication.sql
-//! publishes exactly these; a test compares.
+//! grants exactly these; a test compares.
 
 /// A table that is read.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
+    /// Its name, with its schema where that is another than the jobs'.
     pub table: &'static str,
-    /// Without it jobs are not followed; others replace file imports.
+    /// Without it jobs are not followed. Others replace file imports, or count more exactly.
     pub is_needed: bool,
     pub columns: &'static [&'static str],
+}
+
+/// Columns that came with schema 0.0.23, 0.0.29 and 0.1.6 of PanDA: older ones lack them.
+const LATER: [&str; 4] = ["value_json", "detailed_status", "space_min_free", "space_unavailable"];
+
+impl Wanted {
+    /// Those that every schema has from which PanDA's changes are read.
+    pub fn lasting(&self) -> impl Iterator<Item = &'static str> {
+        self.columns.iter().copied().filter(|column| !LATER.contains(column))
+    }
 }
 
 #[rustfmt::skip]
@@ -19,8 +30,8 @@ const JOB: &[&str] = &[
     "modificationhost", "cpuconsumptiontime", "maxpss", "maxrss", "diskio", "nevents",
 ];
 
-/// All that is read.
-pub const WANTED: [Wanted; 13] = [
+/// All tables that are read.
+pub const WANTED: [Wanted; 15] = [
     Wanted { table: "jobsdefined4", is_needed: true, columns: JOB },
     Wanted { table: "jobsactive4", is_needed: true, columns: JOB },
     Wanted { table: "jobsarchived4", is_needed: true, columns: JOB },
@@ -72,6 +83,11 @@ pub const WANTED: [Wanted; 13] = [
             "is_local",
         ],
     },
+    Wanted {
+        table: "panda_ddm_relation",
+        is_needed: false,
+        columns: &["panda_site_name", "ddm_endpoint_name", "scope", "roles", "default_write"],
+    },
     Wanted { table: "site", is_needed: false, columns: &["site_name", "role", "tier_level"] },
     Wanted {
         table: "ddm_endpoint",
@@ -116,7 +132,7 @@ pub const WANTED: [Wanted; 13] = [
     Wanted {
         table: "config",
         is_needed: false,
-        columns: &["app", "component", "key", "vo", "value", "type", "descr"],
+        columns: &["app", "component", "key", "vo", "value", "type", "descr", "value_json"],
     },
     Wanted {
         table: "network_matrix_kv",
@@ -127,6 +143,11 @@ pub const WANTED: [Wanted; 13] = [
         table: "resource_types",
         is_needed: false,
         columns: &["resource_name", "mincore", "maxcore", "minrampercore", "maxrampercore"],
+    },
+    Wanted {
+        table: "doma_pandameta.sitedata",
+        is_needed: false,
+        columns: &["site", "flag", "hours", "getjob", "updatejob", "lastmod"],
     },
 ];
 
