@@ -7,6 +7,17 @@ use std::net::TcpListener;
 use std::process::Command;
 use tempfile::TempDir;
 
+/// The points as people read them.
+pub fn found(postgres: &Postgres, role: &str, more: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_yardmaster"))
+        .args(["panda", "check", "--postgres", &postgres.url(role)])
+        .args(more)
+        .env("PGPASSWORD", PASSWORD)
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
 /// Exit code, and the verdict of each point.
 pub fn check(
     postgres: &Postgres,
