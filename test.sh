@@ -9,8 +9,9 @@
 #
 #   ./test.sh            all; two minutes of faults by the killer
 #   ./test.sh --long     the same with an hour of faults, more seeds of what is drawn at random, a store's
-#                        whole month, more storms and ends of a process, the floors below the shell alone, and
-#                        PanDA's changes from PostgreSQL 14 and 17 too
+#                        whole month, more storms and ends of a process, the floors below the shell alone,
+#                        PanDA's changes from PostgreSQL 14 and 17 too, and five minutes beside an
+#                        installed PanDA (tests/panda/installed.sh)
 #   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
 #
 # .config/nextest.toml says which tests keep out of each other's way, and which are tried once more when
@@ -32,7 +33,7 @@ case "${1:-}" in
 '') ;;
 --quick) quick=true ;;
 --long) long=true; export YARDMASTER_LONG=1 ;;
-*) sed -n '2,24s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+*) sed -n '2,25s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 cores=$(nproc 2> /dev/null || echo 2)
@@ -451,6 +452,25 @@ pytests() {
         echo 0
 }
 
+# Yardmaster beside an installed PanDA, with servers of its own. Left out, and counted so, where they or its
+# Python cannot be had.
+installed() {
+    local code=0 result
+    YARDMASTER_TEST_BINARY=$target/debug/yardmaster tests/panda/installed.sh 300 2>&1 | tee "$work/installed.log" ||
+        code=$?
+    case $code in
+    0) result="installed. 1 passed; 0 failed; 0 ignored" ;;
+    77)
+        echo "left out: an installed PanDA needs Java, PostgreSQL, Python with venv, and packages from PyPI"
+        result="skipped. 0 passed; 0 failed; 1 ignored"
+        [ -n "${YARDMASTER_NEED_KAFKA:-}" ] || code=0
+        ;;
+    *) result="installed. 0 passed; 1 failed; 0 ignored" ;;
+    esac
+    echo "test result: $result" | tee -a "$log"
+    return $code
+}
+
 # Runs a function in the background, behind what is less nice; its output is shown when it has ended.
 behind() { # NICENESS NAME
     heading "beside the others: $2"
@@ -567,6 +587,7 @@ fi
 nextest computing "(not ($own) | $first) & not ($laws)" --test-threads $((2 * cores + 1)) || failed=1
 if ! $quick; then
     behind 0 jedi
+    ! $long || behind 0 installed
     nextest waiting "$own & not ($first)" --test-threads 8 || failed=1
 fi
 # All that is ignored but what only writes a fixture.
@@ -575,7 +596,7 @@ fi
 heading "$SECONDS s: tests done"
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 jobs=()
-for name in check killer jedi laws_and_core; do
+for name in check killer jedi installed laws_and_core; do
     [ ! -f "$work/behind-$name.log" ] || { heading "$name"; cat "$work/behind-$name.log"; }
 done
 
