@@ -3,7 +3,7 @@
 # into ${CARGO_TARGET_DIR:-target}/panda, starts PostgreSQL, Kafka, Connect and `yardmaster run`, lets PanDA's own
 # code drive tasks and jobs through their lives, and compares all counters with SQL after each step.
 #
-#   installed.sh SECONDS      rounds for so long, one at least
+#   installed.sh SECONDS      rounds for so long, one at least; then as many in shadow, and a canary
 #
 # YARDMASTER_TEST_BINARY=PATH      the program
 # YARDMASTER_TEST_KAFKA_JARS=DIR   Kafka's jars

@@ -53,7 +53,7 @@ class Both:
         return pairs | self.pages()
 
     def pages(self) -> dict[str, tuple[Figures, Figures]]:
-        """What pages for people show."""
+        """Figures of the pages for people."""
         usage = self.ask("/api/v1/usage")
         rows = {row["queue"]: row for row in self.ask("/api/v1/queues")["queues"]}
         columns = ("running", "queued", "running_cores", "queued_cores", "transferring")
@@ -108,7 +108,7 @@ class Both:
         )
 
     def now(self, name: str, more: str = "", also: str = "") -> Figures:
-        """What runs and what is queued, jobs and cores."""
+        """Jobs and cores that run and that are queued."""
         return without_zeros(
             self.rows(
                 f"SELECT {name}, {COUNTED}{also} FROM {JOBS} "

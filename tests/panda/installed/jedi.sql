@@ -223,4 +223,35 @@ CREATE TABLE doma_pandaarch.jobparamstable_arch (
 CREATE TABLE doma_pandaarch.metatable_arch (
     pandaid bigint DEFAULT 0, modificationtime timestamp DEFAULT LOCALTIMESTAMP, metadata text
 );
+-- What the brokers of ATLAS ask beside.
+CREATE TABLE sw_tags (panda_queue varchar PRIMARY KEY, data text, last_update timestamp);
+CREATE TABLE mv_worker_node_summary (
+    panda_queue varchar, cpu_architecture_level varchar, total_logical_cpus bigint,
+    pct_within_pq numeric
+);
+CREATE TABLE mv_worker_node_gpu_summary (
+    panda_queue varchar, vendor varchar, model varchar, vram bigint, architecture varchar,
+    framework_version varchar, driver_version varchar, gpus_per_host bigint
+);
+CREATE TABLE metrics (
+    computingsite varchar, gshare varchar, metric varchar, value_json json, timestamp timestamp
+);
+CREATE TABLE cache (
+    main_key varchar, sub_key varchar, data text, last_update timestamp,
+    PRIMARY KEY (main_key, sub_key)
+);
+CREATE TABLE task_evaluation (
+    jeditaskid bigint, metric varchar, value_json json, timestamp timestamp
+);
+CREATE TABLE mv_jobsactive4_stats (
+    cur_date timestamp, cloud varchar, computingsite varchar, countrygroup varchar,
+    workinggroup varchar, relocationflag bigint, jobstatus varchar, processingtype varchar,
+    prodsourcelabel varchar, currentpriority bigint, num_of_jobs bigint, vo varchar,
+    workqueue_id bigint, num_of_cores bigint, resource_type varchar
+);
+CREATE TABLE site_stats (site_name varchar, key varchar, value bigint, ts timestamp);
+CREATE TABLE total_walltime_cache (
+    vo varchar, agg_type varchar, agg_key varchar, prodsourcelabel varchar, resource_type varchar,
+    total_walltime bigint, n_has_value bigint, n_no_value bigint
+);
 INSERT INTO pandadb_version (component, major, minor, patch) VALUES ('PanDA', 0, 1, 6);

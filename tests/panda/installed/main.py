@@ -32,15 +32,18 @@ def drive(stand: Stand, seconds: float, scale: int) -> None:
         broker=BROKER,
     )
     # Only now: PanDA's modules read their configuration as they are imported.
+    from beside import Beside
     from server import Panda
-    from story import Story
 
-    story = Story(stand, Panda())
+    story = Beside(stand, Panda())
     began, rounds, longest = time.monotonic(), 0, 0.0
     while not rounds or time.monotonic() - began + longest < seconds:
         start = time.monotonic()
         story.round(scale)
         rounds, longest = rounds + 1, max(longest, time.monotonic() - start)
+    story.prepare()
+    story.shadow(max(1, rounds), scale)
+    story.canary(scale)
     story.end_of_all()
     print(
         f"{rounds} rounds, {story.steps} comparisons of {story.figures} figures, all the same; "

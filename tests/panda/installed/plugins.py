@@ -58,3 +58,12 @@ class Everywhere:
         self, dataset: Any, endpoints: dict[str, Any], mapper: Any, **_: Any
     ) -> dict[str, Any]:
         return {site: {"localdisk": list(dataset.Files)} for site in endpoints}
+
+    def isDistributedDataset(self, name: str) -> bool:
+        return False
+
+    def check_global_quota(self, owner: str) -> tuple[bool, bool, None]:
+        return True, False, None
+
+    def get_endpoints_over_local_quota(self, owner: str) -> tuple[bool, set[str]]:
+        return True, set()

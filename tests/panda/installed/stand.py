@@ -1,4 +1,4 @@
-"""What stands around the installed PanDA: PostgreSQL with its tables, Kafka, Connect with the
+"""The servers around the installed PanDA: PostgreSQL with its tables, Kafka, Connect with the
 operator's own files, and a `yardmaster run` that takes the changes in. All of it on loopback, in
 one folder, ended when the proof ends."""
 
@@ -28,6 +28,7 @@ TABLES = (
     "schedconfig_json",
     "panda_site",
     "site",
+    "ddm_endpoint",
     "global_shares",
     "config",
     "resource_types",
@@ -46,7 +47,7 @@ def free_port() -> int:
 
 
 def wait(condition: Callable[[], Any], what: Callable[[], str], limit: float = WAIT_S) -> Any:
-    """What the condition gives once it gives something."""
+    """The result of the condition once it gives one."""
     end = time.monotonic() + limit
     while not (found := condition()):
         if time.monotonic() > end:
@@ -190,6 +191,7 @@ class Stand:
         for old, new in (
             (r"^partitions = [48]$", "partitions = 2"),
             (r"^intake_settle_ms = .*", "intake_settle_ms = 500"),
+            (r"^rules = \"documented\"", 'rules = "panda"'),
         ):
             text = re.sub(old, new, text, flags=re.M)
         sources = "".join(
@@ -225,7 +227,7 @@ class Stand:
         )
 
     def page(self, path: str, **query: str) -> str | None:
-        """What the running process answers; none if it does not."""
+        """An answer of the running process; none if it does not."""
         address = f"http://127.0.0.1:{self.http}{path}?{urllib.parse.urlencode(query)}"
         try:
             with urllib.request.urlopen(address, timeout=20) as answer:

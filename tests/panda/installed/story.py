@@ -16,7 +16,7 @@ MERGE = {
     },
 }
 LABELS = ("managed", "user")
-# What has to come about in a round, as conditions on jobs.
+# Cases that have to come about in a round, as conditions on jobs.
 CASES = {
     **{
         state: f"jobstatus = '{state}'"
@@ -82,7 +82,7 @@ class Story(Proof):
         self.taken_up(tasks["hopeless"])
 
     def end_of_all(self) -> None:
-        """What PanDA forgets of jobs that are over, and what a queue's status is, after all
+        """Jobs that are over leave PanDA's archive, and a queue gets another status, after all
         rounds."""
         self.must_have_reached()
         self.status_changed()
@@ -93,12 +93,19 @@ class Story(Proof):
     def submit(self, scale: int) -> dict[str, int]:
         """Tasks of two labels, with and without working group, merging, one and many cores."""
         submit = self.panda.submit
-        prod = {"taskType": "prod", "coreCount": 8, "processingType": "simul", "ramCount": 2000}
+        prod = {
+            "taskType": "prod",
+            "coreCount": 8,
+            "processingType": "simul",
+            "ramCount": 2000,
+            "nucleus": world.NUCLEUS,
+        }
         anal = {
             "taskType": "anal",
             "coreCount": 1,
             "processingType": "panda-client",
             "ramCount": 2000,
+            "transHome": "AnalysisTransforms-AthAnalysis_25.0.1",
         }
         tasks = {
             "plain": submit("managed", "alice", 3 * scale, workingGroup="AP_PLAIN", **prod),
@@ -213,7 +220,7 @@ class Story(Proof):
         self.travelled()
 
     def travelled(self) -> None:
-        """What travels arrives."""
+        """Outputs that travel arrive."""
         jobs = self.jobs("jobstatus = 'transferring'")
         if jobs:
             self.panda.arrive(jobs)
@@ -233,7 +240,7 @@ class Story(Proof):
         self.compare("running jobs are to be killed")
         for job in half:
             if self.panda.update(job, "running", node="slot1@node.proof") != "tobekilled":
-                raise RuntimeError(f"{job} was not told")
+                raise RuntimeError(f"{job} did not hear of it")
             self.end(job, 1234)
         self.panda.add()
         self.compare("their pilots give up")

@@ -1,6 +1,7 @@
 """The little grid of the proof: queues, shares, resource types and rules of retrying, as rows of
 PanDA's tables."""
 
+import itertools
 import json
 from typing import Any
 
@@ -14,6 +15,19 @@ TYPES = {
     "SCORE_HIMEM": (1, 1, 2001, None),
     "MCORE_HIMEM": (2, None, 2001, None),
 }
+# Software of each queue, in CRIC's form.
+SOFTWARE = {
+    "architectures": [
+        {"type": "cpu", "arch": ["x86_64"], "vendor": ["any"], "instr": ["any"]},
+    ],
+    "cmtconfigs": ["x86_64-el9-gcc13-opt"],
+    "containers": ["any"],
+    "cvmfs": ["atlas"],
+    "tags": [],
+}
+# Where the outputs of production are gathered.
+NUCLEUS = "PROOF_A"
+ACTIVITIES = ("write_wan", "read_wan", "read_lan", "write_lan")
 OUT_OF_MEMORY = 1212
 # States of tasks of which PanDA's database keeps the lowest number, from which its queries begin.
 STATES = (
@@ -52,7 +66,7 @@ STATES = (
 
 
 def queue(name: str, cores: int) -> dict[str, Any]:
-    """What CRIC states of a queue, as far as PanDA's code asks."""
+    """Of a queue what CRIC states, as far as PanDA's code asks."""
     return {
         "nickname": name,
         "siteid": name,
@@ -68,18 +82,39 @@ def queue(name: str, cores: int) -> dict[str, Any]:
         "capability": "ucore",
         "maxrss": 64000,
         "minrss": 0,
-        "maxtime": 345600,
+        "maxtime": 10_000_000,
         "mintime": 0,
         "maxwdir": 100000,
         "maxinputsize": 50000,
         "catchall": "allow_no_pilot",
+        "releases": ["AUTO"],
         "workflow": "pull_ups",
         "fairsharepolicy": "NULL",
         "corepower": 10.0,
         "meanrss": 2000,
         "timefloor": 0,
         "tier": "T2",
+        "ddm": f"{name}_DATADISK",
+        "astorages": {way: [f"{name}_DATADISK"] for way in ("read_lan", "write_lan")},
     }
+
+
+def store(put: Any, site: str) -> None:
+    """A site's disk, where all is well."""
+    name = f"{site}_DATADISK"
+    put(
+        "INSERT INTO ddm_endpoint (ddm_endpoint_name, site_name, ddm_spacetoken_name, type, "
+        "is_tape, space_total, space_free, space_used, space_expired, space_timestamp, "
+        "detailed_status) "
+        "VALUES (%s, %s, 'ATLASDATADISK', 'DATADISK', 'N', 900000, 500000, 400000, 0, now(), %s)",
+        (name, site, json.dumps(dict.fromkeys(ACTIVITIES, "ON"))),
+    )
+    put(
+        "INSERT INTO panda_ddm_relation (panda_site_name, ddm_endpoint_name, is_local, roles, "
+        "order_read, order_write, default_read, default_write, scope) "
+        "VALUES (%s, %s, 'Y', 'read_lan,write_lan', 1, 1, 'Y', 'Y', 'default')",
+        (site, name),
+    )
 
 
 def fill(db: Any) -> None:
@@ -114,8 +149,25 @@ def fill(db: Any) -> None:
             "INSERT INTO schedconfig_json (panda_queue, data, last_update) VALUES (%s, %s, now())",
             (name, json.dumps(queue(name, cores))),
         )
-        put("INSERT INTO site (site_name, role, tier_level) VALUES (%s, 'satellite', 2)", (name,))
-        put("INSERT INTO panda_site (panda_site_name, site_name) VALUES (%s, %s)", (name, name))
+        role = "nucleus" if name == NUCLEUS else "satellite"
+        put("INSERT INTO site (site_name, role, tier_level) VALUES (%s, %s, 2)", (name, role))
+        store(put, name)
+        for flag, hours in itertools.product(("production", "analysis"), (1, 3, 6, 12)):
+            put(
+                "INSERT INTO doma_pandameta.sitedata "
+                "(site, flag, hours, getjob, updatejob, lastmod, nstart) "
+                "VALUES (%s, %s, %s, 50, 50, now() AT TIME ZONE 'UTC', 10)",
+                (name, flag, hours),
+            )
+        put(
+            "INSERT INTO sw_tags (panda_queue, data, last_update) VALUES (%s, %s, now())",
+            (name, json.dumps(SOFTWARE)),
+        )
+        put(
+            "INSERT INTO panda_site (panda_site_name, site_name, default_ddm_endpoint) "
+            "VALUES (%s, %s, %s)",
+            (name, name, f"{name}_DATADISK"),
+        )
     put(
         "INSERT INTO retryactions (retryaction_id, retry_action, active) "
         "VALUES (1, 'increase_memory', 'Y')"
