@@ -1,15 +1,14 @@
 -- The tables that PanDA's server and JEDI write beside those of ../schema.sql, as far as the proof
--- calls them: columns and keys as in a PostgreSQL of PanDA (schema 0.1.6). Run as their owner after it.
+-- calls them: columns and keys as in a PostgreSQL of PanDA (schema 0.1.6). Run by a superuser.
+CREATE SCHEMA doma_deft AUTHORIZATION panda;
+CREATE SCHEMA doma_pandaarch AUTHORIZATION panda;
+SET ROLE panda;
 SET search_path = doma_panda;
-CREATE SCHEMA doma_deft;
-CREATE SCHEMA doma_pandaarch;
-CREATE SCHEMA doma_pandameta;
 CREATE SEQUENCE filestable4_row_id_seq;
 CREATE SEQUENCE group_jobid_seq;
 CREATE SEQUENCE jedi_datasets_id_seq;
 CREATE SEQUENCE jedi_dataset_cont_fileid_seq;
 CREATE SEQUENCE jedi_output_template_id_seq;
-CREATE SEQUENCE jobsdefined4_pandaid_seq;
 CREATE SEQUENCE subcounter_subid_seq;
 CREATE SEQUENCE doma_deft.prodsys2_task_id_seq;
 CREATE SEQUENCE doma_pandameta.users_id_seq;
@@ -149,11 +148,6 @@ CREATE TABLE error_classification (
     error_diag varchar, description varchar, error_class varchar, active varchar,
     reg_date timestamp DEFAULT (now() AT TIME ZONE 'UTC'), PRIMARY KEY (id)
 );
-CREATE TABLE panda_ddm_relation (
-    panda_site_name varchar, ddm_endpoint_name varchar, is_local varchar, roles varchar,
-    order_read bigint, order_write bigint, default_read varchar, default_write varchar,
-    scope varchar, PRIMARY KEY (panda_site_name, ddm_endpoint_name, scope)
-);
 CREATE TABLE pandadb_version (
     component varchar, major bigint, minor bigint, patch bigint, PRIMARY KEY (component)
 );
@@ -190,20 +184,11 @@ CREATE TABLE doma_pandameta.users (
     space7 bigint, space30 bigint, lastmod timestamp DEFAULT LOCALTIMESTAMP,
     firstjob timestamp DEFAULT '1970-01-01',
     latestjob timestamp DEFAULT '1970-01-01',
-    pagecache text, cachetime timestamp DEFAULT '1970-01-01', ncurrent bigint DEFAULT 0, jobid bigint DEFAULT 0, status varchar, vo varchar,
+    pagecache text, cachetime timestamp DEFAULT '1970-01-01', ncurrent bigint DEFAULT 0,
+    jobid bigint DEFAULT 0, status varchar, vo varchar,
     PRIMARY KEY (id)
 );
-CREATE TABLE doma_pandameta.sitedata (
-    site varchar, flag varchar, hours bigint DEFAULT 0, nwn bigint, memmin bigint, memmax bigint,
-    si2000min bigint, si2000max bigint, os varchar, space varchar, minjobs bigint, maxjobs bigint,
-    laststart timestamp, lastend timestamp, lastfail timestamp, lastpilot timestamp, lastpid bigint,
-    nstart bigint DEFAULT 0, finished bigint DEFAULT 0, failed bigint DEFAULT 0,
-    defined bigint DEFAULT 0, assigned bigint DEFAULT 0, waiting bigint DEFAULT 0,
-    activated bigint DEFAULT 0, holding bigint DEFAULT 0, running bigint DEFAULT 0,
-    transferring bigint DEFAULT 0, getjob bigint DEFAULT 0, updatejob bigint DEFAULT 0,
-    lastmod timestamp DEFAULT LOCALTIMESTAMP, ncpu bigint, nslot bigint, nojob bigint,
-    getjobabs bigint, updatejobabs bigint, nojobabs bigint, PRIMARY KEY (site, flag, hours)
-);
+ALTER TABLE doma_pandameta.sitedata ADD nojob integer, ADD nstart integer, ADD laststart timestamp;
 CREATE TABLE doma_deft.prodsys_comm (
     comm_task bigint PRIMARY KEY, comm_meta bigint, comm_owner varchar, comm_cmd varchar,
     comm_ts bigint, comm_comment varchar, comm_parameters text
@@ -255,3 +240,4 @@ CREATE TABLE total_walltime_cache (
     total_walltime bigint, n_has_value bigint, n_no_value bigint
 );
 INSERT INTO pandadb_version (component, major, minor, patch) VALUES ('PanDA', 0, 1, 6);
+RESET ROLE;

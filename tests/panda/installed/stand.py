@@ -23,19 +23,21 @@ ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples" / "panda-cdc"
 DATABASE, OWNER, SECRET = "panda_db", "panda", "panda"
 TABLES = (
-    "harvester_worker_stats",
-    "jedi_tasks",
-    "schedconfig_json",
-    "panda_site",
-    "site",
-    "ddm_endpoint",
-    "global_shares",
-    "config",
-    "resource_types",
+    "doma_pandameta.sitedata",
+    "doma_panda.harvester_worker_stats",
+    "doma_panda.jedi_tasks",
+    "doma_panda.schedconfig_json",
+    "doma_panda.panda_site",
+    "doma_panda.panda_ddm_relation",
+    "doma_panda.site",
+    "doma_panda.ddm_endpoint",
+    "doma_panda.global_shares",
+    "doma_panda.config",
+    "doma_panda.resource_types",
 )
 JOBS = "panda-cdc.jobs"
 # Kept compacted, since intake reads them from their beginning.
-CONFIGURATION = TABLES[2:]
+CONFIGURATION = TABLES[3:]
 WAIT_S = 120.0
 
 
@@ -108,9 +110,7 @@ class Stand:
         run(script, "start", self.binaries["postgres"], self.folder / "postgres", self.port)
         self.ends.callback(run, script, "stop", self.folder / "postgres")
         with self.sql(database="postgres").cursor() as cursor:
-            cursor.execute(f"CREATE ROLE {OWNER} LOGIN PASSWORD '{SECRET}'")
-            cursor.execute(f"CREATE DATABASE {DATABASE} OWNER {OWNER}")
-            cursor.execute(f"ALTER ROLE {OWNER} SET search_path = doma_panda, public")
+            cursor.execute(f"CREATE DATABASE {DATABASE}")
 
     def _kafka(self) -> None:
         script = ROOT / "tests" / "kafka" / "broker.sh"
@@ -125,21 +125,22 @@ class Stand:
         self.ends.callback(run, script, "stop", self.folder / "kafka")
 
     def tables(self) -> None:
-        """PanDA's tables, made by the user that PanDA's server is."""
-        with self.sql(OWNER, SECRET) as link, link.cursor() as cursor:
+        """PanDA's tables, whose owner PanDA's server is."""
+        with self.sql() as link, link.cursor() as cursor:
             for path in (
                 ROOT / "tests" / "panda" / "schema.sql",
                 Path(__file__).parent / "jedi.sql",
             ):
                 cursor.execute(path.read_text())
+            cursor.execute(
+                f"ALTER ROLE {OWNER} LOGIN PASSWORD '{SECRET}'; "
+                f"ALTER ROLE {OWNER} SET search_path = doma_panda, public"
+            )
 
     def _sources(self) -> None:
         """The connector makes a topic when a table has its first row, which intake does not wait
         for."""
-        kept = {
-            f"panda-cdc.doma_panda.{table}": {"cleanup.policy": "compact"}
-            for table in CONFIGURATION
-        }
+        kept = {f"panda-cdc.{table}": {"cleanup.policy": "compact"} for table in CONFIGURATION}
         topics = [
             NewTopic(it, 1 if it in kept else 4, 1, config=kept.get(it, {}))
             for it in self.sources()
@@ -181,7 +182,7 @@ class Stand:
 
     def sources(self) -> list[str]:
         """The topics that intake reads."""
-        return [JOBS, *(f"panda-cdc.doma_panda.{table}" for table in TABLES)]
+        return [JOBS, *(f"panda-cdc.{table}" for table in TABLES)]
 
     def serve(self, **limits: Any) -> None:
         """Starts Yardmaster: the topology that ships, with PanDA's changes as its sources."""

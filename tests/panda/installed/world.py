@@ -155,8 +155,8 @@ def fill(db: Any) -> None:
         for flag, hours in itertools.product(("production", "analysis"), (1, 3, 6, 12)):
             put(
                 "INSERT INTO doma_pandameta.sitedata "
-                "(site, flag, hours, getjob, updatejob, lastmod, nstart) "
-                "VALUES (%s, %s, %s, 50, 50, now() AT TIME ZONE 'UTC', 10)",
+                "(site, flag, hours, getjob, updatejob, lastmod) "
+                "VALUES (%s, %s, %s, 50, 50, now() AT TIME ZONE 'UTC')",
                 (name, flag, hours),
             )
         put(
