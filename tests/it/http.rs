@@ -280,6 +280,7 @@ const NOT_IN_A_DEMO: [Metric; 36] = [
     Metric::IntakeChanges,
     Metric::IntakeGone,
     Metric::IntakeHeld,
+    Metric::IntakeAbsent,
     // No other broker is asked.
     Metric::Comparisons,
     Metric::ComparedAnswers,

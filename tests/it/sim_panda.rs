@@ -18,7 +18,7 @@ fn a_demo_keeps_the_queues_of_clouds_busy() {
     };
     let text = done(&[&["demo"], &topology, &demo]);
     let decisions = text.lines().find(|line| line.starts_with("decisions: ")).expect("decisions");
-    assert!(decisions.contains("assigned") && !decisions.contains("reject"), "{text}");
+    assert!(decisions.contains(" assign") && !decisions.contains("reject"), "{text}");
 
     let verified = done(&[&["replay", "--verify"], &topology]);
     assert!(verified.contains(" 0 different, 0 not verifiable"), "{verified}");

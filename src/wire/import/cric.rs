@@ -122,6 +122,7 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
     // Where limits are given per core they are multiplied out: ours are per slot.
     let per_slot = if has_flag(&catchall, "per_core_attr") { cores.max(1) } else { 1 };
     let jobseed = fields.text("jobseed");
+    let space = fields.whole_if_set("space", 0..=i64::from(u32::MAX)).unwrap_or(0);
     let max_input_mb = fields.whole("maxinputsize", -1..=i64::from(i32::MAX)) as i32;
     let queue = Queue {
         name: name.to_string(),
@@ -156,7 +157,7 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
         endpoints: Endpoints { read, write },
         analysis_endpoints,
         facility: fields.text("resource_type").to_string(),
-        space_gb: fields.count("space"),
+        space_gb: space as u32,
         faults: faults(name, fields),
         ..Queue::default()
     };
