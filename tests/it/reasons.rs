@@ -87,7 +87,7 @@ fn what_is_given_is_declared() {
 
 /// Whether a place is one of a specification.
 fn is_rule(spec: &str) -> bool {
-    ["atlas ", "cms-nordugrid "].iter().any(|document| spec.starts_with(document))
+    ["atlas ", "cms-nordugrid ", "panda-generic "].iter().any(|document| spec.starts_with(document))
 }
 
 #[test]

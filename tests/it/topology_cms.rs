@@ -267,5 +267,5 @@ fn every_verb_knows_it_by_its_name() {
     assert_says(&out, &["cms.toml (built in)", "no mistake found"]);
     let (code, _, errors) = printed(&yardmaster(&["topology", "check", "--topology", "cmss"]));
     assert_eq!(code, Some(2));
-    assert_says(&errors, &["one of atlas, nordugrid, cms"]);
+    assert_says(&errors, &["one of atlas, panda, nordugrid, cms"]);
 }

@@ -32,8 +32,8 @@ use yardmaster_core::policy::Rules;
 pub struct Recorded {
     /// Its name.
     pub id: String,
-    /// Which broker it is a case of: `prod_job`, `anal_job`, `prod_task`, `gen_job`; or of reading a
-    /// job description: `xrsl`; or of NorduGrid's broker: `nordugrid`; or of CMS's: `cms`.
+    /// Which broker it is a case of: `prod_job`, `anal_job`, `prod_task`, `gen_job`; or of reading
+    /// a job description: `xrsl`; or of NorduGrid's broker: `nordugrid`; or of CMS's: `cms`.
     pub kind: String,
     /// All of it.
     pub whole: Value,

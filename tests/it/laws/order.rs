@@ -195,4 +195,4 @@ fn a_digest_does_not_depend_on_names_in_the_source() {
     assert_eq!(digest(&state), DIGEST);
 }
 
-const DIGEST: &str = "92908f6a0f0759adec2fed365c14d8256b7a4a8c945bfd1b616cb1a190a09c35";
+const DIGEST: &str = "236719a1b5d28970f4a1a4665cc9a4391799a6e910e40ea540ffc905bf6bcf38";

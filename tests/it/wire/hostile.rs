@@ -74,8 +74,8 @@ fn turn(writer: &str, reader: &str, datum: &[u8]) -> Result<usize, Fault> {
 }
 
 /// Bytes of an empty queue's record from its list of releases on: that list, three words, four
-/// lists of endpoints, a number, a word, and that it is no queue of a cluster.
-const LISTS_AND_WORDS: usize = 10;
+/// lists of endpoints, a number, a word, that it is no queue of a cluster, a number, and a list.
+const LISTS_AND_WORDS: usize = 12;
 
 /// The largest count a block can claim.
 const ENDLESS: [u8; 10] = [0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01];

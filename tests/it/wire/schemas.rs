@@ -54,11 +54,12 @@ fn fields(schema: &Schema, each: &mut impl FnMut(&str, &RecordField)) {
 
 #[test]
 fn every_field_is_documented_with_its_unit() {
-    const UNITS: [&str; 16] = [
+    const UNITS: [&str; 17] = [
         "ms since 1970",
         "count",
         "bytes",
         "MB",
+        "GB",
         "MHz",
         "kB/s",
         " s;",

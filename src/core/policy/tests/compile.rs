@@ -67,7 +67,7 @@ fn an_unknown_kind_is_a_mistake() {
     assert_eq!(
         found,
         ["kind: \"lottery\" is not known; allowed: one of atlas-analysis-job, \
-             atlas-production-job, atlas-production-task, cms, nordugrid"]
+             atlas-production-job, atlas-production-task, cms, generic-job, nordugrid"]
     );
 }
 
