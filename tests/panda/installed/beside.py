@@ -29,7 +29,8 @@ class Beside(Story):
         sys.path.append(str(ROOT / "clients" / "jedi" / "src"))
         self.file = self.stand.folder / "jedi.toml"
         os.environ["YARDMASTER_JEDI_CONFIG"] = str(self.file)
-        jedi_config.jobbroker.modConfig = BROKERS
+        self.settings, self.generic = jedi_config.jobbroker, jedi_config.jobbroker.modConfig
+        self.settings.modConfig = BROKERS
         tags = self.stand.folder / "tags.json"
         tags.write_text(json.dumps(dict.fromkeys(world.QUEUES, world.SOFTWARE)))
         self.stand.yardmaster("import", "releases", str(tags))
@@ -66,6 +67,8 @@ class Beside(Story):
         if not 0 < others < asked:
             raise RuntimeError(f"of {asked} tasks {others} were not led")
         print(f"{asked - others} tasks are led, {others} are compared", flush=True)
+        # The brokers of ATLAS would ask Rucio where the inputs of merge jobs are.
+        self.settings.modConfig = self.generic
         self.to_the_end()
 
     def compared(self, least: int) -> int:

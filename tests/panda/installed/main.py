@@ -4,6 +4,7 @@ difference, which it prints."""
 
 import argparse
 import os
+import signal
 import sys
 import time
 import traceback
@@ -58,6 +59,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--scale", type=int, default=4, help="how many jobs there are")
     given = parser.parse_args()
+    # Asked to stop, it ends its servers as well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     code = 1
     with Stand(given.folder, given.binary, given.postgres, given.jars, given.connect) as stand:
         try:
@@ -69,7 +72,10 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    ended = main()
+    try:
+        ended = main()
+    except SystemExit as asked:
+        ended = int(asked.code or 0)
     sys.stdout.flush()
     sys.stderr.flush()
     # Threads of PanDA's own would keep the process.

@@ -281,6 +281,8 @@ class Story(Proof):
             self.panda.add()
             self.travelled()
             self.make(f"turn {turn}: what it leads to")
+        if left := [*self.jobs(), *self.jobs(table="jobsdefined4")]:
+            raise RuntimeError(f"jobs come to no end: {left}")
         for label in LABELS:
             self.panda.finish(label)
         self.compare("tasks are over")
