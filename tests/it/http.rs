@@ -268,7 +268,7 @@ fn an_address_in_use_is_named_with_the_remedy() {
 }
 
 /// Metrics that a demo does not have.
-const NOT_IN_A_DEMO: [Metric; 36] = [
+const NOT_IN_A_DEMO: [Metric; 37] = [
     // It imports nothing and takes nothing in.
     Metric::ImportAge,
     Metric::ImportRecords,
