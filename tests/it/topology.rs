@@ -6,8 +6,8 @@ use yardmaster::core::policy::Arg;
 use yardmaster::core::topic::Need;
 use yardmaster::core::unit::{DAY, HOUR};
 use yardmaster::wire::topology::{
-    ATLAS, Cleanup, Complaint, NORDUGRID, PANDA, TopicSettings, Topology, conflicts, describe,
-    findings, mermaid, readers, shortfalls,
+    ATLAS, Cleanup, Complaint, NORDUGRID, PANDA, TopicSettings, Topology, describe, findings,
+    mermaid, readers, shortfalls,
 };
 
 /// The shipped file with one text replaced by another, which must be there.
@@ -104,7 +104,6 @@ fn the_shipped_topology_of_a_panda_outside_atlas_is_right() {
     assert_eq!(panda.policies[0].candidates_max, 5);
     let found = findings("panda.toml", PANDA, &panda);
     assert!(found.is_empty(), "{found:?}");
-    assert_eq!(conflicts(&[("atlas", &atlas), ("panda", &panda)]), Vec::<String>::new());
 }
 
 /// A domain of a program's own may have records, and no shipped topology does.

@@ -110,11 +110,11 @@ params! {
 
 const SHORT: Reason = Reason::new(
     "shortwalltime",
-    "the task states a walltime of {measured:s}, the queue's longest time is {limit:s}",
+    "in seconds, the task states a walltime of {measured}, the queue's longest time is {limit}",
 );
 const LONG: Reason = Reason::new(
     "longwalltime",
-    "the task states a walltime of {measured:s}, the queue's shortest time is {limit:s}",
+    "in seconds, the task states a walltime of {measured}, the queue's shortest time is {limit}",
 );
 pub(super) const MAXTIME_FAILS: Reason =
     Reason::new("maxtime_fails", "the queue's longest time is null: PanDA's broker fails");
