@@ -32,7 +32,7 @@ use yardmaster_core::output::command::held_back_note;
 use yardmaster_core::state::Setting;
 
 /// Units a name may end in, `_total` left away.
-const UNITS: [&str; 41] = [
+const UNITS: [&str; 42] = [
     "items",
     "starts",
     "budgets",
@@ -61,6 +61,7 @@ const UNITS: [&str; 41] = [
     "comparisons",
     "answers",
     "sites",
+    "sources",
     "offers",
     "workflows",
     "drains",
