@@ -164,13 +164,9 @@ impl TableFacts {
         records: &mut Records,
     ) -> Vec<String> {
         let mut refused = Vec::new();
-        let is_midway = |(topic, number, is_at_end): (&str, u32, bool)| {
-            !is_at_end && self.held(topic, number).is_some()
-        };
-        let is_midway = reach.clone().any(is_midway);
         if !self.is_whole {
             let mut is_whole = true;
-            for (topic, number, is_at_end) in reach {
+            for (topic, number, is_at_end) in reach.clone() {
                 let place = (topic.to_owned(), number);
                 if is_at_end {
                     self.ended.insert(place);
@@ -185,6 +181,9 @@ impl TableFacts {
         }
         if self.tables.has_due() {
             let since = *self.due_since.get_or_insert(now);
+            let mut reach = reach;
+            let is_midway = reach
+                .any(|(topic, number, is_at_end)| !is_at_end && self.held(topic, number).is_some());
             if is_midway && now.saturating_sub(since) < limits.intake_settle_ms {
                 return refused;
             }

@@ -80,8 +80,6 @@ impl ImportKind {
 pub struct Row {
     /// Its key.
     pub key: String,
-    /// Content.
-    pub fact: Fact,
     /// Its bytes, in single-object encoding.
     pub value: Vec<u8>,
     /// Hash of its facts: the same in two imports if nothing changed between them. The time of an
@@ -170,7 +168,7 @@ fn configuration(
     let mut bar = Bar::later("encoding", "records", records.len() as u64);
     let encoded = |(at, record): (usize, Configuration)| {
         bar.at(at as u64);
-        row(Fact::Configuration(Box::new(record)), now)
+        row(&Fact::Configuration(Box::new(record)), now)
     };
     let mut rows: Vec<Row> = records.into_iter().enumerate().map(encoded).collect();
     drop(bar);
@@ -188,7 +186,7 @@ fn slots(texts: &[Text], now: Millis) -> Result<Loaded, String> {
         loaded.unreadable += imported.unreadable;
         loaded.unnamed += imported.unnamed;
         loaded.left_out.extend(imported.left_out);
-        loaded.rows.extend(slots.into_iter().map(|slot| row(Fact::Slots(slot), now)));
+        loaded.rows.extend(slots.into_iter().map(|slot| row(&Fact::Slots(slot), now)));
     }
     last_of_each_key(&mut loaded.rows);
     Ok(loaded)
@@ -201,13 +199,13 @@ fn last_of_each_key(rows: &mut Vec<Row>) {
     rows.dedup_by(|one, other| one.key == other.key);
 }
 
-fn row(fact: Fact, now: Millis) -> Row {
+fn row(fact: &Fact, now: Millis) -> Row {
     let (key, value) = (fact.key(), fact.bytes());
     let content = match fact.at() == now {
         true => content(&fact.as_of(0).bytes()),
         false => content(&value),
     };
-    Row { key, fact, value, content }
+    Row { key, value, content }
 }
 
 /// First 16 hex digits of the SHA-256 of bytes.

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::event::{Configuration, confirmed};
+use yardmaster_core::id::hash;
 use yardmaster_core::unit::Millis;
 use yardmaster_drive::port::LogError;
 use yardmaster_wire::avro::{Arena, Codec};
@@ -104,8 +105,26 @@ struct Newest {
     content: Option<String>,
     /// When it was appended; ms since 1970.
     at: Millis,
-    /// The record itself.
-    fact: Option<Fact>,
+    /// What the record states.
+    stated: Option<Stated>,
+}
+
+/// The time that a record states, ms since 1970, and the hash of its other content.
+#[derive(Clone, Copy)]
+struct Stated {
+    at: Millis,
+    content: u64,
+}
+
+fn timeless(fact: &Fact) -> u64 {
+    hash(&fact.as_of(0).bytes())
+}
+
+/// The record as it is read; `None`: no import publishes such.
+fn fact(topic: Topic, codec: &Codec, arena: &mut Arena, key: &str, value: &[u8]) -> Option<Fact> {
+    let fact = Fact::of(codec.read(topic, Some(key.as_bytes()), Some(value), arena));
+    arena.clear();
+    fact
 }
 
 impl Target {
@@ -223,20 +242,20 @@ impl Target {
     /// The record of a row, later than the one that it replaces if it differs from it.
     fn entry(&self, row: &Row) -> Entry {
         let (topic, key) = (self.kind.topic(), row.key.clone());
-        let held = self.newest.get(&key).and_then(|newest| newest.fact.as_ref());
-        let is_later =
-            held.is_none_or(|held| held.at() < row.fact.at() || held.as_of(0) == row.fact.as_of(0));
-        let value = match held {
-            Some(held) if !is_later => row.fact.as_of(held.at().saturating_add(1)).bytes(),
-            _ => row.value.clone(),
-        };
+        let held = self.newest.get(&key).and_then(|newest| newest.stated);
+        let later = held.and_then(|held| {
+            let fact = fact(topic, &self.codec, &mut Arena::default(), &key, &row.value)?;
+            let is_later = fact.at() > held.at || timeless(&fact) == held.content;
+            (!is_later).then(|| fact.as_of(held.at.saturating_add(1)).bytes())
+        });
+        let value = later.unwrap_or_else(|| row.value.clone());
         Entry { topic, key, value: Some(value), headers: self.headers(&row.content) }
     }
 
     /// The record that takes a key back: a null, or a slot figure that is ignored.
     fn withdrawal(&self, key: String) -> Entry {
-        let held = self.newest.get(&key).and_then(|newest| newest.fact.as_ref());
-        let now = held.map_or(0, |held| held.at().saturating_add(1)).max(clock::now());
+        let held = self.newest.get(&key).and_then(|newest| newest.stated);
+        let now = held.map_or(0, |held| held.at.saturating_add(1)).max(clock::now());
         let slots = (self.kind == ImportKind::Slots).then(|| SlotRow::withdrawn(&key, now));
         let value = slots.flatten().map(|slots| slots.record());
         Entry { topic: self.kind.topic(), key, value, headers: self.headers(WITHDRAWN) }
@@ -284,14 +303,6 @@ impl Target {
         self.log_args.scan_of(topology, self.kind.topic()).map(Some)
     }
 
-    fn fact(&mut self, key: &str, value: &[u8]) -> Option<Fact> {
-        let topic = self.kind.topic();
-        let fact =
-            Fact::of(self.codec.read(topic, Some(key.as_bytes()), Some(value), &mut self.arena));
-        self.arena.clear();
-        fact
-    }
-
     fn meet(&mut self, record: &Envelope<'_>) -> Result<(), LogError> {
         let Some(key) = record.key.and_then(|key| std::str::from_utf8(key).ok()) else {
             return Ok(());
@@ -302,13 +313,15 @@ impl Target {
         };
         let is_own = header(IMPORT) == Some(self.name.as_str()) && record.value.is_some();
         let content = header(CONTENT).filter(|content| is_own && *content != WITHDRAWN);
-        let fact = record.value.and_then(|value| self.fact(key, value));
-        let newest = Newest { content: content.map(str::to_owned), at: record.timestamp, fact };
+        let (topic, codec, arena) = (self.kind.topic(), &self.codec, &mut self.arena);
+        let read = record.value.and_then(|value| fact(topic, codec, arena, key, value));
+        let stated = read.map(|it| Stated { at: it.at(), content: timeless(&it) });
+        let newest = Newest { content: content.map(str::to_owned), at: record.timestamp, stated };
         // A topic that got more partitions has older records of a key in another one.
         match self.newest.get_mut(key) {
             Some(held) if held.at > newest.at => {}
             Some(held) => *held = newest,
-            None if newest.content.is_none() && newest.fact.is_none() => {}
+            None if newest.content.is_none() && newest.stated.is_none() => {}
             None => drop(self.newest.insert(key.to_owned(), newest)),
         }
         Ok(())
