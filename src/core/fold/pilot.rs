@@ -110,6 +110,7 @@ impl State {
         if new.over_at(&self.setting.limits) <= self.times.of(Topic::Pilot).time {
             return self.odd(Topic::Pilot, Oddity::TooLate);
         }
+        let counted = self.ledger.counted_queues;
         let order = |report: &Workers| (report.at, report.submitted, report.running);
         let slot = self.workers.find(new.key);
         match slot.and_then(|slot| self.workers.slab.get(slot)).copied() {
@@ -127,6 +128,16 @@ impl State {
                 self.workers.insert(new);
                 self.ledger.workers(&new, 1);
                 self.timers.workers.set(new.over_at(&self.setting.limits), new.key);
+            }
+        }
+        self.note_counted(counted);
+    }
+
+    /// Whether nodes are counted anywhere decides of every queue whether its workers are pilots.
+    pub(crate) fn note_counted(&mut self, before: u32) {
+        if (before == 0) != (self.ledger.counted_queues == 0) {
+            for (key, _) in self.ledger.queue.iter() {
+                self.touched.pilot.add(Name(key[0]));
             }
         }
     }

@@ -249,6 +249,7 @@ impl State {
 
     fn expire_workers(&mut self) {
         let time = self.times.of(Topic::Pilot).time;
+        let counted = self.ledger.counted_queues;
         for key in self.timers.workers.take(time) {
             let Some(slot) = self.workers.find(key) else { continue };
             let Some(report) = self.workers.slab.get(slot).copied() else { continue };
@@ -261,6 +262,7 @@ impl State {
                 self.timers.workers.set(over, key);
             }
         }
+        self.note_counted(counted);
     }
 
     /// Reservations that nothing ended in time, by the clock that stands while job states lag.

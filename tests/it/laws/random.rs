@@ -260,7 +260,9 @@ fn job_state(taste: &Taste, chance: &mut Chance, number: usize, at: Millis) -> J
         cluster_job: beside.of(&["", "", "urn:1"]),
         status,
         changed_at: at - at % chance.of(&[1, 60_000]),
-        revision: (chance.below(2) as u64) << 33,
+        // Eras of a source: none, the first, a later life of a job in it, the second.
+        revision: (chance.below(2) as u64) << 33
+            | beside.of(&[0, 0, 0, 0, 1 << 56, 1 << 56 | 1 << 52, 2 << 56]),
         attempt: chance.weighed(&[8, 2, 1]) as u32,
         cores: chance.of(&[0, 1, 8]),
         created_at: at - chance.below(HOUR as usize) as Millis,

@@ -435,8 +435,9 @@ fn bounded(event: &Job, bound: Millis) -> Job {
 /// The order of a job's states: the law's list, then the content.
 fn order(job: &Job) -> impl Ord {
     let key = |name: &str| if name.is_empty() { None } else { Some(Key::of(name.as_bytes())) };
+    let era = (job.revision >> 52).max(16);
     (
-        (job.attempt, job.status.is_ended(), job.changed_at, job.revision, job.status),
+        (era, job.attempt, job.status.is_ended(), job.changed_at, job.revision, job.status),
         (Key::of(job.task.as_bytes()), key(job.request).unwrap_or(Key::NONE)),
         (job.queue, job.gshare, job.resource_type, job.user, job.group, job.nucleus),
         (job.workflow, job.label, job.sub_status),
