@@ -110,11 +110,11 @@ params! {
 
 const SHORT: Reason = Reason::new(
     "shortwalltime",
-    "in seconds, the task states a walltime of {measured}, the queue's longest time is {limit}",
+    "the task states a walltime of {measured} seconds, the queue takes {limit} seconds at most",
 );
 const LONG: Reason = Reason::new(
     "longwalltime",
-    "in seconds, the task states a walltime of {measured}, the queue's shortest time is {limit}",
+    "the task states a walltime of {measured} seconds, the queue takes {limit} seconds at least",
 );
 pub(super) const MAXTIME_FAILS: Reason =
     Reason::new("maxtime_fails", "the queue's longest time is null: PanDA's broker fails");
