@@ -291,6 +291,8 @@ fn a_nucleus_writes_where_the_relations_of_its_queues_say() {
         ("Q1", "B_DATADISK", "default", "read_lan,write_lan", "Y"),
         ("Q1", "A_DATADISK", "default", "write_lan", "N"),
         ("Q1", "A_SCRATCH", "analysis", "write_lan", "Y"),
+        ("Q2", "A_SCRATCH", "analysis", "write_lan", "Y"),
+        ("Q3", "A_SCRATCH", "analysis", "write_lan", "Y"),
         ("Q2", "A_DATADISK", "default", "read_lan", "Y"),
         ("Q2", "B_DATADISK", "default", "write_lan", "Y"),
         ("Q3", "A_DATADISK", "default", "write_lan", "Y"),
