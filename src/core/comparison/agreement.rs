@@ -10,7 +10,9 @@ pub enum Agreement {
     Same,
     /// Two assignments to other sets of queues, with the same queue first.
     OtherQueues,
-    /// Two assignments, each with another queue first.
+    /// Two assignments, each with another queue first; not where each side's own weights hold a
+    /// queue to be as good as its first that the other side's hold to be so too: which of equals
+    /// comes first is drawn.
     OtherFirst,
     /// Other outcomes: one assigns and one does not, or one waits and one rejects.
     Outcome,
@@ -53,7 +55,7 @@ impl Agreement {
             Agreement::Absent
         } else if one.outcome != other.outcome {
             Agreement::Outcome
-        } else if one.first() != other.first() {
+        } else if !is_first_same(one, other) {
             Agreement::OtherFirst
         } else if names(one) != names(other) {
             Agreement::OtherQueues
@@ -89,6 +91,20 @@ impl Measure {
             Agreement::Outcome | Agreement::Absent | Agreement::Failed => false,
         }
     }
+}
+
+/// Whether the same queue comes first, or could have.
+fn is_first_same(one: &SideAnswer, other: &SideAnswer) -> bool {
+    let is_common = || leading(one).any(|queue| leading(other).any(|it| it == queue));
+    one.first() == other.first() || is_common()
+}
+
+/// The first queue, and those behind it of the same weight; a weight of 0 says nothing.
+fn leading(answer: &SideAnswer) -> impl Iterator<Item = &str> {
+    let weight = answer.queues.first().map_or(0.0, |it| it.weight);
+    let behind = answer.queues.iter().skip(1);
+    let equal = behind.take_while(move |it| weight > 0.0 && it.weight == weight);
+    answer.queues.iter().take(1).chain(equal).map(|it| it.queue.as_str())
 }
 
 fn names(answer: &SideAnswer) -> BTreeSet<&str> {

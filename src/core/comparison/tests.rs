@@ -68,7 +68,24 @@ fn each_agreement_has_its_case() {
             Agreement::Same,
         ),
         (ab(), assign(&[("A", 1.0, 0)]), Agreement::OtherQueues),
-        (ab(), assign(&[("B", 1.0, 0), ("A", 1.0, 0)]), Agreement::OtherFirst),
+        (ab(), assign(&[("B", 2.0, 0), ("A", 1.0, 0)]), Agreement::OtherFirst),
+        // Of equals one is drawn: A and B of one side, B and C of the other.
+        (
+            assign(&[("A", 1.0, 0), ("B", 1.0, 0), ("C", 0.5, 0)]),
+            assign(&[("C", 9.0, 0), ("B", 9.0, 0), ("A", 2.0, 0)]),
+            Agreement::Same,
+        ),
+        (
+            assign(&[("A", 1.0, 0), ("B", 0.9, 0), ("C", 0.5, 0)]),
+            assign(&[("C", 9.0, 0), ("B", 9.0, 0), ("A", 2.0, 0)]),
+            Agreement::OtherFirst,
+        ),
+        // Without weights nothing says that they are equal.
+        (
+            assign(&[("A", 0.0, 0), ("B", 0.0, 0)]),
+            assign(&[("B", 0.0, 0), ("A", 0.0, 0)]),
+            Agreement::OtherFirst,
+        ),
         (ab(), no(Defer), Agreement::Outcome),
         (no(Reject), no(Defer), Agreement::Outcome),
         (no(Defer), no(Defer), Agreement::Same),
