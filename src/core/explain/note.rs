@@ -5,7 +5,6 @@ use super::text::with_moments;
 use super::whole::throttled;
 use super::{cms, nordugrid, span};
 use crate::policy::note::Note;
-use crate::topic::Topic;
 
 /// A note as a sentence, with its code behind; one without a code as it is.
 pub fn note_text(note: &str) -> String {
@@ -74,6 +73,14 @@ fn words(note: &str, code: &str, figures: &str) -> Option<String> {
         "no_limit" => "the rule has no limit any more".to_owned(),
         "input_absent" => format!("no record was read yet of {figures}"),
         "input_stale" => stale(part?),
+        "input_returned" => {
+            let (topic, left) = part?;
+            format!("{topic} is read again, and what was late is awaited{}", still(left)?)
+        }
+        "queue_silent" => format!("the queue gave no sign for {}", span(seconds(figures)?)),
+        "queue_returned" => {
+            format!("the queue reports again, and what was late is awaited{}", still(figures)?)
+        }
         "partial_history" => "what ended is counted over a window that begins before all that is \
                               known"
             .to_owned(),
@@ -99,12 +106,18 @@ fn words(note: &str, code: &str, figures: &str) -> Option<String> {
     })
 }
 
-/// The age of a topic; of `queue` that of the last sign of the queue itself, its jobs and pilots.
+fn seconds(figure: &str) -> Option<i64> {
+    figure.strip_suffix(" s")?.parse().ok()
+}
+
+/// How long something still lasts.
+fn still(left: &str) -> Option<String> {
+    Some(format!(" for {} more", span(seconds(left)?)))
+}
+
+/// The age of a topic.
 fn stale((topic, age): (&str, &str)) -> String {
-    match age.strip_suffix(" s").and_then(|seconds| seconds.parse().ok()) {
-        Some(seconds) if topic == Topic::Queue.name() => {
-            format!("the queue gave no sign for {}", span(seconds))
-        }
+    match seconds(age) {
         Some(seconds) => format!("nothing new was read of {topic} for {}", span(seconds)),
         None => format!("a part of {topic} cannot be read, and what is known of it may be old"),
     }
@@ -151,7 +164,18 @@ mod tests {
                 "9 of 9 jobs of the queue were commanded within the \
               window (queue_budget)",
             ),
-            ("input_stale(queue, 60 s)", "the queue gave no sign for 1 min (input_stale)"),
+            ("queue_silent(60 s)", "the queue gave no sign for 1 min (queue_silent)"),
+            ("input_stale(queue, 60 s)", "nothing new was read of queue for 1 min (input_stale)"),
+            (
+                "input_returned(heartbeat, 600 s)",
+                "heartbeat is read again, and what was late is awaited for 10 min more \
+                 (input_returned)",
+            ),
+            (
+                "queue_returned(90 s)",
+                "the queue reports again, and what was late is awaited for 1 min 30 s more \
+                 (queue_returned)",
+            ),
             ("nothing any more", "nothing any more"),
         ];
         for (why, words) in all {

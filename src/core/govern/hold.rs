@@ -19,8 +19,12 @@ pub enum Hold {
     Exempt,
     /// A topic that could have prevented it is late; ms, `None`: it never had a record.
     InputStale(Topic, Option<Millis>),
+    /// Such a topic is read again, and what was late is waited for; ms that are left.
+    InputReturned(Topic, Millis),
     /// The queue itself has given no sign for so long; ms.
     QueueSilent(Millis),
+    /// It gives signs again, and what was late is waited for; ms that are left.
+    QueueReturned(Millis),
     /// So many jobs of the queue were commanded within the window, of so many allowed.
     QueueBudget(u64, u64),
     /// The same of the rule.
@@ -50,7 +54,9 @@ impl Hold {
             Hold::KillSwitch => "kill_switch",
             Hold::Exempt => "exempt",
             Hold::InputStale(..) => "input_stale",
+            Hold::InputReturned(..) => "input_returned",
             Hold::QueueSilent(_) => "queue_silent",
+            Hold::QueueReturned(_) => "queue_returned",
             Hold::QueueBudget(..) => "queue_budget",
             Hold::RuleBudget(..) => "rule_budget",
             Hold::Budget(..) => "budget",
@@ -74,7 +80,13 @@ impl std::fmt::Display for Hold {
                 write!(f, "input_stale({}, {} s)", topic.name(), age / SECOND)
             }
             Hold::InputStale(topic, None) => write!(f, "input_absent({})", topic.name()),
-            Hold::QueueSilent(age) => write!(f, "input_stale(queue, {} s)", age / SECOND),
+            Hold::InputReturned(topic, left) => {
+                write!(f, "input_returned({}, {} s)", topic.name(), left / SECOND)
+            }
+            Hold::QueueSilent(age) => write!(f, "queue_silent({} s)", age / SECOND),
+            Hold::QueueReturned(left) => {
+                write!(f, "queue_returned({} s)", left / SECOND)
+            }
             Hold::QueueBudget(used, of) => write!(f, "queue_budget, {used} of {of} jobs"),
             Hold::RuleBudget(used, of) => write!(f, "rule_budget, {used} of {of} jobs"),
             Hold::Budget(used, of) => write!(f, "budget, {used} of {of} jobs"),
@@ -126,19 +138,19 @@ pub fn hold(state: &State, around: &Surroundings, rule: CommandRule, queue: Name
 
 /// Whether a topic is late, or has just come back: what it missed may still be on its way.
 fn late(state: &State, topic: Topic) -> Option<Hold> {
-    let stale = state.times.of(topic).stale_since;
-    let rests = state.times.gaps[topic as usize].rests(state.now);
-    let since = stale.or(rests)?;
-    if since == 0 && is_optional(topic) {
-        return None;
+    // What never had a record counts as silent since 0.
+    let counts = |since: Millis| since != 0 || !is_optional(topic);
+    if let Some(since) = state.times.of(topic).stale_since {
+        let age = (since != 0).then(|| state.now.saturating_sub(since));
+        return counts(since).then_some(Hold::InputStale(topic, age));
     }
-    let age = (since != 0).then(|| state.now.saturating_sub(since));
-    Some(Hold::InputStale(topic, age))
+    let (since, until) = state.times.gaps[topic as usize].open(state.now)?;
+    counts(since).then(|| Hold::InputReturned(topic, until - state.now))
 }
 
 /// The same of a queue's own reports.
 fn queue_silence(state: &State, queue: Name) -> Option<Hold> {
-    let rests = || state.signs_of(queue)?.gaps.rests(state.now);
-    let age = || rests().map(|since| state.now.saturating_sub(since));
-    state.queue_silent_for(queue).or_else(age).map(Hold::QueueSilent)
+    let open = || state.signs_of(queue)?.gaps.open(state.now);
+    let returned = || open().map(|(_, until)| Hold::QueueReturned(until - state.now));
+    state.queue_silent_for(queue).map(Hold::QueueSilent).or_else(returned)
 }

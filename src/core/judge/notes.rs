@@ -54,6 +54,8 @@ pub(crate) fn time_notes(state: &State) -> Vec<String> {
             match time.time {
                 0 if state.is_unreadable(topic) => notes.push(unreadable_note(topic)),
                 0 => absent.push(topic.name()),
+                // What is on its way since a moment only is no news.
+                time if state.now - time < SECOND => {}
                 time => notes.push(stale(topic, state.now - time)),
             }
         }

@@ -7,7 +7,7 @@ use crate::unit::Millis;
 
 /// Revision of the engine. Raised when the same cycle would give other decisions, so that
 /// `replay --verify` can distinguish "made by another engine" from "wrong".
-pub const ENGINE_REVISION: u32 = 19;
+pub const ENGINE_REVISION: u32 = 20;
 
 /// Oldest revision whose decisions are made again by `replay --verify`: since then only mistakes
 /// were mended, so a decision that is the same is verified, and one that differs is not verifiable.

@@ -40,9 +40,9 @@ impl Gaps {
         }
     }
 
-    /// Since when nothing was read, if what came back is still being waited for at a moment.
-    pub fn rests(&self, now: Millis) -> Option<Millis> {
-        self.spans.last().filter(|(_, until)| *until > now).map(|(from, _)| *from)
+    /// The gap that at a moment still lasts: it is read again, and what was late is waited for.
+    pub fn open(&self, now: Millis) -> Option<(Millis, Millis)> {
+        self.spans.last().copied().filter(|(_, until)| *until > now)
     }
 
     /// Drops gaps that ended before a moment.

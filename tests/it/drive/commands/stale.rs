@@ -151,6 +151,35 @@ fn what_was_due_when_a_topic_fell_silent_is_held_back_and_named() {
 }
 
 #[test]
+fn what_reports_again_is_named_so_while_what_was_late_is_awaited() {
+    let mut stage = Stage::new(&[
+        ("report_interval_min = 30", "report_interval_min = 1"),
+        ("jobs_per_queue = 100\npercent_of_queue = 10", "jobs_per_queue = 0\npercent_of_queue = 0"),
+    ]);
+    let job = stage.job("7", Status::Pending);
+    stage.publish(&job);
+    stage.pass(HOUR + MINUTE);
+    let last = |stage: &Stage| stage.held("T1").pop().unwrap().1;
+    assert_eq!(last(&stage), "queue_budget, 0 of 0 jobs");
+    stage.alive.retain(|topic| *topic != Topic::JobState);
+    stage.pass(HOUR);
+    stage.alive.push(Topic::JobState);
+    stage.pass(5 * MINUTE);
+    assert_eq!(last(&stage), "input_returned(job-state, 600 s)");
+    stage.pass(5 * MINUTE);
+    assert_eq!(last(&stage), "input_returned(job-state, 300 s)");
+    stage.pass(5 * MINUTE);
+    assert_eq!(last(&stage), "queue_budget, 0 of 0 jobs");
+    stage.queue_lives = false;
+    stage.pass(3 * HOUR);
+    assert!(last(&stage).starts_with("queue_silent("), "{}", last(&stage));
+    stage.queue_lives = true;
+    stage.pass(5 * MINUTE);
+    assert!(last(&stage).starts_with("queue_returned("), "{}", last(&stage));
+    stage.check();
+}
+
+#[test]
 fn a_queue_that_gives_no_sign_loses_no_job_for_two_days() {
     let mut stage = Stage::new(&[]);
     let at = running(&mut stage, "7");
@@ -158,7 +187,7 @@ fn a_queue_that_gives_no_sign_loses_no_job_for_two_days() {
     stage.queue_lives = false;
     stage.until(at + 24 * HOUR);
     assert_eq!(commands(&stage), 0);
-    assert!(stage.held("T9")[0].1.starts_with("input_stale(queue, "), "{:?}", stage.held("T9"));
+    assert!(stage.held("T9")[0].1.starts_with("queue_silent("), "{:?}", stage.held("T9"));
     // It comes back: one of its jobs first, the other half an hour later.
     let now = stage.now();
     stage.queue_lives = true;

@@ -289,7 +289,7 @@ fn a_silent_site_holds_a_drain_back_and_not_its_end() {
     let actions = [undrain("n1", "j1"), drain("n2", "j2", T0 + SECOND)];
     let commands = world.pass(SECOND, &actions);
     assert_eq!((commands[0].kind, commands[0].held_back()), (CommandKind::Undrain, None));
-    assert_eq!(commands[1].held_back(), Some("input_stale(queue, 7201 s)"));
+    assert_eq!(commands[1].held_back(), Some("queue_silent(7201 s)"));
     assert_eq!((commands[1].queue.as_str(), commands.len()), ("T2_X", 2));
 }
 
