@@ -100,11 +100,15 @@ impl Place {
         Place::with(&["harvester_worker_stats", "jedi_tasks"], change)
     }
 
-    /// The same that takes these tables besides those of the jobs.
+    /// The same that takes these tables besides those of the jobs, of schema `doma_panda` where none is
+    /// named.
     pub fn with(tables: &[&str], change: impl FnOnce(&mut Table, &mut Table)) -> Option<Place> {
         let bus = Bus::real(change)?;
         let prefix = format!("{}.cdc", bus.domain);
-        let topic = |table: &&str| format!("{prefix}.doma_panda.{table}");
+        let topic = |table: &&str| match table.contains('.') {
+            true => format!("{prefix}.{table}"),
+            false => format!("{prefix}.doma_panda.{table}"),
+        };
         let tables: Vec<String> = tables.iter().map(topic).collect();
         let topics = [&[format!("{prefix}.jobs")][..], &tables].concat();
         let spec = |name: &String| {

@@ -1,6 +1,6 @@
 //! PanDA's other tables through the connector: rows of configuration become the records that the
-//! imports make of the same facts, reports of workers are published by queue, and so is the end of a
-//! task.
+//! imports make of the same facts, reports of workers and counts of nodes are published by queue, and
+//! so is the end of a task.
 
 use super::live::Place;
 use super::servers::{Connect, Postgres};
@@ -22,17 +22,19 @@ use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::import::{Imported, Sites, cric, gdpconfig, netmetrics, nuclei, shares};
 use yardmaster::wire::record;
 
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 12] = [
     "harvester_worker_stats",
     "jedi_tasks",
     "schedconfig_json",
     "panda_site",
+    "panda_ddm_relation",
     "site",
     "ddm_endpoint",
     "global_shares",
     "config",
     "network_matrix_kv",
     "resource_types",
+    "doma_pandameta.sitedata",
 ];
 
 /// Writes rows as JSON has them.
@@ -135,6 +137,22 @@ fn workers(place: &Place, at_queue: &str) -> BTreeMap<String, (u32, u32)> {
     found
 }
 
+/// The newest count of nodes of a queue: that asked for a job, and that updated one.
+fn nodes(place: &Place, at_queue: &str) -> Option<(u32, u32)> {
+    let codec = Codec::default();
+    let records = in_order(&place.bus.bootstrap, &place.bus.topic(Topic::Pilot));
+    let mut counts = records.iter().filter_map(|(key, value)| {
+        let mut arena = Arena::default();
+        match codec.read(Topic::Pilot, Some(key), Some(value), &mut arena) {
+            Event::Pilot(Pilot::Nodes { queue, nodes_asked, nodes_updated, .. }) => {
+                (queue == at_queue).then_some((nodes_asked, nodes_updated))
+            }
+            _ => None,
+        }
+    });
+    counts.next_back()
+}
+
 fn ended(place: &Place, subject: &str) -> bool {
     let codec = Codec::default();
     in_order(&place.bus.bootstrap, &place.bus.topic(Topic::Task)).iter().any(|(key, value)| {
@@ -150,14 +168,18 @@ fn wanted(without: &str) -> [(Topic, BTreeMap<String, Configuration>); 5] {
     [&network().0, ENDPOINTS].into_iter().for_each(|text| known.learn(text).unwrap());
     let mut queues: Value = serde_json::from_str(CRIC).unwrap();
     queues.as_object_mut().unwrap().remove(without);
-    let nucleus = json!([{"name": "CERN", "tier": 0, "active": true, "output_endpoint": "CERN_B"}]);
     [
         (Topic::Queue, imported(cric(&queues.to_string(), 1, &known).unwrap())),
         (Topic::Link, imported(netmetrics(&network().0, 1).unwrap())),
         (Topic::Share, imported(shares(&tree().to_string(), 1).unwrap())),
         (Topic::Parameter, imported(gdpconfig(&parameters().to_string(), 1).unwrap())),
-        (Topic::Site, imported(nuclei(&nucleus.to_string(), 1).unwrap())),
+        (Topic::Site, nucleus("CERN_B")),
     ]
+}
+
+fn nucleus(output: &str) -> BTreeMap<String, Configuration> {
+    let nucleus = json!([{"name": "CERN", "tier": 0, "active": true, "output_endpoint": output}]);
+    imported(nuclei(&nucleus.to_string(), 1).unwrap())
 }
 
 fn quick(limits: &mut Table, policy: &mut Table) {
@@ -189,9 +211,29 @@ fn configuration_workers_and_ends_of_tasks_come_through_the_connector() {
     for (topic, wants) in wanted("") {
         settle(&place, topic, &wants);
     }
+    // Once relations are there, they say where output goes.
+    let in_nucleus = json!([{"panda_site_name": "Q2", "site_name": "CERN"}]);
+    insert(&mut owner, "panda_site", &in_nucleus);
+    let relation = json!([{"panda_site_name": "Q2", "ddm_endpoint_name": "CERN_D", "scope": "default",
+        "roles": "read_lan,write_lan", "default_write": "Y"}]);
+    insert(&mut owner, "panda_ddm_relation", &relation);
+    settle(&place, Topic::Site, &nucleus("CERN_D"));
     // A queue that is deleted is deleted everywhere, and no other.
     owner.execute("DELETE FROM schedconfig_json WHERE panda_queue = 'AGLT2'", &[]).unwrap();
     settle(&place, Topic::Queue, &wanted("AGLT2")[0].1);
+
+    // Nodes of three hours, over all kinds of jobs, and their next count.
+    let counted = |flag: &str, hours: u32, asked: u32| {
+        json!({"site": "SYNTH_ALPHA", "flag": flag, "hours": hours, "getjob": asked, "updatejob": 5,
+            "running": 0, "lastmod": "2026-01-01 00:00:00"})
+    };
+    let rows = json!([counted("production", 3, 40), counted("production", 12, 90)]);
+    insert(&mut owner, "doma_pandameta.sitedata", &rows);
+    let found = || nodes(&place, "SYNTH_ALPHA");
+    wait_until(60 * SECOND, || format!("{:?}", found()), || found() == Some((40, 5)));
+    let update = "UPDATE doma_pandameta.sitedata SET getjob = getjob + 1, lastmod = now()";
+    owner.execute(update, &[]).unwrap();
+    wait_until(60 * SECOND, || format!("{:?}", found()), || found() == Some((41, 5)));
 
     // A report replaces the one before, in one transaction, which is whole when another follows.
     let report = [("SCORE", "running", 9), ("SCORE", "submitted", 4), ("MCORE", "running", 2)];
