@@ -56,6 +56,9 @@ pub(super) fn parse(text: &str) -> Result<Item, Fault> {
     root.children("DataStaging").for_each(|it| made.staging(it));
     // The first error in the text is reported, and what is listed stands in written order.
     made.items.sort_by_key(|(at, _)| *at);
+    if made.items.is_empty() {
+        return Err(Fault::new(ErrorCode::ExecutableMissing, root.at));
+    }
     let items = made.items.into_iter().map(|(_, condition)| Item::Condition(condition)).collect();
     Ok(Item::Joined { operator: Operator::All, items, at: root.at })
 }

@@ -149,6 +149,8 @@ fn a_job_that_is_to_run_names_its_program() {
     assert_eq!(code("&(executable=a)"), None);
     let adl = "<ActivityDescription><Application/></ActivityDescription>";
     assert_eq!(code(adl), Some(("executable_missing", 1)));
+    let adl = |text| read(text, Dialect::User).map_err(|error| error.code.name()).err();
+    assert_eq!(adl("<ActivityDescription></ActivityDescription>"), Some("executable_missing"));
     assert!(read("&(jobname=a)", Dialect::User).is_ok());
 }
 
