@@ -10,9 +10,8 @@ pub enum Agreement {
     Same,
     /// Two assignments to other sets of queues, with the same queue first.
     OtherQueues,
-    /// Two assignments, each with another queue first; not where each side's own weights hold a
-    /// queue to be as good as its first that the other side's hold to be so too: which of equals
-    /// comes first is drawn.
+    /// Two assignments, each with another queue first, and none that has the weight of the first
+    /// on both sides: which of equals comes first is drawn.
     OtherFirst,
     /// Other outcomes: one assigns and one does not, or one waits and one rejects.
     Outcome,
@@ -95,16 +94,15 @@ impl Measure {
 
 /// Whether the same queue comes first, or could have.
 fn is_first_same(one: &SideAnswer, other: &SideAnswer) -> bool {
-    let is_common = || leading(one).any(|queue| leading(other).any(|it| it == queue));
-    one.first() == other.first() || is_common()
+    one.first() == other.first() || leading(one).any(|queue| leading(other).any(|it| it == queue))
 }
 
 /// The first queue, and those behind it of the same weight; a weight of 0 says nothing.
 fn leading(answer: &SideAnswer) -> impl Iterator<Item = &str> {
-    let weight = answer.queues.first().map_or(0.0, |it| it.weight);
-    let behind = answer.queues.iter().skip(1);
-    let equal = behind.take_while(move |it| weight > 0.0 && it.weight == weight);
-    answer.queues.iter().take(1).chain(equal).map(|it| it.queue.as_str())
+    let best = answer.queues.first().map_or(0.0, |it| it.weight);
+    let queues = answer.queues.iter().enumerate();
+    let equal = queues.take_while(move |(at, it)| *at == 0 || best > 0.0 && it.weight == best);
+    equal.map(|(_, it)| it.queue.as_str())
 }
 
 fn names(answer: &SideAnswer) -> BTreeSet<&str> {

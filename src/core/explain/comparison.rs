@@ -47,8 +47,15 @@ fn write(text: &mut String, it: &Comparison) -> std::fmt::Result {
         InCharge::Other => side_name(Side::Other),
     };
     let overlap = overlap(it).map(|it| format!("; {:.0} % go to the same queues", it * 100.0));
-    let agreement = sentence(Agreement::of(it));
-    writeln!(text, "  {agreement}{}; carried out: {in_charge}", overlap.unwrap_or_default())?;
+    let agreement = Agreement::of(it);
+    let is_drawn = agreement < Agreement::OtherFirst && it.yardmaster.first() != it.other.first();
+    let drawn = if is_drawn { ", but for which of equal weight comes first" } else { "" };
+    let agreement = sentence(agreement);
+    writeln!(
+        text,
+        "  {agreement}{drawn}{}; carried out: {in_charge}",
+        overlap.unwrap_or_default()
+    )?;
     for side in Side::ALL {
         write_answer(text, side_name(side), it.of(side))?;
     }
@@ -193,5 +200,11 @@ mod tests {
     B: running 900, 900; queued 3100, 1200 (more than 10 % apart)
 ";
         assert_eq!(explain_comparison(&comparison), wanted);
+        let equal = |first: &str, second: &str| vec![chosen(first, 9.0, 0), chosen(second, 9.0, 0)];
+        let (mut one, mut other) = (comparison.yardmaster.clone(), comparison.other.clone());
+        (one.queues, other.queues) = (equal("A", "B"), equal("B", "A"));
+        let drawn = explain_comparison(&Comparison { yardmaster: one, other, ..comparison });
+        let wanted = "the same answer, but for which of equal weight comes first; 100 %";
+        assert!(drawn.contains(wanted), "{drawn}");
     }
 }

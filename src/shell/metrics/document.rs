@@ -138,7 +138,7 @@ fn names(metric: Metric, label: &str) -> Option<String> {
         }
         ("import", _) => "the one of the process".to_owned(),
         ("kind", Metric::Oddities) => format!("the {} kinds of oddity", Oddity::ALL.len()),
-        ("reason", Metric::HeldBackJobs) => "the reasons of the governor, about 10".to_owned(),
+        ("reason", Metric::HeldBackJobs) => "the reasons of the governor, fewer than 20".to_owned(),
         ("reason", Metric::IdleJobs) => {
             "filters of the policy, codes of rejections, and a few words: about 40".to_owned()
         }

@@ -164,7 +164,7 @@ metrics! {
     Rejections Kind::Counter, "yardmaster_filter_rejections_total" ["policy", "filter"]
         "Candidates rejected, by policy and the filter that objected first.";
     Comparisons Kind::Counter, "yardmaster_comparisons_total" ["queue_type", "gshare", "result"]
-        "Requests that another broker answered as well, by the kind of queues, the leaf share, and in what the two answers agree: same; other_queues: two assignments with the same queue first, others behind it; other_first: another one, not drawn among equals; outcome: one assigns and the other does not, or one defers and the other rejects; absent: a side gave no answer in time; failed: a side failed. This and all other metrics of comparisons are counted by the process that leads, from topic comparison, while it runs.";
+        "Requests that another broker answered as well, by the kind of queues, the leaf share, and in what the two answers agree: same; other_queues: two assignments with the same queue first, others behind it; other_first: another one, and not of equal weight; outcome: one assigns and the other does not, or one defers and the other rejects; absent: a side gave no answer in time; failed: a side failed. This and all other metrics of comparisons are counted by the process that leads, from topic comparison, while it runs.";
     ComparedAnswers Kind::Counter, "yardmaster_compared_answers_total" ["side", "outcome"]
         "Answers in comparisons, by side (yardmaster, or the other broker) and outcome.";
     ComparedAnswer Kind::Histogram(WAIT), "yardmaster_compared_answer_seconds" ["side"]

@@ -26,8 +26,9 @@ A client that asks a broker of its own as well (PanDA's JEDI in shadow) writes b
 topic `comparison`. This verb reads it: how often the answers agree, in what they differ and by
 which filter, whether the figures differ that both went by, and how long each took.
 docs/comparison.md says how to decide by it. Two answers agree if the outcome is the same and, of
-assignments, the queue that comes first; --measure takes less or more. Comparisons in which a side
-gave no answer, or failed, are counted apart. In reasons `N` stands for each number.
+assignments, the queue that comes first, or could have among equal weights; --measure takes less or
+more. Comparisons in which a side gave no answer, or failed, are counted apart. In reasons `N`
+stands for each number.
 Exits 1 when fewer agree than --min-agreement, or none has two answers.
 
 Examples:
