@@ -322,6 +322,15 @@ fn commands_are_listed_and_a_job_is_explained() {
     assert!(Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
     assert_eq!((lines.count(), follow.wait().unwrap().code()), (0, Some(0)));
 
+    // Of a topic that had no record before the first ten minutes are not called absence.
+    let early = ["explain", "6500000001", "--dir", place, "--at", "2025-10-14T00:12:00Z"];
+    let (code, text, errors) = printed(&yardmaster(&early));
+    assert!(
+        code == Some(0) && text.contains("held back: job-state has just begun"),
+        "{text}{errors}"
+    );
+    assert!(!text.contains("(input_absent)"), "{text}");
+
     let (code, text, errors) = printed(&yardmaster(&["explain", job, "--dir", place]));
     assert_eq!(code, Some(0), "{errors}");
     assert!(text.contains(&format!("{job}: failed, attempt 0, as of ")), "{text}");

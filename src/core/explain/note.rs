@@ -75,11 +75,14 @@ fn words(note: &str, code: &str, figures: &str) -> Option<String> {
         "input_stale" => stale(part?),
         "input_returned" => {
             let (topic, left) = part?;
-            format!("{topic} is read again, and what was late is awaited{}", still(left)?)
+            format!("{topic} has just begun to come, and late records are awaited{}", still(left)?)
         }
         "queue_silent" => format!("the queue gave no sign for {}", span(seconds(figures)?)),
         "queue_returned" => {
-            format!("the queue reports again, and what was late is awaited{}", still(figures)?)
+            format!(
+                "the queue has just begun to report, late reports are awaited{}",
+                still(figures)?
+            )
         }
         "partial_history" => "what ended is counted over a window that begins before all that is \
                               known"
@@ -168,13 +171,13 @@ mod tests {
             ("input_stale(queue, 60 s)", "nothing new was read of queue for 1 min (input_stale)"),
             (
                 "input_returned(heartbeat, 600 s)",
-                "heartbeat is read again, and what was late is awaited for 10 min more \
+                "heartbeat has just begun to come, and late records are awaited for 10 min more \
                  (input_returned)",
             ),
             (
                 "queue_returned(90 s)",
-                "the queue reports again, and what was late is awaited for 1 min 30 s more \
-                 (queue_returned)",
+                "the queue has just begun to report, late reports are awaited for 1 min 30 s \
+                 more (queue_returned)",
             ),
             ("nothing any more", "nothing any more"),
         ];

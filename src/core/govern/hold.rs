@@ -10,7 +10,7 @@ use crate::state::State;
 use crate::state::record::Fact;
 use crate::unit::{HOUR, Millis, SECOND};
 
-/// Why commands are held back.
+/// Why commands are held back. Its text begins with the name that metrics have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hold {
     /// An operator stopped all commands of the domain.
@@ -19,7 +19,8 @@ pub enum Hold {
     Exempt,
     /// A topic that could have prevented it is late; ms, `None`: it never had a record.
     InputStale(Topic, Option<Millis>),
-    /// Such a topic is read again, and what was late is waited for; ms that are left.
+    /// Such a topic is read, for the first time or again, and what was late is waited for; ms that
+    /// are left.
     InputReturned(Topic, Millis),
     /// The queue itself has given no sign for so long; ms.
     QueueSilent(Millis),
@@ -47,30 +48,6 @@ pub enum Hold {
     TakenBack(usize),
 }
 
-impl Hold {
-    /// Its name in metrics.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Hold::KillSwitch => "kill_switch",
-            Hold::Exempt => "exempt",
-            Hold::InputStale(..) => "input_stale",
-            Hold::InputReturned(..) => "input_returned",
-            Hold::QueueSilent(_) => "queue_silent",
-            Hold::QueueReturned(_) => "queue_returned",
-            Hold::QueueBudget(..) => "queue_budget",
-            Hold::RuleBudget(..) => "rule_budget",
-            Hold::Budget(..) => "budget",
-            Hold::Ordered => "ordered",
-            Hold::Moves(_) => "moves_per_job",
-            Hold::TaskBusy(_) => "task_busy",
-            Hold::NoOtherQueue => "no_other_queue",
-            Hold::Turn => "turn",
-            Hold::Rest(_) => "rest",
-            Hold::TakenBack(_) => "taken_back",
-        }
-    }
-}
-
 impl std::fmt::Display for Hold {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -84,9 +61,7 @@ impl std::fmt::Display for Hold {
                 write!(f, "input_returned({}, {} s)", topic.name(), left / SECOND)
             }
             Hold::QueueSilent(age) => write!(f, "queue_silent({} s)", age / SECOND),
-            Hold::QueueReturned(left) => {
-                write!(f, "queue_returned({} s)", left / SECOND)
-            }
+            Hold::QueueReturned(left) => write!(f, "queue_returned({} s)", left / SECOND),
             Hold::QueueBudget(used, of) => write!(f, "queue_budget, {used} of {of} jobs"),
             Hold::RuleBudget(used, of) => write!(f, "rule_budget, {used} of {of} jobs"),
             Hold::Budget(used, of) => write!(f, "budget, {used} of {of} jobs"),
