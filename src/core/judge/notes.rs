@@ -54,7 +54,7 @@ pub(crate) fn time_notes(state: &State) -> Vec<String> {
             match time.time {
                 0 if state.is_unreadable(topic) => notes.push(unreadable_note(topic)),
                 0 => absent.push(topic.name()),
-                // What is on its way since a moment only is no news.
+                // Records are always on their way for a moment.
                 time if state.now - time < SECOND => {}
                 time => notes.push(stale(topic, state.now - time)),
             }
@@ -113,4 +113,24 @@ fn intake_knows_since(state: &State) -> Millis {
     let name = history_since(&state.setting.domain, 0).name();
     let fact = state.facts.parameters.of(&name).and_then(|wait| wait.current(is_newer));
     fact.and_then(|fact| fact.value.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::Setting;
+
+    #[test]
+    fn a_topic_is_noted_that_is_behind_by_a_second_and_not_before() {
+        let mut state = State::new(Setting::default());
+        let topic = Topic::JobState;
+        state.setting.silence[topic as usize] = Some(600 * SECOND);
+        state.now = 10 * SECOND;
+        let mut noted = |behind| {
+            state.times.topics[topic as usize].time = state.now - behind;
+            time_notes(&state).into_iter().find(|note| note.starts_with("input_stale(job-state"))
+        };
+        assert_eq!(noted(SECOND - 1), None);
+        assert_eq!(noted(SECOND).as_deref(), Some("input_stale(job-state, 1 s)"));
+    }
 }

@@ -222,7 +222,7 @@ fn configuration_workers_and_ends_of_tasks_come_through_the_connector() {
     owner.execute("DELETE FROM schedconfig_json WHERE panda_queue = 'AGLT2'", &[]).unwrap();
     settle(&place, Topic::Queue, &wanted("AGLT2")[0].1);
 
-    // Nodes of three hours, over all kinds of jobs, and their next count.
+    // Nodes of three hours, as PanDA's brokers read them, and their next count.
     let counted = |flag: &str, hours: u32, asked: u32| {
         json!({"site": "SYNTH_ALPHA", "flag": flag, "hours": hours, "getjob": asked, "updatejob": 5,
             "running": 0, "lastmod": "2026-01-01 00:00:00"})
