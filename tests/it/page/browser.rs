@@ -30,6 +30,32 @@ pub fn is_installed() -> bool {
     missing.is_none()
 }
 
+/// A running chromedriver and its port. It takes a free port of 127.0.0.1, and ends if some other
+/// process has that port of ::1: it is started again then.
+fn started_driver() -> (Ending, u16) {
+    let mut printed = Vec::new();
+    for _ in 0..5 {
+        let mut driver = Command::new(CHROMEDRIVER)
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let started = Ending(driver);
+        for line in &mut lines {
+            let port = line.strip_prefix("ChromeDriver was started successfully on port ");
+            if let Some(port) = port.and_then(|it| it.trim_end_matches('.').parse().ok()) {
+                std::thread::spawn(move || lines.for_each(drop));
+                return (started, port);
+            }
+            printed.push(line);
+        }
+    }
+    panic!("chromedriver names no port: {printed:#?}");
+}
+
 /// A browser with one window. It is ended, with its driver, when it is dropped.
 pub struct Browser {
     agent: Agent,
@@ -41,22 +67,7 @@ pub struct Browser {
 
 impl Browser {
     pub fn start() -> Browser {
-        let mut driver = Command::new(CHROMEDRIVER)
-            .arg("--port=0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let started = Ending(driver);
-        let port = lines.find_map(|line| {
-            let line = line.ok()?;
-            let port = line.strip_prefix("ChromeDriver was started successfully on port ")?;
-            port.trim_end_matches('.').parse::<u16>().ok()
-        });
-        let port = port.expect("chromedriver names its port");
-        std::thread::spawn(move || lines.for_each(drop));
+        let (started, port) = started_driver();
         let profile = TempDir::new().unwrap();
         let agent = Agent::config_builder()
             .http_status_as_error(false)
