@@ -143,3 +143,54 @@ fn another_verdict_is_right_where_equal_weights_lead_to_it() {
     tied["expected"]["alternatives"][0]["candidates"] = json!(["FREE"]);
     assert!(!agreement(&tied, Rules::Panda).verdict);
 }
+
+/// Of queues of equal weight PanDA shuffles which come among the five: no queue is left out for its
+/// name.
+#[test]
+fn of_equal_queues_each_task_draws_its_own_five() {
+    let names: Vec<String> = (0..12).map(|at| format!("IDLE_{at:02}")).collect();
+    let for_each = |value: Value| -> Value {
+        names
+            .iter()
+            .map(|name| (name.clone(), value.clone()))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
+    };
+    let mut alike = case();
+    alike["scenario"]["queues"] = for_each(queue("US", 1));
+    alike["scenario"]["stats"] = json!({
+        "jobs": {}, "pilots_3h": for_each(json!({"get_job": 1, "update_job": 1}))
+    });
+    let mut drawn = |task: u32| -> Vec<String> {
+        alike["scenario"]["task"]["task_id"] = json!(task);
+        let judged = Recorded::read(&alike.to_string()).expect("a case").judge(Rules::Panda);
+        judged.expect("a judgement").candidates.into_iter().map(|(name, _, _)| name).collect()
+    };
+    assert_eq!(drawn(1), drawn(1));
+    let mut times = vec![0; names.len()];
+    for task in 0..240 {
+        let five = drawn(task);
+        assert_eq!(five.len(), 5);
+        for (times, name) in times.iter_mut().zip(&names) {
+            *times += u32::from(five.contains(name));
+        }
+    }
+    assert!(times.iter().all(|it| (60..140).contains(it)), "of 240, some 100 each: {times:?}");
+}
+
+/// A name that no queue answers to is final only where there are queues, and is no nucleus's.
+#[test]
+fn a_name_that_may_yet_be_a_queue_is_not_rejected() {
+    let verdict = |site: &str, queues: Option<Value>| {
+        let mut named = case();
+        named["scenario"]["task"]["site"] = json!(site);
+        if let Some(queues) = queues {
+            named["scenario"]["queues"] = queues;
+        }
+        let judged = Recorded::read(&named.to_string()).expect("a case").judge(Rules::Tuned);
+        judged.expect("a judgement").verdict
+    };
+    assert_eq!(verdict("NOWHERE", None), "rejected");
+    assert_eq!(verdict("nucleus:SLAC", None), "pending");
+    assert_eq!(verdict("FREE", Some(json!({}))), "pending");
+}

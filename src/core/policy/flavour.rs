@@ -22,7 +22,7 @@ use crate::domain::cms::policy::Jobs;
 use crate::domain::cms::policy::settings::LISTS;
 use crate::domain::nordugrid::policy::Targets;
 use crate::domain::own::policy::Domain;
-use crate::event::{ChunkKind, Queue, Scope, Status, Task};
+use crate::event::{ChunkKind, Queue, Scope, Task};
 use crate::limits::Limits;
 use crate::unit::Millis;
 
@@ -161,20 +161,19 @@ impl Select<'_> {
     }
 
     /// The chunk's jobs in bunches (`bunch`, `bunch_scout` of the policy), each to a candidate
-    /// drawn in proportion to its weight; what was given to a candidate makes it lighter.
+    /// drawn in proportion to its weight, which stays as it is (spec panda-generic 1.7).
     pub fn in_proportion(&self, dice: &mut Dice) -> Vec<u32> {
         let bunch = match self.case.task.chunk {
             ChunkKind::Scout => self.spec.bunch_scout,
             ChunkKind::Normal | ChunkKind::Merge => self.spec.bunch,
         };
-        let share = |(chosen, candidate): (&Chosen, &Candidate<'_>)| QueueShare {
+        let share = |chosen: &Chosen| QueueShare {
             weight: chosen.weighed.total,
-            queued: candidate.defined() + candidate.jobs(Status::Activated),
+            queued: None,
             cap: None,
             room: f64::INFINITY,
         };
-        let shares: Vec<QueueShare> =
-            self.judgement.ranked.iter().zip(self.ranked).map(share).collect();
+        let shares: Vec<QueueShare> = self.judgement.ranked.iter().map(share).collect();
         divide(self.case.task.jobs, bunch, &shares, dice)
     }
 }

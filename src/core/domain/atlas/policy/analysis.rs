@@ -355,7 +355,7 @@ fn divide_jobs(select: &Select<'_>, own: &Own, dice: &mut Dice) -> Vec<u32> {
             let cap = own.queue_limit.max(2.0 * chosen.weighed.running);
             let queued = super::stabilizer::queued(candidate);
             let (weight, room) = (chosen.weighed.total, case.room.left(candidate));
-            QueueShare { weight, queued, cap: Some(cap), room }
+            QueueShare { weight, queued: Some(queued), cap: Some(cap), room }
         })
         .collect();
     let spec = select.spec;

@@ -8,6 +8,7 @@ use super::site::SiteRules;
 use super::software::Wanted;
 use super::work_queue::WorkQueue;
 use crate::event::{Queue, Scope, Task};
+use crate::math::pattern::Pattern;
 use crate::unit::Millis;
 use std::sync::Arc;
 
@@ -62,10 +63,14 @@ pub struct Case<'a> {
 }
 
 /// Facts and rules of a case of PanDA's generic broker alone (spec panda-generic 1.1).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Generic {
+    /// Whether no queue is known at all.
+    pub is_without_queues: bool,
     /// Whether there is a queue of exactly the name in `task.site`.
     pub is_site_queue: bool,
+    /// The expression in `task.site`, if it is no name of a queue and can be read.
+    pub site: Option<Arc<Pattern>>,
     /// Whether a site that is no name of a queue is a pattern of names.
     pub names_patterns: bool,
     /// Whether some queue is of the task's cloud; one that none is of stands for all.

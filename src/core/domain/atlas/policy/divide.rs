@@ -15,8 +15,9 @@ use crate::dice::Dice;
 pub struct QueueShare {
     /// Its weight; finite, not negative.
     pub weight: f64,
-    /// Jobs queued there already.
-    pub queued: f64,
+    /// Jobs queued there already. `None`: they do not count, so there is no cap, and the weight
+    /// stays as it is.
+    pub queued: Option<f64>,
     /// It takes part while fewer than these are queued; `None`: always.
     pub cap: Option<f64>,
     /// Jobs it still has room for; it takes part while there is any. Infinite: always.
@@ -38,18 +39,21 @@ pub fn divide(jobs: u32, bunch: u32, shares: &[QueueShare], dice: &mut Dice) -> 
         given[at] += size;
         left -= size;
         let share = &mut shares[at];
-        let before = share.queued;
-        share.queued += f64::from(size);
         share.room -= f64::from(size);
-        share.weight *= (before + 1.0) / (share.queued + 1.0);
+        if let Some(queued) = &mut share.queued {
+            let before = *queued;
+            *queued += f64::from(size);
+            share.weight *= (before + 1.0) / (*queued + 1.0);
+        }
     }
     given
 }
 
 /// The share that a number in [0, 1) falls on.
 fn draw(shares: &[QueueShare], unit: f64) -> usize {
-    let open =
-        |share: &QueueShare| share.room > 0.0 && share.cap.is_none_or(|cap| share.queued < cap);
+    let is_full =
+        |share: &QueueShare| share.queued.zip(share.cap).is_some_and(|(it, cap)| it >= cap);
+    let open = |share: &QueueShare| share.room > 0.0 && !is_full(share);
     let any_open = shares.iter().any(open);
     let takes_part = |share: &QueueShare| !any_open || open(share);
     let sum: f64 = shares.iter().filter(|share| takes_part(share)).map(|share| share.weight).sum();
@@ -79,7 +83,7 @@ mod tests {
     }
 
     fn share(weight: f64, queued: f64, cap: f64) -> QueueShare {
-        QueueShare { weight, queued, cap: Some(cap), room: f64::INFINITY }
+        QueueShare { weight, queued: Some(queued), cap: Some(cap), room: f64::INFINITY }
     }
 
     #[test]
@@ -103,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_queue_without_room_takes_no_more_while_another_has_some() {
-        let share = |room| QueueShare { weight: 1.0, queued: 0.0, cap: None, room };
+        let share = |room| QueueShare { weight: 1.0, queued: Some(0.0), cap: None, room };
         // A bunch is sent whole; the third finds no room anywhere.
         assert_eq!(
             divide(50, 25, &[share(20.0), share(1.0), share(0.0)], &mut dice("7")),
@@ -125,6 +129,13 @@ mod tests {
         let given = divide(10_000, 25, &shares, &mut dice("7"));
         // Weights fall as 1/(queued + 1): both stay close together, far closer than fair coins.
         assert!(given[0].abs_diff(given[1]) < 2_000, "{given:?}");
+    }
+
+    #[test]
+    fn a_queue_whose_queued_jobs_do_not_count_keeps_its_weight() {
+        let share = |weight| QueueShare { weight, queued: None, cap: None, room: f64::INFINITY };
+        let given = divide(100_000, 20, &[share(10.0), share(1.0)], &mut dice("7"));
+        assert!((89_000..93_000).contains(&given[0]), "{given:?}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::policy::flavour::{Flavour, Found, Plan, QueueStyle, Style};
 use crate::policy::param::Param;
 use crate::policy::typed::{params, read};
 use crate::unit::HOUR;
+use std::sync::Arc;
 
 params! {
     /// Parameters of the kind.
@@ -103,6 +104,9 @@ pub(crate) static GENERIC_JOB: Flavour = Flavour {
 /// Name of a queue that stands for none.
 const NO_QUEUE: &str = "NA";
 
+/// Before the name of a nucleus that stands for a queue (spec panda-generic L1n).
+const NUCLEUS: &str = "nucleus:";
+
 /// Whether a queue is in the list of a cloud.
 fn is_in_cloud(queue: &Queue, own: &Own) -> bool {
     queue.production && !queue.first_cloud().is_empty() && (own.unified_parent || !is_parent(queue))
@@ -122,7 +126,10 @@ fn admits(case: &Case<'_>, queue: &Queue, own: &Own) -> bool {
         (true, false) => queue.name == bound,
         (false, _) if case.generic.is_site_queue => queue.name == site,
         (false, _) => {
-            is_in_cloud(queue, own) && case.is_of_cloud(queue) && Pattern::finder(site)(&queue.name)
+            let matches = |site: &Arc<Pattern>| site.is_found_in(&queue.name);
+            is_in_cloud(queue, own)
+                && case.is_of_cloud(queue)
+                && case.generic.site.as_ref().is_some_and(matches)
         }
     }
 }
@@ -155,7 +162,9 @@ fn generic(task: &Task, known: Generic, own: &Own) -> Generic {
         (true, false) => Dispatch::Whole,
         (true, true) => Dispatch::WholeOfBest,
     };
-    Generic { names_patterns: true, parts_apart: own.parts_apart, dispatch, ..known }
+    let is_pattern = !known.is_site_queue && !task.site.is_empty();
+    let site = if is_pattern { Pattern::new(&task.site).map(Arc::new) } else { None };
+    Generic { site, names_patterns: true, parts_apart: own.parts_apart, dispatch, ..known }
 }
 
 /// Files of the input that have to lie somewhere, by whether those count that each queue has.
@@ -194,6 +203,21 @@ impl Case<'_> {
     }
 }
 
+/// Why a task is rejected to whose names no queue answers.
+fn rejects_name(case: &Case<'_>, own: &Own) -> Option<&'static str> {
+    let (site, bound) = (case.task.site.as_str(), case.task.options.chunk_site.as_str());
+    match (site.is_empty(), bound.is_empty()) {
+        // There will be queues, and its may be one of them.
+        _ if case.generic.is_without_queues => None,
+        (true, true) => None,
+        (true, false) => Some(UNKNOWN_QUEUE),
+        (false, _) if case.generic.site.is_none() => Some(SITE_PATTERN),
+        // PanDA takes the name of a nucleus for a queue.
+        (false, _) if site.starts_with(NUCLEUS) => None,
+        (false, _) => own.final_failures.then_some(UNKNOWN_SITE),
+    }
+}
+
 /// Why a task is rejected: where PanDA's own broker fails, and where no waiting helps.
 fn rejects(found: &Found<'_>, own: &Own) -> Option<&'static str> {
     let Found { case, judgement, filters } = found;
@@ -207,14 +231,8 @@ fn rejects(found: &Found<'_>, own: &Own) -> Option<&'static str> {
     if !judgement.ranked.is_empty() {
         return None;
     }
-    let site = case.task.site.as_str();
     if judgement.fates.is_empty() {
-        return match (site.is_empty(), case.task.options.chunk_site.is_empty()) {
-            (true, true) => None,
-            (true, false) => Some(UNKNOWN_QUEUE),
-            (false, _) if Pattern::new(site).is_none() => Some(SITE_PATTERN),
-            (false, _) => own.final_failures.then_some(UNKNOWN_SITE),
-        };
+        return rejects_name(case, own);
     }
     let is_of = |filter: u16, name: &str| {
         filters.get(usize::from(filter)).is_some_and(|filter| filter.name == name)

@@ -311,13 +311,15 @@ impl Policy {
         };
         let preferred = left.iter().filter(|left| rank(&left.index) == 1).count();
         let most = self.most(joint.case, preferred);
+        let lots = self.lots(joint.case);
         let mut chosen: Vec<u32> = Vec::new();
         for wanted in 0..=2 {
             let of_rank = left.iter().filter(|left| rank(&left.index) == wanted);
             let weight = |left: &Left<'_>| if wanted == 0 { 0.0 } else { left.weighed.total };
             let mut some: Vec<(f64, u32)> =
                 of_rank.map(|left| (weight(left), left.index)).collect();
-            best(&mut some, candidates, most - chosen.len());
+            let lot = |name: &str| if wanted == 0 { 0 } else { lots(name) };
+            best(&mut some, candidates, most - chosen.len(), lot);
             chosen.extend(some.into_iter().map(|(_, index)| index));
         }
         let place = |index| left.binary_search_by_key(&index, |left| left.index).ok();

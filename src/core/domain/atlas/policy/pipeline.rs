@@ -10,6 +10,7 @@ use super::throttling::Throttling;
 use super::weighed::Weighed;
 use crate::dice::Dice;
 use crate::event::{Queue, Scope, Task};
+use crate::id::{hash, stir};
 use crate::policy::applicable::Applicable;
 use crate::policy::compile::Policy;
 use crate::policy::declare::FilterFunction;
@@ -250,7 +251,7 @@ impl Policy {
             }
         }
         judgement.passed = passed.len() as u32;
-        best(&mut passed, candidates, self.most(case, 0));
+        best(&mut passed, candidates, self.most(case, 0), self.lots(case));
         for (_, index) in passed {
             let mut weighed = Weighed::kept();
             self.weigh(case, &candidates.without_user(index), resolved, &mut weighed, &[]);
@@ -288,6 +289,15 @@ impl Policy {
         self.flavour.plan().map_or(most, |plan| (plan.most)(case, most, preferred))
     }
 
+    /// The lot of each queue among those of equal weight, where the kind keeps few of the best, as
+    /// PanDA shuffles these (spec atlas 8.7, panda-generic S2); else 0. Each attempt of a request
+    /// draws its own, the same in each cycle and replay.
+    pub(super) fn lots(&self, case: &Case<'_>) -> impl Fn(&str) -> u64 {
+        let task = case.task;
+        let seed = self.flavour.plan().map(|_| stir(hash(task.subject.as_bytes()) ^ task.attempt));
+        move |queue| seed.map_or(0, |seed| stir(hash(queue.as_bytes()) ^ seed))
+    }
+
     /// The weight known when a filter objected.
     fn weight_by(&self, filter: u16, weighed: &Weighed) -> f64 {
         match self.queue_rules().filters[usize::from(filter)].judge {
@@ -299,15 +309,19 @@ impl Policy {
     }
 }
 
-/// The `most` heaviest, heaviest first; equal weights by name.
+/// The `most` heaviest, heaviest first; equal weights by a lot that is drawn for the name, then by
+/// name.
 pub(super) fn best<C: Candidates + ?Sized>(
     passed: &mut Vec<(f64, u32)>,
     candidates: &C,
     most: usize,
+    lot: impl Fn(&str) -> u64,
 ) {
     let name = |index: u32| candidates.queue(index).name.as_str();
-    let order =
-        |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then_with(|| name(a.1).cmp(name(b.1)));
+    let drawn = |index: u32| (lot(name(index)), name(index));
+    let order = |a: &(f64, u32), b: &(f64, u32)| {
+        b.0.total_cmp(&a.0).then_with(|| drawn(a.1).cmp(&drawn(b.1)))
+    };
     if passed.len() > most && most > 0 {
         passed.select_nth_unstable_by(most - 1, order);
     }

@@ -238,7 +238,7 @@ fn divide_jobs(select: &Select<'_>, own: &Own, dice: &mut Dice) -> Vec<u32> {
             let cap = own.queue_limit.max(2.0 * chosen.weighed.running);
             let cap = (!case.express).then_some(cap);
             let room = if case.express { f64::INFINITY } else { case.room.left(candidate) };
-            QueueShare { weight: chosen.weighed.total, queued, cap, room }
+            QueueShare { weight: chosen.weighed.total, queued: Some(queued), cap, room }
         })
         .collect();
     let spec = select.spec;

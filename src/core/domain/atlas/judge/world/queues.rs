@@ -227,6 +227,11 @@ impl World {
         self.by_name.contains_key(name)
     }
 
+    /// Whether no queue is known at all.
+    pub(crate) fn is_without_queues(&self) -> bool {
+        self.by_name.is_empty()
+    }
+
     /// Whether any queue is of this cloud.
     pub(crate) fn is_cloud(&self, name: &str) -> bool {
         self.clouds.contains(name)

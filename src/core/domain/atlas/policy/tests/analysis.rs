@@ -210,3 +210,25 @@ proptest! {
         prop_assert_eq!(late, judgement, "something was looked at too early");
     }
 }
+
+/// Ties are shuffled before the best are kept (spec atlas 8.7): no queue is left out for its name.
+#[test]
+fn of_equal_queues_each_task_draws_its_own() {
+    let queues: Vec<Queue> = (0..20).map(|at| user_queue(&format!("Q{at:02}"))).collect();
+    let (policy, resolved) = with(Rules::Panda, &[]);
+    let kept = |subject: String, attempt: u64| -> Vec<u32> {
+        let task = Task { subject, attempt, ..user_task() };
+        let candidates: Vec<Candidate<'_>> = queues.iter().map(|it| at(it, store())).collect();
+        let judgement = policy.judge(&user_case(&task), candidates.as_slice(), &resolved);
+        judgement.ranked.iter().map(|it| it.candidate).collect()
+    };
+    assert_eq!(kept("7/1".into(), 0), kept("7/1".into(), 0));
+    assert_ne!(kept("7/1".into(), 0), kept("7/1".into(), 1));
+    let mut times = vec![0; queues.len()];
+    for task in 0..200 {
+        let kept = kept(format!("{task}/1"), 0);
+        assert_eq!(kept.len(), 10);
+        kept.iter().for_each(|at| times[*at as usize] += 1);
+    }
+    assert!(times.iter().all(|it| (60..140).contains(it)), "of 200, some 100 each: {times:?}");
+}
