@@ -17,8 +17,8 @@ pub const TEXT_MAX_BYTES: usize = 4_096;
 ///
 /// It knows letters that stand for themselves, `.`, `[...]` and `[^...]` with ranges, `\d` `\w`
 /// `\s` and their opposites, a backslash before a sign, `(...)` and `(?:...)`, `|`, `*` `+` `?`
-/// `{m,n}`, each also with `?` behind it, `(?=...)` and `(?!...)`, `^` and `$`. Digits are those of
-/// ASCII.
+/// `{m,n}`, each also with `?` behind it, `(?P<name>...)`, `(?=...)` and `(?!...)`, `^`, `$`, `\A`
+/// and `\Z`, and `(?i)` before all. Digits are those of ASCII.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     program: Vec<Step>,
@@ -84,7 +84,7 @@ enum Want {
 
 impl Pattern {
     /// Reads a pattern. `None`: it is not one, it uses what is not supported (looking
-    /// behind, references back, names), or it is longer than [`PATTERN_MAX_BYTES`].
+    /// behind, references back, bounds of words), or it is longer than [`PATTERN_MAX_BYTES`].
     pub fn new(text: &str) -> Option<Pattern> {
         let (program, looks) = write::program(&parse::parse(text)?)?;
         let literal = program[..program.len() - 1]

@@ -28,13 +28,15 @@ pub(super) fn parse(text: &str) -> Option<PatternNode> {
     if text.len() > PATTERN_MAX_BYTES {
         return None;
     }
-    let mut reader = Reader { rest: text };
+    let rest = text.strip_prefix("(?i)");
+    let mut reader = Reader { rest: rest.unwrap_or(text), ignores_case: rest.is_some() };
     let node = reader.either(0)?;
     reader.rest.is_empty().then_some(node)
 }
 
 struct Reader<'a> {
     rest: &'a str,
+    ignores_case: bool,
 }
 
 impl Reader<'_> {
@@ -81,15 +83,20 @@ impl Reader<'_> {
             '^' => Some(PatternNode::Start),
             '$' => Some(PatternNode::End),
             '[' => self.class().map(PatternNode::One),
+            '\\' if self.takes("A") => Some(PatternNode::Start),
+            // No letter follows, not even the end of a line, before which `$` matches too.
+            '\\' if self.takes("Z") => {
+                Some(PatternNode::Look(Box::new(PatternNode::One(One::NotIn(Vec::new()))), false))
+            }
             '\\' => self.escaped().map(|range| match range {
-                Range::From(letter, _) => PatternNode::One(One::Is(letter)),
+                Range::From(letter, _) => self.letter(letter),
                 kind @ Range::Kind(..) => PatternNode::One(One::In(vec![kind])),
             }),
             '(' if depth < DEPTH_MAX => {
                 let look = match () {
                     () if self.takes("?=") => Some(true),
                     () if self.takes("?!") => Some(false),
-                    () if self.rest.starts_with('?') && !self.takes("?:") => return None,
+                    () if self.rest.starts_with('?') && !self.names_group() => return None,
                     () => None,
                 };
                 let node = self.either(depth + 1)?;
@@ -101,8 +108,50 @@ impl Reader<'_> {
             }
             '(' | '*' | '+' | '?' => None,
             '{' if bounds(self.rest).is_some() => None,
-            letter => Some(PatternNode::One(One::Is(letter))),
+            letter => Some(self.letter(letter)),
         }
+    }
+
+    /// Takes what makes a group one that is not counted, or names it: neither matters here.
+    fn names_group(&mut self) -> bool {
+        if self.takes("?:") {
+            return true;
+        }
+        let name = self.rest.strip_prefix("?P<").and_then(|rest| rest.split_once('>'));
+        let is_name = |name: &str| {
+            name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+                && name.chars().next().is_some_and(|first| !first.is_numeric())
+        };
+        let Some((_, rest)) = name.filter(|(name, _)| is_name(name)) else { return false };
+        self.rest = rest;
+        true
+    }
+
+    /// A letter that stands for itself.
+    fn letter(&self, letter: char) -> PatternNode {
+        PatternNode::One(match self.ignores_case && letter.is_alphabetic() {
+            true => One::In(self.in_either_case(Range::From(letter, letter))),
+            false => One::Is(letter),
+        })
+    }
+
+    /// A range, and the same letters of the other case where that does not count.
+    fn in_either_case(&self, range: Range) -> Vec<Range> {
+        let mut both = vec![range];
+        let Range::From(first, last) = range else { return both };
+        if self.ignores_case && first == last {
+            both.extend(
+                first.to_lowercase().chain(first.to_uppercase()).map(|it| Range::From(it, it)),
+            );
+        } else if self.ignores_case {
+            let swapped = |from: char, until: char, swap: fn(&char) -> char| {
+                let (first, last) = (first.max(from), last.min(until));
+                (first <= last).then(|| Range::From(swap(&first), swap(&last)))
+            };
+            both.extend(swapped('a', 'z', char::to_ascii_uppercase));
+            both.extend(swapped('A', 'Z', char::to_ascii_lowercase));
+        }
+        both
     }
 
     /// The node with what stands behind it for how often. A second such sign is a mistake, but
@@ -168,7 +217,8 @@ impl Reader<'_> {
                 letter => Range::From(letter, letter),
             };
             let is_range = self.rest.starts_with('-') && !self.rest.starts_with("-]");
-            ranges.push(if is_range { self.range(first)? } else { first });
+            let range = if is_range { self.range(first)? } else { first };
+            ranges.extend(self.in_either_case(range));
         }
         Some(if is_not { One::NotIn(ranges) } else { One::In(ranges) })
     }

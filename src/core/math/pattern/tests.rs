@@ -8,6 +8,19 @@ use crate::dice::Dice;
 /// Pattern, text, and whether it matches at the start, in full, anywhere; as in Python's `re`.
 const CASES: &[(&str, &str, bool, bool, bool)] = &[
     ("", "", true, true, true),
+    (r"\AUS", "US_A", true, false, true),
+    (r"\AUS", "A_US", false, false, false),
+    (r"US_A\Z", "US_A", true, true, true),
+    (r"US_A\Z", "US_A\n", false, false, false),
+    ("(?i)us_a", "US_A", true, true, true),
+    ("(?i)[a-c]x", "BX", true, true, true),
+    ("(?i)[A-C]x", "bX", true, true, true),
+    ("(?i)[^a-c]", "B", false, false, false),
+    ("(?i)ä", "Ä", true, true, true),
+    ("us_a", "US_A", false, false, false),
+    ("(?P<site>US)_A", "US_A", true, true, true),
+    ("(?P<a1>a|b)+", "abab", true, true, true),
+    (r"(?i)\d\.k", "1.K", true, true, true),
     ("", "a", true, false, true),
     ("managed", "managed", true, true, true),
     ("managed", "managed_x", true, false, true),
@@ -75,7 +88,7 @@ fn what_is_no_pattern_is_none() {
     let wrong = [
         "(", ")", "a)", "(a", "[", "[a", "[]", "[b-a]", r"[\d-z]", "*", "+a", "?", "a**", "a+*",
         "a{2}{3}", "{2}", "a{3,2}", "^*", "(*a)", "|*", r"\", r"\1", r"\q", "(?<=a)", "(?<!a)",
-        "(?<n>a)", "(?i)a", "(?P<n>a)", "(?!a", "(?",
+        "(?<n>a)", "a(?i)", "(?P<1>a)", "(?P<n>a", "(?s)a", r"\ba", "(?!a", "(?",
     ];
     for pattern in wrong {
         assert_eq!(Pattern::new(pattern), None, "{pattern:?}");
