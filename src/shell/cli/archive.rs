@@ -43,7 +43,7 @@ pub struct Archive {
     /// Directory to write: a new one, an empty one, or an earlier archive of the same Kafka.
     #[arg(long, value_name = "DIR", help_heading = "Log")]
     dir: PathBuf,
-    /// Topology file, or the name of a built-in topology: atlas, nordugrid, cms. Without it
+    /// Topology file, or the name of a built-in topology: atlas, panda, nordugrid, cms. Without it
     /// the one for ATLAS.
     #[arg(long, value_name = "FILE|NAME", help_heading = "Log")]
     topology: Option<PathBuf>,

@@ -26,9 +26,9 @@ pub struct LogArgs {
     /// Directory to read instead of a Kafka; its store lies in DIR/store.
     #[arg(long, value_name = "DIR", help_heading = "Log")]
     pub dir: Option<PathBuf>,
-    /// Topology file, or the name of a built-in topology: atlas, nordugrid, cms (a file of such a
-    /// name is given as ./atlas). Without it the one for ATLAS; for a verb that only reads a log
-    /// the one that the log was led by. `run` takes several, one a domain.
+    /// Topology file, or the name of a built-in topology: atlas, panda, nordugrid, cms (a file of
+    /// such a name is given as ./atlas). Without it the one for ATLAS; for a verb that only reads a
+    /// log the one that the log was led by. `run` takes several, one a domain.
     #[arg(long, value_name = "FILE|NAME", help_heading = "Log")]
     pub topology: Vec<PathBuf>,
     /// File of librdkafka properties, key=value a line, # for comments. The place for secrets.

@@ -10,7 +10,7 @@ use yardmaster_core::id::hash;
 pub struct Facts {
     /// Queues and pseudo-queues. Those of one `unified` name share its cores.
     pub queues: Vec<Queue>,
-    /// Sites; at least one active nucleus.
+    /// Sites; at least one active nucleus, unless `is_generic`.
     pub sites: Vec<Site>,
     /// Storage endpoints. Without any, no task has input.
     pub storages: Vec<Storage>,

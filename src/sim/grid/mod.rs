@@ -139,7 +139,7 @@ impl Grid {
         if !(scale.is_finite() && scale > 0.0) {
             return Err(Unfit::Scale(scale));
         }
-        if work::nuclei(&facts).next().is_none() {
+        if !facts.is_generic && work::nuclei(&facts).next().is_none() {
             return Err(Unfit::Nuclei { found: facts.sites.len() });
         }
         let queues = Queues::new(seed, scale * CORES, &facts)?;

@@ -6,10 +6,10 @@ use super::classes::{CLASSES, Class, URGENT};
 use super::facts::{Facts, takes_production};
 use super::shares::EXPRESS;
 use crate::dice::{Dice, Quantiles};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use yardmaster_core::event::{
-    ChunkKind, Dataset, DatasetReplica, FilePlacement, Input, Options, RamUnit, ReplicaSummary,
-    Task,
+    ChunkKind, Dataset, DatasetReplica, FilePlacement, Input, Options, Queue, RamUnit,
+    ReplicaSummary, Task,
 };
 use yardmaster_core::unit::{MIB, Millis};
 
@@ -76,9 +76,9 @@ pub struct Workload {
     next_task: u64,
     size: f64,
     speed: u32,
-    nuclei: Vec<String>,
-    /// The cloud of each nucleus, of a PanDA outside ATLAS; else none.
-    clouds: Vec<String>,
+    /// Nuclei; clouds of a PanDA outside ATLAS.
+    places: Vec<String>,
+    is_generic: bool,
     disks: Vec<(String, String)>,
     tapes: Vec<(String, String)>,
 }
@@ -114,8 +114,11 @@ impl Workload {
             speed,
             // A small grid gets smaller chunks, so that no single task fills it for a day.
             size: (scale * 10.0).sqrt().clamp(0.05, 1.0),
-            nuclei: nuclei(facts).map(str::to_owned).collect(),
-            clouds: nuclei(facts).filter_map(|site| cloud(facts, site)).collect(),
+            places: match facts.is_generic {
+                true => clouds(facts),
+                false => nuclei(facts).map(str::to_owned).collect(),
+            },
+            is_generic: facts.is_generic,
             disks,
             tapes: tapes.map(|it| (it.name.clone(), it.site.clone())).collect(),
         }
@@ -215,10 +218,10 @@ impl Workload {
         } else {
             format!("prod{:02}", dice.weighted([32.0, 9.0, 7.0, 4.5, 3.0].into_iter()))
         };
-        let place = dice.below(self.nuclei.len());
-        let (policy, nucleus, cloud) = match self.clouds.get(place) {
-            Some(cloud) => ("generic-job", "", cloud.as_str()),
-            None => (class.policy, self.nuclei[place].as_str(), ""),
+        let place = self.places[dice.below(self.places.len())].as_str();
+        let (policy, nucleus, cloud) = match self.is_generic {
+            true => ("generic-job", "", place),
+            false => (class.policy, place, ""),
         };
         let nucleus = if is_user { "" } else { nucleus };
         let cores = class.cores;
@@ -328,10 +331,16 @@ pub(super) fn nuclei(facts: &Facts) -> impl Iterator<Item = &str> {
     facts.sites.iter().filter(|site| site.nucleus && site.active).map(|site| site.name.as_str())
 }
 
-/// The cloud of a site, of a PanDA outside ATLAS.
-fn cloud(facts: &Facts, site: &str) -> Option<String> {
-    let queue = facts.queues.iter().find(|queue| queue.site == site)?;
-    facts.is_generic.then(|| queue.first_cloud().to_owned())
+/// Clouds of queues that take production: once for each nucleus there, if there are any.
+fn clouds(facts: &Facts) -> Vec<String> {
+    let queues = || facts.queues.iter().filter(|queue| takes_production(queue));
+    let of_site = |site: &str| queues().find(|queue| queue.site == site);
+    let of_nuclei: Vec<&Queue> = nuclei(facts).filter_map(of_site).collect();
+    let cloud = |queue: &Queue| queue.first_cloud().to_owned();
+    match of_nuclei.is_empty() {
+        true => queues().map(cloud).collect::<BTreeSet<_>>().into_iter().collect(),
+        false => of_nuclei.into_iter().map(cloud).collect(),
+    }
 }
 
 #[cfg(test)]
@@ -340,6 +349,25 @@ mod tests {
 
     fn workload(seed: u64, speed: u32) -> Workload {
         Workload::new(seed, 1.0, "atlas", &Facts::built_in(), (speed, 0))
+    }
+
+    /// Also where a nucleus has no queue, and where no site is one.
+    #[test]
+    fn tasks_outside_atlas_ask_for_a_cloud_alone() {
+        let whole = Facts::built_in_generic();
+        let first = whole.sites[0].name.clone();
+        let (mut without_queue, mut without_site) = (whole.clone(), whole.clone());
+        without_queue.queues.retain(|queue| queue.site != first);
+        without_site.sites.clear();
+        for facts in [whole, without_queue, without_site] {
+            let clouds: BTreeSet<&str> = facts.queues.iter().map(Queue::first_cloud).collect();
+            let mut work = Workload::new(1, 1.0, "panda", &facts, (1, 0));
+            for at in 0..200 {
+                let Task { policy, nucleus, options, .. } = work.next(at).request;
+                assert_eq!((&*policy, &*nucleus), ("generic-job", ""));
+                assert!(clouds.contains(&*options.cloud), "{}", options.cloud);
+            }
+        }
     }
 
     /// Core hours of a job.

@@ -91,9 +91,11 @@ fn incomplete(case: &Case<'_>, rows: &mut [Row<'_>], _: &NoParams) {
 pub(super) const INCOMPLETE_BEST: QueueFilter = queue_filter!(NoParams {
     name: "incomplete_best",
     spec: "panda-generic S3",
-    help: "the same, asked of the best alone, where dispatch_after_cut is on too",
+    help: "the queue has the whole input on disk; asked of the best alone, where dispatch_after_cut \
+           is on too",
     reasons: &[&INCOMPLETE_INPUT, &BEYOND_THE_BEST],
-    reads: &[Reads::Storage],
+    // Which are the best changes with the weights.
+    reads: &[Reads::Load, Reads::Storage],
     temporary: false,
     applies: When(incomplete_best_applies),
     judge: Kept(incomplete),
