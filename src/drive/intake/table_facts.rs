@@ -5,8 +5,9 @@
 //! Nothing is published before all partitions of all sources were read to their end, since half a
 //! table makes other records than the whole: a tree of shares without its root, a queue without
 //! the site of its storage. After that what differs from what was published last is published, and
-//! what no row makes any more is removed; not in the middle of a partition, since PanDA writes some
-//! tables again in one transaction, all of their rows deleted first.
+//! what no row makes any more is removed; not in the middle of a partition, nor while rows come,
+//! since PanDA writes some tables again in one transaction, all of their rows deleted first, and the
+//! connector sends them in parts.
 
 use super::{Records, TABLE_TOPICS};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +24,10 @@ use yardmaster_wire::record;
 /// How often it is published that the facts of a topic were found as they are. PanDA writes its
 /// queues again every few minutes.
 const CONFIRM: Millis = 10 * MINUTE;
+
+/// Rows rest for the part of `intake_settle_ms` that this divides it into before what they make is
+/// published: the connector may be in the middle of a transaction where a partition ends.
+const QUIET: Millis = 10;
 
 /// The tables, and what was published of them.
 #[derive(Default)]
@@ -41,6 +46,10 @@ pub(super) struct TableFacts {
     confirmed: BTreeMap<Topic, Millis>,
     /// Since when something is to be published; ms since 1970.
     due_since: Option<Millis>,
+    /// Whether a row changed since that was last looked at, and when it was last found so; ms since
+    /// 1970.
+    is_stirred: bool,
+    stirred_at: Millis,
     /// Partitions that were read to their end, until all were.
     ended: BTreeSet<(String, u32)>,
     is_whole: bool,
@@ -129,6 +138,7 @@ impl TableFacts {
     }
 
     fn note(&mut self, table: FactTable, at: Millis) {
+        self.is_stirred = true;
         self.tables.note(table, at);
         let seen = self.seen.entry(Tables::topic(table)).or_default();
         *seen = at.max(*seen);
@@ -181,10 +191,15 @@ impl TableFacts {
         }
         if self.tables.has_due() {
             let since = *self.due_since.get_or_insert(now);
+            if std::mem::take(&mut self.is_stirred) {
+                self.stirred_at = now;
+            }
+            let patience = limits.intake_settle_ms;
+            let is_quiet = now.saturating_sub(self.stirred_at) >= patience / QUIET;
             let mut reach = reach;
             let is_midway = reach
                 .any(|(topic, number, is_at_end)| !is_at_end && self.held(topic, number).is_some());
-            if is_midway && now.saturating_sub(since) < limits.intake_settle_ms {
+            if (is_midway || !is_quiet) && now.saturating_sub(since) < patience {
                 return refused;
             }
             self.due_since = None;

@@ -1,5 +1,6 @@
 //! Columns that a row should have and has not: they were renamed or dropped in the database, or are
-//! not captured. A job keeps what was known of it; each column is named once, and rows are counted.
+//! not captured. A job keeps what was known of it, a fact what was published; each column is named
+//! once, and rows are counted.
 
 use super::job::Tracked;
 use crate::intake::Intake;
@@ -21,8 +22,8 @@ impl Intake {
         if !new.is_empty() {
             self.changes.notices.push(format!(
                 "a row of PanDA's {} lacks {}: renamed or dropped in the database, or not captured \
-                 (column.include.list). Jobs and facts keep what was known there; new ones have \
-                 nothing",
+                 (column.include.list). Jobs and facts keep what was known there; new jobs have \
+                 nothing, and no fact is published of which nothing was known",
                 table.name(),
                 new.join(", ")
             ));

@@ -131,6 +131,8 @@ pub struct FactRow {
     /// Its columns, by their names in small letters. One that the message does not have is as it
     /// was.
     pub columns: Map<String, Value>,
+    /// Columns that every schema of PanDA has and the message has not: their values are unknown.
+    pub missing: Vec<&'static str>,
 }
 
 impl FactRow {
@@ -154,19 +156,16 @@ impl FactRow {
     }
 }
 
-/// The row of a configuration table in a message's `after`. Columns that it lacks go to `missing`.
-pub(super) fn row(
-    table: FactTable,
-    value: &[u8],
-    missing: &mut Vec<&'static str>,
-) -> Result<FactRow, String> {
+/// The row of a configuration table in a message's `after`.
+pub(super) fn row(table: FactTable, value: &[u8]) -> Result<FactRow, String> {
     let mut value = parse(value)?;
     let Value::Object(after) = value["after"].take() else {
         return Err("field `after`: wants the row, as an object".to_owned());
     };
     let wanted = wanted::of(table.name());
     let has = |column: &&str| after.keys().any(|name| name.eq_ignore_ascii_case(column));
-    missing.extend(wanted.into_iter().flat_map(Wanted::lasting).filter(|column| !has(column)));
+    let wanted = wanted.into_iter().flat_map(Wanted::lasting);
+    let missing = wanted.filter(|column| !has(column)).collect();
     let numbers = table.shape().map_or(&[][..], |shape| shape.numbers);
     let mut columns = Map::new();
     for (name, value) in after {
@@ -178,7 +177,7 @@ pub(super) fn row(
         columns.insert(name, value);
     }
     let key = key(table, |column| columns.get(column).and_then(Value::as_str))?;
-    Ok(FactRow { table, key, columns })
+    Ok(FactRow { table, key, columns, missing })
 }
 
 /// The key of a row that was deleted: of the record's key, else of `before`.
@@ -264,13 +263,13 @@ mod tests {
     fn a_row_has_its_columns_in_small_letters_and_numbers_as_numbers() {
         let value = change(json!({"NAME": "MC", "VALUE": {"scale": 0, "value": "PA=="},
             "queue_id": "42", "PARENT": null, "vo": "__debezium_unavailable_value"}));
-        let row = row(FactTable::Shares, &value, &mut Vec::new()).expect("a row");
+        let row = row(FactTable::Shares, &value).expect("a row");
         assert_eq!((&*row.key, row.number("value")), ("MC", Some(60.0)));
         let wants = json!({"name": "MC", "value": 60, "queue_id": 42, "parent": null});
         assert_eq!(Value::Object(row.columns), wants);
         // A value of a parameter is text, also of digits.
         let value = change(json!({"app": "a", "component": "c", "key": "K", "value": "10"}));
-        let row = super::row(FactTable::Config, &value, &mut Vec::new()).expect("a row");
+        let row = super::row(FactTable::Config, &value).expect("a row");
         assert_eq!((&*row.key, row.text("value")), ("a\u{1f}c\u{1f}K\u{1f}", "10"));
     }
 

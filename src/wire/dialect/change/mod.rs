@@ -60,7 +60,11 @@ pub fn read<'a>(key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> Result<Messag
         (RowOperation::Delete, Table::Facts(table)) => {
             Row::FactGone { table, key: fact::gone(table, key, value)? }
         }
-        (_, Table::Facts(table)) => Row::Fact(Box::new(fact::row(table, value, &mut missing)?)),
+        (_, Table::Facts(table)) => {
+            let row = fact::row(table, value)?;
+            missing.clone_from(&row.missing);
+            Row::Fact(Box::new(row))
+        }
         (RowOperation::Delete, _) => {
             let mut columns = key_columns(key, value)?;
             rows::gone(table, &mut columns)?

@@ -75,13 +75,7 @@ pub const WANTED: [Wanted; 15] = [
     Wanted {
         table: "panda_site",
         is_needed: false,
-        columns: &[
-            "panda_site_name",
-            "site_name",
-            "default_ddm_endpoint",
-            "storage_site_name",
-            "is_local",
-        ],
+        columns: &["panda_site_name", "site_name", "default_ddm_endpoint", "storage_site_name"],
     },
     Wanted {
         table: "panda_ddm_relation",
@@ -95,12 +89,10 @@ pub const WANTED: [Wanted; 15] = [
         columns: &[
             "ddm_endpoint_name",
             "site_name",
-            "ddm_spacetoken_name",
             "type",
             "is_tape",
             "space_total",
             "space_free",
-            "space_used",
             "space_expired",
             "space_min_free",
             "space_unavailable",

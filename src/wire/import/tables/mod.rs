@@ -104,6 +104,7 @@ impl Tables {
         for (name, value) in old.iter().flat_map(|old| &old.columns) {
             row.columns.entry(name).or_insert_with(|| value.clone());
         }
+        row.missing.retain(|column| !row.columns.contains_key(*column));
         if old.is_some_and(|old| old.columns == row.columns) {
             return Ok(());
         }
@@ -193,13 +194,23 @@ impl Tables {
             }
             Topic::Storage => {
                 let now = newest(&[FactTable::Queues, FactTable::Endpoints, FactTable::Network]);
-                spaces::records(self.of(FactTable::Endpoints), now, &self.sites())
+                let (whole, unsure) = self.by_whole(FactTable::Endpoints);
+                let records = spaces::records(whole.into_iter(), now, &self.sites());
+                Imported { left_out: unsure, ..records }
             }
             Topic::Site => {
                 let now = newest(&[FactTable::Sites, FactTable::PandaSites, FactTable::Relations]);
                 let queues = self.rows.get(&FactTable::PandaSites);
                 let outputs = nuclei::outputs(queues, self.of(FactTable::Relations));
-                nuclei::records(self.of(FactTable::Sites), &outputs, now)
+                let (whole, unsure) = self.by_whole(FactTable::Sites);
+                let records = nuclei::records(whole.into_iter(), &outputs, now);
+                let mut records = Imported { left_out: unsure, ..records };
+                let places = [FactTable::PandaSites, FactTable::Relations];
+                if places.into_iter().any(|table| !self.by_whole(table).1.is_empty()) {
+                    let kept = records.records.drain(..).map(|record| record.name());
+                    records.left_out.extend(kept);
+                }
+                records
             }
             Topic::Share => {
                 let mut rows: Vec<&FactRow> = self.of(FactTable::Shares).collect();
@@ -218,6 +229,14 @@ impl Tables {
     /// Rows of a table, in the order of their keys.
     fn of(&self, table: FactTable) -> impl Iterator<Item = &FactRow> {
         self.rows.get(&table).into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// The rows of a table all of whose columns are known, and the keys of the others: what was
+    /// published of these still holds.
+    fn by_whole(&self, table: FactTable) -> (Vec<&FactRow>, Vec<String>) {
+        let (whole, unsure): (Vec<_>, Vec<_>) =
+            self.of(table).partition(|row| row.missing.is_empty());
+        (whole, unsure.into_iter().map(|row| row.key.clone()).collect())
     }
 
     /// Sites and endpoints, as the tables show them.
