@@ -45,7 +45,7 @@ class Place:
     folder: Path
     bootstrap: str
     task_buffer: TaskBuffer = field(default_factory=TaskBuffer)
-    ddm: DdmInterface = field(default_factory=DdmInterface)
+    ddm: Any = field(default_factory=DdmInterface)
 
     def __post_init__(self) -> None:
         self.prepare()

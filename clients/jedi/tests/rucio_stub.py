@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from pandajedi.jedicore import Interaction
 from pandajedi.jediddm import AtlasDDMClient
+from pandajedi.jediddm.GenDDMClient import GenDDMClient
 
 GB = 1024**3
 
@@ -103,6 +104,8 @@ class DdmInterface:
     def __getattr__(self, name: str) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
             kwargs.pop("useResultCache", None)
+            if not hasattr(self._client, name):
+                raise Interaction.JEDIFatalError(f"{self.className} has no attribute {name}")
             returned = getattr(self._client, name)(*args, **kwargs)
             if not isinstance(returned, tuple) or not isinstance(
                 returned[0], Interaction.StatusCode
@@ -115,6 +118,15 @@ class DdmInterface:
             raise Interaction.JEDITemporaryError(f"VO=atlas {value}")
 
         return call
+
+
+class GenDdmInterface(DdmInterface):
+    """The same with the client that PanDA has where no other is configured; it lists no files."""
+
+    def __init__(self) -> None:
+        self.moduleName = "pandajedi.jediddm.GenDDMClient"
+        self.className = "GenDDMClient"
+        self._client = GenDDMClient(None)
 
 
 def use_fake_rucio() -> None:

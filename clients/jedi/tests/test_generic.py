@@ -8,7 +8,7 @@ from pandajedi.jedibrokerage import GenJobBroker
 from pandajedi.jedicore import Interaction
 from pandaserver.taskbuffer.InputChunk import InputChunk
 from place import Place
-from rucio_stub import FakeRucio
+from rucio_stub import GB, FakeRucio, GenDdmInterface
 from standin import assign, decision, ranked, wait_for
 from world import chunk_of, dataset, task_spec
 
@@ -75,10 +75,49 @@ def test_a_request_has_what_the_generic_broker_reads(place: Place) -> None:
 def test_no_client_of_rucio_is_asked_for_a_pseudo_dataset(place: Place) -> None:
     place.standin.answer = ALPHA_AND_BETA
     chunk = pseudo(603)
-    place.ddm.getInterface = lambda *_: None  # type: ignore[assignment, method-assign]
+    place.ddm = None
     assert place.run(chunk) == Interaction.SC_SUCCEEDED
     assert sorted(chunk.siteCandidates) == ["SYNTH_ALPHA", "SYNTH_BETA"]
     assert FakeRucio.calls == []
+
+
+def without_client(place: Place) -> None:
+    """As of a VO that `[ddm] modConfig` does not name."""
+    place.ddm = None
+
+
+def with_general_client(place: Place) -> None:
+    place.ddm = GenDdmInterface()
+
+
+NOT_LISTED: list[Any] = [with_general_client, without_client]
+
+
+@pytest.mark.parametrize("use", NOT_LISTED)
+def test_input_that_no_client_lists_is_asked_for_without_places(place: Place, use: Any) -> None:
+    use(place)
+    place.standin.answer = lambda it: [decision(it, "reject", reason="files_not_listed")]
+    chunk = outside(610)
+    assert place.run(chunk) == Interaction.SC_FAILED  # as PanDA's own broker has it
+    request = place.standin.requests[0]
+    placements = [{"dataset": 0, "files": 20, "bytes": 20 * GB, "endpoints": []}]
+    assert request["input"]["placements"] == placements
+    found = [(it["name"], it["pseudo"], it["replicas"]) for it in request["input"]["datasets"]]
+    assert found == [("synthetic.610.EVNT", False, [])]
+    assert (request["total_files"], request["replicas"]) == (20, [])
+    assert FakeRucio.calls == []
+
+
+@pytest.mark.parametrize("use", NOT_LISTED)
+def test_input_that_no_client_lists_is_compared(place: Place, use: Any) -> None:
+    use(place)
+    place.configure(rules=GENERIC.format("shadow"))
+    place.standin.answer = lambda it: [decision(it, "reject", reason="files_not_listed")]
+    assert place.run(outside(611)) == Interaction.SC_FAILED
+    record = wait_for(lambda: place.standin.comparisons)[0]
+    ours = record["yardmaster"]
+    assert (ours["outcome"], ours["reason"]) == ("reject", "files_not_listed")
+    assert record["other"]["outcome"] == "defer"
 
 
 @pytest.mark.parametrize("files", [20, 0])

@@ -33,6 +33,9 @@ REMEMBERED = frozenset(
 )
 """Calls that only read, and give the same answer a moment later."""
 
+LISTING = ("jedi_list_replicas", "listDatasetReplicas")
+"""Calls by which it is found where input lies."""
+
 
 class _Answer:
     """One remembered answer, or failure; made by the first thread that needs it."""
@@ -115,12 +118,36 @@ class RememberingDdm:
         logger.error("%s cannot work here, its process is asked instead: %s", local, found)
         return self._inner.getAvailableFiles(*args, **kwargs)
 
+    def lists_files(self) -> bool:
+        """Whether where input lies can be asked: `GenDDMClient` has no calls for it, and where
+        PanDA configures no client for a VO there is no interface."""
+        if self._inner is None:
+            return False
+        client = _client_class(self._inner)
+        return client is None or all(hasattr(client, name) for name in LISTING)
+
     def _local_client(self) -> Any:
         with self._lock:
             if self._local is None:
                 made = _local_class(self._inner)
                 self._local = False if made is None else made(self)
             return self._local or None
+
+
+class Unlisted:
+    """In place of a client that cannot list files: no dataset has a copy, no file a place."""
+
+    def getDatasetMetaData(self, *_: Any) -> dict[str, Any]:
+        """GenDDMClient knows no more than that a dataset is closed."""
+        return {}
+
+    def listDatasetReplicas(self, *_: Any, **__: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """As with `detailed`."""
+        return {}, {}
+
+    def jedi_list_replicas(self, *_: Any, **__: Any) -> dict[str, list[str]]:
+        """Places by file."""
+        return {}
 
 
 def tapes_at(endpoints: dict[str, list[str]], site_mapper: Any) -> dict[str, bool]:
@@ -138,16 +165,24 @@ def tapes_at(endpoints: dict[str, list[str]], site_mapper: Any) -> dict[str, boo
 def _local_class(interface: Any) -> Any:
     """A class that works as the client behind the interface, with its calls answered by a
     `RememberingDdm`; None if that client is not PanDA's for ATLAS."""
+    if vars(interface).get("className") != "AtlasDDMClient":
+        return None
+    base = _client_class(interface)
+    return None if base is None else _local_client_of(base)
+
+
+def _client_class(interface: Any) -> Any:
+    """The class of the client behind the interface, which itself has a method of any name; None
+    if it is not known."""
     names = vars(interface)
     module, name = names.get("moduleName"), names.get("className")
-    if name != "AtlasDDMClient" or not module:
+    if not module or not name:
         return None
     try:
-        base = getattr(importlib.import_module(module), name)
+        return getattr(importlib.import_module(module), name)
     except Exception as error:
         logger.error("%s.%s cannot be used here: %s", module, name, error)
         return None
-    return _local_client_of(base)
 
 
 def _local_client_of(base: Any) -> Any:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from yardmaster_jedi.codec import Record
+from yardmaster_jedi.ddm import Unlisted
 from yardmaster_jedi.panda_task import millis_of
 
 IO_INTENSITY_CUTOFF = 200
@@ -38,6 +39,8 @@ class Looking:
 
 def job_input(task: Any, chunk: Any, ddm: Any, tapes: "Tapes", looking: Looking) -> Record:
     """Fields `replicas`, `input`, `total_files`, `total_bytes` of a request for jobs."""
+    if looking.brokerage == "generic" and not ddm.lists_files():
+        ddm = Unlisted()
     datasets, placements = [], _Placements()
     for number, dataset in enumerate(chunk.getDatasets()):
         copies = _copies(dataset, ddm, looking)
