@@ -168,6 +168,21 @@ def test_both_answers_are_compared_with_the_reasons_of_the_generic_broker(place:
     }
 
 
+def test_the_same_queues_are_in_the_same_order_where_the_task_used_one(place: Place) -> None:
+    """The one that is used comes first in a decision, and JEDI draws by weight."""
+    place.configure(rules=GENERIC.format("shadow"))
+    place.task_buffer.mapper.siteSpecList["SYNTH_GAMMA"].status = "offline"
+    running = {"SYNTH_BETA": {"any": {"running": 9}}}
+    place.task_buffer.getJobStatisticsByGlobalShare = lambda _: (True, running)  # type: ignore[attr-defined]
+    place.task_buffer.getSitesUsedByTask_JEDI = lambda _: (True, ["SYNTH_ALPHA"])  # type: ignore[attr-defined]
+    place.standin.answer = assign(ranked("SYNTH_ALPHA", 2, 1.0), ranked("SYNTH_BETA", 18, 10.0))
+    place.run(outside(612))
+    record = wait_for(lambda: place.standin.comparisons)[0]
+    for side in (record["yardmaster"], record["other"]):
+        weights = [(it["queue"], it["weight"]) for it in side["queues"]]
+        assert weights == [("SYNTH_BETA", 10.0), ("SYNTH_ALPHA", 1.0)]
+
+
 @pytest.mark.parametrize(
     ("change", "filter_"),
     [

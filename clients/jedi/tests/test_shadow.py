@@ -58,6 +58,16 @@ def test_both_answers_are_published(place: Place) -> None:
     assert ours["took_ms"] < 10_000 and other["took_ms"] < 10_000
 
 
+def test_queues_are_in_the_order_of_the_decision(place: Place) -> None:
+    """In ATLAS a weight of 0 goes ahead of all others: first jobs for a queue that has none."""
+    place.configure("shadow")
+    chosen = [ranked("SYNTH_ALPHA", 5, 0.0), ranked("SYNTH_BETA", 15, 10.0)]
+    place.standin.answer = lambda it: [decision(it, "assign", ranked=chosen)]
+    place.run(chunk_of(306))
+    ours = wait_for(lambda: place.standin.comparisons)[0]["yardmaster"]
+    assert [it["queue"] for it in ours["queues"]] == ["SYNTH_ALPHA", "SYNTH_BETA"]
+
+
 def test_what_yardmaster_reserved_is_given_up(place: Place) -> None:
     place.configure("shadow")
     place.standin.answer = answer

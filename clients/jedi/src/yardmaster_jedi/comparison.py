@@ -18,6 +18,8 @@ def comparison(
     request: Record, brokerage: str, in_charge: str, yardmaster: Record, other: Record
 ) -> Record:
     """The record; `in_charge` is the side whose answer was carried out."""
+    if brokerage == "generic":
+        yardmaster, other = by_weight(yardmaster), by_weight(other)
     same = ("domain", "subject", "attempt", "task", "policy", "gshare", "resource_type", "label")
     return {
         **{name: request[name] for name in same},
@@ -61,6 +63,12 @@ def reason_of(decision: Record) -> str:
         return ""
     counts = " ".join(f"{it['filter']}:{it['rejected']}" for it in decision["counts"])
     return " ".join(part for part in (decision["reason"], counts) if part)
+
+
+def by_weight(side: Record) -> Record:
+    """A side with its queues by falling weight. Of the generic brokerage: Yardmaster ranks queues
+    that the task used first whatever their weight, and JEDI draws by weight from all alike."""
+    return {**side, "queues": sorted(side.get("queues", []), key=lambda it: -it["weight"])}
 
 
 def first_what_matters(side: Record, other: Record) -> Record:
