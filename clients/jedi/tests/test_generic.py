@@ -1,5 +1,6 @@
 """Jobs outside ATLAS: a fourth class, with PanDA's generic broker behind it."""
 
+import copy
 from collections import Counter
 from typing import Any
 
@@ -57,6 +58,20 @@ def test_a_decision_fills_the_input_chunk(place: Place) -> None:
     assert (alpha.weight, beta.weight) == (15.0, 5.0)
     assert (len(alpha.localDiskFiles), len(beta.localDiskFiles)) == (20, 10)
     assert place.standin.requests[0]["policy"] == "generic-job"
+
+
+def test_a_part_of_a_unified_queue_has_the_files_of_that_queue(place: Place) -> None:
+    sites = place.task_buffer.mapper.siteSpecList
+    part = copy.copy(sites["SYNTH_ALPHA"])
+    part.sitename = "SYNTH_ALPHA/SCORE"
+    sites[part.sitename] = part
+    place.standin.answer = assign(
+        ranked(part.sitename, 15, unified="SYNTH_ALPHA"), ranked("SYNTH_BETA", 5)
+    )
+    chunk = outside(613)
+    assert place.run(chunk) == Interaction.SC_SUCCEEDED
+    files = {name: len(it.localDiskFiles) for name, it in chunk.siteCandidates.items()}
+    assert files == {part.sitename: 20, "SYNTH_BETA": 10}
 
 
 def test_a_request_has_what_the_generic_broker_reads(place: Place) -> None:

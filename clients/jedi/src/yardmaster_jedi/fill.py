@@ -86,7 +86,7 @@ def _candidate(at: Chunk, ranked: Record, site: Any, files: dict[str, Any]) -> A
     candidate.nRunningJobsCap = None  # Yardmaster has capped already
     if at.looking.brokerage == "generic":
         for _, by_site in files.values():
-            found = by_site.get(ranked["queue"], {})
+            found = by_site.get(ranked["unified"], {})
             candidate.add_local_disk_files(found.get("localdisk", []))
         return candidate
     candidate.override_attribute("maxwdir", _scratch(at.task, site))
