@@ -118,6 +118,17 @@ fn the_client_that_a_case_names_decides_whether_files_are_listed() {
     assert_eq!(verdict(&real, Rules::Panda), "assigned");
 }
 
+/// The broker writes it to the task; PanDA's other brokers read the task alone.
+#[test]
+fn a_generic_task_without_a_cloud_takes_that_of_its_parameters() {
+    let mut unstated = case();
+    unstated["scenario"]["task"]["cloud"] = json!(null);
+    let whole = agreement(&unstated, Rules::Panda);
+    assert!(whole.is_whole(), "{:?}", whole.differences);
+    unstated["scenario"]["task_params"] = json!({});
+    assert!(!agreement(&unstated, Rules::Panda).is_whole());
+}
+
 /// A failure that has no effect leaves a case in scope.
 #[test]
 fn a_collaborator_that_fails_puts_a_case_out_of_scope_where_it_matters() {

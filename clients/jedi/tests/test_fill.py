@@ -178,6 +178,15 @@ def test_queues_with_jobs_of_an_analysis_task_are_asked_with(
     assert place.standin.requests[0]["options"]["used_queues"] == used
 
 
+@pytest.mark.parametrize("label", ["user", "managed"])
+def test_a_task_of_atlas_has_no_cloud_but_its_own(place: Place, label: str) -> None:
+    """As for PanDA's broker for analysis; the one outside ATLAS looks at the parameters too."""
+    place.standin.answer = ALPHA_AND_BETA
+    chunk = chunk_of(613, label, cloud=None)
+    assert place.run(chunk, {"cloud": "US"}) == Interaction.SC_SUCCEEDED
+    assert place.standin.requests[0]["options"]["cloud"] == ""
+
+
 def test_a_chunk_without_input_is_filled(place: Place) -> None:
     place.standin.answer = ALPHA_AND_BETA
     chunk = chunk_of(609)

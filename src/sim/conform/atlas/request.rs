@@ -39,7 +39,8 @@ const RENAMED: &[(&str, &str)] = &[
 pub fn request(whole_case: &Value, rulebook: &Rulebook, now: Millis) -> Result<Task, String> {
     let scenario = &whole_case["scenario"];
     let (task, input) = (&scenario["task"], &scenario["input"]);
-    let mut record = task_fields(&attributes(scenario));
+    let is_generic = whole_case["kind"] == "gen_job";
+    let mut record = task_fields(&attributes(scenario, is_generic));
     let parts = Parts::of(input, &task["options"], &record);
     let [finished_files, remaining_files, remaining_jobs] = progress(scenario);
     set(
@@ -82,8 +83,9 @@ fn set(object: &mut Value, fields: Value) {
     }
 }
 
-/// The attributes of a case's task, chunk and primary dataset under PanDA's names.
-fn attributes(scenario: &Value) -> Value {
+/// The attributes of a case's task, chunk and primary dataset under PanDA's names. PanDA's generic
+/// broker gives a task without a cloud that of its parameters, before it reads it.
+fn attributes(scenario: &Value, is_generic: bool) -> Value {
     let (task, input) = (&scenario["task"], &scenario["input"]);
     let master = items(&input["datasets"]).find(|dataset| flag(&dataset["is_master"]));
     let mut of = json!({
@@ -93,6 +95,9 @@ fn attributes(scenario: &Value) -> Value {
         "params": scenario["task_params"],
     });
     set(&mut of["task"], json!({"splitRule": split_rule(&task["options"])}));
+    if is_generic && text(&task["cloud"]).is_empty() {
+        set(&mut of["task"], json!({"cloud": scenario["task_params"]["cloud"]}));
+    }
     of
 }
 
