@@ -11,25 +11,26 @@ EVERY_S = 60.0
 
 
 class Outage(logging.Filter):
-    """Lets the first line pass, and no other until Kafka answers."""
+    """Lets one line pass, and no other until Kafka answers; then that it does."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
-        self._shown: float | None = None
+        self._shown_at: float | None = None
         self._since: float | None = None
+        self._is_shown = False
         self._left_out = 0
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether a line of the client is shown."""
         now = self._clock()
-        is_new = self._since is None and (self._shown is None or now - self._shown >= EVERY_S)
         if self._since is None:
-            self._since = now
-        if not is_new:
+            self._since, self._is_shown = now, False
+        is_due = self._shown_at is None or now - self._shown_at >= EVERY_S
+        if self._is_shown or not is_due:
             self._left_out += 1
             return False
-        self._shown = now
+        self._shown_at, self._is_shown = now, True
         record.msg = f"{record.getMessage()}; more of it is left out until Kafka answers"
         record.args = ()
         return True
@@ -42,7 +43,8 @@ class Outage(logging.Filter):
         """Kafka has answered."""
         since, left_out = self._since, self._left_out
         self._since = None
-        if since is not None and left_out > 0:
+        # Of what is not shown nobody waits for the end: lines of a short one count with the next.
+        if since is not None and self._is_shown:
             self._left_out = 0
             lasted = self._clock() - since
             logger.warning(
