@@ -112,6 +112,7 @@ fn what_changed_is_published_once_all_partitions_were_read_to_their_end() {
 /// sends in parts: a partition may end between them.
 #[test]
 fn half_of_a_transaction_is_not_published_where_a_partition_ends_in_it() {
+    const NONE: [bool; 0] = [];
     let (mut stage, patience) = (Stage::new(), Limits::default().intake_settle_ms);
     let look = |stage: &mut Stage, after: i64| {
         let reach = [0, 1].map(|partition| Reach { topic: TOPIC, partition, is_at_end: true });
@@ -122,14 +123,14 @@ fn half_of_a_transaction_is_not_published_where_a_partition_ends_in_it() {
         facts.map(|it| !it.value.is_empty()).collect::<Vec<_>>()
     };
     stage.parameter(1_000, "A", Some("1"));
-    assert_eq!(look(&mut stage, 0), []);
+    assert_eq!(look(&mut stage, 0), NONE);
     assert_eq!(look(&mut stage, patience / 10), [true]);
     stage.parameter(2_000, "A", None);
-    assert_eq!(look(&mut stage, 0), []);
-    assert_eq!(look(&mut stage, patience / 20), []);
+    assert_eq!(look(&mut stage, 0), NONE);
+    assert_eq!(look(&mut stage, patience / 20), NONE);
     stage.parameter(2_000, "A", Some("1"));
-    assert_eq!(look(&mut stage, patience / 20), []);
-    assert_eq!(look(&mut stage, patience), [], "nothing has changed");
+    assert_eq!(look(&mut stage, patience / 20), NONE);
+    assert_eq!(look(&mut stage, patience), NONE, "nothing has changed");
     // Rows that never rest are published all the same.
     let mut found = Vec::new();
     for at in 0..=20 {
