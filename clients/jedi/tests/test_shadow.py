@@ -7,6 +7,7 @@ import pytest
 from pandajedi.jedibrokerage.AtlasProdJobBroker import AtlasProdJobBroker
 from pandajedi.jedicore import Interaction
 from place import Place
+from rucio_stub import FakeRucio
 from standin import decision, ranked, wait_for
 from world import chunk_of
 
@@ -58,14 +59,36 @@ def test_both_answers_are_published(place: Place) -> None:
     assert ours["took_ms"] < 10_000 and other["took_ms"] < 10_000
 
 
-def test_queues_are_in_the_order_of_the_decision(place: Place) -> None:
-    """In ATLAS a weight of 0 goes ahead of all others: first jobs for a queue that has none."""
+def test_queues_without_jobs_are_first_in_both_answers(place: Place) -> None:
+    """PanDA's broker for production bootstraps them, and JEDI draws one of them by chance."""
     place.configure("shadow")
-    chosen = [ranked("SYNTH_ALPHA", 5, 0.0), ranked("SYNTH_BETA", 15, 10.0)]
+    running = {"SYNTH_BETA": {"share": {"running": 9}}}
+    place.task_buffer.getJobStatisticsByGlobalShare = lambda *_, **__: (True, running)  # type: ignore[attr-defined]
+    chosen = [ranked("SYNTH_GAMMA", 5, 0.0), ranked("SYNTH_ALPHA", 5, 0.0), ranked("SYNTH_BETA", 9)]
     place.standin.answer = lambda it: [decision(it, "assign", ranked=chosen)]
-    place.run(chunk_of(306))
-    ours = wait_for(lambda: place.standin.comparisons)[0]["yardmaster"]
-    assert [it["queue"] for it in ours["queues"]] == ["SYNTH_ALPHA", "SYNTH_BETA"]
+    chunk = chunk_of(307, currentPriority=100)
+    assert place.run(chunk) == Interaction.SC_SUCCEEDED
+    weights = {name: it.weight == 0 for name, it in chunk.siteCandidates.items()}
+    assert weights == {"SYNTH_ALPHA": True, "SYNTH_BETA": False, "SYNTH_GAMMA": True}
+    record = wait_for(lambda: place.standin.comparisons)[0]
+    for side in (record["yardmaster"], record["other"]):
+        names = [it["queue"] for it in side["queues"]]
+        assert names == ["SYNTH_ALPHA", "SYNTH_GAMMA", "SYNTH_BETA"]
+
+
+def test_queues_of_an_analysis_task_are_by_weight_in_both_answers(place: Place) -> None:
+    """One that the task used comes first in a decision, and JEDI draws by weight."""
+    place.configure("shadow")
+    place.task_buffer.getSitesUsedByTask_JEDI = lambda _: (True, ["SYNTH_BETA"])  # type: ignore[attr-defined]
+    chosen = [ranked("SYNTH_BETA", 2, 1.0), ranked("SYNTH_ALPHA", 18, 10.0)]
+    place.standin.answer = lambda it: [decision(it, "assign", ranked=chosen)]
+    chunk = chunk_of(308, "user")
+    FakeRucio.datasets["synthetic.308.EVNT"]["replicas"]["BETA_SITE_DATADISK"] = 20
+    assert place.run(chunk) == Interaction.SC_SUCCEEDED
+    record = wait_for(lambda: place.standin.comparisons)[0]
+    for side in (record["yardmaster"], record["other"]):
+        weights = [it["weight"] for it in side["queues"]]
+        assert len(weights) == 2 and weights == sorted(weights, reverse=True)
 
 
 def test_what_yardmaster_reserved_is_given_up(place: Place) -> None:

@@ -18,8 +18,8 @@ def comparison(
     request: Record, brokerage: str, in_charge: str, yardmaster: Record, other: Record
 ) -> Record:
     """The record; `in_charge` is the side whose answer was carried out."""
-    if brokerage == "generic":
-        yardmaster, other = by_weight(yardmaster), by_weight(other)
+    if brokerage != "nucleus":
+        yardmaster, other = as_drawn(yardmaster), as_drawn(other)
     same = ("domain", "subject", "attempt", "task", "policy", "gshare", "resource_type", "label")
     return {
         **{name: request[name] for name in same},
@@ -65,10 +65,15 @@ def reason_of(decision: Record) -> str:
     return " ".join(part for part in (decision["reason"], counts) if part)
 
 
-def by_weight(side: Record) -> Record:
-    """A side with its queues by falling weight. Of the generic brokerage: Yardmaster ranks queues
-    that the task used first whatever their weight, and JEDI draws by weight from all alike."""
-    return {**side, "queues": sorted(side.get("queues", []), key=lambda it: -it["weight"])}
+def as_drawn(side: Record) -> Record:
+    """A side with its queues as JEDI draws them: one of weight 0 ahead of all others, then by
+    weight; equal ones by name. Brokers list queues that the task used first too, whatever their
+    weight: that says nothing of what is drawn."""
+
+    def place(it: Record) -> tuple[bool, float, str]:
+        return it["weight"] != 0, -it["weight"], it["queue"]
+
+    return {**side, "queues": sorted(side.get("queues", []), key=place)}
 
 
 def first_what_matters(side: Record, other: Record) -> Record:

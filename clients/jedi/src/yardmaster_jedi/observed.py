@@ -76,7 +76,7 @@ def watching(module: Any, task: Any, kind: str) -> Iterator[Skips]:
 
 def job_answer(status: Any, chunk: Any, error: str, skips: Skips, took_ms: int) -> Record:
     """The answer of PanDA's broker to a request for jobs, as a side of a comparison."""
-    candidates = sorted(chunk.siteCandidates.values(), key=lambda it: -it.weight)
+    candidates = list(chunk.siteCandidates.values())
     queues = [{"queue": it.siteName, "weight": float(it.weight)} for it in candidates]
     figures = [
         {"queue": it.siteName, "running": _whole(it.nRunningJobs), "queued": _whole(it.nQueuedJobs)}
