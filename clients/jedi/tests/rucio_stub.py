@@ -70,7 +70,12 @@ class FakeRucio:
 
     def list_content(self, scope: str, name: str) -> list[dict[str, str]]:
         self._called("list_content", name)
-        return [{"name": it} for it in self.datasets if it.startswith(f"{name}.part")]
+        parts = [it for it in self.datasets if it.startswith(f"{name}.part")]
+        return [{"scope": scope, "name": it, "type": "DATASET"} for it in parts]
+
+    def list_files(self, scope: str, name: str, long: bool = False) -> list[dict[str, str]]:
+        self._called("list_files", name)
+        return [{"name": it} for it in self.datasets[name]["files"]]
 
     def list_replicas(
         self, dids: list[dict[str, str]], resolve_archives: bool = True

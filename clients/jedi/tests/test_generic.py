@@ -38,6 +38,22 @@ def outside(task: int, **more: Any) -> InputChunk:
     return chunk_of(task, **{**OUTSIDE, **more})
 
 
+def container(task: int) -> InputChunk:
+    """A chunk of a container of two datasets: both are at NUC, the first alone at BETA_SITE."""
+    chunk = outside(task)
+    master = chunk.masterDataset
+    name = f"synthetic.{task}.EVNT"
+    master.datasetName = f"mc:{name}/"
+    FakeRucio.datasets[name] = {"length": 20, "did_type": "CONTAINER"}
+    for part, others in enumerate(({"BETA_SITE_DATADISK": 10}, {"GAMMA_SITE_DATADISK": 9})):
+        FakeRucio.datasets[f"{name}.part{part}"] = {
+            "length": 10,
+            "replicas": {"NUC_DATADISK": 10, **others},
+            "files": [it.lfn for it in master.Files[part * 10 : part * 10 + 10]],
+        }
+    return chunk
+
+
 def pseudo(task: int) -> InputChunk:
     """A chunk whose dataset stands for no data."""
     spec = task_spec(task, **OUTSIDE)
@@ -85,6 +101,26 @@ def test_a_request_has_what_the_generic_broker_reads(place: Place) -> None:
     assert (options["walltime_s"], options["used_queues"]) == (3600, ["SYNTH_BETA"])
     # As PanDA's own broker leaves the task: its jobs are of that cloud.
     assert chunk.taskSpec.cloud == "US"
+
+
+def test_files_of_a_container_are_those_of_its_complete_datasets(place: Place) -> None:
+    """As PanDA's own broker has them, without a further call of Rucio."""
+
+    def run(mode: str) -> tuple[dict[str, int], Counter[str]]:
+        place.configure(rules=GENERIC.format(mode))
+        FakeRucio.calls.clear()
+        chunk = container(614)
+        assert place.run(chunk) == Interaction.SC_SUCCEEDED
+        files = {name: len(it.localDiskFiles) for name, it in chunk.siteCandidates.items()}
+        return files, Counter(map(str, FakeRucio.calls))
+
+    place.standin.answer = assign(*(ranked(f"SYNTH_{it}", 5) for it in ("ALPHA", "BETA", "GAMMA")))
+    theirs, ours = run("off"), run("lead")
+    assert theirs[0] == ours[0] == {"SYNTH_ALPHA": 20, "SYNTH_BETA": 10, "SYNTH_GAMMA": 0}
+    assert ours[1] <= theirs[1]
+    placements = place.standin.requests[0]["input"]["placements"]
+    found = [(it["files"], it["endpoints"]) for it in placements]
+    assert found == [(10, ["BETA_SITE_DATADISK", "NUC_DATADISK"]), (10, ["NUC_DATADISK"])]
 
 
 def test_no_client_of_rucio_is_asked_for_a_pseudo_dataset(place: Place) -> None:

@@ -28,11 +28,8 @@ class Looking:
         """Whether only complete copies count, so that files are not looked up one by one."""
         if not dataset.isMaster():
             return True
-        if self.brokerage == "analysis":
+        if self.brokerage in ("analysis", "generic"):
             return False
-        if self.brokerage == "generic":
-            # Files of a container are not looked up, datasets in it count as they are.
-            return bool(dataset.datasetName.endswith("/"))
         is_intensive = bool(task.ioIntensity) and task.ioIntensity > self.io_intensity_cutoff
         return is_intensive and not task.inputPreStaging()
 
@@ -55,6 +52,8 @@ def job_input(task: Any, chunk: Any, ddm: Any, tapes: "Tapes", looking: Looking)
         is_whole = is_merging or dataset.isManyTime()
         if by_copy or is_whole or looking.complete_only(dataset, task):
             places = dict.fromkeys((spec.lfn for spec in dataset.Files), complete)
+        elif looking.brokerage == "generic" and _is_container(dataset, ddm):
+            places = _places_in_container(dataset, ddm, complete)
         else:
             places = _places(dataset, ddm)
         placements.add(number, dataset.Files, places)
@@ -114,15 +113,22 @@ def _copies(dataset: Any, ddm: Any, looking: Looking) -> dict[str, Record]:
     """Copies of a dataset by endpoint, virtual placements among them."""
     name = dataset.datasetName
     if looking.brokerage == "generic":
-        # As PanDA's client asks when that broker looks for files; it asks nothing else.
-        words: Record = {"detailed": True, "element_list": None}
-        found, _ = ddm.listDatasetReplicas(name, use_vp=True, use_deep=True, **words)
+        found, _ = _copies_in_detail(dataset, ddm)
     else:
         # PanDA's other two brokers pass different words for "all constituents".
         elements: list[str] | None = None if looking.brokerage == "analysis" else []
-        words = {"skip_incomplete_element": True, "element_list": elements}
+        words: Record = {"skip_incomplete_element": True, "element_list": elements}
         found = ddm.listDatasetReplicas(name, use_vp=True, use_deep=True, **words)
     return {endpoint: parts[-1] for endpoint, parts in found.items() if parts}
+
+
+def _copies_in_detail(dataset: Any, ddm: Any) -> tuple[Record, Record]:
+    """Copies by endpoint, and those of each dataset of a container, or of the dataset itself. As
+    PanDA's client asks when the generic broker looks for files; it asks for no others."""
+    found: tuple[Record, Record] = ddm.listDatasetReplicas(
+        dataset.datasetName, use_vp=True, detailed=True, use_deep=True, element_list=None
+    )
+    return found
 
 
 def _dataset(dataset: Any, ddm: Any, copies: dict[str, Record], looking: Looking) -> Record:
@@ -177,6 +183,23 @@ def _places(dataset: Any, ddm: Any) -> dict[str, list[str]]:
     scopes = {spec.lfn: spec.scope for spec in dataset.Files}
     found: dict[str, list[str]] = ddm.jedi_list_replicas(files, [], scopes=scopes)
     return found
+
+
+def _is_container(dataset: Any, ddm: Any) -> bool:
+    return bool(ddm.getDatasetMetaData(dataset.datasetName).get("did_type") == "CONTAINER")
+
+
+def _places_in_container(dataset: Any, ddm: Any, complete: list[str]) -> dict[str, list[str]]:
+    """Endpoints of each file of a container: those with a complete copy of the container, or of its
+    dataset that has the file. For PanDA's generic broker no file is looked up there."""
+    places = {spec.lfn: complete for spec in dataset.Files}
+    _, datasets = _copies_in_detail(dataset, ddm)
+    for name, copies in datasets.items():
+        endpoints = [it for it, parts in copies.items() if parts and _is_complete(parts[-1])]
+        if endpoints:
+            files = ddm.getFilesInDataset(name, ignoreUnknown=True, lfn_only=True)
+            places.update(dict.fromkeys(files, sorted({*endpoints, *complete})))
+    return places
 
 
 def _bare(name: str) -> str:
