@@ -119,6 +119,16 @@ def test_a_platform_that_was_resolved_is_that_of_the_jobs(place: Place) -> None:
     assert alpha.get_overridden_attribute("platforms") == "x86_64-el9-gcc13-opt"
 
 
+def test_an_analysis_task_has_no_candidates_for_jumbo_jobs_alone(place: Place) -> None:
+    """PanDA's broker for analysis has none."""
+    place.standin.answer = ALPHA_AND_BETA
+    place.task_buffer.mapper.siteSpecList["SYNTH_BETA"].catchall = "useJumboJobs"
+    chunk = chunk_of(614, "user", splitRule="NF=1,NJ=2", useJumbo="R")
+    assert place.run(chunk) == Interaction.SC_SUCCEEDED
+    assert sorted(chunk.siteCandidates) == ["SYNTH_ALPHA", "SYNTH_BETA"]
+    assert chunk.siteCandidatesJumbo == {}
+
+
 @pytest.mark.parametrize(("cores", "megabytes"), [(1, 62_500.0), (8, 500_000.0), (None, 62_500.0)])
 def test_scratch_space_is_for_all_cores_of_a_slot(
     place: Place, cores: int | None, megabytes: float

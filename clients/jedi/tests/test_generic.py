@@ -184,6 +184,17 @@ def test_panda_decides_as_if_we_were_not_there(place: Place, files: int) -> None
     assert found == candidates("off") and len(found) == 3
 
 
+def test_no_queue_is_for_jumbo_jobs_alone(place: Place) -> None:
+    """PanDA's own broker has no candidates for these."""
+    place.standin.answer = ALPHA_AND_BETA
+    place.task_buffer.mapper.siteSpecList["SYNTH_BETA"].catchall = "useJumboJobs"
+    chunk = outside(615, splitRule="NF=1,NJ=2", useJumbo="R")
+    assert chunk.taskSpec.getNumJumboJobs() == 2
+    assert place.run(chunk) == Interaction.SC_SUCCEEDED
+    assert sorted(chunk.siteCandidates) == ["SYNTH_ALPHA", "SYNTH_BETA"]
+    assert chunk.siteCandidatesJumbo == {}
+
+
 def test_what_is_rejected_is_left_to_panda(place: Place) -> None:
     place.standin.answer = lambda it: [decision(it, "reject", reason="no_queue_fits")]
     chunk = outside(605)

@@ -49,7 +49,9 @@ def fill(at: Chunk, decision: Record) -> None:
     if unknown:
         raise FillError(f"JEDI has no queue {', '.join(unknown)}: its queues and ours differ")
     files = _files_at(at, sorted({it["unified"] for it in ranked}))
-    wants_jumbo = at.task.getNumJumboJobs() is not None
+    # PanDA's brokers for analysis and outside ATLAS have no candidates for jumbo jobs alone.
+    is_production = at.looking.brokerage == "production"
+    wants_jumbo = is_production and at.task.getNumJumboJobs() is not None
     for it in ranked:
         site = at.site_mapper.getSite(it["queue"])
         candidate = _candidate(at, it, site, files)
