@@ -5,8 +5,10 @@ import os
 import re
 import threading
 import time
+from typing import Any
 
 import pytest
+import world
 from pandajedi.jedicore import Interaction
 from place import Place
 from standin import assign, decision, ranked, wait_for
@@ -75,6 +77,26 @@ def test_what_cannot_be_given_up_keeps_panda_from_nothing(
 
     monkeypatch.setattr(Connection, "abandon", full)
     assert place.run(chunk_of(207)) == Interaction.SC_SUCCEEDED
+
+
+@pytest.mark.parametrize("mode", ["lead", "shadow"])
+@pytest.mark.parametrize("of", [{"label": "user"}, {"vo": "wlcg", "nucleus": None}])
+def test_without_the_queues_that_a_task_used_nothing_is_asked(
+    place: Place, monkeypatch: pytest.MonkeyPatch, mode: str, of: dict[str, Any]
+) -> None:
+    """PanDA's own broker gives up as well; the one for production does not ask for them."""
+    place.configure(mode)
+    place.standin.answer = assign(ranked("SYNTH_ALPHA", 20))
+    for site in place.task_buffer.mapper.siteSpecList.values():
+        site.space = 0
+    with monkeypatch.context() as patch:
+        patch.setitem(world.ANSWERS, "getSitesUsedByTask_JEDI", (False, None))
+        assert place.run(chunk_of(219, **of)) == Interaction.SC_FAILED
+        assert place.run(chunk_of(220)) == Interaction.SC_SUCCEEDED
+    assert place.run(chunk_of(221, **of)) == Interaction.SC_SUCCEEDED
+    wait_for(lambda: [it for it in place.standin.requests if it["task"] == "221"])
+    asking = {it["task"] for it in place.standin.requests if it["phase"] == "asking"}
+    assert asking == {"220", "221"}
 
 
 def test_where_no_thread_starts_panda_s_answer_stands(

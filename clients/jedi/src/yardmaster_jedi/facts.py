@@ -176,11 +176,13 @@ def _jumbo(task: Any, task_buffer: Any) -> Record:
 
 def _used_queues(task: Any, at: Situation) -> list[str]:
     """Queues that have jobs of the task already, which PanDA's brokers for analysis and for jobs
-    outside ATLAS prefer; one query."""
+    outside ATLAS prefer; one query. These brokers give up where it fails."""
     if at.brokerage not in ("analysis", "generic"):
         return []
     is_read, sites = at.task_buffer.getSitesUsedByTask_JEDI(task.jediTaskID)
-    return sorted(str(site) for site in sites if site) if is_read else []
+    if not is_read:
+        raise LookupError("the queues that the task used could not be read")
+    return sorted(str(site) for site in sites if site)
 
 
 def _longest_run(task: Any, chunk: Any) -> int:
