@@ -33,7 +33,7 @@ pub(super) fn note_unstated(publisher: &mut CasePublisher<'_>, task: &Task) {
         publisher.note("in a record no name and an empty one are the same", &["crashed"]);
     }
     if task.options.cloud.is_empty() && clouds().any(is_blank) {
-        let why = "no record tells a task without a cloud from one of the cloud WORLD";
+        let why = "a task without a cloud gets all queues, also where one has no cloud";
         publisher.note(why, &["pending"]);
     }
     if task.site.starts_with("nucleus:") {

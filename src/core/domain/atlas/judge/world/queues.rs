@@ -10,6 +10,9 @@ use crate::state::State;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+/// Cloud of all queues outside ATLAS, also where it is that of some (spec panda-generic L3).
+const ALL_QUEUES: &str = "WORLD";
+
 /// A queue with the numbers of what belongs to it.
 pub struct QueueView {
     /// Its configuration.
@@ -167,7 +170,7 @@ impl World {
         self.clouds.clear();
         for view in &self.queues {
             let cloud = view.queue.cloud.as_str();
-            if !cloud.is_empty() && !self.clouds.contains(cloud) {
+            if !["", ALL_QUEUES].contains(&cloud) && !self.clouds.contains(cloud) {
                 self.clouds.insert(cloud.to_owned());
             }
         }
