@@ -30,6 +30,16 @@ const FLAGS: [&str; 15] = [
     MAX_IO_INTENSITY,
 ];
 
+/// Flags that have a value. Of the others PanDA asks whether they are there.
+const VALUED: [&str; 6] = [
+    "bareNucleus",
+    "secondaryNucleus",
+    "minEventsForJumbo",
+    "jobChunkSize",
+    "nStandby",
+    MAX_IO_INTENSITY,
+];
+
 /// A flag of which PanDA's generic broker asks whether it is there, whatever its value.
 const ALLOW_NO_PILOT: &str = "allow_no_pilot";
 /// Flags that are lists of words in a text.
@@ -76,10 +86,11 @@ pub(super) fn queues(
     for (name, value) in dump {
         let thing = format!("queue {name}");
         let read = Fields::of(thing, Some(name), value, &mut imported).and_then(|mut fields| {
-            let read = queue(name, &mut fields, now, sites);
-            (!fields.is_left_out(name)).then_some(read)
+            let (queue, found) = queue(name, &mut fields, now, sites);
+            let has_parts = !queue.ucore || has_memory(&mut fields);
+            (!fields.is_left_out(name)).then_some((queue, found, has_parts))
         });
-        let Some((queue, found)) = read else {
+        let Some((queue, found, has_parts)) = read else {
             // It may be a unified one, which is published under other names, and perhaps its own.
             imported.left_out.extend(pseudo::names(name, kinds));
             continue;
@@ -90,7 +101,8 @@ pub(super) fn queues(
         // PanDA's generic broker sends jobs to a unified queue itself; the ATLAS brokers never do.
         let is_atlas = value["vo_name"].as_str().is_none_or(|vo| vo == ATLAS);
         let whole = (queue.ucore && !is_atlas).then(|| queue.clone());
-        let queues = whole.into_iter().chain(pseudo::expand(queue, kinds));
+        let parts = if has_parts { pseudo::expand(queue, kinds) } else { Vec::new() };
+        let queues = whole.into_iter().chain(parts);
         imported.records.extend(queues.map(Configuration::from));
     }
     let records = imported.records.len();
@@ -107,10 +119,7 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
     let status = status(fields);
     let catchall = catchall(fields);
     let everything = has_flag(&catchall, "grandly_unified");
-    // Others than ATLAS have no such name, and one queue a site.
-    let panda_site = fields.deep(&["panda_site"]).and_then(Value::as_str).unwrap_or("");
-    let default = if panda_site.is_empty() { name } else { panda_site };
-    let site = fields.word_or("atlas_site", default).to_string();
+    let site = site(name, fields);
     let read = fields.first_words("astorages", &["read_lan", "pr"]);
     let write = fields.first_words("astorages", &["write_lan", "pw"]);
     let analysis_endpoints = analysis_endpoints(fields);
@@ -122,7 +131,6 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
     // Where limits are given per core they are multiplied out: ours are per slot.
     let per_slot = if has_flag(&catchall, "per_core_attr") { cores.max(1) } else { 1 };
     let jobseed = fields.text("jobseed");
-    let space = fields.whole_if_set("space", 0..=i64::from(u32::MAX)).unwrap_or(0);
     let max_input_mb = fields.whole("maxinputsize", -1..=i64::from(i32::MAX)) as i32;
     let queue = Queue {
         name: name.to_string(),
@@ -140,7 +148,7 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
         min_rss_mb: fields.count("minrss").saturating_mul(per_slot),
         max_time_s: fields.count("maxtime"),
         min_time_s: fields.count("mintime"),
-        max_wdir_mb: max_wdir_mb(fields, max_input_mb),
+        max_wdir_mb: max_wdir_mb(fields).saturating_mul(per_slot),
         max_input_mb,
         max_disk_io_kbps: fields.count("maxdiskio"),
         transferring_limit: fields.count("transferringlimit"),
@@ -157,23 +165,53 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
         endpoints: Endpoints { read, write },
         analysis_endpoints,
         facility: fields.text("resource_type").to_string(),
-        space_gb: space as u32,
+        space_gb: space_gb(fields),
         faults: faults(name, fields),
         ..Queue::default()
     };
     (queue, found)
 }
 
+/// The site of a queue. Others than ATLAS have no such name, and one queue a site.
+fn site(name: &str, fields: &mut Fields<'_>) -> String {
+    let panda_site = fields.deep(&["panda_site"]).and_then(Value::as_str).unwrap_or("");
+    let default = if panda_site.is_empty() { name } else { panda_site };
+    fields.word_or("atlas_site", default).to_owned()
+}
+
+/// Whether PanDA can make the parts of a unified queue: it multiplies both limits of memory, and
+/// fails where one is null.
+fn has_memory(fields: &mut Fields<'_>) -> bool {
+    let has = ["maxrss", "minrss"].map(|field| fields.deep(&[field]).is_some());
+    if let Some(at) = has.iter().position(|has| !has) {
+        let why = "a unified queue without them has no parts";
+        fields.taken(["maxrss", "minrss"][at], &Value::Null, "MB", why);
+    }
+    has == [true; 2]
+}
+
 /// Room for a job's files; MB, 0 where it is not checked. What cannot be read is taken for room for
-/// the input and 2,000 MB, or 16,336 MB (spec atlas 12.1).
-fn max_wdir_mb(fields: &mut Fields<'_>, max_input_mb: i32) -> u32 {
+/// the input and 2,000 MB, for none where the input has no limit, or for 16,336 MB where that
+/// cannot be read either (spec atlas 12.1).
+fn max_wdir_mb(fields: &mut Fields<'_>) -> u32 {
     const DEFAULT_MB: u32 = 16_336;
-    let stated = fields.deep(&["maxwdir"]).and_then(Value::as_str);
-    let is_readable = stated.is_none_or(|it| loose::is_unset(it) || loose::whole(it).is_some());
-    match u32::try_from(max_input_mb) {
-        _ if is_readable => fields.count("maxwdir"),
-        Ok(0) | Err(_) => DEFAULT_MB,
-        Ok(input_mb) => input_mb + 2_000,
+    let whole = |field: &str| fields.deep(&[field]).map(loose::whole_in);
+    match (whole("maxwdir"), whole("maxinputsize")) {
+        (None | Some(Some(_)), _) => fields.count("maxwdir"),
+        (Some(None), None | Some(Some(0))) => 0,
+        (Some(None), Some(Some(input_mb))) => {
+            u32::try_from(input_mb.saturating_add(2_000)).unwrap_or(0)
+        }
+        (Some(None), Some(None)) => DEFAULT_MB,
+    }
+}
+
+/// Free space; GB, 0 where it is not stated. Less than 1 GB counts as that: PanDA refuses a queue
+/// with less than none, or with a part of one.
+fn space_gb(fields: &mut Fields<'_>) -> u32 {
+    match fields.figure("space") {
+        None | Some(0.0) => 0,
+        Some(space) => space.clamp(1.0, f64::from(u32::MAX)) as u32,
     }
 }
 
@@ -207,41 +245,85 @@ fn status(fields: &mut Fields<'_>) -> QueueStatus {
     status.unwrap_or(QueueStatus::Offline)
 }
 
-/// The free-form flags, with those of `params` put in their place.
+/// The free-form flags, with those of `params` put in their place. Blanks stay: PanDA finds no flag
+/// behind one.
 fn catchall(fields: &mut Fields<'_>) -> String {
     let text = fields.text("catchall");
-    let mut flags: Vec<String> = text.split(',').map(|flag| flag.trim().to_string()).collect();
-    flags.retain(|flag| flag_name(flag) != MAX_IO_INTENSITY);
+    let mut flags: Vec<String> = text.split(',').map(str::to_owned).collect();
+    let forget = |flags: &mut Vec<String>, name: &str| {
+        flags.retain(|flag| flag_name(flag.trim()) != name);
+    };
+    forget(&mut flags, MAX_IO_INTENSITY);
     for name in FLAGS {
         let Some(value) = fields.deep(&["params", name]) else { continue };
-        flags.retain(|flag| flag_name(flag) != name);
-        match value {
-            Value::Bool(true) => flags.push(name.to_string()),
-            Value::Bool(false) if name == ALLOW_NO_PILOT => flags.push(format!("{name}=false")),
-            Value::Bool(false) => {}
-            Value::Array(_) if [ALLOWED_PROCESSING, EXCLUDED_PROCESSING].contains(&name) => {}
-            Value::String(text) => flags.push(format!("{name}={text}")),
-            Value::Number(number) => match loose::whole_number(number) {
-                Some(whole) if number.as_f64() == Some(whole as f64) => {
-                    flags.push(format!("{name}={whole}"));
-                }
-                _ => flags.push(format!("{name}={number}")),
-            },
-            other => fields.wrong(&format!("params.{name}"), other, "a flag, number or word"),
+        forget(&mut flags, name);
+        flags.extend(flag_of(name, value, fields));
+    }
+    flags.retain(|flag| !flag.trim().is_empty());
+    flags.join(",")
+}
+
+/// A flag of `params`; `None` where it is not set.
+fn flag_of(name: &str, value: &Value, fields: &mut Fields<'_>) -> Option<String> {
+    let path = format!("params.{name}");
+    if is_list(name) && !value.is_string() {
+        if has_value(value) {
+            fields.not_set(&path, value, "text");
+        }
+        return None;
+    }
+    match value {
+        Value::Bool(true) => Some(name.to_owned()),
+        Value::Bool(false) if name == ALLOW_NO_PILOT => Some(format!("{name}=false")),
+        Value::Null | Value::Bool(false) => None,
+        Value::String(text) => Some(format!("{name}={text}")),
+        Value::Number(number) => Some(match loose::whole_number(number) {
+            Some(whole) if number.as_f64() == Some(whole as f64) => format!("{name}={whole}"),
+            _ => format!("{name}={number}"),
+        }),
+        Value::Array(_) | Value::Object(_) => {
+            let wants = "a flag, number or word";
+            if name == ALLOW_NO_PILOT || VALUED.contains(&name) {
+                fields.not_set(&path, value, wants);
+                return (name == ALLOW_NO_PILOT).then(|| format!("{name}=false"));
+            }
+            fields.taken(&path, value, wants, "taken as set");
+            Some(name.to_owned())
         }
     }
-    flags.retain(|flag| !flag.is_empty());
-    flags.join(",")
+}
+
+/// Whether a flag is a list of words in a text.
+fn is_list(name: &str) -> bool {
+    [ALLOWED_PROCESSING, EXCLUDED_PROCESSING].contains(&name)
+}
+
+/// Whether Python takes a value for true.
+fn has_value(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(flag) => *flag,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+    }
 }
 
 /// Faults at which PanDA's generic broker fails.
 fn faults(name: &str, fields: &Fields<'_>) -> Vec<String> {
     let text = |path: &[&str]| fields.deep(path).and_then(Value::as_str);
-    let is_list = |flag: &str| fields.deep(&["params", flag]).is_some_and(Value::is_array);
+    let is_no_text = |flag: &str| {
+        let value = fields.deep(&["params", flag]);
+        value.is_some_and(|value| !value.is_string() && has_value(value))
+    };
     let found = [
         (Queue::NULL_MAXTIME, fields.field("maxtime").is_some_and(Value::is_null)),
         (Queue::OTHER_NICKNAME, text(&["nickname"]).is_some_and(|it| it != name)),
-        (Queue::PROCESSING_LIST, is_list(ALLOWED_PROCESSING) || is_list(EXCLUDED_PROCESSING)),
+        (
+            Queue::PROCESSING_LIST,
+            [ALLOWED_PROCESSING, EXCLUDED_PROCESSING].into_iter().any(is_no_text),
+        ),
     ];
     found.iter().filter(|(_, is_there)| *is_there).map(|(fault, _)| (*fault).to_owned()).collect()
 }

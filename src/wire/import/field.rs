@@ -78,10 +78,14 @@ impl<'a> Fields<'a> {
     }
 
     /// Names a value that means nothing, in a field that need not be set.
-    fn not_set(&mut self, field: &str, found: &Value, wants: &str) {
+    pub(super) fn not_set(&mut self, field: &str, found: &Value, wants: &str) {
+        self.taken(field, found, wants, "taken as not set");
+    }
+
+    /// Names a value that is not what it should be, and what it is taken for; the thing stays.
+    pub(super) fn taken(&mut self, field: &str, found: &Value, wants: &str, taken: &str) {
         let (thing, found) = (&self.thing, show(found));
-        let complaint =
-            format!("{thing}: field `{field}`: found {found}, wants {wants}; taken as not set");
+        let complaint = format!("{thing}: field `{field}`: found {found}, wants {wants}; {taken}");
         self.imported.complaints.push(complaint);
     }
 
@@ -220,7 +224,17 @@ impl<'a> Fields<'a> {
         Some(self.text(field).to_owned())
     }
 
-    /// A whole number that need not be there.
+    /// A number that need not be there, nor be one.
+    pub(super) fn figure(&mut self, field: &str) -> Option<f64> {
+        let value = self.deep(&[field]).filter(|value| is_set(value))?;
+        let number = loose::number_in(value);
+        if number.is_none() {
+            self.not_set(field, value, "a number");
+        }
+        number
+    }
+
+    /// A whole number that need not be there; what is none is wrong.
     pub(super) fn whole_if_set(&mut self, field: &str, range: RangeInclusive<i64>) -> Option<i64> {
         self.whole_at(&[field], range)
     }

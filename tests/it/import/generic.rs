@@ -14,9 +14,19 @@ fn queue(fields: Value) -> Queue {
     let (Value::Object(all), Value::Object(more)) = (&mut queue, fields) else { panic!("objects") };
     all.extend(more);
     let imported = cric(&json!({"SLAC": queue}).to_string(), NOW, &Sites::new()).expect("a dump");
-    let wrong = imported.complaints.iter().find(|it| it.to_string().contains("found"));
-    assert!(wrong.is_none(), "{wrong:?}");
+    assert_eq!(imported.unreadable, 0, "{:?}", imported.complaints);
     of::<Queue>(&imported)[0].clone()
+}
+
+/// What is complained of in such a queue, but for fields that are missing.
+fn complaints(fields: Value) -> Vec<String> {
+    let (mut queue, Value::Object(more)) = (json!({"status": "online"}), fields) else {
+        panic!("an object")
+    };
+    queue.as_object_mut().expect("an object").extend(more);
+    let imported = cric(&json!({"SLAC": queue}).to_string(), NOW, &Sites::new()).expect("a dump");
+    let of_fields = imported.complaints.into_iter().filter(|it| !it.contains("is missing"));
+    of_fields.map(|it| it.trim_start_matches("queue SLAC: ").to_owned()).collect()
 }
 
 #[test]
@@ -32,10 +42,117 @@ fn what_panda_fails_at_is_a_fault() {
         (json!({"maxtime": null}), Queue::NULL_MAXTIME),
         (json!({"nickname": "SLAC-nick"}), Queue::OTHER_NICKNAME),
         (json!({"params": {"allowed_processing": ["a"]}}), Queue::PROCESSING_LIST),
-        (json!({"params": {"excluded_processing": []}}), Queue::PROCESSING_LIST),
+        (json!({"params": {"excluded_processing": {"a": 1}}}), Queue::PROCESSING_LIST),
+        (json!({"params": {"excluded_processing": 7}}), Queue::PROCESSING_LIST),
+        (json!({"params": {"excluded_processing": true}}), Queue::PROCESSING_LIST),
     ] {
         assert_eq!(queue(fields).faults, [fault]);
     }
+    for nothing in [json!([]), json!({}), json!(0), json!(false), json!("")] {
+        let queue = queue(json!({"catchall": "allowed_processing=a",
+            "params": {"allowed_processing": nothing}}));
+        assert!(queue.faults.is_empty(), "{:?}", queue.faults);
+        assert_eq!(queue.flag("allowed_processing").filter(|it| !it.is_empty()), None);
+    }
+}
+
+/// As memory is, where limits are given for each core.
+#[test]
+fn scratch_space_per_core_is_multiplied_out() {
+    let of = |catchall: &str, cores: u32, room: Value| {
+        let stated = json!({"catchall": catchall, "corecount": cores, "maxwdir": room,
+            "maxrss": 2_000, "maxinputsize": 3_000});
+        let queue = queue(stated);
+        (queue.max_wdir_mb, queue.max_rss_mb)
+    };
+    assert_eq!(of("per_core_attr", 8, json!(2_500)), (20_000, 16_000));
+    assert_eq!(of("per_core_attr", 8, json!("2500")), (20_000, 16_000));
+    assert_eq!(of("per_core_attr", 8, json!("lots")), (40_000, 16_000));
+    assert_eq!(of("per_core_attr", 0, json!(2_500)), (2_500, 2_000));
+    assert_eq!(of("", 8, json!(2_500)), (2_500, 2_000));
+}
+
+/// Room for the input and 2,000 MB, but where the input has no limit.
+#[test]
+fn scratch_space_that_is_no_number_has_no_limit_where_input_has_none() {
+    for (input, wants) in [
+        (Value::Null, 0),
+        (json!(0), 0),
+        (json!(3_000), 5_000),
+        (json!(-1), 1_999),
+        (json!("some"), 16_336),
+    ] {
+        for room in [json!("lots"), json!([1]), json!("")] {
+            let stated = json!({"maxwdir": room, "maxinputsize": input});
+            assert_eq!(queue(stated).max_wdir_mb, wants, "{room} {input}");
+        }
+        assert_eq!(queue(json!({"maxwdir": null, "maxinputsize": input})).max_wdir_mb, 0);
+    }
+}
+
+/// PanDA looks for a flag at the very beginning of its part of the text.
+#[test]
+fn a_blank_before_a_flag_stays() {
+    let catchall = "x, allowed_processing=zz, per_core_attr, grandly_unified";
+    let queue = queue(json!({"catchall": catchall, "corecount": 8, "maxrss": 2_000}));
+    assert_eq!((queue.catchall.as_str(), queue.max_rss_mb), (catchall, 2_000));
+    assert!(!queue.analysis);
+}
+
+#[test]
+fn a_unified_queue_whose_memory_is_null_has_no_parts() {
+    for (most, least) in [(Value::Null, json!(0)), (json!(16_000), Value::Null)] {
+        let stated = |vo: &str| {
+            let queue = json!({"status": "online", "capability": "ucore", "corecount": 8,
+                "vo_name": vo, "maxrss": most, "minrss": least});
+            cric(&json!({"SLAC": queue}).to_string(), NOW, &Sites::new()).expect("a dump")
+        };
+        let imported = stated("wlcg");
+        let names: Vec<_> = of::<Queue>(&imported).iter().map(|it| it.name.clone()).collect();
+        assert_eq!(names, ["SLAC"]);
+        let is_named = |it: &String| it.contains("a unified queue without them has no parts");
+        assert!(imported.complaints.iter().any(is_named), "{:?}", imported.complaints);
+        let imported = stated("atlas");
+        assert_eq!((imported.records.len(), imported.left_out.len()), (0, 0));
+    }
+}
+
+/// What there is less of than 1 GB counts as that: 0 would be no limit.
+#[test]
+fn space_that_means_nothing_takes_no_queue_away() {
+    for (stated, wants) in [
+        (json!(-5), 1),
+        (json!(0.5), 1),
+        (json!(0), 0),
+        (json!(150.7), 150),
+        (json!("150"), 150),
+        (json!("lots"), 0),
+        (json!([1]), 0),
+        (Value::Null, 0),
+    ] {
+        assert_eq!(queue(json!({"space": stated})).space_gb, wants, "{stated}");
+    }
+    let wants = "field `space`: found \"lots\", wants a number; taken as not set";
+    assert_eq!(complaints(json!({"space": "lots"})), [wants]);
+}
+
+#[test]
+fn a_flag_that_is_no_word_takes_no_queue_away() {
+    let flags = |params: Value| queue(json!({"params": params})).catchall;
+    assert_eq!(flags(json!({"allow_no_pilot": [1]})), "allow_no_pilot=false");
+    assert_eq!(flags(json!({"jobChunkSize": [1], "bareNucleus": {}})), "");
+    assert_eq!(flags(json!({"gpu": [1]})), "gpu", "asked whether it is there");
+    let wants = |name: &str, wants: &str, taken: &str| {
+        format!("field `params.{name}`: found a list, wants {wants}; taken as {taken}")
+    };
+    for (name, taken) in
+        [("jobChunkSize", "not set"), ("allow_no_pilot", "not set"), ("gpu", "set")]
+    {
+        let found = complaints(json!({"params": {name: [1]}}));
+        assert_eq!(found, [wants(name, "a flag, number or word", taken)]);
+    }
+    let found = complaints(json!({"params": {"allowed_processing": [1]}}));
+    assert_eq!(found, [wants("allowed_processing", "text", "not set")]);
 }
 
 /// PanDA reads `params` before `catchall`, and asks of one flag only whether it is there.
@@ -55,7 +172,7 @@ fn a_unified_queue_is_kept_beside_its_parts_outside_atlas() {
     let names = |vo: Value| {
         let queue = json!({
             "status": "online", "capability": "ucore", "corecount": 8, "maxrss": 16_000,
-            "vo_name": vo
+            "minrss": 0, "vo_name": vo
         });
         let text = json!({"SLAC": queue}).to_string();
         let imported = cric(&text, NOW, &Sites::new()).expect("a dump");

@@ -5,7 +5,7 @@ use super::{CRIC, ENDPOINTS, NETMETRICS, NOW, SITE_INFO};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use yardmaster::core::cut::Topic;
-use yardmaster::core::event::{Configuration, Parameter, Site, Storage};
+use yardmaster::core::event::{Configuration, Parameter, Queue, QueueStatus, Site, Storage};
 use yardmaster::core::unit::GIB;
 use yardmaster::wire::dialect::change::{FactRow, FactTable, Message, Row, read};
 use yardmaster::wire::import::{
@@ -336,6 +336,21 @@ fn rows_of_shares_and_parameters_make_their_records() {
     let json = by_name(&tables.records(Topic::Parameter))["jedi/prod/RULES/"].clone();
     assert_eq!(<&Parameter>::try_from(&json).expect("a parameter").value, "{\"most\": 4}");
     same(&tables, Topic::Parameter, &gdpconfig(&rows.to_string(), NOW).expect("parameters"));
+}
+
+/// One field that means nothing keeps no status away.
+#[test]
+fn a_queue_that_goes_offline_is_read_whatever_its_space_is() {
+    let (mut tables, _) = tables();
+    put_queues(&mut tables);
+    let mut closed = parse(CRIC)["BNL"].clone();
+    closed["status"] = json!("offline");
+    closed["space"] = json!("lots");
+    closed["params"] = json!({"gpu": [1], "allow_no_pilot": [1]});
+    put(&mut tables, FactTable::Queues, json!({"panda_queue": "BNL", "data": closed}));
+    let records = by_name(&tables.records(Topic::Queue));
+    let queue = <&Queue>::try_from(&records["BNL/SCORE"]).expect("a queue");
+    assert_eq!(queue.status, QueueStatus::Offline);
 }
 
 #[test]
