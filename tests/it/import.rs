@@ -238,10 +238,13 @@ fn wrong_links_are_named_and_left_out() {
         "A:D": {"src": "A", "mbps": {"dashb": {"1h": "fast"}}},
         "A:E": {"src": "A", "dst": "E", "closeness": {"latest": 1, "timestamp": "yesterday"}},
         "A:F": {"src": "A", "dst": "F", "files": {"queued": {"Express": {"latest": -5}}}},
+        "A:G": {"src": "A", "dst": "G", "files": {"queued": {"Express": {"latest": 5}}},
+            "bytes": {"queued": {"Express": {"latest": -5}}}},
     });
     let (links, complaints) = links(&text.to_string());
-    assert_eq!(links.len(), 1);
+    assert_eq!(links.len(), 2);
     assert_eq!(links[0].closeness, Some(-1), "blocked");
+    assert_eq!((links[1].queued[0].files, links[1].queued[0].bytes), (5, 0), "files alone count");
     let complaints = complaints.join("\n");
     for part in [
         "link A:B: field `closeness.latest`: found 12, wants a whole number -1..=11",

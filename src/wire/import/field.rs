@@ -234,6 +234,16 @@ impl<'a> Fields<'a> {
         number
     }
 
+    /// A whole number some levels down, 0 or more, that need not be there, nor be one.
+    pub(super) fn amount(&mut self, path: &[&str]) -> u64 {
+        let value = self.deep(path).filter(|value| is_set(value));
+        let number = value.and_then(loose::whole_in).and_then(|number| u64::try_from(number).ok());
+        if let (Some(value), None) = (value, number) {
+            self.not_set(&path.join("."), value, &whole_wanted(&(0..=i64::MAX)));
+        }
+        number.unwrap_or(0)
+    }
+
     /// A whole number that need not be there; what is none is wrong.
     pub(super) fn whole_if_set(&mut self, field: &str, range: RangeInclusive<i64>) -> Option<i64> {
         self.whole_at(&[field], range)

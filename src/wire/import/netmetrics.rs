@@ -58,12 +58,12 @@ fn queued(fields: &mut Fields<'_>, newest: &mut Option<Millis>) -> Vec<LinkQueue
     let mut queued = Vec::new();
     for activity in files.keys() {
         let waiting = fields.whole_at(&["files", "queued", activity, "latest"], 0..=i64::MAX);
-        let bytes = fields.whole_at(&["bytes", "queued", activity, "latest"], 0..=i64::MAX);
+        let bytes = fields.amount(&["bytes", "queued", activity, "latest"]);
         note_stamp(fields, &["files", "queued", activity, "timestamp"], newest);
         queued.push(LinkQueued {
             activity: activity.clone(),
             files: waiting.unwrap_or(0) as u64,
-            bytes: bytes.unwrap_or(0) as u64,
+            bytes,
         });
     }
     queued

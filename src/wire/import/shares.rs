@@ -72,7 +72,7 @@ fn share(fields: &mut Fields<'_>, now: Millis) -> Share {
         trans_path: pattern(fields, "transpath"),
         resource_type: pattern(fields, "rtype"),
         vo: fields.text_if_set("vo").unwrap_or_default(),
-        queue_id: fields.whole_if_set("queue_id", 0..=i64::MAX).unwrap_or(0).unsigned_abs(),
+        queue_id: fields.amount(&["queue_id"]),
         throttled: throttled(fields),
         ..Share::default()
     }

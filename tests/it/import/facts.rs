@@ -62,6 +62,19 @@ fn only_n_makes_a_share_unthrottled() {
     }
 }
 
+/// No rule reads it.
+#[test]
+fn a_wrong_number_of_a_share_takes_it_not_away() {
+    let rows = json!([{"name": "A", "value": 1, "queue_id": -3},
+        {"name": "B", "value": 1, "parent": "A", "queue_id": "x"}]);
+    let imported = shares(&rows.to_string(), NOW).expect("a list");
+    let found: Vec<_> = of::<Share>(&imported).iter().map(|it| (&*it.name, it.queue_id)).collect();
+    assert_eq!(found, [("A", 0), ("B", 0)]);
+    let complaint = "share A: field `queue_id`: found -3, wants a whole number \
+                     0..=9223372036854775807; taken as not set";
+    assert_eq!((imported.complaints.len(), &*imported.complaints[0]), (2, complaint));
+}
+
 #[test]
 fn a_wrong_share_is_named_and_left_out() {
     for (row, says) in [
@@ -74,7 +87,6 @@ fn a_wrong_share_is_named_and_left_out() {
             "field `workinggroup`: found \"(\"",
         ),
         (json!({"name": "B", "value": 1, "rtype": 3}), "field `rtype`: found 3, wants text"),
-        (json!({"name": "B", "value": 1, "queue_id": -3}), "field `queue_id`: found -3"),
         (json!({"name": "B", "value": 1, "parent": "no"}), "share B: field `parent`: found \"no\""),
         (json!({"name": "B", "value": 1, "parent": "B"}), "share B: field `parent`: found \"B\""),
         (json!(7), "share number 2: found 7, wants an object"),
