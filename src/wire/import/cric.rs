@@ -119,7 +119,7 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
     let status = status(fields);
     let catchall = catchall(fields);
     let everything = has_flag(&catchall, "grandly_unified");
-    let site = site(name, fields);
+    let site = site(name, fields, sites);
     let read = fields.first_words("astorages", &["read_lan", "pr"]);
     let write = fields.first_words("astorages", &["write_lan", "pw"]);
     let analysis_endpoints = analysis_endpoints(fields);
@@ -172,8 +172,12 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
     (queue, found)
 }
 
-/// The site of a queue. Others than ATLAS have no such name, and one queue a site.
-fn site(name: &str, fields: &mut Fields<'_>) -> String {
+/// The site of a queue: as `panda_site` has it, which is what PanDA's brokers read; else as the
+/// queue states it. Others than ATLAS have no such name, and one queue a site.
+fn site(name: &str, fields: &mut Fields<'_>, sites: &Sites) -> String {
+    if let Some(site) = sites.of_queue(name) {
+        return site.to_owned();
+    }
     let panda_site = fields.deep(&["panda_site"]).and_then(Value::as_str).unwrap_or("");
     let default = if panda_site.is_empty() { name } else { panda_site };
     fields.word_or("atlas_site", default).to_owned()

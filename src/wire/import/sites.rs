@@ -18,6 +18,8 @@ pub struct Sites {
     /// Site names by their comparable form; whether traffic was measured there.
     known: BTreeMap<String, (String, bool)>,
     votes: BTreeMap<String, BTreeMap<String, u32>>,
+    /// The site of each queue that PanDA's `panda_site` has one of.
+    of_queues: BTreeMap<String, String>,
 }
 
 /// How an endpoint's site was found.
@@ -66,6 +68,16 @@ impl Sites {
                 self.stated.insert(name.clone(), site.to_string());
             }
         }
+    }
+
+    /// PanDA's `panda_site` has a site for a queue.
+    pub(super) fn put_queue(&mut self, queue: &str, site: &str) {
+        self.of_queues.insert(queue.to_owned(), site.to_owned());
+    }
+
+    /// The site that PanDA's `panda_site` has for a queue.
+    pub(super) fn of_queue(&self, queue: &str) -> Option<&str> {
+        self.of_queues.get(queue).map(String::as_str)
     }
 
     fn learn_queue(&mut self, queue: &Value) {

@@ -338,6 +338,37 @@ fn rows_of_shares_and_parameters_make_their_records() {
     same(&tables, Topic::Parameter, &gdpconfig(&rows.to_string(), NOW).expect("parameters"));
 }
 
+/// PanDA compares a task's PandaSite with the site of this table.
+#[test]
+fn a_queue_is_of_the_site_of_its_row_of_panda_site() {
+    let mut tables = Tables::default();
+    let by_hand = json!({"status": "online", "vo_name": "wlcg"});
+    for name in ["SLAC_A", "SLAC_B"] {
+        put(&mut tables, FactTable::Queues, json!({"panda_queue": name, "data": by_hand}));
+    }
+    put_queues(&mut tables);
+    let site = |tables: &Tables, name: &str| {
+        let record = by_name(&tables.records(Topic::Queue))[name].clone();
+        <&Queue>::try_from(&record).expect("a queue").site.clone()
+    };
+    assert_eq!(site(&tables, "SLAC_A"), "SLAC_A", "no row");
+    let atlas = site(&tables, "AGLT2/SCORE");
+    tables.take_due();
+    let row_of = |queue: &str, site: Value, endpoint: &str| json!({"panda_site_name": queue, "site_name": site, "default_ddm_endpoint": endpoint});
+    put(&mut tables, FactTable::PandaSites, row_of("SLAC_A", json!("SLAC"), "A"));
+    // As PanDA's configurator fills it from CRIC.
+    put(&mut tables, FactTable::PandaSites, row_of("AGLT2", json!(atlas), "A"));
+    put(&mut tables, FactTable::PandaSites, row_of("SLAC_B", Value::Null, "A"));
+    assert!(tables.take_due().contains(&Topic::Queue));
+    let sites = |tables: &Tables| ["SLAC_A", "SLAC_B", "AGLT2/SCORE"].map(|it| site(tables, it));
+    assert_eq!(sites(&tables), ["SLAC", "SLAC_B", &atlas]);
+    put(&mut tables, FactTable::PandaSites, row_of("SLAC_A", json!("SLAC"), "B"));
+    assert!(!tables.take_due().contains(&Topic::Queue), "the site is the same");
+    tables.remove(FactTable::PandaSites, "SLAC_A");
+    assert!(tables.take_due().contains(&Topic::Queue));
+    assert_eq!(site(&tables, "SLAC_A"), "SLAC_A");
+}
+
 /// One field that means nothing keeps no status away.
 #[test]
 fn a_queue_that_goes_offline_is_read_whatever_its_space_is() {

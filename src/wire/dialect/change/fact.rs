@@ -22,7 +22,7 @@ pub enum FactTable {
     Endpoints,
     /// `site`: role and tier of a site.
     Sites,
-    /// `panda_site`: storage site and default endpoint of a queue.
+    /// `panda_site`: site, storage site and default endpoint of a queue.
     PandaSites,
     /// `panda_ddm_relation`: endpoints that queues read and write.
     Relations,

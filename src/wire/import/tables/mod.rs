@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `schedconfig_json` | `queue`, as of CRIC's dump |
 //! | `ddm_endpoint` | `storage`: space, and the services that `detailed_status` closes |
+//! | `panda_site` | the site of each `queue` |
 //! | `site`, `panda_site`, `panda_ddm_relation` | `site` of each nucleus |
 //! | `global_shares` | `share`; siblings in the order of `queue_id` |
 //! | `config` | `parameter` |
@@ -124,7 +125,7 @@ impl Tables {
             }
             _ => {}
         }
-        if table == FactTable::Endpoints
+        if matches!(table, FactTable::Endpoints | FactTable::PandaSites)
             && old.is_none_or(|old| old.text("site_name") != row.text("site_name"))
         {
             self.due.insert(Topic::Queue);
@@ -145,7 +146,7 @@ impl Tables {
                 self.links.remove(key);
                 self.due.extend([Topic::Queue, Topic::Storage]);
             }
-            FactTable::Endpoints => {
+            FactTable::Endpoints | FactTable::PandaSites => {
                 self.due.insert(Topic::Queue);
                 self.rows.entry(table).or_default().remove(key);
             }
@@ -185,6 +186,7 @@ impl Tables {
                     FactTable::Queues,
                     FactTable::Endpoints,
                     FactTable::Network,
+                    FactTable::PandaSites,
                     FactTable::ResourceTypes,
                 ]);
                 let rows = values(self.of(FactTable::ResourceTypes));
@@ -247,6 +249,11 @@ impl Tables {
         let stated = self.of(FactTable::Endpoints).filter(|row| !row.text("site_name").is_empty());
         sites.learn_from(&stated.map(endpoint).collect());
         sites.learn_from(&self.queues);
+        for row in self.of(FactTable::PandaSites) {
+            if !row.text("site_name").is_empty() {
+                sites.put_queue(&row.key, row.text("site_name"));
+            }
+        }
         sites
     }
 }
