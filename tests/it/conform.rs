@@ -207,7 +207,7 @@ fn what_is_no_case_is_named() {
     let mut odd = case();
     odd["scenario"]["queues"]["NORTH_MCORE"]["status"] = json!("asleep");
     let report = read(&odd).judge(Rules::Panda).expect_err("no such status");
-    assert!(report.contains("queue NORTH_MCORE: status \"asleep\""), "{report}");
+    assert!(report.contains("queue NORTH_MCORE: field `status`: found \"asleep\""), "{report}");
 }
 
 /// Twelve queues that are alike, of which ten are taken: any ten of them, but no lighter one.

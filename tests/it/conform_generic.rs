@@ -205,3 +205,30 @@ fn a_name_that_may_yet_be_a_queue_is_not_rejected() {
     assert_eq!(verdict("nucleus:SLAC", None), "pending");
     assert_eq!(verdict("FREE", Some(json!({}))), "pending");
 }
+
+/// A case's queues are read as an import reads those of PanDA's table.
+#[test]
+fn queues_are_read_as_panda_reads_them() {
+    for (fields, is_candidate) in [
+        (json!({"catchall": "x, allowed_processing=zz"}), true),
+        (json!({"catchall": "x,allowed_processing=zz"}), false),
+        (json!({"max_wdir_mb": "lots"}), true),
+        (json!({"max_wdir_mb": "lots", "max_input_size_mb": -1}), true),
+        (json!({"max_wdir_mb": 300, "core_count": 8}), false),
+        (json!({"max_wdir_mb": 300, "core_count": 8, "catchall": "per_core_attr"}), true),
+        (json!({"space_gb": -1}), false),
+    ] {
+        let mut whole = case();
+        let task = &mut whole["scenario"]["task"];
+        task["core_count"] = json!(0);
+        task["work_disk_count"] = json!(500);
+        task["work_disk_unit"] = json!("MB");
+        let free = &mut whole["scenario"]["queues"]["FREE"];
+        let Value::Object(fields) = fields else { panic!("an object") };
+        free.as_object_mut().expect("a queue").extend(fields.clone());
+        let read = Recorded::read(&whole.to_string()).expect("a case");
+        let judged = read.judge(Rules::Panda).expect("a judgement");
+        let found = judged.candidates.iter().any(|(queue, _, _)| queue == "FREE");
+        assert_eq!(found, is_candidate, "{fields:?}: {:?}", judged.skipped);
+    }
+}

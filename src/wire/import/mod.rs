@@ -33,7 +33,7 @@ pub use gdpconfig::gdpconfig;
 pub use jobs::{JobRecord, jobs, jobs_with};
 pub use netmetrics::netmetrics;
 pub use nuclei::{NUCLEI_TIER2, nuclei, nuclei_from_cric};
-pub use pseudo::{RESOURCE_TYPES, ResourceType, expand, resource_types};
+pub use pseudo::{RESOURCE_TYPES, ResourceType, resource_types};
 pub use quotas::quotas;
 pub use releases::releases;
 pub use replicas::replicas;

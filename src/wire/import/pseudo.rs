@@ -99,7 +99,7 @@ pub(super) fn of_rows(rows: &[Value], imported: &mut Imported) -> Vec<ResourceTy
 
 /// The queues that stand for one configured queue: itself, or its pseudo-queues. A unified queue
 /// is never among them.
-pub fn expand(queue: Queue, kinds: &[ResourceType<'_>]) -> Vec<Queue> {
+pub(super) fn expand(queue: Queue, kinds: &[ResourceType<'_>]) -> Vec<Queue> {
     if !queue.ucore {
         return vec![queue];
     }

@@ -10,6 +10,7 @@ mod owner;
 mod panda_task;
 mod parts;
 mod publisher;
+mod queues;
 mod request;
 mod users;
 
