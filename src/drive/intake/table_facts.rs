@@ -6,8 +6,8 @@
 //! table makes other records than the whole: a tree of shares without its root, a queue without
 //! the site of its storage. After that what differs from what was published last is published, and
 //! what no row makes any more is removed; not in the middle of a partition, nor while rows come,
-//! since PanDA writes some tables again in one transaction, all of their rows deleted first, and the
-//! connector sends them in parts.
+//! since PanDA writes some tables again in one transaction, all of their rows deleted first, and
+//! the connector sends them in parts.
 
 use super::{Records, TABLE_TOPICS};
 use std::collections::{BTreeMap, BTreeSet};

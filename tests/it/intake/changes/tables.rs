@@ -338,10 +338,11 @@ fn tables() -> Vec<Table> {
             json!({"ddm_endpoint_name": "A_DATADISK"}),
             json!({"site_name": "A", "type": "DATADISK", "is_tape": "N", "space_total": 100,
                 "space_free": 40, "space_expired": 1, "space_min_free": 2, "space_unavailable": 3,
-                "blacklisted": "N", "blacklisted_read": "N", "space_timestamp": 500_000}),
+                "blacklisted": "N", "blacklisted_read": "N", "blacklisted_write": "N",
+                "space_timestamp": 500_000}),
             json!({"site_name": "B", "type": "SCRATCHDISK", "is_tape": "Y", "space_total": 90,
                 "space_free": 50, "space_expired": 0, "space_min_free": 1, "space_unavailable": 9,
-                "blacklisted": "Y", "blacklisted_read": "Y"}),
+                "blacklisted": "Y", "blacklisted_read": "Y", "blacklisted_write": "Y"}),
         ),
         (
             "global_shares",

@@ -91,8 +91,8 @@ fn incomplete(case: &Case<'_>, rows: &mut [Row<'_>], _: &NoParams) {
 pub(super) const INCOMPLETE_BEST: QueueFilter = queue_filter!(NoParams {
     name: "incomplete_best",
     spec: "panda-generic S3",
-    help: "the queue has the whole input on disk; asked of the best alone, where dispatch_after_cut \
-           is on too",
+    help: "the queue has the whole input on disk; asked of the best alone, where \
+           dispatch_after_cut is on too",
     reasons: &[&INCOMPLETE_INPUT, &BEYOND_THE_BEST],
     // Which are the best changes with the weights.
     reads: &[Reads::Load, Reads::Storage],
