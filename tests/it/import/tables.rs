@@ -13,7 +13,8 @@ use yardmaster::wire::import::{
     shares, storage,
 };
 
-/// The row of a change message, as the connector would publish it.
+/// The row of a change message, as the connector would publish it. Columns that are not stated are
+/// null there.
 fn row(table: FactTable, columns: &Value) -> FactRow {
     let message = json!({
         "before": null, "after": columns, "op": "u",
@@ -21,7 +22,7 @@ fn row(table: FactTable, columns: &Value) -> FactRow {
     });
     match read(None, Some(message.to_string().as_bytes())) {
         Ok(Message::Change(change)) => match change.row {
-            Row::Fact(row) => *row,
+            Row::Fact(row) => FactRow { missing: Vec::new(), ..*row },
             other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),
