@@ -56,7 +56,7 @@ macro_rules! each_topic {
             6 Queue "queue" Configuration All [1 2 4],
                 "`import cric`, operators", "fold: candidates";
             7 Site "site" Configuration All [1 2 3],
-                "`import nuclei`, operators", "fold: nuclei";
+                "`import nuclei`, `import pool-sites`, operators", "fold: nuclei, sites of a pool";
             8 Storage "storage" Configuration All [1 2],
                 "`import storage`, operators", "fold: space and status";
             9 Link "link" Configuration All [1 2],
@@ -70,7 +70,7 @@ macro_rules! each_topic {
             13 Quota "quota" Configuration All [1 2],
                 "`import quotas`, operators", "fold: quotas";
             14 User "user" Configuration All [1 2 3],
-                "operators", "fold: users, groups, caps";
+                "`import members`, operators", "fold: users, groups, caps";
             15 Parameter "parameter" Configuration All [1 2],
                 "`import gdpconfig`, operators", "fold: run-time parameters";
             16 Decision "decision" Folded All [1 2 3],

@@ -6,6 +6,7 @@ mod generic;
 mod kept;
 mod later;
 mod oversized;
+mod pool;
 mod spelled;
 mod standing;
 mod storage;

@@ -1,7 +1,7 @@
 //! From the JSON that others publish to our records: CRIC's queues, the network matrix, storage
-//! space, nuclei, shares, parameters, quotas, software, replicas, slots, tables of jobs, things of
-//! a domain of a program's own. Pure functions from text to events; the caller writes the events
-//! to the topics they belong to.
+//! space, nuclei, shares, parameters, quotas, software, replicas, slots, sites and members of a
+//! pool, tables of jobs, things of a domain of a program's own. Pure functions from text to events;
+//! the caller writes the events to the topics they belong to.
 //!
 //! Unknown fields are ignored. A missing or wrong one is named with the thing and the field.
 //! Figures that mean nothing are not set, as PanDA has it; a thing with another wrong field is left
@@ -14,8 +14,10 @@ mod domain_records;
 mod field;
 mod gdpconfig;
 mod jobs;
+mod members;
 mod netmetrics;
 mod nuclei;
+mod pool_sites;
 mod pseudo;
 mod quotas;
 mod releases;
@@ -31,8 +33,10 @@ pub use cric::{cric, cric_with};
 pub use domain_records::domain_records;
 pub use gdpconfig::gdpconfig;
 pub use jobs::{JobRecord, jobs, jobs_with};
+pub use members::members;
 pub use netmetrics::netmetrics;
 pub use nuclei::{NUCLEI_TIER2, nuclei, nuclei_from_cric};
+pub use pool_sites::pool_sites;
 pub use pseudo::{RESOURCE_TYPES, ResourceType, resource_types};
 pub use quotas::quotas;
 pub use releases::releases;

@@ -159,6 +159,24 @@ fn others_json_is_imported_or_complained_of() {
     feed("shares", 1, &whole(SHARES), |bytes| import::shares(&text(bytes), NOW).is_ok());
     feed("gdpconfig", 1, &whole(PARAMETERS), |bytes| import::gdpconfig(&text(bytes), NOW).is_ok());
     feed("quotas", 1, &whole(QUOTAS), |bytes| import::quotas(&text(bytes), NOW).is_ok());
+    const SITES: &str =
+        r#"{"T2_A": {"tier_level": 2, "rcsites": ["A"], "computeunits": {"u": 1}}}"#;
+    const CAPACITIES: &str = r#"[{"name": "T2_A", "hs06_pledge": 9, "hs06_per_core": 1.5,
+        "status": "drain", "wlcg_federation_name": "F", "pledged_slots": 7, "tier": "T2"}]"#;
+    const FEDERATIONS: &str = r#"{"F": {"rcsites": ["A"],
+        "pledges": {"2025": {"Q3": {"cms": {"CPU": 3}}}}}}"#;
+    const MEMBERS: &str = r#"{"Resources": [{"userName": "a", "active": true,
+        "groups": [{"display": "cms/Role=x"}]}, {"fqans": ["/a"], "certificates": [{"dn":
+        "/OU=Users/CN=b/CN=c"}]}]}"#;
+    for pool in [SITES, CAPACITIES, FEDERATIONS] {
+        let others = [SITES, FEDERATIONS, CAPACITIES];
+        feed("pool-sites", 2, &whole(pool), |bytes| {
+            let text = text(bytes);
+            let all = others.iter().copied().chain([&*text]);
+            import::pool_sites(&all.collect::<Vec<_>>(), NOW).is_ok()
+        });
+    }
+    feed("members", 1, &whole(MEMBERS), |bytes| import::members(&[&*text(bytes)], NOW).is_ok());
     feed("releases", 1, &corpus(RELEASES), |bytes| import::releases(&text(bytes), NOW).is_ok());
     feed("nuclei", 1, &corpus(NUCLEI), |bytes| import::nuclei(&text(bytes), NOW).is_ok());
     feed("nuclei of cric", 4, &corpus(CRIC), |bytes| {

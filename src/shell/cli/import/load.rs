@@ -35,6 +35,10 @@ pub enum ImportKind {
     Replicas,
     /// Slot figures.
     Slots,
+    /// Sites of a pool.
+    PoolSites,
+    /// Members of a virtual organisation.
+    Members,
     /// Things of a domain that a program of its own brings.
     DomainRecords,
 }
@@ -53,6 +57,8 @@ impl ImportKind {
             ImportKind::Releases => "releases",
             ImportKind::Replicas => "replicas",
             ImportKind::Slots => "slots",
+            ImportKind::PoolSites => "pool-sites",
+            ImportKind::Members => "members",
             ImportKind::DomainRecords => "domain-records",
         }
     }
@@ -70,6 +76,8 @@ impl ImportKind {
             ImportKind::Releases => Topic::Release,
             ImportKind::Replicas => Topic::Replica,
             ImportKind::Slots => Topic::Pilot,
+            ImportKind::PoolSites => Topic::Site,
+            ImportKind::Members => Topic::User,
             ImportKind::DomainRecords => Topic::DomainRecord,
         }
     }
@@ -234,15 +242,13 @@ pub fn imported(
     for Text { name, text } in sites {
         known.learn(text).map_err(|why| format!("{name}: {why}"))?;
     }
-    if kind == ImportKind::Storage {
-        let read = |texts: &[Text]| {
-            let texts: Vec<&str> = texts.iter().map(|it| it.text.as_str()).collect();
-            import::storage(&texts, now, &known)
-        };
-        return read(texts).map_err(|why| {
-            let broken = texts.iter().find(|text| read(std::slice::from_ref(*text)).is_err());
-            broken.map_or(why.clone(), |text| format!("{}: {why}", text.name))
-        });
+    match kind {
+        ImportKind::Storage => {
+            return together(texts, |texts| import::storage(texts, now, &known));
+        }
+        ImportKind::PoolSites => return together(texts, |texts| import::pool_sites(texts, now)),
+        ImportKind::Members => return together(texts, |texts| import::members(texts, now)),
+        _ => {}
     }
     let mut all = Imported::default();
     let mut kinds: Option<Vec<import::ResourceType<'_>>> = None;
@@ -280,6 +286,18 @@ pub fn imported(
         add(&mut all, one);
     }
     Ok(all)
+}
+
+/// The records of texts that complete each other. An error names the text that is of another kind.
+fn together(
+    texts: &[Text],
+    read: impl Fn(&[&str]) -> Result<Imported, String>,
+) -> Result<Imported, String> {
+    let all: Vec<&str> = texts.iter().map(|it| it.text.as_str()).collect();
+    read(&all).map_err(|why| {
+        let broken = texts.iter().find(|text| read(&[text.text.as_str()]).is_err());
+        broken.map_or(why.clone(), |text| format!("{}: {why}", text.name))
+    })
 }
 
 fn add(all: &mut Imported, one: Imported) {

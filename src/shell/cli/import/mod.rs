@@ -94,6 +94,28 @@ enum What {
     /// Columns, in any case: pandaqueuename, gshare and resourcetype (null for any), numslots,
     /// expirationtime (null for ever), modificationtime; times in UTC.
     Slots(Facts),
+    /// Sites of a pool of slots with their tier, status and pledge, of JSON given together: the
+    /// experiment's sites in CRIC (site/query); pledges, of WLCG's federations (federation/query)
+    /// or of site capacities (hs06_pledge, hs06_per_core); statuses by site; and what is set by
+    /// hand: overflow_slots, high_io_slots, central_slots, central_permille, pledged_slots, region,
+    /// tier, status. Later files hold over earlier ones.
+    ///
+    /// Examples:
+    ///   yardmaster import pool-sites sites.json federations.json SiteCapacity.json own.json
+    ///     --topology cms --dir yard
+    ///   yardmaster import pool-sites 'https://cms-cric.cern.ch/api/cms/site/query/?json'
+    ///     SiteCapacity.json own.json --every 15m --topology cms --bootstrap-server kafka:9092
+    #[command(verbatim_doc_comment)]
+    PoolSites(Facts),
+    /// Users with their groups and roles, of JSON given together: pages of IAM's /scim/Users, its
+    /// /scim/Groups for the label voms.role, users of VOMS Admin, or a list of {name, groups,
+    /// roles}.
+    ///
+    /// Example:
+    ///   yardmaster import members 'https://iam.example/scim/Users?count=1000'
+    ///     --header "Authorization: Bearer $TOKEN" --topology cms --bootstrap-server kafka:9092
+    #[command(verbatim_doc_comment)]
+    Members(Facts),
     /// Things of a domain that a program of its own brings: a JSON list, or one object a line.
     ///
     /// Fields: kind, name, values, an object of booleans, numbers, texts and lists of texts;
@@ -195,6 +217,8 @@ impl Import {
             What::Releases(facts) => facts.run(ImportKind::Releases),
             What::Replicas(facts) => facts.run(ImportKind::Replicas),
             What::Slots(facts) => facts.run(ImportKind::Slots),
+            What::PoolSites(facts) => facts.run(ImportKind::PoolSites),
+            What::Members(facts) => facts.run(ImportKind::Members),
             What::DomainRecords(facts) => facts.run(ImportKind::DomainRecords),
             What::Jobs(files) => files.run(),
         }

@@ -19,21 +19,22 @@ use std::sync::Arc;
 pub enum Arrived {
     /// It is in force.
     Accepted,
-    /// One as new or newer is in force.
+    /// One of a higher revision is in force.
     Ignored,
     /// It cannot be in force.
     Rejected(BadQuota),
 }
 
 impl Pool {
-    /// The quota set of a site: in force if it is valid and newer (C-24, C-26).
+    /// The quota set of a site: in force if it is valid and of no lower revision; of several of one
+    /// revision the newest record is to be given (C-24, C-26).
     pub fn put_site(&mut self, site: &str, quota: &SlotQuota) -> Arrived {
         let name = self.names.intern(site);
         let terms = match terms(quota, &self.settings) {
             Ok(terms) => terms,
             Err(bad) => return Arrived::Rejected(bad),
         };
-        if self.site(name).is_some_and(|old| old.revision >= quota.revision) {
+        if self.site(name).is_some_and(|old| old.revision > quota.revision) {
             return Arrived::Ignored;
         }
         if terms.tier == Tier::T1 {

@@ -172,6 +172,8 @@ fn configurations_that_are_rejected_leave_the_one_before() {
     assert_eq!(world.pool.put_site("S", &unknown), Arrived::Rejected(BadQuota::UnknownTier));
     let old = SlotQuota { pledged_slots: 30, revision: 0, ..good };
     assert_eq!(world.pool.put_site("S", &old), Arrived::Ignored);
+    let again = SlotQuota { pledged_slots: 10, revision: 1, ..quota(Tier::T2) };
+    assert_eq!(world.pool.put_site("S", &again), Arrived::Accepted, "a newer one of the revision");
     let site = world.pool.name("S").and_then(|name| world.pool.site(name)).expect("in force");
     assert_eq!(site.slots, PerClass { central: 5, analysis: 5 });
 }
