@@ -81,6 +81,8 @@ JOB = (
     "YM_Until",
     "YM_Match",
     "YM_Misses",
+    "YM_Cores",
+    "YM_RequestCpus",
 )
 """Of a job."""
 
