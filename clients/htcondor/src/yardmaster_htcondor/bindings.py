@@ -14,3 +14,8 @@ except ImportError:
 htcondor, classad = _htcondor, _classad
 
 AD_TYPES: Any = getattr(htcondor, "AdTypes", None) or htcondor.AdType
+
+_flags: Any = getattr(htcondor, "TransactionFlag", None) or htcondor.TransactionFlags
+NOT_SYNCED: Any = _flags.NonDurable
+"""Edits are not forced to the schedd's disk one by one: one that a crash of the machine loses is a
+match that did not start, and expires."""

@@ -1,0 +1,97 @@
+"""The configuration file of the agent. It is TOML; README.md has all keys."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from yardmaster_client.toml_reader import TomlReader, read_table
+from yardmaster_htcondor.dialect import Dialect
+from yardmaster_htcondor.matching import Terms
+
+MODES = ("shadow", "lead")
+
+
+@dataclass(frozen=True)
+class Config:
+    """All of the configuration."""
+
+    bootstrap_servers: str
+    mode: str = "shadow"
+    domain: str = "cms"
+    policy: str = "cms"
+    topic_prefix: str = "yardmaster.cms."
+    group: str = "yardmaster-htcondor"
+    client: Mapping[str, str] = field(default_factory=dict)
+    collector: str = ""
+    schedds: tuple[str, ...] = ()
+    metrics: str = "127.0.0.1:9319"
+    poll_s: float = 2.0
+    offer_s: float = 90.0
+    history_s: float = 86_400.0
+    terms: Terms = field(default_factory=lambda: Terms(grace_s=120.0, match_s=180.0, misses=3))
+    dialect: Dialect = field(default_factory=Dialect)
+
+    @property
+    def leads(self) -> bool:
+        """Whether matches are carried out."""
+        return self.mode == "lead"
+
+    def topic(self, word: str) -> str:
+        """The name of a topic."""
+        return self.topic_prefix + word
+
+    def metrics_address(self) -> tuple[str, int]:
+        """Where metrics are served: host, and port."""
+        host, _, port = self.metrics.rpartition(":")
+        return host, int(port)
+
+
+def read(file: Path) -> Config:
+    """Reads the file; `ConfigError` if it cannot be used."""
+    return parse(read_table(file), str(file))
+
+
+def parse(table: Mapping[str, Any], file: str) -> Config:
+    """The configuration in a table; `ConfigError` names what is wrong."""
+    reader = TomlReader(table, file, secrets=("client",))
+    known, dialect = Config(""), Dialect()
+    config = Config(
+        bootstrap_servers=reader.text("bootstrap_servers", ""),
+        mode=reader.choice("mode", known.mode, MODES),
+        domain=reader.text("domain", known.domain),
+        policy=reader.text("policy", known.policy),
+        topic_prefix=reader.text("topic_prefix", known.topic_prefix),
+        group=reader.text("group", known.group),
+        client=reader.properties("client"),
+        collector=reader.text("collector", known.collector),
+        schedds=reader.texts("schedds", known.schedds),
+        metrics=reader.text("metrics", known.metrics),
+        poll_s=reader.seconds("poll_s", known.poll_s),
+        offer_s=reader.seconds("offer_s", known.offer_s),
+        history_s=reader.seconds("history_s", known.history_s),
+        terms=Terms(
+            grace_s=reader.seconds("grace_s", known.terms.grace_s),
+            match_s=reader.seconds("match_s", known.terms.match_s),
+            misses=reader.count("misses", known.terms.misses, 1),
+        ),
+        dialect=Dialect(
+            central_groups=reader.texts("central_groups", dialect.central_groups),
+            first_groups=reader.texts("first_groups", dialect.first_groups),
+            labels=reader.texts("labels", dialect.labels),
+        ),
+    )
+    reader.refuse_unknown()
+    _check(config, reader)
+    return config
+
+
+def _check(config: Config, reader: TomlReader) -> None:
+    if not config.bootstrap_servers:
+        raise reader.missing("bootstrap_servers", 'add bootstrap_servers = "HOST:PORT,..."')
+    port = config.metrics.rpartition(":")[2]
+    if config.metrics and not port.isdigit():
+        raise reader.error("metrics", config.metrics, 'it is "HOST:PORT", or "" for none')
+    if config.offer_s < 3 * config.poll_s:
+        remedy = f"offers are renewed at a third: state at least {3 * config.poll_s:g}, three polls"
+        raise reader.error("offer_s", config.offer_s, remedy)

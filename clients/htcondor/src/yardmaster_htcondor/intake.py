@@ -1,0 +1,173 @@
+"""Jobs of all schedds, as they were last read. What has not changed is not made again."""
+
+import logging
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from yardmaster_htcondor.dialect import Dialect
+from yardmaster_htcondor.identity import COMPLETED, REMOVED, is_of_pool
+from yardmaster_htcondor.job_state import job_state
+from yardmaster_htcondor.values import Ad, whole
+
+logger = logging.getLogger("yardmaster_htcondor")
+
+OVERLAP_S = 60
+"""By how much a query for ended jobs reaches back behind the one before: clocks differ; s."""
+
+GONE_S = 120
+"""After so long a job that is in neither queue nor history is taken for removed; s."""
+
+HISTORY_AGAIN_S = 60
+"""History is read so often though no job is missed; s."""
+
+
+class Source(Protocol):
+    """What is asked of a pool here."""
+
+    def jobs(self, schedd: str, ended_since_s: int) -> list[Ad]:
+        """Jobs in a queue."""
+
+    def history(self, schedd: str, ended_since_s: int, newest: str | None) -> list[Ad]:
+        """Jobs that left a queue."""
+
+
+@dataclass
+class Seen:
+    """A job of HTCondor, as it was last read."""
+
+    schedd: str
+    id: str
+    ad: Ad
+    record: dict[str, Any]
+    print: int
+    """Of the ad's text, to see whether it changed."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        return whole(self.ad, "JobStatus") in (COMPLETED, REMOVED)
+
+
+class Queue:
+    """One schedd."""
+
+    def __init__(self, schedd: str, dialect: Dialect, history_s: float) -> None:
+        self.schedd, self.dialect = schedd, dialect
+        self.jobs: dict[str, Seen] = {}
+        self.made = 0
+        """How many records were made of ads, for tests and metrics."""
+        self._others: set[tuple[str, int]] = set()
+        self._missed: dict[str, float] = {}
+        self._history_s = history_s
+        self._read_s = self._history_read_s = 0.0
+        self._newest: str | None = None
+
+    def read(self, source: Source, now_s: float) -> list[Seen]:
+        """Reads the queue, and the history where a job left it; what changed since the last
+        time."""
+        since_s = (self._read_s or now_s - self._history_s) - OVERLAP_S
+        found = source.jobs(self.schedd, int(since_s))
+        changed, here = [], set()
+        for ad in found:
+            job = identifier(ad)
+            here.add(job)
+            changed += self._take(job, ad)
+        self._read_s = now_s
+        self._note_missed(here, now_s)
+        if self._missed or now_s - self._history_read_s >= HISTORY_AGAIN_S:
+            changed += self._read_history(source, now_s)
+        changed += self._give_up(now_s)
+        return changed
+
+    def _take(self, job: str, ad: Ad) -> list[Seen]:
+        ad.pop("ServerTime", None)
+        print_ = hash(str(ad))
+        known = self.jobs.get(job)
+        if (known is not None and known.print == print_) or (job, print_) in self._others:
+            return []
+        if not is_of_pool(ad):
+            self._others.add((job, print_))
+            return []
+        self.made += 1
+        seen = Seen(self.schedd, job, ad, job_state(ad, self.dialect), print_)
+        self.jobs[job] = seen
+        return [seen]
+
+    def _note_missed(self, here: set[str], now_s: float) -> None:
+        for job, seen in list(self.jobs.items()):
+            if job in here:
+                self._missed.pop(job, None)
+            elif seen.is_over:
+                del self.jobs[job]
+            else:
+                self._missed.setdefault(job, now_s)
+        self._others = {it for it in self._others if it[0] in here}
+
+    def _read_history(self, source: Source, now_s: float) -> list[Seen]:
+        is_first = self._history_read_s == 0
+        back_s = self._history_s if is_first else now_s - self._history_read_s + 10 * OVERLAP_S
+        gone = source.history(self.schedd, int(now_s - back_s), self._newest)
+        self._history_read_s = now_s
+        if gone:
+            self._newest = identifier(gone[0])
+        changed = []
+        for ad in gone:
+            job = identifier(ad)
+            self._missed.pop(job, None)
+            changed += self._take(job, ad)
+        return changed
+
+    def _give_up(self, now_s: float) -> list[Seen]:
+        """Jobs that no history has: they were removed."""
+        changed = []
+        for job, since_s in list(self._missed.items()):
+            if now_s - since_s < GONE_S:
+                continue
+            del self._missed[job]
+            seen = self.jobs.pop(job)
+            seen.ad["JobStatus"], seen.ad["EnteredCurrentStatus"] = REMOVED, int(now_s)
+            seen.record = job_state(seen.ad, self.dialect)
+            logger.warning("job %s of %s is in neither queue nor history", job, self.schedd)
+            changed.append(seen)
+        return changed
+
+
+def identifier(ad: Ad) -> str:
+    """The id of a job within its schedd."""
+    return f"{whole(ad, 'ClusterId')}.{whole(ad, 'ProcId')}"
+
+
+class Jobs:
+    """Jobs of all schedds by their names in Yardmaster."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Seen] = {}
+
+    def take(self, changed: list[Seen]) -> list[Seen]:
+        """The changes that count: of one name the highest attempt does, as CRAB keeps the ended try
+        in the queue beside the one that follows."""
+        counting = []
+        for seen in sorted(changed, key=lambda it: it.record["attempt"]):
+            known = self.by_name.get(seen.record["job"])
+            is_other = known is not None and (known.schedd, known.id) != (seen.schedd, seen.id)
+            if known is not None and is_other and not self._follows(seen, known):
+                continue
+            self.by_name[seen.record["job"]] = seen
+            counting.append(seen)
+        return counting
+
+    @staticmethod
+    def _follows(seen: Seen, known: Seen) -> bool:
+        mine, theirs = seen.record["attempt"], known.record["attempt"]
+        return mine > theirs or (mine == theirs and known.is_over and not seen.is_over)
+
+    def forget_ended(self, before_ms: int) -> list[str]:
+        """Drops jobs that ended before a time; their names."""
+        old = [
+            name
+            for name, seen in self.by_name.items()
+            if seen.is_over and seen.record["changed_at"] < before_ms
+        ]
+        for name in old:
+            del self.by_name[name]
+        return old
