@@ -1,0 +1,263 @@
+"""Lead: matches are carried out by edits of jobs, and followed to their ends."""
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from yardmaster_htcondor.clauses import misfit
+from yardmaster_htcondor.identity import COMPLETED, IDLE, ON_SLOT, attempt
+from yardmaster_htcondor.intake import Seen
+from yardmaster_htcondor.job_state import is_led
+from yardmaster_htcondor.matching import (
+    UNDEFINED,
+    End,
+    Match,
+    carried,
+    edits_of_match,
+    edits_of_miss,
+    grid,
+    is_carried,
+    misses_after,
+    objection,
+    offer_of_host,
+    started_s,
+    what_became,
+)
+from yardmaster_htcondor.pool import Editor, Pool, PoolError
+from yardmaster_htcondor.slots import offer_pattern
+from yardmaster_htcondor.values import Ad, number, text, truth, whole
+
+if TYPE_CHECKING:
+    from yardmaster_htcondor.agent import Agent
+
+logger = logging.getLogger("yardmaster_htcondor")
+
+
+SETTLED_MAX = 10_000
+"""Decisions whose outcome was published, as they are remembered."""
+
+
+@dataclass
+class UnderWay:
+    """A match that was carried out, and whose job has not started."""
+
+    match: Match
+    schedd: str
+    job_id: str
+    until_s: float
+    edited_s: float
+
+
+class Lead:
+    """Carries matches out."""
+
+    def __init__(self, agent: "Agent", pool: Pool, editor: Editor) -> None:
+        self._agent, self._pool, self._editor = agent, pool, editor
+        self._terms = agent.config.terms
+        self.under_way: dict[str, UnderWay] = {}
+        self._settled: dict[str, None] = {}
+        self._failures: dict[str, int] = {}
+        self._touched: set[str] = set()
+        self._moved_s = 0.0
+
+    # --- A decision ---
+
+    def carry_out(self, match: Match, now_s: float) -> bool:
+        """Edits the job, or publishes why not; False if the schedd does not answer."""
+        seen = self._agent.jobs.by_name.get(match.job)
+        try:
+            ad = None if seen is None else self._pool.whole_job(seen.schedd, seen.id)
+            slot = self._pool.whole_slot(match.offer)
+        except PoolError as error:
+            logger.warning("match of %s waits: %s", match.job, str(error)[:200])
+            self._agent.metrics.errors.labels("schedd").inc()
+            return False
+        if seen is not None and ad is not None and is_carried(match, ad):
+            self._recognise(match, seen, ad, now_s)
+            return True
+        self._agent.promise(match)
+        end = objection(match, ad, now_s, self._terms)
+        if end is None and slot is None:
+            end = End("failed", "the slot is gone")
+        if end is None and not self._agent.offers.has_room(match.offer, 0):
+            end = End("failed", "the slot has fewer cores left")
+        if end is not None or seen is None or ad is None or slot is None:
+            is_waiting = ad is not None and whole(ad, "JobStatus") == IDLE
+            self._finish(match, end or End("failed", "the job is gone"), is_waiting)
+            if seen is not None and ad is not None and not is_led(ad):
+                seen.ad["YM_Lead"] = False
+                self._agent.say_job(seen, now_s)
+            return True
+        ad["YM_Offer"], ad["YM_Until"] = offer_pattern(match.offer), int(now_s) + 60
+        if truth(ad, "WMCore_ResizeJob"):
+            ad["YM_Cores"] = match.cores
+        why = misfit(ad, slot)
+        if why:
+            self._miss(match, seen, End("refused", why), now_s)
+            return True
+        edits = edits_of_match(match, ad, now_s, self._terms)
+        if not self._editor.edit_idle(seen.schedd, seen.id, edits):
+            self._edit_failed(match, seen, now_s)
+            return True
+        self._failures.pop(match.job, None)
+        self._agent.metrics.matches.labels("carried_out").inc()
+        logger.info("match: job %s (%s) on %s", match.job, seen.id, match.offer)
+        self.under_way[match.job] = UnderWay(
+            match, seen.schedd, seen.id, now_s + self._terms.match_s, now_s
+        )
+        self._touched.add(seen.schedd)
+        return True
+
+    def _edit_failed(self, match: Match, seen: Seen, now_s: float) -> None:
+        """The job is gone, or starts; or the agent may not edit it, which is not tried for ever."""
+        self._agent.metrics.errors.labels("edit").inc()
+        end = End("failed", "the schedd did not take the edit: the job is gone, or starts")
+        self._finish(match, end, is_waiting=False)
+        failures = self._failures[match.job] = self._failures.get(match.job, 0) + 1
+        if failures >= self._terms.misses:
+            del self._failures[match.job]
+            logger.error("job %s cannot be edited: `yardmaster-htcondor check` says why", match.job)
+            seen.ad["YM_Lead"] = False
+            self._agent.say_job(seen, now_s)
+
+    def _recognise(self, match: Match, seen: Seen, ad: Ad, now_s: float) -> None:
+        """A decision that is read again: the job's ad shows that it was carried out."""
+        self._agent.metrics.matches.labels("recognised").inc()
+        logger.info("match: job %s on %s was carried out before", match.job, match.offer)
+        if whole(ad, "JobStatus") == IDLE and match.job not in self.under_way:
+            self._adopt(match, seen, number(ad, "YM_Until") or now_s, now_s)
+
+    def reschedule(self) -> None:
+        """Asks for a negotiation where jobs were edited."""
+        for schedd in self._touched:
+            self._editor.reschedule(schedd)
+        self._touched.clear()
+
+    # --- A job that changed ---
+
+    def take(self, seen: Seen, now_s: float) -> None:
+        """A job's ad names a match that is not known here: another agent carried it out."""
+        name, mark = seen.record["job"], carried(seen.ad)
+        if mark is None or name in self.under_way:
+            return
+        decision, tried, offer = mark
+        status = whole(seen.ad, "JobStatus")
+        wants = seen.record["requirements"]
+        match = Match(
+            id=decision,
+            offer=offer,
+            offer_attempt=-1,
+            job=name,
+            job_attempt=tried,
+            cores=whole(seen.ad, "YM_Cores", wants["cores_min"]),
+            memory_mb=wants["max_rss_mb"] or 0,
+            resources={it["name"]: it["amount"] for it in wants["resources"]},
+            made_s=(number(seen.ad, "YM_Until") or now_s) - self._terms.match_s,
+        )
+        if status == IDLE and tried == attempt(seen.ad):
+            self._adopt(match, seen, number(seen.ad, "YM_Until") or now_s, now_s)
+        elif status == IDLE and is_led(seen.ad):
+            # It started, was stopped, and waits again.
+            edits = {"YM_Until": str(grid(now_s + self._terms.grace_s)), "YM_Offer": UNDEFINED}
+            self._editor.edit_idle(seen.schedd, seen.id, edits)
+        elif status in (*ON_SLOT, COMPLETED) and tried == attempt(seen.ad):
+            self._outcome_after_restart(match, seen, now_s)
+
+    def _outcome_after_restart(self, match: Match, seen: Seen, now_s: float) -> None:
+        """Whether its outcome was published is not known: it is published once more."""
+        is_recent = now_s - started_s(seen.ad) < 2 * self._terms.match_s
+        host = text(seen.ad, "RemoteHost") or text(seen.ad, "LastRemoteHost")
+        if is_recent and match.id not in self._settled and offer_of_host(host) == match.offer:
+            self._settle(match, End("accepted", f"runs on {host}"))
+
+    def _adopt(self, match: Match, seen: Seen, until_s: float, now_s: float) -> None:
+        self._agent.promise(match)
+        self.under_way[match.job] = UnderWay(match, seen.schedd, seen.id, until_s, now_s)
+
+    # --- Matches under way ---
+
+    def follow(self, now_s: float) -> None:
+        """What became of matches under way."""
+        for name, under_way in list(self.under_way.items()):
+            match = under_way.match
+            seen = self._agent.jobs.by_name.get(name)
+            is_it = seen is not None and (seen.schedd, seen.id) == (
+                under_way.schedd,
+                under_way.job_id,
+            )
+            ad = seen.ad if seen is not None and is_it else None
+            is_there = not self._agent.offers.is_gone(match.offer)
+            end = what_became(match, ad, is_there, under_way.until_s, now_s)
+            if end is None:
+                # A cycle of the negotiator gives a partitionable slot to one submitter.
+                self._touched.add(under_way.schedd)
+                continue
+            is_idle = ad is not None and whole(ad, "JobStatus") == IDLE
+            if seen is not None and is_idle:
+                self._miss(match, seen, end, now_s)
+                continue
+            del self.under_way[name]
+            if end.kind == "accepted" and ad is not None:
+                self._agent.offers.started(match.offer, match.id, started_s(ad))
+                self._agent.metrics.start.observe(max(0.0, started_s(ad) - under_way.edited_s))
+            self._finish(match, end, is_waiting=False)
+
+    def _miss(self, match: Match, seen: Seen, end: End, now_s: float) -> None:
+        """A match whose job waits on. The edit comes first: Yardmaster must not give the job away
+        again while it may start by this match."""
+        misses = misses_after(seen.ad, end)
+        edits = edits_of_miss(misses, now_s, self._terms)
+        if not self._editor.edit_idle(seen.schedd, seen.id, edits):
+            if match.job in self.under_way:
+                return  # it starts: the next round shows where
+            end = End("failed", "the job does not wait any more")
+            self._finish(match, end, is_waiting=False)
+            return
+        self.under_way.pop(match.job, None)
+        seen.ad["YM_Misses"] = misses
+        self._finish(match, end, is_waiting=True)
+        if misses >= self._terms.misses:
+            seen.ad["YM_Lead"] = False
+            self._agent.metrics.left.inc()
+            logger.warning("job %s is left to HTCondor: %d matches in vain", match.job, misses)
+            self._agent.say_job(seen, now_s)
+
+    def _finish(self, match: Match, end: End, is_waiting: bool) -> None:
+        """Publishes an outcome. Of a match whose job waits on, Yardmaster gives the part back to
+        the same announcement; else the slot is announced again as it is."""
+        if is_waiting:
+            self._agent.offers.give_back(match.offer, match.offer_attempt, match.id)
+        elif end.kind != "accepted":
+            self._agent.offers.drop(match.offer, match.id)
+        self._settle(match, end)
+
+    def _settle(self, match: Match, end: End) -> None:
+        self._settled[match.id] = None
+        while len(self._settled) > SETTLED_MAX:
+            del self._settled[next(iter(self._settled))]
+        self._agent.metrics.outcomes.labels(end.kind).inc()
+        logger.info("outcome of %s on %s: %s, %s", match.job, match.offer, end.kind, end.reason)
+        self._agent.outbox.event(
+            "outcome",
+            {
+                "subject": match.offer,
+                "decision": bytes.fromhex(match.id),
+                "kind": end.kind,
+                "at": int(1000 * time.time()),
+                "reason": end.reason,
+            },
+        )
+
+    # --- Jobs that wait ---
+
+    def move_on(self, now_s: float) -> None:
+        """While Yardmaster lives, its jobs wait for it; when it dies, HTCondor takes them after the
+        grace."""
+        grace_s = self._terms.grace_s
+        is_alive = now_s - self._agent.bus.alive_s < grace_s / 2
+        if not is_alive or now_s - self._moved_s < grace_s / 3:
+            return
+        self._moved_s = now_s
+        for schedd in self._agent.queues:
+            self._editor.move_on(schedd, grid(now_s + grace_s))

@@ -1,0 +1,119 @@
+"""Only what changed is made again: ended jobs of a queue cost nothing."""
+
+import time
+from typing import Any
+
+from world import SCHEDD, FakePool, World
+
+from yardmaster_htcondor.dialect import Dialect
+from yardmaster_htcondor.intake import GONE_S, Jobs, Queue
+
+
+def many(count: int) -> World:
+    world = World("shadow")
+    for number in range(count):
+        ended: dict[str, Any] = {"JobStatus": 4, "ExitCode": 0, "NumShadowStarts": 1}
+        ended["CompletionDate"] = int(time.time()) - 5
+        world.job(job_id=f"{number + 1}.0", CRAB_Id=str(number), **ended)
+    return world
+
+
+def test_5000_ended_jobs_are_made_once() -> None:
+    world, queue = many(5000), Queue(SCHEDD, Dialect(), 3600)
+    now = time.time()
+    assert len(queue.read(world.pool, now)) == 5000 and queue.made == 5000
+    began = time.process_time()
+    found = world.pool.jobs(SCHEDD, 0)
+    of_fake = time.process_time() - began
+    assert len(found) == 5000
+    began = time.process_time()
+    assert queue.read(world.pool, now + 1) == [] and queue.made == 5000
+    assert time.process_time() - began - of_fake < 1.0
+
+
+def test_a_job_that_left_is_read_from_history_once() -> None:
+    world, queue = World("shadow"), Queue(SCHEDD, Dialect(), 3600)
+    ad = world.job()
+    now = time.time()
+    queue.read(world.pool, now)
+    asked = world.pool.asked_history
+    queue.read(world.pool, now + 1)
+    assert world.pool.asked_history == asked, "no job is missed"
+    del world.pool.queue["1.0"]
+    ad["JobStatus"], ad["ExitCode"], ad["CompletionDate"] = 4, 0, int(now)
+    world.pool.gone.append(ad)
+    (seen,) = queue.read(world.pool, now + 2)
+    assert seen.record["status"] == "finished" and world.pool.asked_history == asked + 1
+    assert queue.read(world.pool, now + 3) == [] and queue.read(world.pool, now + 100) == []
+
+
+def test_a_job_that_is_nowhere_is_taken_for_removed() -> None:
+    world, queue = World("shadow"), Queue(SCHEDD, Dialect(), 3600)
+    world.job()
+    now = time.time()
+    queue.read(world.pool, now)
+    del world.pool.queue["1.0"]
+    assert queue.read(world.pool, now + 1) == []
+    (seen,) = queue.read(world.pool, now + 2 + GONE_S)
+    assert seen.record["status"] == "cancelled"
+    assert queue.read(world.pool, now + 3 + GONE_S) == []
+
+
+def test_plain_jobs_are_passed_over() -> None:
+    world, queue = World("shadow"), Queue(SCHEDD, Dialect(), 3600)
+    world.job("user-plain")
+    world.job("crab-dagman", "2.0")
+    assert queue.read(world.pool, time.time()) == []
+
+
+def test_ended_jobs_are_forgotten() -> None:
+    world, queue, jobs = many(3), Queue(SCHEDD, Dialect(), 3600), Jobs()
+    assert len(jobs.take(queue.read(world.pool, time.time()))) == 3
+    assert jobs.forget_ended(0) == [] and len(jobs.by_name) == 3
+    assert len(jobs.forget_ended(int(time.time() * 1000))) == 3 and jobs.by_name == {}
+
+
+def test_an_edit_of_a_waiting_job_is_published() -> None:
+    world = World("shadow")
+    ad = world.job()
+    world.round()
+    world.round()
+    assert len(world.said("job-state")) == 1 and len(world.said("task")) == 1
+    ad["JobPrio"] = 30
+    world.round(2)
+    first, second = world.said("job-state")
+    assert second["requirements"]["user_priority"] == 30
+    assert second["revision"] > first["revision"] and first["changed_at"] == second["changed_at"]
+
+
+def test_priority_of_a_request_may_fall() -> None:
+    world = World("shadow")
+    ad = world.job("wm-idle-1core")
+    world.round()
+    ad["JobPrio"] = 500
+    world.round(1)
+    first, second = world.said("task")
+    assert (first["workflow"]["priority"], second["workflow"]["priority"]) == (110_000, 500)
+    assert second["changed_at"] > first["changed_at"]
+
+
+def test_kafka_that_takes_nothing_gets_it_later() -> None:
+    world = World("shadow")
+    world.job()
+    world.bus.is_full = True
+    world.round()
+    assert world.bus.published == []
+    world.bus.is_full = False
+    world.round()
+    assert {topic for topic, _ in world.bus.published} >= {"job-state", "task", "user", "pilot"}
+    count = len(world.said("job-state"))
+    world.bus.failed.put(("job-state", world.said("job-state")[0]))
+    world.round()
+    assert len(world.said("job-state")) == count + 1
+
+
+def test_fake_and_pool_have_the_same_calls() -> None:
+    from yardmaster_htcondor.pool import Pool
+
+    of_fake = {name for name in vars(FakePool) if not name.startswith("_")}
+    assert of_fake <= {name for name in vars(Pool) if not name.startswith("_")}
