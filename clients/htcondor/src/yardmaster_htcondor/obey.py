@@ -1,0 +1,142 @@
+"""Carries one command of Yardmaster out in the pool.
+
+  yardmaster commands --follow --topology cms --bootstrap-server kafka:9092 \\
+      --exec "yardmaster-htcondor obey"
+
+One line of JSON on stdin. Exit code 0: done; 3: refused; 1: to be tried again. Doing it twice does
+no harm.
+"""
+
+import re
+import time
+from typing import Any
+
+from yardmaster_htcondor.bindings import AD_TYPES, classad, htcondor
+from yardmaster_htcondor.ending import BY_YARDMASTER
+from yardmaster_htcondor.values import Ad, text, whole
+from yardmaster_htcondor.workflow import TASK_PRIORITY
+
+DONE, AGAIN, REFUSED = 0, 1, 3
+
+WAITING = "JobStatus == 1 && JobUniverse == 5"
+
+PLACED_BY_YARDMASTER = "TARGET.YM_Until isnt undefined && time() < TARGET.YM_Until"
+"""Starts on a node that drains: jobs that Yardmaster put there."""
+
+Answer = tuple[int, str]
+
+
+def obey(command: dict[str, Any], collector: Any) -> Answer:
+    """Does it; the exit code, and a reason."""
+    if command.get("dry_run"):
+        return REFUSED, "a dry run"
+    if 0 < command.get("expires_at", 0) < time.time() * 1000:
+        return REFUSED, "the command has expired"
+    kinds = {"boost": boost, "kill_workflow": kill_workflow, "profile": profile}
+    kind, subject = command["kind"], command["subject"]
+    if kind in kinds:
+        schedds = [htcondor.Schedd(ad) for ad in collector.query(AD_TYPES.Schedd)]
+        return kinds[kind](command, schedds, of_workflow(subject))
+    if kind in ("drain", "undrain"):
+        return drain(command, collector)
+    return REFUSED, f"there is nothing to do in HTCondor for {kind}"
+
+
+def of_workflow(name: str) -> str:
+    """Matches the jobs of a workflow."""
+    quoted = classad.quote(name)
+    return f"(WMAgent_RequestName =?= {quoted} || CRAB_ReqName =?= {quoted})"
+
+
+def boost(command: dict[str, Any], schedds: list[Any], of_it: str) -> Answer:
+    """Sets JobPrio of the jobs that wait, level by level: merges stay before what they merge."""
+    priority, edits = int(command["measured"]) % TASK_PRIORITY, 0
+    for schedd in schedds:
+        waiting = schedd.query(f"{of_it} && {WAITING}", ["JobPrio"])
+        for level, new in levels_to_edit(waiting, priority).items():
+            low = level * TASK_PRIORITY
+            of_level = f"JobPrio >= {low} && JobPrio < {low + TASK_PRIORITY}"
+            schedd.edit(f"{of_it} && {WAITING} && {of_level}", "JobPrio", str(new))
+            edits += 1
+    return DONE, f"JobPrio of {command['subject']} is {priority} ({edits} edits)"
+
+
+def levels_to_edit(waiting: list[Ad], priority: int) -> dict[int, int]:
+    """The levels with a job that has another priority, and the JobPrio that it is to have."""
+    wanted = {}
+    for ad in waiting:
+        level = whole(ad, "JobPrio") // TASK_PRIORITY
+        if whole(ad, "JobPrio") != level * TASK_PRIORITY + priority:
+            wanted[level] = level * TASK_PRIORITY + priority
+    return wanted
+
+
+def kill_workflow(command: dict[str, Any], schedds: list[Any], of_it: str) -> Answer:
+    """Removes the jobs that wait. The DAGMan of a CRAB task is held first: it would submit what is
+    removed again."""
+    notes = command.get("notes") or ["all test jobs failed"]
+    why, removed = BY_YARDMASTER + str(notes[0]), 0
+    for schedd in schedds:
+        act = htcondor.JobAction
+        schedd.act(act.Hold, f"{of_it} && JobUniverse == 7 && JobStatus =!= 5", why)
+        waiting = f"{of_it} && {WAITING}"
+        count = len(schedd.query(waiting, ["ClusterId"]))
+        if count:
+            # The bindings' reason does not reach the ad.
+            schedd.edit(waiting, "RemoveReason", classad.quote(why))
+            schedd.act(act.Remove, waiting, why)
+            removed += count
+    return DONE, f"{removed} jobs are removed; {why}"
+
+
+def profile(command: dict[str, Any], schedds: list[Any], of_it: str) -> Answer:
+    """Sets what the jobs that wait state of memory and time, where the command has a figure."""
+    minutes = -(-int(command["measured"]) // 60)
+    memory, edits = int(command["limit"]), 0
+    wanted = []
+    if memory > 0:
+        wanted += [
+            ("RequestMemory", memory, "CRAB_ReqName"),
+            ("OriginalMemory", memory, "WMAgent_RequestName"),
+        ]
+    if minutes > 0:
+        wanted += [
+            ("MaxWallTimeMins", minutes, "CRAB_ReqName"),
+            ("OriginalMaxWallTimeMins", minutes, "WMAgent_RequestName"),
+        ]
+    for schedd in schedds:
+        for attribute, new, system in wanted:
+            which = f"{of_it} && {system} isnt undefined && {WAITING} && {attribute} =!= {new}"
+            if schedd.query(which, ["ClusterId"]):
+                schedd.edit(which, attribute, str(new))
+                edits += 1
+    return DONE, f"{minutes} min, {memory} MB ({edits} edits)"
+
+
+def drain(command: dict[str, Any], collector: Any) -> Answer:
+    """Drains a pilot, or ends that. It needs the right ADMINISTRATOR at the pilot's startd."""
+    node = command["subject"]
+    named = classad.quote(f"@{re.escape(node).replace(chr(92), '')}$")
+    found = [
+        ad
+        for ad in collector.query(AD_TYPES.Startd, f"PartitionableSlot && regexp({named}, Name)")
+        if text(ad, "Name").partition("@")[2] == node
+    ]
+    if not found:
+        return REFUSED, f"there is no pilot {node}"
+    startd, is_ours = (
+        htcondor.Startd(found[0]),
+        text(found[0], "DrainReason").startswith("Yardmaster"),
+    )
+    is_draining = text(found[0], "State") == "Drained" or "DrainReason" in found[0]
+    if command["kind"] == "undrain":
+        if not is_draining:
+            return DONE, "it does not drain"
+        startd.cancelDrainJobs()
+        return DONE, "drains no more"
+    if is_draining:
+        return DONE if is_ours else REFUSED, "drains already"
+    jobs = ", ".join(command.get("jobs") or [])
+    # Graceful; when all its cores are free it takes any job again.
+    startd.drainJobs(0, 1, "true", PLACED_BY_YARDMASTER, f"Yardmaster for {jobs}")
+    return DONE, "drains"
