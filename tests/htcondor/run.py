@@ -1,0 +1,543 @@
+#!/usr/bin/env python3
+"""Proves clients/htcondor on a real pool, with a real Kafka and the program.
+
+  run.py --jars DIR --binary PATH --root DIR [--short] [--port 29618] [PART...]
+
+A part is the name of a function below without its `part_`. Exit code 77: a pool cannot be had here.
+Conditions are waited for, never times.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from kinds import Job, crab, mixed, wmagent
+from pool import NOT_HERE, NoPoolError, Pool
+from yard import Agent, Broker, Topic, Yard, wait_for
+
+GRACE_S = 45
+AFTER_GRACE_S = GRACE_S + 60 + 15 + 30
+"""The grace, its grid, the negotiator's interval, and some time to start; s."""
+
+
+class Place:
+    """Everything that runs."""
+
+    def __init__(self, options: argparse.Namespace, folder: Path) -> None:
+        self.options, self.folder = options, folder
+        self.number = int(time.time()) % 10_000_000
+        self.figures: dict[str, Any] = {}
+        self.pool = Pool(Path(options.root), folder, options.port)
+        try:
+            self.broker = Broker(Path(options.jars), folder / "kafka", options.port + 100)
+        except BaseException:
+            self.pool.stop()
+            raise
+        self.yard: Yard | None = None
+        self.agent: Agent | None = None
+        self.is_led: bool | None = None
+
+    def leads(self, lead: bool = True) -> Agent:
+        """Yardmaster and an agent run, in that mode."""
+        if self.yard is None:
+            self.yard = Yard(self.folder, self.options.binary, self.broker.address)
+        if self.is_led != lead:
+            if self.agent is not None:
+                self.agent.stop()
+            self.pool.lead(GRACE_S) if lead else self.pool.shadow()
+            mode = "lead" if lead else "shadow"
+            self.agent = Agent(
+                self.folder,
+                self.broker.address,
+                self.pool.client,
+                self.options.port + 201 + int(lead),
+                mode=mode,
+                grace_s=GRACE_S,
+                group=f"agent-{mode}",
+            )
+            self.is_led = lead
+        assert self.agent is not None
+        checked = self.agent.verb("check")
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+        self.agent.wait_until_it_works()
+        return self.agent
+
+    def names(self, count: int) -> int:
+        """The first of so many numbers that no job has."""
+        self.number += count
+        return self.number - count
+
+    def figure(self, name: str, value: Any) -> None:
+        """Notes a figure."""
+        self.figures[name] = value
+        print(f"  {name}: {value}", flush=True)
+
+    def close(self) -> None:
+        """Ends all that was started."""
+        if self.agent is not None:
+            self.agent.stop()
+        if self.yard is not None:
+            self.yard.stop()
+        self.broker.stop()
+        self.pool.stop()
+
+
+def spread(values: list[float]) -> str:
+    """Least, median and most."""
+    ordered = sorted(values)
+    most = ordered[-1]
+    return (
+        f"{ordered[0]:.1f}, {statistics.median(ordered):.1f}, {most:.1f} s of {len(ordered)} jobs"
+    )
+
+
+def waits(pool: Pool, submitted: dict[int, float]) -> list[float]:
+    """From submit to start. Starts are in whole seconds: half a second is added."""
+    found = pool.jobs(list(submitted))
+    return [found[it]["JobCurrentStartDate"] + 0.5 - at for it, at in submitted.items()]
+
+
+def one_by_one(place: Place, jobs: list[Job], gap_s: float) -> dict[int, float]:
+    """Submits jobs in turn; when each was."""
+    submitted = {}
+    for job in jobs:
+        at = time.time()
+        submitted[place.pool.submit([job])[0]] = at
+        time.sleep(gap_s)
+    return submitted
+
+
+def decisions_of(place: Place, names: set[str]) -> dict[str, list[dict[str, Any]]]:
+    """Matches of jobs, in their order."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for record in Topic(place.broker.address, "decision").records():
+        matched = record["matched"]
+        if matched and matched["job"] in names:
+            found.setdefault(matched["job"], []).append(record)
+    return found
+
+
+def outcomes(place: Place) -> dict[str, list[str]]:
+    """Kinds of outcomes by the decision's id."""
+    found: dict[str, list[str]] = {}
+    for record in Topic(place.broker.address, "outcome").records():
+        found.setdefault(record["decision"].hex(), []).append(record["kind"])
+    return found
+
+
+def name_of(ad: Any) -> str:
+    """A job's name in Yardmaster."""
+    from yardmaster_htcondor.identity import job_name
+
+    return job_name(ad)
+
+
+def run_once(place: Place, clusters: list[int]) -> None:
+    """No job was started twice."""
+    twice = {it: count for it, count in place.pool.starts(clusters).items() if count != 1}
+    assert not twice, f"not started once: {twice}"
+
+
+def where_decided(place: Place, clusters: list[int]) -> None:
+    """Each job ran on the slot that a match of Yardmaster names, and that match is accepted."""
+    ads = place.pool.jobs(clusters)
+    known = decisions_of(place, {name_of(ad) for ad in ads.values()})
+    wait_for("outcomes", lambda: all(is_accepted(place, ad) for ad in ads.values()), 30)
+    for ad in ads.values():
+        decision = str(ad["YM_Match"]).partition("/")[0]
+        matches = {it["id"].hex(): it["subject"] for it in known[name_of(ad)]}
+        slot, _, pilot = str(ad.get("RemoteHost") or ad["LastRemoteHost"]).partition("@")
+        assert matches[decision] == f"{slot.partition('_')[0]}@{pilot}", ad
+
+
+def is_accepted(place: Place, ad: Any) -> bool:
+    """Whether the match in a job's ad has the outcome accepted."""
+    return "accepted" in outcomes(place).get(str(ad["YM_Match"]).partition("/")[0], [])
+
+
+# --- Parts --------------------------------------------------------------------------------------
+
+
+def part_alone(place: Place) -> None:
+    """The negotiator alone, as HTCondor comes: the baseline."""
+    place.pool.shadow()
+    count = 6 if place.options.short else 12
+    first = place.names(count)
+    jobs = [crab(f"alone{first}", str(first + at), lead=False, seconds=10) for at in range(count)]
+    submitted = one_by_one(place, jobs, 5)
+    wait_for("all started", lambda: place.pool.have_started(list(submitted)))
+    place.figure("negotiator alone, as it comes, waits", spread(waits(place.pool, submitted)))
+
+
+def part_beside(place: Place) -> None:
+    """Led jobs and others in turn, in one pool: how long each waits."""
+    place.leads()
+    count = 8 if place.options.short else 20
+    first = place.names(2 * count)
+    jobs = []
+    for at in range(2 * count):
+        # No kept claim helps either side: a user for each, and longer than the gap.
+        user = "user1" if at % 2 else "user2"
+        name = f"beside{first}{user}"
+        jobs.append(crab(name, str(first + at), user, lead=at % 2 == 1, seconds=10))
+    submitted = one_by_one(place, jobs, 2)
+    wait_for("all started", lambda: place.pool.have_started(list(submitted)))
+    led = {it: at for number, (it, at) in enumerate(submitted.items()) if number % 2}
+    others = {it: at for it, at in submitted.items() if it not in led}
+    place.figure("led, NEGOTIATOR_CYCLE_DELAY 1, waits", spread(waits(place.pool, led)))
+    place.figure("the negotiator's own beside them, waits", spread(waits(place.pool, others)))
+    ads = place.pool.jobs(list(led))
+    known = decisions_of(place, {name_of(ad) for ad in ads.values()})
+    decided = [known[name_of(ads[it])][0]["now"].timestamp() - at for it, at in led.items()]
+    place.figure("of that, from submit to decision", spread(decided))
+    where_decided(place, list(led))
+    run_once(place, list(submitted))
+
+
+def part_bulk(place: Place) -> None:
+    """Many jobs of all kinds at once: all end, each where Yardmaster decided, each once."""
+    place.leads()
+    count = 40 if place.options.short else 200
+    at = time.time()
+    clusters = place.pool.submit(mixed(count, f"bulk{place.number}", place.names(count)))
+    wait_for("all ended", lambda: place.pool.have_ended(clusters), 400)
+    place.figure(f"{count} jobs of ten kinds, all ended after", f"{time.time() - at:.0f} s")
+    submitted = {it: float(ad["QDate"]) for it, ad in place.pool.jobs(clusters).items()}
+    place.figure("their waits", spread(waits(place.pool, submitted)))
+    where_decided(place, clusters)
+    run_once(place, clusters)
+    newest = wait_for_states(place, clusters)
+    failed = sum(it["status"] == "failed" for it in newest.values())
+    place.figure("their records", f"{len(newest)} ended, {failed} of them failed")
+
+
+def wait_for_states(place: Place, clusters: list[int]) -> dict[str, dict[str, Any]]:
+    """The newest records of jobs, once all of them have ended."""
+    names = {name_of(ad) for ad in place.pool.jobs(clusters).values()}
+    topic = Topic(place.broker.address, "job-state")
+
+    def ended() -> dict[str, dict[str, Any]]:
+        newest = {name: record for name, record in topic.newest().items() if name in names}
+        over = ("finished", "failed", "cancelled")
+        is_over = len(newest) == len(names) and all(it["status"] in over for it in newest.values())
+        return newest if is_over else {}
+
+    return dict(wait_for("their records have ended", ended, 60))
+
+
+def part_agent_killed(place: Place) -> None:
+    """The agent is killed while matches are under way, and begins again."""
+    agent = place.leads()
+    count = 12 if place.options.short else 24
+    with Frozen(place, "negotiator"):
+        clusters = place.pool.submit(mixed(count, f"kill{place.number}", place.names(count)))
+        wait_for("some are matched", lambda: matched(place, clusters))
+        agent.kill()
+        before = {
+            it: ad["YM_Match"]
+            for it, ad in place.pool.jobs(clusters).items()
+            if it in matched(place, clusters)
+        }
+        agent.start()
+        agent.wait_until_it_works()
+        after = place.pool.jobs(list(before))
+        changed = [it for it, mark in before.items() if after[it].get("YM_Match") != mark]
+        assert not changed, f"matched twice: {changed}"
+    wait_for("all ended", lambda: place.pool.have_ended(clusters), 240)
+    where_decided(place, clusters)
+    run_once(place, clusters)
+    place.figure("agent killed with matches under way", f"{len(before)}, all kept, all ran once")
+
+
+def part_agent_dead(place: Place) -> None:
+    """The agent is dead: HTCondor takes the jobs after the grace."""
+    agent = place.leads()
+    agent.kill()
+    place.figure("agent dead: waits", after_grace(place))
+    agent.start()
+    led_again(place)
+
+
+def part_kafka_killed(place: Place) -> None:
+    """Kafka is dead: HTCondor takes the jobs after the grace; all goes on when it is back."""
+    place.leads()
+    place.broker.kill()
+    place.figure("Kafka dead: waits", after_grace(place))
+    place.broker.restart()
+    led_again(place)
+
+
+def part_yardmaster_killed(place: Place) -> None:
+    """Yardmaster is dead: the same."""
+    place.leads()
+    assert place.yard is not None
+    place.yard.kill()
+    place.figure("Yardmaster dead: waits", after_grace(place))
+    place.yard.start()
+    led_again(place)
+
+
+def after_grace(place: Place) -> str:
+    """Submits jobs that nobody matches; how long they waited."""
+    first = place.names(2)
+    jobs = [crab(f"grace{first}", str(first + at)) for at in range(2)]
+    submitted = one_by_one(place, jobs, 0.5)
+    started = lambda: place.pool.have_started(list(submitted))  # noqa: E731
+    wait_for("started after the grace", started, AFTER_GRACE_S)
+    run_once(place, list(submitted))
+    return spread(waits(place.pool, submitted))
+
+
+def led_again(place: Place) -> None:
+    """A job that is submitted now is placed by Yardmaster."""
+    first = place.names(1)
+    begun = time.monotonic()
+    clusters = place.pool.submit([crab(f"again{first}", str(first))])
+    wait_for("ended", lambda: place.pool.have_ended(clusters), AFTER_GRACE_S)
+    ad = place.pool.jobs(clusters)[clusters[0]]
+    assert "YM_Match" in ad, f"not led, after {time.monotonic() - begun:.0f} s"
+    where_decided(place, clusters)
+
+
+def part_slot_gone(place: Place) -> None:
+    """The slot is gone between match and start: the job waits on, and runs when it is back."""
+    place.leads()
+    first = place.names(1)
+    with Frozen(place, "negotiator"):
+        clusters = place.pool.submit([crab(f"gone{first}", str(first), sites="T2_US_Nebraska")])
+        wait_for("matched", lambda: matched(place, clusters))
+        decision = str(place.pool.jobs(clusters)[clusters[0]]["YM_Match"]).partition("/")[0]
+        place.pool.run("condor_off", "-fast", "-daemon", "startd_neb")
+        wait_for("slot gone", lambda: outcomes(place).get(decision) == ["failed"], 60)
+        assert not matched(place, clusters)
+        place.pool.run("condor_on", "-daemon", "startd_neb")
+    wait_for("ended", lambda: place.pool.have_ended(clusters), 120)
+    where_decided(place, clusters)
+    run_once(place, clusters)
+    place.figure("slot gone between match and start", "outcome failed, run once when it was back")
+
+
+def part_schedd_restarted(place: Place) -> None:
+    """The schedd is restarted between match and start: the match holds."""
+    place.leads()
+    first = place.names(1)
+    with Frozen(place, "negotiator"):
+        clusters = place.pool.submit([crab(f"restart{first}", str(first))])
+        wait_for("matched", lambda: matched(place, clusters))
+        before = str(place.pool.jobs(clusters)[clusters[0]]["YM_Match"])
+        place.pool.run("condor_restart", "-fast", "-schedd")
+        wait_for("the schedd is back", lambda: answers(place, clusters), 60)
+    wait_for("ended", lambda: answers(place, clusters) and place.pool.have_ended(clusters), 180)
+    after = str(place.pool.jobs(clusters)[clusters[0]]["YM_Match"])
+    place.figure("schedd restarted during a match", "held" if before == after else "matched again")
+    where_decided(place, clusters)
+    run_once(place, clusters)
+
+
+def answers(place: Place, clusters: list[int]) -> bool:
+    """Whether the schedd answers."""
+    try:
+        return len(place.pool.jobs(clusters)) == len(clusters)
+    except Exception:
+        return False
+
+
+def part_job_removed(place: Place) -> None:
+    """A job is removed between match and start: the place is given to others."""
+    place.leads()
+    first = place.names(1)
+    with Frozen(place, "negotiator"):
+        clusters = place.pool.submit([crab(f"removed{first}", str(first))])
+        wait_for("matched", lambda: matched(place, clusters))
+        decision = str(place.pool.jobs(clusters)[clusters[0]]["YM_Match"]).partition("/")[0]
+        place.pool.run("condor_rm", str(clusters[0]))
+        wait_for("outcome", lambda: outcomes(place).get(decision) == ["failed"], 60)
+    record = next(iter(wait_for_states(place, clusters).values()))
+    assert record["status"] == "cancelled", record
+    place.figure("job removed between match and start", "outcome failed, record cancelled")
+
+
+def part_misfit(place: Place) -> None:
+    """A job with an expression that no record has: refused, and left to HTCondor after some
+    times."""
+    place.leads()
+    first = place.names(1)
+    job = crab(f"odd{first}", str(first))
+    job["ad"]["requirements"] += " && (TARGET.HasTapeRobot =?= true)"
+    clusters = place.pool.submit([job])
+    left = lambda: place.pool.jobs(clusters)[clusters[0]].get("YM_Lead") is False  # noqa: E731
+    wait_for("left to HTCondor", left, 180)
+    refused = [
+        it
+        for it in Topic(place.broker.address, "outcome").records()
+        if "HasTapeRobot" in it["reason"]
+    ]
+    assert refused and all(it["kind"] == "refused" for it in refused)
+    place.pool.run("condor_rm", str(clusters[0]))
+    place.figure(
+        "misfit", f"{len(refused)} times refused ({refused[0]['reason']}), left to HTCondor"
+    )
+
+
+def part_obey(place: Place) -> None:
+    """Commands, each twice."""
+    agent = place.leads()
+    first = place.names(4)
+    name = f"obey{first}"
+    away = "T1_IT_CNAF"
+    jobs = [
+        wmagent(name, first, sites=away, lead=False),
+        wmagent(name, first + 1, kind="Merge", level=5, sites=away, lead=False),
+    ]
+    clusters = place.pool.submit(jobs)
+
+    def obey(kind: str, subject: str, **more: Any) -> str:
+        command = {"kind": kind, "subject": subject, "expires_at": 0, **more}
+        done = [agent.verb("obey", json.dumps(command) + "\n") for _ in range(2)]
+        assert [it.returncode for it in done] == [0, 0], [it.stderr for it in done]
+        return done[1].stderr
+
+    def ads() -> list[Any]:
+        found = place.pool.jobs(clusters)
+        return [found[it] for it in clusters]
+
+    assert "(0 edits)" in obey("boost", name, measured=900_000.0)
+    assert [int(ad["JobPrio"]) for ad in ads()] == [900_000, 50_900_000]
+    assert "(0 edits)" in obey("profile", name, measured=1800.0, limit=1500.0)
+    assert [int(ad.eval("RequestMemory")) for ad in ads()] == [1500, 1500]
+    assert [int(ad.eval("MaxWallTimeMins")) for ad in ads()] == [30, 30]
+    node = "glidein_14_1@gpu-wn1.test"
+    # An empty node is drained at once, and open again.
+    number = place.names(1)
+    busy = place.pool.submit(
+        [crab(f"busy{number}", str(number), sites="T2_CH_CERN", lead=False, seconds=30)]
+    )
+    wait_for("runs", lambda: place.pool.statuses(busy) == [2])
+    obey("drain", node, jobs=["a-job"])
+    reason = wait_for("drains", lambda: drain_reason(place, f"slot1@{node}"), 30)
+    assert reason == "Yardmaster for a-job", reason
+    obey("undrain", node)
+    wait_for("drains no more", lambda: not drain_reason(place, f"slot1@{node}"), 30)
+    place.pool.run("condor_rm", str(busy[0]))
+    obey("kill_workflow", name, notes=["all test jobs failed"])
+    record = list(wait_for_states(place, clusters).values())
+    assert [it["status"] for it in record] == ["cancelled", "cancelled"], record
+    assert "Yardmaster" in str(ads()[0]["RemoveReason"])
+    place.figure("commands", "boost, profile, drain, undrain, kill_workflow, each twice")
+
+
+def drain_reason(place: Place, slot: str) -> str:
+    """Why a slot drains; empty if it does not."""
+    kind = place.pool.htcondor.AdType.Startd
+    (ad,) = place.pool.collector().query(kind, f'Name == "{slot}"')
+    return str(ad.get("DrainReason", "") or "")
+
+
+def part_shadow(place: Place) -> None:
+    """Shadow: nothing is edited, and each job's site is compared."""
+    place.leads(lead=False)
+    count = 6 if place.options.short else 12
+    first = place.names(count)
+    jobs = [crab(f"shadow{first}", str(first + at), lead=True) for at in range(count)]
+    submitted = one_by_one(place, jobs, 3)
+    clusters = list(submitted)
+    wait_for("all ended", lambda: place.pool.have_ended(clusters), 120)
+    edited = [
+        it
+        for it, ad in place.pool.jobs(clusters).items()
+        if any(key.startswith("YM_") for key in ad)
+    ]
+    assert not edited, f"edited in shadow: {edited}"
+    wait_for_states(place, clusters)
+    topic = Topic(place.broker.address, "comparison")
+    found = [it for it in topic.records() if it["task"] == f"shadow{first}"]
+    same = sum(it["yardmaster"]["queues"] == it["other"]["queues"] for it in found)
+    place.figure("shadow", f"{count} jobs, {len(found)} compared, {same} at the same site")
+    assert found, "nothing was compared"
+
+
+def matched(place: Place, clusters: list[int]) -> list[int]:
+    """Jobs that have a match under way."""
+    found = place.pool.jobs(clusters)
+    return [it for it, ad in found.items() if ad.get("YM_Offer") and ad["JobStatus"] == 1]
+
+
+class Frozen:
+    """A daemon of the pool is stopped meanwhile, so that nothing starts between two steps of a
+    test."""
+
+    def __init__(self, place: Place, daemon: str) -> None:
+        file = Path(place.options.root) / "run/condor/yardmaster-pool.pid"
+        master = file.read_text().strip()
+        listed = subprocess.run(
+            ["ps", "--ppid", master, "-o", "pid=,comm="], capture_output=True, text=True, check=True
+        )
+        name = f"condor_{daemon}"[:15]  # the kernel keeps so many letters
+        pids = [line.split()[0] for line in listed.stdout.splitlines() if line.endswith(name)]
+        assert len(pids) == 1, listed.stdout
+        self._pid = int(pids[0])
+
+    def __enter__(self) -> None:
+        os.kill(self._pid, signal.SIGSTOP)
+
+    def __exit__(self, *_: object) -> None:
+        os.kill(self._pid, signal.SIGCONT)
+
+
+PARTS: dict[str, Callable[[Place], None]] = {
+    name.removeprefix("part_"): of for name, of in globals().items() if name.startswith("part_")
+}
+SHORT = ("alone", "beside", "bulk", "agent_killed", "misfit", "obey", "shadow")
+
+
+def main() -> int:
+    """Runs parts; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jars", required=True)
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--root", required=True)
+    parser.add_argument("--port", type=int, default=29618)
+    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="keeps logs of a run that succeeds")
+    parser.add_argument("parts", nargs="*", metavar="PART")
+    options = parser.parse_args()
+    folder, failed = Path(tempfile.mkdtemp(prefix="pool-run-")), []
+    try:
+        place = Place(options, folder)
+    except NoPoolError as error:
+        print(error)
+        return NOT_HERE
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    begun = time.monotonic()
+    try:
+        for name in options.parts or (SHORT if options.short else PARTS):
+            print(f"{name}: {(PARTS[name].__doc__ or '').splitlines()[0]}", flush=True)
+            try:
+                PARTS[name](place)
+            except Exception as error:
+                failed.append(name)
+                print(f"  FAILED: {type(error).__name__}: {error}", flush=True)
+    finally:
+        place.close()
+    count = len(options.parts or (SHORT if options.short else PARTS))
+    passed = count - len(failed)
+    print(f"{passed} parts passed, {len(failed)} failed, in {time.monotonic() - begun:.0f} s")
+    if failed or options.keep:
+        print(f"logs: {folder}")
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
