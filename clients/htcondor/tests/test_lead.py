@@ -272,3 +272,32 @@ def test_several_schedds_and_names() -> None:
     world.decide(NAME, tried=100)
     world.round()
     assert world.editor.edits[0][0] == "2.0" and SCHEDD in world.agent.queues
+
+
+def test_a_rejected_job_is_left_to_htcondor(world: World) -> None:
+    """Nobody else would ever start it: while Yardmaster lives, led jobs wait."""
+    world.reject(NAME, 0)
+    world.round()
+    ad = world.pool.queue["1.0"]
+    assert ad["YM_Lead"] is False and ad["YM_Until"] == 0
+    record = world.newest("job-state", NAME)
+    assert record is not None and record["status"] == "held"
+
+
+def test_a_reject_of_an_attempt_before_means_nothing(world: World) -> None:
+    world.reject(NAME, 7)
+    world.round()
+    assert world.editor.edits == []
+
+
+def test_system_jobs_wait_for_the_role_of_their_user() -> None:
+    world = World()
+    world.job("wm-cleanup-idle", DESIRED_Sites="T2_DE_DESY")
+    world.round()
+    assert world.said("user")[0]["roles"] == ["production"]
+    assert world.said("job-state") == []
+    world.round(1)
+    assert world.said("job-state") == []
+    world.round(3)
+    assert [it["status"] for it in world.said("job-state")] == ["pending"]
+    assert len(world.said("user")) == 1

@@ -182,6 +182,12 @@ class World:
         self.bus.decisions.put((decision, self.number))
         return decision
 
+    def reject(self, job: str, tried: int) -> None:
+        """Yardmaster will never match a job."""
+        stated = {"outcome": "reject", "subject": job, "attempt": tried, "reason": "why"}
+        decision = {**stated, "domain": "cms", "dry_run": False, "matched": None}
+        self.bus.decisions.put((decision, 0))
+
     def start(self, job_id: str = "1.0", host: str = "slot1_1@glidein_11_1@desy-wn1.test") -> None:
         """HTCondor starts a job."""
         now, ad = int(time.time()), self.pool.queue[job_id]

@@ -33,6 +33,10 @@ FIRST_S = 60.0
 """Matches under way are in the jobs' ads, so nothing is offered before all schedds were read, or so
 long after the beginning where one does not answer; s."""
 
+ROLE_S = 2.0
+"""Between the record of a user and the first waiting system jobs of that user: a job that is read
+before the role of its user is rejected for good; s."""
+
 KEPT_S = 600.0
 """How long an ended job is remembered; s."""
 
@@ -69,6 +73,8 @@ class Agent:
         self.lead = None if editor is None else Lead(self, pool, editor)
         self._postponed: list[tuple[dict[str, Any], Any]] = []
         self._left: dict[str, int] = {}
+        self._said_users: dict[str, float] = {}
+        self._later: dict[str, Seen] = {}
         self._found_s = 0.0
         self._began_s = time.time()
         self._has_read = False
@@ -92,6 +98,9 @@ class Agent:
             self.take_decisions()
         is_enough = is_whole or now_s - self._began_s > FIRST_S
         self._has_read = self._has_read or (is_enough and bool(self.queues))
+        for seen in [self._later.pop(name) for name in list(self._later)]:
+            if self.jobs.by_name.get(seen.record["job"]) is seen:
+                self.say_job(seen, now_s)
         self._read_slots(now_s)
         if self.lead is not None:
             self.lead.follow(time.time())
@@ -126,8 +135,10 @@ class Agent:
 
     def _take(self, seen: Seen, now_s: float) -> None:
         """A job changed."""
-        for topic, record in zip(("task", "user"), self.facts.take(seen.ad), strict=True):
-            self.outbox.state(topic, record, changed_at=int(1000 * now_s))
+        task, user = self.facts.take(seen.ad)
+        self.outbox.state("task", task, changed_at=int(1000 * now_s))
+        if self.outbox.state("user", user, changed_at=int(1000 * now_s)):
+            self._said_users[user["name"]] = now_s
         self.say_job(seen, now_s)
         if self.lead is not None:
             self.lead.take(seen, now_s)
@@ -151,6 +162,11 @@ class Agent:
             record["sub_status"] = "left to HTCondor"
         else:
             self._left.pop(name, None)
+        if record["status"] == "pending" and record["requirements"]["system_job"]:
+            since_s = now_s - self._said_users.get(record["user"], 0.0)
+            if since_s < ROLE_S:
+                self._later[name] = seen
+                return
         revision = max(0, int(now_s) - record["changed_at"] // 1000)
         self.outbox.state("job-state", record, revision=revision)
 
@@ -227,8 +243,10 @@ class Agent:
         if decision["domain"] != self.config.domain:
             return True
         if match is None:
-            if decision["outcome"] == "reject":
-                logger.info("job %s is rejected: %s", decision["subject"], decision["reason"])
+            if decision["outcome"] == "reject" and not decision["dry_run"]:
+                logger.warning("job %s is rejected: %s", decision["subject"], decision["reason"])
+                if self.lead is not None:
+                    self.lead.leave(decision["subject"], decision["attempt"], time.time())
             return True
         now_s = time.time()
         self.metrics.matches.labels("read").inc()

@@ -128,6 +128,17 @@ class Lead:
         if whole(ad, "JobStatus") == IDLE and match.job not in self.under_way:
             self._adopt(match, seen, number(ad, "YM_Until") or now_s, now_s)
 
+    def leave(self, job: str, tried: int, now_s: float) -> None:
+        """A job that Yardmaster will never match in this attempt is HTCondor's."""
+        seen = self._agent.jobs.by_name.get(job)
+        if seen is None or not is_led(seen.ad) or seen.record["attempt"] != tried:
+            return
+        edits = {"YM_Until": "0", "YM_Offer": UNDEFINED, "YM_Lead": "false"}
+        if self._editor.edit_idle(seen.schedd, seen.id, edits):
+            seen.ad["YM_Lead"] = False
+            self._agent.metrics.left.inc()
+            self._agent.say_job(seen, now_s)
+
     def reschedule(self) -> None:
         """Asks for a negotiation where jobs were edited."""
         for schedd in self._touched:
