@@ -469,7 +469,8 @@ def part_shadow(place: Place) -> None:
 def matched(place: Place, clusters: list[int]) -> list[int]:
     """Jobs that have a match under way."""
     found = place.pool.jobs(clusters)
-    return [it for it, ad in found.items() if ad.get("YM_Offer") and ad["JobStatus"] == 1]
+    has = {it: isinstance(ad.get("YM_Offer"), str) for it, ad in found.items()}
+    return [it for it, ad in found.items() if has[it] and ad["JobStatus"] == 1]
 
 
 class Frozen:

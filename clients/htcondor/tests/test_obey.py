@@ -8,6 +8,7 @@ import fixtures
 import pytest
 from world import SLOT
 
+from yardmaster_htcondor import obey as module
 from yardmaster_htcondor.bindings import classad, htcondor
 from yardmaster_htcondor.obey import AGAIN, DONE, REFUSED, obey
 from yardmaster_htcondor.values import Ad
@@ -119,6 +120,19 @@ def test_drain_and_undrain(schedd: FakeSchedd) -> None:
         assert run("undrain", NODE, collector=collector)[0] == DONE
     assert [call[0] for call in FakeStartd.calls] == ["drain", "undrain"]
     assert run("drain", "nobody", jobs=["j"], collector=collector)[0] == REFUSED
+
+
+def test_drain_that_the_collector_does_not_show_yet(
+    schedd: FakeSchedd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Lags(FakeStartd):
+        def drainJobs(self, *words: Any) -> None:  # noqa: N802
+            super().drainJobs(*words)
+            raise RuntimeError("Startd failed to start draining jobs.")
+
+    monkeypatch.setattr(htcondor, "Startd", Lags)
+    monkeypatch.setattr(module, "LAG_S", 0.0)
+    assert run("drain", NODE, jobs=["j"]) == (DONE, "drains already")
 
 
 def test_what_is_refused(schedd: FakeSchedd) -> None:

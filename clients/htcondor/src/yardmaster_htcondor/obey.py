@@ -7,7 +7,6 @@ One line of JSON on stdin. Exit code 0: done; 3: refused; 1: to be tried again. 
 no harm.
 """
 
-import re
 import time
 from typing import Any
 
@@ -22,6 +21,9 @@ WAITING = "JobStatus == 1 && JobUniverse == 5"
 
 PLACED_BY_YARDMASTER = "TARGET.YM_Until isnt undefined && time() < TARGET.YM_Until"
 """Starts on a node that drains: jobs that Yardmaster put there."""
+
+LAG_LOOKS, LAG_S = 10, 0.5
+"""How often, and after what time, a slot's ad is looked at again; s."""
 
 Answer = tuple[int, str]
 
@@ -115,28 +117,45 @@ def profile(command: dict[str, Any], schedds: list[Any], of_it: str) -> Answer:
 
 def drain(command: dict[str, Any], collector: Any) -> Answer:
     """Drains a pilot, or ends that. It needs the right ADMINISTRATOR at the pilot's startd."""
-    node = command["subject"]
-    named = classad.quote(f"@{re.escape(node).replace(chr(92), '')}$")
-    found = [
-        ad
-        for ad in collector.query(AD_TYPES.Startd, f"PartitionableSlot && regexp({named}, Name)")
-        if text(ad, "Name").partition("@")[2] == node
-    ]
-    if not found:
+    node, wants = command["subject"], command["kind"] == "drain"
+    ad = pilot(collector, node)
+    if ad is None:
         return REFUSED, f"there is no pilot {node}"
-    startd, is_ours = (
-        htcondor.Startd(found[0]),
-        text(found[0], "DrainReason").startswith("Yardmaster"),
-    )
-    is_draining = text(found[0], "State") == "Drained" or "DrainReason" in found[0]
-    if command["kind"] == "undrain":
-        if not is_draining:
-            return DONE, "it does not drain"
-        startd.cancelDrainJobs()
-        return DONE, "drains no more"
-    if is_draining:
-        return DONE if is_ours else REFUSED, "drains already"
-    jobs = ", ".join(command.get("jobs") or [])
-    # Graceful; when all its cores are free it takes any job again.
-    startd.drainJobs(0, 1, "true", PLACED_BY_YARDMASTER, f"Yardmaster for {jobs}")
-    return DONE, "drains"
+    if is_draining(ad) == wants:
+        return already(ad, wants)
+    startd = htcondor.Startd(ad)
+    try:
+        if wants:
+            jobs = ", ".join(command.get("jobs") or [])
+            # Graceful; when all its cores are free it takes any job again.
+            startd.drainJobs(0, 1, "true", PLACED_BY_YARDMASTER, f"Yardmaster for {jobs}")
+        else:
+            startd.cancelDrainJobs()
+    except Exception:
+        # The collector's ad lags behind: it may be as it was to be.
+        for _ in range(LAG_LOOKS):
+            time.sleep(LAG_S)
+            ad = pilot(collector, node)
+            if ad is not None and is_draining(ad) == wants:
+                return already(ad, wants)
+        raise
+    return DONE, "drains" if wants else "drains no more"
+
+
+def pilot(collector: Any, node: str) -> Ad | None:
+    """The partitionable slot of a pilot; None if it is gone."""
+    found = collector.query(AD_TYPES.Startd, "PartitionableSlot")
+    return next((ad for ad in found if text(ad, "Name").partition("@")[2] == node), None)
+
+
+def is_draining(ad: Ad) -> bool:
+    """Whether a slot drains."""
+    return bool(text(ad, "DrainReason")) or text(ad, "State") == "Drained"
+
+
+def already(ad: Ad, wants: bool) -> Answer:
+    """The answer where a slot is as it was to be; one that others drain is theirs."""
+    if not wants:
+        return DONE, "it does not drain"
+    is_ours = text(ad, "DrainReason").startswith("Yardmaster")
+    return DONE if is_ours else REFUSED, "drains already"
