@@ -1,7 +1,7 @@
 """Carries one command of Yardmaster out in the pool.
 
   yardmaster commands --follow --topology cms --bootstrap-server kafka:9092 \\
-      --exec "yardmaster-htcondor obey"
+      --exec yardmaster-htcondor obey
 
 One line of JSON on stdin. Exit code 0: done; 3: refused; 1: to be tried again. Doing it twice does
 no harm.
