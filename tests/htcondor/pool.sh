@@ -18,7 +18,6 @@ shipped=$here/../../clients/htcondor/src/yardmaster_htcondor/shipped/50-yardmast
 [ $# -ge 2 ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 verb=$1
 root=${2%/}
-packages=condor,python3-htcondor,procps,ca-certificates
 pidfile=$root/run/condor/yardmaster-pool.pid
 config=$root/etc/condor/config.d
 
@@ -51,9 +50,18 @@ install() {
         apt-get update -qq && apt-get install -y -qq --no-install-recommends debootstrap
     } > /dev/null 2>&1 || not_here "no debootstrap"
     mkdir -p "$root"
-    # Packages do not start anything while they are installed in a chroot.
-    debootstrap --variant=minbase --include="$packages" trixie "$root" "$(mirror)" > "$root/../pool-install.log" 2>&1 ||
-        not_here "debootstrap failed: $(tail -1 "$root/../pool-install.log")"
+    local log=$root.install.log
+    {
+        debootstrap --variant=minbase --include=ca-certificates,procps,python3 trixie "$root" "$(mirror)" &&
+            # Packages do not start anything while they are installed in a chroot.
+            printf '#!/bin/sh\nexit 101\n' > "$root/usr/sbin/policy-rc.d" &&
+            chmod +x "$root/usr/sbin/policy-rc.d" &&
+            cp /etc/resolv.conf "$root/etc/resolv.conf" &&
+            mounts &&
+            in_root apt-get update -qq &&
+            in_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends condor
+    } > "$log" 2>&1 || { unmount; not_here "the install failed: $(tail -1 "$log"); see $log"; }
+    unmount
     in_root condor_version
 }
 
@@ -61,6 +69,12 @@ mounts() {
     [ -n "$root" ] || return 0
     mountpoint -q "$root/proc" || mount -t proc proc "$root/proc" || not_here "proc cannot be mounted"
     mountpoint -q "$root/dev" || mount --bind /dev "$root/dev" || not_here "dev cannot be mounted"
+}
+
+unmount() {
+    [ -n "$root" ] || return 0
+    umount "$root/dev" 2> /dev/null || true
+    umount "$root/proc" 2> /dev/null || true
 }
 
 configure() { # PORT
@@ -118,7 +132,7 @@ stop() {
         kill -0 "$pid" 2> /dev/null && { pkill -KILL -P "$pid" || true; kill -KILL "$pid" || true; }
     fi
     rm -f "$pidfile"
-    [ -z "$root" ] || { umount "$root/dev" 2> /dev/null || true; umount "$root/proc" 2> /dev/null || true; }
+    unmount
 }
 
 lead() {
