@@ -152,7 +152,8 @@ def where_decided(place: Place, clusters: list[int]) -> None:
     """Each job ran on the slot that a match of Yardmaster names, and that match is accepted."""
     ads = place.pool.jobs(clusters)
     known = decisions_of(place, {name_of(ad) for ad in ads.values()})
-    wait_for("outcomes", lambda: all(is_accepted(place, ad) for ad in ads.values()), 30)
+    marks = {str(ad["YM_Match"]).partition("/")[0] for ad in ads.values()}
+    wait_for("outcomes", lambda: marks <= accepted(place), 30)
     for ad in ads.values():
         decision = str(ad["YM_Match"]).partition("/")[0]
         matches = {it["id"].hex(): it["subject"] for it in known[name_of(ad)]}
@@ -160,9 +161,9 @@ def where_decided(place: Place, clusters: list[int]) -> None:
         assert matches[decision] == f"{slot.partition('_')[0]}@{pilot}", ad
 
 
-def is_accepted(place: Place, ad: Any) -> bool:
-    """Whether the match in a job's ad has the outcome accepted."""
-    return "accepted" in outcomes(place).get(str(ad["YM_Match"]).partition("/")[0], [])
+def accepted(place: Place) -> set[str]:
+    """Decisions whose match was carried out."""
+    return {decision for decision, kinds in outcomes(place).items() if "accepted" in kinds}
 
 
 # --- Parts --------------------------------------------------------------------------------------
@@ -219,6 +220,22 @@ def part_bulk(place: Place) -> None:
     newest = wait_for_states(place, clusters)
     failed = sum(it["status"] == "failed" for it in newest.values())
     place.figure("their records", f"{len(newest)} ended, {failed} of them failed")
+
+
+def part_bulk_alone(place: Place) -> None:
+    """As many jobs of the same kinds, by the negotiator alone in the same pool."""
+    place.leads()
+    count = 40 if place.options.short else 200
+    at = time.time()
+    jobs = mixed(count, f"others{place.number}", place.names(count), lead=False)
+    clusters = place.pool.submit(jobs)
+    wait_for("all ended", lambda: place.pool.have_ended(clusters), 400)
+    place.figure(
+        f"{count} jobs by the negotiator alone, all ended after", f"{time.time() - at:.0f} s"
+    )
+    submitted = {it: float(ad["QDate"]) for it, ad in place.pool.jobs(clusters).items()}
+    place.figure("their waits", spread(waits(place.pool, submitted)))
+    run_once(place, clusters)
 
 
 def wait_for_states(place: Place, clusters: list[int]) -> dict[str, dict[str, Any]]:
@@ -498,7 +515,7 @@ class Frozen:
 PARTS: dict[str, Callable[[Place], None]] = {
     name.removeprefix("part_"): of for name, of in globals().items() if name.startswith("part_")
 }
-SHORT = ("alone", "beside", "bulk", "agent_killed", "misfit", "obey", "shadow")
+SHORT = ("alone", "beside", "bulk", "bulk_alone", "agent_killed", "misfit", "obey", "shadow")
 
 
 def main() -> int:
