@@ -210,7 +210,7 @@ def end(process: "subprocess.Popen[bytes] | None", number: int) -> None:
 
 
 class Topic:
-    """What was published to a topic since it is read."""
+    """Records of a topic since it is read."""
 
     def __init__(self, bootstrap: str, word: str) -> None:
         self._word = word

@@ -39,7 +39,7 @@ DEVIATIONS: dict[tuple[str, str], tuple[Any, str]] = {
 }
 
 CODES = {"wm-done-8021": 8021, "crab-done-50660": 50660}
-"""What stands in place of `failure`."""
+"""Codes that stand in place of `failure`."""
 
 
 def deviation(name: str, path: str) -> tuple[Any, str] | None:
@@ -48,7 +48,7 @@ def deviation(name: str, path: str) -> tuple[Any, str] | None:
 
 
 def differences(name: str, want: Any, have: Any, path: str = "") -> list[str]:
-    """What is not as expected. Absent, null, false, 0 and empty text mean the same."""
+    """Places that are not as expected. Absent, null, false, 0 and empty text mean the same."""
     if isinstance(want, dict) and isinstance(have, dict):
         nested = (
             differences(name, of, have.get(key, ABSENT), f"{path}.{key}")

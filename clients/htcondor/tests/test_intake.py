@@ -95,10 +95,10 @@ def test_an_edit_of_a_waiting_job_is_published() -> None:
     ad = world.job()
     world.round()
     world.round()
-    assert len(world.said("job-state")) == 1 and len(world.said("task")) == 1
+    assert len(world.records("job-state")) == 1 and len(world.records("task")) == 1
     ad["JobPrio"] = 30
     world.round(2)
-    first, second = world.said("job-state")
+    first, second = world.records("job-state")
     assert second["requirements"]["user_priority"] == 30
     assert second["revision"] > first["revision"] and first["changed_at"] == second["changed_at"]
 
@@ -109,7 +109,7 @@ def test_priority_of_a_request_may_fall() -> None:
     world.round()
     ad["JobPrio"] = 500
     world.round(1)
-    first, second = world.said("task")
+    first, second = world.records("task")
     assert (first["workflow"]["priority"], second["workflow"]["priority"]) == (110_000, 500)
     assert second["changed_at"] > first["changed_at"]
 
@@ -123,10 +123,10 @@ def test_kafka_that_takes_nothing_gets_it_later() -> None:
     world.bus.is_full = False
     world.round()
     assert {topic for topic, _ in world.bus.published} >= {"job-state", "task", "user", "pilot"}
-    count = len(world.said("job-state"))
-    world.bus.failed.put(("job-state", world.said("job-state")[0]))
+    count = len(world.records("job-state"))
+    world.bus.failed.put(("job-state", world.records("job-state")[0]))
     world.round()
-    assert len(world.said("job-state")) == count + 1
+    assert len(world.records("job-state")) == count + 1
 
 
 def test_fake_and_pool_have_the_same_calls() -> None:

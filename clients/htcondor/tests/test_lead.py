@@ -64,7 +64,7 @@ def test_decisions_wait_for_the_first_reading() -> None:
     world.pool.is_down = True
     world.decide(NAME)
     world.round()
-    assert world.editor.edits == [] and world.said("pilot") == [] and world.bus.settled == []
+    assert world.editor.edits == [] and world.records("pilot") == [] and world.bus.settled == []
     world.pool.is_down = False
     world.round()
     assert len(world.editor.edits) == 1
@@ -242,10 +242,10 @@ def test_others_jobs_are_not_offered_to_yardmaster() -> None:
     world = World()
     world.job(YM_Lead=False)
     world.round()
-    assert world.said("job-state") == []
+    assert world.records("job-state") == []
     world.start()
     world.round()
-    assert [it["status"] for it in world.said("job-state")] == ["running"]
+    assert [it["status"] for it in world.records("job-state")] == ["running"]
 
 
 def test_no_more_than_a_slot_has(world: World) -> None:
@@ -294,10 +294,10 @@ def test_system_jobs_wait_for_the_role_of_their_user() -> None:
     world = World()
     world.job("wm-cleanup-idle", DESIRED_Sites="T2_DE_DESY")
     world.round()
-    assert world.said("user")[0]["roles"] == ["production"]
-    assert world.said("job-state") == []
+    assert world.records("user")[0]["roles"] == ["production"]
+    assert world.records("job-state") == []
     world.round(1)
-    assert world.said("job-state") == []
+    assert world.records("job-state") == []
     world.round(3)
-    assert [it["status"] for it in world.said("job-state")] == ["pending"]
-    assert len(world.said("user")) == 1
+    assert [it["status"] for it in world.records("job-state")] == ["pending"]
+    assert len(world.records("user")) == 1

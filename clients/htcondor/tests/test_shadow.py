@@ -21,7 +21,7 @@ def test_nothing_is_edited_and_the_site_is_compared() -> None:
     assert world.editor.edits == [] and world.editor.moved == [] and world.editor.rescheduled == 0
     world.start()
     world.round()
-    (record,) = world.said("comparison")
+    (record,) = world.records("comparison")
     read = codec("comparison").decode(codec("comparison").encode(record))
     assert (read["subject"], read["in_charge"]) == (NAME, "other")
     assert read["yardmaster"]["queues"][0]["queue"] == "T2_US_Nebraska"
@@ -36,7 +36,7 @@ def test_an_agent_in_shadow_has_no_editor() -> None:
     editor: Any = world.editor
     with pytest.raises(ValueError, match="in mode lead, and in no other"):
         Agent(world.config, pool, world.bus, editor, Metrics())
-    # What it has instead has no call that changes anything.
+    # The pool that it has has no call that changes anything.
     calls = {name for name in vars(Pool) if not name.startswith("_")}
     reads = {"schedd", "find_schedds", "jobs", "history", "slots", "whole_job", "whole_slot"}
     assert calls == reads
@@ -47,7 +47,7 @@ def test_all_waiting_jobs_are_published_in_shadow() -> None:
     world.job()
     world.job("wm-idle-1core", "2.0")
     world.round()
-    assert sorted(it["status"] for it in world.said("job-state")) == ["pending", "pending"]
+    assert sorted(it["status"] for it in world.records("job-state")) == ["pending", "pending"]
 
 
 def test_an_offer_counts_what_was_matched_until_it_starts() -> None:
@@ -56,8 +56,8 @@ def test_an_offer_counts_what_was_matched_until_it_starts() -> None:
     world.round()
     world.decide(NAME, SLOT)
     world.round()
-    first = [it for it in world.said("pilot") if it["offer"] == SLOT]
+    first = [it for it in world.records("pilot") if it["offer"] == SLOT]
     world.start()
     world.round()
-    again = [it for it in world.said("pilot") if it["offer"] == SLOT]
+    again = [it for it in world.records("pilot") if it["offer"] == SLOT]
     assert len(first) == 1 and len(again) == 2 and again[1]["attempt"] > again[0]["attempt"]

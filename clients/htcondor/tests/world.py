@@ -198,18 +198,18 @@ class World:
         for name, value in more.items():
             ad[name] = value
 
-    def said(self, topic: str) -> list[dict[str, Any]]:
+    def records(self, topic: str) -> list[dict[str, Any]]:
         """Records of a topic."""
         return [record for of, record in self.bus.published if of == topic]
 
     def newest(self, topic: str, name: str) -> dict[str, Any] | None:
         """The newest record about something."""
-        found = [it for it in self.said(topic) if name in (it.get("job"), it.get("offer"))]
+        found = [it for it in self.records(topic) if name in (it.get("job"), it.get("offer"))]
         return found[-1] if found else None
 
     def outcomes(self) -> list[tuple[str, str]]:
         """Kinds of outcomes, and reasons."""
-        return [(it["kind"], it["reason"]) for it in self.said("outcome")]
+        return [(it["kind"], it["reason"]) for it in self.records("outcome")]
 
 
 NAME = "230303_101010:user1_crab_ntuples_2022F/17"

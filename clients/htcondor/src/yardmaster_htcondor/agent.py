@@ -53,7 +53,7 @@ class Reader(Protocol):
         """Publishes a record."""
 
     def done(self, message: Any) -> None:
-        """What a decision led to is done."""
+        """All that a decision led to is done."""
 
 
 class Agent:
@@ -73,7 +73,7 @@ class Agent:
         self.lead = None if editor is None else Lead(self, pool, editor)
         self._postponed: list[tuple[dict[str, Any], Any]] = []
         self._left: dict[str, int] = {}
-        self._said_users: dict[str, float] = {}
+        self._user_at_s: dict[str, float] = {}
         self._later: dict[str, Seen] = {}
         self._found_s = 0.0
         self._began_s = time.time()
@@ -138,7 +138,7 @@ class Agent:
         task, user = self.facts.take(seen.ad)
         self.outbox.state("task", task, changed_at=int(1000 * now_s))
         if self.outbox.state("user", user, changed_at=int(1000 * now_s)):
-            self._said_users[user["name"]] = now_s
+            self._user_at_s[user["name"]] = now_s
         self.say_job(seen, now_s)
         if self.lead is not None:
             self.lead.take(seen, now_s)
@@ -154,7 +154,7 @@ class Agent:
         record, name = seen.record, seen.record["job"]
         is_idle = whole(seen.ad, "JobStatus") == IDLE
         if self.lead is not None and is_idle and not is_led(seen.ad):
-            known = self.outbox.said("job-state", name)
+            known = self.outbox.newest("job-state", name)
             if name not in self._left and (known is None or known["status"] != "pending"):
                 return
             left_ms = self._left.setdefault(name, max(record["changed_at"], 1000 * int(now_s)))
@@ -163,7 +163,7 @@ class Agent:
         else:
             self._left.pop(name, None)
         if record["status"] == "pending" and record["requirements"]["system_job"]:
-            since_s = now_s - self._said_users.get(record["user"], 0.0)
+            since_s = now_s - self._user_at_s.get(record["user"], 0.0)
             if since_s < ROLE_S:
                 self._later[name] = seen
                 return

@@ -175,7 +175,7 @@ class Bus:
     # --- Reading ---
 
     def done(self, message: Message) -> None:
-        """What a decision led to is done."""
+        """All that a decision led to is done."""
         self._finished.put(message)
 
     def _store(self) -> None:

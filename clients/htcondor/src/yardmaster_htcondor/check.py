@@ -255,7 +255,7 @@ def shipped_text() -> str:
 
 
 def shipped_settings(grace: str, stated_share: str) -> dict[str, str]:
-    """What that text sets, with a schedd's own grace and share in it."""
+    """The settings of that text, with a schedd's own grace and share in it."""
     found, lines = {}, iter(shipped_text().splitlines())
     for line in lines:
         name, is_set, value = line.partition("=")

@@ -1,4 +1,4 @@
-"""What differs between the pools of one experiment: which accounting groups are which."""
+"""Differences between the pools of one experiment: which accounting groups are which."""
 
 from dataclasses import dataclass
 

@@ -22,7 +22,7 @@ HISTORY_AGAIN_S = 60
 
 
 class Source(Protocol):
-    """What is asked of a pool here."""
+    """The part of a pool that is asked here."""
 
     def jobs(self, schedd: str, ended_since_s: int) -> list[Ad]:
         """Jobs in a queue."""

@@ -189,7 +189,7 @@ class Lead:
     # --- Matches under way ---
 
     def follow(self, now_s: float) -> None:
-        """What became of matches under way."""
+        """Looks what became of matches under way."""
         for name, under_way in list(self.under_way.items()):
             match = under_way.match
             seen = self._agent.jobs.by_name.get(name)

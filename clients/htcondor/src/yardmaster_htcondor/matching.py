@@ -1,4 +1,4 @@
-"""What a match becomes: edits of the job's ad, or an outcome that states why not. Pure.
+"""A match becomes edits of the job's ad, or an outcome that states why not. Pure.
 
 A job's ad holds all that is known of its match, so an agent that begins again needs nothing else:
 `YM_Offer` (a pattern of the slot's name), `YM_Match` (the decision's id and the job's attempt) and
@@ -45,14 +45,14 @@ class Match:
         return f"{self.id}/{self.job_attempt}"
 
     def amounts(self) -> dict[str, int]:
-        """What it takes, by the names that offers have."""
+        """Amounts that it takes, by the names that offers have."""
         named = ("gpus", "io_slots")
         return {"cores": self.cores, **{name: self.resources.get(name, 0) for name in named}}
 
 
 @dataclass(frozen=True)
 class End:
-    """What became of a match: the kind of an outcome, and why."""
+    """The end of a match: the kind of its outcome, and why."""
 
     kind: str
     reason: str
@@ -146,7 +146,7 @@ def misses_after(ad: Ad, end: End) -> int:
 def what_became(
     match: Match, ad: Ad | None, is_slot_there: bool, until_s: float, now_s: float
 ) -> End | None:
-    """What became of a match that was carried out; None while it is under way."""
+    """The end of a match that was carried out; None while it is under way."""
     if ad is None:
         return End("failed", "the job is gone")
     status, tried = whole(ad, "JobStatus"), attempt(ad)

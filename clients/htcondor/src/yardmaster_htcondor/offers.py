@@ -1,4 +1,4 @@
-"""What was announced of each slot, and what Yardmaster gave away of it.
+"""Offers: the newest announcement of each slot, and what Yardmaster gave away of it.
 
 Between a match and the moment when the slot's own ad shows the job, the same cores would be given
 twice. So each match is a promise that is taken off what the ad has, until the ad is newer than the
@@ -22,7 +22,7 @@ SEEN_AFTER_S = 1.0
 
 @dataclass
 class Promise:
-    """What a match takes of a slot until the slot's ad shows it."""
+    """A part of a slot that a match takes, until the slot's ad shows it."""
 
     amounts: dict[str, int]
     memory_mb: int
@@ -50,7 +50,7 @@ class Place:
         return amounts, sum(promise.memory_mb for promise in self.promises.values())
 
     def free(self) -> tuple[dict[str, int], int]:
-        """What is free with all promises taken off."""
+        """The rest that is free with all promises taken off."""
         if self.ad is None:
             return {"cores": 0}, 0
         promised, memory_mb = self.promised()

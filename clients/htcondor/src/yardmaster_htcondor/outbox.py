@@ -1,5 +1,5 @@
-"""What is published: states only where they changed, events each once, both again where Kafka did
-not take them."""
+"""Records on their way: states only where they changed, events each once, both again where Kafka
+did not take them."""
 
 from collections import deque
 from typing import Any, Protocol
@@ -23,7 +23,7 @@ class Outbox:
 
     def __init__(self, bus: Kafka, metrics: Metrics) -> None:
         self._bus, self._metrics = bus, metrics
-        self._said: dict[tuple[str, str], int] = {}
+        self._prints: dict[tuple[str, str], int] = {}
         self._states: dict[tuple[str, str], dict[str, Any]] = {}
         self._due: dict[tuple[str, str], None] = {}
         self._events: deque[tuple[str, dict[str, Any]]] = deque(maxlen=EVENTS_MAX)
@@ -33,21 +33,21 @@ class Outbox:
         What is `moving`, as the time of the change, is no difference."""
         at = topic, key(topic, record)
         print_ = hash(repr(sorted(record.items())))
-        if self._said.get(at) == print_:
+        if self._prints.get(at) == print_:
             return False
-        self._said[at] = print_
+        self._prints[at] = print_
         self._states[at] = {**record, **moving}
         self._due[at] = None
         return True
 
-    def said(self, topic: str, name: str) -> dict[str, Any] | None:
+    def newest(self, topic: str, name: str) -> dict[str, Any] | None:
         """The newest state under a key."""
         return self._states.get((topic, name))
 
     def forget(self, topic: str, name: str) -> None:
         """A state that will not change any more."""
         at = topic, name
-        self._said.pop(at, None)
+        self._prints.pop(at, None)
         if at not in self._due:
             self._states.pop(at, None)
 
@@ -69,7 +69,7 @@ class Outbox:
             if not self._hand_over(at[0], self._states[at]):
                 return False
             del self._due[at]
-            if at not in self._said:
+            if at not in self._prints:
                 del self._states[at]
         while self._events:
             if not self._hand_over(*self._events[0]):

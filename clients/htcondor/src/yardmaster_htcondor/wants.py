@@ -1,4 +1,4 @@
-"""What a job wants of a slot: the `requirements` of its record."""
+"""Needs of a job: the `requirements` of its record."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ SYSTEM_KINDS = ("Merge", "LogCollect", "Cleanup")
 
 
 def requirements(ad: Ad, dialect: Dialect) -> dict[str, Any]:
-    """What a job wants. Run time and memory are as they evaluate at its original cores."""
+    """The needs of a job. Run time and memory are as they evaluate at its original cores."""
     resizes = truth(ad, "WMCore_ResizeJob") or False
     cores = number(ad, "OriginalCpus") or number(ad, "RequestCpus") or 1
     minutes, memory = number(ad, "MaxWallTimeMins"), number(ad, "RequestMemory")
