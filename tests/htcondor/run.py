@@ -25,7 +25,7 @@ from kinds import Job, crab, mixed, wmagent
 from pool import NOT_HERE, NoPoolError, Pool
 from yard import Agent, Broker, Topic, Yard, wait_for
 
-GRACE_S = 45
+GRACE_S = 20
 AFTER_GRACE_S = GRACE_S + 60 + 15 + 30
 """The grace, its grid, the negotiator's interval, and some time to start; s."""
 
