@@ -209,6 +209,18 @@ def test_started_elsewhere(world: World) -> None:
     assert kind == "failed" and "not on slot1@glidein_11_1" in reason
 
 
+def test_started_before_its_host_is_known(world: World) -> None:
+    world.decide(NAME)
+    world.agent.take_decisions()
+    world.start()
+    host = world.pool.queue["1.0"].pop("RemoteHost")
+    world.round()
+    assert world.outcomes() == []
+    world.pool.queue["1.0"]["RemoteHost"] = host
+    world.round()
+    assert [kind for kind, _ in world.outcomes()] == ["accepted"]
+
+
 def test_started_stopped_and_idle_again(world: World) -> None:
     """Vacated: the gate is shut again, in the next attempt."""
     world.decide(NAME)

@@ -150,6 +150,8 @@ def what_became(
     if ad is None:
         return End("failed", "the job is gone")
     status, tried = whole(ad, "JobStatus"), attempt(ad)
+    if status in ON_SLOT and not text(ad, "RemoteHost"):
+        return None  # it has just started: the next reading shows where
     if status in (*ON_SLOT, COMPLETED):
         return started(match, ad)
     if status != IDLE:
