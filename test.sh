@@ -4,14 +4,15 @@
 # Apache Kafka, Kafka Connect with Debezium and a schema registry (Apicurio) are brought by Maven and started
 # on loopback, and the tests are run. Beside them a program in Python that does not know ours (tests/killer)
 # kills, damages and disturbs a running pair, and recounts the log, the package for PanDA's JEDI
-# (clients/jedi) is tested, and the source is checked. At the end stands what took longest and what had to be
-# tried twice; the last line counts the tests, and the script fails if anything does.
+# (clients/jedi) and the agent of an HTCondor pool (clients/htcondor) are tested, and the source is checked. At
+# the end stands what took longest and what had to be tried twice; the last line counts the tests, and the
+# script fails if anything does.
 #
 #   ./test.sh            all; two minutes of faults by the killer
 #   ./test.sh --long     the same with an hour of faults, more seeds of what is drawn at random, a store's
 #                        whole month, more storms and ends of a process, the floors below the shell alone,
-#                        PanDA's changes from PostgreSQL 14 and 17 too, and five minutes beside an
-#                        installed PanDA (tests/panda/installed.sh)
+#                        PanDA's changes from PostgreSQL 14 and 17 too, five minutes beside an installed
+#                        PanDA (tests/panda/installed.sh), and five on a pool of HTCondor (tests/htcondor)
 #   ./test.sh --quick    no Kafka, no checks of the source: the tests that need neither
 #
 # .config/nextest.toml says which tests keep out of each other's way, and which are tried once more when
@@ -446,6 +447,39 @@ jedi() {
     return $code
 }
 
+# The agent of an HTCondor pool, without a pool (tests/htcondor/run.py proves it on one). Left out, and counted so,
+# where its Python cannot be brought.
+htcondor() {
+    local code=0 count
+    clients/htcondor/test.sh 2>&1 | tee "$work/htcondor.log" || code=$?
+    if [ $code = 77 ]; then
+        echo "left out: the agent of an HTCondor pool needs Python with venv, and packages from PyPI"
+        echo "test result: skipped. 0 passed; 0 failed; 1 ignored" | tee -a "$log"
+        [ -z "${YARDMASTER_NEED_KAFKA:-}" ]
+        return
+    fi
+    count=$(sed -n 's/.*\b\([0-9][0-9]*\) passed.* in [0-9.]*s.*/\1/p' "$work/htcondor.log" |
+        awk '{ sum += $1 } END { print sum + 0 }')
+    echo "test result: htcondor. $count passed; $((code ? 1 : 0)) failed; 0 ignored" | tee -a "$log"
+    ! $long || pool || code=1
+    return $code
+}
+
+# The agent on a real pool. Left out, and counted so, where none can be had.
+pool() {
+    local code=0 result="pool. 1 passed; 0 failed; 0 ignored"
+    PYTHONPATH=clients/htcondor/src:clients/python/src PYTHONDONTWRITEBYTECODE=1 \
+        "$target/htcondor/python/bin/python" tests/htcondor/run.py --short --jars "$work/jars" \
+        --binary "$target/debug/yardmaster" --root "$work/pool" || code=$?
+    case $code in
+    0) ;;
+    77) code=0 result="skipped. 0 passed; 0 failed; 1 ignored" ;;
+    *) result="pool. 0 passed; 1 failed; 0 ignored" ;;
+    esac
+    echo "test result: $result" | tee -a "$log"
+    return $code
+}
+
 # How many tests of clients/jedi ended so, of pytest's last line: "1 failed, 140 passed, 2 errors in 45.02s".
 pytests() {
     sed -n "s/.*\b\([0-9][0-9]*\) $1.* in [0-9.]*s.*/\1/p" "$work/jedi.log" | tail -1 | grep . ||
@@ -587,6 +621,7 @@ fi
 nextest computing "(not ($own) | $first) & not ($laws)" --test-threads $((2 * cores + 1)) || failed=1
 if ! $quick; then
     behind 0 jedi
+    behind 0 htcondor
     ! $long || behind 0 installed
     nextest waiting "$own & not ($first)" --test-threads 8 || failed=1
 fi
@@ -596,7 +631,7 @@ fi
 heading "$SECONDS s: tests done"
 for job in "${jobs[@]}"; do wait "$job" || failed=1; done
 jobs=()
-for name in check killer jedi installed laws_and_core; do
+for name in check killer jedi htcondor installed laws_and_core; do
     [ ! -f "$work/behind-$name.log" ] || { heading "$name"; cat "$work/behind-$name.log"; }
 done
 

@@ -50,6 +50,14 @@ def test_all_waiting_jobs_are_published_in_shadow() -> None:
     assert sorted(it["status"] for it in world.records("job-state")) == ["pending", "pending"]
 
 
+@pytest.mark.parametrize(("users", "count"), [("jobs", 1), ("import", 0)])
+def test_users_are_left_to_an_import(users: str, count: int) -> None:
+    world = World("shadow", users=users)
+    world.job()
+    world.round()
+    assert len(world.records("user")) == count
+
+
 def test_an_offer_counts_what_was_matched_until_it_starts() -> None:
     world = World("shadow")
     world.job()

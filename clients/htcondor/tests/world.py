@@ -122,11 +122,11 @@ class FakeBus:
 class World:
     """An agent in it."""
 
-    def __init__(self, mode: str = "lead", **terms: Any) -> None:
+    def __init__(self, mode: str = "lead", users: str = "jobs", **terms: Any) -> None:
         self.pool, self.bus = FakePool(), FakeBus()
         self.editor = FakeEditor(self.pool)
         stated = {"grace_s": 120.0, "match_s": 180.0, "misses": 3} | terms
-        self.config = Config("kafka:9092", mode=mode, terms=Terms(**stated))
+        self.config = Config("kafka:9092", mode=mode, users=users, terms=Terms(**stated))
         self.number = 0
         self.agent = self.another_agent()
 

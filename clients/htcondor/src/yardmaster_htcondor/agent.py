@@ -137,7 +137,8 @@ class Agent:
         """A job changed."""
         task, user = self.facts.take(seen.ad)
         self.outbox.state("task", task, changed_at=int(1000 * now_s))
-        if self.outbox.state("user", user, changed_at=int(1000 * now_s)):
+        is_ours = self.config.users == "jobs"
+        if is_ours and self.outbox.state("user", user, changed_at=int(1000 * now_s)):
             self._user_at_s[user["name"]] = now_s
         self.say_job(seen, now_s)
         if self.lead is not None:

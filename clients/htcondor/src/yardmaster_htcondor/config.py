@@ -31,6 +31,8 @@ class Config:
     history_s: float = 86_400.0
     terms: Terms = field(default_factory=lambda: Terms(grace_s=120.0, match_s=180.0, misses=3))
     dialect: Dialect = field(default_factory=Dialect)
+    users: str = "jobs"
+    """Where records of users come from: `jobs`, of which this agent makes them, or `import`."""
 
     @property
     def leads(self) -> bool:
@@ -70,6 +72,7 @@ def parse(table: Mapping[str, Any], file: str) -> Config:
         poll_s=reader.seconds("poll_s", known.poll_s),
         offer_s=reader.seconds("offer_s", known.offer_s),
         history_s=reader.seconds("history_s", known.history_s),
+        users=reader.choice("users", known.users, ("jobs", "import")),
         terms=Terms(
             grace_s=reader.seconds("grace_s", known.terms.grace_s),
             match_s=reader.seconds("match_s", known.terms.match_s),
