@@ -34,7 +34,7 @@ case "${1:-}" in
 '') ;;
 --quick) quick=true ;;
 --long) long=true; export YARDMASTER_LONG=1 ;;
-*) sed -n '2,25s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+*) sed -n '2,24s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 cores=$(nproc 2> /dev/null || echo 2)
