@@ -68,7 +68,8 @@ pub fn live(
     let mut producer = KafkaIntake::lead(&conf_for(conf, topology, &published))?;
     let mut log = KafkaLog::open(conf_for(conf, topology, &topics))?;
     let limits = &topology.limits;
-    let mut intake = Intake::new(&topology.domain, topology.intake.sites.clone(), limits);
+    let intake = Intake::new(&topology.domain, topology.intake.sites.clone(), limits);
+    let mut intake = intake.with_parents(topology.parents());
     let mut records = Records::default();
     let since =
         clock::now().saturating_sub(limits.reservation_lifetime_ms.saturating_mul(LIFETIMES));

@@ -205,9 +205,9 @@ fn what_is_no_case_is_named() {
     assert!(error("{}").contains("field `id`"));
     assert!(error(r#"{"id": "x", "kind": "prod_job"}"#).contains("case x: field `scenario`"));
     let mut odd = case();
-    odd["scenario"]["queues"]["NORTH_MCORE"]["status"] = json!("asleep");
-    let report = read(&odd).judge(Rules::Panda).expect_err("no such status");
-    assert!(report.contains("queue NORTH_MCORE: field `status`: found \"asleep\""), "{report}");
+    odd["scenario"]["queues"]["NORTH_MCORE"]["cloud"] = json!(7);
+    let report = read(&odd).judge(Rules::Panda).expect_err("no such cloud");
+    assert!(report.contains("queue NORTH_MCORE: field `cloud`: found 7"), "{report}");
 }
 
 /// Twelve queues that are alike, of which ten are taken: any ten of them, but no lighter one.

@@ -77,7 +77,9 @@ fn a_case_agrees_and_a_changed_record_is_found() {
 fn a_crash_of_panda_is_a_rejection_with_its_cause() {
     for (path, value, cause) in [
         ("/scenario/queues/FREE/max_time_s", json!(null), "maxtime_fails"),
+        ("/scenario/queues/FREE/max_time_s", json!(""), "maxtime_fails"),
         ("/scenario/queues/FREE/nickname", json!("OTHER"), "nickname_fails"),
+        ("/scenario/queues/FREE/nickname", json!(null), "nickname_fails"),
         ("/scenario/task/site", json!("FREE("), "site_pattern_fails"),
         (
             "/scenario/queues/FREE/params",
@@ -96,6 +98,48 @@ fn a_crash_of_panda_is_a_rejection_with_its_cause() {
         assert_eq!(read.judge(Rules::Panda).expect("a judgement").reason, cause);
         let ours = read.judge(Rules::Tuned).expect("a judgement").verdict;
         assert_eq!(ours, if cause == "site_pattern_fails" { "crashed" } else { "assigned" });
+    }
+}
+
+/// PanDA takes a default for it that is online, states no scratch space and is of no site, and fails
+/// where it asks for the space of that.
+#[test]
+fn no_fact_of_a_queue_of_another_nickname_is_looked_at() {
+    let judged = |fields: Value, panda_site: &str| {
+        let mut whole = case();
+        whole["scenario"]["task_params"]["PandaSite"] = json!(panda_site);
+        whole["scenario"]["task"]["work_disk_count"] = json!(500);
+        whole["scenario"]["task"]["work_disk_unit"] = json!("MB");
+        whole["scenario"]["queues"]["FREE"]["nickname"] = json!("OTHER");
+        let free = whole["scenario"]["queues"]["FREE"].as_object_mut().expect("a queue");
+        free.extend(fields.as_object().expect("fields").clone());
+        Recorded::read(&whole.to_string()).expect("a case").judge(Rules::Panda).expect("judged")
+    };
+    for fields in [json!({"status": "offline"}), json!({"max_wdir_mb": 1}), json!({"space_gb": 1})]
+    {
+        let judged = judged(fields, "");
+        let skipped = judged.skipped.keys().collect::<Vec<_>>();
+        assert_eq!((judged.verdict, &judged.reason[..]), ("crashed", "nickname_fails"));
+        assert!(skipped.is_empty(), "{skipped:?}");
+    }
+    let judged = judged(json!({}), "SLAC");
+    let skipped = judged.skipped.get("FREE").map(String::as_str);
+    assert_eq!((judged.verdict, skipped), ("assigned", Some("panda_site")));
+}
+
+/// PanDA's map has no queue for production without a cloud.
+#[test]
+fn a_queue_that_is_not_on_the_map_has_no_name() {
+    for (kind, wants) in
+        [("production", "pending"), ("unified", "pending"), ("analysis", "assigned")]
+    {
+        let mut whole = case();
+        whole["scenario"]["task"]["site"] = json!("BARE");
+        whole["scenario"]["task"]["prod_source_label"] = json!("test");
+        whole["scenario"]["queues"]["BARE"] = queue("", 1);
+        whole["scenario"]["queues"]["BARE"]["type"] = json!(kind);
+        let read = Recorded::read(&whole.to_string()).expect("a case");
+        assert_eq!(read.judge(Rules::Panda).expect("a judgement").verdict, wants, "{kind}");
     }
 }
 

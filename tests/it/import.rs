@@ -124,20 +124,22 @@ fn the_storage_site_is_that_of_the_default_write_endpoint_as_the_matrix_names_it
         ("GRIF-LAL/SCORE", "GRIF"), // GRIF_DATADISK
         ("SLAC/SCORE", "WT2"),      // SLACXRD_DATADISK
         ("FZK-LCG2/SCORE", "FZK-LCG2"),
-        ("ALL", "CERN-PROD"), // no endpoints: its own site
     ] {
         assert_eq!(queue(&imported, name).storage_site, site, "{name}");
     }
     let mut sites = Sites::new();
     sites.learn(r#"{"KIT-T2_DATADISK": {"rc_site": "FZK-LCG2", "type": "DATADISK"}}"#).expect("");
-    let imported = cric(CRIC, NOW, &sites).expect("an object");
+    let mut dump: Value = serde_json::from_str(CRIC).expect("JSON");
+    dump["SINGLE"] = dump["ALL"].clone();
+    let imported = cric(&dump.to_string(), NOW, &sites).expect("an object");
+    assert_eq!(queue(&imported, "SINGLE").storage_site, "CERN-PROD", "no endpoints: its own site");
     assert_eq!(queue(&imported, "EMMY_KIT/SCORE").storage_site, "FZK-LCG2", "as a dump states it");
 }
 
 #[test]
 fn a_wrong_field_is_named_and_the_queue_left_out_and_the_rest_goes_on() {
     for (field, value, says) in [
-        ("status", json!("sleepy"), "field `status`: found \"sleepy\", wants one of online,"),
+        ("cloud", json!(7), "field `cloud`: found 7, wants text"),
         ("releases", json!([1]), "field `releases`: found a list, wants a list of words"),
         ("astorages", json!({"write_lan": 3}), "field `astorages.write_lan`: found 3"),
     ] {
@@ -172,12 +174,12 @@ fn unknown_fields_are_ignored() {
 #[test]
 fn flags_of_params_win_over_those_of_catchall() {
     let mut dump: Value = serde_json::from_str(&agl("x", None)).expect("JSON");
-    dump["AGLT2"]["catchall"] = json!("use_only_local_data, bareNucleus=only,Pull");
-    let params = json!({"use_only_local_data": false, "bareNucleus": "allow", "gpu": true});
+    dump["AGLT2"]["catchall"] = json!("jobChunkSize=7, bareNucleus=only,Pull");
+    let params = json!({"jobChunkSize": false, "bareNucleus": "allow", "gpu": true});
     dump["AGLT2"]["params"] = params;
     let imported = cric(&dump.to_string(), NOW, &Sites::new()).expect("an object");
     assert_eq!(queue(&imported, "AGLT2/SCORE").catchall, "Pull,bareNucleus=allow,gpu");
-    dump["AGLT2"]["params"] = json!({"per_core_attr": true});
+    dump["AGLT2"]["catchall"] = json!("per_core_attr");
     dump["AGLT2"]["maxrss"] = json!(4_000);
     let imported = cric(&dump.to_string(), NOW, &Sites::new()).expect("an object");
     assert_eq!(queue(&imported, "AGLT2/MCORE_HIMEM").max_rss_mb, 32_000, "for 8 cores");

@@ -145,9 +145,9 @@ pub struct Queue {
 const GRID: &str = "GRID";
 
 impl Queue {
-    /// Fault: its longest time is null.
+    /// Fault: its longest time is null, or no number.
     pub const NULL_MAXTIME: &'static str = "maxtime";
-    /// Fault: its nickname is not its name, so that PanDA finds no configuration of it.
+    /// Fault: its nickname is not its name, or missing: PanDA finds no configuration of it.
     pub const OTHER_NICKNAME: &'static str = "nickname";
     /// Fault: its list of processing types is no text.
     pub const PROCESSING_LIST: &'static str = "processing";
@@ -155,6 +155,11 @@ impl Queue {
     /// The cloud that it is of; empty: none.
     pub fn first_cloud(&self) -> &str {
         self.cloud.split(',').next().unwrap_or("").trim()
+    }
+
+    /// Whether PanDA's map of queues has it: one for production that is of no cloud is left out.
+    pub fn is_mapped(&self) -> bool {
+        !self.production || !self.first_cloud().is_empty()
     }
 
     /// Whether its configuration has a fault.

@@ -310,5 +310,17 @@ mod tests {
         );
         assert_eq!(it.headline, "Rejected for good: expired(whatever)");
         assert!(!it.remedy.is_empty() && it.waits.is_none());
+        for reason in [
+            "site_pattern_fails",
+            "unknown_queue_fails",
+            "nickname_fails",
+            "maxtime_fails",
+            "processing_list_fails",
+            "unknown_site",
+            "files_not_listed",
+            "no_queue_fits",
+        ] {
+            assert!(remedy(reason).is_some(), "{reason}");
+        }
     }
 }

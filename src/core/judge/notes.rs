@@ -18,8 +18,13 @@ const SITES_NAMED: usize = 5;
 pub(crate) const SITE_UNKNOWN: &str = "site_unknown";
 
 /// Notes on figures and names of a request that can hardly be meant; `makes_jobs` if its policy
-/// places jobs.
-pub(crate) fn doubts(view: CutView<'_>, task: &Task, makes_jobs: bool) -> Vec<String> {
+/// places jobs, `is_pattern` if its site is one name or pattern, in which a comma parts nothing.
+pub(crate) fn doubts(
+    view: CutView<'_>,
+    task: &Task,
+    makes_jobs: bool,
+    is_pattern: bool,
+) -> Vec<String> {
     let CutView { state, world, .. } = view;
     let longest = state.setting.limits.name_bytes;
     let mut notes = Vec::new();
@@ -39,7 +44,8 @@ pub(crate) fn doubts(view: CutView<'_>, task: &Task, makes_jobs: bool) -> Vec<St
     if !gshare.is_empty() && !shares.is_empty() && shares.of(gshare).is_none() {
         notes.push(format!("gshare_unknown({})", cut(gshare, longest)));
     }
-    let named = task.site.split(',').map(str::trim).filter(|site| !site.is_empty());
+    let parts = if is_pattern { 1 } else { usize::MAX };
+    let named = task.site.splitn(parts, ',').map(str::trim).filter(|site| !site.is_empty());
     let unknown = named.filter(|site| !world.names_queue(site)).take(SITES_NAMED);
     notes.extend(unknown.map(|site| format!("{SITE_UNKNOWN}({})", cut(site, longest))));
     notes

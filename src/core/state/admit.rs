@@ -71,7 +71,7 @@ pub struct Age {
 }
 
 /// The name of each reason, and what can be done about it.
-const REMEDIES: [(&str, &str); 18] = [
+const REMEDIES: [(&str, &str); 26] = [
     ("superseded", "nothing: the answer to the higher attempt follows"),
     ("withdrawn", "nothing; if the work is still wanted, ask again with a higher attempt"),
     (
@@ -132,6 +132,39 @@ const REMEDIES: [(&str, &str); 18] = [
     (
         "bad_resource_request",
         "publish the job again, as a higher attempt, with max_wall_time_s and max_rss_mb above 0, or without them: then the policy's defaults hold",
+    ),
+    // Of a task of PanDA's generic broker (spec panda-generic 1).
+    (
+        "site_pattern_fails",
+        "the task's site is no name of a queue, and no pattern that can be read: mend it, and publish the task again, as a higher attempt",
+    ),
+    (
+        "unknown_queue_fails",
+        "there is no queue of the name that the task's input is bound to, and PanDA's broker fails for want of it: publish that queue or unbind the input, and publish the task again, as a higher attempt",
+    ),
+    (
+        "nickname_fails",
+        "the nickname of a queue is not its name, or missing, and PanDA's broker fails for each task that could go there; fates has which: mend its nickname, and publish the task again, as a higher attempt",
+    ),
+    (
+        "maxtime_fails",
+        "the maxtime of a queue is null or no number, and PanDA's broker fails for each task with a walltime that could go there; fates has which: mend its maxtime, and publish the task again, as a higher attempt",
+    ),
+    (
+        "processing_list_fails",
+        "the allowed_processing or excluded_processing of a queue is no text, and PanDA's broker fails for each task that could go there; fates has which: mend it, and publish the task again, as a higher attempt",
+    ),
+    (
+        "unknown_site",
+        "no queue has the name that the task states as its site, and none of its cloud a name that matches: mend the site or publish the queue, and publish the task again, as a higher attempt",
+    ),
+    (
+        "files_not_listed",
+        "PanDA's data management client lists no files (lists_files is off), and a task that reads any finds no queue: take a client that lists them and set lists_files, and publish the task again, as a higher attempt",
+    ),
+    (
+        "no_queue_fits",
+        "no queue takes the task as both are configured; fates has what each objects to: mend the task or a queue, and publish the task again, as a higher attempt",
     ),
 ];
 

@@ -44,6 +44,7 @@ use yardmaster_core::output::Output;
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::avro::{Arena, Codec};
 use yardmaster_wire::dialect::{JobMessage, OWN, TaskMessage, learned};
+use yardmaster_wire::import::Parents;
 use yardmaster_wire::record;
 
 /// Topics of ours that intake reads.
@@ -136,6 +137,11 @@ impl Intake {
             counts: IntakeCounts::default(),
             nothing: Facts::default(),
         }
+    }
+
+    /// The same, which makes a record of the whole of these unified queues too.
+    pub fn with_parents(self, parents: Parents) -> Intake {
+        Intake { tables: TableFacts::new(parents), ..self }
     }
 
     /// How many jobs wait for their task's facts.

@@ -17,7 +17,7 @@ use yardmaster_core::id::hash;
 use yardmaster_core::limits::Limits;
 use yardmaster_core::unit::{MINUTE, Millis};
 use yardmaster_wire::dialect::change::{FactRow, FactTable};
-use yardmaster_wire::import::Tables;
+use yardmaster_wire::import::{Parents, Tables};
 use yardmaster_wire::oversize::{left_out, oversize};
 use yardmaster_wire::record;
 
@@ -74,6 +74,11 @@ impl Newest {
 }
 
 impl TableFacts {
+    /// Nothing known yet; of these unified queues a record of the whole will be made.
+    pub fn new(parents: Parents) -> TableFacts {
+        TableFacts { tables: Tables::new(parents), ..TableFacts::default() }
+    }
+
     /// A record was there at the start.
     pub fn read_back(&mut self, record: &Configuration) {
         if !TABLE_TOPICS.contains(&record.topic()) {

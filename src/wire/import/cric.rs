@@ -12,7 +12,7 @@ use yardmaster_core::unit::Millis;
 
 /// Flags that CRIC keeps in `params` as well as in `catchall`, where `params` wins (spec atlas
 /// 12.1).
-const FLAGS: [&str; 15] = [
+const FLAGS: [&str; 14] = [
     "bareNucleus",
     "secondaryNucleus",
     "disableReassign",
@@ -20,8 +20,7 @@ const FLAGS: [&str; 15] = [
     "minEventsForJumbo",
     "use_only_local_data",
     "jobChunkSize",
-    "per_core_attr",
-    "grandly_unified",
+    GRANDLY_UNIFIED,
     "gpu",
     "nStandby",
     ALLOW_NO_PILOT,
@@ -47,8 +46,30 @@ const ALLOWED_PROCESSING: &str = "allowed_processing";
 /// See `ALLOWED_PROCESSING`.
 const EXCLUDED_PROCESSING: &str = "excluded_processing";
 
+/// A flag of queues for all work.
+const GRANDLY_UNIFIED: &str = "grandly_unified";
+/// A flag of queues whose limits are for each core. It counts in `catchall` alone: PanDA multiplies
+/// before it takes `params` up.
+const PER_CORE: &str = "per_core_attr";
+
 /// VO whose jobs go to the parts of a unified queue alone.
 const ATLAS: &str = "atlas";
+
+/// Names of rows that PanDA passes over.
+const NO_QUEUES: [&str; 2] = ["", "ALL"];
+
+/// Stands for a comma in a value of `params`: flags are parted by commas.
+const COMMA: &str = "%2C";
+
+/// Of which unified queues a record of the whole is made, beside those of its parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Parents {
+    /// Of those of another VO than ATLAS, whose brokers never send jobs to the whole.
+    #[default]
+    ByVo,
+    /// Of all, whatever their VO: so PanDA's generic broker has it.
+    All,
+}
 
 /// A flag that counts in `params` alone.
 const MAX_IO_INTENSITY: &str = "max_io_intensity";
@@ -57,20 +78,21 @@ const MAX_IO_INTENSITY: &str = "max_io_intensity";
 /// resource type. `now` becomes their change time: CRIC's own stamp does not move with every
 /// change of status. `sites` is what is known of storage sites beyond this dump.
 pub fn cric(text: &str, now: Millis, sites: &Sites) -> Result<Imported, String> {
-    cric_with(text, now, sites, &RESOURCE_TYPES)
+    cric_with(text, now, sites, &RESOURCE_TYPES, Parents::default())
 }
 
-/// The same with resource types that are stated.
+/// The same with resource types that are stated, and a record of the whole of these unified queues.
 pub fn cric_with(
     text: &str,
     now: Millis,
     sites: &Sites,
     kinds: &[ResourceType<'_>],
+    parents: Parents,
 ) -> Result<Imported, String> {
     let dump = object("queues", text)?;
     let mut sites = sites.clone();
     sites.learn_from(&dump);
-    Ok(queues(&dump, now, &sites, kinds))
+    Ok(queues(&dump, now, &sites, kinds, parents))
 }
 
 /// The same of a dump that was read already and that `sites` has learned from.
@@ -79,11 +101,12 @@ pub(super) fn queues(
     now: Millis,
     sites: &Sites,
     kinds: &[ResourceType<'_>],
+    parents: Parents,
 ) -> Imported {
     let mut imported = Imported::default();
     let mut how: BTreeMap<Found, u32> = BTreeMap::new();
     let (mut count, mut unified) = (0, 0);
-    for (name, value) in dump {
+    for (name, value) in dump.iter().filter(|(name, _)| !NO_QUEUES.contains(&name.as_str())) {
         let thing = format!("queue {name}");
         let read = Fields::of(thing, Some(name), value, &mut imported).and_then(|mut fields| {
             let (queue, found) = queue(name, &mut fields, now, sites);
@@ -98,9 +121,11 @@ pub(super) fn queues(
         count += 1;
         unified += u32::from(queue.ucore);
         *how.entry(found).or_default() += 1;
-        // PanDA's generic broker sends jobs to a unified queue itself; the ATLAS brokers never do.
-        let is_atlas = value["vo_name"].as_str().is_none_or(|vo| vo == ATLAS);
-        let whole = (queue.ucore && !is_atlas).then(|| queue.clone());
+        let is_kept = match parents {
+            Parents::All => true,
+            Parents::ByVo => value["vo_name"].as_str().is_some_and(|vo| vo != ATLAS),
+        };
+        let whole = (queue.ucore && is_kept).then(|| queue.clone());
         let parts = if has_parts { pseudo::expand(queue, kinds) } else { Vec::new() };
         let queues = whole.into_iter().chain(parts);
         imported.records.extend(queues.map(Configuration::from));
@@ -115,10 +140,10 @@ pub(super) fn queues(
 }
 
 fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Queue, Found) {
-    let kind = fields.word_or("type", "production");
+    let kind = kind(fields);
     let status = status(fields);
     let catchall = catchall(fields);
-    let everything = has_flag(&catchall, "grandly_unified");
+    let everything = has_flag(&catchall, GRANDLY_UNIFIED);
     let site = site(name, fields, sites);
     let read = fields.first_words("astorages", &["read_lan", "pr"]);
     let write = fields.first_words("astorages", &["write_lan", "pw"]);
@@ -129,7 +154,7 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
     };
     let cores = fields.count("corecount");
     // Where limits are given per core they are multiplied out: ours are per slot.
-    let per_slot = if has_flag(&catchall, "per_core_attr") { cores.max(1) } else { 1 };
+    let per_slot = if is_per_core(fields) { cores.max(1) } else { 1 };
     let jobseed = fields.text("jobseed");
     let max_input_mb = fields.whole("maxinputsize", -1..=i64::from(i32::MAX)) as i32;
     let queue = Queue {
@@ -170,6 +195,19 @@ fn queue(name: &str, fields: &mut Fields<'_>, now: Millis, sites: &Sites) -> (Qu
         ..Queue::default()
     };
     (queue, found)
+}
+
+/// What a queue is for: production where it states nothing, nothing where it states null.
+fn kind<'a>(fields: &mut Fields<'a>) -> &'a str {
+    match fields.field("type") {
+        None => fields.word_or("type", "production"),
+        Some(_) => fields.text("type"),
+    }
+}
+
+/// Whether limits of a queue are for each core.
+fn is_per_core(fields: &Fields<'_>) -> bool {
+    fields.deep(&["catchall"]).and_then(Value::as_str).is_some_and(|it| has_flag(it, PER_CORE))
 }
 
 /// The site of a queue: as `panda_site` has it, which is what PanDA's brokers read; else as the
@@ -238,13 +276,18 @@ fn analysis_endpoints(fields: &mut Fields<'_>) -> Endpoints {
     Endpoints { read, write }
 }
 
+/// The status, word for word. One that PanDA does not know takes no jobs, so that none before it
+/// holds on; what has no status at all is perhaps no queue.
 fn status(fields: &mut Fields<'_>) -> QueueStatus {
-    let word = fields.needed("status");
-    let is_it = |status: &QueueStatus| status.name().eq_ignore_ascii_case(word.trim());
+    let Some(found) = fields.field("status") else {
+        fields.needed("status");
+        return QueueStatus::Offline;
+    };
+    let is_it = |status: &QueueStatus| found.as_str() == Some(status.name());
     let status = QueueStatus::ALL.into_iter().find(is_it);
-    if status.is_none() && !word.is_empty() {
+    if status.is_none() {
         let words = QueueStatus::ALL.map(QueueStatus::name).join(", ");
-        fields.wrong("status", &Value::from(word), &format!("one of {words}"));
+        fields.taken("status", found, &format!("one of {words}"), "taken as offline");
     }
     status.unwrap_or(QueueStatus::Offline)
 }
@@ -259,7 +302,9 @@ fn catchall(fields: &mut Fields<'_>) -> String {
     };
     forget(&mut flags, MAX_IO_INTENSITY);
     for name in FLAGS {
-        let Some(value) = fields.deep(&["params", name]) else { continue };
+        // Null is a value too.
+        let value = fields.field("params").and_then(|params| params.get(name));
+        let Some(value) = value else { continue };
         forget(&mut flags, name);
         flags.extend(flag_of(name, value, fields));
     }
@@ -267,7 +312,8 @@ fn catchall(fields: &mut Fields<'_>) -> String {
     flags.join(",")
 }
 
-/// A flag of `params`; `None` where it is not set.
+/// A flag of `params`; `None` where it is not set. One of which PanDA asks whether it is there is
+/// set by any value.
 fn flag_of(name: &str, value: &Value, fields: &mut Fields<'_>) -> Option<String> {
     let path = format!("params.{name}");
     if is_list(name) && !value.is_string() {
@@ -278,23 +324,33 @@ fn flag_of(name: &str, value: &Value, fields: &mut Fields<'_>) -> Option<String>
     }
     match value {
         Value::Bool(true) => Some(name.to_owned()),
-        Value::Bool(false) if name == ALLOW_NO_PILOT => Some(format!("{name}=false")),
-        Value::Null | Value::Bool(false) => None,
-        Value::String(text) => Some(format!("{name}={text}")),
+        Value::Null | Value::Bool(false) if name == ALLOW_NO_PILOT => Some(format!("{name}=false")),
+        Value::Null | Value::Bool(false) => (!has_words(name)).then(|| name.to_owned()),
+        Value::String(text) => {
+            if is_list(name) && text.contains(',') {
+                fields.taken(&path, value, "words with | between them", "its commas part none");
+            }
+            Some(format!("{name}={}", text.replace(',', COMMA)))
+        }
         Value::Number(number) => Some(match loose::whole_number(number) {
             Some(whole) if number.as_f64() == Some(whole as f64) => format!("{name}={whole}"),
             _ => format!("{name}={number}"),
         }),
         Value::Array(_) | Value::Object(_) => {
             let wants = "a flag, number or word";
-            if name == ALLOW_NO_PILOT || VALUED.contains(&name) {
+            if has_words(name) {
                 fields.not_set(&path, value, wants);
-                return (name == ALLOW_NO_PILOT).then(|| format!("{name}=false"));
+                return None;
             }
             fields.taken(&path, value, wants, "taken as set");
             Some(name.to_owned())
         }
     }
+}
+
+/// Whether PanDA asks what a flag is, not whether it is there.
+fn has_words(name: &str) -> bool {
+    is_list(name) || VALUED.contains(&name)
 }
 
 /// Whether a flag is a list of words in a text.
@@ -316,14 +372,15 @@ fn has_value(value: &Value) -> bool {
 
 /// Faults at which PanDA's generic broker fails.
 fn faults(name: &str, fields: &Fields<'_>) -> Vec<String> {
-    let text = |path: &[&str]| fields.deep(path).and_then(Value::as_str);
+    let nickname = fields.field("nickname").and_then(Value::as_str);
+    let is_number = |value: &Value| value.is_number() || value.is_boolean();
     let is_no_text = |flag: &str| {
         let value = fields.deep(&["params", flag]);
         value.is_some_and(|value| !value.is_string() && has_value(value))
     };
     let found = [
-        (Queue::NULL_MAXTIME, fields.field("maxtime").is_some_and(Value::is_null)),
-        (Queue::OTHER_NICKNAME, text(&["nickname"]).is_some_and(|it| it != name)),
+        (Queue::NULL_MAXTIME, !fields.field("maxtime").is_some_and(is_number)),
+        (Queue::OTHER_NICKNAME, nickname != Some(name)),
         (
             Queue::PROCESSING_LIST,
             [ALLOWED_PROCESSING, EXCLUDED_PROCESSING].into_iter().any(is_no_text),
@@ -332,8 +389,9 @@ fn faults(name: &str, fields: &Fields<'_>) -> Vec<String> {
     found.iter().filter(|(_, is_there)| *is_there).map(|(fault, _)| (*fault).to_owned()).collect()
 }
 
+/// Whether PanDA finds a flag: one that begins so is enough.
 fn has_flag(catchall: &str, name: &str) -> bool {
-    catchall.split(',').any(|flag| flag_name(flag) == name)
+    catchall.split(',').any(|flag| flag.starts_with(name))
 }
 
 fn flag_name(flag: &str) -> &str {

@@ -29,7 +29,7 @@ mod slots;
 mod storage;
 mod tables;
 
-pub use cric::{cric, cric_with};
+pub use cric::{Parents, cric, cric_with};
 pub use domain_records::domain_records;
 pub use gdpconfig::gdpconfig;
 pub use jobs::{JobRecord, jobs, jobs_with};

@@ -142,6 +142,8 @@ fn child(parent: &Queue, kind: &ResourceType<'_>) -> Option<Queue> {
         unified_cores: parent_cores,
         min_rss_mb: least,
         max_rss_mb,
+        // PanDA has it in its map by its own name.
+        faults: parent.faults.iter().filter(|it| *it != Queue::OTHER_NICKNAME).cloned().collect(),
         ..parent.clone()
     })
 }

@@ -27,6 +27,7 @@ pub use registry::{Registry, Strategy};
 pub use together::conflicts;
 pub use topic::{Cleanup, Framing, Timestamp, TopicSettings};
 
+use crate::import::Parents;
 use read::{Reader, Value, show};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
@@ -224,6 +225,21 @@ impl Topology {
         } else {
             format!("yardmaster-{domain}-{name}{suffix}")
         }
+    }
+}
+
+/// The kind of policy of a PanDA outside ATLAS.
+const GENERIC: &str = "generic-job";
+
+impl Topology {
+    /// Whether it is of a PanDA outside ATLAS.
+    pub fn is_generic(&self) -> bool {
+        self.policies.iter().any(|policy| policy.kind == GENERIC)
+    }
+
+    /// Of which unified queues a record of the whole is published.
+    pub fn parents(&self) -> Parents {
+        if self.is_generic() { Parents::All } else { Parents::ByVo }
     }
 }
 

@@ -1,8 +1,11 @@
 //! Facts of a queue that PanDA's generic broker reads, from `schedconfig_json` as from CRIC.
 
+use super::standing::{held, printed, verb};
 use super::{NOW, of};
 use serde_json::{Value, json};
-use yardmaster::core::event::Queue;
+use tempfile::TempDir;
+use yardmaster::core::cut::Topic;
+use yardmaster::core::event::{Queue, QueueStatus};
 use yardmaster::wire::import::{Sites, cric};
 
 /// A queue of a PanDA outside ATLAS, with some fields stated.
@@ -40,7 +43,11 @@ fn free_space_and_all_clouds_are_kept() {
 fn what_panda_fails_at_is_a_fault() {
     for (fields, fault) in [
         (json!({"maxtime": null}), Queue::NULL_MAXTIME),
+        (json!({"maxtime": ""}), Queue::NULL_MAXTIME),
+        (json!({"maxtime": "3600"}), Queue::NULL_MAXTIME),
         (json!({"nickname": "SLAC-nick"}), Queue::OTHER_NICKNAME),
+        (json!({"nickname": null}), Queue::OTHER_NICKNAME),
+        (json!({"nickname": 7}), Queue::OTHER_NICKNAME),
         (json!({"params": {"allowed_processing": ["a"]}}), Queue::PROCESSING_LIST),
         (json!({"params": {"excluded_processing": {"a": 1}}}), Queue::PROCESSING_LIST),
         (json!({"params": {"excluded_processing": 7}}), Queue::PROCESSING_LIST),
@@ -54,6 +61,25 @@ fn what_panda_fails_at_is_a_fault() {
         assert!(queue.faults.is_empty(), "{:?}", queue.faults);
         assert_eq!(queue.flag("allowed_processing").filter(|it| !it.is_empty()), None);
     }
+}
+
+#[test]
+fn what_is_not_stated_is_a_fault_as_null_is() {
+    let dump = json!({"SLAC": {"status": "online", "cloud": "US"}});
+    let imported = cric(&dump.to_string(), NOW, &Sites::new()).expect("a dump");
+    let wants = [Queue::NULL_MAXTIME, Queue::OTHER_NICKNAME];
+    assert_eq!(of::<Queue>(&imported)[0].faults, wants);
+}
+
+/// PanDA has them in its map by their own names.
+#[test]
+fn the_parts_of_a_queue_have_no_nickname_to_fail_at() {
+    let queue = json!({"status": "online", "capability": "ucore", "corecount": 8, "maxtime": 0,
+        "maxrss": 16_000, "minrss": 0, "vo_name": "wlcg", "nickname": "OTHER"});
+    let imported = cric(&json!({"SLAC": queue}).to_string(), NOW, &Sites::new()).expect("a dump");
+    let queues = of::<Queue>(&imported);
+    assert_eq!((queues.len(), &queues[0].faults[..]), (5, &["nickname".to_owned()][..]));
+    assert!(queues[1..].iter().all(|part| part.faults.is_empty()));
 }
 
 /// As memory is, where limits are given for each core.
@@ -70,6 +96,18 @@ fn scratch_space_per_core_is_multiplied_out() {
     assert_eq!(of("per_core_attr", 8, json!("lots")), (40_000, 16_000));
     assert_eq!(of("per_core_attr", 0, json!(2_500)), (2_500, 2_000));
     assert_eq!(of("", 8, json!(2_500)), (2_500, 2_000));
+    assert_eq!(of("per_core_attribute", 8, json!(2_500)), (20_000, 16_000));
+}
+
+/// PanDA multiplies before it takes params up.
+#[test]
+fn limits_are_for_each_core_by_catchall_alone() {
+    for (catchall, flag, wants) in [("", true, 2_000), ("per_core_attr", false, 16_000)] {
+        let params = json!({"per_core_attr": flag});
+        let stated =
+            json!({"catchall": catchall, "params": params, "corecount": 8, "maxrss": 2_000});
+        assert_eq!(queue(stated).max_rss_mb, wants, "{catchall:?}");
+    }
 }
 
 /// Room for the input and 2,000 MB, but where the input has no limit.
@@ -139,15 +177,13 @@ fn space_that_means_nothing_takes_no_queue_away() {
 #[test]
 fn a_flag_that_is_no_word_takes_no_queue_away() {
     let flags = |params: Value| queue(json!({"params": params})).catchall;
-    assert_eq!(flags(json!({"allow_no_pilot": [1]})), "allow_no_pilot=false");
+    assert_eq!(flags(json!({"allow_no_pilot": [1]})), "allow_no_pilot");
     assert_eq!(flags(json!({"jobChunkSize": [1], "bareNucleus": {}})), "");
     assert_eq!(flags(json!({"gpu": [1]})), "gpu", "asked whether it is there");
     let wants = |name: &str, wants: &str, taken: &str| {
         format!("field `params.{name}`: found a list, wants {wants}; taken as {taken}")
     };
-    for (name, taken) in
-        [("jobChunkSize", "not set"), ("allow_no_pilot", "not set"), ("gpu", "set")]
-    {
+    for (name, taken) in [("jobChunkSize", "not set"), ("allow_no_pilot", "set"), ("gpu", "set")] {
         let found = complaints(json!({"params": {name: [1]}}));
         assert_eq!(found, [wants(name, "a flag, number or word", taken)]);
     }
@@ -164,6 +200,89 @@ fn flags_of_params_take_the_place_of_those_of_catchall() {
     }));
     assert_eq!(queue.flag("allowed_processing"), Some("b|c"));
     assert_eq!(queue.flag("allow_no_pilot"), Some("false"));
+}
+
+/// With whatever value: null is one too.
+#[test]
+fn a_flag_of_params_holds_with_any_value() {
+    let flags = |catchall: &str, params: Value| {
+        queue(json!({"catchall": catchall, "params": params})).catchall
+    };
+    let list = "allowed_processing=x";
+    assert_eq!(flags(list, json!({"allowed_processing": null})), "");
+    assert_eq!(flags(list, json!({"allowed_processing": "a,b|c"})), "allowed_processing=a%2Cb|c");
+    assert_eq!(flags("bareNucleus=only", json!({"bareNucleus": null})), "");
+    for value in [Value::Null, json!(false)] {
+        let params = json!({"allow_no_pilot": value, "gpu": value});
+        assert_eq!(flags("", params), "gpu,allow_no_pilot=false");
+        let params = json!({"grandly_unified": value});
+        let unified = queue(json!({"type": "analysis", "params": params}));
+        assert!(unified.production && unified.analysis, "{value}");
+    }
+    let grand =
+        |catchall: &str| queue(json!({"type": "analysis", "catchall": catchall})).production;
+    let found =
+        ["grandly_unified=x", "grandly_unifieds", "a,grandly_unified", "", " grandly_unified"];
+    assert_eq!(found.map(grand), [true, true, true, false, false]);
+}
+
+/// PanDA compares words as they are.
+#[test]
+fn a_status_that_panda_does_not_know_takes_no_jobs() {
+    for status in
+        [json!("ONLINE"), json!("online "), json!("sleepy"), json!(""), json!(1), json!(null)]
+    {
+        assert_eq!(queue(json!({"status": status})).status, QueueStatus::Offline, "{status}");
+        let found = complaints(json!({"status": status}));
+        assert!(found.len() == 1 && found[0].ends_with("; taken as offline"), "{found:?}");
+    }
+    assert_eq!(queue(json!({"status": "standby"})).status, QueueStatus::Standby);
+}
+
+/// Only a type that is not stated is that of production.
+#[test]
+fn a_queue_of_no_type_is_on_no_list() {
+    for kind in [Value::Null, json!(""), json!("special")] {
+        let queue = queue(json!({"type": kind}));
+        assert!(!queue.production && !queue.analysis, "{kind}");
+    }
+}
+
+/// PanDA passes these over without a word.
+#[test]
+fn rows_that_are_no_queues_are_passed_over() {
+    let queue = json!({"status": "online", "type": "production", "cloud": "US"});
+    let dump = json!({"ALL": queue, "": queue, "SLAC": queue}).to_string();
+    let imported = cric(&dump, NOW, &Sites::new()).expect("a dump");
+    let names: Vec<&str> = of::<Queue>(&imported).iter().map(|it| it.name.as_str()).collect();
+    assert_eq!((names, imported.left_out.len()), (vec!["SLAC"], 0));
+}
+
+/// GenJobBroker keeps the whole of a unified queue whatever its VO; the brokers of ATLAS drop it.
+#[test]
+fn the_topology_tells_whether_a_unified_queue_is_kept_beside_its_parts() {
+    let place = TempDir::new().expect("a place");
+    let queue = |vo: Value| {
+        json!({"status": "online", "capability": "ucore", "corecount": 8, "maxrss": 16_000,
+            "minrss": 0, "vo_name": vo})
+    };
+    let mut unstated = queue(Value::Null);
+    unstated.as_object_mut().expect("an object").remove("vo_name");
+    let dump = json!({"A": queue(json!("atlas")), "N": queue(Value::Null), "U": unstated,
+        "W": queue(json!("wlcg"))});
+    let file = place.path().join("queues");
+    std::fs::write(&file, dump.to_string()).expect("a file");
+    for (topology, wants) in [("panda", &["A", "N", "U", "W"][..]), ("atlas", &["W"][..])] {
+        let dir = place.path().join(topology);
+        let (file, at) = (file.to_str().expect("a path"), dir.to_str().expect("a path"));
+        let args = ["import", "cric", file, "--topology", topology, "--dir", at];
+        let (code, out, errors) = printed(&verb(&args).output().expect("a process"));
+        assert_eq!(code, Some(0), "{out}{errors}");
+        let held = held(&dir, Topic::Queue);
+        let whole: Vec<&str> =
+            held.keys().map(String::as_str).filter(|name| !name.contains('/')).collect();
+        assert_eq!((whole, held.len()), (wants.to_vec(), 16 + wants.len()), "{topology}");
+    }
 }
 
 /// Outside ATLAS jobs go to a unified queue itself; its parts stand beside it.

@@ -24,7 +24,7 @@ pub(super) fn cases() -> Vec<Case> {
     let dump: Value = serde_json::from_str(CRIC).unwrap();
     let [well, single] = ["BNL", "ALL"].map(|name| dump[name].clone());
     let mut odd = well.clone();
-    odd["status"] = json!("somehow");
+    odd["cloud"] = json!(["somewhere"]);
     let link = |site: &str, latest: Value| json!({"src": site, "dst": "B", "closeness": {"latest": latest}});
     let share = |name: &str, parent: Value, value: Value| json!({"name": name, "parent": parent, "value": value});
     let parameter = |key: &str, value: Value| json!({"app": "jobbroker", "component": "c", "key": key, "type": "integer", "value": value});
@@ -223,7 +223,7 @@ fn no_nucleus_goes_while_a_queue_cannot_be_read() {
     import(case, place.path(), &dump.to_string());
     let before = held(&place.path().join(case.kind), case.topic);
     assert!(before.contains_key("MWT2") && before.len() > 3, "{before:?}");
-    dump["MWT2"]["status"] = json!("somehow");
+    dump["MWT2"]["cloud"] = json!(["somewhere"]);
     let (code, out, errors) = import(case, place.path(), &dump.to_string());
     assert_eq!(code, Some(1), "{out}{errors}");
     assert!(out.contains("0 written, 0 removed") && out.contains("1 kept"), "{out}{errors}");

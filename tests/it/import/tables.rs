@@ -9,9 +9,10 @@ use yardmaster::core::event::{Configuration, Parameter, Queue, QueueStatus, Site
 use yardmaster::core::unit::GIB;
 use yardmaster::wire::dialect::change::{FactRow, FactTable, Message, Row, read};
 use yardmaster::wire::import::{
-    Imported, Sites, Tables, cric, cric_with, gdpconfig, netmetrics, nuclei, resource_types,
-    shares, storage,
+    Imported, Parents, Sites, Tables, cric, cric_with, gdpconfig, netmetrics, nuclei,
+    resource_types, shares, storage,
 };
+use yardmaster::wire::topology::{ATLAS, PANDA, Topology};
 
 /// The row of a change message, as the connector would publish it. Columns that are not stated are
 /// null there.
@@ -237,7 +238,11 @@ fn rows_of_resource_types_make_the_pseudo_queues() {
     }
     assert_eq!(names(&tables, "AGLT2"), ["AGLT2/SCORE", "AGLT2/SCORE_VHIMEM"]);
     let (kinds, _) = resource_types(&json!(rows).to_string()).expect("resource types");
-    same(&tables, Topic::Queue, &cric_with(CRIC, NOW, &sites(), &kinds).expect("queues"));
+    same(
+        &tables,
+        Topic::Queue,
+        &cric_with(CRIC, NOW, &sites(), &kinds, Parents::ByVo).expect("queues"),
+    );
     tables.remove(FactTable::ResourceTypes, "SCORE_VHIMEM");
     assert_eq!(names(&tables, "AGLT2"), ["AGLT2/SCORE"]);
     let bad = json!({"resource_name": "SCORE", "mincore": "some"});
@@ -385,18 +390,52 @@ fn a_queue_that_goes_offline_is_read_whatever_its_space_is() {
     assert_eq!(queue.status, QueueStatus::Offline);
 }
 
+/// By the topology, as of a file.
+#[test]
+fn a_unified_queue_is_kept_beside_its_parts_outside_atlas() {
+    for (topology, is_kept) in [(PANDA, true), (ATLAS, false)] {
+        let topology = Topology::parse("topology", topology).expect("shipped");
+        let mut tables = Tables::new(topology.parents());
+        put_queues(&mut tables);
+        let names = by_name(&tables.records(Topic::Queue));
+        assert_eq!(names.contains_key("AGLT2"), is_kept);
+        assert!(names.contains_key("AGLT2/SCORE"));
+    }
+}
+
+/// As in PanDA, where such a queue is not online.
+#[test]
+fn a_queue_whose_status_means_nothing_does_not_stay_online() {
+    let (mut tables, _) = tables();
+    put_queues(&mut tables);
+    for status in [json!("ONLINE"), Value::Null, json!("missing")] {
+        let mut data = parse(CRIC)["BNL"].clone();
+        match status.as_str() {
+            Some("missing") => drop(data.as_object_mut().expect("an object").remove("status")),
+            _ => data["status"] = status.clone(),
+        }
+        put(&mut tables, FactTable::Queues, json!({"panda_queue": "BNL", "data": data}));
+        let records = by_name(&tables.records(Topic::Queue));
+        let queue = <&Queue>::try_from(&records["BNL/SCORE"]).expect("a queue");
+        assert_eq!(queue.status, QueueStatus::Offline, "{status}");
+    }
+    let data = json!({"status": "online", "cloud": "US"});
+    put(&mut tables, FactTable::Queues, json!({"panda_queue": "ALL", "data": data}));
+    assert!(!by_name(&tables.records(Topic::Queue)).contains_key("ALL"), "PanDA passes it over");
+}
+
 #[test]
 fn a_row_without_a_record_is_refused_and_the_one_before_stays() {
     let (mut tables, _) = tables();
     put_queues(&mut tables);
     let before = by_name(&tables.records(Topic::Queue));
     let mut bad = parse(CRIC)["BNL"].clone();
-    bad["status"] = json!("sleeping");
+    bad["cloud"] = json!(7);
     for (table, columns, wants) in [
         (
             FactTable::Queues,
             json!({"panda_queue": "BNL", "data": bad.to_string()}),
-            "queue BNL: field `status`: found \"sleeping\"",
+            "queue BNL: field `cloud`: found 7",
         ),
         (FactTable::Queues, json!({"panda_queue": "BNL", "data": "{"}), "queue BNL: field `data`"),
         (

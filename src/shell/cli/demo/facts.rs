@@ -8,17 +8,13 @@ use crate::cli::log_args::Read;
 use crate::fetch;
 use std::path::{Path, PathBuf};
 use yardmaster_core::event::Configuration;
-use yardmaster_core::unit::Millis;
 use yardmaster_sim::grid::Facts;
-use yardmaster_wire::import::Imported;
-
-/// The kind of the policy of a PanDA outside ATLAS.
-const GENERIC: &str = "generic-job";
+use yardmaster_wire::import::{Imported, Parents};
 
 impl Demo {
     /// Reads the files that were given, and prints what was made up for want of others.
     pub(super) fn facts(&self, read: &Read) -> anyhow::Result<Facts> {
-        let is_generic = read.topology.policies.iter().any(|policy| policy.kind == GENERIC);
+        let (is_generic, parents) = (read.topology.is_generic(), read.topology.parents());
         let Some(cric) = &self.cric else {
             let made = if is_generic { Facts::built_in_generic() } else { Facts::built_in() };
             return Ok(made);
@@ -33,7 +29,7 @@ impl Demo {
         let mut facts = Facts { is_generic, ..Facts::default() };
         for (kind, path) in files {
             let Some(path) = path else { continue };
-            let imported = load_file(kind, path, &sites, START)?;
+            let imported = load_file(kind, path, &sites, parents)?;
             println!("{}: {} records", path.display(), imported.records.len());
             complaints::summary(&imported.complaints).iter().for_each(|line| println!("  {line}"));
             for record in imported.records {
@@ -72,7 +68,7 @@ fn load_file(
     kind: ImportKind,
     path: &Path,
     sites: &[&Path],
-    now: Millis,
+    parents: Parents,
 ) -> anyhow::Result<Imported> {
     let text = |path: &Path| {
         let name = path.display().to_string();
@@ -82,5 +78,5 @@ fn load_file(
         }
     };
     let sites: Vec<Text> = sites.iter().map(|path| text(path)).collect::<Result<_, _>>()?;
-    imported(kind, &[text(path)?], &sites, now).map_err(|why| Usage(why).into())
+    imported(kind, &[text(path)?], &sites, START, parents).map_err(|why| Usage(why).into())
 }

@@ -8,7 +8,7 @@ use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Configuration;
 use yardmaster_core::limits::Limits;
 use yardmaster_core::unit::Millis;
-use yardmaster_wire::import::{self, Imported, Sites};
+use yardmaster_wire::import::{self, Imported, Parents, Sites};
 use yardmaster_wire::oversize::{left_out, oversize};
 use yardmaster_wire::record;
 
@@ -145,7 +145,7 @@ pub struct Text {
 }
 
 /// The rows of texts of one kind that can be read by these limits; `sites`: more texts to learn
-/// site names of storage endpoints from.
+/// site names of storage endpoints from; `parents`: those of queues.
 ///
 /// # Errors
 /// A text that is not of the expected shape at all.
@@ -155,10 +155,11 @@ pub fn load(
     sites: &[Text],
     now: Millis,
     limits: &Limits,
+    parents: Parents,
 ) -> Result<Loaded, String> {
     let mut loaded = match kind {
         ImportKind::Slots => slots(texts, now)?,
-        _ => configuration(kind, texts, sites, now)?,
+        _ => configuration(kind, texts, sites, now, parents)?,
     };
     loaded.leave_out_oversized(kind.topic(), limits);
     Ok(loaded)
@@ -169,9 +170,10 @@ fn configuration(
     texts: &[Text],
     sites: &[Text],
     now: Millis,
+    parents: Parents,
 ) -> Result<Loaded, String> {
     let Imported { records, complaints, notes, unreadable, unnamed, left_out } =
-        imported(kind, texts, sites, now)?;
+        imported(kind, texts, sites, now, parents)?;
     let as_of = records.iter().map(Configuration::changed_at).max().unwrap_or(now);
     let mut bar = Bar::later("encoding", "records", records.len() as u64);
     let encoded = |(at, record): (usize, Configuration)| {
@@ -228,7 +230,7 @@ pub fn encode(it: &Configuration) -> (Topic, String, Vec<u8>) {
     (it.topic(), it.name(), bytes)
 }
 
-/// The records of texts of one kind; `sites`: see [`load`].
+/// The records of texts of one kind; `sites`, `parents`: see [`load`].
 ///
 /// # Errors
 /// The text that is of another kind.
@@ -237,6 +239,7 @@ pub fn imported(
     texts: &[Text],
     sites: &[Text],
     now: Millis,
+    parents: Parents,
 ) -> Result<Imported, String> {
     let mut known = Sites::new();
     for Text { name, text } in sites {
@@ -270,7 +273,7 @@ pub fn imported(
         bar.at(parsed);
         parsed += text.len() as u64;
         let one = match kind {
-            ImportKind::Cric => import::cric_with(text, now, &known, kinds),
+            ImportKind::Cric => import::cric_with(text, now, &known, kinds, parents),
             ImportKind::Netmetrics => import::netmetrics(text, now),
             ImportKind::Shares => import::shares(text, now),
             ImportKind::Gdpconfig => import::gdpconfig(text, now),

@@ -294,8 +294,9 @@ impl Facts {
         };
         let texts = self.sources.iter().map(read).collect::<anyhow::Result<Vec<Text>>>()?;
         let sites = self.sites.iter().map(read).collect::<anyhow::Result<Vec<Text>>>()?;
-        let limits = self.log_args.read()?.topology.limits;
-        Ok(load::load(kind, &texts, &sites, clock::now(), &limits).map_err(Usage)?)
+        let topology = self.log_args.read()?.topology;
+        let (limits, parents) = (&topology.limits, topology.parents());
+        Ok(load::load(kind, &texts, &sites, clock::now(), limits, parents).map_err(Usage)?)
     }
 
     fn headers(&self) -> Result<Vec<(String, String)>, Usage> {

@@ -67,7 +67,9 @@ pub(super) fn of_queues(
             judged.reason = reason.clone();
             // The filters behind the one that fails ask nothing.
             let failing = decision.fates.iter().find(|fate| fate.reason == reason.as_str());
-            until = failing.map_or(until, |fate| place(filters, &fate.filter));
+            // At a nickname PanDA fails where it asks for the space of the queue.
+            let at = |filter| if filter == "nickname" { "space" } else { filter };
+            until = failing.map_or(until, |fate| place(filters, at(&fate.filter)));
         }
     }
     let matches = Pattern::finder(&task.site);
@@ -89,7 +91,9 @@ pub(super) fn of_queues(
     for fate in &decision.fates {
         match (&*fate.filter, &*fate.reason) {
             // PanDA leaves them out without a word.
-            ("cloud", _) | (_, "files_unlisted") => _ = judged.skipped.remove(&*fate.queue),
+            ("cloud", _) | (_, "files_unlisted" | "nickname_fails") => {
+                judged.skipped.remove(&*fate.queue);
+            }
             (filter, reason) if place(filters, filter) < until => {
                 let tag = match (filter, reason) {
                     ("status", _) => filter,

@@ -70,7 +70,7 @@ pub(super) fn records(scenario: &Value, now: Millis) -> Result<Vec<Queue>, Strin
     }
     for (name, queue) in entries(&scenario["queues"]) {
         put(FactTable::PandaSites, name, json!({"site_name": queue["site"]}))?;
-        put(FactTable::Queues, name, json!({"data": schedconfig(queue)}))?;
+        put(FactTable::Queues, name, json!({"data": schedconfig(name, queue)}))?;
     }
     let records = tables.records(Topic::Queue).records.into_iter();
     Ok(records
@@ -83,19 +83,15 @@ pub(super) fn records(scenario: &Value, now: Millis) -> Result<Vec<Queue>, Strin
 
 /// A queue as `schedconfig_json` has it. A field that the case does not state has the default of
 /// the cases' format; null is null.
-fn schedconfig(queue: &Value) -> Value {
+fn schedconfig(name: &str, queue: &Value) -> Value {
     let mut data = json!({
-        "vo_name": VO, "type": "production", "status": "online", "corecount": 1, "maxtime": 0,
-        "maxrss": 0, "minrss": 0, "releases": ["ANY"],
+        "vo_name": VO, "nickname": name, "type": "production", "status": "online", "corecount": 1,
+        "maxtime": 0, "maxrss": 0, "minrss": 0, "releases": ["ANY"],
     });
     for (theirs, name) in FIELDS {
         if let Some(value) = queue.get(theirs) {
             data[name] = value.clone();
         }
-    }
-    // A status that is null is none of those that take jobs; the import needs a word.
-    if data["status"].is_null() {
-        data["status"] = json!("offline");
     }
     let mut storages = Map::new();
     for (scope, suffix) in [("default", ""), ("analysis", "_analysis")] {

@@ -17,7 +17,7 @@ mod nuclei;
 mod spaces;
 
 use super::pseudo::{self, RESOURCE_TYPES};
-use super::{Imported, Sites, cric, gdpconfig, shares};
+use super::{Imported, Parents, Sites, cric, gdpconfig, shares};
 use crate::dialect::change::{FactRow, FactTable};
 use links::Links;
 use serde_json::{Map, Value, json};
@@ -39,9 +39,15 @@ pub struct Tables {
     newest: BTreeMap<FactTable, Millis>,
     /// Topics whose records are to be made again.
     due: BTreeSet<Topic>,
+    parents: Parents,
 }
 
 impl Tables {
+    /// No rows yet; of these unified queues a record of the whole will be made.
+    pub fn new(parents: Parents) -> Tables {
+        Tables { parents, ..Tables::default() }
+    }
+
     /// The topic of the records that are made of a table.
     pub const fn topic(table: FactTable) -> Topic {
         match table {
@@ -82,13 +88,17 @@ impl Tables {
 
     fn put_queue(&mut self, row: FactRow) -> Result<(), String> {
         let Some(data) = row.columns.get("data") else { return Ok(()) };
-        let data = match data {
+        let mut data = match data {
             Value::String(text) => serde_json::from_str(text)
                 .map_err(|error| format!("queue {}: field `data`: not JSON: {error}", row.key))?,
             other => other.clone(),
         };
+        if let Value::Object(data) = &mut data {
+            // Each row is a queue, whether it states a status or none.
+            data.entry("status").or_insert(Value::Null);
+        }
         let alone = Map::from_iter([(row.key.clone(), data)]);
-        refuse(&cric::queues(&alone, 0, &Sites::new(), &RESOURCE_TYPES))?;
+        refuse(&cric::queues(&alone, 0, &Sites::new(), &RESOURCE_TYPES, self.parents))?;
         for (name, data) in alone {
             if self.queues.get(&name) != Some(&data) {
                 self.queues.insert(name, data);
@@ -192,7 +202,7 @@ impl Tables {
                 let rows = values(self.of(FactTable::ResourceTypes));
                 let stated = pseudo::of_rows(&rows, &mut Imported::default());
                 let kinds = if rows.is_empty() { &RESOURCE_TYPES[..] } else { &stated };
-                cric::queues(&self.queues, now, &self.sites(), kinds)
+                cric::queues(&self.queues, now, &self.sites(), kinds, self.parents)
             }
             Topic::Storage => {
                 let now = newest(&[FactTable::Queues, FactTable::Endpoints, FactTable::Network]);

@@ -65,7 +65,7 @@ impl JudgingInputs<'_> {
         decision.policy_hash = policy.hash().to_owned();
         decision.dry_run = policy.spec.dry_run;
         decision.notes = ready.resolved.notes.clone();
-        decision.notes.extend(doubts(self.view, task, false));
+        decision.notes.extend(doubts(self.view, task, false, false));
         decision.notes.extend_from_slice(self.view.caches.time_notes(|| time_notes(state)));
         if let Some(held) = &found.choice.wait {
             decision.notes.push(Note::Wait(held.reason).to_string());

@@ -38,7 +38,7 @@ impl JudgingInputs<'_> {
         decision.dry_run = policy.spec.dry_run;
         decision.notes = resolved.notes.clone();
         let is_found = case.generic.names_patterns && candidates.count() > 0;
-        let doubts = doubts(self.view, task, true).into_iter();
+        let doubts = doubts(self.view, task, true, case.generic.names_patterns).into_iter();
         let is_kept = |note: &String| !(is_found && note.starts_with(SITE_UNKNOWN));
         decision.notes.extend(doubts.filter(is_kept));
         decision.notes.extend_from_slice(self.view.caches.time_notes(|| time_notes(state)));

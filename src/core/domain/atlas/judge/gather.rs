@@ -122,7 +122,7 @@ impl<'a> CutView<'a> {
             is_site_several: world.stands_for_several(task.site.trim()),
             generic: Generic {
                 is_without_queues: world.is_without_queues(),
-                is_site_queue: world.is_queue(&task.site),
+                is_site_queue: world.is_mapped_queue(&task.site),
                 is_cloud_known: world.is_cloud(&task.options.cloud),
                 ..Generic::default()
             },

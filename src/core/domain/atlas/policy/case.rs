@@ -67,7 +67,7 @@ pub struct Case<'a> {
 pub struct Generic {
     /// Whether no queue is known at all.
     pub is_without_queues: bool,
-    /// Whether there is a queue of exactly the name in `task.site`.
+    /// Whether there is a queue of exactly the name in `task.site`, on PanDA's map.
     pub is_site_queue: bool,
     /// The expression in `task.site`, if it is no name of a queue and can be read.
     pub site: Option<Arc<Pattern>>,

@@ -109,7 +109,7 @@ const NUCLEUS: &str = "nucleus:";
 
 /// Whether a queue is in the list of a cloud.
 fn is_in_cloud(queue: &Queue, own: &Own) -> bool {
-    queue.production && !queue.first_cloud().is_empty() && (own.unified_parent || !is_parent(queue))
+    queue.production && queue.is_mapped() && (own.unified_parent || !is_parent(queue))
 }
 
 /// All queues for production that are of a cloud (spec panda-generic L3).
@@ -123,7 +123,7 @@ fn admits(case: &Case<'_>, queue: &Queue, own: &Own) -> bool {
     let (site, bound) = (case.task.site.as_str(), case.task.options.chunk_site.as_str());
     match (site.is_empty(), bound.is_empty()) {
         (true, true) => lists(queue, own),
-        (true, false) => queue.name == bound,
+        (true, false) => queue.name == bound && queue.is_mapped(),
         (false, _) if case.generic.is_site_queue => queue.name == site,
         (false, _) => {
             let matches = |site: &Arc<Pattern>| site.is_found_in(&queue.name);

@@ -225,9 +225,10 @@ impl World {
         equal(&self.by_site, |at| self.queues[at as usize].queue.site.as_str().cmp(name))
     }
 
-    /// Whether a queue has exactly this name.
-    pub(crate) fn is_queue(&self, name: &str) -> bool {
-        self.by_name.contains_key(name)
+    /// Whether a queue that PanDA's map has is of exactly this name.
+    pub(crate) fn is_mapped_queue(&self, name: &str) -> bool {
+        let is_mapped = |at: &u32| self.queues[*at as usize].queue.is_mapped();
+        self.by_name.get(name).is_some_and(is_mapped)
     }
 
     /// Whether no queue is known at all.

@@ -7,6 +7,7 @@ use crate::policy::Reason;
 /// Filters of PanDA's generic jobs, in the order of the specification.
 pub(crate) const GENERIC_JOB: &[&QueueFilter] = &[
     &place::CLOUD,
+    &place::NICKNAME,
     &place::STATUS,
     &place::PANDA_SITE,
     &size::SCRATCH,
@@ -25,6 +26,7 @@ pub(crate) const GENERIC_JOB: &[&QueueFilter] = &[
 /// Those that look at nothing of a candidate but its configuration.
 pub(crate) const OF_THE_GENERIC_QUEUE: &[&QueueFilter] = &[
     &place::CLOUD,
+    &place::NICKNAME,
     &place::STATUS,
     &place::PANDA_SITE,
     &size::SCRATCH,
@@ -38,6 +40,7 @@ pub(crate) const OF_THE_GENERIC_QUEUE: &[&QueueFilter] = &[
 /// Those by which a queue never takes the task, as both are configured.
 pub(crate) const NO_QUEUE_FITS: &[&QueueFilter] = &[
     &place::CLOUD,
+    &place::NICKNAME,
     &place::PANDA_SITE,
     &size::SCRATCH,
     &size::WALLTIME,
@@ -48,4 +51,4 @@ pub(crate) const NO_QUEUE_FITS: &[&QueueFilter] = &[
 
 /// Objections at which PanDA's own broker fails: no candidate is looked at any more.
 pub(crate) const FAILURES: [&Reason; 3] =
-    [&size::NICKNAME_FAILS, &size::MAXTIME_FAILS, &place::PROCESSING_FAILS];
+    [&place::NICKNAME_FAILS, &size::MAXTIME_FAILS, &place::PROCESSING_FAILS];

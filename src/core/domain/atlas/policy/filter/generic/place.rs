@@ -37,6 +37,48 @@ fn cloud(case: &Case<'_>, candidate: &Candidate<'_>, _: &NoParams) -> Verdict {
 }
 
 params! {
+    /// Parameters of `nickname`.
+    Nickname {
+        nickname_fails: bool = Param::flag("nickname_fails", false, true).help(
+            "whether the task is rejected where the nickname of a queue is not its name, whatever \
+             the queue is like: PanDA's broker takes a default for it, and fails",
+        ),
+    }
+}
+
+pub(super) const NICKNAME_FAILS: Reason = Reason::new(
+    "nickname_fails",
+    "the queue's nickname is not its name: PanDA's broker finds no configuration and fails",
+);
+
+/// Before all that look at the queue: the default of PanDA is online, of no site, and has no figure
+/// that another filter would object to before space is asked for, which it does not have at all.
+pub(super) const NICKNAME: QueueFilter = queue_filter!(Nickname {
+    name: "nickname",
+    spec: "panda-generic 1.6",
+    help: "the nickname of the queue is its name, by which PanDA finds its configuration; asked \
+           where nickname_fails is on",
+    reasons: &[&NICKNAME_FAILS, &OTHER_SITE],
+    reads: &[],
+    temporary: false,
+    applies: When(nickname_applies),
+    judge: Before(nickname),
+});
+
+fn nickname_applies(_: &Case<'_>, params: &Nickname) -> bool {
+    params.nickname_fails
+}
+
+fn nickname(case: &Case<'_>, candidate: &Candidate<'_>, _: &Nickname) -> Verdict {
+    let has_default = candidate.queue.has_fault(Queue::OTHER_NICKNAME);
+    match (has_default, case.task.options.panda_site.is_empty()) {
+        (false, _) => Verdict::Pass,
+        (true, true) => object(&NICKNAME_FAILS, 0.0, 1.0),
+        (true, false) => object(&OTHER_SITE, 0.0, 1.0),
+    }
+}
+
+params! {
     /// Parameters of filters that PanDA does not ask of queues that a task names.
     OfNamed {
         preassigned_exempt: bool = Param::flag("preassigned_exempt", false, true)

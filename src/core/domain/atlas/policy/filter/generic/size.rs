@@ -61,25 +61,17 @@ params! {
         least: f64 = Param::int("least_gb", 200, 200)
             .unit(Unit::Gb)
             .help("free space at the queue's storage"),
-        nickname_fails: bool = Param::flag("nickname_fails", false, true).help(
-            "whether the task is rejected where the nickname of a queue is not its name: PanDA's \
-             broker finds no configuration of it and fails",
-        ),
     }
 }
 
 const SPACE_LOW: Reason =
     Reason::new("space", "{measured} GB are free at the queue's storage; limit {limit} GB");
-pub(super) const NICKNAME_FAILS: Reason = Reason::new(
-    "nickname_fails",
-    "the queue's nickname is not its name: PanDA's broker finds no configuration and fails",
-);
 
 pub(super) const SPACE: QueueFilter = queue_filter!(Space {
     name: "space",
     spec: "panda-generic F3",
     help: "the storage of the queue has free space, where that is stated of the queue",
-    reasons: &[&SPACE_LOW, &NICKNAME_FAILS],
+    reasons: &[&SPACE_LOW],
     reads: &[],
     temporary: false,
     applies: Always,
@@ -87,23 +79,19 @@ pub(super) const SPACE: QueueFilter = queue_filter!(Space {
 });
 
 fn space(_: &Case<'_>, candidate: &Candidate<'_>, params: &Space) -> Verdict {
-    let queue = candidate.queue;
-    if params.nickname_fails && queue.has_fault(Queue::OTHER_NICKNAME) {
-        return object(&NICKNAME_FAILS, 0.0, 1.0);
+    let free = f64::from(candidate.queue.space_gb);
+    match free != 0.0 && free < params.least {
+        true => object(&SPACE_LOW, free, params.least),
+        false => Verdict::Pass,
     }
-    let free = f64::from(queue.space_gb);
-    if free != 0.0 && free < params.least {
-        return object(&SPACE_LOW, free, params.least);
-    }
-    Verdict::Pass
 }
 
 params! {
     /// Parameters of `walltime` for generic jobs.
     Walltime {
         null_fails: bool = Param::flag("null_fails", false, true).help(
-            "whether a task with a walltime is rejected where the longest time of a queue is null, \
-             at which PanDA's broker fails; else such a queue has no limit",
+            "whether a task with a walltime is rejected where the longest time of a queue is null or \
+             no number, at which PanDA's broker fails; else a null is no limit",
         ),
     }
 }
@@ -116,8 +104,10 @@ const LONG: Reason = Reason::new(
     "longwalltime",
     "the task states a walltime of {measured} seconds, the queue takes {limit} seconds at least",
 );
-pub(super) const MAXTIME_FAILS: Reason =
-    Reason::new("maxtime_fails", "the queue's longest time is null: PanDA's broker fails");
+pub(super) const MAXTIME_FAILS: Reason = Reason::new(
+    "maxtime_fails",
+    "the queue's longest time is null or no number: PanDA's broker fails",
+);
 
 pub(super) const WALLTIME: QueueFilter = queue_filter!(Walltime {
     name: WALLTIME_FILTER.filter.name,
