@@ -51,6 +51,13 @@ pub struct IntakeReport {
     pub stuck: Vec<(Partition, String)>,
 }
 
+/// The stage of intake that a topology describes.
+fn intake_of(topology: &Topology) -> Intake {
+    let sites = topology.intake.sites.clone();
+    let intake = Intake::new(&topology.domain, sites, &topology.limits);
+    intake.with_parents(topology.parents())
+}
+
 /// One run of the stage: until `goes_on` is false, or something fails. After any error it is begun
 /// again with nothing in memory.
 pub fn live(
@@ -68,8 +75,7 @@ pub fn live(
     let mut producer = KafkaIntake::lead(&conf_for(conf, topology, &published))?;
     let mut log = KafkaLog::open(conf_for(conf, topology, &topics))?;
     let limits = &topology.limits;
-    let intake = Intake::new(&topology.domain, topology.intake.sites.clone(), limits);
-    let mut intake = intake.with_parents(topology.parents());
+    let mut intake = intake_of(topology);
     let mut records = Records::default();
     let since =
         clock::now().saturating_sub(limits.reservation_lifetime_ms.saturating_mul(LIFETIMES));
