@@ -120,7 +120,7 @@ fn no_decision_of_an_earlier_engine_counts_as_wrong() {
 }
 
 /// Decisions and throttles in those logs.
-const GRID: u64 = 61;
+const GRID: u64 = 43;
 const FLAVOURS: u64 = 27;
 
 /// Adds the records that the play lacks: tasks that want a nucleus, quotas, shares, links.
