@@ -3,11 +3,12 @@
 import logging
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from yardmaster_htcondor.clauses import misfit
+from yardmaster_htcondor.config import Config
 from yardmaster_htcondor.identity import COMPLETED, IDLE, ON_SLOT, attempt
-from yardmaster_htcondor.intake import Seen
+from yardmaster_htcondor.intake import Jobs, Queue, Seen
 from yardmaster_htcondor.job_state import is_led
 from yardmaster_htcondor.matching import (
     UNDEFINED,
@@ -24,18 +25,45 @@ from yardmaster_htcondor.matching import (
     started_s,
     what_became,
 )
+from yardmaster_htcondor.metrics import Metrics
+from yardmaster_htcondor.offers import Offers
+from yardmaster_htcondor.outbox import Outbox
 from yardmaster_htcondor.pool import Editor, Pool, PoolError
 from yardmaster_htcondor.slots import offer_pattern
 from yardmaster_htcondor.values import Ad, number, text, truth, whole
-
-if TYPE_CHECKING:
-    from yardmaster_htcondor.agent import Agent
 
 logger = logging.getLogger("yardmaster_htcondor")
 
 
 SETTLED_MAX = 10_000
 """Decisions whose outcome was published, as they are remembered."""
+
+
+class Clock(Protocol):
+    """Yardmaster, as far as it shows that it works."""
+
+    alive_s: float
+
+
+class Round(Protocol):
+    """What an agent knows of its pool, and what the lead tells it."""
+
+    config: Config
+    jobs: Jobs
+    queues: dict[str, Queue]
+    offers: Offers
+    outbox: Outbox
+    metrics: Metrics
+
+    @property
+    def bus(self) -> Clock:
+        """Kafka."""
+
+    def promise(self, match: Match) -> None:
+        """Takes a match off what its slot has."""
+
+    def say_job(self, seen: Seen, now_s: float) -> None:
+        """Publishes a job, if it differs."""
 
 
 @dataclass
@@ -52,7 +80,7 @@ class UnderWay:
 class Lead:
     """Carries matches out."""
 
-    def __init__(self, agent: "Agent", pool: Pool, editor: Editor) -> None:
+    def __init__(self, agent: Round, pool: Pool, editor: Editor) -> None:
         self._agent, self._pool, self._editor = agent, pool, editor
         self._terms = agent.config.terms
         self.under_way: dict[str, UnderWay] = {}
