@@ -25,7 +25,8 @@ const LOGIN: &str = "/OU=Users/CN=";
 pub fn members(texts: &[&str], now: Millis) -> Result<Imported, String> {
     let mut imported = Imported::default();
     let lists = texts.iter().map(|text| list(text)).collect::<Result<Vec<_>, _>>()?;
-    let things = || lists.iter().flatten();
+    let things = || lists.iter().flat_map(|list| &list.things);
+    note_lacking(&lists, &mut imported);
     let roles: BTreeSet<String> = things().filter_map(role_group).collect();
     let mut users: BTreeMap<String, User> = BTreeMap::new();
     let mut inactive = 0;
@@ -70,17 +71,42 @@ pub fn members(texts: &[&str], now: Millis) -> Result<Imported, String> {
     Ok(imported)
 }
 
-fn list(text: &str) -> Result<Vec<Value>, String> {
+/// Users or groups of a text.
+struct Things {
+    things: Vec<Value>,
+    /// How many there are with those of other pages, where it is a page.
+    total: Option<u64>,
+}
+
+fn list(text: &str) -> Result<Things, String> {
     match parse(text).map_err(|error| format!("members: not JSON: {error}"))? {
-        Value::Array(list) => Ok(list),
-        Value::Object(mut answer) => ["Resources", "result", "users"]
-            .iter()
-            .find_map(|field| match answer.get_mut(*field)?.take() {
-                Value::Array(list) => Some(list),
-                _ => None,
-            })
-            .ok_or("members: wants a list, or an answer with `Resources` or `result`".to_owned()),
+        Value::Array(things) => Ok(Things { things, total: None }),
+        Value::Object(mut answer) => {
+            let total = answer.get("totalResults").and_then(Value::as_u64);
+            let things = ["Resources", "result", "users"].iter().find_map(|field| {
+                match answer.get_mut(*field)?.take() {
+                    Value::Array(list) => Some(list),
+                    _ => None,
+                }
+            });
+            let wants = "members: wants a list, or an answer with `Resources` or `result`";
+            Ok(Things { things: things.ok_or(wants)?, total })
+        }
         _ => Err("members: wants a list of users, or an answer of IAM or VOMS Admin".to_owned()),
+    }
+}
+
+/// Names pages of users that were not given: IAM gives 100 at most in one. Nobody is known to be
+/// gone then.
+fn note_lacking(lists: &[Things], imported: &mut Imported) {
+    let pages = || lists.iter().filter(|list| list.things.iter().any(|it| !is_group(it)));
+    let total = pages().filter_map(|page| page.total).max().unwrap_or(0);
+    let given: usize = pages().filter(|page| page.total.is_some()).map(|it| it.things.len()).sum();
+    if (given as u64) < total {
+        let why = format!(
+            "members: {given} of {total} users are given: add the other pages (startIndex)"
+        );
+        imported.leave_out(None, why);
     }
 }
 

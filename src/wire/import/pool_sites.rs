@@ -90,8 +90,10 @@ pub fn pool_sites(texts: &[&str], now: Millis) -> Result<Imported, String> {
             }
         } else {
             for (name, thing) in &things {
-                // Where no list states the sites, those with a name of CMS's are meant.
-                let is_site = !is_listed && tier_of(name).is_some();
+                // One by hand states its tier. Where no list states the sites, those with a name of
+                // CMS's are meant.
+                let has_tier = thing.get("tier").is_some();
+                let is_site = has_tier || !is_listed && tier_of(name).is_some();
                 if !is_site && !drafts.contains_key(name) {
                     let why = "no site of the pool is known by that name; left out";
                     imported.complaints.push(format!("site {name}: {why}"));
@@ -244,19 +246,22 @@ fn settings(name: &str, thing: &Value, draft: &mut Draft, imported: &mut Importe
             }
         }
     }
-    let slots = 0..=i64::from(u32::MAX);
-    let mut set = |field: &str, into: &mut i64| {
-        if let Some(count) = fields.figure(field).filter(|it| slots.contains(&(*it as i64))) {
-            *into = count as i64;
+    let mut set = |field: &str, most: u32, into: &mut i64| {
+        let Some(count) = fields.figure(field) else { return };
+        match (0.0..=f64::from(most)).contains(&count) {
+            true => *into = count as i64,
+            false => {
+                fields.not_set(field, &thing[field], &format!("a whole number 0..={most}"));
+            }
         }
     };
     let quota = &mut draft.quota;
-    set("overflow_slots", &mut quota.overflow_slots);
-    set("high_io_slots", &mut quota.high_io_slots);
-    set("central_permille", &mut quota.central_permille);
+    set("overflow_slots", u32::MAX, &mut quota.overflow_slots);
+    set("high_io_slots", u32::MAX, &mut quota.high_io_slots);
+    set("central_permille", 1_000, &mut quota.central_permille);
     let (mut pledged, mut central) = (-1, -1);
-    set("pledged_slots", &mut pledged);
-    set("central_slots", &mut central);
+    set("pledged_slots", u32::MAX, &mut pledged);
+    set("central_slots", u32::MAX, &mut central);
     draft.pledged_slots = (pledged >= 0).then_some(pledged).or(draft.pledged_slots);
     quota.central_slots = (central >= 0).then_some(central).or(quota.central_slots);
     if let Some(tier) = thing.get("tier").and_then(Value::as_str) {

@@ -96,8 +96,15 @@ fn statuses_and_what_is_set_by_hand_hold_over_cric() {
         "T2_DE_DESY": {"overflow_slots": 200, "high_io_slots": 40, "central_permille": 600,
             "region": "DE", "pledged_slots": 77},
         "T2_GONE": {"status": "online", "tier": "OPP", "central_slots": 9},
+        "Cloud": {"tier": "CLOUD", "central_slots": 500, "pledged_slots": 600},
+        "T2_TYPO": {"overflow_slots": 1},
     });
-    let imported = sites(&[cric(), statuses, own]);
+    let wrong = json!({"T1_DE_KIT": {"overflow_slots": -5, "central_permille": 2_000}});
+    let imported = sites(&[cric(), statuses, own, wrong]);
+    for field in ["overflow_slots", "central_permille"] {
+        let named = |it: &String| it.starts_with(&format!("site T1_DE_KIT: field `{field}`"));
+        assert!(imported.complaints.iter().any(named), "{field}: {:?}", imported.complaints);
+    }
     let status =
         |name: &str| rows(&imported).into_iter().find(|row| row.0 == name).map(|row| row.2);
     assert_eq!(status("T1_DE_KIT"), Some(SiteStatus::Drain));
@@ -106,10 +113,13 @@ fn statuses_and_what_is_set_by_hand_hold_over_cric() {
     assert!(imported.complaints.iter().any(|it| it.contains("field `status`: found \"strange\"")));
     let sites = of::<Site>(&imported);
     let quota = |at: usize| sites[at].slot_quota.clone().expect("a quota set");
-    let desy = quota(1);
+    let names: Vec<&str> = sites.iter().map(|site| &*site.name).collect();
+    assert_eq!(names, ["Cloud", "T1_DE_KIT", "T2_DE_DESY", "T2_DE_RWTH", "T2_GONE"]);
+    assert!(imported.complaints.iter().any(|it| it.starts_with("site T2_TYPO: no site")));
+    let desy = quota(2);
     assert_eq!((desy.overflow_slots, desy.high_io_slots, desy.central_permille), (200, 40, 600));
     assert_eq!((desy.region.as_deref(), desy.pledged_slots, desy.revision), (Some("DE"), 77, 0));
-    let gone = quota(3);
+    let gone = quota(4);
     assert_eq!(
         (&*gone.tier, gone.central_slots, gone.status),
         ("OPP", Some(9), SiteStatus::Online)
@@ -152,6 +162,21 @@ fn pages_of_iam_are_read_together_and_its_labels_name_roles() {
         users(&[first, second]),
         [row("ann", &["/cms", "/cms/dcms", "/cms/production"], &[]), eve]
     );
+}
+
+/// IAM gives 100 users at most in an answer, whatever is asked for.
+#[test]
+fn a_page_that_is_lacking_is_named_and_nobody_is_gone() {
+    let page = |names: &[&str]| {
+        let users = names.iter().map(|name| json!({"userName": name, "active": true}));
+        json!({"totalResults": 3, "Resources": users.collect::<Vec<_>>()}).to_string()
+    };
+    let (first, second) = (page(&["ann", "bob"]), page(&["eve"]));
+    let alone = members(&[&first], NOW).expect("a page");
+    assert_eq!((alone.records.len(), alone.unnamed), (2, 1));
+    assert!(alone.complaints[0].contains("2 of 3 users are given"), "{:?}", alone.complaints);
+    let both = members(&[&first, &second], NOW).expect("pages");
+    assert_eq!((both.records.len(), both.unnamed, both.complaints.len()), (3, 0, 0));
 }
 
 #[test]

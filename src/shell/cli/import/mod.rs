@@ -111,8 +111,9 @@ enum What {
     /// /scim/Groups for the label voms.role, users of VOMS Admin, or a list of {name, groups,
     /// roles}.
     ///
-    /// Example:
-    ///   yardmaster import members 'https://iam.example/scim/Users?count=1000'
+    /// Example, two pages of 100:
+    ///   yardmaster import members 'https://iam.example/scim/Users?count=100'
+    ///     'https://iam.example/scim/Users?count=100&startIndex=101'
     ///     --header "Authorization: Bearer $TOKEN" --topology cms --bootstrap-server kafka:9092
     #[command(verbatim_doc_comment)]
     Members(Facts),
