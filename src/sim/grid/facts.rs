@@ -87,6 +87,7 @@ pub(super) fn size(seed: u64, name: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Grid, GridPlan};
     use super::*;
 
     #[test]
@@ -104,6 +105,24 @@ mod tests {
                 "none of 0 sites is an active nucleus: import some",
             ]
         );
+    }
+
+    /// A demo of a PanDA outside ATLAS may be given a dump that names no site.
+    #[test]
+    fn nuclei_are_wanted_by_atlas_alone() {
+        let plan = |facts: Facts| GridPlan {
+            seed: 1,
+            scale: 0.01,
+            start: 0,
+            hours: 1,
+            domain: "d".into(),
+            facts: Facts { sites: Vec::new(), ..facts },
+            speed: 1,
+            series: 0,
+        };
+        let unfit = Grid::new(plan(Facts::built_in())).err();
+        assert_eq!(unfit, Some(Unfit::Nuclei { found: 0 }));
+        assert_eq!(Grid::new(plan(Facts::built_in_generic())).err(), None);
     }
 
     #[test]
