@@ -36,6 +36,13 @@ pub fn members(texts: &[&str], now: Millis) -> Result<Imported, String> {
         let name = if is_voms { login(thing) } else { stated.map(str::to_owned) };
         let what = stated.map_or(format!("user number {}", at + 1), |name| format!("user {name}"));
         let Some(fields) = Fields::of(what.clone(), None, thing, &mut imported) else { continue };
+        // A list of other things has names too.
+        let of_user = ["userName", "fqans", "groups", "roles"];
+        if of_user.iter().all(|field| thing.get(*field).is_none()) {
+            let why = format!("{what}: wants `groups` or `roles`; left out");
+            imported.leave_out(None, why);
+            continue;
+        }
         let is_out = thing["active"] == false || thing["suspended"] == true;
         let paths = paths(&fields);
         let Some(name) = name.filter(|name| !name.is_empty()) else {

@@ -195,6 +195,9 @@ fn users_of_voms_have_the_login_of_their_certificate() {
     assert_eq!(users(&[voms]), [row("alee", &["/cms", "/cms/dcms"], &["production"])]);
     let by_hand = json!([{"name": "ann", "groups": ["/cms/b2g"], "roles": ["production"]}]);
     assert_eq!(users(&[by_hand]), [row("ann", &["/cms/b2g"], &["production"])]);
+    let sites = json!([{"name": "T2_DE_DESY", "hs06_pledge": 5}]).to_string();
+    let other = members(&[&sites], NOW).expect("a list");
+    assert_eq!((other.records.len(), other.unnamed), (0, 1), "a file of another kind");
     for text in ["", "7", "{}", "{\"Resources\": 1}"] {
         assert!(members(&[text], NOW).is_err(), "{text}");
     }
