@@ -46,7 +46,7 @@ bring || {
     echo "no Python with the packages of clients/jedi/tests/requirements.txt and panda-server"
     exit 77
 }
-export PYTHONPYCACHEPREFIX=$work/bytecode PYTHONPATH=src
+export PYTHONPYCACHEPREFIX=$work/bytecode PYTHONPATH=src:../python/src
 "$venv/bin/python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
     echo "the package needs Python 3.11 or newer: $("$venv/bin/python" --version) is here"
     exit 77
@@ -62,8 +62,7 @@ export PYTHONPYCACHEPREFIX=$work/bytecode PYTHONPATH=src
 "$venv/bin/python" - "$work"/dist/*.whl <<'P'
 import sys, zipfile
 names = zipfile.ZipFile(sys.argv[-1]).namelist()
-wanted = ["yardmaster_jedi/brokers.py", "yardmaster_jedi/schemas/comparison.avsc",
-          "yardmaster_jedi/schemas/panda-task.json"]
+wanted = ["yardmaster_jedi/brokers.py", "yardmaster_jedi/panda-task.json"]
 missing = [name for name in wanted if name not in names]
 sys.exit(f"{sys.argv[-1]} lacks {missing}" if missing else None)
 P

@@ -5,7 +5,7 @@ Yardmaster. The stubs of the task buffer and of Rucio answer at once: the time o
 is in no figure. Writing of PanDA's logs is in all. A call is what JEDI does for a chunk (or for one
 task without nucleus): the factory makes the broker, the broker decides.
 
-    PYTHONPATH=src python tests/bench_brokers.py [--calls 30] [--queues 20,100,300]
+    PYTHONPATH=src:../python/src python tests/bench_brokers.py [--calls 30] [--queues 20,100,300]
 
 Without YARDMASTER_TEST_BINARY and YARDMASTER_TEST_KAFKA (see test.sh) only PanDA's are measured.
 CPU time is that of this process with all its threads, so Yardmaster's own is in no figure.

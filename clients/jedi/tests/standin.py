@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from yardmaster_jedi.codec import codec
+from yardmaster_client.codec import codec
 from yardmaster_jedi.config import Topics
 
 Record = dict[str, Any]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from place import Place
 
+from yardmaster_jedi import __version__
 from yardmaster_jedi.check import main
 
 RULES = """
@@ -19,6 +20,11 @@ canary = 0.25
 brokerage = "analysis"
 mode = "shadow"
 """
+
+
+def test_the_version_is_that_of_pyproject() -> None:
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text()
+    assert f'version = "{__version__}"' in text
 
 
 def test_it_prints_what_each_brokerage_does(

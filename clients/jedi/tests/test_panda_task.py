@@ -15,7 +15,7 @@ from pandaserver.taskbuffer.JediDatasetSpec import JediDatasetSpec
 from pandaserver.taskbuffer.JediFileSpec import JediFileSpec
 from pandaserver.taskbuffer.JediTaskSpec import JediTaskSpec
 
-from yardmaster_jedi.codec import codec
+from yardmaster_client.codec import codec
 from yardmaster_jedi.facts import request_fields
 from yardmaster_jedi.panda_task import COUNT_MAX, number, table, task_fields
 

@@ -1,8 +1,5 @@
 """A running Yardmaster with topics of its own, and the facts of the small grid of `world`."""
 
-import functools
-import io
-import json
 import os
 import re
 import signal
@@ -11,31 +8,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-import fastavro
 from confluent_kafka import Producer
-from fastavro.schema import fingerprint, to_parsing_canonical_form
 from rucio_stub import GB, QUEUES
+
+from yardmaster_client.codec import codec
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 
-
 RUNNING = 400
 """Jobs that run at each queue."""
-
-
-@functools.cache
-def schema(name: str) -> tuple[Any, bytes]:
-    raw = json.loads((REPOSITORY / "schemas" / f"{name}.avsc").read_text())
-    number = fingerprint(to_parsing_canonical_form(raw), "CRC-64-AVRO")
-    return fastavro.parse_schema(raw), b"\xc3\x01" + bytes.fromhex(number)
-
-
-def encode(name: str, record: dict[str, Any]) -> bytes:
-    parsed, head = schema(name)
-    out = io.BytesIO()
-    out.write(head)
-    fastavro.schemaless_writer(out, parsed, record)
-    return out.getvalue()
 
 
 def topology(prefix: str, name: str = "atlas") -> str:
@@ -89,7 +70,7 @@ class Yard:
         return done.stdout
 
     def publish(self, topic: str, key: str, record: dict[str, Any]) -> None:
-        value = encode(topic, record)
+        value = codec(topic).encode(record)
         self.producer.produce(f"{self.prefix}.{topic}", value, key=key.encode())
 
     def publish_facts(self) -> None:

@@ -26,7 +26,7 @@ class Beside(Story):
         """The client as an operator installs and configures it, and the facts of software."""
         from pandajedi.jediconfig import jedi_config
 
-        sys.path.append(str(ROOT / "clients" / "jedi" / "src"))
+        sys.path += [str(ROOT / "clients" / name / "src") for name in ("python", "jedi")]
         self.file = self.stand.folder / "jedi.toml"
         os.environ["YARDMASTER_JEDI_CONFIG"] = str(self.file)
         self.settings, self.generic = jedi_config.jobbroker, jedi_config.jobbroker.modConfig

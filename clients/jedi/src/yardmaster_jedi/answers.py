@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from yardmaster_jedi.codec import Record
+from yardmaster_client.codec import Record
 
 Key = tuple[str, int]
 """Subject and attempt: a request."""

@@ -5,8 +5,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from yardmaster_client.codec import Record
 from yardmaster_jedi.answers import End, NotDeliveredError, Standing, facts_of, reserves
-from yardmaster_jedi.codec import Record
 from yardmaster_jedi.config import Config
 from yardmaster_jedi.connection import Connection, now_millis
 from yardmaster_jedi.facts import MERGE, task_facts

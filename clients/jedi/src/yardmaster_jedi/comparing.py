@@ -5,9 +5,9 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from yardmaster_client.codec import Record
 from yardmaster_jedi.answers import End
 from yardmaster_jedi.asking import Question
-from yardmaster_jedi.codec import Record
 from yardmaster_jedi.comparison import comparison, yardmaster_answer
 from yardmaster_jedi.config import Config
 from yardmaster_jedi.process import Process

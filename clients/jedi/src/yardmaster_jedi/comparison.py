@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from yardmaster_jedi.codec import Record
+from yardmaster_client.codec import Record
 from yardmaster_jedi.connection import now_millis
 
 FATES_MAX = 200

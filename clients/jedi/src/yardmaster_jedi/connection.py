@@ -21,8 +21,8 @@ from confluent_kafka import (
     TopicPartition,
 )
 
+from yardmaster_client.codec import HEAD_BYTES, Record, codec
 from yardmaster_jedi.answers import Answers, End, Key, millis
-from yardmaster_jedi.codec import Record, codec
 from yardmaster_jedi.config import Config
 from yardmaster_jedi.outage import client_logger, outage
 
@@ -53,9 +53,6 @@ LOOK_OUTAGE_S = 5.0
 
 UNREAD_MAX = 1_000
 """Schemas of records that could not be read, as they are counted."""
-
-MARK_BYTES = 10
-"""A record begins with the mark of its schema, which has so many bytes."""
 
 
 def now_millis() -> int:
@@ -280,7 +277,7 @@ class Connection:
         at = f"{message.topic()}/{message.partition()}/{message.offset()}"
         if len(self._unread) >= UNREAD_MAX:
             self._unread.clear()
-        mark = str(message.topic()), bytes(message.value() or b"")[:MARK_BYTES]
+        mark = str(message.topic()), bytes(message.value() or b"")[:HEAD_BYTES]
         self._unread[mark] += 1
         count = self._unread[mark]
         if str(count).strip("0") == "1":

@@ -6,7 +6,7 @@ README.md lists what is left out, and why. Nothing here asks the database but wh
 from dataclasses import dataclass
 from typing import Any
 
-from yardmaster_jedi.codec import Record
+from yardmaster_client.codec import Record
 from yardmaster_jedi.connection import now_millis
 from yardmaster_jedi.inputs import Looking, Tapes, job_input, nucleus_input
 from yardmaster_jedi.panda_task import is_set, number, task_fields

@@ -14,7 +14,7 @@ from pandajedi.jedibrokerage import AtlasBrokerUtils
 from pandajedi.jedicore.SiteCandidate import SiteCandidate
 from pandaserver.taskbuffer import JobUtils
 
-from yardmaster_jedi.codec import Record
+from yardmaster_client.codec import Record
 from yardmaster_jedi.inputs import Looking
 
 SPARE_WEIGHT = 1e-6

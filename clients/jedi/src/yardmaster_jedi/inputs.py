@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from yardmaster_jedi.codec import Record
+from yardmaster_client.codec import Record
 from yardmaster_jedi.ddm import Unlisted
 from yardmaster_jedi.panda_task import millis_of
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from pandajedi.jedicore import Interaction
 
+from yardmaster_client.codec import Record
 from yardmaster_jedi import comparison
 from yardmaster_jedi.answers import End
 from yardmaster_jedi.asking import Question, ask, release
-from yardmaster_jedi.codec import Record
 from yardmaster_jedi.comparing import Comparing
 from yardmaster_jedi.config import Config
 from yardmaster_jedi.connection import UnavailableError

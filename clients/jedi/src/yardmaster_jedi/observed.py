@@ -9,7 +9,7 @@ from typing import Any
 
 from pandajedi.jedicore import Interaction
 
-from yardmaster_jedi.codec import Record
+from yardmaster_client.codec import Record
 
 FATES_MAX = 5_000
 """Beyond any number of queues. A comparison has the first that matter of these."""

@@ -13,7 +13,7 @@ from decimal import Decimal
 from importlib import resources
 from typing import Any
 
-from yardmaster_jedi.codec import Record
+from yardmaster_client.codec import Record
 
 Row = dict[str, Any]
 
@@ -33,7 +33,7 @@ EPOCH = datetime.datetime(1970, 1, 1)
 @functools.cache
 def table() -> dict[str, Any]:
     """The table of the package."""
-    path = resources.files("yardmaster_jedi").joinpath("schemas", "panda-task.json")
+    path = resources.files("yardmaster_jedi").joinpath("panda-task.json")
     found: dict[str, Any] = json.loads(path.read_text())
     return found
 
