@@ -22,11 +22,12 @@ from confluent_kafka import (
 )
 
 from yardmaster_client.codec import HEAD_BYTES, Record, codec
+from yardmaster_client.outage import client_logger
 from yardmaster_jedi.answers import Answers, End, Key, millis
 from yardmaster_jedi.config import Config
-from yardmaster_jedi.outage import client_logger, outage
 
 logger = logging.getLogger("yardmaster_jedi")
+client_log, outage = client_logger("yardmaster_jedi")
 
 TAKEN_HEADER = "taken"
 """Header of a `task` record: the id of the decision that its publisher has taken."""
@@ -77,8 +78,8 @@ def _clients(config: Config) -> tuple[Producer, Consumer]:
         "fetch.wait.max.ms": 100,
     }
     return (
-        Producer({**common, **producer}, logger=client_logger),
-        Consumer({**common, **consumer}, logger=client_logger),
+        Producer({**common, **producer}, logger=client_log),
+        Consumer({**common, **consumer}, logger=client_log),
     )
 
 
