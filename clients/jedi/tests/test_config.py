@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from yardmaster_client.toml_reader import ConfigError
 from yardmaster_jedi import config, process
-from yardmaster_jedi.config import ConfigError
 
 GOOD = """
 bootstrap_servers = "kafka:9092"

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from yardmaster_client.toml_reader import ConfigError
 from yardmaster_jedi import config as configuration
-from yardmaster_jedi.config import Config, ConfigError
+from yardmaster_jedi.config import Config
 from yardmaster_jedi.connection import Connection, UnavailableError
 from yardmaster_jedi.modes import BROKERAGES, Rule, first_rule
 

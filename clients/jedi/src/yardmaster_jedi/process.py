@@ -12,9 +12,10 @@ import os
 import threading
 import time
 
+from yardmaster_client.toml_reader import ConfigError
 from yardmaster_jedi import config as configuration
 from yardmaster_jedi.breaker import CircuitBreaker
-from yardmaster_jedi.config import Config, ConfigError
+from yardmaster_jedi.config import Config
 from yardmaster_jedi.connection import Connection, UnavailableError
 
 logger = logging.getLogger("yardmaster_jedi")

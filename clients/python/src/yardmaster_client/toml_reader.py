@@ -11,12 +11,12 @@ class ConfigError(Exception):
     """The configuration cannot be used. The message names file, key, value and remedy."""
 
 
-def read_table(file: Path) -> dict[str, Any]:
-    """The table in a file; `ConfigError` if it cannot be read."""
+def read_table(file: Path, remedy: str = "write it") -> dict[str, Any]:
+    """The table in a file; `ConfigError` if it cannot be read, with the remedy if it is absent."""
     try:
         text = file.read_bytes().decode()
     except OSError as error:
-        raise ConfigError(f"{file} cannot be read ({error.strerror}): write it") from error
+        raise ConfigError(f"{file} cannot be read ({error.strerror}): {remedy}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file} is not UTF-8 ({error}): save it as UTF-8") from error
     try:
@@ -26,33 +26,37 @@ def read_table(file: Path) -> dict[str, Any]:
 
 
 class TomlReader:
-    """Takes keys out of a table, and complains about what it does not know or cannot use."""
+    """Takes keys out of a table, and complains about what it does not know or cannot use. Errors
+    have `prefix` before a key."""
 
-    def __init__(self, table: Mapping[str, Any], file: str, secrets: Iterable[str] = ()) -> None:
+    def __init__(
+        self, table: Mapping[str, Any], file: str, secrets: Iterable[str] = (), prefix: str = ""
+    ) -> None:
         self.table, self.file = table, file
         self._known: set[str] = set()
-        self._secrets = frozenset(secrets)
+        self._readers: list[TomlReader] = []
+        self._secrets, self._prefix = frozenset(secrets), prefix
 
     def error(self, key: str, value: Any, remedy: str) -> ConfigError:
         """The error of a value; one below a secret table is not shown."""
+        key = self._prefix + key
         is_secret = key.split(".")[0] in self._secrets or isinstance(value, dict | list)
         shown = "..." if is_secret else repr(value)
         return ConfigError(f"{self.file}: {key} = {shown} cannot be used: {remedy}")
 
-    def unknown(self, key: str, known: Iterable[str]) -> ConfigError:
-        """The error of a key. Its value is not shown: a secret may stand at a wrong place."""
-        keys = ", ".join(known)
-        return ConfigError(f"{self.file}: {key} is no key that is known: the keys are {keys}")
-
     def missing(self, key: str, remedy: str) -> ConfigError:
         """The error of a key that must be there."""
-        return ConfigError(f"{self.file}: {key} is missing: {remedy}")
+        return ConfigError(f"{self.file}: {self._prefix}{key} is missing: {remedy}")
 
     def refuse_unknown(self) -> None:
-        """`ConfigError` if a key was not asked for."""
+        """`ConfigError` if a key was not asked for, of this table or of one within that was read.
+        Its value is not shown: a secret may stand at a wrong place."""
         for key in self.table:
             if key not in self._known:
-                raise self.unknown(key, sorted(self._known))
+                what, known = f"{self.file}: {self._prefix}{key}", ", ".join(sorted(self._known))
+                raise ConfigError(f"{what} is no key that is known: the keys are {known}")
+        for reader in self._readers:
+            reader.refuse_unknown()
 
     def value(self, key: str, default: Any) -> Any:
         """A value as it stands."""
@@ -64,6 +68,13 @@ class TomlReader:
         value = self.value(key, default)
         if not isinstance(value, str):
             raise self.error(key, value, "it must be a text in quotes")
+        return value
+
+    def name(self, key: str, default: str) -> str:
+        """A text that is not empty."""
+        value = self.value(key, default)
+        if not isinstance(value, str) or not value:
+            raise self.error(key, value, "it must be a text in quotes, not empty")
         return value
 
     def choice(self, key: str, default: str, choices: Iterable[str]) -> str:
@@ -104,6 +115,22 @@ class TomlReader:
         if not isinstance(value, dict):
             raise self.error(key, value, f"it must be a table, [{key}]")
         return value
+
+    def within(self, key: str) -> "TomlReader":
+        """A reader of the keys of a table; errors name them `table.key`."""
+        return self._reader(self.section(key), f"{key}.")
+
+    def tables(self, key: str) -> list["TomlReader"]:
+        """Readers of an array of tables; errors name a key of the first one `table 1: key`."""
+        value = self.value(key, [])
+        if not isinstance(value, list) or not all(isinstance(it, dict) for it in value):
+            raise self.error(key, value, f"it must be an array of tables, [[{key}]]")
+        return [self._reader(it, f"{key} {number}: ") for number, it in enumerate(value, 1)]
+
+    def _reader(self, table: Mapping[str, Any], prefix: str) -> "TomlReader":
+        reader = TomlReader(table, self.file, self._secrets, self._prefix + prefix)
+        self._readers.append(reader)
+        return reader
 
     def properties(self, key: str) -> dict[str, str]:
         """A table of properties of librdkafka."""
