@@ -14,35 +14,17 @@
 set -euo pipefail
 seconds=${1:?$(sed -n '2,15s/^# \{0,1\}//p' "$0")}
 here=$(cd "$(dirname "$0")" && pwd)/installed
-work=${CARGO_TARGET_DIR:-target}/panda
-mkdir -p "$work"
-work=$(cd "$work" && pwd)
-venv=$work/python
-
-# panda-server's own build wants users and programs of a server (hooks of hatch), and its list of packages those
-# that a web server needs: neither is wanted here.
-bring() {
-    local sum
-    sum=$(cksum < "$here/requirements.txt")
-    [ "$(cat "$venv/sum" 2> /dev/null)" != "$sum" ] || return 0
-    rm -rf "$venv"
-    python3 -m venv "$venv" || return 1
-    local pip=("$venv/bin/pip" install -q --disable-pip-version-check --no-compile)
-    "${pip[@]}" -r "$here/requirements.txt" || return 1
-    HATCH_BUILD_NO_HOOKS=true "${pip[@]}" --no-deps panda-server==1.0.4 || return 1
-    echo "$sum" > "$venv/sum"
-}
-
 for name in BINARY KAFKA_JARS CONNECT POSTGRES; do
     name=YARDMASTER_TEST_$name
     [ -e "${!name:-}" ] || { echo "$name names nothing that is there"; exit 77; }
 done
-bring || { echo "no Python with panda-server and what it imports"; exit 77; }
+. "$here/../../python.sh"
+bring panda tests/panda/installed/requirements.txt panda-server==1.0.4
 
 rm -rf "$work/stand"
 mkdir "$work/stand"
 # PanDA's code prints what it does to its statements.
-PYTHONPYCACHEPREFIX=$work/bytecode "$venv/bin/python" "$here/main.py" --folder "$work/stand" \
+"$venv/bin/python" "$here/main.py" --folder "$work/stand" \
     --binary "$YARDMASTER_TEST_BINARY" --jars "$YARDMASTER_TEST_KAFKA_JARS" \
     --connect "$YARDMASTER_TEST_CONNECT" --postgres "$YARDMASTER_TEST_POSTGRES" --seconds "$seconds" |
     grep --line-buffered -v -e "->>'" -e '^None$'
