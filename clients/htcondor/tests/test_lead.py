@@ -254,10 +254,12 @@ def test_others_jobs_are_not_offered_to_yardmaster() -> None:
     world = World()
     world.job(YM_Lead=False)
     world.round()
-    assert world.records("job-state") == []
+    world.round()
+    (record,) = world.records("job-state")
+    assert (record["status"], record["sub_status"]) == ("held", "left to HTCondor")
     world.start()
     world.round()
-    assert [it["status"] for it in world.records("job-state")] == ["running"]
+    assert [it["status"] for it in world.records("job-state")] == ["held", "running"]
 
 
 def test_no_more_than_a_slot_has(world: World) -> None:

@@ -37,6 +37,13 @@ ROLE_S = 2.0
 """Between the record of a user and the first waiting system jobs of that user: a job that is read
 before the role of its user is rejected for good; s."""
 
+SLOTS_AGAIN = 4
+"""While led jobs wait, slots are read so often in a round: a job waits for the slot that one before
+it left. Reading them takes at most such a part of the time."""
+
+LEFT = "left to HTCondor"
+"""The `sub_status` of a job that waits for HTCondor while others are led."""
+
 KEPT_S = 600.0
 """How long an ended job is remembered; s."""
 
@@ -72,10 +79,11 @@ class Agent:
         self.shadow = Shadow(config.domain, metrics)
         self.lead = None if editor is None else Lead(self, pool, editor)
         self._postponed: list[tuple[dict[str, Any], Any]] = []
-        self._left: dict[str, int] = {}
         self._user_at_s: dict[str, float] = {}
         self._later: dict[str, Seen] = {}
         self._found_s = 0.0
+        self._slots_due = 0.0
+        self._led = 0
         self._began_s = time.time()
         self._has_read = False
 
@@ -87,8 +95,13 @@ class Agent:
             began = time.monotonic()
             self.round(time.time())
             self.metrics.round.observe(time.monotonic() - began)
-            while not stop.is_set() and (left := began + self.config.poll_s - time.monotonic()) > 0:
-                self.wait_for_decisions(left)
+            due = began + self.config.poll_s
+            while not stop.is_set() and (left := due - time.monotonic()) > 0:
+                until_slots = max(0.0, self._slots_due - time.monotonic())
+                self.wait_for_decisions(min(left, until_slots) if self._led else left)
+                if self._led and time.monotonic() >= self._slots_due:
+                    self._read_slots(time.time())
+                    self._publish()
 
     def round(self, now_s: float) -> None:
         """Reads the pool once, and does what follows of it."""
@@ -151,18 +164,11 @@ class Agent:
 
     def say_job(self, seen: Seen, now_s: float) -> None:
         """Publishes a job, if it differs. In the lead a job that waits for HTCondor is none that
-        Yardmaster may place: it is held where it was known to wait before, and else left out."""
+        Yardmaster may place: it is held."""
         record, name = seen.record, seen.record["job"]
         is_idle = whole(seen.ad, "JobStatus") == IDLE
         if self.lead is not None and is_idle and not is_led(seen.ad):
-            known = self.outbox.newest("job-state", name)
-            if name not in self._left and (known is None or known["status"] != "pending"):
-                return
-            left_ms = self._left.setdefault(name, max(record["changed_at"], 1000 * int(now_s)))
-            record = {**record, "status": "held", "changed_at": left_ms}
-            record["sub_status"] = "left to HTCondor"
-        else:
-            self._left.pop(name, None)
+            record = {**record, "status": "held", "sub_status": LEFT}
         if record["status"] == "pending" and record["requirements"]["system_job"]:
             since_s = now_s - self._user_at_s.get(record["user"], 0.0)
             if since_s < ROLE_S:
@@ -172,6 +178,8 @@ class Agent:
         self.outbox.state("job-state", record, revision=revision)
 
     def _read_slots(self, now_s: float) -> None:
+        began = time.monotonic()
+        self._slots_due = began + self.config.poll_s
         try:
             found = self.pool.slots()
         except PoolError as error:
@@ -182,6 +190,8 @@ class Agent:
         if self._has_read:
             for record in self.offers.read(found, now_s):
                 self.outbox.event("pilot", record)
+        took_s = time.monotonic() - began
+        self._slots_due = began + max(self.config.poll_s / SLOTS_AGAIN, SLOTS_AGAIN * took_s)
 
     def _forget(self, now_s: float) -> None:
         for name in self.jobs.forget_ended(int(1000 * (now_s - KEPT_S))):
@@ -200,14 +210,14 @@ class Agent:
 
     def _count(self) -> None:
         statuses: dict[str, int] = {}
-        led = 0
+        self._led = 0
         for seen in self.jobs.by_name.values():
             statuses[seen.record["status"]] = statuses.get(seen.record["status"], 0) + 1
-            led += seen.record["status"] == "pending" and is_led(seen.ad)
+            self._led += seen.record["status"] == "pending" and is_led(seen.ad)
         self.metrics.jobs.clear()
         for status, count in statuses.items():
             self.metrics.jobs.labels(status).set(count)
-        self.metrics.led_jobs.set(led)
+        self.metrics.led_jobs.set(self._led)
         under_way = self.shadow.watched if self.lead is None else self.lead.under_way
         self.metrics.under_way.set(len(under_way))
         self.metrics.progress.set(max(0.0, time.time() - self.bus.alive_s))

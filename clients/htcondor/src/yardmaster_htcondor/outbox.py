@@ -40,10 +40,6 @@ class Outbox:
         self._due[at] = None
         return True
 
-    def newest(self, topic: str, name: str) -> dict[str, Any] | None:
-        """The newest state under a key."""
-        return self._states.get((topic, name))
-
     def forget(self, topic: str, name: str) -> None:
         """A state that will not change any more."""
         at = topic, name
