@@ -101,6 +101,15 @@ def test_shadow_with_a_gate_makes_jobs_wait_in_vain(look: Any) -> None:
     assert found.level == "note"
 
 
+def test_a_negotiator_that_rests_too_long(monkeypatch: Any) -> None:
+    monkeypatch.setattr(
+        htcondor, "RemoteParam", lambda ad: params(NEGOTIATOR_CYCLE_DELAY="1", DAEMON_LIST="")
+    )
+    levels = {it.about.split()[0]: it.level for it in module.negotiator(AD, Config("k:1", "lead"))}
+    assert levels == {"NEGOTIATOR_CYCLE_DELAY": "ok", "NEGOTIATOR_INTERVAL": "note"}
+    assert {it.level for it in module.negotiator(AD, Config("k:1"))} == {"ok"}
+
+
 def test_the_share_is_shown() -> None:
     class Stated(dict[str, str]):
         pass

@@ -13,8 +13,9 @@ from yardmaster_htcondor.values import Ad, text
 READ = ("decision", "progress")
 WRITTEN = ("job-state", "task", "user", "pilot", "outcome", "comparison")
 
-CYCLE_DELAY_MAX_S = 5
-CYCLE_DELAY_DEFAULT_S = 20
+CYCLE_MAX_S = 5
+CYCLES = {"NEGOTIATOR_CYCLE_DELAY": "20", "NEGOTIATOR_INTERVAL": "60"}
+"""What decides how soon the negotiator begins again, and HTCondor's defaults; s."""
 
 FILE = "50-yardmaster.conf"
 
@@ -204,12 +205,13 @@ def negotiator(ad: Ad, config: Config) -> Iterator[Finding]:
     settings = Settings(ad)
     if settings.problem():
         return
-    delay = settings["NEGOTIATOR_CYCLE_DELAY"] or str(CYCLE_DELAY_DEFAULT_S)
-    if config.leads and delay.isdigit() and int(delay) > CYCLE_DELAY_MAX_S:
-        remedy = "set NEGOTIATOR_CYCLE_DELAY = 1 at the central manager, and condor_reconfig"
-        yield note(f"a match waits up to {delay} s for its negotiation", remedy)
-    else:
-        yield ok(f"NEGOTIATOR_CYCLE_DELAY is {delay} s")
+    for name, default in CYCLES.items():
+        stated = settings[name] or default
+        if config.leads and stated.isdigit() and int(stated) > CYCLE_MAX_S:
+            remedy = f"set {name} = 1 at the central manager, and condor_reconfig"
+            yield note(f"{name} is {stated} s: a match waits so long for its negotiation", remedy)
+        else:
+            yield ok(f"{name} is {stated} s")
     if config.leads and "DEFRAG" in settings["DAEMON_LIST"].upper():
         remedy = (
             "take DEFRAG out of DAEMON_LIST, or let its DEFRAG_REQUIREMENTS leave our slots out"
