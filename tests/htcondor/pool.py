@@ -42,21 +42,15 @@ class Pool:
         assert done.returncode == 0, f"pool.sh {verb}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    def lead(self, grace_s: int, delay_s: int | None = 1) -> None:
+    def lead(self, grace_s: int) -> None:
         """Jobs that are submitted from now on wait for Yardmaster, where they are marked so."""
-        delay = "" if delay_s is None else str(delay_s)
-        env = {"YARDMASTER_POOL_GRACE_S": str(grace_s), "YARDMASTER_POOL_DELAY_S": delay}
-        self._script("lead", str(self.root), **env)
+        self._script("lead", str(self.root), YARDMASTER_POOL_GRACE_S=str(grace_s))
         # The schedd reads its configuration after the command has returned.
         until = time.monotonic() + 20
-        while self.param("JOB_TRANSFORM_NAMES").find("YARDMASTER") < 0:
-            assert time.monotonic() < until, "the schedd does not read its configuration"
-            time.sleep(0.2)
-
-    def param(self, name: str) -> str:
-        """A setting of the schedd."""
-        found = self.htcondor.RemoteParam(self.schedd_ad()).get(name, "")
-        return str(found)
+        for ad in self.schedd_ads():
+            while "YARDMASTER" not in self.htcondor.RemoteParam(ad).get("JOB_TRANSFORM_NAMES", ""):
+                assert time.monotonic() < until, "a schedd does not read its configuration"
+                time.sleep(0.2)
 
     def shadow(self) -> None:
         """As it was before `lead`."""
@@ -76,31 +70,31 @@ class Pool:
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
         return done.stdout
 
-    def submit(self, jobs: list[dict[str, Any]]) -> list[int]:
-        """Submits jobs; their clusters."""
-        program = (HERE / "submit.py").read_text()
-        return list(json.loads(self.run("python3", "-c", program, stdin=json.dumps(jobs))))
+    def submit(self, jobs: list[dict[str, Any]], schedd: str = "a") -> list[int]:
+        """Submits jobs at a schedd; their clusters."""
+        program, name = (HERE / "submit.py").read_text(), f"{schedd}@pool.test"
+        done = self.run("python3", "-c", program, name, stdin=json.dumps(jobs))
+        return list(json.loads(done))
 
     def collector(self) -> Any:
         """The collector."""
         return self.htcondor.Collector()
 
-    def schedd_ad(self) -> Any:
-        """The schedd's ad."""
-        return self.collector().query(self.htcondor.AdType.Schedd)[0]
-
-    def schedd(self) -> Any:
-        """The schedd."""
-        return self.htcondor.Schedd(self.schedd_ad())
+    def schedd_ads(self) -> list[Any]:
+        """Ads of both schedds."""
+        found = self.collector().query(self.htcondor.AdType.Schedd)
+        assert len(found) == 2, "not both schedds are there"
+        return list(found)
 
     def jobs(self, clusters: list[int]) -> dict[int, Any]:
         """Ads of jobs, from queue or history."""
         low, high, wanted = min(clusters), max(clusters), set(clusters)
         within = f"ClusterId >= {low} && ClusterId <= {high}"
         found = {}
-        for ad in [*self.schedd().history(within, [], -1), *self.schedd().query(within)]:
-            if int(ad["ClusterId"]) in wanted:
-                found[int(ad["ClusterId"])] = ad
+        for schedd in map(self.htcondor.Schedd, self.schedd_ads()):
+            for ad in [*schedd.history(within, [], -1), *schedd.query(within)]:
+                if int(ad["ClusterId"]) in wanted:
+                    found[int(ad["ClusterId"])] = ad
         return found
 
     def statuses(self, clusters: list[int]) -> list[int]:

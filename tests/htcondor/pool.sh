@@ -9,7 +9,7 @@
 #   pool.sh stop ROOT            stops what start started, by its process id, and takes mounts away
 #
 # ROOT may be / where HTCondor is installed and its directories are free for a test. `lead` reads
-# YARDMASTER_POOL_GRACE_S (60) and YARDMASTER_POOL_DELAY_S (1, NEGOTIATOR_CYCLE_DELAY; empty: as it comes).
+# YARDMASTER_POOL_GRACE_S (60).
 #
 # Exit code 77: the pool cannot be had here (no root, no debootstrap, no packages).
 set -euo pipefail
@@ -87,7 +87,7 @@ configure() { # PORT
         in_root id "$user" > /dev/null 2>&1 || in_root useradd -m -s /bin/bash "$user"
     done
     in_root mkdir -p /var/lib/condor/execute/{desy,neb,fnal,gpu} /run/condor /var/lock/condor \
-        /var/log/condor /var/spool/condor /etc/condor/passwords.d /etc/condor/tokens.d
+        /var/log/condor /var/spool/condor/b /etc/condor/passwords.d /etc/condor/tokens.d
     in_root chown -R condor:condor /var/lib/condor /run/condor /var/lock/condor /var/log/condor /var/spool/condor
     [ -s "$root/etc/condor/passwords.d/POOL" ] ||
         head -c 64 /dev/urandom > "$root/etc/condor/passwords.d/POOL"
@@ -119,8 +119,9 @@ start() { # PORT
 
 # A schedd takes edits of users that it knows: of those that submitted a job once.
 known() {
-    in_root runuser -u yardmaster -- sh -c 'cd /tmp && printf "executable = /bin/true\nhold = true\nqueue\n" |
-        condor_submit && condor_rm yardmaster' > /dev/null
+    in_root runuser -u yardmaster -- sh -c 'cd /tmp && for schedd in a b; do
+        printf "executable = /bin/true\nhold = true\nqueue\n" | condor_submit -name $schedd@pool.test &&
+            condor_rm -name $schedd@pool.test yardmaster; done' > /dev/null
 }
 
 stop() {
@@ -139,20 +140,23 @@ lead() {
     sed '/REQUIREMENTS/s/(AcctGroup =?= "none")$/(Fixture_Lead =?= true)/' "$shipped" > "$config/50-yardmaster.conf"
     {
         echo "YM_GRACE = ${YARDMASTER_POOL_GRACE_S:-60}"
-        [ -z "${YARDMASTER_POOL_DELAY_S-1}" ] || {
-            echo "NEGOTIATOR_CYCLE_DELAY = ${YARDMASTER_POOL_DELAY_S-1}"
-            echo "NEGOTIATOR_MIN_INTERVAL = 1"
-            echo "SCHEDD_MIN_INTERVAL = 1"
-        }
-        # HTCondor takes over soon after the grace, so that a test need not wait a minute more.
-        echo "NEGOTIATOR_INTERVAL = 15"
+        echo "NEGOTIATOR_CYCLE_DELAY = 1"
+        echo "NEGOTIATOR_MIN_INTERVAL = 1"
+        echo "NEGOTIATOR_INTERVAL = 1"
+        echo "SCHEDD_MIN_INTERVAL = 1"
     } > "$config/51-test.conf"
-    in_root condor_reconfig -schedd && in_root condor_reconfig -negotiator
+    reconfigure
+}
+
+# Both schedds and the negotiator read their configuration again.
+reconfigure() {
+    for schedd in a b; do in_root condor_reconfig -schedd -name $schedd@pool.test; done
+    in_root condor_reconfig -negotiator
 }
 
 shadow() {
     rm -f "$config/50-yardmaster.conf" "$config/51-test.conf"
-    in_root condor_reconfig -schedd && in_root condor_reconfig -negotiator
+    reconfigure
 }
 
 token() { # DIR

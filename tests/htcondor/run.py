@@ -93,12 +93,9 @@ class Place:
 
 
 def spread(values: list[float]) -> str:
-    """Least, median and most."""
-    ordered = sorted(values)
-    most = ordered[-1]
-    return (
-        f"{ordered[0]:.1f}, {statistics.median(ordered):.1f}, {most:.1f} s of {len(ordered)} jobs"
-    )
+    """Least, median, mean and most."""
+    of = (min(values), statistics.median(values), statistics.mean(values), max(values))
+    return f"{', '.join(f'{it:.1f}' for it in of)} s of {len(values)} jobs"
 
 
 def waits(pool: Pool, submitted: dict[int, float]) -> list[float]:
@@ -209,12 +206,8 @@ def part_bulk(place: Place) -> None:
     """Many jobs of all kinds at once: all end, each where Yardmaster decided, each once."""
     place.leads()
     count = 40 if place.options.short else 200
-    at = time.time()
-    clusters = place.pool.submit(mixed(count, f"bulk{place.number}", place.names(count)))
-    wait_for("all ended", lambda: place.pool.have_ended(clusters), 400)
-    place.figure(f"{count} jobs of ten kinds, all ended after", f"{time.time() - at:.0f} s")
-    submitted = {it: float(ad["QDate"]) for it, ad in place.pool.jobs(clusters).items()}
-    place.figure("their waits", spread(waits(place.pool, submitted)))
+    jobs = mixed(count, f"bulk{place.number}", place.names(count))
+    clusters = at_once(place, "led", jobs)
     where_decided(place, clusters)
     run_once(place, clusters)
     newest = wait_for_states(place, clusters)
@@ -223,19 +216,61 @@ def part_bulk(place: Place) -> None:
 
 
 def part_bulk_alone(place: Place) -> None:
-    """As many jobs of the same kinds, by the negotiator alone in the same pool."""
-    place.leads()
+    """As many jobs of the same kinds, by the negotiator alone: with the settings that the lead
+    takes, and as it comes."""
     count = 40 if place.options.short else 200
-    at = time.time()
+    place.leads()
     jobs = mixed(count, f"others{place.number}", place.names(count), lead=False)
+    run_once(place, at_once(place, "the negotiator alone, with the lead's settings", jobs))
+    place.leads(lead=False)
+    jobs = mixed(count, f"comes{place.number}", place.names(count), lead=False)
+    run_once(place, at_once(place, "the negotiator alone, as it comes", jobs))
+
+
+def part_schedds(place: Place) -> None:
+    """Two schedds, with jobs of the same users and workflows at once."""
+    place.leads()
+    count = 20 if place.options.short else 60
+    name, first = f"schedds{place.number}", place.names(2 * count)
+    clusters = place.pool.submit(mixed(count, name, first))
+    clusters += place.pool.submit(mixed(count, name, first + count), schedd="b")
+    wait_for("all ended", lambda: place.pool.have_ended(clusters), 300)
+    where_decided(place, clusters)
+    run_once(place, clusters)
+    place.figure("two schedds", f"{count} jobs each, all where decided, each once")
+
+
+def part_queue(place: Place) -> None:
+    """5,000 jobs that no slot takes wait: how long a round of the agent takes, and a job that can
+    start."""
+    agent = place.leads()
+    count = 500 if place.options.short else 5000
+    first = place.names(count + 1)
+    job = crab(f"queue{first}", "$(Process)", sites="T1_IT_CNAF")
+    waiting = place.pool.submit([{**job, "count": count}])
+    wait_for("all are read", lambda: agent.metric("led_jobs_count") >= count, 240)
+    agent.wait_until_it_works()
+    rounds, seconds = (agent.metric(f"round_seconds_{it}") for it in ("count", "sum"))
+    submitted = one_by_one(place, [crab(f"next{first}", str(first + count))], 0)
+    wait_for("started", lambda: place.pool.have_started(list(submitted)))
+    wait_for("rounds", lambda: agent.metric("round_seconds_count") > rounds + 5, 240)
+    took_s = agent.metric("round_seconds_sum") - seconds
+    mean_s = took_s / (agent.metric("round_seconds_count") - rounds)
+    place.figure(f"{count} jobs wait: a round", f"{mean_s:.2f} s")
+    place.figure("a job that can start, waits", spread(waits(place.pool, submitted)))
+    where_decided(place, list(submitted))
+    place.pool.run("condor_rm", *map(str, waiting))
+
+
+def at_once(place: Place, of: str, jobs: list[Job]) -> list[int]:
+    """Submits jobs at once, and waits until all have ended; their clusters."""
+    at = time.time()
     clusters = place.pool.submit(jobs)
     wait_for("all ended", lambda: place.pool.have_ended(clusters), 400)
-    place.figure(
-        f"{count} jobs by the negotiator alone, all ended after", f"{time.time() - at:.0f} s"
-    )
+    place.figure(f"{len(jobs)} jobs of ten kinds, {of}, ended after", f"{time.time() - at:.0f} s")
     submitted = {it: float(ad["QDate"]) for it, ad in place.pool.jobs(clusters).items()}
     place.figure("their waits", spread(waits(place.pool, submitted)))
-    run_once(place, clusters)
+    return clusters
 
 
 def wait_for_states(place: Place, clusters: list[int]) -> dict[str, dict[str, Any]]:
@@ -352,7 +387,7 @@ def part_schedd_restarted(place: Place) -> None:
         clusters = place.pool.submit([crab(f"restart{first}", str(first))])
         wait_for("matched", lambda: matched(place, clusters))
         before = str(place.pool.jobs(clusters)[clusters[0]]["YM_Match"])
-        place.pool.run("condor_restart", "-fast", "-schedd")
+        place.pool.run("condor_restart", "-fast", "-schedd", "-name", "a@pool.test")
         wait_for("the schedd is back", lambda: answers(place, clusters), 60)
     wait_for("ended", lambda: answers(place, clusters) and place.pool.have_ended(clusters), 180)
     after = str(place.pool.jobs(clusters)[clusters[0]]["YM_Match"])

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """Submits jobs to the pool of pool.sh; runs beside its schedd, as root.
 
-stdin: a list of jobs, {"user": ..., "ad": {...}}. stdout: the list of their clusters. Each is
-submitted by the user that it is for.
+stdin: a list of jobs, {"user": ..., "ad": {...}}, with "count" where a cluster has more than one.
+stdout: the list of their clusters. Each is submitted by the user that it is for. The first argument
+names the schedd.
 """
 
 import json
 import os
 import pwd
 import sys
+from typing import Any
 
 import htcondor2 as htcondor
 
 
-def submit_all(user: str, ads: list[dict[str, str]]) -> list[int]:
+def submit_all(user: str, jobs: list[dict[str, Any]]) -> list[int]:
     """Submits as that user, in a process of its own."""
     read, write = os.pipe()
     child = os.fork()
@@ -23,8 +25,10 @@ def submit_all(user: str, ads: list[dict[str, str]]) -> list[int]:
         os.setuid(who.pw_uid)
         os.chdir("/tmp")
         os.environ["HOME"] = who.pw_dir
-        schedd = htcondor.Schedd()
-        clusters = [schedd.submit(htcondor.Submit(ad)).cluster() for ad in ads]
+        found = htcondor.Collector().locate(htcondor.DaemonType.Schedd, sys.argv[1])
+        schedd = htcondor.Schedd(found)
+        made = [schedd.submit(htcondor.Submit(it["ad"]), count=it.get("count", 1)) for it in jobs]
+        clusters = [it.cluster() for it in made]
         os.write(write, json.dumps(clusters).encode())
         os._exit(0)
     os.close(write)
@@ -40,9 +44,8 @@ def main() -> None:
     clusters: list[int] = [0] * len(jobs)
     for user in sorted({job["user"] for job in jobs}):
         places = [at for at, job in enumerate(jobs) if job["user"] == user]
-        for at, cluster in zip(
-            places, submit_all(user, [jobs[at]["ad"] for at in places]), strict=True
-        ):
+        made = submit_all(user, [jobs[at] for at in places])
+        for at, cluster in zip(places, made, strict=True):
             clusters[at] = cluster
     print(json.dumps(clusters))
 
