@@ -139,7 +139,7 @@ impl NamedPlace {
                 share.target * 100.0
             ),
             (None, [one]) if self.kind == PlaceKind::Queue => {
-                let jobs = format!("{} jobs run, {} are queued", one.running, one.queued);
+                let jobs = jobs_at(one);
                 format!("{noun} {name} is {} {}; {jobs}", status_since(one), gets(one, story))
             }
             (None, all) => {
@@ -178,13 +178,29 @@ impl NamedPlace {
         ];
         for (name, all, is_shown) in lists {
             if is_shown && !all.is_empty() {
-                let _ = writeln!(text, "  {name:<9} {}", held(all));
+                let has_queued = self.queues.iter().all(|queue| queue.offers.is_none());
+                let _ = writeln!(text, "  {name:<9} {}", held(all, has_queued));
             }
         }
         if self.kind != PlaceKind::Share {
             text += &story.text(words.requests);
         }
         text
+    }
+}
+
+/// Jobs of a queue; of a site of a pool, where nothing is queued, also what is free.
+fn jobs_at(it: &QueueView) -> String {
+    let (running, cores) = (it.running, it.running_cores);
+    match (it.offers, it.free_cores) {
+        (Some(offers), Some(free)) => {
+            let s = if offers == 1 { "" } else { "s" };
+            format!(
+                "{running} jobs run on {cores} cores, {free} cores are free in {offers} live \
+                 offer{s}"
+            )
+        }
+        _ => format!("{running} jobs run, {} are queued", it.queued),
     }
 }
 
@@ -261,10 +277,11 @@ fn write_queue(text: &mut String, it: &QueueView, now: Millis, is_named: bool) {
     }
 }
 
-fn held(all: &[HeldJobs]) -> String {
+fn held(all: &[HeldJobs], has_queued: bool) -> String {
     let one = |it: &HeldJobs| {
         let name = if it.name.is_empty() { "none" } else { &it.name };
-        format!("{name} {} run, {} queued", it.running, it.queued)
+        let queued = if has_queued { format!(", {} queued", it.queued) } else { String::new() };
+        format!("{name} {} run{queued}", it.running)
     };
     let shown: Vec<String> = all.iter().take(LISTED).map(one).collect();
     let more = all.len().saturating_sub(LISTED);

@@ -11,7 +11,7 @@ pub use crate::domain::cms::view::pool::{
 };
 pub use crate::domain::nordugrid::view::{Cpus, GridGlance, STATUSES};
 pub use row::{ViewRow, ViewRows};
-pub use usage::{GridUsage, JobsOf, OwnerUsage, ShareUsage, jobs_by_class};
+pub use usage::{GridUsage, IdleJob, JobsOf, OwnerUsage, ShareUsage, each_idle, jobs_by_class};
 
 use crate::domain::atlas::view as atlas;
 use crate::domain::cms::view as cms;

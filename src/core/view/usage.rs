@@ -142,6 +142,26 @@ pub fn jobs_by_class(state: &State) -> BTreeMap<&'static str, JobsOf> {
     by_class
 }
 
+/// A job of a pool that waits for slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdleJob<'a> {
+    /// Name of its class; empty where no record of its workflow was read.
+    pub class: &'static str,
+    /// User of its workflow.
+    pub user: &'a str,
+    /// Its workflow.
+    pub workflow: &'a str,
+}
+
+/// Every job of a pool that waits for slots; elsewhere there are none.
+pub fn each_idle(state: &State) -> impl Iterator<Item = IdleJob<'_>> {
+    state.idle_jobs().map(|(record, job)| IdleJob {
+        class: record.map_or("", |record| record.facts.class.name()),
+        user: record.map_or(&job.user, |record| &record.user),
+        workflow: &job.workflow,
+    })
+}
+
 /// Owners of a kind with jobs, and how many there are.
 fn owners(state: &State, wanted: u32) -> (Vec<OwnerUsage>, u64) {
     let rows = state.ledger.owner.iter().filter(|([_, kind, ..], _)| *kind == wanted);

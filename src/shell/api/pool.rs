@@ -59,7 +59,7 @@ described! {
             it.idle_by_reason.iter().map(IdleReasonAnswer::of).collect(),
         /// Open workflows, most idle jobs first; at most 1000.
         workflows: Vec<WorkflowAnswer> = it.workflows.iter().map(WorkflowAnswer::of).collect(),
-        /// Users with running or idle jobs, most running jobs first; at most 200.
+        /// Users with running or idle jobs, the largest share first; at most 200.
         users: Vec<PoolUserAnswer> = it.users.iter().map(PoolUserAnswer::of).collect(),
         /// Use of the classes against their quotas.
         classes: Vec<ClassUseAnswer> = it.classes.iter().map(ClassUseAnswer::of).collect(),
@@ -101,6 +101,10 @@ described! {
         idle: u64 = it.idle,
         /// Jobs that have slots.
         running: u64 = it.running,
+        /// Jobs that finished.
+        finished: u64 = it.finished,
+        /// Jobs that failed for good.
+        failed: u64 = it.failed,
         /// When a job of it last got slots; ms since 1970. Null where the process has not seen it.
         last_match_at: Option<Millis> = it.last_match_at,
         /// When it was injected; ms since 1970.
@@ -113,6 +117,9 @@ described! {
         user: String = it.user.clone(),
         /// The first of its groups; empty where none is known.
         group: String = it.group.clone(),
+        /// What fair share goes by: its decayed use with what it holds; cores by power. Of one
+        /// level the user with the least goes first.
+        share: f64 = it.share_milli as f64 / 1_000.0,
         /// Jobs that run.
         running: u64 = it.running,
         /// Their cores.

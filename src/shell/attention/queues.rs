@@ -109,10 +109,14 @@ impl QueueLook<'_> {
         Some(self.find("no_offer", Severity::Watch, ("offers no slots", text), Some(last)))
     }
 
-    /// Jobs of the queue as the second half of a sentence.
+    /// Jobs of the queue as the second half of a sentence. At a site of a pool none are queued:
+    /// what waits is at no site.
     fn load(&self) -> String {
-        let QueueView { queued, running, .. } = self.queue;
-        format!("{} queued, {} run", count(*queued), count(*running))
+        let QueueView { queued, running, offers, .. } = self.queue;
+        match offers {
+            Some(_) => format!("{} run", count(*running)),
+            None => format!("{} queued, {} run", count(*queued), count(*running)),
+        }
     }
 
     fn silent(&self) -> Option<QueueFinding> {

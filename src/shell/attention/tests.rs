@@ -243,6 +243,8 @@ fn a_pool_without_offers_and_workflows_without_slots_need_a_person() {
         idle: 10,
         reason: "no_offer",
         running: 0,
+        finished: 0,
+        failed: 0,
         last_match_at: None,
         injected_at: Some(NOW - hours * HOUR),
     };

@@ -1,9 +1,9 @@
 //! The figures that curves are made of: of all, and of each queue, site, share, user and task, at
 //! each moment of which counters are kept.
 //!
-//! Running, queued and waiting are what they are then. Starts, finished and failed are totals that
-//! only grow, so that a curve of any step is made of one block a step: the writer adds to them what
-//! the windows of the ledger gained since the moment before.
+//! Running, queued and waiting are what they are then; of a pool its idle jobs wait. Starts,
+//! finished and failed are totals that only grow, so that a curve of any step is made of one block
+//! a step: the writer adds to them what the windows of the ledger gained since the moment before.
 
 use super::block::pieces;
 use crate::view::QueueView;
@@ -15,7 +15,7 @@ use yardmaster_core::state::State;
 use yardmaster_core::state::ledger::{ENDED_GRAIN, START_GRAIN, USER};
 use yardmaster_core::state::window::Window;
 use yardmaster_core::unit::Millis;
-use yardmaster_core::view::jobs_by_class;
+use yardmaster_core::view::{each_idle, jobs_by_class};
 
 /// Things of which figures are kept in one block at most; the rest is left out.
 const THINGS_MAX: usize = 50_000;
@@ -85,40 +85,59 @@ impl SeriesOf {
 /// Figures by kind and name.
 type Things = BTreeMap<(SeriesOf, String), SeriesFigures>;
 
-/// Requests that wait, counted where the loop is.
+/// What waits, counted where the loop is: requests, of a pool its idle jobs.
 #[derive(Debug, Default)]
 pub(super) struct WaitingCounts(Things);
 
+const QUEUED: usize = 1;
 const WAITING: usize = 5;
 
 impl WaitingCounts {
     /// Counts them by share, user and task. Where it is not known which they are, it is known how
     /// many there are.
     pub fn of(engine: &Engine) -> WaitingCounts {
-        // Names are written once for all requests that have them: the loop waits for it.
+        let state = &engine.state;
+        // Names are written once for all that have them: the loop waits for it.
         let mut by: BTreeMap<(SeriesOf, &str), u64> = BTreeMap::new();
-        let open = engine.open_requests().into_iter().flatten();
-        for task in open.filter_map(|request| request.task.as_ref()) {
-            for of in [
-                (SeriesOf::Share, task.gshare.as_str()),
-                (SeriesOf::User, &task.user),
-                (SeriesOf::Task, &task.task),
-            ] {
+        let mut count = |share, user, task| {
+            for of in [(SeriesOf::Share, share), (SeriesOf::User, user), (SeriesOf::Task, task)] {
                 *by.entry(of).or_default() += 1;
             }
+        };
+        let open = engine.open_requests().into_iter().flatten();
+        for task in open.filter_map(|request| request.task.as_ref()) {
+            count(&task.gshare, &task.user, &task.task);
         }
-        by.insert((SeriesOf::All, ""), engine.waiting() as u64);
+        each_idle(state).for_each(|it| count(it.class, it.user, it.workflow));
         let mut waiting = Things::new();
         // The counters that are kept have no class of a pool's jobs.
-        for (class, jobs) in jobs_by_class(&engine.state) {
+        for (class, jobs) in jobs_by_class(state) {
             let figures = [jobs.running, jobs.queued, 0, 0, 0, 0];
             waiting.insert((SeriesOf::Share, class.to_owned()), figures);
         }
+        let idle = engine.idle_jobs();
+        by.insert((SeriesOf::All, ""), idle.unwrap_or(engine.waiting() as u64));
         for ((of, name), count) in by {
             waiting.entry((of, kept_name(of, name))).or_default()[WAITING] += count;
         }
+        if idle.is_some() {
+            let all = waiting.entry((SeriesOf::All, String::new())).or_default();
+            all[QUEUED] += queued_nowhere(state);
+        }
         WaitingCounts(waiting)
     }
+}
+
+/// Jobs of a pool that are at no site yet.
+fn queued_nowhere(state: &State) -> u64 {
+    let rows = state.ledger.queue.iter();
+    let nowhere = rows.filter(|(key, _)| state.names.text(Name(key[0])).is_empty());
+    nowhere.map(|(_, row)| queued(row.count.jobs())).sum()
+}
+
+/// Of jobs by status those that have not begun to run.
+fn queued(jobs: [u32; Status::COUNT]) -> u64 {
+    jobs[..Status::Running.index()].iter().copied().map(u64::from).sum()
 }
 
 /// The name of a task in a block: its number, as in counters.
@@ -232,10 +251,8 @@ pub(super) fn lines(
     }
     totals.by.iter().for_each(|((of, name), figures)| add(*of, name, figures));
     for (key, share) in state.ledger.share.iter() {
-        let (queued, rest) = share.jobs.split_at(Status::Running.index());
-        let queued = queued.iter().copied().map(u64::from).sum();
-        let running = rest.first().copied().unwrap_or(0).into();
-        add(SeriesOf::Share, state.names.text(Name(key[1])), &[running, queued, 0, 0, 0, 0]);
+        let figures = [share.jobs[Status::Running.index()].into(), queued(share.jobs), 0, 0, 0, 0];
+        add(SeriesOf::Share, state.names.text(Name(key[1])), &figures);
     }
     for (key, _) in state.ledger.owner.iter().filter(|(key, _)| key[1] == USER) {
         let user = Name(key[0]);

@@ -51,7 +51,9 @@ struct Looks<'a> {
 impl<'a> Looks<'a> {
     fn new(engine: &'a Engine) -> Looks<'a> {
         let state = &engine.state;
-        let names = || engine.policies().iter().map(|policy| policy.spec.name.as_str());
+        // An offer waits for nothing: that jobs wait for slots is shown as idle jobs.
+        let judged = || engine.policies().iter().filter(|it| !it.flavour.judges_offers());
+        let names = || judged().map(|policy| policy.spec.name.as_str());
         Looks {
             state,
             policies: names().map(|name| (name, OfPolicy::default())).collect(),

@@ -204,9 +204,13 @@ fn pool(manner: &Manner) {
         "title":"Too little memory left","help":"the offers have less","jobs":1200},
         {"filter":"turn","title":"Others go first","help":"their turn comes","jobs":34}],
         "workflows":[{"workflow":"wf-1","class":"analysis","user":"ann","priority":5,"total":50,
-        "given":10,"idle":40,"running":10,"last_match_at":null,"injected_at":1759990000000}],
-        "users":[],"classes":[{"class":"analysis","use":0.4,"quota":0.5}],"drains":[],
-        "offers":{"live":3,"cores_free":8,"oldest_at":null,"newest_at":null}}"#;
+        "given":10,"idle":40,"running":3,"finished":5,"failed":2,"last_match_at":null,
+        "injected_at":1759990000000}],"users":[{"user":"ann","group":"higgs","share":65.159,
+        "running":48,"running_cores":50,"idle":240}],
+        "classes":[{"class":"analysis","use":0.4,"quota":0.5}],"drains":[{"node":"wn5.T2_XX_A",
+        "site":"T2_XX_A","job":"wf-1.7","since":1759997600000,"until":1760018000000,"cores":8}],
+        "drains_open":1,"offers":{"live":3,"cores_free":8,"oldest_at":1759999580000,
+        "newest_at":1759999998000}}"#;
     let attention = r#"{"now":1760000000000,"cycle":7,"more":0,"items":[{"severity":"act",
         "rule":"closed","kind":"site","name":"T2_XX_A","names":[],"title":"T2_XX_A takes no jobs",
         "text":"Its 200 cores are drained.","since":1759996400000,"count":1}]}"#;
@@ -215,6 +219,11 @@ fn pool(manner: &Manner) {
         "title":"T2_XX_A takes no jobs","text":"Its 200 cores are drained.","since":1759996400000,
         "queue":"T2_XX_A"}],"queues":1,"running":12,"queued":0,"failed_3h":1,"ended_3h":4,
         "last_start_at":null,"last_pilot_at":null,"held_back":0}]}"#;
+    let explain = r#"{"headline":"site T2_XX_A is drain and gets no new jobs","text":"","queue":{
+        "queue":"T2_XX_A","rejecting":[],"rejecting_of":500,"nearest":null,"passed_over":0,
+        "accepted":[],"accepted_24h":{"jobs":0,"requests":0},"sent_since":1759999000000,
+        "filled_by":{"shares":[{"name":"central","running":73,"queued":0}],"queues":[],
+        "users":[]}}}"#;
     let mut answers = manner.answers.lock().unwrap();
     for (path, answer) in [
         ("status", status),
@@ -222,6 +231,7 @@ fn pool(manner: &Manner) {
         ("pool", pool),
         ("attention", attention),
         ("sites", sites),
+        ("explain", explain),
         ("waiting", r#"{"now":1,"open":2,"looked_at":2,"by_reason":[],"requests":[]}"#),
         ("shares", r#"{"now":1,"shares":[]}"#),
         ("series", r#"{"from":0,"to":1,"step_s":60,"at":[],"series":[],"gaps":[]}"#),
@@ -248,7 +258,21 @@ fn a_pool_is_shown_in_its_own_words_and_a_trouble_of_the_process_is_loud() {
     assert_eq!(browser.text("[data-key=idle] h2"), "Why 1,234 jobs are idle");
     assert_eq!(browser.texts("[data-key=idle] .line b"), ["1,200", "34"]);
     assert_eq!(browser.text(".group .load"), "96 of 200 cores");
-    assert_eq!(browser.text("[aria-label=Workflows] tbody td"), "10 of 50");
+    assert_eq!(
+        browser.texts("[aria-label=Workflows] tbody td")[..5],
+        ["10 of 50", "40", "3", "5", "2"]
+    );
+    let drains = browser.text("[aria-label='Drained nodes']");
+    for part in ["wn5.T2_XX_A", "free in 5 h", "for wf-1.7, 8 cores, T2_XX_A, since 40 min"] {
+        assert!(drains.contains(part), "{part}: {drains}");
+    }
+    let users = browser.text("[aria-label='Users by share']");
+    for part in ["ann", "higgs, share 65.16", "48 run · 240 idle"] {
+        assert!(users.contains(part), "{part}: {users}");
+    }
+    let figures = browser.text("[aria-label='Key figures']");
+    assert!(figures.contains("3 8 cores free2 s to 7 min old"), "{figures}");
+    assert_eq!(browser.text("nav [href='#waiting'] .n"), "1,234 idle jobs");
     // A word of another domain is no word of this one.
     let words = browser.text("main").to_lowercase();
     for other in ["queue", "cloud ", "pledged queue", "pilot"] {
@@ -256,7 +280,27 @@ fn a_pool_is_shown_in_its_own_words_and_a_trouble_of_the_process_is_loud() {
     }
     let views = browser.texts("nav a span:first-of-type");
     assert!(!views.iter().any(|it| it == "Queues"), "{views:?}");
+    // Sites with what is used and what is free.
+    browser.load(&format!("http://{address}/#sites"));
+    browser.wait("document.querySelector('[aria-label=Sites] tbody tr')");
+    let row = browser.text("[aria-label=Sites] tbody tr");
+    for part in ["12 run on 96 of 200 cores", "8in 3 offers, last 10 s ago"] {
+        assert!(row.contains(part), "{part}: {row}");
+    }
+    a_site_of_a_pool(&browser, &format!("http://{address}/#site/T2_XX_A"));
     assert_eq!(browser.errors(), Vec::<String>::new());
+}
+
+/// Nothing waits at a site, so nothing says that none does; what was sent there is counted since the
+/// oldest decision that was read.
+fn a_site_of_a_pool(browser: &Browser, address: &str) {
+    browser.load(address);
+    browser.wait("document.querySelector(\"[aria-label='Shares here'] li\")");
+    assert_eq!(browser.text("[aria-label='Shares here'] li .line"), "central73 run");
+    let sent = browser.text("[aria-label='What was sent there'] header p");
+    assert_eq!(sent, "0 jobs of 0 offers since 08:36");
+    let figures = browser.text("[aria-label='Key figures']");
+    assert!(figures.contains("0 times0 jobs since 08:36"), "{figures}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use super::process::Inputs;
 use super::top;
 use crate::api::schema::Schemas;
+use crate::demo::Demo;
 use crate::http::ask;
 use crate::kill::bus::now;
 use crate::kill::process::{Ending, PROGRAM, wait_until};
@@ -55,6 +56,7 @@ fn jobs(inputs: &mut Inputs, name: &str, count: usize, status: Status, wants: &R
         let state = JobState {
             job: &job,
             task: "wf",
+            user: "ops",
             queue: if status == Status::Running { "T2_A" } else { "" },
             cores: 4,
             status,
@@ -114,7 +116,8 @@ fn answer(address: SocketAddr, path: &str) -> Value {
     let (head, body) = ask(address, path);
     assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head} {body}");
     let answer = serde_json::from_str(&body).unwrap();
-    let complaints = Schemas::read(openapi()).check(path, &answer);
+    let described = path.split('?').next().unwrap();
+    let complaints = Schemas::read(openapi()).check(described, &answer);
     assert!(complaints.is_empty(), "{path}: {complaints:#?}");
     answer
 }
@@ -184,4 +187,68 @@ fn a_pool_is_shown_in_its_own_words_with_the_figures_of_its_records() {
     let off = off.unwrap();
     assert_eq!((&off["status"], &off["pledged_cores"]), (&json!("offline"), &json!(100)));
     assert_eq!(answer(address, "/api/v1/status")["requests_open"], idle);
+    shows_workflows_users_and_ages(&frame, &pool);
+    says_nowhere_that_none_waits(address);
+}
+
+/// What became of the jobs of workflows, users by share, how old offers are.
+fn shows_workflows_users_and_ages(frame: &str, pool: &Value) {
+    let (workflow, user) = (&pool["workflows"][0], &pool["users"][0]);
+    let jobs = ["running", "finished", "failed"].map(|what| workflow[what].clone());
+    assert_eq!(jobs, [json!(RUNNING), json!(0), json!(0)]);
+    assert_eq!(user["user"], "ops");
+    // Two jobs of 4 cores run, on the power of the reference.
+    let share = user["share"].as_f64().unwrap();
+    assert!((8.0..8.1).contains(&share), "{user}");
+    let (idle, running) = ((LARGE + OFFLINE).to_string(), RUNNING.to_string());
+    let has = |parts: &[&str]| {
+        frame.lines().any(|line| {
+            let mut words = line.split_whitespace();
+            parts.iter().all(|part| words.any(|word| word == *part))
+        })
+    };
+    assert!(has(&["idle", "run", "fin", "fail", "last"]), "{frame}");
+    assert!(has(&["wf", &idle, &running, "0", "0"]), "{frame}");
+    assert!(has(&["ops", "8.0", &running, &idle]), "{frame}");
+    assert!(frame.contains("Drained nodes 0"), "{frame}");
+    assert!(frame.lines().any(|it| it.contains("offers 1 (2 cores), ") && it.contains(" old")));
+}
+
+/// What is idle is at no site: that nothing is queued there is true, and would mislead.
+fn says_nowhere_that_none_waits(address: SocketAddr) {
+    let attention = answer(address, "/api/v1/attention");
+    let items = attention["items"].as_array().unwrap();
+    let off = items.iter().find(|it| it["title"] == "T2_OFF is offline");
+    let off = off.unwrap_or_else(|| panic!("{attention}"));
+    assert_eq!(off["text"], "It gets no new jobs and has 100 cores: 0 run.");
+    for site in ["T2_A", "T2_OFF"] {
+        let explained = answer(address, &format!("/api/v1/explain?name={site}"));
+        let shown = format!("{} {}", explained["headline"], explained["text"]);
+        assert!(!shown.contains("queued"), "{shown}");
+    }
+    let explained = answer(address, "/api/v1/explain?name=T2_A");
+    let headline = explained["headline"].as_str().unwrap();
+    let jobs = "2 jobs run on 8 cores, 2 cores are free in 1 live offer";
+    assert!(headline.ends_with(jobs), "{headline}");
+    let (_, metrics) = ask(address, "/metrics");
+    assert!(!metrics.contains("yardmaster_waiting_requests"), "{metrics}");
+}
+
+#[test]
+fn the_curves_of_a_pool_have_its_idle_jobs() {
+    let dir = TempDir::new().unwrap();
+    let demo = Demo::of("cms", &dir.path().join("demo"));
+    let last = |of: &str, what: &str| {
+        let path = format!("/api/v1/series?of={of}&what={what}");
+        let (_, body) = ask(demo.address, &path);
+        let series: Value = serde_json::from_str(&body).unwrap_or_default();
+        let values = series["series"][0]["values"].as_array().and_then(|it| it.last().cloned());
+        values.and_then(|it| it.as_f64()).unwrap_or(0.0)
+    };
+    let seen = || demo.fate();
+    wait_until(Duration::from_secs(60), seen, || {
+        let user = "user&name=cmsprod";
+        let all = [("all", "waiting"), ("all", "queued"), (user, "waiting")];
+        all.into_iter().all(|(of, what)| last(of, what) > 0.0)
+    });
 }

@@ -75,6 +75,10 @@ pub(super) struct Pool {
     pub idle_by_reason: Vec<IdleReason>,
     /// Most idle jobs first.
     pub workflows: Vec<Workflow>,
+    /// The largest share first.
+    pub users: Vec<PoolUser>,
+    /// The newest first.
+    pub drains: Vec<Drain>,
     pub offers: Offers,
 }
 
@@ -92,8 +96,33 @@ pub(super) struct IdleReason {
 pub(super) struct Workflow {
     pub workflow: String,
     pub idle: u64,
-    pub given: u64,
+    pub running: u64,
+    pub finished: u64,
+    pub failed: u64,
     pub last_match_at: Option<Millis>,
+}
+
+/// A user of a pool.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct PoolUser {
+    pub user: String,
+    /// What fair share goes by; cores by power.
+    pub share: f64,
+    pub running: u64,
+    pub idle: u64,
+}
+
+/// A node that is kept free for a job.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(super) struct Drain {
+    pub node: String,
+    pub site: String,
+    pub job: String,
+    pub since: Millis,
+    pub until: Millis,
+    pub cores: u64,
 }
 
 /// Live offers.
@@ -102,6 +131,8 @@ pub(super) struct Workflow {
 pub(super) struct Offers {
     pub live: u64,
     pub cores_free: u64,
+    pub oldest_at: Option<Millis>,
+    pub newest_at: Option<Millis>,
 }
 
 /// An element of `/api/v1/shares`.

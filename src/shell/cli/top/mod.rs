@@ -40,8 +40,9 @@ const PLAIN_EVENTS: u16 = 22;
 /// Text of `--help` below the flags.
 const HELP: &str = "\
 Shows what a running process knows, on a terminal: whether it leads and is ready; queues, sorted by
-any column; use of shares against their targets; the last decisions, throttles and commands. Enter
-shows why: what `explain` prints of the chosen queue or request. ? shows all keys.
+any column; use of shares against their targets; the last decisions, throttles and commands. Of a
+pool of slots: sites with used and free cores; why jobs are idle, workflows, users, drained nodes.
+Enter shows why: what `explain` prints of the chosen queue or request. ? shows all keys.
 It is asked over its HTTP API, and shows nothing that is not there. Without a terminal, or with
 --once, one frame is printed as text.
 
@@ -145,7 +146,7 @@ fn plain(model: &Model, width: u16) -> Vec<String> {
     let shown = u16::try_from(model.events.len()).unwrap_or(u16::MAX).min(PLAIN_EVENTS - 2);
     let events = shown + 2;
     let area = Rect::new(0, 0, width, (3 + upper + events + 1).max(LINES_OF_TWO));
-    let plan = Plan::new(area, model.focus, Some(events));
+    let plan = Plan::new(area, model, Some(events));
     // Its errors are none: it draws into memory.
     let Ok(mut terminal) = Terminal::new(TestBackend::new(width, area.height));
     let look = TerminalStyles { has_colours: false };
@@ -186,7 +187,7 @@ impl Shown {
             }
             if is_new {
                 terminal.draw(|frame| {
-                    let plan = Plan::new(frame.area(), self.model.focus, None);
+                    let plan = Plan::new(frame.area(), &self.model, None);
                     view::draw(frame, &self.model, &plan, look, clock::now());
                 })?;
                 drawn = Some(Instant::now());
@@ -201,7 +202,7 @@ impl Shown {
             }
             let size = terminal.size()?;
             let area = Rect::new(0, 0, size.width, size.height);
-            let page = Plan::new(area, self.model.focus, None).page(&self.model);
+            let page = Plan::new(area, &self.model, None).page(&self.model);
             match self.model.key(key, page) {
                 Effect::None => {}
                 Effect::Quit => return Ok(()),

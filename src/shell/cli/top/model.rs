@@ -97,6 +97,8 @@ pub(super) struct Model {
     pub focus: Pane,
     pub sort: QueueColumn,
     pub is_descending: bool,
+    /// Which of the lists beside the upper one comes first there, of a pool.
+    pub beside: usize,
     queue_filter: String,
     event_filter: String,
     /// Whether keys go into the filter of the pane.
@@ -118,6 +120,7 @@ impl Model {
             focus: Pane::Queues,
             sort: QueueColumn::Running,
             is_descending: true,
+            beside: 0,
             queue_filter: String::new(),
             event_filter: String::new(),
             is_typing: false,
@@ -249,6 +252,7 @@ impl Model {
             KeyCode::Char('S') | KeyCode::Left => {
                 self.sort_by(self.answered.words.before(self.sort));
             }
+            KeyCode::Char('b') => self.beside = self.beside.wrapping_add(1),
             KeyCode::Char('r') => self.is_descending = !self.is_descending,
             KeyCode::Esc => self.filter_mut().clear(),
             KeyCode::Enter => return self.ask(),

@@ -7,7 +7,7 @@ pub(super) use beside::lines as beside;
 pub(super) use plan::{LINES_OF_TWO, Plan};
 
 use super::columns::{QueueColumn, cells_of, span};
-use super::data::{Pool, Queue};
+use super::data::{Offers, Pool, Queue};
 use super::model::{Answered, Model, Pane};
 use super::words::Words;
 use crate::trouble::ACT;
@@ -186,13 +186,11 @@ fn row_sums(answered: &Answered) -> String {
             let pledge = sum(|it| it.pledged_cores.unwrap_or(0));
             let none = Pool::default();
             let pool = pool.as_ref().unwrap_or(&none);
+            let offers = offers(&pool.offers, answered.status.now);
+            let Pool { idle, workflows_open: workflows, drains_open: drains, .. } = pool;
             format!(
-                "{head} of {pledge} pledged)  idle {}  offers {} ({} cores)  workflows {}  drains {}",
-                pool.idle,
-                pool.offers.live,
-                pool.offers.cores_free,
-                pool.workflows_open,
-                pool.drains_open
+                "{head} of {pledge} pledged)  idle {idle}  {offers}  workflows {workflows}  \
+                 drains {drains}"
             )
         }
         (Words::Clusters, _) => {
@@ -206,6 +204,17 @@ fn row_sums(answered: &Answered) -> String {
             format!("{head})  queued {queued} ({cores} cores)")
         }
     }
+}
+
+/// Live offers, what is left of them, and how old they are.
+fn offers(it: &Offers, now: Millis) -> String {
+    let ages = match (it.newest_at, it.oldest_at) {
+        (Some(newest), Some(oldest)) => {
+            format!(", {} to {} old", span(now - newest), span(now - oldest))
+        }
+        _ => String::new(),
+    };
+    format!("offers {} ({} cores){ages}", it.live, it.cores_free)
 }
 
 /// The title of a list: its name, what is shown of how many, its filter.
@@ -363,6 +372,9 @@ fn help(buffer: &mut Buffer, area: Rect, words: Words) {
     put(buffer, area, 0, "Keys", BOLD.add_modifier(Modifier::UNDERLINED));
     let columns = words.columns().iter().map(|column| (words.head(*column), column.help()));
     let keys = KEYS.iter().map(|(key, what)| format!("{key:<33}{what}"));
+    let beside = (words == Words::Sites)
+        .then(|| format!("{:<33}{}", "b", "the next list beside the sites first"));
+    let keys = keys.chain(beside);
     let columns = columns.map(|(head, what)| format!("{head:<33}{what}"));
     for (line, text) in (1..).zip(keys.chain([String::new()]).chain(columns)) {
         put(buffer, area, line, &text, Style::new());

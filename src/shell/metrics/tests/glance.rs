@@ -156,6 +156,16 @@ fn a_pool_shows_idle_jobs_offers_sites_and_workflows() {
 }
 
 #[test]
+fn offers_are_no_requests_that_wait() {
+    let mut metrics = all();
+    metrics.record_waiting(&pool().engine);
+    let text = text_of(&metrics);
+    for metric in [Metric::WaitingRequests, Metric::WaitingAge, Metric::OverdueRequests] {
+        assert!(!text.contains(metric.name()), "{text}");
+    }
+}
+
+#[test]
 fn clusters_are_counted_by_the_best_of_their_queues_and_their_cpus_once() {
     let mut metrics = all();
     metrics.record_glance(&clusters().engine);

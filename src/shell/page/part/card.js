@@ -252,11 +252,11 @@ export function sharesCard(
 }
 
 /** Users by what they have, {user, running, queued, beside?}; none of them, no card. */
-export function usersCard(title, list) {
+export function usersCard(title, list, sub) {
   if (!list.length) return null;
   const max = Math.max(...list.map((it) => it.running + it.queued), 1);
   return card(
-    { title, more: ['all', '#usage'] },
+    { title, sub, more: ['all', '#usage'] },
     h(
       'ul.bars',
       {},

@@ -122,7 +122,7 @@ export function writeStatus(status) {
   setText(byId('version'), status.version ? `${status.version} · ` : '');
   writeBanners(status, severity === 'act' && !status.ready ? text : '');
   writeDomain(status);
-  setBadge('waiting', status.requests_open ?? 0, { text: ` ${words().request}s open` });
+  setBadge('waiting', status.requests_open ?? 0, { text: ` ${words().open}` });
   writeRail();
 }
 

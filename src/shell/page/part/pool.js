@@ -3,7 +3,7 @@
 import { barLine, card, empty, part, rows, usersCard } from './card.js';
 import { bar } from './chart.js';
 import { h, icon } from './dom.js';
-import { ago, count, plural, span } from './format.js';
+import { ago, count, figure, plural, span } from './format.js';
 import { hrefOf, linkTo } from './words.js';
 
 /** So many of a list are shown here. */
@@ -11,6 +11,10 @@ const LISTED = 5;
 
 /** Cards for the side, and the workflows, of a view that asks /pool; `shares`: that of the classes. */
 export const poolSide = (view, shares) => [idle(view), shares, drains(view), users(view)];
+
+/** How old live offers are: `1 s to 7 min old`. */
+export const ages = ({ newest_at: newest, oldest_at: oldest }, now) =>
+  newest && oldest ? `${span(now - newest)} to ${span(now - oldest)} old` : '';
 
 function idle(view) {
   const pool = view.data.pool;
@@ -43,9 +47,9 @@ function idle(view) {
 }
 
 function drains(view) {
-  const list = view.data.pool?.drains ?? [];
+  const { drains: list = [], drains_open: open = list.length } = view.data.pool ?? {};
   return card(
-    { title: 'Drained nodes', sub: list.length ? count(list.length) : null },
+    { title: 'Drained nodes', sub: open ? count(open) : null },
     list.length
       ? h(
           'ul.bars',
@@ -55,7 +59,11 @@ function drains(view) {
               key: it.node,
               name: it.node,
               right: it.until > view.now ? `free in ${span(it.until - view.now)}` : 'free now',
-              below: [`for ${it.job}, ${plural(it.cores, 'core')}`, it.site && `, ${it.site}`],
+              below: [
+                `for ${it.job}, ${plural(it.cores, 'core')}`,
+                it.site && `, ${it.site}`,
+                `, since ${span(view.now - it.since)}`,
+              ],
             }),
           ),
         )
@@ -68,8 +76,13 @@ function drains(view) {
 
 const users = ({ data: { pool } }) =>
   usersCard(
-    'Users with most jobs',
-    (pool?.users ?? []).map((it) => ({ ...it, queued: it.idle, beside: it.group })),
+    'Users by share',
+    (pool?.users ?? []).map((it) => ({
+      ...it,
+      queued: it.idle,
+      beside: [it.group, `share ${figure(it.share)}`].filter(Boolean).join(', '),
+    })),
+    'in cores by power',
   );
 
 export function workflows(view) {
@@ -118,22 +131,21 @@ function workflowColumns(view) {
       ],
     },
     { name: 'Idle', number: true, kind: 'c2', cell: (it) => h('b', {}, count(it.idle)) },
+    { name: 'Running', number: true, short: 'running', cell: (it) => count(it.running) },
+    { name: 'Finished', number: true, short: 'finished', cell: (it) => count(it.finished) },
+    { name: 'Failed', number: true, short: 'failed', cell: (it) => count(it.failed) },
     {
       name: 'Last slot',
       number: true,
       short: 'last slot',
-      cell: (it) =>
+      cell: (it) => [
         it.last_match_at
           ? ago(it.last_match_at, view.now)
           : it.given
             ? 'not known'
             : h('span.sev-watch', {}, icon('watch'), ' none yet'),
-    },
-    {
-      name: 'Age',
-      number: true,
-      kind: 'drop',
-      cell: (it) => (it.injected_at ? span(view.now - it.injected_at) : '–'),
+        it.injected_at && h('span.sub', {}, `age ${span(view.now - it.injected_at)}`),
+      ],
     },
   ];
 }

@@ -4,10 +4,12 @@ import { card, empty, part, rows, swatch, terms } from './card.js';
 import { bar, twin } from './chart.js';
 import { filterTitle } from './cutflow.js';
 import { h, icon, query } from './dom.js';
-import { count, figure, moment, plural, span } from './format.js';
+import { count, figure, moment, plural, span, when } from './format.js';
 import { capital } from './waits.js';
 import { isPool, linkTo, whyLink } from './words.js';
 
+const MINUTE = 60000;
+const DAY = 1440 * MINUTE;
 const isKnown = (value) => value !== null && value !== undefined;
 
 /** `1,800 to 5,781`; where both are the same, one of them. */
@@ -130,6 +132,12 @@ function refusing(view, most) {
   ];
 }
 
+/** Since when what was sent there is counted: a day, or what was read of it. */
+export function sentSince({ more, now }) {
+  const since = more?.sent_since;
+  return since > now - DAY + MINUTE ? `since ${when(since, now)}` : 'in 24 h';
+}
+
 function sent(view) {
   const list = view.more?.accepted;
   if (!list) return null;
@@ -137,7 +145,9 @@ function sent(view) {
   return card(
     {
       title: 'What was sent there',
-      sub: day && `${plural(day.jobs, 'job')} of ${plural(day.requests, 'request')} in 24 h`,
+      sub:
+        day &&
+        `${plural(day.jobs, 'job')} of ${plural(day.requests, isPool() ? 'offer' : 'request')} ${sentSince(view)}`,
     },
     list.length
       ? h(
@@ -198,6 +208,7 @@ function waits(view) {
   );
 }
 
+/** Of whom the jobs there are. At a site of a pool none wait: what is idle is at no site. */
 function filled(view, title, key, kind) {
   const list = view.more?.filled_by?.[key]?.filter((it) => it.name);
   if (!list?.length) return null;
@@ -217,13 +228,23 @@ function filled(view, title, key, kind) {
               'span.line',
               {},
               linkTo(kind, it.name),
-              h('span.r', {}, h('b', {}, count(it.running)), ` run · ${count(it.queued)} wait`),
+              h(
+                'span.r',
+                {},
+                h('b', {}, count(it.running)),
+                isPool() ? ' run' : ` run · ${count(it.queued)} wait`,
+              ),
             ),
             twin(it.running, it.queued, max),
           ),
         ),
     ),
-    h('p.legend', {}, swatch('running', 'var(--run)'), swatch('queued', 'var(--wait)', true)),
+    h(
+      'p.legend',
+      {},
+      swatch('running', 'var(--run)'),
+      !isPool() && swatch('queued', 'var(--wait)', true),
+    ),
   );
 }
 

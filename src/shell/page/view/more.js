@@ -4,6 +4,7 @@ import { card, empty, facts, lead, severity } from '../part/card.js';
 import { h, icon, morph } from '../part/dom.js';
 import { ago, count, moment, percent, plural, span } from '../part/format.js';
 import { SELDOM, troublesOf } from '../part/frame.js';
+import { words } from '../part/words.js';
 
 const KEYS = [
   ['Tab', 'reaches everything; the first one of a page offers the way past the rail'],
@@ -39,7 +40,7 @@ export class More {
         ],
         ['Cycle', count(it.cycle), `epoch ${it.epoch}`],
         ['Now', moment(it.now, it.now), 'UTC, time of the last cycle'],
-        ['Open', it.requests_open === null ? '–' : count(it.requests_open), 'requests that wait'],
+        ['Open', it.requests_open === null ? '–' : count(it.requests_open), words().open],
         ['Version', it.version ?? '–', it.domain],
         it.history?.from && [
           'History',

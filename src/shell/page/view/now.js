@@ -20,7 +20,7 @@ import { count, percent, plural, short, span, when } from '../part/format.js';
 import { setBadge } from '../part/frame.js';
 import { compareGroups, curves, groupsCard, groupsOf, troubles } from '../part/groups.js';
 import { Live } from '../part/live.js';
-import { poolSide, workflows } from '../part/pool.js';
+import { ages, poolSide, workflows } from '../part/pool.js';
 import { isGrid, isPool, hasWholes, known, learn, linkTo, words } from '../part/words.js';
 
 const DAY = 86400000;
@@ -236,7 +236,8 @@ export class Now extends Live {
       pool?.offers && {
         label: 'Live offers',
         value: count(pool.offers.live),
-        sub: `${count(pool.offers.cores_free)} cores free`,
+        unit: ` ${count(pool.offers.cores_free)} cores free`,
+        sub: ages(pool.offers, this.now),
         values: [],
       },
     ];

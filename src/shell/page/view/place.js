@@ -5,7 +5,7 @@ import { card, facts, lead, missing, pill, rows, status } from '../part/card.js'
 import { h, icon, later, query } from '../part/dom.js';
 import { ago, count, percent, plural, span, when } from '../part/format.js';
 import { Live } from '../part/live.js';
-import { beside, story } from '../part/story.js';
+import { beside, sentSince, story } from '../part/story.js';
 import { capital } from '../part/waits.js';
 import { hasWholes, isPool, learn, linkTo, why, words } from '../part/words.js';
 
@@ -207,9 +207,9 @@ class Place extends Live {
               `${newest('last_pilot_at') ? 'ago; ' : ''}${count(sum('pilots_running'))} run, ${count(sum('pilots_submitted'))} submitted`,
             ],
       sent && [
-        'Chosen, 24 h',
+        'Chosen',
         sent.requests < READ ? plural(sent.requests, 'time') : `${count(READ)}+ times`,
-        plural(sent.jobs, 'job') + (sent.requests < READ ? '' : ' or more'),
+        `${plural(sent.jobs, 'job')}${sent.requests < READ ? '' : ' or more'} ${sentSince(this)}`,
       ],
     ]);
   }

@@ -161,7 +161,7 @@ export class Sites extends Live {
     const queues = this.data.queues?.queues ?? [];
     const kinds = statusesBySite(queues);
     const byName = new Map(queues.map((it) => [it.queue, it]));
-    return [
+    const columns = [
       {
         name: 'Site',
         kind: 'c1',
@@ -181,6 +181,12 @@ export class Sites extends Live {
         name: 'Jobs',
         kind: 'c2 jobs',
         cell: (it) => (isPool() ? cores(it, byName.get(it.site)) : jobs(it, max)),
+      },
+      isPool() && {
+        name: 'Free cores',
+        number: true,
+        short: 'free cores',
+        cell: (it) => free(byName.get(it.site), now),
       },
       {
         name: 'Running, 24 h',
@@ -221,6 +227,7 @@ export class Sites extends Live {
           ),
       },
     ];
+    return columns.filter(Boolean);
   }
 }
 
@@ -235,6 +242,17 @@ const jobs = (it, max) => [
     'span.drop',
     {},
     twin(it.running, it.queued, max, `${it.running} running, ${it.queued} waiting`),
+  ),
+];
+
+/** Of a pool's site: what is left of its live offers, and how old the last one is. */
+const free = (row, now) => [
+  h('b', {}, count(row?.free_cores)),
+  h(
+    'span.sub',
+    {},
+    row?.offers ? `in ${plural(row.offers, 'offer')}` : 'no offer',
+    row?.last_offer_at && `, last ${ago(row.last_offer_at, now)}`,
   ),
 ];
 

@@ -1,4 +1,4 @@
-//! Jobs of a pool that are not over, by the class of their workflow, and workflows that wait. For
+//! Jobs of a pool that are not over, by the class of their workflow, and what waits of them. For
 //! looks at the pool: its jobs are walked over, some 0.1 us each, and the loop waits for it.
 
 use super::{PoolJob, PoolJobState, PoolWorkflowRecord};
@@ -23,6 +23,24 @@ impl State {
                 last = (&it.workflow, record.map_or("", |record| record.facts.class.name()));
             }
             (last.1, it)
+        })
+    }
+
+    /// Jobs of a pool that wait for slots, each with the record of its workflow where one was read.
+    /// What waits of a workflow that ended, or was killed, waits no longer (C-49).
+    pub(crate) fn idle_jobs(
+        &self,
+    ) -> impl Iterator<Item = (Option<&PoolWorkflowRecord>, &PoolJobState)> {
+        let waiting = self.pool.jobs.iter().map(|(_, job)| job).filter(|job| job.waits());
+        waiting.filter_map(|job| job.state.as_ref()).filter_map(|job| {
+            let known = self.pool.workflows.of(&job.workflow);
+            let record = known.and_then(|known| Some((known.killed, known.record.as_ref()?)));
+            match record {
+                None => Some((None, job)),
+                Some((killed, record)) => {
+                    (!killed && !record.closed).then_some((Some(record), job))
+                }
+            }
         })
     }
 

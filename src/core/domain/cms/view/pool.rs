@@ -4,7 +4,7 @@ use super::classes::{ClassUse, class_use};
 use super::words::words;
 use crate::domain::cms::judge::offers::live_offers;
 use crate::domain::cms::policy::entry::{Standing, WorkflowEntry};
-use crate::domain::cms::policy::facts::Workflow;
+use crate::domain::cms::policy::facts::{Workflow, seconds};
 use crate::domain::cms::policy::pool::Pool;
 use crate::engine::Engine;
 use crate::event::Status;
@@ -45,7 +45,7 @@ pub struct PoolGlance {
     pub idle_by_reason: Vec<IdleReason>,
     /// Open workflows, most idle jobs first.
     pub workflows: Vec<WorkflowAt>,
-    /// Users with running or idle jobs, most running jobs first.
+    /// Users with running or idle jobs, the largest share first.
     pub users: Vec<UserOfPool>,
     /// Use of each class, and its part of the quotas of all sites.
     pub classes: Vec<ClassUse>,
@@ -93,6 +93,10 @@ pub struct WorkflowAt {
     pub reason: &'static str,
     /// Jobs that have slots.
     pub running: u64,
+    /// Jobs that finished.
+    pub finished: u64,
+    /// Jobs that failed for good.
+    pub failed: u64,
     /// When a job of it last got slots; `None`: none did, or none of which the state still knows.
     pub last_match_at: Option<Millis>,
     /// When it was injected.
@@ -106,6 +110,8 @@ pub struct UserOfPool {
     pub user: String,
     /// The first of its groups; empty: none is known.
     pub group: String,
+    /// What fair share goes by: its decayed use with what it holds; thousandths of cores by power.
+    pub share_milli: u64,
     /// Jobs that run.
     pub running: u64,
     /// Their cores.
@@ -220,6 +226,7 @@ fn workflows(pool: &Pool, idle: &BTreeMap<(Name, &'static str), u64>) -> (Vec<Wo
 
 fn workflow_at(entry: &WorkflowEntry, workflow: Workflow<'_>, held: u64, idle: u64) -> WorkflowAt {
     let (known, record) = (workflow.known, workflow.record);
+    let (finished, failed) = (count(known.done), count(known.failed_final));
     WorkflowAt {
         workflow: known.workflow.clone(),
         class: record.facts.class.name(),
@@ -227,10 +234,12 @@ fn workflow_at(entry: &WorkflowEntry, workflow: Workflow<'_>, held: u64, idle: u
         group: record.working_group.clone(),
         priority: workflow.priority(),
         total: record.facts.total_jobs.map(count),
-        given: held + count(known.done) + count(known.failed_final),
+        given: held + finished + failed,
         idle,
         reason: "",
         running: held,
+        finished,
+        failed,
         last_match_at: entry.last_given_s.map(|at_s| at_s.saturating_mul(SECOND)),
         injected_at: Some(record.injected_at).filter(|at| *at > 0),
     }
@@ -247,21 +256,28 @@ fn users(state: &State, pool: &Pool, workflows: &[WorkflowAt]) -> Vec<UserOfPool
     for it in workflows.iter().filter(|it| it.idle > 0) {
         users.entry(&it.user).or_default().idle += it.idle;
     }
+    let growth = pool.decay().growth(seconds(state.now));
     let mut users: Vec<UserOfPool> = users
         .into_iter()
         .filter(|(user, _)| !user.is_empty())
-        .map(|(user, it)| UserOfPool { user: user.to_owned(), group: group(pool, user), ..it })
+        .map(|(user, it)| {
+            let name = pool.name(user);
+            let usage = name.map(|name| &pool.counters().user(name).usage);
+            let share = usage.map_or(0, |usage| usage.fair_share_milli(growth));
+            let (user, group) =
+                (user.to_owned(), name.map_or_else(String::new, |name| group(pool, name)));
+            UserOfPool { user, group, share_milli: u64::try_from(share).unwrap_or(0), ..it }
+        })
         .collect();
-    users.sort_by_key(|it| Reverse((it.running, it.idle)));
+    users.sort_by_key(|it| Reverse((it.share_milli, it.running, it.idle)));
     users.truncate(USERS_MAX);
     users
 }
 
 /// The first group of a user.
-fn group(pool: &Pool, user: &str) -> String {
-    let entry = pool.name(user).and_then(|name| pool.user(name));
-    let group = entry.and_then(|entry| entry.groups.first());
-    group.map_or(String::new(), |group| pool.text(*group).to_owned())
+fn group(pool: &Pool, user: Name) -> String {
+    let group = pool.user(user).and_then(|entry| entry.groups.first());
+    group.map_or_else(String::new, |group| pool.text(*group).to_owned())
 }
 
 fn drains(pool: &Pool) -> Vec<Drain> {

@@ -1,5 +1,5 @@
-//! Beside the upper list: use of shares, or of a pool why its jobs are idle and which workflows
-//! they are of.
+//! Beside the upper list: use of shares, or of a pool why its jobs are idle, its workflows, users
+//! and drained nodes.
 
 use super::super::columns::span;
 use super::super::data::Pool;
@@ -10,13 +10,63 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use yardmaster_core::unit::Millis;
 
-/// Most workflows that are shown.
-const WORKFLOWS_MAX: usize = 20;
+/// Most workflows, users and drained nodes that are shown.
+const LISTED_MAX: usize = 20;
+/// A name has at least so many columns; figures for which there is no room then are left out, the
+/// last first.
+const NAME_MIN: u16 = 15;
+/// Columns between two figures.
+const GAP: u16 = 1;
+
+/// A line: a name, and figures to the right of it, each with its width.
+struct Line {
+    name: String,
+    figures: Vec<(String, u16)>,
+    style: Style,
+}
+
+impl Line {
+    fn title(name: String) -> Line {
+        let style = FAINT.add_modifier(Modifier::UNDERLINED);
+        Line { name, figures: Vec::new(), style }
+    }
+
+    fn head<const COUNT: usize>(name: &str, heads: [&str; COUNT], widths: [u16; COUNT]) -> Line {
+        let line = Line::row(name.to_owned(), heads.map(str::to_owned), widths);
+        Line { style: FAINT, ..line }
+    }
+
+    fn row<const COUNT: usize>(
+        name: String,
+        figures: [String; COUNT],
+        widths: [u16; COUNT],
+    ) -> Line {
+        Line { name, figures: figures.into_iter().zip(widths).collect(), style: Style::new() }
+    }
+
+    fn draw(&self, buffer: &mut Buffer, area: Rect, line: u16) {
+        let mut room = area.width.saturating_sub(NAME_MIN);
+        let fits = |(_, width): &&(String, u16)| {
+            let is_so = room >= width + GAP;
+            room = room.saturating_sub(width + GAP);
+            is_so
+        };
+        let figures: Vec<&(String, u16)> = self.figures.iter().take_while(fits).collect();
+        let taken: u16 = figures.iter().map(|(_, width)| width + GAP).sum();
+        let name = Rect { width: area.width.saturating_sub(taken), ..area };
+        put(buffer, name, line, &self.name, self.style);
+        let mut x = name.x + name.width;
+        for (text, width) in figures {
+            cell(buffer, Rect { x: x + GAP, width: *width, ..area }, line, text, false, self.style);
+            x += width + GAP;
+        }
+    }
+}
 
 /// How many lines there are below the first two.
 pub(in super::super) fn lines(model: &Model) -> usize {
     match &model.answered.pool {
-        Some(pool) => pool.idle_by_reason.len() + 3 + pool.workflows.len().min(WORKFLOWS_MAX),
+        Some(pool) => of_pool(pool, model).len().saturating_sub(2),
         None => model.answered.shares.len(),
     }
 }
@@ -28,39 +78,69 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, model: &Model, look: Termina
     }
     let inner = Rect { x: area.x + 2, width: area.width - 2, ..area };
     match &model.answered.pool {
-        Some(pool) => idle(buffer, inner, pool, model.answered.status.now),
+        Some(pool) => {
+            for (at, line) in (0..area.height).zip(of_pool(pool, model)) {
+                line.draw(buffer, inner, at);
+            }
+        }
         None => shares(buffer, inner, model, look),
     }
 }
 
-/// Reasons first, then workflows.
-fn idle(buffer: &mut Buffer, area: Rect, pool: &Pool, now: Millis) {
-    let head = FAINT.add_modifier(Modifier::UNDERLINED);
-    put(buffer, area, 0, &format!("Why {} jobs are idle", pool.idle), head);
-    let row = |buffer: &mut Buffer, line, cells: [&str; 4], style: Style| {
-        let widths = [area.width.saturating_sub(22), 6, 6, 4];
-        let mut x = area.x;
-        for (at, (text, width)) in cells.iter().zip(widths).enumerate() {
-            cell(buffer, Rect { x, width, ..area }, line, text, at == 0, style);
-            x = (x + width + 2).min(area.x + area.width);
-        }
-    };
-    let mut line = 1;
-    for reason in &pool.idle_by_reason {
-        let jobs = reason.jobs.to_string();
-        let title = Rect { width: area.width.saturating_sub(8), ..area };
-        cell(buffer, title, line, &reason.title, true, Style::new());
-        cell(buffer, area, line, &jobs, false, Style::new());
-        line += 1;
-    }
-    line += 1;
-    put(buffer, area, line, &format!("Workflows {}", pool.workflows_open), head);
-    row(buffer, line + 1, ["most idle jobs first", "idle", "given", "last"], FAINT);
-    for (line, it) in (line + 2..area.height).zip(pool.workflows.iter().take(WORKFLOWS_MAX)) {
+/// The lists of a pool, a blank line between two; the chosen one first.
+fn of_pool(pool: &Pool, model: &Model) -> Vec<Line> {
+    let now = model.answered.status.now;
+    let mut lists = [reasons(pool), workflows(pool, now), users(pool), drains(pool, now)];
+    let first = model.beside % lists.len();
+    lists.rotate_left(first);
+    let blank = || Line::row(String::new(), [], []);
+    let lists = lists.into_iter().enumerate();
+    lists.flat_map(|(at, list)| (at > 0).then(blank).into_iter().chain(list)).collect()
+}
+
+fn reasons(pool: &Pool) -> Vec<Line> {
+    let title = Line::title(format!("Why {} jobs are idle", pool.idle));
+    let reasons = pool.idle_by_reason.iter();
+    let rows = reasons.map(|it| Line::row(it.title.clone(), [it.jobs.to_string()], [6]));
+    std::iter::once(title).chain(rows).collect()
+}
+
+fn workflows(pool: &Pool, now: Millis) -> Vec<Line> {
+    const WIDTHS: [u16; 5] = [5, 5, 5, 5, 4];
+    let heads = ["idle", "run", "fin", "fail", "last"];
+    let head = Line::head("most idle jobs first", heads, WIDTHS);
+    let rows = pool.workflows.iter().take(LISTED_MAX).map(|it| {
         let last = it.last_match_at.map_or("-".to_owned(), |at| span(now - at));
-        let cells = [&it.workflow, &it.idle.to_string(), &it.given.to_string(), &last];
-        row(buffer, line, cells.map(String::as_str), Style::new());
-    }
+        let [idle, running, finished, failed] =
+            [it.idle, it.running, it.finished, it.failed].map(|jobs| jobs.to_string());
+        Line::row(it.workflow.clone(), [idle, running, finished, failed, last], WIDTHS)
+    });
+    let title = Line::title(format!("Workflows {}", pool.workflows_open));
+    [title, head].into_iter().chain(rows).collect()
+}
+
+fn users(pool: &Pool) -> Vec<Line> {
+    const WIDTHS: [u16; 3] = [8, 5, 5];
+    let head = Line::head("largest share first", ["share", "run", "idle"], WIDTHS);
+    let rows = pool.users.iter().take(LISTED_MAX).map(|it| {
+        let figures = [format!("{:.1}", it.share), it.running.to_string(), it.idle.to_string()];
+        Line::row(it.user.clone(), figures, WIDTHS)
+    });
+    let title = Line::title("Users".to_owned());
+    [title, head].into_iter().chain(rows).collect()
+}
+
+/// Each with the job that it is for on a line below.
+fn drains(pool: &Pool, now: Millis) -> Vec<Line> {
+    const WIDTHS: [u16; 3] = [5, 5, 7];
+    let head = Line::head("and what for", ["cores", "since", "free in"], WIDTHS);
+    let rows = pool.drains.iter().take(LISTED_MAX).flat_map(|it| {
+        let figures = [it.cores.to_string(), span(now - it.since), span(it.until - now)];
+        let job = Line::row(format!("  for {}, {}", it.job, it.site), [], []);
+        [Line::row(it.node.clone(), figures, WIDTHS), job]
+    });
+    let title = Line::title(format!("Drained nodes {}", pool.drains_open));
+    [title, head].into_iter().chain(rows).collect()
 }
 
 fn shares(buffer: &mut Buffer, inner: Rect, model: &Model, look: TerminalStyles) {

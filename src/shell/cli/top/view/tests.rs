@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::cli::top::data::{
-    Event, Explained, IdleReason, Offers, Pool, ProcessStatus, Queue, Share, Workflow,
+    Drain, Event, Explained, IdleReason, Offers, Pool, PoolUser, ProcessStatus, Queue, Share,
+    Workflow,
 };
 use crate::cli::top::model::{Answered, News};
 use crate::trouble::Trouble;
@@ -56,7 +57,7 @@ fn model(queues: usize) -> Model {
 fn frame(model: &Model, width: u16, height: u16) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     let area = Rect::new(0, 0, width, height);
-    let plan = Plan::new(area, model.focus, None);
+    let plan = Plan::new(area, model, None);
     let look = TerminalStyles { has_colours: true };
     let drawn = terminal.draw(|frame| draw(frame, model, &plan, look, NOW)).unwrap();
     let line = |y: u16| (0..width).map(|x| drawn.buffer.cell((x, y)).unwrap().symbol()).collect();
@@ -183,13 +184,10 @@ fn facts_that_are_too_old_are_as_loud_as_a_process_that_is_not_ready() {
     assert!(lines[2].contains("queues 1  running 1000"), "{}", lines[2]);
 }
 
-#[test]
-fn a_pool_and_clusters_are_shown_in_their_own_words() {
-    let mut answered = Answered { words: Words::Sites, ..model(1).answered.clone() };
-    answered.queues[0].pledged_cores = Some(2_000);
-    (answered.queues[0].running_cores, answered.queues[0].offers) = (500, Some(3));
+/// A pool that has something in each of its lists.
+fn pool(now: Millis) -> Pool {
     let reason = |title: &str, jobs| IdleReason { title: title.into(), jobs };
-    answered.pool = Some(Pool {
+    Pool {
         idle: 4_700,
         workflows_open: 12,
         drains_open: 2,
@@ -197,26 +195,81 @@ fn a_pool_and_clusters_are_shown_in_their_own_words() {
         workflows: vec![Workflow {
             workflow: "wf".into(),
             idle: 105,
-            given: 5,
-            last_match_at: Some(answered.status.now - 7_200_000),
+            running: 4,
+            finished: 5,
+            failed: 1,
+            last_match_at: Some(now - 7_200_000),
         }],
-        offers: Offers { live: 39, cores_free: 758 },
+        users: vec![PoolUser { user: "ann".into(), share: 65.15, running: 48, idle: 240 }],
+        drains: vec![Drain {
+            node: "wn0005.T2_US_02".into(),
+            site: "T2_US_02".into(),
+            job: "node-000302-00002".into(),
+            since: now - 2_400_000,
+            until: now + 21_000_000,
+            cores: 8,
+        }],
+        offers: Offers {
+            live: 39,
+            cores_free: 758,
+            oldest_at: Some(now - 441_000),
+            newest_at: Some(now - 2_000),
+        },
         ..Pool::default()
-    });
+    }
+}
+
+#[test]
+fn of_a_pool_each_list_beside_the_sites_is_reached_on_a_low_terminal_too() {
+    let mut answered = Answered { words: Words::Sites, ..model(1).answered.clone() };
+    answered.pool = Some(pool(answered.status.now));
+    let mut model = Model::new();
+    model.take(News::Answered(Box::new(answered)), NOW);
+    let lists: [&[&[&str]]; 4] = [
+        &[&["Why 4700 jobs are idle"], &["Too few cores left", "4000"]],
+        &[&["Workflows 12"], &["idle", "run", "fin", "fail"], &["wf", "105", "4", "5", "1"]],
+        &[&["Users"], &["ann", "65.2", "48", "240"]],
+        &[
+            &["Drained nodes 2"],
+            &["wn0005.T2_US_02", "8", "40m", "5h"],
+            &["for node-000302-00002, T2_US_02"],
+        ],
+    ];
+    for (width, height) in [(100, 24), (180, 24)] {
+        for list in lists {
+            let lines = frame(&model, width, height);
+            for parts in list {
+                let has = |line: &&String| parts.iter().all(|part| line.contains(part));
+                assert!(lines.iter().any(|it| has(&it)), "{parts:?} in {lines:#?}");
+            }
+            key(&mut model, KeyCode::Char('b'));
+        }
+    }
+    key(&mut model, KeyCode::Char('?'));
+    assert!(frame(&model, 100, 40).iter().any(|it| it.starts_with("b ")), "the key is named");
+}
+
+#[test]
+fn a_pool_and_clusters_are_shown_in_their_own_words() {
+    let mut answered = Answered { words: Words::Sites, ..model(1).answered.clone() };
+    answered.queues[0].pledged_cores = Some(2_000);
+    (answered.queues[0].running_cores, answered.queues[0].offers) = (500, Some(3));
+    answered.pool = Some(pool(answered.status.now));
     answered.status.requests_open = Some(4_700);
     let mut model = Model::new();
     model.take(News::Answered(Box::new(answered.clone())), NOW);
     let lines = frame(&model, 180, 40);
     assert!(lines[0].contains("idle jobs 4700"), "{}", lines[0]);
-    let sums =
-        "sites 1  running 1000 (500 cores of 2000 pledged)  idle 4700  offers 39 (758 cores)";
-    assert!(lines[1].contains(sums), "{}", lines[1]);
+    let jobs = "sites 1  running 1000 (500 cores of 2000 pledged)  idle 4700";
+    let sums = format!("{jobs}  offers 39 (758 cores), 2s to 7m old  workflows 12  drains 2");
+    assert!(lines[1].contains(&sums), "{}", lines[1]);
     assert!(lines[3].starts_with("Sites 1 of 1"), "{}", lines[3]);
     let words: Vec<&str> = lines[5].split_whitespace().collect();
     assert_eq!(words[..7], ["SITE_000", "online", "1000", "500", "2000", "25", "3"]);
     let has = |parts: &[&str]| lines.iter().any(|it| parts.iter().all(|part| it.contains(part)));
     assert!(has(&["Why 4700 jobs are idle"]) && has(&["Too few cores left", "4000"]), "{lines:#?}");
-    assert!(has(&["wf", "105", "5", "2h"]), "{lines:#?}");
+    assert!(has(&["wf", "105", "4", "5", "1", "2h"]), "{lines:#?}");
+    assert!(has(&["Users"]) && has(&["largest share first", "share", "run", "idle"]), "{lines:#?}");
     assert!(!lines[..20].iter().any(|it| it.contains("pilots") || it.contains("Shares")));
 
     (answered.words, answered.pool) = (Words::Clusters, None);

@@ -2,10 +2,8 @@
 
 use super::PoolJudging;
 use crate::domain::cms::judge::offers::live_offers;
-use crate::domain::cms::policy::facts::Workflow;
 use crate::domain::cms::policy::idle::reasons;
 use crate::domain::cms::policy::pool::Pool;
-use crate::domain::cms::state::PoolJob;
 use crate::id::Name;
 use crate::judge::policies::Policies;
 use crate::state::State;
@@ -47,16 +45,9 @@ impl PoolJudging {
     /// How many jobs wait for slots. Where no cycle was judged all jobs are looked at.
     pub(crate) fn idle_jobs(&self, state: &State) -> u64 {
         let Some(pool) = self.view.pool() else {
-            let jobs = state.pool.jobs.iter().filter(|(_, job)| job.waits());
-            return jobs.filter(|(_, job)| has_live_workflow(state, job)).count() as u64;
+            return state.idle_jobs().count() as u64;
         };
         let pending: usize = pool.clusters().iter().map(|cluster| cluster.len()).sum();
         pending as u64 + self.view.blocked().values().sum::<u64>()
     }
-}
-
-/// What waits of a workflow that ended, or was killed, waits no longer (C-49).
-fn has_live_workflow(state: &State, job: &PoolJob) -> bool {
-    let workflow = job.state.as_ref().and_then(|it| state.pool.workflows.of(&it.workflow));
-    workflow.and_then(Workflow::of).is_none_or(Workflow::is_live)
 }
