@@ -430,7 +430,7 @@ impl Metrics {
 
     /// The domain at a glance: to be called every ten seconds, by a process that leads.
     pub fn record_glance(&mut self, engine: &Engine) {
-        glance::record(&self.current, engine);
+        glance::record(&self.current, engine, self.queues.shown_max);
     }
 
     /// This process does not lead, and shows nothing of that.

@@ -161,6 +161,7 @@ fn names(metric: Metric, label: &str) -> Option<String> {
             format!("the {} rules that give commands, and `{OTHER}`", CommandRule::ALL.len())
         }
         ("queue", Metric::AssignedJobs) => named("the first that come"),
+        ("queue", Metric::FreeCores) => named("those with the most free cores"),
         ("queue", _) => named("those with the most jobs"),
         ("nucleus", _) => named("the first that come"),
         ("user", _) => format!("the {USERS_MAX} with the most running jobs"),

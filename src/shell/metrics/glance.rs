@@ -1,10 +1,12 @@
 //! A pool of slots or a grid of clusters at a glance, as metrics; other domains have none of these.
 
+use super::OTHER;
 use super::current::Current;
 use super::table::Metric;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use yardmaster_core::engine::Engine;
-use yardmaster_core::unit::SECOND;
+use yardmaster_core::unit::{Millis, SECOND};
 use yardmaster_core::view::{GridGlance, PoolGlance, RowKind, View, ViewRow};
 
 /// States of cores of a pool.
@@ -16,10 +18,10 @@ pub(super) const WORKFLOWS: [&str; 3] = ["served", "waiting", "empty"];
 /// States of CPUs of clusters.
 pub(super) const CPUS: [&str; 3] = ["total", "free", "used"];
 
-/// Shows what the process's domain has.
-pub(super) fn record(current: &Current, engine: &Engine) {
+/// Shows what the process's domain has, of so many sites by name.
+pub(super) fn record(current: &Current, engine: &Engine, shown_max: usize) {
     match RowKind::of(engine.policies()) {
-        RowKind::Sites => pool(current, engine),
+        RowKind::Sites => pool(current, engine, shown_max),
         RowKind::ClusterQueues => clusters(current, engine),
         RowKind::Queues | RowKind::Own => {}
     }
@@ -30,6 +32,7 @@ pub(super) fn forget(current: &Current) {
     for metric in [
         Metric::IdleJobs,
         Metric::PoolCores,
+        Metric::FreeCores,
         Metric::PoolSites,
         Metric::Workflows,
         Metric::ClassUse,
@@ -40,12 +43,12 @@ pub(super) fn forget(current: &Current) {
     ] {
         current.set(metric, std::iter::empty::<([&str; 1], f64)>());
     }
-    for metric in [Metric::LiveOffers, Metric::OfferAge, Metric::Drains] {
+    for metric in [Metric::LiveOffers, Metric::OldestOffer, Metric::OfferAge, Metric::Drains] {
         current.set(metric, std::iter::empty::<([&str; 0], f64)>());
     }
 }
 
-fn pool(current: &Current, engine: &Engine) {
+fn pool(current: &Current, engine: &Engine, shown_max: usize) {
     let Some(glance) = PoolGlance::of(engine) else { return };
     let rows = View::of(engine).rows;
     let idle = glance.idle_by_reason.iter().map(|it| ([it.filter], it.jobs as f64));
@@ -58,6 +61,7 @@ fn pool(current: &Current, engine: &Engine) {
         glance.idle_cores,
     ];
     set(current, Metric::PoolCores, POOL_CORES, cores);
+    free(current, &rows, shown_max);
     let mut sites = [0; SITES.len()];
     rows.iter().for_each(|row| sites[site(row)] += 1);
     set(current, Metric::PoolSites, SITES, sites);
@@ -69,11 +73,26 @@ fn pool(current: &Current, engine: &Engine) {
     one(Metric::LiveOffers, glance.offers.live);
     one(Metric::Drains, glance.drains_open);
     let newest = rows.iter().filter_map(|row| row.last_offer_at).max();
-    let age = newest.map(|at| ([], (glance.now - at).max(0) as f64 / SECOND as f64));
-    current.set(Metric::OfferAge, age.into_iter());
+    let age = |at: Millis| ([], (glance.now - at).max(0) as f64 / SECOND as f64);
+    current.set(Metric::OfferAge, newest.map(age).into_iter());
+    current.set(Metric::OldestOffer, glance.offers.oldest_at.map(age).into_iter());
     let classes = || glance.classes.iter();
     current.set(Metric::ClassUse, classes().map(|it| ([it.class], it.part)));
     current.set(Metric::ClassQuota, classes().map(|it| ([it.class], it.quota)));
+}
+
+/// Free cores by site, the most first.
+fn free(current: &Current, rows: &[ViewRow], shown_max: usize) {
+    let free = |row: &ViewRow| row.free_cores.unwrap_or(0);
+    let mut sites: Vec<(&str, u64)> = rows.iter().map(|row| (&*row.name, free(row))).collect();
+    sites.sort_by_key(|(name, cores)| (Reverse(*cores), *name));
+    if sites.len() > shown_max {
+        let others = sites.drain(shown_max..).map(|(_, cores)| cores);
+        let other = others.fold(0, u64::saturating_add);
+        sites.push((OTHER, other));
+    }
+    let samples = sites.into_iter().map(|(name, cores)| ([name], cores as f64));
+    current.set(Metric::FreeCores, samples);
 }
 
 /// Which kind a site's status is of.

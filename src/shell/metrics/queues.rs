@@ -63,7 +63,7 @@ impl QueueLoad {
 /// The load of all queues, and how many of them are shown by name.
 pub(super) struct QueueLoads {
     domain: String,
-    shown_max: usize,
+    pub(super) shown_max: usize,
     loads: Mutex<Vec<QueueLoad>>,
 }
 

@@ -189,10 +189,14 @@ metrics! {
         "Jobs of a pool of slots that wait, by what the offer at hand lacks that is nearest to taking them, or by why they are looked at before none; in sum all of them. A look makes 50000 comparisons, jobs beyond count as `not_looked_at`. This and all other metrics of a pool are shown by the process that leads one; counted every 10 s.";
     PoolCores Kind::Gauge, "yardmaster_pool_cores" ["state"]
         "Cores of a pool of slots: pledged by its sites, used by jobs that run, offered (left of live offers), and wanted (the fewest that idle jobs take).";
+    FreeCores Kind::Gauge, "yardmaster_queue_free_cores" ["queue"]
+        "Cores that are left of live offers of slots, by site; sites beyond the limit are summed as `other`.";
     PoolSites Kind::Gauge, "yardmaster_pool_sites" ["status"]
         "Sites of a pool of slots, by the status of their slot quota; `invalid` if that cannot be in force, `unknown` without one.";
     LiveOffers Kind::Gauge, "yardmaster_live_offers" []
         "Offers of slots that hold now and have cores left.";
+    OldestOffer Kind::Gauge, "yardmaster_oldest_offer_age_seconds" []
+        "Time since the oldest live offer with cores left was announced, in seconds. Not there while there is none.";
     OfferAge Kind::Gauge, "yardmaster_newest_offer_age_seconds" []
         "Time since the newest offer of slots of any site, in seconds. Not there before the first.";
     Workflows Kind::Gauge, "yardmaster_open_workflows" ["state"]

@@ -87,7 +87,7 @@ const NOT_IN_A_DEMO: [&str; 10] = [
 ];
 
 /// Boards of one domain alone, each with the topology of its demo.
-const OF_A_DOMAIN: [(&str, &str); 2] = [("cms", "cms"), ("nordugrid", "nordugrid")];
+pub const OF_A_DOMAIN: [(&str, &str); 2] = [("cms", "cms"), ("nordugrid", "nordugrid")];
 
 /// Whether the programs are there; says so if not.
 pub fn is_installed() -> bool {
