@@ -550,7 +550,7 @@ class Frozen:
 PARTS: dict[str, Callable[[Place], None]] = {
     name.removeprefix("part_"): of for name, of in globals().items() if name.startswith("part_")
 }
-SHORT = ("alone", "beside", "bulk", "bulk_alone", "agent_killed", "misfit", "obey", "shadow")
+SHORT = ("alone", "beside", "bulk", "bulk_alone", "schedds", "agent_killed", "misfit", "obey", "shadow")
 
 
 def main() -> int:

@@ -46,6 +46,9 @@ described! {
         idle: u64 = it.idle,
         /// The fewest cores that they take.
         idle_cores: u64 = it.idle_cores,
+        /// Jobs in state `held`: they wait, and for no offer. In a pool of HTCondor also those that
+        /// are left to it.
+        on_hold: u64 = it.on_hold,
         /// Jobs that were matched to slots and are not seen to run yet.
         held: u64 = it.held,
         /// Jobs that run.

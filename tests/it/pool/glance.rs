@@ -72,6 +72,9 @@ fn idle_jobs_are_counted_by_what_the_offers_at_hand_lack() {
     wait(&world, "t1", "own", 7, 1, "T1_A");
     wait(&world, "lost", "unknown", 1, 1, "T2_RUN");
     wait(&world, "dead", "over", 9, 1, "T2_RUN");
+    for name in ["on-hold-1", "on-hold-2"] {
+        world.job(name, "wf", Status::Held, |_, _| ());
+    }
     world.rounds(3);
     assert_eq!(world.matches().len(), 2);
     let glance = glance_of(&world);
@@ -85,7 +88,7 @@ fn idle_jobs_are_counted_by_what_the_offers_at_hand_lack() {
         ("workflow_unknown", 1),
     ];
     assert_eq!(reasons(&glance), expected);
-    assert_eq!((glance.idle, glance.held, glance.running), (29, 2, 0));
+    assert_eq!((glance.idle, glance.on_hold, glance.held, glance.running), (29, 2, 2, 0));
     assert_eq!(
         glance.idle_cores,
         3 + 5 * 8 + 6 * 8 + (4 + 2) * 2 + 1 + 7,

@@ -68,6 +68,7 @@ pub(super) struct Queues {
 #[serde(default)]
 pub(super) struct Pool {
     pub idle: u64,
+    pub on_hold: u64,
     pub held: u64,
     pub workflows_open: u64,
     pub drains_open: u64,

@@ -187,9 +187,10 @@ fn row_sums(answered: &Answered) -> String {
             let none = Pool::default();
             let pool = pool.as_ref().unwrap_or(&none);
             let offers = offers(&pool.offers, answered.status.now);
-            let Pool { idle, workflows_open: workflows, drains_open: drains, .. } = pool;
+            let Pool { idle, on_hold, workflows_open: workflows, drains_open: drains, .. } = pool;
+            let hold = if *on_hold > 0 { format!("  on hold {on_hold}") } else { String::new() };
             format!(
-                "{head} of {pledge} pledged)  idle {idle}  {offers}  workflows {workflows}  \
+                "{head} of {pledge} pledged)  idle {idle}{hold}  {offers}  workflows {workflows}  \
                  drains {drains}"
             )
         }

@@ -12,6 +12,9 @@ const LISTED = 5;
 /** Cards for the side, and the workflows, of a view that asks /pool; `shares`: that of the classes. */
 export const poolSide = (view, shares) => [idle(view), shares, drains(view), users(view)];
 
+/** Jobs that wait for no offer, if there are any, as a list of one. */
+export const onHold = (pool) => (pool.on_hold ? [`${count(pool.on_hold)} on hold`] : []);
+
 /** How old live offers are: `1 s to 7 min old`. */
 export const ages = ({ newest_at: newest, oldest_at: oldest }, now) =>
   newest && oldest ? `${span(now - newest)} to ${span(now - oldest)} old` : '';
@@ -22,7 +25,7 @@ function idle(view) {
     {
       title: pool ? `Why ${count(pool.idle)} jobs are idle` : 'Why jobs are idle',
       key: 'idle',
-      sub: 'by what the offers lack',
+      sub: ['by what the offers lack', ...(pool ? onHold(pool) : [])].join('; '),
     },
     part(view, 'pool', 'why jobs are idle', ({ idle_by_reason: list }) => {
       if (!list.length) return empty('No job is idle', 'Every job has its slots.');

@@ -20,7 +20,7 @@ import { count, percent, plural, short, span, when } from '../part/format.js';
 import { setBadge } from '../part/frame.js';
 import { compareGroups, curves, groupsCard, groupsOf, troubles } from '../part/groups.js';
 import { Live } from '../part/live.js';
-import { ages, poolSide, workflows } from '../part/pool.js';
+import { ages, onHold, poolSide, workflows } from '../part/pool.js';
 import { isGrid, isPool, hasWholes, known, learn, linkTo, words } from '../part/words.js';
 
 const DAY = 86400000;
@@ -127,7 +127,7 @@ export class Now extends Live {
     const running = `${count(this.sum('running'))} jobs run on ${count(this.sum('running_cores'))} ${cores}`;
     const pool = this.data.pool;
     if (pool)
-      return `${running}; ${count(pool.idle)} jobs are idle in ${plural(pool.workflows_open, 'workflow')}.`;
+      return `${running}; ${count(pool.idle)} jobs are idle in ${plural(pool.workflows_open, 'workflow')}${onHold(pool).map((it) => `, ${it}`).join('')}.`;
     const { waiting } = this.data;
     const oldest = waiting?.requests?.[0]?.asked_at;
     const open = waiting?.open ?? this.process?.requests_open;
@@ -228,7 +228,7 @@ export class Now extends Live {
         'Jobs idle',
         'waiting',
         pool?.idle ?? this.sum('queued'),
-        pool ? `${short(pool.idle_cores)} cores` : '',
+        pool ? [`${short(pool.idle_cores)} cores`, ...onHold(pool)].join(', ') : '',
         { href: '#waiting', color: 'var(--wait-line)' },
       ),
       this.rate('Starts per hour', 'starts', 'var(--start)'),

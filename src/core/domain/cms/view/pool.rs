@@ -31,6 +31,9 @@ pub struct PoolGlance {
     pub idle: u64,
     /// The fewest cores that they take.
     pub idle_cores: u64,
+    /// Jobs in state `held`: they wait, and for no offer. In a pool of HTCondor also those that are
+    /// left to it.
+    pub on_hold: u64,
     /// Jobs that were matched and are not seen to run yet.
     pub held: u64,
     /// Jobs that run.
@@ -155,9 +158,11 @@ impl PoolGlance {
     pub fn of(engine: &Engine) -> Option<PoolGlance> {
         let (state, idle) = (&engine.state, engine.idle()?);
         let pool = &*idle.pool;
-        let rows = state.ledger.queue.iter();
-        let running: u64 =
-            rows.map(|(_, row)| u64::from(row.count.jobs()[Status::Running.index()])).sum();
+        let jobs = |status: Status| -> u64 {
+            let rows = state.ledger.queue.iter();
+            rows.map(|(_, row)| u64::from(row.count.jobs()[status.index()])).sum()
+        };
+        let running = jobs(Status::Running);
         let (mut workflows, held) = workflows(pool, &idle.by_workflow);
         let workflows_open = workflows.len() as u64;
         let workflows_served = workflows.iter().filter(|it| it.running > 0).count() as u64;
@@ -174,6 +179,7 @@ impl PoolGlance {
             cycle: state.number,
             idle: idle.by_reason.values().sum(),
             idle_cores: cores.fold(0, u64::saturating_add),
+            on_hold: jobs(Status::Held),
             held: held.saturating_sub(running),
             running,
             workflows_open,

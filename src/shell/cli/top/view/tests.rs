@@ -189,6 +189,7 @@ fn pool(now: Millis) -> Pool {
     let reason = |title: &str, jobs| IdleReason { title: title.into(), jobs };
     Pool {
         idle: 4_700,
+        on_hold: 12,
         workflows_open: 12,
         drains_open: 2,
         idle_by_reason: vec![reason("Too few cores left", 4_000), reason("Next in turn", 700)],
@@ -260,7 +261,7 @@ fn a_pool_and_clusters_are_shown_in_their_own_words() {
     model.take(News::Answered(Box::new(answered.clone())), NOW);
     let lines = frame(&model, 180, 40);
     assert!(lines[0].contains("idle jobs 4700"), "{}", lines[0]);
-    let jobs = "sites 1  running 1000 (500 cores of 2000 pledged)  idle 4700";
+    let jobs = "sites 1  running 1000 (500 cores of 2000 pledged)  idle 4700  on hold 12";
     let sums = format!("{jobs}  offers 39 (758 cores), 2s to 7m old  workflows 12  drains 2");
     assert!(lines[1].contains(&sums), "{}", lines[1]);
     assert!(lines[3].starts_with("Sites 1 of 1"), "{}", lines[3]);
