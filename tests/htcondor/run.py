@@ -60,8 +60,7 @@ class Place:
                 self.folder,
                 self.broker.address,
                 self.pool.client,
-                self.options.port + 201 + int(lead),
-                mode=mode,
+                mode,
                 grace_s=GRACE_S,
                 group=f"agent-{mode}",
             )
@@ -550,7 +549,17 @@ class Frozen:
 PARTS: dict[str, Callable[[Place], None]] = {
     name.removeprefix("part_"): of for name, of in globals().items() if name.startswith("part_")
 }
-SHORT = ("alone", "beside", "bulk", "bulk_alone", "schedds", "agent_killed", "misfit", "obey", "shadow")
+SHORT = (
+    "alone",
+    "beside",
+    "bulk",
+    "bulk_alone",
+    "schedds",
+    "agent_killed",
+    "misfit",
+    "obey",
+    "shadow",
+)
 
 
 def main() -> int:

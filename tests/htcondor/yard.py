@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -139,12 +140,15 @@ class Agent:
     """The agent, in a process of its own."""
 
     def __init__(
-        self, folder: Path, bootstrap: str, client: Path, port: int, **settings: Any
+        self, folder: Path, bootstrap: str, client: Path, mode: str, **settings: Any
     ) -> None:
-        self.log = folder / f"agent-{port}.log"
-        self._metrics = f"http://127.0.0.1:{port}/metrics"
-        self.file = folder / f"agent-{port}.toml"
-        stated = {"bootstrap_servers": bootstrap, "metrics": f"127.0.0.1:{port}", "poll_s": 1}
+        self.log = folder / f"agent-{mode}.log"
+        # A fixed one may be that of another's connection.
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        self._metrics = f"http://{address}/metrics"
+        self.file = folder / f"agent-{mode}.toml"
+        stated = {"bootstrap_servers": bootstrap, "metrics": address, "poll_s": 1, "mode": mode}
         lines = (f"{name} = {value!r}" for name, value in (stated | settings).items())
         self.file.write_text("\n".join(lines) + "\n")
         self._env = {**os.environ, "CONDOR_CONFIG": str(client / "condor_config")}

@@ -49,6 +49,8 @@ def _log(is_verbose: bool) -> None:
 
 
 def _agent(file: Path) -> int:
+    from confluent_kafka import KafkaException
+
     from yardmaster_htcondor import config as configs
     from yardmaster_htcondor.agent import Agent
     from yardmaster_htcondor.bus import Bus
@@ -59,12 +61,21 @@ def _agent(file: Path) -> int:
     stop, metrics = threading.Event(), Metrics()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    if config.metrics:
-        metrics.serve(*config.metrics_address())
+    try:
+        if config.metrics:
+            metrics.serve(*config.metrics_address())
+    except OSError as error:
+        remedy = "state another address, or end the other agent"
+        raise ConfigError(
+            f'{file}: metrics = "{config.metrics}": {error.strerror}: {remedy}'
+        ) from error
     logger = logging.getLogger("yardmaster_htcondor")
     logger.info("mode %s, Kafka %s", config.mode, config.bootstrap_servers)
     pool = Pool(config.collector, config.schedds)
-    bus = Bus(config)
+    try:
+        bus = Bus(config)
+    except KafkaException as error:
+        raise ConfigError(f"{file}: [client]: {error.args[0].str()}: mend or drop it") from error
     try:
         if bus.begin(stop):
             Agent(config, pool, bus, Editor(pool) if config.leads else None, metrics).run(stop)
