@@ -106,3 +106,15 @@ def test_publish(broker: str) -> None:
     assert message.key() == b"slot1@p"
     assert codec("outcome").decode(message.value() or b"")["kind"] == "failed"
     consumer.close()
+
+
+def test_a_record_that_never_fits_takes_no_other_away(broker: str) -> None:
+    bus = begun(broker)
+    record = {"subject": "slot1@p", "decision": bytes(16), "kind": "failed", "at": 1, "reason": ""}
+    assert bus.publish("outcome", {**record, "reason": "x" * 2_000_000})
+    assert bus.publish("outcome", {**record, "at": 2**70})
+    assert bus.publish("outcome", record)
+    why = [bus.refused.get(timeout=5)[2] for _ in range(2)]
+    assert "too large" in why[0] and "Error" in why[1]
+    assert bus.refused.empty() and bus.failed.empty()
+    bus.close()

@@ -103,6 +103,7 @@ class FakeBus:
     def __init__(self) -> None:
         self.decisions: queue.Queue[tuple[dict[str, Any], Any]] = queue.Queue()
         self.failed: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
+        self.refused: queue.Queue[tuple[str, dict[str, Any], str]] = queue.Queue()
         self.alive_s = time.time()
         self.is_broken = False
         self.is_full = False

@@ -10,6 +10,7 @@ import threading
 import time
 from typing import Any, Protocol
 
+from yardmaster_htcondor.bus import key
 from yardmaster_htcondor.config import Config
 from yardmaster_htcondor.facts import Facts
 from yardmaster_htcondor.identity import IDLE
@@ -41,6 +42,9 @@ SLOTS_AGAIN = 4
 """While led jobs wait, slots are read so often in a round: a job waits for the slot that one before
 it left. Reading them takes at most such a part of the time."""
 
+NAME_LETTERS = 200
+"""A name that is longer is cut in the log."""
+
 LEFT = "left to HTCondor"
 """The `sub_status` of a job that waits for HTCondor while others are led."""
 
@@ -53,6 +57,7 @@ class Reader(Protocol):
 
     decisions: "queue.Queue[tuple[dict[str, Any], Any]]"
     failed: "queue.Queue[tuple[str, dict[str, Any]]]"
+    refused: "queue.Queue[tuple[str, dict[str, Any], str]]"
     alive_s: float
     is_broken: bool
 
@@ -84,7 +89,7 @@ class Agent:
         self._found_s = 0.0
         self._slots_due = 0.0
         self._led = 0
-        self._began_s = time.time()
+        self._began_s = self.flushed_s = time.time()
         self._has_read = False
 
     # --- Rounds ---
@@ -116,6 +121,7 @@ class Agent:
                 self.say_job(seen, now_s)
         self._read_slots(now_s)
         if self.lead is not None:
+            self.lead.leave_unseen()
             self.lead.follow(time.time())
         self.take_decisions()
         if self.lead is not None:
@@ -143,8 +149,17 @@ class Agent:
             self._found_s = 0.0  # one that was restarted has another address
             return self._failed("schedd", error)
         for seen in self.jobs.take(changed):
-            self._take(seen, now_s)
+            try:
+                self._take(seen, now_s)
+            except Exception:  # one job that nobody foresaw takes no other away
+                self._passed_over(seen, now_s)
         return True
+
+    def _passed_over(self, seen: Seen, now_s: float) -> None:
+        logger.exception("job %s (%s) is passed over", seen.record["job"], seen.id)
+        self.metrics.errors.labels("job").inc()
+        if self.lead is not None:
+            self.lead.leave_job(seen.schedd, seen.id)
 
     def _take(self, seen: Seen, now_s: float) -> None:
         """A job changed."""
@@ -201,7 +216,19 @@ class Agent:
         while not self.bus.failed.empty():
             self.outbox.failed(*self.bus.failed.get())
             self.metrics.errors.labels("kafka").inc()
-        self.outbox.flush()
+        if self.outbox.flush():
+            self.flushed_s = time.time()
+        while not self.bus.refused.empty():
+            self._refused(*self.bus.refused.get())
+
+    def _refused(self, topic: str, record: dict[str, Any], why: str) -> None:
+        """A record that Kafka never takes. The job that it is of is HTCondor's."""
+        name = key(topic, record)[:NAME_LETTERS]
+        logger.error("%s of %s cannot be published: %s", topic, name, why[:300])
+        self.metrics.errors.labels("record").inc()
+        seen = self.jobs.by_name.get(record["job"]) if topic == "job-state" else None
+        if seen is not None and self.lead is not None:
+            self.lead.leave_job(seen.schedd, seen.id)
 
     def _failed(self, of: str, error: Exception) -> bool:
         logger.warning("%s", str(error)[:300])
@@ -241,12 +268,24 @@ class Agent:
         while not self.bus.decisions.empty():
             due.append(self.bus.decisions.get())
         for decision, message in due:
-            if self.obey(decision):
+            if self._obey_safely(decision):
                 self.bus.done(message)
             else:
                 self._postponed.append((decision, message))
         if self.lead is not None:
             self.lead.reschedule()
+
+    def _obey_safely(self, decision: dict[str, Any]) -> bool:
+        """A decision that nobody foresaw is not read again for ever."""
+        try:
+            return self.obey(decision)
+        except Exception as error:
+            logger.exception("decision %s is not carried out", decision["id"].hex())
+            self.metrics.errors.labels("decision").inc()
+            match = match_of(decision)
+            if match is not None and self.lead is not None:
+                self.lead.give_up(match, f"{type(error).__name__}: {error}", time.time())
+            return True
 
     def obey(self, decision: dict[str, Any]) -> bool:
         """Does what one decision asks for; False if it must be tried again."""

@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from yardmaster_client.codec import codec
 from yardmaster_client.outage import client_logger
@@ -24,6 +24,14 @@ POLL_S = 0.2
 ASK_S = 5.0
 AGAIN_S = 2.0
 LOOK_S = 60.0
+
+FOR_GOOD = (
+    KafkaError.MSG_SIZE_TOO_LARGE,
+    KafkaError.INVALID_MSG,
+    KafkaError.INVALID_RECORD,
+    KafkaError._INVALID_ARG,
+)
+"""Answers to a record that will be the same at each try."""
 
 KEYS = {
     "job-state": "job",
@@ -92,7 +100,9 @@ class Bus:
         )
         self.decisions: queue.Queue[tuple[dict[str, Any], Message]] = queue.Queue()
         self.failed: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
-        """Topics and records that Kafka did not take."""
+        """Topics and records that Kafka did not take, and may take later."""
+        self.refused: queue.Queue[tuple[str, dict[str, Any], str]] = queue.Queue()
+        """Topics and records that it never will, and why."""
         self.alive_s = 0.0
         """When Yardmaster last showed that it works; s since 1970."""
         self.is_broken = False
@@ -152,22 +162,29 @@ class Bus:
 
     def publish(self, topic: str, record: dict[str, Any]) -> bool:
         """Publishes a record; False if it must be tried again later."""
-        name = key(topic, record)
 
         def delivered(error: Any, _: Message) -> None:
-            if error is not None:
+            if error is not None and error.code() in FOR_GOOD:
+                self.refused.put((topic, record, error.str()))
+            elif error is not None:
                 self.failed.put((topic, record))
 
         try:
-            value = codec(topic).encode(record)
+            name, value = key(topic, record).encode(), codec(topic).encode(record)
+        except Exception as error:  # whatever the library raises where a value fits no field
+            self.refused.put((topic, record, f"{type(error).__name__}: {error}"))
+            return True
+        try:
             self._producer.produce(
-                self._config.topic(topic), value, key=name.encode(), on_delivery=delivered
+                self._config.topic(topic), value, key=name, on_delivery=delivered
             )
         except BufferError:
             return False
         except KafkaException as error:
-            if error.args[0].fatal():
-                self.is_broken = True
+            if error.args[0].code() in FOR_GOOD:
+                self.refused.put((topic, record, error.args[0].str()))
+                return True
+            self.is_broken = self.is_broken or error.args[0].fatal()
             return False
         self._producer.poll(0)
         return True

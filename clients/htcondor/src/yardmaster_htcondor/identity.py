@@ -1,5 +1,7 @@
 """Which job an ad is of: its name, workflow, place in it, and how many tries came before."""
 
+import re
+
 from yardmaster_htcondor.values import Ad, number, text, value, whole
 
 VANILLA = 5
@@ -40,10 +42,8 @@ def seq(ad: Ad) -> int | None:
     numbers jobs over all its workflows, so theirs is not known."""
     if is_of_wmagent(ad):
         return None
-    stage, _, rest = str(value(ad, "CRAB_Id", "")).rpartition("-")
-    if not rest.isdigit() or not (stage.isdigit() or not stage):
-        return None
-    return 100_000 * int(stage or 0) + int(rest)
+    found = re.fullmatch(r"(?:([0-9]{1,5})-)?([0-9]{1,9})", str(value(ad, "CRAB_Id", "")))
+    return None if found is None else 100_000 * int(found[1] or 0) + int(found[2])
 
 
 def attempt(ad: Ad) -> int:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from yardmaster_htcondor.dialect import Dialect
-from yardmaster_htcondor.identity import COMPLETED, REMOVED, is_of_pool
-from yardmaster_htcondor.job_state import job_state
+from yardmaster_htcondor.identity import COMPLETED, IDLE, REMOVED, is_of_pool
+from yardmaster_htcondor.job_state import is_led, job_state
 from yardmaster_htcondor.values import Ad, whole
 
 logger = logging.getLogger("yardmaster_htcondor")
@@ -56,6 +56,9 @@ class Queue:
         self.jobs: dict[str, Seen] = {}
         self.made = 0
         """How many records were made of ads, for tests and metrics."""
+        self.led: set[str] = set()
+        """Jobs that wait for Yardmaster, as of the last reading, whether they have a record or
+        not."""
         self._others: set[tuple[str, int]] = set()
         self._missed: dict[str, float] = {}
         self._history_s = history_s
@@ -68,9 +71,12 @@ class Queue:
         since_s = (self._read_s or now_s - self._history_s) - OVERLAP_S
         found = source.jobs(self.schedd, int(since_s))
         changed, here = [], set()
+        self.led.clear()
         for ad in found:
             job = identifier(ad)
             here.add(job)
+            if whole(ad, "JobStatus") == IDLE and is_led(ad):
+                self.led.add(job)
             changed += self._take(job, ad)
         self._read_s = now_s
         self._note_missed(here, now_s)
@@ -89,7 +95,16 @@ class Queue:
             self._others.add((job, print_))
             return []
         self.made += 1
-        seen = Seen(self.schedd, job, ad, job_state(ad, self.dialect), print_)
+        try:
+            record = job_state(ad, self.dialect)
+        except Exception as error:  # an ad that nobody foresaw takes no other away
+            why = f"{type(error).__name__}: {error}"[:300]
+            logger.error(
+                "job %s of %s is passed over: its ad cannot be read: %s", job, self.schedd, why
+            )
+            self._others.add((job, print_))
+            return []
+        seen = Seen(self.schedd, job, ad, record, print_)
         self.jobs[job] = seen
         return [seen]
 
@@ -145,9 +160,10 @@ class Jobs:
 
     def take(self, changed: list[Seen]) -> list[Seen]:
         """The changes that count: of one name the highest attempt does, as CRAB keeps the ended try
-        in the queue beside the one that follows."""
+        in the queue beside the one that follows. Of one attempt an end comes first: its job may
+        have been submitted again."""
         counting = []
-        for seen in sorted(changed, key=lambda it: it.record["attempt"]):
+        for seen in sorted(changed, key=lambda it: (it.record["attempt"], not it.is_over)):
             known = self.by_name.get(seen.record["job"])
             is_other = known is not None and (known.schedd, known.id) != (seen.schedd, seen.id)
             if known is not None and is_other and not self._follows(seen, known):

@@ -20,6 +20,9 @@ from yardmaster_htcondor.identity import (
 from yardmaster_htcondor.values import Ad, ms, number, text, truth, whole, words
 from yardmaster_htcondor.wants import requirements
 
+PRIORITY_MAX = 2**31 - 1
+"""Records have no larger priority."""
+
 STATUS = {
     IDLE: "pending",
     RUNNING: "running",
@@ -49,7 +52,7 @@ def job_state(ad: Ad, dialect: Dialect) -> dict[str, Any]:
         "label": text(ad, "CMS_Type"),
         "processing_type": text(ad, "CMS_JobType") or text(ad, "CMS_TaskType"),
         "cores": int(provisioned or number(ad, "RequestCpus") or 1),
-        "priority": whole(ad, "JobPrio"),
+        "priority": min(max(whole(ad, "JobPrio"), -PRIORITY_MAX), PRIORITY_MAX),
         "created_at": ms(number(ad, "QDate")),
         "started_at": started_at(ad, status),
         "requirements": requirements(ad, dialect),

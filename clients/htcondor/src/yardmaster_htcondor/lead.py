@@ -54,6 +54,7 @@ class Round(Protocol):
     offers: Offers
     outbox: Outbox
     metrics: Metrics
+    flushed_s: float
 
     @property
     def bus(self) -> Clock:
@@ -142,12 +143,25 @@ class Lead:
         self._agent.metrics.errors.labels("edit").inc()
         end = End("failed", "the schedd did not take the edit: the job is gone, or starts")
         self._finish(match, end, is_waiting=False)
-        failures = self._failures[match.job] = self._failures.get(match.job, 0) + 1
-        if failures >= self._terms.misses:
-            del self._failures[match.job]
+        if self._has_failed_enough(match):
             logger.error("job %s cannot be edited: `yardmaster-htcondor check` says why", match.job)
             seen.ad["YM_Lead"] = False
             self._agent.say_job(seen, now_s)
+
+    def give_up(self, match: Match, why: str, now_s: float) -> None:
+        """A match that could not be carried out for a reason that nobody foresaw."""
+        self._finish(match, End("failed", why), is_waiting=False)
+        seen = self._agent.jobs.by_name.get(match.job)
+        if seen is not None and self._has_failed_enough(match):
+            self.leave(match.job, seen.record["attempt"], now_s)
+
+    def _has_failed_enough(self, match: Match) -> bool:
+        """Whether so many matches of a job failed that it is to be HTCondor's."""
+        self._failures[match.job] = self._failures.get(match.job, 0) + 1
+        if self._failures[match.job] < self._terms.misses:
+            return False
+        del self._failures[match.job]
+        return True
 
     def _recognise(self, match: Match, seen: Seen, ad: Ad, now_s: float) -> None:
         """A decision that is read again: the job's ad shows that it was carried out."""
@@ -161,11 +175,29 @@ class Lead:
         seen = self._agent.jobs.by_name.get(job)
         if seen is None or not is_led(seen.ad) or seen.record["attempt"] != tried:
             return
-        edits = {"YM_Until": "0", "YM_Offer": UNDEFINED, "YM_Lead": "false"}
-        if self._editor.edit_idle(seen.schedd, seen.id, edits):
+        if self.leave_job(seen.schedd, seen.id):
             seen.ad["YM_Lead"] = False
-            self._agent.metrics.left.inc()
             self._agent.say_job(seen, now_s)
+
+    def leave_unseen(self) -> None:
+        """Jobs that the schedd lets wait, and that Yardmaster does not know, are HTCondor's: they
+        are of no workflow, have no name of their own, or cannot be read."""
+        known = {(seen.schedd, seen.id) for seen in self._agent.jobs.by_name.values()}
+        for schedd, queue in self._agent.queues.items():
+            for job in sorted(queue.led):
+                if (schedd, job) not in known and self.leave_job(schedd, job):
+                    logger.warning(
+                        "job %s of %s is left to HTCondor: it has no record", job, schedd
+                    )
+
+    def leave_job(self, schedd: str, job: str) -> bool:
+        """Whether a job that waits is HTCondor's now."""
+        edits = {"YM_Until": "0", "YM_Offer": UNDEFINED, "YM_Lead": "false"}
+        is_left = self._editor.edit_idle(schedd, job, edits)
+        if is_left:
+            self._agent.metrics.left.inc()
+            self._agent.queues[schedd].led.discard(job)
+        return is_left
 
     def reschedule(self) -> None:
         """Asks for a negotiation where jobs were edited."""
@@ -178,7 +210,7 @@ class Lead:
     def take(self, seen: Seen, now_s: float) -> None:
         """A job's ad names a match that is not known here: another agent carried it out."""
         name, mark = seen.record["job"], carried(seen.ad)
-        if mark is None or name in self.under_way:
+        if mark is None or name in self.under_way or not is_led(seen.ad):
             return
         decision, tried, offer = mark
         status = whole(seen.ad, "JobStatus")
@@ -196,7 +228,7 @@ class Lead:
         )
         if status == IDLE and tried == attempt(seen.ad):
             self._adopt(match, seen, number(seen.ad, "YM_Until") or now_s, now_s)
-        elif status == IDLE and is_led(seen.ad):
+        elif status == IDLE:
             # It started, was stopped, and waits again.
             edits = {"YM_Until": str(grid(now_s + self._terms.grace_s)), "YM_Offer": UNDEFINED}
             self._editor.edit_idle(seen.schedd, seen.id, edits)
@@ -291,10 +323,10 @@ class Lead:
     # --- Jobs that wait ---
 
     def move_on(self, now_s: float) -> None:
-        """While Yardmaster lives, its jobs wait for it; when it dies, HTCondor takes them after the
-        grace."""
+        """While Yardmaster lives and hears of them, its jobs wait for it; else HTCondor takes them
+        after the grace."""
         grace_s = self._terms.grace_s
-        is_alive = now_s - self._agent.bus.alive_s < grace_s / 2
+        is_alive = now_s - min(self._agent.bus.alive_s, self._agent.flushed_s) < grace_s / 2
         if not is_alive or now_s - self._moved_s < grace_s / 3:
             return
         self._moved_s = now_s

@@ -6,6 +6,7 @@ A job's ad holds all that is known of its match, so an agent that begins again n
 """
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,10 +110,10 @@ def objection(match: Match, ad: Ad | None, now_s: float, terms: Terms) -> End | 
 def carried(ad: Ad) -> tuple[str, int, str] | None:
     """The match that a job's ad names: the decision's id, the job's attempt, and the offer."""
     mark, pattern = text(ad, "YM_Match"), text(ad, "YM_Offer")
-    decision, _, of = mark.partition("/")
-    if not decision or not pattern or not of.isdigit():
+    found = re.fullmatch(r"([0-9a-f]{32})/([0-9]{1,9})", mark)
+    if found is None or not pattern:
         return None
-    return decision, int(of), offer_of_pattern(pattern)
+    return found[1], int(found[2]), offer_of_pattern(pattern)
 
 
 def is_carried(match: Match, ad: Ad) -> bool:
@@ -140,7 +141,7 @@ def edits_of_miss(misses: int, now_s: float, terms: Terms) -> dict[str, str]:
 def misses_after(ad: Ad, end: End) -> int:
     """How many matches in vain a job has after one more. A slot that is gone is no fault of the
     job."""
-    return whole(ad, "YM_Misses") + (end.kind in ("refused", "expired"))
+    return max(0, whole(ad, "YM_Misses")) + (end.kind in ("refused", "expired"))
 
 
 def what_became(

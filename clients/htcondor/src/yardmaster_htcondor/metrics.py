@@ -23,7 +23,9 @@ class Metrics:
             "matches", "Matches that were read, by what was done with them.", ("step",)
         )
         self.outcomes = self._counter("outcomes", "Outcomes that were published.", ("kind",))
-        self.left = self._counter("left_jobs", "Jobs left to HTCondor after matches in vain.")
+        self.left = self._counter(
+            "left_jobs", "Jobs left to HTCondor: after matches in vain, or without a record."
+        )
         self.compared = self._counter(
             "compared_jobs", "Jobs in shadow, by whether both chose the same site.", ("same_site",)
         )

@@ -6,12 +6,18 @@ from typing import Any
 Ad = Any
 """A `ClassAd`: the bindings state no types that could be checked."""
 
+NUMBER_MAX = 2**53
+"""A number beyond says nothing: users may write any into an ad."""
+
 
 def value(ad: Ad, name: str, default: Any = None) -> Any:
     """An attribute's value; the default where it is missing, undefined or an error."""
     if name not in ad:
         return default
-    found = ad.eval(name)
+    try:
+        found = ad.eval(name)
+    except Exception:  # an expression that is too deep for the bindings
+        return default
     is_plain = isinstance(found, bool | int | float | str | list)
     return found if is_plain and type(found).__name__ != "Value" else default
 
@@ -23,10 +29,11 @@ def text(ad: Ad, name: str) -> str:
 
 
 def number(ad: Ad, name: str, default: float | None = None) -> float | None:
-    """An attribute's number; the default where it has none."""
+    """An attribute's number; the default where it has none that means something."""
     found = value(ad, name)
-    is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    return found if is_number else default
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return default
+    return found if -NUMBER_MAX < found < NUMBER_MAX else default
 
 
 def whole(ad: Ad, name: str, default: int = 0) -> int:
