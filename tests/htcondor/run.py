@@ -440,6 +440,51 @@ def part_misfit(place: Place) -> None:
     )
 
 
+def part_odd(place: Place) -> None:
+    """Jobs whose ads nobody foresaw, led and not: the others go on, and all that can start do."""
+    agent = place.leads()
+    first, process = place.names(20), agent.process
+    name = f"odd{first}"
+
+    def job(number: int, lead: bool = True, **changes: str) -> Job:
+        made = crab(name, str(first + number), lead=lead)
+        made["ad"] |= {key.replace("My_", "My."): value for key, value in changes.items()}
+        return made
+
+    endless = " || ".join(f'TARGET.Machine == "host{at}"' for at in range(500))
+    sites = ",".join(f"T2_XX_Site{at}" for at in range(70_000))
+    mark = {
+        "My_YM_Match": '"zz/0"',
+        "My_YM_Offer": '"^slot1(_[0-9]+)?@glidein_11_1@desy-wn1[.]test$"',
+    }
+    jobs = [
+        job(0, My_MaxWallTimeMins='real("INF")'),
+        job(1, lead=False, My_MaxWallTimeMins="1e30", hold="true"),
+        job(9, lead=False, My_DESIRED_SITES=json.dumps(sites), hold="true"),
+        job(2, My_CRAB_Id='"1-²"'),
+        job(3, My_CRAB_JobCount="1e20"),
+        job(4, requirements=f"{endless} || true"),
+        job(5, lead=False, **mark),
+        job(6, My_TaskType='"ROOT"'),
+        job(7, My_CRAB_ReqName="12345"),
+        job(8),
+        {**job(8), "count": 3},
+    ]
+    clusters = place.pool.submit(jobs)
+    wait_for("led jobs are left", lambda: agent.metric("left_jobs_total") >= 5)
+    submitted = one_by_one(place, [job(10)], 0)
+    # No pilot takes the first, which would run for ever; two are on hold.
+    can_start = clusters[3:] + list(submitted)
+    wait_for("all started", lambda: place.pool.have_started(can_start), AFTER_GRACE_S)
+    assert agent.process is process and process is not None and process.poll() is None
+    where_decided(place, list(submitted))
+    run_once(place, [it for it in can_start if it != clusters[-1]])
+    place.figure(
+        "odd jobs: one that is led beside them waits", spread(waits(place.pool, submitted))
+    )
+    place.pool.run("condor_rm", *map(str, clusters[:3]))
+
+
 def part_obey(place: Place) -> None:
     """Commands, each twice."""
     agent = place.leads()
