@@ -5,7 +5,6 @@ import fixtures
 from world import SLOT
 
 from yardmaster_htcondor.offers import Offers, Promise
-from yardmaster_htcondor.slots import offer_of_pattern, offer_pattern
 from yardmaster_htcondor.values import Ad
 
 NOW = 1_000_000.0
@@ -103,14 +102,3 @@ def test_filled_by_others() -> None:
     assert (record["kind"], record["cores_free"]) == ("slot_offer", 3)
     (record,) = offers.read([slot(0)], NOW + 2)
     assert record["kind"] == "slot_withdrawn"
-
-
-def test_patterns_and_offers() -> None:
-    import re
-
-    for offer in (SLOT, "slot1@a+b(c)@d.e", "slot2@x"):
-        pattern = offer_pattern(offer)
-        assert "\\" not in pattern and offer_of_pattern(pattern) == offer
-        slot_name, _, pilot = offer.partition("@")
-        assert re.match(pattern, offer) and re.match(pattern, f"{slot_name}_12@{pilot}")
-        assert not re.match(pattern, f"{slot_name}1@{pilot}")

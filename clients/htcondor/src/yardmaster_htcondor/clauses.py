@@ -8,43 +8,57 @@ from yardmaster_htcondor.values import Ad
 CLAUSE_LETTERS = 160
 """A clause that is longer is cut in the text of an outcome."""
 
+DEPTH_MAX = 8
+"""So many attributes are followed, each named by the one before: they may name each other in a
+ring."""
+
 
 def misfit(job: Ad, slot: Ad) -> str:
-    """Why they do not take each other; empty if they do. Yardmaster knows only a part of this."""
-    if not slot.matches(job):
-        return f"the job does not take the slot{_objecting(job, slot)}"
-    if not job.matches(slot):
-        return f"the slot does not take the job{_objecting(slot, job)}"
+    """Why they do not take each other; empty if they do. Yardmaster knows only a part of this. What
+    cannot be evaluated here is a reason too: nobody could say what a match of it would do."""
+    try:
+        if not slot.matches(job):
+            return f"the job does not take the slot{_objecting(job, slot)}"
+        if not job.matches(slot):
+            return f"the slot does not take the job{_objecting(slot, job)}"
+    except Exception as error:
+        return f"its expressions cannot be evaluated: {_cut(str(error))}"
     return ""
 
 
 def _objecting(owner: Ad, other: Ad) -> str:
     """The first clause of the owner's Requirements that objects to the other ad."""
-    clause = objecting_clause(owner, other, "Requirements")
-    if not clause:
-        return ""
-    shown = clause if len(clause) <= CLAUSE_LETTERS else f"{clause[:CLAUSE_LETTERS]} ..."
-    return f": {shown}"
+    try:
+        clause = objecting_clause(owner, other, "Requirements")
+    except Exception:
+        return ""  # that they do not fit is known; only the clause is not
+    return f": {_cut(clause)}" if clause else ""
 
 
-def objecting_clause(owner: Ad, other: Ad, attribute: str) -> str:
+def _cut(text: str) -> str:
+    """A text as an outcome has it."""
+    return text if len(text) <= CLAUSE_LETTERS else f"{text[:CLAUSE_LETTERS]} ..."
+
+
+def objecting_clause(owner: Ad, other: Ad, attribute: str, depth: int = 0) -> str:
     """The first clause of an expression that is not true; of an attribute that is named, its
     own."""
+    asking = classad.ClassAd(str(owner))
     for clause in clauses(str(owner.lookup(attribute))):
-        if _holds(owner, other, clause):
+        if _holds(asking, other, clause):
             continue
         inner = clause.strip("()").removeprefix("MY.").strip()
         is_named = re.fullmatch(r"[A-Za-z_]\w*", inner) and inner in owner
         is_expression = is_named and not isinstance(owner.lookup(inner), bool | int | float | str)
-        deeper = objecting_clause(owner, other, inner) if is_expression else ""
-        return deeper or clause
+        if is_expression and depth < DEPTH_MAX:
+            return objecting_clause(owner, other, inner, depth + 1) or clause
+        return clause
     return ""
 
 
-def _holds(owner: Ad, other: Ad, clause: str) -> bool:
+def _holds(asking: Ad, other: Ad, clause: str) -> bool:
     """Whether the owner would take the other if the clause were all that it asks."""
     try:
-        asking = classad.ClassAd(str(owner))
         asking["Requirements"] = classad.ExprTree(clause)
         return bool(other.matches(asking))
     except Exception:

@@ -80,16 +80,29 @@ def node(offer: str) -> str:
 
 OF_PARTS = "(_[0-9]+)?"
 
+ESCAPES = {**{it: f"[{it}]" for it in ".+*?(){}|$["}, "^": "[]^]", "\\": "[[-^]"}
+"""How a pattern has letters that mean something in one: without a backslash, as an edit doubles
+them. Brackets take neither `^` nor a backslash alone, so each stands for its neighbours as
+well."""
+
+LETTERS = {escape: letter for letter, escape in ESCAPES.items()}
+
 
 def offer_pattern(offer: str) -> str:
-    """Matches the slot of an offer, and the dynamic slots that are cut from it. It has no
-    backslash: an edit doubles them."""
-    escape = re.compile(r"[.+*?(){}|$]")
-    slot, _, pilot = (escape.sub(lambda it: f"[{it[0]}]", part) for part in offer.partition("@"))
-    return f"^{slot}{OF_PARTS}@{pilot}$"
+    """Matches the slot of an offer, and the dynamic slots that are cut from it."""
+    slot, at, pilot = ("".join(ESCAPES.get(it, it) for it in of) for of in offer.partition("@"))
+    return f"^{slot}{OF_PARTS}{at}{pilot}$"
 
 
 def offer_of_pattern(pattern: str) -> str:
     """The offer that a pattern was made of."""
     body = pattern.removeprefix("^").removesuffix("$").replace(f"{OF_PARTS}@", "@", 1)
-    return re.sub(r"\[(.)\]", r"\1", body)
+    escapes = "|".join(re.escape(it) for it in LETTERS)
+    return re.sub(escapes, lambda it: LETTERS[it[0]], body)
+
+
+def offer_of(host: str) -> str:
+    """The offer whose slot a host is cut from: slot1_3@pilot is of slot1@pilot. A prefix may have
+    a `_` as well: p_slot1_3@pilot is of p_slot1@pilot."""
+    slot, at, pilot = host.partition("@")
+    return re.sub(r"_[0-9]+$", "", slot) + at + pilot
