@@ -1,6 +1,9 @@
 """Commands as `yardmaster commands --exec` hands them over; each twice does no harm."""
 
+import io
 import json
+import re
+import sys
 import time
 from typing import Any
 
@@ -10,6 +13,7 @@ from world import SLOT
 
 from yardmaster_htcondor import obey as module
 from yardmaster_htcondor.bindings import classad, htcondor
+from yardmaster_htcondor.main import main
 from yardmaster_htcondor.obey import AGAIN, DONE, REFUSED, obey
 from yardmaster_htcondor.values import Ad
 
@@ -87,6 +91,49 @@ def test_boost_level_by_level(schedd: FakeSchedd) -> None:
     calls = len(schedd.calls)
     assert run("boost", measured=900_000.0) == (DONE, f"JobPrio of {WORKFLOW} is 900000 (0 edits)")
     assert len(schedd.calls) == calls
+
+
+def test_boost_of_a_priority_below_zero_raises_it(schedd: FakeSchedd) -> None:
+    for ad, priority in zip(schedd.ads, (-5, -20_000_000, 9_999_995), strict=True):
+        ad["JobPrio"] = priority
+    assert run("boost", measured=900_000.0)[0] == DONE
+    assert [ad["JobPrio"] for ad in schedd.ads] == [900_000, 900_000, 10_900_000]
+    assert "(0 edits)" in run("boost", measured=900_000.0)[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("", "the command is no JSON .*: one line is wanted on stdin"),
+        ("{", "the command is no JSON .*: one line is wanted on stdin"),
+        ("[]", "the command is no JSON object: state"),
+        ("{}", "kind is None: state a text"),
+        ('{"kind": "boost"}', "subject is None: state a text"),
+        ('{"kind": "boost", "subject": ""}', "subject is '': state a text"),
+        ('{"kind": "boost", "subject": "w", "expires_at": "x"}', "expires_at is 'x': state a num"),
+        ('{"kind": "boost", "subject": "w", "measured": "abc"}', "measured is 'abc': state a num"),
+        ('{"kind": "boost", "subject": "w"}', "measured is missing: state the priority"),
+        ('{"kind": "boost", "subject": "w", "measured": -1}', "measured is -1: state a number, 0"),
+        ('{"kind": "boost", "subject": "w", "measured": NaN}', "measured is nan: state a number"),
+        ('{"kind": "boost", "subject": "w", "measured": 5e6}', "measured is 5000000: a priority"),
+        ('{"kind": "profile", "subject": "w", "limit": null}', "limit is None: state a number"),
+        ('{"kind": "kill_workflow", "subject": "w", "notes": "x"}', "notes is 'x': state a list"),
+        ('{"kind": "drain", "subject": "NODE", "jobs": [1]}', "jobs is \\[1\\]: state a list"),
+    ],
+)
+def test_a_command_that_cannot_be_understood_is_refused(
+    schedd: FakeSchedd,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    line: str,
+    reason: str,
+) -> None:
+    collector = FakeCollector([fixtures.slots()[SLOT]])
+    monkeypatch.setattr(htcondor, "Collector", lambda: collector)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(line.replace("NODE", NODE) + "\n"))
+    assert main(["obey", "--config", "/nowhere.toml"]) == REFUSED
+    assert re.match(reason, capsys.readouterr().err)
+    assert schedd.calls == [] and FakeStartd.calls == []
 
 
 def test_kill_holds_dagman_first(schedd: FakeSchedd) -> None:

@@ -6,10 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from yardmaster_client.toml_reader import TomlReader, read_table
-from yardmaster_htcondor.dialect import Dialect
+from yardmaster_htcondor.dialect import LABELS, Dialect
 from yardmaster_htcondor.matching import Terms
 
 MODES = ("shadow", "lead")
+
+PORT_MAX = 65_535
+
+POLL_LEAST_S, POLL_MAX_S = 0.1, 60.0
+POLLS = 3
+"""What is renewed or waited for takes at least so many polls."""
+
+DAY_S = 86_400.0
+OFFER_MAX_S = 3600.0
+"""So long at most Yardmaster reckons with the slots of an agent that died; s."""
+
+HISTORY_MAX_S = 31 * DAY_S
 
 
 @dataclass(frozen=True)
@@ -61,10 +73,10 @@ def parse(table: Mapping[str, Any], file: str) -> Config:
     config = Config(
         bootstrap_servers=reader.text("bootstrap_servers", ""),
         mode=reader.choice("mode", known.mode, MODES),
-        domain=reader.text("domain", known.domain),
-        policy=reader.text("policy", known.policy),
+        domain=reader.name("domain", known.domain),
+        policy=reader.name("policy", known.policy),
         topic_prefix=reader.text("topic_prefix", known.topic_prefix),
-        group=reader.text("group", known.group),
+        group=reader.name("group", known.group),
         client=reader.properties("client"),
         collector=reader.text("collector", known.collector),
         schedds=reader.texts("schedds", known.schedds),
@@ -92,9 +104,28 @@ def parse(table: Mapping[str, Any], file: str) -> Config:
 def _check(config: Config, reader: TomlReader) -> None:
     if not config.bootstrap_servers:
         raise reader.missing("bootstrap_servers", 'add bootstrap_servers = "HOST:PORT,..."')
-    port = config.metrics.rpartition(":")[2]
-    if config.metrics and not port.isdigit():
-        raise reader.error("metrics", config.metrics, 'it is "HOST:PORT", or "" for none')
-    if config.offer_s < 3 * config.poll_s:
-        remedy = f"offers are renewed at a third: state at least {3 * config.poll_s:g}, three polls"
-        raise reader.error("offer_s", config.offer_s, remedy)
+    if config.metrics and not is_address(config.metrics):
+        remedy = f'it is "HOST:PORT", a port of 1 to {PORT_MAX}, or "" for none'
+        raise reader.error("metrics", config.metrics, remedy)
+    least_s = POLLS * config.poll_s
+    for key, value, least, most in (
+        ("poll_s", config.poll_s, POLL_LEAST_S, POLL_MAX_S),
+        ("grace_s", config.terms.grace_s, least_s, DAY_S),
+        ("match_s", config.terms.match_s, least_s, DAY_S),
+        ("offer_s", config.offer_s, least_s, OFFER_MAX_S),
+        ("history_s", config.history_s, 0.0, HISTORY_MAX_S),
+    ):
+        if not least <= value <= most:
+            polls = f" ({POLLS} polls)" if least == least_s else ""
+            remedy = f"state at least {least:g} s{polls} and at most {most:.0f} s"
+            raise reader.error(key, value, remedy)
+    unknown = [label for label in config.dialect.labels if label not in LABELS]
+    if unknown:
+        raise reader.error("labels", unknown[0], f"a label is one of {', '.join(LABELS)}")
+
+
+def is_address(stated: str) -> bool:
+    """Whether it is a host and a port."""
+    _, colon, port = stated.rpartition(":")
+    is_number = port.isascii() and port.isdecimal()
+    return bool(colon) and is_number and 0 < int(port) <= PORT_MAX

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from yardmaster_htcondor.values import Ad, text
 
+LABELS = ("Arch", "Microarch", "CUDACapability")
+"""Labels of slots that a job's ad can ask for."""
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -14,7 +17,7 @@ class Dialect:
     first_groups: tuple[str, ...] = ("tier0", "highprio")
     """Accounting groups that count as working groups, so that `group_order` can name them."""
     labels: tuple[str, ...] = ("Arch", "Microarch")
-    """Labels that a job needs where it states them; the expressions of both ads hold in any
+    """Those of `LABELS` that a job needs where it states them; the expressions of both ads hold in any
     case."""
 
     def share(self, ad: Ad) -> str:

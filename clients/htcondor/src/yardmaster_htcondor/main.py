@@ -1,7 +1,6 @@
 """The command `yardmaster-htcondor`."""
 
 import argparse
-import json
 import logging
 import signal
 import sys
@@ -98,12 +97,14 @@ def _check(file: Path) -> int:
 def _obey(file: Path) -> int:
     from yardmaster_htcondor import config as configs
     from yardmaster_htcondor.bindings import htcondor
-    from yardmaster_htcondor.obey import AGAIN, obey
+    from yardmaster_htcondor.obey import AGAIN, REFUSED, CommandError, command_of, obey
 
     name = configs.read(file).collector if file.exists() else ""
     try:
-        command = json.loads(sys.stdin.readline())
+        command = command_of(sys.stdin.readline())
         code, reason = obey(command, htcondor.Collector(name) if name else htcondor.Collector())
+    except CommandError as error:
+        code, reason = REFUSED, str(error)
     except Exception as error:
         code, reason = AGAIN, f"{type(error).__name__}: {error}"
     print(reason, file=sys.stderr)
