@@ -1,4 +1,7 @@
+import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,3 +31,14 @@ def test_a_property_that_librdkafka_does_not_know(
 ) -> None:
     assert agent(tmp_path, 'metrics = ""', "[client]", '"no.such" = "x"') == CONFIG_ERROR
     assert "[client]: No such configuration property" in capsys.readouterr().err
+
+
+def test_who_reads_no_further_than_the_first_line() -> None:
+    program = "import sys, yardmaster_htcondor.main as it; it.main(['files']); sys.exit(5)"
+    read, write = os.pipe()
+    os.close(read)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, env=env)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (5, b"")

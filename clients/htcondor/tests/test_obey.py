@@ -115,6 +115,8 @@ def test_boost_of_a_priority_below_zero_raises_it(schedd: FakeSchedd) -> None:
         ('{"kind": "boost", "subject": "w"}', "measured is missing: state the priority"),
         ('{"kind": "boost", "subject": "w", "measured": -1}', "measured is -1: state a number, 0"),
         ('{"kind": "boost", "subject": "w", "measured": NaN}', "measured is nan: state a number"),
+        ('{"kind": "boost", "subject": "w", "measured": 1e999}', "measured is inf: state a number"),
+        (f'{{"kind": "boost", "subject": "w", "measured": {10**400}}}', "measured is 1000"),
         ('{"kind": "boost", "subject": "w", "measured": 5e6}', "measured is 5000000: a priority"),
         ('{"kind": "profile", "subject": "w", "limit": null}', "limit is None: state a number"),
         ('{"kind": "kill_workflow", "subject": "w", "notes": "x"}', "notes is 'x': state a list"),

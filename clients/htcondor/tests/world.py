@@ -2,7 +2,6 @@
 list."""
 
 import queue
-import re
 import time
 from typing import Any
 
@@ -219,6 +218,7 @@ NAME = "230303_101010:user1_crab_ntuples_2022F/17"
 
 def gate() -> str:
     """The gate, as it is shipped."""
-    from yardmaster_htcondor.check import shipped_settings
+    from yardmaster_htcondor.check import shipped_text
 
-    return re.sub(r"\s+", " ", shipped_settings("120", "true")["YM_GATE"])
+    line = next(line for line in shipped_text().splitlines() if "SET Requirements" in line)
+    return line.split(" && ", 1)[1]

@@ -1,12 +1,18 @@
 """Whether an agent can work with a configuration: what is wrong, and the remedy."""
 
+import re
+import socket
+import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from importlib import resources
 from typing import Any
 
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from yardmaster_htcondor.bindings import AD_TYPES, htcondor
+from yardmaster_client.codec import codec
+from yardmaster_htcondor.bindings import AD_TYPES, classad, htcondor
+from yardmaster_htcondor.clauses import without_brackets
 from yardmaster_htcondor.config import Config
 from yardmaster_htcondor.values import Ad, text
 
@@ -21,6 +27,20 @@ FILE = "50-yardmaster.conf"
 
 NO_SHARE = '(AcctGroup =?= "none")'
 """The share of the file as it is shipped: no job."""
+
+TRANSFORMS = ("YARDMASTER_CLEAR", "YARDMASTER")
+"""Those of the file, in their order."""
+
+OF_JOB = re.compile(r"\$\(MY\.\w+:(\w+)\)")
+"""A job's attribute in a transform. A schedd that is asked for the transform shows the default in
+its place."""
+
+SETS_REQUIREMENTS = re.compile(r"(?i)\bset[\s_]+requirements\b")
+
+LOOK_S = 5.0
+
+PROGRESS_S, PROGRESS_RECORDS = 5.0, 20
+"""How long the newest of the last records of `progress` is waited for; s."""
 
 
 class Finding:
@@ -50,8 +70,33 @@ def wrong(about: str, remedy: str) -> Finding:
 
 def check(config: Config) -> list[Finding]:
     """Everything, in the order in which it is needed."""
-    findings = list(kafka(config))
-    return findings + list(pool(config))
+    return [*metrics(config), *kafka(config), *pool(config)]
+
+
+def metrics(config: Config) -> Iterator[Finding]:
+    """Whether the agent can serve its metrics."""
+    if not config.metrics:
+        return
+    try:
+        socket.create_server(config.metrics_address()).close()
+    except OSError as error:
+        stated = f'metrics = "{config.metrics}"'
+        if is_agent(config.metrics):
+            remedy = "end it before you start another one with this configuration"
+            yield note(f"{stated}: an agent works here", remedy)
+        else:
+            yield wrong(f"{stated}: {error.strerror or error}", "state another address")
+
+
+def is_agent(address: str) -> bool:
+    """Whether an agent serves its metrics there."""
+    host, _, port = address.rpartition(":")
+    url = f"http://{host or '127.0.0.1'}:{port}/metrics"
+    try:
+        with urllib.request.urlopen(url, timeout=LOOK_S) as answer:
+            return b"yardmaster_htcondor_" in answer.read()
+    except (OSError, ValueError):
+        return False
 
 
 def kafka(config: Config) -> Iterator[Finding]:
@@ -59,20 +104,60 @@ def kafka(config: Config) -> Iterator[Finding]:
     settings: dict[str, Any] = dict(config.client)
     settings |= {"bootstrap.servers": config.bootstrap_servers, "group.id": config.group}
     settings |= {"allow.auto.create.topics": False, "log_level": 0}
+    settings |= {"enable.auto.commit": False, "isolation.level": "read_committed"}
     try:
         consumer = Consumer(settings)
-        topics = consumer.list_topics(timeout=10).topics
-    except Exception as error:
+    except KafkaException as error:
+        yield wrong(f"[client]: {error.args[0].str()}", "mend or drop it")
+        return
+    try:
+        yield from topics(consumer, config)
+    except KafkaException as error:
         remedy = "see bootstrap_servers and [client]: the agent waits until Kafka answers"
         yield wrong(f"Kafka at {config.bootstrap_servers} does not answer: {error}", remedy)
-        return
-    missing = [config.topic(word) for word in (*READ, *WRITTEN) if config.topic(word) not in topics]
+    finally:
+        consumer.close()
+
+
+def topics(consumer: Any, config: Config) -> Iterator[Finding]:
+    """All topics are there, and are those of the domain."""
+    found = consumer.list_topics(timeout=10).topics
+    missing = [config.topic(word) for word in (*READ, *WRITTEN) if config.topic(word) not in found]
     if missing:
         remedy = "`yardmaster topology apply` makes them; see topic_prefix"
         yield wrong(f"topics are not there: {', '.join(missing)}", remedy)
+        return
+    yield ok(f"Kafka at {config.bootstrap_servers}, with all topics {config.topic_prefix}*")
+    name = config.topic("progress")
+    domains = domains_of(consumer, name, list(found[name].partitions))
+    if not domains:
+        remedy = "start `yardmaster run`, and check again"
+        yield note(f"{name} has no record yet: whether domain is right is not known", remedy)
+    elif config.domain not in domains:
+        others = ", ".join(sorted(domains))
+        remedy = "state that one, or see topic_prefix: decisions of others are passed over"
+        yield wrong(f"domain is {config.domain}, and Yardmaster there decides for {others}", remedy)
     else:
-        yield ok(f"Kafka at {config.bootstrap_servers}, with all topics {config.topic_prefix}*")
-    consumer.close()
+        yield ok(f"Yardmaster decides for the domain {config.domain}")
+
+
+def domains_of(consumer: Any, topic: str, numbers: list[int]) -> set[str]:
+    """Domains of the last records of `progress`."""
+    parts = []
+    for number in numbers:
+        low, end = consumer.get_watermark_offsets(TopicPartition(topic, number), 5)
+        if end > low:
+            parts.append(TopicPartition(topic, number, max(low, end - PROGRESS_RECORDS)))
+    found: set[str] = set()
+    if not parts:
+        return found
+    consumer.assign(parts)
+    until = time.monotonic() + PROGRESS_S
+    while not found and time.monotonic() < until:
+        for message in consumer.consume(PROGRESS_RECORDS, 0.5):
+            if message.error() is None and message.value() is not None:
+                found.add(str(codec("progress").decode(message.value())["domain"]))
+    return found
 
 
 def pool(config: Config) -> Iterator[Finding]:
@@ -161,34 +246,74 @@ def known_users(schedd: Any) -> set[str] | None:
 
 
 def shipped(name: str, settings: "Settings", config: Config) -> Iterator[Finding]:
-    """Whether transform and gate are there, as they were shipped."""
-    remedy = f"copy {FILE} into the schedd's config.d, and condor_reconfig -schedd"
+    """Whether what was shipped is in force, and which jobs wait."""
     names = settings["JOB_TRANSFORM_NAMES"].replace(",", " ").upper().split()
-    wanted = shipped_settings(settings["YM_GRACE"], share(settings))
-    gate = squeezed(wanted["YM_GATE"])
-    has_gate = gate in squeezed(settings["APPEND_REQUIREMENTS"] + settings["APPEND_REQ_VANILLA"])
-    if "YARDMASTER" not in names and not has_gate:
+    if not set(TRANSFORMS) & set(names):
         level = wrong if config.leads else note
+        remedy = f"copy {FILE} into the schedd's config.d, and condor_reconfig"
         yield level(f"schedd {name} has no {FILE}: no job waits for Yardmaster", remedy)
         return
-    if "YARDMASTER" not in names or not has_gate:
-        part = "transform" if "YARDMASTER" not in names else "gate (APPEND_REQUIREMENTS)"
-        yield wrong(f"schedd {name}: the {part} of {FILE} is not in force", remedy)
-    for transform in ("JOB_TRANSFORM_YARDMASTER", "JOB_TRANSFORM_YARDMASTER_CORES"):
-        if squeezed(settings[transform]) != squeezed(wanted[transform]):
-            yield wrong(f"schedd {name}: {transform} is not as it was shipped", remedy)
-    grace = settings["YM_GRACE"]
+    troubles = list(deviations(name, names, settings))
+    yield from troubles
+    stated, grace = share(settings), settings["YM_GRACE"]
     if grace != f"{config.terms.grace_s:g}":
         yield wrong(
             f"schedd {name}: YM_GRACE is {grace or 'not there'}, grace_s {config.terms.grace_s:g}",
             "state the same in both",
         )
-    if not config.leads:
+    is_none = squeezed(stated) == squeezed(NO_SHARE)
+    if not config.leads and not is_none:
         yield wrong(
             f"schedd {name} has {FILE}, and the agent is in shadow: jobs wait for YM_GRACE in vain",
-            f'remove {FILE} and condor_reconfig, or state mode = "lead"',
+            f'state the share {NO_SHARE} and condor_reconfig, or mode = "lead"',
         )
-    yield ok(f"schedd {name}: jobs with {share(settings)} wait for Yardmaster")
+    if not any(it.level == "WRONG" for it in troubles):
+        whose = f"no job waits for Yardmaster: the share is {stated}"
+        yield ok(f"schedd {name}: {whose if is_none else f'jobs with {stated} wait'}")
+
+
+def deviations(name: str, names: list[str], settings: "Settings") -> Iterator[Finding]:
+    """In what a schedd's configuration is not as it was shipped."""
+    remedy = f"copy {FILE} into the schedd's config.d again, state your share, and condor_reconfig"
+    stated = share(settings)
+    wanted = shipped_settings(settings["YM_GRACE"], stated)
+    for transform in TRANSFORMS:
+        key = f"JOB_TRANSFORM_{transform}"
+        if transform not in names:
+            about = f"{transform} is not in force: it is not in JOB_TRANSFORM_NAMES"
+            yield wrong(f"schedd {name}: {about}", remedy)
+        elif squeezed(settings[key]) != squeezed(wanted[key]):
+            yield wrong(f"schedd {name}: {key} is not as it was shipped", remedy)
+    if [it for it in names if it in TRANSFORMS] == list(reversed(TRANSFORMS)):
+        yield wrong(f"schedd {name}: {TRANSFORMS[1]} comes before {TRANSFORMS[0]}", remedy)
+    if not is_share(stated):
+        yield wrong(
+            f"schedd {name}: the share {stated} is not one expression in brackets",
+            "put brackets around all of it: && comes before ||, so it may be another share",
+        )
+    after = names[names.index("YARDMASTER") + 1 :] if "YARDMASTER" in names else []
+    for other in after:
+        if SETS_REQUIREMENTS.search(settings[f"JOB_TRANSFORM_{other}"]):
+            yield note(
+                f"schedd {name}: JOB_TRANSFORM_{other} sets Requirements after YARDMASTER",
+                "name it before YARDMASTER: it may take the gate away",
+            )
+    stated_attributes = settings["PROTECTED_JOB_ATTRS"].replace(",", " ").upper().split()
+    open_to_users = [
+        it for it in wanted["PROTECTED_JOB_ATTRS"].split() if it.upper() not in stated_attributes
+    ]
+    if open_to_users:
+        about = f"users may edit {', '.join(open_to_users)}: not in PROTECTED_JOB_ATTRS"
+        yield wrong(f"schedd {name}: {about}", remedy)
+
+
+def is_share(stated: str) -> bool:
+    """Whether it is an expression in one pair of brackets."""
+    try:
+        classad.ExprTree(stated)
+    except Exception:
+        return False
+    return without_brackets(stated.strip()) != stated.strip()
 
 
 def share(settings: "Settings") -> str:
@@ -274,10 +399,10 @@ def shipped_settings(grace: str, stated_share: str) -> dict[str, str]:
     for name, value in found.items():
         for old, new in replaced.items():
             value = value.replace(old, new)
-        found[name] = value
+        found[name] = re.sub(rf"\$\({name}\)", "", value).strip()
     return found
 
 
 def squeezed(stated: str) -> str:
-    """A text without its spaces."""
-    return "".join(stated.split())
+    """A text without its spaces, with defaults of a job's attributes in their place."""
+    return "".join(OF_JOB.sub(r"\1", stated).split())

@@ -69,7 +69,7 @@ def clauses(expression: str) -> list[str]:
     """The parts of an expression that `&&` connects at its top, without brackets around all of
     it."""
     stripped = expression.strip()
-    while (bare := _without_brackets(stripped)) != stripped:
+    while (bare := without_brackets(stripped)) != stripped:
         stripped = bare
     parts, depth, start, quoted, at = [], 0, 0, "", 0
     while at < len(stripped):
@@ -95,7 +95,7 @@ def clauses(expression: str) -> list[str]:
     return [clause for part in parts for clause in clauses(part)]
 
 
-def _without_brackets(expression: str) -> str:
+def without_brackets(expression: str) -> str:
     """The expression without brackets around all of it."""
     if not (expression.startswith("(") and expression.endswith(")")):
         return expression

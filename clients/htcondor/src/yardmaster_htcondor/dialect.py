@@ -17,8 +17,8 @@ class Dialect:
     first_groups: tuple[str, ...] = ("tier0", "highprio")
     """Accounting groups that count as working groups, so that `group_order` can name them."""
     labels: tuple[str, ...] = ("Arch", "Microarch")
-    """Those of `LABELS` that a job needs where it states them; the expressions of both ads hold in any
-    case."""
+    """Those of `LABELS` that a job needs where it states them; the expressions of both ads hold in
+    any case."""
 
     def share(self, ad: Ad) -> str:
         """The accounting group of a job, without the user."""

@@ -2,9 +2,11 @@
 
 import argparse
 import logging
+import os
 import signal
 import sys
 import threading
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
@@ -30,7 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     verbs.add_parser("files", help="prints where the schedd's configuration and the unit are")
     options = parser.parse_args(arguments)
     if options.verb == "files":
-        print(resources.files("yardmaster_htcondor").joinpath("shipped"))
+        show([resources.files("yardmaster_htcondor").joinpath("shipped")])
         return 0
     _log(options.verbose)
     try:
@@ -39,6 +41,17 @@ def main(arguments: list[str] | None = None) -> int:
     except ConfigError as error:
         print(error, file=sys.stderr)
         return CONFIG_ERROR
+
+
+def show(lines: Iterable[object]) -> None:
+    """Prints lines, as far as somebody reads them."""
+    try:
+        for line in lines:
+            print(line)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is left of it would be written at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _log(is_verbose: bool) -> None:
@@ -55,6 +68,7 @@ def _agent(file: Path) -> int:
     from yardmaster_htcondor.bus import Bus
     from yardmaster_htcondor.metrics import Metrics
     from yardmaster_htcondor.pool import Editor, Pool
+    from yardmaster_htcondor.turn import Turn
 
     config = configs.read(file)
     stop, metrics = threading.Event(), Metrics()
@@ -72,16 +86,17 @@ def _agent(file: Path) -> int:
     logger.info("mode %s, Kafka %s", config.mode, config.bootstrap_servers)
     pool = Pool(config.collector, config.schedds)
     try:
-        bus = Bus(config)
+        bus, turn = Bus(config), Turn(config)
     except KafkaException as error:
         raise ConfigError(f"{file}: [client]: {error.args[0].str()}: mend or drop it") from error
     try:
-        if bus.begin(stop):
+        if turn.wait(stop) and bus.begin(stop):
             Agent(config, pool, bus, Editor(pool) if config.leads else None, metrics).run(stop)
     finally:
         bus.close()
+        turn.close()
     logger.info("ends")
-    return 0 if stop.is_set() else 1
+    return 0 if stop.is_set() and not turn.is_lost else 1
 
 
 def _check(file: Path) -> int:
@@ -89,8 +104,7 @@ def _check(file: Path) -> int:
     from yardmaster_htcondor.check import check
 
     findings = check(configs.read(file))
-    for finding in findings:
-        print(finding)
+    show(findings)
     return int(any(finding.level == "WRONG" for finding in findings))
 
 

@@ -8,7 +8,6 @@ no harm. What cannot be understood is refused: it would be no other the next tim
 """
 
 import json
-import math
 import time
 from typing import Any
 
@@ -26,6 +25,8 @@ PLACED_BY_YARDMASTER = "TARGET.YM_Until isnt undefined && time() < TARGET.YM_Unt
 
 LAG_LOOKS, LAG_S = 10, 0.5
 """How often, and after what time, a slot's ad is looked at again; s."""
+
+FIGURE_MAX = 1e15
 
 BOOST_MAX = TASK_PRIORITY // 2
 """Priorities below this keep the levels of a workflow apart."""
@@ -57,13 +58,13 @@ def word(command: dict[str, Any], field: str) -> str:
     return found
 
 
-def figure(command: dict[str, Any], field: str, least: float = 0.0) -> float:
+def figure(command: dict[str, Any], field: str) -> float:
     """A number of a command; 0 where it has none."""
     found = command.get(field, 0.0)
     is_number = isinstance(found, int | float) and not isinstance(found, bool)
-    if not is_number or not math.isfinite(found) or found < least:
-        raise CommandError(f"{field} is {found!r}: state a number, {least:g} or more")
-    return found
+    if not is_number or not 0 <= found < FIGURE_MAX:
+        raise CommandError(f"{field} is {found!r}: state a number, 0 or more")
+    return float(found)
 
 
 def words(command: dict[str, Any], field: str) -> list[str]:
