@@ -485,6 +485,110 @@ def part_odd(place: Place) -> None:
     place.pool.run("condor_rm", *map(str, clusters[:3]))
 
 
+STATED = {
+    "My.YM_Offer": '".*"',
+    "My.YM_Match": '"0123456789abcdef0123456789abcdef/0"',
+    "My.YM_Misses": "-100",
+    "My.YM_Cores": "99",
+    "My.YM_Until": "5",
+}
+"""What a user might state, to pass by the lead."""
+
+
+def part_users(place: Place) -> None:
+    """Users who state or edit what is the lead's: it means nothing, of jobs that are led and of
+    others."""
+    place.leads()
+    first = place.names(4)
+    name = f"users{first}"
+    made = [crab(name, str(first + number), lead=number % 2 == 0) for number in range(2)]
+    many = crab(name, f"{first}$(Process)")
+    for job in (*made, many):
+        job["ad"] |= STATED | {"My.YM_Lead": str(job is made[1]).lower()}
+    many["ad"] |= {"max_materialize": "2"}
+    with Frozen(place, "negotiator"):
+        clusters = place.pool.submit([*made, {**many, "count": 2}])
+        wait_for("matched", lambda: clusters[0] in matched(place, clusters))
+        for cluster in (clusters[0], clusters[1]):
+            assert not edits_as(place, "user1", cluster, "YM_Misses", "99")
+            assert not edits_as(place, "user1", cluster, "YM_Offer", '".*"')
+        ads = place.pool.jobs(clusters)
+    for cluster, ad in ads.items():
+        is_led = cluster != clusters[1]
+        assert (ad.get("YM_Lead") is True) == is_led, ad
+        assert all(str(ad.lookup(it)) == "undefined" for it in ("YM_Misses", "YM_Cores")), ad
+        if not is_led:
+            assert not any(isinstance(ad.get(it), str) for it in ("YM_Offer", "YM_Match")), ad
+        wanted = str(ad.lookup("Requirements"))
+        assert "T3_XX_Nowhere" in wanted, f"the pool's own is gone: {wanted}"
+        assert ("YM_Until" in wanted) == is_led, wanted
+    wait_for("all ended", lambda: place.pool.have_ended(clusters), 120)
+    where_decided(place, [clusters[0], clusters[2]])
+    run_once(place, clusters)
+    place.figure("users", "what they state of the lead is deleted, and no edit of it is taken")
+
+
+def edits_as(place: Place, user: str, cluster: int, name: str, value: str) -> bool:
+    """Whether the schedd takes an edit of a user."""
+    words = ("condor_qedit", "-name", "a@pool.test", str(cluster), name, value)
+    try:
+        place.pool.run("runuser", "-u", user, "--", *words)
+    except AssertionError:
+        return False
+    return True
+
+
+def part_two_agents(place: Place) -> None:
+    """A second agent of one group waits, says so, and takes over when the first is killed."""
+    agent, folder = place.leads(), place.folder / "second"
+    folder.mkdir(exist_ok=True)
+    kafka, client = place.broker.address, place.pool.client
+    second = Agent(folder, kafka, client, "lead", grace_s=GRACE_S, group="agent-lead")
+    try:
+        wait_for("the second one waits", lambda: "waits for its end" in second.log.read_text(), 30)
+        led_again(place)
+        assert second.metric("round_seconds_count") == 0
+        begun = time.monotonic()
+        agent.kill()
+        second.wait_until_it_works()
+        place.figure("two agents: the second one takes over", f"{time.monotonic() - begun:.0f} s")
+        led_again(place)
+    finally:
+        agent.kill()
+        second.stop()
+        agent.start()
+        agent.wait_until_it_works()
+
+
+def part_back(place: Place) -> None:
+    """The way back, as docs/htcondor.md has it: jobs that wait are HTCondor's."""
+    place.leads()
+    first = place.names(1)
+    job = crab(f"back{first}", str(first))
+    # Yardmaster knows no such slot, so it waits; HTCondor asks nothing of the kind.
+    job["ad"]["My.REQUIRED_MINIMUM_MICROARCH"] = "9"
+    (cluster,) = place.pool.submit([job])
+
+    def until() -> int:
+        return int(place.pool.jobs([cluster])[cluster]["YM_Until"])
+
+    def qedit() -> None:
+        waiting = "YM_Lead =?= true && JobStatus == 1"
+        words = ("-constraint", waiting, "YM_Until", "0", "YM_Lead", "false")
+        as_agent = ("runuser", "-u", "yardmaster", "--", "condor_qedit", "-name", "a@pool.test")
+        place.pool.run(*as_agent, *words)
+
+    begun = until()
+    wait_for("the agent lets it wait on", lambda: until() > begun, 120)
+    place.leads(lead=False)
+    assert place.pool.statuses([cluster]) == [1], "the grace was over before"
+    qedit()
+    assert until() == 0
+    wait_for("started", lambda: place.pool.have_started([cluster]))
+    assert until() == 0, "the agent let it wait on"
+    place.figure("back", "a job that waited was HTCondor's at its next negotiation")
+
+
 def part_obey(place: Place) -> None:
     """Commands, each twice."""
     agent = place.leads()
