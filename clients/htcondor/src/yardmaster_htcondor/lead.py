@@ -21,7 +21,6 @@ from yardmaster_htcondor.matching import (
     is_carried,
     misses_after,
     objection,
-    offer_of_host,
     started_s,
     what_became,
 )
@@ -29,7 +28,7 @@ from yardmaster_htcondor.metrics import Metrics
 from yardmaster_htcondor.offers import Offers
 from yardmaster_htcondor.outbox import Outbox
 from yardmaster_htcondor.pool import Editor, Pool, PoolError
-from yardmaster_htcondor.slots import offer_pattern
+from yardmaster_htcondor.slots import offer_of, offer_pattern
 from yardmaster_htcondor.values import Ad, number, text, truth, whole
 
 logger = logging.getLogger("yardmaster_htcondor")
@@ -239,7 +238,7 @@ class Lead:
         """Whether its outcome was published is not known: it is published once more."""
         is_recent = now_s - started_s(seen.ad) < 2 * self._terms.match_s
         host = text(seen.ad, "RemoteHost") or text(seen.ad, "LastRemoteHost")
-        if is_recent and match.id not in self._settled and offer_of_host(host) == match.offer:
+        if is_recent and match.id not in self._settled and offer_of(host) == match.offer:
             self._settle(match, End("accepted", f"runs on {host}"))
 
     def _adopt(self, match: Match, seen: Seen, until_s: float, now_s: float) -> None:

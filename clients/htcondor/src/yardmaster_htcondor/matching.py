@@ -12,7 +12,7 @@ from typing import Any
 
 from yardmaster_htcondor.identity import COMPLETED, HELD, IDLE, ON_SLOT, attempt
 from yardmaster_htcondor.job_state import is_led
-from yardmaster_htcondor.slots import offer_of_pattern, offer_pattern
+from yardmaster_htcondor.slots import offer_of, offer_of_pattern, offer_pattern
 from yardmaster_htcondor.values import Ad, number, text, truth, whole
 
 GRID_S = 60
@@ -170,15 +170,9 @@ def what_became(
 def started(match: Match, ad: Ad) -> End:
     """The end of a match whose job started."""
     host = text(ad, "RemoteHost") or text(ad, "LastRemoteHost")
-    if offer_of_host(host) == match.offer:
+    if offer_of(host) == match.offer:
         return End("accepted", f"runs on {host}")
     return End("failed", f"runs on {host}, not on {match.offer}")
-
-
-def offer_of_host(host: str) -> str:
-    """The offer whose slot a host is cut from: slot1_3@pilot is of slot1@pilot."""
-    slot, _, pilot = host.partition("@")
-    return f"{slot.partition('_')[0]}@{pilot}"
 
 
 def started_s(ad: Ad) -> float:
