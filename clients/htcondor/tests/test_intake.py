@@ -4,7 +4,7 @@ import time
 from typing import Any
 
 import fixtures
-from world import SCHEDD, FakePool, World
+from world import NAME, SCHEDD, FakePool, World
 
 from yardmaster_htcondor.bindings import classad
 from yardmaster_htcondor.dialect import Dialect
@@ -62,6 +62,22 @@ def test_a_job_that_left_is_read_from_history_once() -> None:
     (seen,) = queue.read(world.pool, now + 2)
     assert seen.record["status"] == "finished" and world.pool.asked_history == asked + 1
     assert queue.read(world.pool, now + 3) == [] and queue.read(world.pool, now + 100) == []
+
+
+def test_a_job_that_ends_while_it_is_read_has_ended() -> None:
+    world = World("shadow")
+    world.job()
+    world.start()
+    world.job(job_id="2.0", CRAB_Id="18")
+    world.start("2.0")
+    world.round()
+    gone = classad.ClassAd(str(world.pool.queue["1.0"]))
+    gone["JobStatus"], gone["CompletionDate"] = 4, int(time.time())
+    world.pool.gone.append(gone)
+    world.pool.queue["1.0"]["MemoryUsage"] = 1
+    del world.pool.queue["2.0"]
+    world.round()
+    assert world.newest("job-state", NAME)["status"] == "finished"  # type: ignore[index]
 
 
 def test_a_job_that_is_nowhere_is_taken_for_removed() -> None:

@@ -160,10 +160,12 @@ class Jobs:
 
     def take(self, changed: list[Seen]) -> list[Seen]:
         """The changes that count: of one name the highest attempt does, as CRAB keeps the ended try
-        in the queue beside the one that follows. Of one attempt an end comes first: its job may
-        have been submitted again."""
+        in the queue beside the one that follows. Of one job the last reading does: it may be in the
+        queue and, a moment later, in the history. Of two jobs of one attempt an end comes first:
+        the job may have been submitted again."""
+        newest = {(it.schedd, it.id): it for it in changed}.values()
         counting = []
-        for seen in sorted(changed, key=lambda it: (it.record["attempt"], not it.is_over)):
+        for seen in sorted(newest, key=lambda it: (it.record["attempt"], not it.is_over)):
             known = self.by_name.get(seen.record["job"])
             is_other = known is not None and (known.schedd, known.id) != (seen.schedd, seen.id)
             if known is not None and is_other and not self._follows(seen, known):
