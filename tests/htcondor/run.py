@@ -146,6 +146,8 @@ def run_once(place: Place, clusters: list[int]) -> None:
 
 def where_decided(place: Place, clusters: list[int]) -> None:
     """Each job ran on the slot that a match of Yardmaster names, and that match is accepted."""
+    from yardmaster_htcondor.slots import offer_of
+
     ads = place.pool.jobs(clusters)
     known = decisions_of(place, {name_of(ad) for ad in ads.values()})
     marks = {str(ad["YM_Match"]).partition("/")[0] for ad in ads.values()}
@@ -153,8 +155,8 @@ def where_decided(place: Place, clusters: list[int]) -> None:
     for ad in ads.values():
         decision = str(ad["YM_Match"]).partition("/")[0]
         matches = {it["id"].hex(): it["subject"] for it in known[name_of(ad)]}
-        slot, _, pilot = str(ad.get("RemoteHost") or ad["LastRemoteHost"]).partition("@")
-        assert matches[decision] == f"{slot.partition('_')[0]}@{pilot}", ad
+        host = str(ad.get("RemoteHost") or ad["LastRemoteHost"])
+        assert matches[decision] == offer_of(host), ad
 
 
 def accepted(place: Place) -> set[str]:
