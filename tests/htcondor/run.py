@@ -651,8 +651,12 @@ def part_shadow(place: Place) -> None:
     count = 6 if place.options.short else 12
     first = place.names(count)
     jobs = [crab(f"shadow{first}", str(first + at), lead=True) for at in range(count)]
-    submitted = one_by_one(place, jobs, 3)
-    clusters = list(submitted)
+    # HTCondor may start all others before Yardmaster decides; then nothing could be compared.
+    with Frozen(place, "negotiator"):
+        clusters = place.pool.submit(jobs[:1])
+        names = {name_of(ad) for ad in place.pool.jobs(clusters).values()}
+        wait_for("decided", lambda: decisions_of(place, names))
+    clusters += one_by_one(place, jobs[1:], 3)
     wait_for("all ended", lambda: place.pool.have_ended(clusters), 120)
     edited = [
         it
