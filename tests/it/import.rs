@@ -11,6 +11,7 @@ mod spelled;
 mod standing;
 mod storage;
 pub mod tables;
+mod wrong;
 
 use serde_json::{Value, json};
 use yardmaster::core::cut::Topic;

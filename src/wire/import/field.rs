@@ -61,6 +61,11 @@ impl<'a> Fields<'a> {
         self.bad
     }
 
+    /// Whether a field was wrong, of a thing that several texts are about.
+    pub(super) fn has_wrong(&self) -> bool {
+        self.bad
+    }
+
     /// Names a wrong value; the thing is left out.
     pub(super) fn wrong(&mut self, field: &str, found: &Value, wants: &str) {
         self.bad = true;
@@ -222,6 +227,31 @@ impl<'a> Fields<'a> {
     pub(super) fn text_if_set(&mut self, field: &str) -> Option<String> {
         self.deep(&[field])?;
         Some(self.text(field).to_owned())
+    }
+
+    /// A word that need not be there; what is no text is wrong.
+    pub(super) fn word_if_set(&mut self, field: &str) -> Option<&'a str> {
+        self.deep(&[field])?;
+        Some(self.text(field)).filter(|word| !word.is_empty())
+    }
+
+    /// A flag that need not be there; what is none is wrong.
+    pub(super) fn flag_if_set(&mut self, field: &str) -> Option<bool> {
+        let value = self.deep(&[field])?;
+        if !value.is_boolean() {
+            self.wrong(field, value, "true or false");
+        }
+        value.as_bool()
+    }
+
+    /// A number from 0 to the most that need not be there; what is none is wrong.
+    pub(super) fn number_if_set(&mut self, field: &str, most: f64) -> Option<f64> {
+        let value = self.deep(&[field]).filter(|value| is_set(value))?;
+        let number = loose::number_in(value).filter(|number| (0.0..=most).contains(number));
+        if number.is_none() {
+            self.wrong(field, value, &format!("a number from 0 to {most}"));
+        }
+        number
     }
 
     /// A number that need not be there, nor be one.

@@ -4,10 +4,10 @@
 //! the caller writes the events to the topics they belong to.
 //!
 //! Unknown fields are ignored. A missing or wrong one is named with the thing and the field.
-//! Figures that mean nothing are not set, as PanDA has it; a thing with another wrong field is left
-//! out, since a guess could send jobs where they cannot run, and the rest goes on: what was
-//! published of it before still holds. Text that is not of the expected shape at all is the one
-//! error.
+//! Figures of ATLAS's tables that mean nothing are not set, as PanDA has it; a thing with another
+//! wrong field is left out, since a guess could send jobs where they cannot run, and the rest goes
+//! on: what was published of it before still holds. Text that is not of the expected shape at all
+//! is the one error.
 
 mod cric;
 mod domain_records;
@@ -17,6 +17,7 @@ mod jobs;
 mod members;
 mod netmetrics;
 mod nuclei;
+mod pledges;
 mod pool_sites;
 mod pseudo;
 mod quotas;

@@ -3,9 +3,8 @@
 //! them, and settings by hand. Later texts hold over earlier ones.
 
 use super::field::Fields;
+use super::pledges::{Federations, federation, names};
 use super::{Imported, name_of, parse};
-use crate::loose;
-use jiff::Timestamp;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use yardmaster_core::event::{Configuration, Site, SiteStatus, SlotQuota};
@@ -13,8 +12,10 @@ use yardmaster_core::unit::Millis;
 
 /// Power of a core where none is stated; HS06.
 const CORE_HS06: f64 = 10.0;
-/// The experiment whose pledges count.
-const VO: &str = "cms";
+/// Most power of a core; HS06.
+const CORE_HS06_MAX: f64 = 1e6;
+/// Most slots of a site, and most HS06 of them.
+const SLOTS_MAX: u32 = u32::MAX;
 /// Ends of names of storage alone, which runs no jobs.
 const STORAGE: [&str; 4] = ["_Disk", "_Buffer", "_Export", "_MSS"];
 
@@ -33,6 +34,8 @@ struct Draft {
     core_hs06: Option<f64>,
     quota: SlotQuota,
     pledged_slots: Option<i64>,
+    /// Something that a text states of it cannot be read: what was published of it holds.
+    is_wrong: bool,
 }
 
 impl Default for Draft {
@@ -52,15 +55,9 @@ impl Default for Draft {
             core_hs06: None,
             quota,
             pledged_slots: None,
+            is_wrong: false,
         }
     }
-}
-
-/// Pledge of a federation.
-#[derive(Clone, Debug, Default)]
-struct Federation {
-    rcsites: Vec<String>,
-    hs06: f64,
 }
 
 /// Site records with quota sets from these texts: CRIC's `site/query` (`tier_level`,
@@ -68,14 +65,14 @@ struct Federation {
 /// quarter), capacities (`hs06_pledge`, `hs06_per_core`, `wlcg_federation_name` and `_fraction`),
 /// statuses (`status`), and the fields of a quota set themselves. Pledged slots are the pledge over
 /// the power of a core. All have revision 0, so that one published by hand with a higher revision
-/// holds.
+/// holds. A site of which any text states something that cannot be read is left out.
 ///
 /// # Errors
 /// A text that is no JSON object or list of things with names.
 pub fn pool_sites(texts: &[&str], now: Millis) -> Result<Imported, String> {
     let mut imported = Imported::default();
     let mut drafts: BTreeMap<String, Draft> = BTreeMap::new();
-    let mut federations: BTreeMap<String, Federation> = BTreeMap::new();
+    let mut federations = Federations::new();
     let mut is_listed = false;
     for text in texts {
         let things = things(text)?;
@@ -105,8 +102,18 @@ pub fn pool_sites(texts: &[&str], now: Millis) -> Result<Imported, String> {
     }
     let sharing = sharing(&drafts, &federations);
     for (name, draft) in drafts {
-        let record = record(&name, draft, &federations, &sharing, now, &mut imported);
-        imported.records.push(Configuration::Site(record));
+        if draft.is_wrong {
+            if !imported.left_out.contains(&name) {
+                imported.note_left_out(Some(name));
+            }
+            continue;
+        }
+        match record(&name, draft, &federations, &sharing, now, &mut imported) {
+            Ok(record) => imported.records.push(Configuration::Site(record)),
+            Err(why) => {
+                imported.leave_out(Some(name.clone()), format!("site {name}: {why}; left out"))
+            }
+        }
     }
     imported.notes.push(format!("{} sites", imported.records.len()));
     Ok(imported)
@@ -156,65 +163,24 @@ fn list_site(
     if STORAGE.iter().any(|end| name.ends_with(end)) || units.is_some_and(is_empty) {
         return;
     }
-    let Some(mut fields) = Fields::of(format!("site {name}"), Some(name), thing, imported) else {
-        return;
-    };
-    let tier = match fields.whole_if_set("tier_level", 0..=3) {
-        Some(tier) => Some(tier as u32),
-        None => tier_of(name),
-    };
-    if fields.is_left_out(name) {
-        return;
-    }
-    let Some(tier) = tier else {
-        fields.wrong("tier_level", &Value::Null, "a whole number 0..=3");
-        fields.is_left_out(name);
-        return;
-    };
-    let state = ["rcsite_state", "state"].iter().find_map(|it| thing.get(*it)?.as_str());
-    let is_active = state.is_none_or(|state| state.eq_ignore_ascii_case("ACTIVE"));
     let draft = drafts.entry(name.to_owned()).or_default();
-    draft.quota.tier = format!("T{}", tier.max(1));
-    draft.quota.status = if is_active { SiteStatus::Online } else { SiteStatus::Offline };
-    draft.rcsites = names(thing, &["rcsites", "rcsite", "rc_site", "rcsite_name"]);
-}
-
-/// Names in the first of these fields that is there: a list, the keys of an object, or one.
-fn names(thing: &Value, fields: &[&str]) -> Vec<String> {
-    match fields.iter().find_map(|it| thing.get(*it)) {
-        Some(Value::String(name)) => vec![name.clone()],
-        Some(Value::Array(names)) => {
-            names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-        }
-        Some(Value::Object(names)) => names.keys().cloned().collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// A federation's pledge of the quarter: a year of pledges begins in April.
-fn federation(
-    key: &str,
-    thing: &Value,
-    now: Millis,
-    imported: &mut Imported,
-) -> Option<(String, Federation)> {
-    // Of a text as 2025-10-09T08:53:20Z.
-    let date = Timestamp::from_millisecond(now).ok()?.to_string();
-    let number = |from: usize, until: usize| date.get(from..until)?.parse::<i64>().ok();
-    let (year, month) = (number(0, 4)?, number(5, 7)?);
-    let (year, month) = (year - i64::from(month < 4), (month + 8) % 12);
-    let quarter = format!("Q{}", month / 3 + 1);
-    let name = thing.get("name").and_then(Value::as_str).unwrap_or(key).to_owned();
-    let pledge = &thing["pledges"][&year.to_string()][&quarter][VO];
-    let cpu = pledge.get("CPU").filter(|cpu| !cpu.is_null())?;
-    let Some(hs06) = loose::number_in(cpu).filter(|hs06| *hs06 >= 0.0) else {
-        imported.complaints.push(format!(
-            "federation {name}: field `pledges.{year}.{quarter}.{VO}.CPU`: found {cpu}, wants a \
-             number, 0 or more; taken as not set"
-        ));
-        return None;
+    let Some(mut fields) = Fields::of(format!("site {name}"), Some(name), thing, imported) else {
+        draft.is_wrong = true;
+        return;
     };
-    Some((name, Federation { rcsites: names(thing, &["rcsites"]), hs06 }))
+    let stated = fields.whole_if_set("tier_level", 0..=3).map(|tier| tier as u32);
+    match stated.or_else(|| tier_of(name)) {
+        Some(tier) => draft.quota.tier = format!("T{}", tier.max(1)),
+        None => fields.wrong("tier_level", &Value::Null, "a whole number 0..=3"),
+    }
+    let state = ["rcsite_state", "state"].iter().find_map(|it| fields.word_if_set(it));
+    let is_active = state.is_none_or(|state| state.eq_ignore_ascii_case("ACTIVE"));
+    draft.quota.status = if is_active { SiteStatus::Online } else { SiteStatus::Offline };
+    match names(thing, &["rcsites", "rcsite", "rc_site", "rcsite_name"]) {
+        Ok(rcsites) => draft.rcsites = rcsites,
+        Err((field, found, wants)) => fields.wrong(&field, found, wants),
+    }
+    draft.is_wrong |= fields.has_wrong();
 }
 
 /// Capacity, status and settings of a site.
@@ -223,53 +189,42 @@ fn settings(name: &str, thing: &Value, draft: &mut Draft, imported: &mut Importe
         draft.quota.tier = format!("T{}", tier_of(name).unwrap_or(3).max(1));
     }
     let Some(mut fields) = Fields::of(format!("site {name}"), Some(name), thing, imported) else {
+        draft.is_wrong = true;
         return;
     };
-    let figure =
-        |fields: &mut Fields<'_>, field: &str| fields.figure(field).filter(|figure| *figure >= 0.0);
-    if let Some(hs06) = figure(&mut fields, "hs06_pledge") {
-        draft.pledge_hs06 = Some(hs06);
-    }
-    if let Some(hs06) = figure(&mut fields, "hs06_per_core").filter(|hs06| *hs06 > 0.0) {
-        draft.core_hs06 = Some(hs06);
-    }
-    if let Some(federation) = thing.get("wlcg_federation_name").and_then(Value::as_str) {
+    let hs06 = fields.number_if_set("hs06_pledge", f64::from(SLOTS_MAX));
+    draft.pledge_hs06 = hs06.or(draft.pledge_hs06);
+    // A power of 0 is none.
+    let core_hs06 = fields.number_if_set("hs06_per_core", CORE_HS06_MAX).filter(|it| *it > 0.0);
+    draft.core_hs06 = core_hs06.or(draft.core_hs06);
+    let fraction = fields.number_if_set("wlcg_federation_fraction", 1.0);
+    if let Some(federation) = fields.word_if_set("wlcg_federation_name") {
         draft.federation = Some(federation.to_owned());
-        draft.fraction = figure(&mut fields, "wlcg_federation_fraction").unwrap_or(1.0);
+        draft.fraction = fraction.unwrap_or(1.0);
     }
-    if let Some(word) = thing.get("status").and_then(Value::as_str) {
+    let quota = &mut draft.quota;
+    if let Some(word) = fields.word_if_set("status") {
         match status(word) {
-            Some(status) => draft.quota.status = status,
+            Some(status) => quota.status = status,
             None => {
                 let wants = "enabled, drain, test, disabled, or a word like these";
-                fields.not_set("status", &thing["status"], wants);
+                fields.wrong("status", &thing["status"], wants);
             }
         }
     }
-    let mut set = |field: &str, most: u32, into: &mut i64| {
-        let Some(count) = fields.figure(field) else { return };
-        match (0.0..=f64::from(most)).contains(&count) {
-            true => *into = count as i64,
-            false => {
-                fields.not_set(field, &thing[field], &format!("a whole number 0..={most}"));
-            }
-        }
-    };
-    let quota = &mut draft.quota;
-    set("overflow_slots", u32::MAX, &mut quota.overflow_slots);
-    set("high_io_slots", u32::MAX, &mut quota.high_io_slots);
-    set("central_permille", 1_000, &mut quota.central_permille);
-    let (mut pledged, mut central) = (-1, -1);
-    set("pledged_slots", u32::MAX, &mut pledged);
-    set("central_slots", u32::MAX, &mut central);
-    draft.pledged_slots = (pledged >= 0).then_some(pledged).or(draft.pledged_slots);
-    quota.central_slots = (central >= 0).then_some(central).or(quota.central_slots);
-    if let Some(tier) = thing.get("tier").and_then(Value::as_str) {
+    let mut count = |field: &str, most: u32| fields.whole_if_set(field, 0..=i64::from(most));
+    quota.overflow_slots = count("overflow_slots", SLOTS_MAX).unwrap_or(quota.overflow_slots);
+    quota.high_io_slots = count("high_io_slots", SLOTS_MAX).unwrap_or(quota.high_io_slots);
+    quota.central_permille = count("central_permille", 1_000).unwrap_or(quota.central_permille);
+    draft.pledged_slots = count("pledged_slots", SLOTS_MAX).or(draft.pledged_slots);
+    quota.central_slots = count("central_slots", SLOTS_MAX).or(quota.central_slots);
+    if let Some(tier) = fields.word_if_set("tier") {
         tier.clone_into(&mut quota.tier);
     }
-    if let Some(region) = thing.get("region").and_then(Value::as_str) {
+    if let Some(region) = fields.word_if_set("region") {
         quota.region = Some(region.to_owned());
     }
+    draft.is_wrong |= fields.has_wrong();
 }
 
 /// A status, in words of CRIC, of CMS's site support, or of our own.
@@ -284,67 +239,109 @@ fn status(word: &str) -> Option<SiteStatus> {
 }
 
 /// By federation: how many sites have a part of its pledge that nobody states.
-fn sharing(
-    drafts: &BTreeMap<String, Draft>,
-    federations: &BTreeMap<String, Federation>,
-) -> BTreeMap<String, usize> {
+fn sharing(drafts: &BTreeMap<String, Draft>, federations: &Federations) -> BTreeMap<String, usize> {
     let mut sharing = BTreeMap::new();
     for draft in drafts.values().filter(|draft| draft.federation.is_none()) {
-        for name in of(draft, federations).map(|(name, _)| name) {
+        for (name, _) in of(draft, federations) {
             *sharing.entry(name.clone()).or_default() += 1;
         }
     }
     sharing
 }
 
-/// The federations that a site is of.
+/// The federations that a site is of, each with its pledge if that can be read.
 fn of<'a>(
     draft: &'a Draft,
-    federations: &'a BTreeMap<String, Federation>,
-) -> impl Iterator<Item = (&'a String, &'a Federation)> {
-    let is_of = |it: &Federation| it.rcsites.iter().any(|rcsite| draft.rcsites.contains(rcsite));
-    federations.iter().filter(move |(_, it)| is_of(it))
+    federations: &'a Federations,
+) -> impl Iterator<Item = (&'a String, Option<f64>)> {
+    let is_of = |rcsites: &Vec<String>| rcsites.iter().any(|it| draft.rcsites.contains(it));
+    let found = federations.iter().filter(move |(_, it)| it.rcsites.as_ref().is_some_and(is_of));
+    found.map(|(name, it)| (name, it.hs06))
 }
 
+/// A site's pledge, HS06; `None`: none is known. The error: it cannot be read.
+fn pledge(
+    name: &str,
+    draft: &Draft,
+    federations: &Federations,
+    sharing: &BTreeMap<String, usize>,
+    imported: &mut Imported,
+) -> Result<Option<f64>, String> {
+    let unread = |federation: &str| format!("the pledge of {federation} cannot be read");
+    if let Some(federation) = &draft.federation {
+        let Some(stated) = federations.get(federation) else { return Ok(draft.pledge_hs06) };
+        let hs06 = stated.hs06.ok_or_else(|| unread(federation))?;
+        return Ok(Some(hs06 * draft.fraction));
+    }
+    if draft.pledge_hs06.is_some() {
+        return Ok(draft.pledge_hs06);
+    }
+    let mut sum = None;
+    for (federation, hs06) in of(draft, federations) {
+        let hs06 = hs06.ok_or_else(|| unread(federation))?;
+        let sites = sharing.get(federation).copied().unwrap_or(1);
+        if sites > 1 {
+            imported.notes.push(format!(
+                "site {name}: the pledge of {federation} is divided equally among {sites} sites; \
+                 capacities state the fractions"
+            ));
+        }
+        sum = Some(sum.unwrap_or(0.0) + hs06 / sites as f64);
+    }
+    let mut unread = federations.iter().filter(|(_, it)| it.rcsites.is_none());
+    match unread.next() {
+        Some((federation, _)) if sum.is_none() && !draft.rcsites.is_empty() => {
+            Err(format!("no pledge is known, and the sites of {federation} cannot be read"))
+        }
+        _ => Ok(sum),
+    }
+}
+
+/// The record of a site; the error: why none can be made.
 fn record(
     name: &str,
     draft: Draft,
-    federations: &BTreeMap<String, Federation>,
+    federations: &Federations,
     sharing: &BTreeMap<String, usize>,
     now: Millis,
     imported: &mut Imported,
-) -> Site {
-    let stated = draft.federation.as_ref().and_then(|federation| federations.get(federation));
-    let mut hs06 = stated.map(|it| it.hs06 * draft.fraction).or(draft.pledge_hs06);
-    if hs06.is_none() && draft.federation.is_none() {
-        let shares = of(&draft, federations).map(|(federation, it)| {
-            let sites = sharing.get(federation).copied().unwrap_or(1);
-            if sites > 1 {
-                imported.notes.push(format!(
-                    "site {name}: the pledge of {federation} is divided equally among {sites} \
-                     sites; capacities state the fractions"
+) -> Result<Site, String> {
+    let pledged_slots = match draft.pledged_slots {
+        Some(slots) => slots,
+        None => match pledge(name, &draft, federations, sharing, imported)? {
+            Some(hs06) => slots(hs06, draft.core_hs06.unwrap_or(CORE_HS06))?,
+            None if draft.quota.tier == "T3" => 0,
+            None => {
+                imported.complaints.push(format!(
+                    "site {name}: no pledge is known; taken as none: add WLCG's federations or \
+                     capacities"
                 ));
+                0
             }
-            it.hs06 / sites as f64
-        });
-        hs06 = shares.reduce(|one, other| one + other);
-    }
-    let slots = hs06.map(|hs06| (hs06 / draft.core_hs06.unwrap_or(CORE_HS06)).round() as i64);
-    if slots.is_none() && draft.pledged_slots.is_none() && draft.quota.tier != "T3" {
-        imported.complaints.push(format!(
-            "site {name}: no pledge is known; taken as none: add WLCG's federations or capacities"
-        ));
-    }
+        },
+    };
     let quota = SlotQuota {
-        pledged_slots: draft.pledged_slots.or(slots).unwrap_or(0),
+        pledged_slots,
         corepower_mhs06: draft.core_hs06.map_or(0, |hs06| (hs06 * 1_000.0).round() as i64),
         ..draft.quota
     };
-    Site {
+    Ok(Site {
         name: name.to_owned(),
         changed_at: now,
         active: true,
         slot_quota: Some(quota),
         ..Site::default()
+    })
+}
+
+/// The slots of a pledge.
+fn slots(hs06: f64, core_hs06: f64) -> Result<i64, String> {
+    let slots = (hs06 / core_hs06).round();
+    match slots <= f64::from(SLOTS_MAX) {
+        true => Ok(slots as i64),
+        false => Err(format!(
+            "a pledge of {hs06} HS06 at {core_hs06} for a core is {slots} slots, wants at most \
+             {SLOTS_MAX}"
+        )),
     }
 }

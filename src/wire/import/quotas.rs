@@ -58,7 +58,7 @@ fn amount(fields: &mut Fields<'_>, field: &str) -> u64 {
 
 fn limit_of(fields: &mut Fields<'_>, field: &str) -> Option<u64> {
     if let Some(Value::String(word)) = fields.deep(&[field])
-        && word.to_ascii_lowercase().starts_with("inf")
+        && ["inf", "infinity"].iter().any(|none| word.trim().eq_ignore_ascii_case(none))
     {
         return None;
     }

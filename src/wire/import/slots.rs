@@ -69,14 +69,15 @@ pub fn slots(text: &str, now: Millis) -> Result<(Vec<SlotRow>, Imported), String
             name => format!("slots of {name}"),
         };
         let Some(mut fields) = Fields::of(thing, None, &row, &mut imported) else { continue };
-        if fields.deep(&["numslots"]).is_none() {
-            fields.wrong("numslots", &Value::Null, "a whole number");
+        let slots = fields.whole_if_set("numslots", i64::MIN..=i64::MAX);
+        if slots.is_none() && !fields.has_wrong() {
+            fields.wrong("numslots", &row["numslots"], "a whole number");
         }
         let slot = SlotRow {
             queue: fields.needed("pandaqueuename").to_owned(),
             gshare: fields.text_if_set("gshare").unwrap_or_default(),
             resource_type: fields.text_if_set("resourcetype").unwrap_or_default(),
-            slots: fields.whole_if_set("numslots", i64::MIN..=i64::MAX).unwrap_or(-1),
+            slots: slots.unwrap_or(-1),
             expires_at: time(&mut fields, "expirationtime").unwrap_or(0),
             at: time(&mut fields, "modificationtime").unwrap_or(now),
         };

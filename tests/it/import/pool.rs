@@ -89,7 +89,6 @@ fn a_pledge_is_divided_by_the_fractions_of_capacities_else_equally() {
 fn statuses_and_what_is_set_by_hand_hold_over_cric() {
     let statuses = json!([
         {"name": "T1_DE_KIT", "status": "waiting_room", "mode": "oneday"},
-        {"name": "T2_DE_DESY", "status": "strange"},
         {"name": "T2_DE_RWTH", "status": "test"},
     ]);
     let own = json!({
@@ -99,18 +98,12 @@ fn statuses_and_what_is_set_by_hand_hold_over_cric() {
         "Cloud": {"tier": "CLOUD", "central_slots": 500, "pledged_slots": 600},
         "T2_TYPO": {"overflow_slots": 1},
     });
-    let wrong = json!({"T1_DE_KIT": {"overflow_slots": -5, "central_permille": 2_000}});
-    let imported = sites(&[cric(), statuses, own, wrong]);
-    for field in ["overflow_slots", "central_permille"] {
-        let named = |it: &String| it.starts_with(&format!("site T1_DE_KIT: field `{field}`"));
-        assert!(imported.complaints.iter().any(named), "{field}: {:?}", imported.complaints);
-    }
+    let imported = sites(&[cric(), statuses, own]);
     let status =
         |name: &str| rows(&imported).into_iter().find(|row| row.0 == name).map(|row| row.2);
     assert_eq!(status("T1_DE_KIT"), Some(SiteStatus::Drain));
     assert_eq!(status("T2_DE_RWTH"), Some(SiteStatus::Test));
     assert_eq!(status("T2_DE_DESY"), Some(SiteStatus::Online));
-    assert!(imported.complaints.iter().any(|it| it.contains("field `status`: found \"strange\"")));
     let sites = of::<Site>(&imported);
     let quota = |at: usize| sites[at].slot_quota.clone().expect("a quota set");
     let names: Vec<&str> = sites.iter().map(|site| &*site.name).collect();
@@ -127,6 +120,34 @@ fn statuses_and_what_is_set_by_hand_hold_over_cric() {
     for text in ["", "7", "[{}]", "{"] {
         assert!(pool_sites(&[text], NOW).is_err(), "{text}");
     }
+}
+
+#[test]
+fn a_site_of_which_a_text_is_wrong_is_left_out_whatever_the_others_state() {
+    let wrong = json!({
+        "T1_DE_KIT": {"overflow_slots": -5, "central_permille": 2_000},
+        "T2_DE_DESY": {"status": "strange"},
+        "T2_DE_RWTH": {"hs06_pledge": 1e9, "hs06_per_core": 1e-3},
+    });
+    let well = json!({"T1_DE_KIT": {"overflow_slots": 5}, "T2_DE_DESY": {"status": "test"}});
+    let imported = sites(&[cric(), wrong, well]);
+    let names: Vec<&str> = rows(&imported).iter().map(|row| row.0).collect();
+    assert_eq!((names, imported.unreadable), (vec!["T2_GONE"], 3));
+    assert_eq!(imported.left_out, ["T1_DE_KIT", "T2_DE_DESY", "T2_DE_RWTH"]);
+    for complaint in [
+        "site T1_DE_KIT: field `overflow_slots`: found -5, wants a whole number 0..=",
+        "site T1_DE_KIT: field `central_permille`: found 2000, wants a whole number 0..=1000",
+        "site T2_DE_DESY: field `status`: found \"strange\", wants enabled, drain",
+        "site T2_DE_RWTH: a pledge of 1000000000 HS06 at 0.001 for a core is 1000000000000 slots",
+    ] {
+        let is_there = |it: &String| it.starts_with(complaint) && it.ends_with("; left out");
+        assert!(imported.complaints.iter().any(is_there), "{:?}", imported.complaints);
+    }
+    // A site's part of a pledge is not larger because another is left out.
+    let wrong = json!({"T2_DE_RWTH": {"region": 7}});
+    let imported = sites(&[cric(), federations(), wrong]);
+    let desy = rows(&imported).into_iter().find(|row| row.0 == "T2_DE_DESY");
+    assert_eq!(desy.map(|row| row.3), Some(4_500));
 }
 
 fn users(texts: &[serde_json::Value]) -> Vec<(String, Vec<String>, Vec<String>)> {

@@ -32,7 +32,8 @@ use yardmaster_wire::oversize::{left_out, oversize};
 
 /// Turns other systems' JSON into records on the config topics of a Kafka, or into a directory log.
 /// A missing or wrong value is named with its queue and field; it does not stop the rest, and what
-/// was published before of a thing that cannot be read now stays. Exits 1 if there is such a thing.
+/// was published before of a thing that cannot be read now stays. Exits 1 if there is such a thing,
+/// or a source that cannot be read at all.
 ///
 /// With --every it goes on: the sources are read again and again, what changed is published, what
 /// is gone is removed, and while a source cannot be read the facts stay as they are.
@@ -287,17 +288,15 @@ impl Facts {
         let headers = self.headers()?;
         let read = |source: &String| {
             let source = Source::from(source.as_str());
-            let text = fetch.text(&source, &headers).map_err(|why| match source {
-                Source::File(_) => Usage(format!("{source}: {why}")).into(),
-                Source::Url(_) => anyhow::anyhow!("{source}: {why}"),
-            });
-            text.map(|text| Text { name: source.to_string(), text })
+            let text = fetch.text(&source, &headers);
+            let text = text.map_err(|why| anyhow::anyhow!("{source}: {why}"))?;
+            Ok(Text { name: source.to_string(), text })
         };
         let texts = self.sources.iter().map(read).collect::<anyhow::Result<Vec<Text>>>()?;
         let sites = self.sites.iter().map(read).collect::<anyhow::Result<Vec<Text>>>()?;
         let topology = self.log_args.read()?.topology;
         let (limits, parents) = (&topology.limits, topology.parents());
-        Ok(load::load(kind, &texts, &sites, clock::now(), limits, parents).map_err(Usage)?)
+        load::load(kind, &texts, &sites, clock::now(), limits, parents).map_err(anyhow::Error::msg)
     }
 
     fn headers(&self) -> Result<Vec<(String, String)>, Usage> {
@@ -319,8 +318,8 @@ impl Jobs {
         let (mut count, mut complaints) = (0, 0);
         let read = self.log_args.read()?;
         for path in &self.files {
-            let text =
-                fetch::file(path).map_err(|why| Usage(format!("{}: {why}", path.display())))?;
+            let text = fetch::file(path);
+            let text = text.map_err(|why| anyhow::anyhow!("{}: {why}", path.display()))?;
             let mut bar = Bar::later("parsing", "bytes", text.len() as u64);
             let (mut rows, mut imported) = import::jobs_with(&text, |done| bar.at(done as u64));
             drop(bar);
