@@ -60,9 +60,9 @@ described! {
         /// makes 50000 comparisons, jobs beyond count as `not_looked_at`.
         idle_by_reason: Vec<IdleReasonAnswer> =
             it.idle_by_reason.iter().map(IdleReasonAnswer::of).collect(),
-        /// Open workflows, most idle jobs first; at most 1000.
+        /// Open workflows, most idle jobs first, then most on hold; at most 1000.
         workflows: Vec<WorkflowAnswer> = it.workflows.iter().map(WorkflowAnswer::of).collect(),
-        /// Users with running or idle jobs, the largest share first; at most 200.
+        /// Users with jobs that run, are idle or on hold, the largest share first; at most 200.
         users: Vec<PoolUserAnswer> = it.users.iter().map(PoolUserAnswer::of).collect(),
         /// Use of the classes against their quotas.
         classes: Vec<ClassUseAnswer> = it.classes.iter().map(ClassUseAnswer::of).collect(),
@@ -98,15 +98,18 @@ described! {
         priority: i64 = it.priority,
         /// Number of its jobs; null where that is not stated.
         total: Option<u64> = it.total,
-        /// Jobs that got slots: those that have some, finished, or failed for good.
+        /// Jobs that got slots, or were removed: the sum of `running`, `finished` and `failed`.
         given: u64 = it.given,
         /// Jobs that wait.
         idle: u64 = it.idle,
+        /// Jobs in state `held`: they wait for no offer.
+        on_hold: u64 = it.on_hold,
         /// Jobs that have slots.
         running: u64 = it.running,
         /// Jobs that finished.
         finished: u64 = it.finished,
-        /// Jobs that failed for good.
+        /// Jobs that failed for good or were removed; what is known of a workflow does not tell
+        /// these apart.
         failed: u64 = it.failed,
         /// When a job of it last got slots; ms since 1970. Null where the process has not seen it.
         last_match_at: Option<Millis> = it.last_match_at,
@@ -129,6 +132,8 @@ described! {
         running_cores: u64 = it.running_cores,
         /// Jobs that wait.
         idle: u64 = it.idle,
+        /// Jobs in state `held`.
+        on_hold: u64 = it.on_hold,
     }
 
     /// Use of a class of jobs.

@@ -187,7 +187,7 @@ described! {
         /// Of a workflow when a job of it last got slots, ms since 1970; null else, and where that
         /// is not known.
         last_slots_at: Option<Millis> = row.last_slots_at,
-        /// Of a workflow how many of its jobs got slots; null else.
+        /// Of a workflow how many of its jobs got slots or were removed; null else.
         jobs_with_slots: Option<u64> = row.jobs_with_slots,
         /// When it was last judged; ms since 1970.
         judged_at: Option<Millis> = row.judged_at,

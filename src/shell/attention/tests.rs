@@ -242,6 +242,7 @@ fn a_pool_without_offers_and_workflows_without_slots_need_a_person() {
         given: 0,
         idle: 10,
         reason: "no_offer",
+        on_hold: 0,
         running: 0,
         finished: 0,
         failed: 0,

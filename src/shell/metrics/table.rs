@@ -200,7 +200,7 @@ metrics! {
     OfferAge Kind::Gauge, "yardmaster_newest_offer_age_seconds" []
         "Time since the newest offer of slots of any site, in seconds. Not there before the first.";
     Workflows Kind::Gauge, "yardmaster_open_workflows" ["state"]
-        "Workflows of a pool that neither ended nor were killed: served (jobs of it have slots), waiting (jobs are idle and none has a slot), empty (no job of it is known).";
+        "Workflows of a pool that neither ended nor were killed: served (jobs of it have slots), waiting (jobs are idle and none has a slot), empty (no job of it runs or is idle).";
     Drains Kind::Gauge, "yardmaster_open_drains" []
         "Nodes of a pool that are kept free for a job.";
     ClassUse Kind::Gauge, "yardmaster_class_use_ratio" ["class"]

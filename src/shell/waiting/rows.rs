@@ -35,7 +35,7 @@ pub struct WaitingRow {
     pub judged_at: Option<Millis>,
     /// Of a workflow: when a job of it last got slots, if that is known.
     pub last_slots_at: Option<Millis>,
-    /// Of a workflow: how many of its jobs got slots.
+    /// Of a workflow: how many of its jobs got slots or were removed.
     pub jobs_with_slots: Option<u64>,
     /// When this attempt was first deferred.
     pub first_judged_at: Option<Millis>,

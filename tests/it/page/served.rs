@@ -200,13 +200,17 @@ fn pool(manner: &Manner) {
         "reserved":0,"last_pilot_at":null,"last_start_at":null,"pledged_cores":200,"free_cores":8,
         "offers":3,"last_offer_at":1759999990000}]}"#;
     let pool = r#"{"now":1760000000000,"cycle":7,"idle":1234,"idle_cores":2468,"held":0,
-        "running":12,"workflows_open":2,"idle_by_reason":[{"filter":"memory",
+        "running":12,"on_hold":7,"workflows_open":2,"idle_by_reason":[{"filter":"memory",
         "title":"Too little memory left","help":"the offers have less","jobs":1200},
         {"filter":"turn","title":"Others go first","help":"their turn comes","jobs":34}],
         "workflows":[{"workflow":"wf-1","class":"analysis","user":"ann","priority":5,"total":50,
-        "given":10,"idle":40,"running":3,"finished":5,"failed":2,"last_match_at":null,
-        "injected_at":1759990000000}],"users":[{"user":"ann","group":"higgs","share":65.159,
-        "running":48,"running_cores":50,"idle":240}],
+        "given":10,"idle":40,"on_hold":0,"running":3,"finished":5,"failed":2,"last_match_at":null,
+        "injected_at":1759990000000},{"workflow":"wf-2","class":"analysis","user":"kim",
+        "priority":5,"total":null,"given":0,"idle":0,"on_hold":7,"running":0,"finished":0,
+        "failed":0,"last_match_at":null,"injected_at":1759990000000}],
+        "users":[{"user":"ann","group":"higgs","share":65.159,"running":48,"running_cores":50,
+        "idle":240,"on_hold":0},{"user":"kim","group":"","share":0,"running":0,"running_cores":0,
+        "idle":0,"on_hold":7}],
         "classes":[{"class":"analysis","use":0.4,"quota":0.5}],"drains":[{"node":"wn5.T2_XX_A",
         "site":"T2_XX_A","job":"wf-1.7","since":1759997600000,"until":1760018000000,"cores":8}],
         "drains_open":1,"offers":{"live":3,"cores_free":8,"oldest_at":1759999580000,
@@ -258,16 +262,19 @@ fn a_pool_is_shown_in_its_own_words_and_a_trouble_of_the_process_is_loud() {
     assert_eq!(browser.text("[data-key=idle] h2"), "Why 1,234 jobs are idle");
     assert_eq!(browser.texts("[data-key=idle] .line b"), ["1,200", "34"]);
     assert_eq!(browser.text(".group .load"), "96 of 200 cores");
+    let workflows = browser.texts("[aria-label=Workflows] tbody td");
+    assert_eq!(workflows[..6], ["10 of 50", "40", "0", "3", "5", "2"]);
+    assert_eq!(workflows[7..13], ["0", "0", "7", "0", "0", "0"]);
     assert_eq!(
-        browser.texts("[aria-label=Workflows] tbody td")[..5],
-        ["10 of 50", "40", "3", "5", "2"]
+        browser.texts("[aria-label=Workflows] th")[3..7],
+        ["On hold", "Running", "Finished", "Failed or removed"]
     );
     let drains = browser.text("[aria-label='Drained nodes']");
     for part in ["wn5.T2_XX_A", "free in 5 h", "for wf-1.7, 8 cores, T2_XX_A, since 40 min"] {
         assert!(drains.contains(part), "{part}: {drains}");
     }
     let users = browser.text("[aria-label='Users by share']");
-    for part in ["ann", "higgs, share 65.16", "48 run · 240 idle"] {
+    for part in ["ann", "higgs, share 65.16", "48 run · 240 idle", "share 0, 7 on hold"] {
         assert!(users.contains(part), "{part}: {users}");
     }
     let figures = browser.text("[aria-label='Key figures']");

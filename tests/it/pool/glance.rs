@@ -89,6 +89,11 @@ fn idle_jobs_are_counted_by_what_the_offers_at_hand_lack() {
     ];
     assert_eq!(reasons(&glance), expected);
     assert_eq!((glance.idle, glance.on_hold, glance.held, glance.running), (29, 2, 2, 0));
+    let on_hold = |name: &str| glance.workflows.iter().find(|it| it.workflow == name);
+    assert_eq!(["wf", "own"].map(|it| on_hold(it).unwrap().on_hold), [2, 0]);
+    let of_users: Vec<(&str, u64)> =
+        glance.users.iter().map(|it| (&*it.user, it.on_hold)).filter(|it| it.1 > 0).collect();
+    assert_eq!(of_users, [("ops", 2)]);
     assert_eq!(
         glance.idle_cores,
         3 + 5 * 8 + 6 * 8 + (4 + 2) * 2 + 1 + 7,

@@ -320,11 +320,13 @@ fn a_workflow_and_a_user_say_how_they_stand() {
     world.job("skim.3", "skim", Status::Running, |state, wants| {
         (state.queue, state.started_at, wants.seq) = ("T2_A", start, Some(3));
     });
+    world.job("skim.5", "skim", Status::Held, |_, wants| wants.seq = Some(5));
     world.rounds(5);
     let text = |name: &str| explain_pool_name(world.drive.engine(), name).unwrap_or_default();
     for part in [
         "skim: a workflow, analysis, as of",
-        "jobs      1 wait, 1 have slots, 2 finished, 0 failed for good; 50 in all",
+        "jobs      1 wait, 1 are on hold, 1 have slots, 2 finished, 0 failed for good or were \
+         removed; 50 in all",
         "tests     of 2 test jobs 2 succeeded, 0 failed",
         "and 1100 MB, as its test jobs showed (C-50)",
     ] {

@@ -29,6 +29,11 @@ use yardmaster::wire::topology::Topology;
 const LARGE: usize = 3;
 const OFFLINE: usize = 5;
 const RUNNING: usize = 2;
+/// Jobs on hold of a workflow that has no others, and of one that has.
+const LEFT: usize = 4;
+const ASIDE: usize = 1;
+/// Jobs that somebody removed.
+const REMOVED: usize = 6;
 
 fn site(inputs: &mut Inputs, name: &str, status: SiteStatus) {
     let quota = SlotQuota {
@@ -49,14 +54,23 @@ fn site(inputs: &mut Inputs, name: &str, status: SiteStatus) {
     });
 }
 
-fn jobs(inputs: &mut Inputs, name: &str, count: usize, status: Status, wants: &Requirements<&str>) {
+const OF_OPS: [&str; 2] = ["wf", "ops"];
+const OF_KIM: [&str; 2] = ["wf-left", "kim"];
+
+fn jobs(
+    inputs: &mut Inputs,
+    [task, user]: [&str; 2],
+    (name, count): (&str, usize),
+    status: Status,
+    wants: &Requirements<&str>,
+) {
     for at in 0..count {
         let (job, at) = (format!("{name}-{at}"), now());
         let started_at = if status == Status::Running { at } else { 0 };
         let state = JobState {
             job: &job,
-            task: "wf",
-            user: "ops",
+            task,
+            user,
             queue: if status == Status::Running { "T2_A" } else { "" },
             cores: 4,
             status,
@@ -75,28 +89,37 @@ fn write_log(dir: &Path) {
     let mut inputs = Inputs::create(dir, &Topology::default_cms());
     site(&mut inputs, "T2_A", SiteStatus::Online);
     site(&mut inputs, "T2_OFF", SiteStatus::Offline);
-    let workflow = Task {
-        subject: "wf".into(),
-        task: "wf".into(),
-        domain: "cms".into(),
-        policy: "cms".into(),
-        user: "ops".into(),
-        working_group: "higgs".into(),
-        asked_at: now(),
-        changed_at: now(),
-        workflow: Some(WorkflowFacts { test_jobs: Some(0), ..WorkflowFacts::default() }),
-        ..Task::default()
-    };
-    inputs.append(Topic::Task, "wf", |out| record::write(out, &workflow));
+    for [name, user] in [OF_OPS, OF_KIM] {
+        let workflow = Task {
+            subject: name.into(),
+            task: name.into(),
+            domain: "cms".into(),
+            policy: "cms".into(),
+            user: user.into(),
+            working_group: "higgs".into(),
+            asked_at: now(),
+            changed_at: now(),
+            workflow: Some(WorkflowFacts { test_jobs: Some(0), ..WorkflowFacts::default() }),
+            ..Task::default()
+        };
+        inputs.append(Topic::Task, name, |out| record::write(out, &workflow));
+    }
     let wants = |site_whitelist, cores_min| Requirements {
         seq: Some(1_000),
         site_whitelist: Some(site_whitelist),
         cores_min,
         ..Requirements::default()
     };
-    jobs(&mut inputs, "large", LARGE, Status::Activated, &wants("T2_A", 4));
-    jobs(&mut inputs, "off", OFFLINE, Status::Activated, &wants("T2_OFF", 1));
-    jobs(&mut inputs, "run", RUNNING, Status::Running, &wants("T2_A", 4));
+    for (of, count, status, wants) in [
+        (OF_OPS, ("large", LARGE), Status::Activated, wants("T2_A", 4)),
+        (OF_OPS, ("off", OFFLINE), Status::Activated, wants("T2_OFF", 1)),
+        (OF_OPS, ("run", RUNNING), Status::Running, wants("T2_A", 4)),
+        (OF_OPS, ("aside", ASIDE), Status::Held, wants("T2_A", 4)),
+        (OF_KIM, ("left", LEFT), Status::Held, wants("T2_A", 1)),
+        (OF_KIM, ("gone", REMOVED), Status::Cancelled, wants("T2_A", 1)),
+    ] {
+        jobs(&mut inputs, of, count, status, &wants);
+    }
     let offer = SlotOffer {
         offer: "o",
         cores_free: 2,
@@ -188,6 +211,7 @@ fn a_pool_is_shown_in_its_own_words_with_the_figures_of_its_records() {
     assert_eq!((&off["status"], &off["pledged_cores"]), (&json!("offline"), &json!(100)));
     assert_eq!(answer(address, "/api/v1/status")["requests_open"], idle);
     shows_workflows_users_and_ages(&frame, &pool);
+    shows_what_is_on_hold_and_what_was_removed(&frame, &pool);
     says_nowhere_that_none_waits(address);
 }
 
@@ -201,17 +225,40 @@ fn shows_workflows_users_and_ages(frame: &str, pool: &Value) {
     let share = user["share"].as_f64().unwrap();
     assert!((8.0..8.1).contains(&share), "{user}");
     let (idle, running) = ((LARGE + OFFLINE).to_string(), RUNNING.to_string());
-    let has = |parts: &[&str]| {
-        frame.lines().any(|line| {
-            let mut words = line.split_whitespace();
-            parts.iter().all(|part| words.any(|word| word == *part))
-        })
-    };
-    assert!(has(&["idle", "run", "fin", "fail", "last"]), "{frame}");
-    assert!(has(&["wf", &idle, &running, "0", "0"]), "{frame}");
-    assert!(has(&["ops", "8.0", &running, &idle]), "{frame}");
+    let has = |parts: &[&str]| has_line(frame, parts);
+    assert!(has(&["idle", "hold", "run", "fin", "fail/rm", "last"]), "{frame}");
+    assert!(has(&["wf", &idle, &ASIDE.to_string(), &running, "0", "0"]), "{frame}");
+    assert!(has(&["ops", "8.0", &running, &idle, &ASIDE.to_string()]), "{frame}");
     assert!(frame.contains("Drained nodes 0"), "{frame}");
     assert!(frame.lines().any(|it| it.contains("offers 1 (2 cores), ") && it.contains(" old")));
+}
+
+/// Whether a line of a frame has these words, in this order.
+fn has_line(frame: &str, parts: &[&str]) -> bool {
+    frame.lines().any(|line| {
+        let mut words = line.split_whitespace();
+        parts.iter().all(|part| words.any(|word| word == *part))
+    })
+}
+
+/// A workflow all of whose jobs are on hold is no empty one, nor is its user nobody. The state does
+/// not tell jobs that were removed from those that failed for good.
+fn shows_what_is_on_hold_and_what_was_removed(frame: &str, pool: &Value) {
+    let found = |list: &str, field: &str, name: &str| {
+        let all = pool[list].as_array().unwrap().iter();
+        all.clone().find(|it| it[field] == name).unwrap_or_else(|| panic!("{name}: {pool}")).clone()
+    };
+    assert_eq!(pool["on_hold"], LEFT + ASIDE);
+    assert_eq!(found("workflows", "workflow", "wf")["on_hold"], ASIDE);
+    assert_eq!(found("users", "user", "ops")["on_hold"], ASIDE);
+    let left = found("workflows", "workflow", "wf-left");
+    assert_eq!((&left["on_hold"], &left["idle"]), (&json!(LEFT), &json!(0)), "{left}");
+    assert_eq!(left["failed"], REMOVED, "{left}");
+    let kim = found("users", "user", "kim");
+    assert_eq!((&kim["on_hold"], &kim["running"]), (&json!(LEFT), &json!(0)), "{kim}");
+    let (hold, removed) = (LEFT.to_string(), REMOVED.to_string());
+    assert!(has_line(frame, &["wf-left", "0", &hold, "0", "0", &removed]), "{frame}");
+    assert!(has_line(frame, &["kim", "0.0", "0", "0", &hold]), "{frame}");
 }
 
 /// What is idle is at no site: that nothing is queued there is true, and would mislead.

@@ -221,7 +221,7 @@ pub struct PoolWorkflow {
     pub profile: Option<(i64, i64)>,
     /// Jobs that succeeded.
     pub done: i64,
-    /// Jobs that failed for good.
+    /// Jobs that failed for good or were taken away.
     pub failed_final: i64,
     /// Sites that its ended jobs overflowed to (C-40).
     pub overflow_sites: Vec<String>,

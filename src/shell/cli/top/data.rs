@@ -97,6 +97,7 @@ pub(super) struct IdleReason {
 pub(super) struct Workflow {
     pub workflow: String,
     pub idle: u64,
+    pub on_hold: u64,
     pub running: u64,
     pub finished: u64,
     pub failed: u64,
@@ -112,6 +113,7 @@ pub(super) struct PoolUser {
     pub share: f64,
     pub running: u64,
     pub idle: u64,
+    pub on_hold: u64,
 }
 
 /// A node that is kept free for a job.

@@ -8,12 +8,13 @@ import { hrefOf, linkTo } from './words.js';
 
 /** So many of a list are shown here. */
 const LISTED = 5;
+const LISTED_WORKFLOWS = 10;
 
 /** Cards for the side, and the workflows, of a view that asks /pool; `shares`: that of the classes. */
 export const poolSide = (view, shares) => [idle(view), shares, drains(view), users(view)];
 
-/** Jobs that wait for no offer, if there are any, as a list of one. */
-export const onHold = (pool) => (pool.on_hold ? [`${count(pool.on_hold)} on hold`] : []);
+/** Jobs of a pool, or of a user, that wait for no offer, if there are any, as a list of one. */
+export const onHold = (it) => (it.on_hold ? [`${count(it.on_hold)} on hold`] : []);
 
 /** How old live offers are: `1 s to 7 min old`. */
 export const ages = ({ newest_at: newest, oldest_at: oldest }, now) =>
@@ -83,7 +84,7 @@ const users = ({ data: { pool } }) =>
     (pool?.users ?? []).map((it) => ({
       ...it,
       queued: it.idle,
-      beside: [it.group, `share ${figure(it.share)}`].filter(Boolean).join(', '),
+      beside: [it.group, `share ${figure(it.share)}`, ...onHold(it)].filter(Boolean).join(', '),
     })),
     'in cores by power',
   );
@@ -98,17 +99,24 @@ export function workflows(view) {
     part(view, 'pool', 'the workflows', ({ workflows: list }) => {
       if (!list.length)
         return empty('No workflow is open', 'A workflow with jobs that wait is listed here.');
+      const shown = list.slice(0, LISTED_WORKFLOWS);
       return rows({
         label: 'Workflows',
-        rows: list.slice(0, 10),
+        rows: shown,
         keyOf: (it) => it.workflow,
-        columns: workflowColumns(view),
+        columns: workflowColumns(view, shown),
       });
     }),
   );
 }
 
-function workflowColumns(view) {
+function workflowColumns(view, list) {
+  const held = {
+    name: 'On hold',
+    number: true,
+    short: 'on hold',
+    cell: (it) => count(it.on_hold),
+  };
   const sub = (it) =>
     [it.class, it.user || 'central', it.priority ? `priority ${count(it.priority)}` : '']
       .filter(Boolean)
@@ -123,7 +131,7 @@ function workflowColumns(view) {
       ],
     },
     {
-      name: 'Got slots',
+      name: 'Got slots or removed',
       kind: 'wide',
       cell: (it) => [
         h('span.line', {}, it.total ? `${count(it.given)} of ${count(it.total)}` : count(it.given)),
@@ -134,9 +142,15 @@ function workflowColumns(view) {
       ],
     },
     { name: 'Idle', number: true, kind: 'c2', cell: (it) => h('b', {}, count(it.idle)) },
+    ...(list.some((it) => it.on_hold) ? [held] : []),
     { name: 'Running', number: true, short: 'running', cell: (it) => count(it.running) },
     { name: 'Finished', number: true, short: 'finished', cell: (it) => count(it.finished) },
-    { name: 'Failed', number: true, short: 'failed', cell: (it) => count(it.failed) },
+    {
+      name: 'Failed or removed',
+      number: true,
+      short: 'failed or removed',
+      cell: (it) => count(it.failed),
+    },
     {
       name: 'Last slot',
       number: true,

@@ -48,10 +48,12 @@ fn workflow(text: &mut String, state: &State, pool: &Pool, known: &PoolWorkflow)
     let (waiting, held) = counters.map_or((0, 0), |it| (it.pending, it.held));
     let total = known.record.as_ref().and_then(|record| record.facts.total_jobs);
     let total = total.map_or("not stated".to_owned(), |total| total.to_string());
+    let on_hold =
+        state.on_hold().get(name).map_or(String::new(), |jobs| format!("{jobs} are on hold, "));
     writeln!(
         text,
-        "  jobs      {waiting} wait, {held} have slots, {} finished, {} failed for good; \
-         {total} in all",
+        "  jobs      {waiting} wait, {on_hold}{held} have slots, {} finished, {} failed for good \
+         or were removed; {total} in all",
         known.done, known.failed_final
     )?;
     if let Some(tally) = test_tally(pool, name) {

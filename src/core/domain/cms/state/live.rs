@@ -2,9 +2,10 @@
 //! looks at the pool: its jobs are walked over, some 0.1 us each, and the loop waits for it.
 
 use super::{PoolJob, PoolJobState, PoolWorkflowRecord};
+use crate::event::Status;
 use crate::state::State;
 use crate::unit::Millis;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many jobs are looked at for workflows that wait.
 const JOBS_MAX: usize = 500_000;
@@ -42,6 +43,16 @@ impl State {
                 }
             }
         })
+    }
+
+    /// How many jobs of a pool are in state `held`, by workflow.
+    pub(crate) fn on_hold(&self) -> BTreeMap<&str, u64> {
+        let states = self.pool.jobs.iter().filter_map(|(_, job)| job.state.as_ref());
+        let mut on_hold = BTreeMap::new();
+        for state in states.filter(|it| it.status == Status::Held) {
+            *on_hold.entry(state.workflow.as_str()).or_default() += 1;
+        }
+        on_hold
     }
 
     /// A workflow of a pool that neither ended nor was killed.

@@ -46,9 +46,9 @@ pub struct PoolGlance {
     pub workflows_waiting: u64,
     /// Idle jobs by reason, most jobs first. In sum they are all of them.
     pub idle_by_reason: Vec<IdleReason>,
-    /// Open workflows, most idle jobs first.
+    /// Open workflows, most idle jobs first, then most on hold.
     pub workflows: Vec<WorkflowAt>,
-    /// Users with running or idle jobs, the largest share first.
+    /// Users with jobs that run, are idle or on hold, the largest share first.
     pub users: Vec<UserOfPool>,
     /// Use of each class, and its part of the quotas of all sites.
     pub classes: Vec<ClassUse>,
@@ -88,17 +88,19 @@ pub struct WorkflowAt {
     pub priority: i64,
     /// Its jobs, if that is stated.
     pub total: Option<u64>,
-    /// Jobs that got slots: those that have some, finished or failed for good.
+    /// Jobs that got slots, or were removed: those that have some, finished, or are over for good.
     pub given: u64,
     /// Jobs that wait.
     pub idle: u64,
     /// Why most of them do; empty if none does.
     pub reason: &'static str,
+    /// Jobs in state `held`.
+    pub on_hold: u64,
     /// Jobs that have slots.
     pub running: u64,
     /// Jobs that finished.
     pub finished: u64,
-    /// Jobs that failed for good.
+    /// Jobs that failed for good or were removed: the state does not tell these apart.
     pub failed: u64,
     /// When a job of it last got slots; `None`: none did, or none of which the state still knows.
     pub last_match_at: Option<Millis>,
@@ -121,6 +123,8 @@ pub struct UserOfPool {
     pub running_cores: u64,
     /// Jobs that wait.
     pub idle: u64,
+    /// Jobs in state `held`.
+    pub on_hold: u64,
 }
 
 /// A node that is kept free.
@@ -162,14 +166,22 @@ impl PoolGlance {
             let rows = state.ledger.queue.iter();
             rows.map(|(_, row)| u64::from(row.count.jobs()[status.index()])).sum()
         };
-        let running = jobs(Status::Running);
+        let (running, on_hold) = (jobs(Status::Running), jobs(Status::Held));
         let (mut workflows, held) = workflows(pool, &idle.by_workflow);
+        if on_hold > 0 {
+            let of = state.on_hold();
+            let count = |it: &mut WorkflowAt| of.get(&*it.workflow).copied().unwrap_or(0);
+            workflows.iter_mut().for_each(|it| it.on_hold = count(it));
+        }
         let workflows_open = workflows.len() as u64;
         let workflows_served = workflows.iter().filter(|it| it.running > 0).count() as u64;
         let is_waiting = |it: &&WorkflowAt| it.running == 0 && it.idle > 0;
         let workflows_waiting = workflows.iter().filter(is_waiting).count() as u64;
         let users = users(state, pool, &workflows);
-        workflows.sort_by(|a, b| b.idle.cmp(&a.idle).then_with(|| a.workflow.cmp(&b.workflow)));
+        workflows.sort_by(|a, b| {
+            let jobs = (b.idle, b.on_hold).cmp(&(a.idle, a.on_hold));
+            jobs.then_with(|| a.workflow.cmp(&b.workflow))
+        });
         workflows.truncate(WORKFLOWS_MAX);
         let drains = drains(pool);
         let cores =
@@ -179,7 +191,7 @@ impl PoolGlance {
             cycle: state.number,
             idle: idle.by_reason.values().sum(),
             idle_cores: cores.fold(0, u64::saturating_add),
-            on_hold: jobs(Status::Held),
+            on_hold,
             held: held.saturating_sub(running),
             running,
             workflows_open,
@@ -243,6 +255,7 @@ fn workflow_at(entry: &WorkflowEntry, workflow: Workflow<'_>, held: u64, idle: u
         given: held + finished + failed,
         idle,
         reason: "",
+        on_hold: 0,
         running: held,
         finished,
         failed,
@@ -259,8 +272,9 @@ fn users(state: &State, pool: &Pool, workflows: &[WorkflowAt]) -> Vec<UserOfPool
             (it.running, it.running_cores) = (totals.running_jobs, totals.running_cores);
         }
     }
-    for it in workflows.iter().filter(|it| it.idle > 0) {
-        users.entry(&it.user).or_default().idle += it.idle;
+    for it in workflows.iter().filter(|it| it.idle + it.on_hold > 0) {
+        let user = users.entry(&it.user).or_default();
+        (user.idle, user.on_hold) = (user.idle + it.idle, user.on_hold + it.on_hold);
     }
     let growth = pool.decay().growth(seconds(state.now));
     let mut users: Vec<UserOfPool> = users
@@ -275,7 +289,7 @@ fn users(state: &State, pool: &Pool, workflows: &[WorkflowAt]) -> Vec<UserOfPool
             UserOfPool { user, group, share_milli: u64::try_from(share).unwrap_or(0), ..it }
         })
         .collect();
-    users.sort_by_key(|it| Reverse((it.share_milli, it.running, it.idle)));
+    users.sort_by_key(|it| Reverse((it.share_milli, it.running, it.idle, it.on_hold)));
     users.truncate(USERS_MAX);
     users
 }

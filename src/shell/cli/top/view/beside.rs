@@ -44,6 +44,14 @@ impl Line {
         Line { name, figures: figures.into_iter().zip(widths).collect(), style: Style::new() }
     }
 
+    /// Without a figure, unless it is shown.
+    fn with(mut self, figure: usize, is_shown: bool) -> Line {
+        if !is_shown {
+            self.figures.remove(figure);
+        }
+        self
+    }
+
     fn draw(&self, buffer: &mut Buffer, area: Rect, line: u16) {
         let mut room = area.width.saturating_sub(NAME_MIN);
         let fits = |(_, width): &&(String, u16)| {
@@ -106,25 +114,34 @@ fn reasons(pool: &Pool) -> Vec<Line> {
 }
 
 fn workflows(pool: &Pool, now: Millis) -> Vec<Line> {
-    const WIDTHS: [u16; 5] = [5, 5, 5, 5, 4];
-    let heads = ["idle", "run", "fin", "fail", "last"];
-    let head = Line::head("most idle jobs first", heads, WIDTHS);
-    let rows = pool.workflows.iter().take(LISTED_MAX).map(|it| {
+    const HOLD: usize = 1;
+    const WIDTHS: [u16; 6] = [5, 5, 5, 5, 7, 4];
+    let shown = || pool.workflows.iter().take(LISTED_MAX);
+    let has_hold = shown().any(|it| it.on_hold > 0);
+    let heads = ["idle", "hold", "run", "fin", "fail/rm", "last"];
+    let head = Line::head("most idle first", heads, WIDTHS).with(HOLD, has_hold);
+    let rows = shown().map(|it| {
         let last = it.last_match_at.map_or("-".to_owned(), |at| span(now - at));
-        let [idle, running, finished, failed] =
-            [it.idle, it.running, it.finished, it.failed].map(|jobs| jobs.to_string());
-        Line::row(it.workflow.clone(), [idle, running, finished, failed, last], WIDTHS)
+        let jobs = [it.idle, it.on_hold, it.running, it.finished, it.failed];
+        let [idle, on_hold, running, finished, failed] = jobs.map(|jobs| jobs.to_string());
+        let figures = [idle, on_hold, running, finished, failed, last];
+        Line::row(it.workflow.clone(), figures, WIDTHS).with(HOLD, has_hold)
     });
     let title = Line::title(format!("Workflows {}", pool.workflows_open));
     [title, head].into_iter().chain(rows).collect()
 }
 
 fn users(pool: &Pool) -> Vec<Line> {
-    const WIDTHS: [u16; 3] = [8, 5, 5];
-    let head = Line::head("largest share first", ["share", "run", "idle"], WIDTHS);
-    let rows = pool.users.iter().take(LISTED_MAX).map(|it| {
-        let figures = [format!("{:.1}", it.share), it.running.to_string(), it.idle.to_string()];
-        Line::row(it.user.clone(), figures, WIDTHS)
+    const HOLD: usize = 3;
+    const WIDTHS: [u16; 4] = [8, 5, 5, 5];
+    let shown = || pool.users.iter().take(LISTED_MAX);
+    let has_hold = shown().any(|it| it.on_hold > 0);
+    let heads = ["share", "run", "idle", "hold"];
+    let head = Line::head("largest share first", heads, WIDTHS).with(HOLD, has_hold);
+    let rows = shown().map(|it| {
+        let [running, idle, on_hold] = [it.running, it.idle, it.on_hold].map(|it| it.to_string());
+        let figures = [format!("{:.1}", it.share), running, idle, on_hold];
+        Line::row(it.user.clone(), figures, WIDTHS).with(HOLD, has_hold)
     });
     let title = Line::title("Users".to_owned());
     [title, head].into_iter().chain(rows).collect()

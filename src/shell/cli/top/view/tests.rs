@@ -196,12 +196,19 @@ fn pool(now: Millis) -> Pool {
         workflows: vec![Workflow {
             workflow: "wf".into(),
             idle: 105,
+            on_hold: 0,
             running: 4,
             finished: 5,
             failed: 1,
             last_match_at: Some(now - 7_200_000),
         }],
-        users: vec![PoolUser { user: "ann".into(), share: 65.15, running: 48, idle: 240 }],
+        users: vec![PoolUser {
+            user: "ann".into(),
+            share: 65.15,
+            running: 48,
+            idle: 240,
+            on_hold: 0,
+        }],
         drains: vec![Drain {
             node: "wn0005.T2_US_02".into(),
             site: "T2_US_02".into(),
@@ -228,7 +235,7 @@ fn of_a_pool_each_list_beside_the_sites_is_reached_on_a_low_terminal_too() {
     model.take(News::Answered(Box::new(answered)), NOW);
     let lists: [&[&[&str]]; 4] = [
         &[&["Why 4700 jobs are idle"], &["Too few cores left", "4000"]],
-        &[&["Workflows 12"], &["idle", "run", "fin", "fail"], &["wf", "105", "4", "5", "1"]],
+        &[&["Workflows 12"], &["idle", "run", "fin", "fail/rm"], &["wf", "105", "4", "5", "1"]],
         &[&["Users"], &["ann", "65.2", "48", "240"]],
         &[
             &["Drained nodes 2"],
@@ -248,6 +255,29 @@ fn of_a_pool_each_list_beside_the_sites_is_reached_on_a_low_terminal_too() {
     }
     key(&mut model, KeyCode::Char('?'));
     assert!(frame(&model, 100, 40).iter().any(|it| it.starts_with("b ")), "the key is named");
+}
+
+/// A column of jobs on hold is there where a row has any.
+#[test]
+fn jobs_on_hold_are_a_column_of_workflows_and_users_that_have_them() {
+    let mut answered = Answered { words: Words::Sites, ..model(1).answered.clone() };
+    let (none, mut held) = (pool(NOW), pool(NOW));
+    (held.workflows[0].on_hold, held.users[0].on_hold) = (12, 11);
+    let mut words = |pool: Pool, list: usize, name: &str| {
+        answered.pool = Some(pool);
+        let mut model = Model::new();
+        model.take(News::Answered(Box::new(answered.clone())), NOW);
+        (0..list).for_each(|_| key(&mut model, KeyCode::Char('b')));
+        let lines = frame(&model, 100, 24);
+        let line = lines.iter().find(|it| it.contains(name)).unwrap_or_else(|| panic!("{lines:?}"));
+        let figures = line.split(name).nth(1).unwrap();
+        figures.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(words(none.clone(), 1, "most idle first"), "idle run fin fail/rm");
+    assert_eq!(words(held.clone(), 1, "most idle first"), "idle hold run fin");
+    assert_eq!(words(none, 2, "share first"), "share run idle");
+    assert_eq!(words(held.clone(), 2, "share first"), "share run idle hold");
+    assert_eq!(words(held, 2, "ann"), "65.2 48 240 11");
 }
 
 #[test]
