@@ -137,7 +137,7 @@ fn users(pool: &Pool) -> Vec<Line> {
     let shown = || pool.users.iter().take(LISTED_MAX);
     let has_hold = shown().any(|it| it.on_hold > 0);
     let heads = ["share", "run", "idle", "hold"];
-    let head = Line::head("largest share first", heads, WIDTHS).with(HOLD, has_hold);
+    let head = Line::head("largest first", heads, WIDTHS).with(HOLD, has_hold);
     let rows = shown().map(|it| {
         let [running, idle, on_hold] = [it.running, it.idle, it.on_hold].map(|it| it.to_string());
         let figures = [format!("{:.1}", it.share), running, idle, on_hold];

@@ -275,8 +275,8 @@ fn jobs_on_hold_are_a_column_of_workflows_and_users_that_have_them() {
     };
     assert_eq!(words(none.clone(), 1, "most idle first"), "idle run fin fail/rm");
     assert_eq!(words(held.clone(), 1, "most idle first"), "idle hold run fin");
-    assert_eq!(words(none, 2, "share first"), "share run idle");
-    assert_eq!(words(held.clone(), 2, "share first"), "share run idle hold");
+    assert_eq!(words(none, 2, "largest first"), "share run idle");
+    assert_eq!(words(held.clone(), 2, "largest first"), "share run idle hold");
     assert_eq!(words(held, 2, "ann"), "65.2 48 240 11");
 }
 
@@ -300,7 +300,7 @@ fn a_pool_and_clusters_are_shown_in_their_own_words() {
     let has = |parts: &[&str]| lines.iter().any(|it| parts.iter().all(|part| it.contains(part)));
     assert!(has(&["Why 4700 jobs are idle"]) && has(&["Too few cores left", "4000"]), "{lines:#?}");
     assert!(has(&["wf", "105", "4", "5", "1", "2h"]), "{lines:#?}");
-    assert!(has(&["Users"]) && has(&["largest share first", "share", "run", "idle"]), "{lines:#?}");
+    assert!(has(&["Users"]) && has(&["largest first", "share", "run", "idle"]), "{lines:#?}");
     assert!(!lines[..20].iter().any(|it| it.contains("pilots") || it.contains("Shares")));
 
     (answered.words, answered.pool) = (Words::Clusters, None);
