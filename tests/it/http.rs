@@ -268,7 +268,7 @@ fn an_address_in_use_is_named_with_the_remedy() {
 }
 
 /// Metrics that a demo does not have.
-const NOT_IN_A_DEMO: [Metric; 37] = [
+const NOT_IN_A_DEMO: [Metric; 39] = [
     // It imports nothing and takes nothing in.
     Metric::ImportAge,
     Metric::ImportRecords,
@@ -307,6 +307,8 @@ const NOT_IN_A_DEMO: [Metric; 37] = [
     Metric::PoolSites,
     Metric::LiveOffers,
     Metric::OfferAge,
+    Metric::OldestOffer,
+    Metric::FreeCores,
     Metric::Workflows,
     Metric::Drains,
     Metric::ClassUse,
