@@ -267,6 +267,28 @@ fn an_address_in_use_is_named_with_the_remedy() {
     assert!(ADDRESS.parse::<SocketAddr>().unwrap().ip().is_loopback());
 }
 
+/// Verbs that print end with their reader (SIGPIPE), also those that serve, such as `demo`, `intake`
+/// and `import --every`; a client that leaves is no reader.
+#[test]
+fn clients_that_leave_before_their_answers_end_no_process() {
+    let dir = TempDir::new().unwrap();
+    let demo = Demo::start(&dir.path().join("demo"), &[]);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    runtime.block_on(async {
+        for _ in 0..1_000 {
+            let socket = tokio::net::TcpSocket::new_v4().unwrap();
+            // The answer does not fit, so that it is still written when nobody is there any more.
+            socket.set_recv_buffer_size(2_048).unwrap();
+            let Ok(stream) = socket.connect(demo.address).await else { break };
+            let question = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
+            assert_eq!(stream.try_write(question).unwrap(), question.len());
+        }
+    });
+    let (head, _) = ask(demo.address, "/livez");
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert_eq!(demo.fate(), "the demo runs");
+}
+
 /// Metrics that a demo does not have.
 const NOT_IN_A_DEMO: [Metric; 39] = [
     // It imports nothing and takes nothing in.

@@ -153,7 +153,10 @@ class Place extends Live {
     const sum = (key) => mine.reduce((total, it) => total + (it[key] ?? 0), 0);
     const newest = (key) => Math.max(0, ...mine.map((it) => it[key] ?? 0)) || null;
     const age = (key) => ago(newest(key), this.now).replace(' ago', '');
+    // Until they are known they are not said to be nothing.
     const known = mine.length > 0;
+    const total = (key) => (known ? count(sum(key)) : '–');
+    const none = known ? 'none is known' : '';
     const starts = this.total('starts');
     const failed = this.total('failed');
     const ended = failed === null ? null : failed + (this.total('finished') ?? 0);
@@ -169,20 +172,20 @@ class Place extends Live {
     return facts([
       [
         'Running',
-        known ? count(sum('running')) : '–',
+        total('running'),
         pledged && hasWholes()
-          ? `${count(sum('running_cores'))} of ${count(pledged)} ${words().cores}`
-          : `${count(sum('running_cores'))} ${words().cores}`,
+          ? `${total('running_cores')} of ${count(pledged)} ${words().cores}`
+          : `${total('running_cores')} ${words().cores}`,
       ],
       isPool()
-        ? ['Live offers', count(sum('offers')), `${count(sum('free_cores'))} cores free`]
-        : ['Queued', known ? count(queued) : '–', pace],
+        ? ['Live offers', total('offers'), `${total('free_cores')} cores free`]
+        : ['Queued', total('queued'), known ? pace : ''],
       [
         'Last start',
         age('last_start_at'),
         newest('last_start_at')
           ? `ago, at ${when(newest('last_start_at'), this.now)}`
-          : 'none is known',
+          : none,
       ],
       ended === null
         ? null
@@ -192,7 +195,7 @@ class Place extends Live {
             ended ? `of ${count(ended)} that ended, ${percent(failed / ended, 0)}` : 'none ended',
           ],
       isPool()
-        ? ['Last offer', age('last_offer_at'), newest('last_offer_at') ? 'ago' : 'none is known']
+        ? ['Last offer', age('last_offer_at'), newest('last_offer_at') ? 'ago' : none]
         : hasWholes()
           ? [
               'Facts',

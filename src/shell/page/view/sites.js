@@ -246,25 +246,30 @@ const jobs = (it, max) => [
 ];
 
 /** Of a pool's site: what is left of its live offers, and how old the last one is. */
-const free = (row, now) => [
-  h('b', {}, count(row?.free_cores)),
-  h(
-    'span.sub',
-    {},
-    row?.offers ? `in ${plural(row.offers, 'offer')}` : 'no offer',
-    row?.last_offer_at && `, last ${ago(row.last_offer_at, now)}`,
-  ),
-];
+const free = (row, now) =>
+  row
+    ? [
+        h('b', {}, count(row.free_cores)),
+        h(
+          'span.sub',
+          {},
+          row.offers ? `in ${plural(row.offers, 'offer')}` : 'no offer',
+          row.last_offer_at && `, last ${ago(row.last_offer_at, now)}`,
+        ),
+      ]
+    : '–';
 
-/** Of a pool's site: cores against the pledge. */
+/** Of a pool's site: cores against the pledge; without these while they are being asked for. */
 function cores(it, row) {
-  const used = row?.running_cores ?? 0;
-  const pledged = row?.pledged_cores ?? 0;
+  const run = h('b', {}, count(it.running));
+  if (!row) return h('span.line', {}, run, h('span.soft', {}, ' run'));
+  const used = row.running_cores ?? 0;
+  const pledged = row.pledged_cores ?? 0;
   return [
     h(
       'span.line',
       {},
-      h('b', {}, count(it.running)),
+      run,
       h('span.soft', {}, ` run on ${count(used)}${pledged ? ` of ${count(pledged)}` : ''} cores`),
     ),
     pledged > 0 &&
