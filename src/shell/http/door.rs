@@ -184,9 +184,6 @@ async fn serve(stream: Stream, router: Router, rules: Arc<Rules>, progress: Arc<
         .header_read_timeout(HEAD_MAX)
         .max_buf_size(HEAD_BYTES)
         .keep_alive(false)
-        // A vectored write to a client that has left would raise SIGPIPE, by which verbs that print
-        // end with their reader; a plain one of the standard library fails, and no more.
-        .writev(false)
         .serve_connection(TokioIo::new(stream), service);
     // A client that goes away is no trouble of ours.
     let ended = (&mut connection).await;

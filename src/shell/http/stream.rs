@@ -3,7 +3,7 @@
 
 use axum::http::StatusCode;
 use std::future::poll_fn;
-use std::io::{IoSlice, Result};
+use std::io::Result;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -133,27 +133,20 @@ impl AsyncRead for Stream {
 }
 
 impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
-        self.poll_write_vectored(cx, &[IoSlice::new(bytes)])
-    }
-
-    fn poll_write_vectored(
+    /// Never vectored: that would raise SIGPIPE where a client has left, by which verbs that print
+    /// end with their reader. A plain write of the standard library fails, and no more.
+    fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        bytes: &[IoSlice<'_>],
+        bytes: &[u8],
     ) -> Poll<Result<usize>> {
         if self.is_silent() {
-            let head = bytes.first().map(|first| status(first)).unwrap_or_default();
-            self.progress.bare_status.fetch_max(head, Ordering::Relaxed);
-            return Poll::Ready(Ok(bytes.iter().map(|part| part.len()).sum()));
+            self.progress.bare_status.fetch_max(status(bytes), Ordering::Relaxed);
+            return Poll::Ready(Ok(bytes.len()));
         }
-        let written = Pin::new(&mut self.bytes).poll_write_vectored(cx, bytes);
+        let written = Pin::new(&mut self.bytes).poll_write(cx, bytes);
         self.progress.stall(written.is_pending());
         written
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.bytes.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<()>> {
