@@ -34,3 +34,4 @@ pub mod topic;
 mod turns;
 pub mod unit;
 pub mod view;
+pub mod xml;

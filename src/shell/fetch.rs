@@ -51,14 +51,36 @@ impl fmt::Display for Source {
     }
 }
 
+/// How web servers are asked.
+#[derive(Clone, Debug)]
+pub struct FetchOptions {
+    /// How long one may take to answer whole.
+    pub timeout: Duration,
+    /// Longest answer that is read; bytes.
+    pub answer_max: u64,
+    /// Authorities that may have signed a server's certificate, texts in PEM; `None`: those of the
+    /// environment or the system.
+    pub authorities: Option<Vec<String>>,
+}
+
 /// Reads sources.
 pub struct Fetch {
     plain: Agent,
     secure: Agent,
+    answer_max: u64,
 }
 
 impl Default for Fetch {
     fn default() -> Fetch {
+        let (timeout, answer_max) = (TIMEOUT, ANSWER_MAX);
+        let options = FetchOptions { timeout, answer_max, authorities: None };
+        Fetch::with(&options)
+    }
+}
+
+impl Fetch {
+    /// One that asks web servers so.
+    pub fn with(options: &FetchOptions) -> Fetch {
         let agent = |variables: [&str; 2]| {
             let is_set = |name: &str| {
                 [name.to_owned(), name.to_uppercase()]
@@ -68,20 +90,19 @@ impl Default for Fetch {
             let proxy = variables.iter().any(|name| is_set(name)).then(Proxy::try_from_env);
             let config = Agent::config_builder()
                 .http_status_as_error(false)
-                .timeout_global(Some(TIMEOUT))
-                .timeout_connect(Some(CONNECT))
+                .timeout_global(Some(options.timeout))
+                .timeout_connect(Some(CONNECT.min(options.timeout)))
                 .proxy(proxy.flatten())
                 .user_agent(concat!("yardmaster/", env!("CARGO_PKG_VERSION")));
-            secure(config).build().new_agent()
+            trusting(config, options.authorities.as_deref()).build().new_agent()
         };
         Fetch {
             plain: agent(["http_proxy", "all_proxy"]),
             secure: agent(["https_proxy", "all_proxy"]),
+            answer_max: options.answer_max,
         }
     }
-}
 
-impl Fetch {
     /// The text of a source; `headers` are sent to web servers.
     ///
     /// # Errors
@@ -89,16 +110,24 @@ impl Fetch {
     pub fn text(&self, source: &Source, headers: &[(String, String)]) -> Result<String, String> {
         match source {
             Source::File(path) => file(path),
-            Source::Url(url) => self.ask(url, headers),
+            Source::Url(url) => self.ask(url, "application/json, */*;q=0.5", headers),
         }
     }
 
-    fn ask(&self, url: &str, headers: &[(String, String)]) -> Result<String, String> {
+    /// The text at an address, of a kind that is wanted.
+    ///
+    /// # Errors
+    /// It cannot be read; the text states the cause without the address.
+    pub fn get(&self, url: &str, accept: &str) -> Result<String, String> {
+        self.ask(url, accept, &[])
+    }
+
+    fn ask(&self, url: &str, accept: &str, headers: &[(String, String)]) -> Result<String, String> {
         if cfg!(not(feature = "tls")) && url.starts_with("https://") {
             return Err("this program is built without TLS; build it with --features tls".into());
         }
         let agent = if url.starts_with("https://") { &self.secure } else { &self.plain };
-        let mut request = agent.get(url).header("Accept", "application/json, */*;q=0.5");
+        let mut request = agent.get(url).header("Accept", accept);
         for (name, value) in headers {
             request = request.header(name, value);
         }
@@ -108,8 +137,9 @@ impl Fetch {
             return Err(format!("the server answers {status}"));
         }
         let mut body = response.into_body();
-        let bytes = body.with_config().limit(ANSWER_MAX).read_to_vec();
-        text(bytes.map_err(|error| format!("the answer breaks off: {error}"))?)
+        let bytes = body.with_config().limit(self.answer_max).read_to_vec();
+        let bytes = bytes.map_err(|error| format!("the answer breaks off: {error}"))?;
+        text(bytes, self.answer_max)
     }
 }
 
@@ -119,15 +149,15 @@ impl Fetch {
 /// It cannot be read; the text states the cause without the file's name.
 pub fn file(path: &Path) -> Result<String, String> {
     let bytes = std::fs::read(path).map_err(|error| format!("{error}; name a readable file"))?;
-    text(bytes)
+    text(bytes, ANSWER_MAX)
 }
 
-/// Text of bytes, which may be packed by gzip.
-fn text(bytes: Vec<u8>) -> Result<String, String> {
+/// Text of bytes, which may be packed by gzip; of more than `most` bytes the rest is cut off.
+fn text(bytes: Vec<u8>, most: u64) -> Result<String, String> {
     const GZIP: &[u8] = &[0x1f, 0x8b];
     let mut unpacked = Vec::new();
     if bytes.starts_with(GZIP) {
-        let mut packed = MultiGzDecoder::new(bytes.as_slice()).take(ANSWER_MAX);
+        let mut packed = MultiGzDecoder::new(bytes.as_slice()).take(most);
         packed.read_to_end(&mut unpacked).map_err(|error| format!("gzip: {error}"))?;
     } else {
         unpacked = bytes;
@@ -137,18 +167,32 @@ fn text(bytes: Vec<u8>) -> Result<String, String> {
 
 type Config = ureq::config::ConfigBuilder<ureq::typestate::AgentScope>;
 
-/// With what certificates are checked by.
-#[cfg(feature = "tls")]
+/// With what certificates are checked by: authorities of the environment or the system.
 pub(crate) fn secure(agent: Config) -> Config {
-    use ureq::tls::{RootCerts, TlsConfig, TlsProvider};
-    let roots = RootCerts::PlatformVerifier;
+    trusting(agent, None)
+}
+
+/// The same with authorities of its own, texts in PEM; none: see [`secure`]. One that is none is
+/// passed over.
+#[cfg(feature = "tls")]
+pub(crate) fn trusting(agent: Config, authorities: Option<&[String]>) -> Config {
+    use ureq::tls::{PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
+    let roots = authorities.map(|texts| {
+        let items = texts.iter().flat_map(|text| parse_pem(text.as_bytes()));
+        let certificates = items.filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(certificate),
+            _ => None,
+        });
+        RootCerts::from(certificates.collect::<Vec<_>>())
+    });
+    let roots = roots.unwrap_or(RootCerts::PlatformVerifier);
     agent
         .tls_config(TlsConfig::builder().provider(TlsProvider::NativeTls).root_certs(roots).build())
 }
 
 /// See the other.
 #[cfg(not(feature = "tls"))]
-pub(crate) fn secure(agent: Config) -> Config {
+pub(crate) fn trusting(agent: Config, _: Option<&[String]>) -> Config {
     agent
 }
 

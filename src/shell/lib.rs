@@ -2,8 +2,10 @@
 
 pub mod answers;
 pub mod api;
+pub mod arc;
 pub mod ask;
 pub mod attention;
+pub mod authorities;
 pub mod changes;
 pub mod cli;
 pub mod clock;

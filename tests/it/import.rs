@@ -1,6 +1,7 @@
 //! Import: real records of CRIC, the network matrix and storage dumps become ours; what is wrong
 //! is named and does not stop the rest.
 
+pub mod arc;
 mod facts;
 mod generic;
 mod kept;

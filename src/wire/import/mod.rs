@@ -1,7 +1,8 @@
 //! From the JSON that others publish to our records: CRIC's queues, the network matrix, storage
 //! space, nuclei, shares, parameters, quotas, software, replicas, slots, sites and members of a
-//! pool, tables of jobs, things of a domain of a program's own. Pure functions from text to events;
-//! the caller writes the events to the topics they belong to.
+//! pool, tables of jobs, things of a domain of a program's own; and from what clusters of ARC
+//! publish (`arc`). Pure functions from text to events; the caller writes the events to the topics
+//! they belong to.
 //!
 //! Unknown fields are ignored. A missing or wrong one is named with the thing and the field.
 //! Figures of ATLAS's tables that mean nothing are not set, as PanDA has it; a thing with another
@@ -9,6 +10,7 @@
 //! on: what was published of it before still holds. Text that is not of the expected shape at all
 //! is the one error.
 
+pub mod arc;
 mod cric;
 mod domain_records;
 mod field;

@@ -195,6 +195,54 @@ fn others_json_is_imported_or_complained_of() {
     feed("sites", 4, &corpus(NETMETRICS), |bytes| import::Sites::new().learn(&text(bytes)).is_ok());
 }
 
+/// Documents of clusters and what their servers send: LDAP in BER, DNS.
+#[test]
+fn answers_of_clusters_are_read_or_refused() {
+    use import::arc;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let whole = |name: &str| vec![crate::import::arc::document(name).into_bytes()];
+    let ldif = whole("ce-old.authuser.ng.ldif");
+    let other = || arc::nordugrid(&arc::ldif(&text(&ldif[0])).unwrap()).unwrap();
+    feed("glue2", 8, &whole("ce-b.arc7.2.queued.info.xml"), |bytes| {
+        let Ok(read) = arc::glue2(&text(bytes)) else { return false };
+        !arc::arc_records(&arc::joined(read.cluster, other()), NOW).is_empty()
+    });
+    feed("ldif", 4, &ldif, |bytes| {
+        let Ok(entries) = arc::ldif(&text(bytes)) else { return false };
+        let registered = arc::giis(&entries);
+        let Ok(cluster) = arc::nordugrid(&entries) else { return !registered.is_empty() };
+        let jobs = cluster.jobs.iter().map(|job| job.closed(NOW).record().len());
+        jobs.sum::<usize>() + arc::arc_records(&cluster, NOW).len() > 0
+    });
+    feed("giis", 4, &whole("giis.ldif"), |bytes| {
+        let Ok(entries) = arc::ldif(&text(bytes)) else { return false };
+        let server = arc::IndexServer::archery("index.example.org");
+        let mut walk = arc::IndexWalk::from([server.clone()]);
+        let texts: Vec<String> = text(bytes).lines().map(str::to_owned).collect();
+        walk.put(&server, &arc::giis(&entries), NOW, 60);
+        walk.put(&server, &arc::archery(&texts, 60), NOW, 60);
+        !walk.end().0.is_empty()
+    });
+    let mut entry = vec![0x30, 0x1f, 2, 1, 1, 0x64, 0x1a, 4, 4];
+    entry.extend(b"cn=x\x30\x12\x30\x10\x04\x02cn\x31\x0a\x04\x01x\x04\x05x,y=z");
+    let done = vec![0x30, 0x0c, 2, 1, 1, 0x65, 7, 10, 1, 0, 4, 0, 4, 0];
+    feed("ldap", 1, &[entry, done], |bytes| {
+        arc::ldap_message(bytes).is_ok_and(|message| message.is_some())
+    });
+    let query = arc::txt_query(7, "_archery.index.example.org").unwrap();
+    let question = &query[..query.len() - 11];
+    let mut answer = [&[0, 7, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0], &question[12..]].concat();
+    answer.extend(b"\xc0\x0c\0\x10\0\x01\0\0\x0e\x10\0\x0d\x0cu=a.b t=c  d");
+    feed("txt", 1, &[answer], |bytes| arc::txt_answer(&query, bytes).is_ok());
+    for name in ["txt name", "addresses"] {
+        feed(name, 4, &[b"ldap://ce:2135/o=grid".to_vec()], |bytes| {
+            let text = text(bytes);
+            let _ = (arc::txt_query(1, &text), arc::host_of(&text), arc::rest_base(&text));
+            arc::LdapUrl::parse(&text).is_ok()
+        });
+    }
+}
+
 /// Each member of an object as an object of its own: short texts are hit where it matters.
 fn pieces(text: &str) -> Vec<Vec<u8>> {
     let all: serde_json::Value = serde_json::from_str(text).expect("JSON");

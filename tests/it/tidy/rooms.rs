@@ -7,13 +7,14 @@ use super::{File, code_of, is_test_file, without_tests};
 
 /// The rooms of the core, from the lowest. Those of one line may name each other: an event may be an
 /// output that was read back.
-const ROOMS: [&[&str]; 28] = [
+const ROOMS: [&[&str]; 29] = [
     &["unit"],
     &["topic"],
     &["copy"],
     &["dice"],
     &["draw"],
     &["math"],
+    &["xml"],
     &["xrsl"],
     &["budget"],
     &["id"],

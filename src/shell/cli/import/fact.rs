@@ -3,6 +3,7 @@
 use yardmaster_core::event::{Configuration, Event, Pilot};
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::import::SlotRow;
+use yardmaster_wire::import::arc::ArcJob;
 use yardmaster_wire::record;
 
 /// Content of a record.
@@ -12,6 +13,8 @@ pub enum Fact {
     Configuration(Box<Configuration>),
     /// A slot figure, on the topic `pilot`.
     Slots(SlotRow),
+    /// A job at a cluster, on the topic `job-state`.
+    Job(ArcJob),
 }
 
 impl Fact {
@@ -24,6 +27,7 @@ impl Fact {
                     [queue, gshare, resource_type].map(str::to_owned);
                 Some(Fact::Slots(SlotRow { queue, gshare, resource_type, slots, expires_at, at }))
             }
+            Event::JobState(state) => ArcJob::of(&state).map(Fact::Job),
             _ => None,
         }
     }
@@ -33,6 +37,7 @@ impl Fact {
         match self {
             Fact::Configuration(it) => it.name(),
             Fact::Slots(it) => it.key(),
+            Fact::Job(it) => it.key(),
         }
     }
 
@@ -41,6 +46,7 @@ impl Fact {
         match self {
             Fact::Configuration(it) => it.changed_at(),
             Fact::Slots(it) => it.at,
+            Fact::Job(it) => it.changed_at,
         }
     }
 
@@ -49,6 +55,7 @@ impl Fact {
         match self {
             Fact::Configuration(it) => Fact::Configuration(Box::new(it.changed(at))),
             Fact::Slots(it) => Fact::Slots(SlotRow { at, ..it.clone() }),
+            Fact::Job(it) => Fact::Job(ArcJob { changed_at: at, ..it.clone() }),
         }
     }
 
@@ -61,6 +68,7 @@ impl Fact {
                 bytes
             }
             Fact::Slots(it) => it.record(),
+            Fact::Job(it) => it.record(),
         }
     }
 }

@@ -110,8 +110,22 @@ pub struct Loaded {
     pub unnamed: usize,
     /// Keys that the sources name and say too little of: what was published under them holds.
     pub left_out: BTreeSet<String>,
+    /// Sources that could not be read, and what follows from it; the others are used.
+    pub silent: Vec<String>,
     /// As of when they hold: the newest time that the source states, `now` if it states none.
     pub as_of: Millis,
+}
+
+impl Row {
+    /// The row of a fact. `is_timed`: whether its time is part of what it states.
+    pub fn new(fact: &Fact, is_timed: bool) -> Row {
+        let (key, value) = (fact.key(), fact.bytes());
+        let content = match is_timed {
+            true => content(&value),
+            false => content(&fact.as_of(0).bytes()),
+        };
+        Row { key, value, content }
+    }
 }
 
 impl Loaded {
@@ -123,7 +137,7 @@ impl Loaded {
 
     /// Leaves out the records that the engine would not read by these limits: what was published
     /// under their keys before still holds.
-    fn leave_out_oversized(&mut self, topic: Topic, limits: &Limits) {
+    pub fn leave_out_oversized(&mut self, topic: Topic, limits: &Limits) {
         for row in std::mem::take(&mut self.rows) {
             let Some(why) = oversize(topic, &row.value, limits) else {
                 self.rows.push(row);
@@ -184,7 +198,8 @@ fn configuration(
     drop(bar);
     last_of_each_key(&mut rows);
     let left_out = left_out.into_iter().collect();
-    Ok(Loaded { rows, complaints, notes, unreadable, unnamed, left_out, as_of })
+    let silent = Vec::new();
+    Ok(Loaded { rows, complaints, notes, unreadable, unnamed, left_out, silent, as_of })
 }
 
 fn slots(texts: &[Text], now: Millis) -> Result<Loaded, String> {
@@ -203,19 +218,15 @@ fn slots(texts: &[Text], now: Millis) -> Result<Loaded, String> {
 }
 
 /// Two files may have the same thing: the later one holds, as it does on the topic.
-fn last_of_each_key(rows: &mut Vec<Row>) {
+pub fn last_of_each_key(rows: &mut Vec<Row>) {
     rows.reverse();
     rows.sort_by(|one, other| one.key.cmp(&other.key));
     rows.dedup_by(|one, other| one.key == other.key);
 }
 
+/// The row of a fact; the time of the import is no part of what it states.
 fn row(fact: &Fact, now: Millis) -> Row {
-    let (key, value) = (fact.key(), fact.bytes());
-    let content = match fact.at() == now {
-        true => content(&fact.as_of(0).bytes()),
-        false => content(&value),
-    };
-    Row { key, value, content }
+    Row::new(fact, fact.at() != now)
 }
 
 /// First 16 hex digits of the SHA-256 of bytes.

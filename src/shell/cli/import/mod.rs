@@ -1,8 +1,14 @@
-//! `import`: other systems' JSON becomes records on the config topics, once or again and again.
+//! `import`: other systems' JSON, and what clusters of ARC publish, becomes records on the config
+//! topics, once or again and again.
 
+mod arc;
 mod fact;
+mod frame;
+mod grid;
 mod load;
+mod local;
 mod standing;
+mod tail;
 mod target;
 
 pub use load::{ImportKind, Text};
@@ -12,17 +18,16 @@ pub use load::{encode, imported};
 pub use target::lane;
 pub use target::{Entry, append};
 
-use crate::cli::http_args::ServeArgs;
 use crate::cli::log_args::LogArgs;
 use crate::cli::progress::Bar;
 use crate::cli::{Ended, Usage, complaints, secret};
 use crate::clock;
 use crate::fetch::{self, Fetch, Source};
-use crate::http::Door;
+use arc::ArcImport;
 use clap::{Args, Subcommand};
-use jiff::SignedDuration;
+use frame::Frame;
 use load::Loaded;
-use std::net::SocketAddr;
+use standing::Round;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use target::Target;
@@ -30,10 +35,10 @@ use yardmaster_core::cut::Topic;
 use yardmaster_wire::import;
 use yardmaster_wire::oversize::{left_out, oversize};
 
-/// Turns other systems' JSON into records on the config topics of a Kafka, or into a directory log.
-/// A missing or wrong value is named with its queue and field; it does not stop the rest, and what
-/// was published before of a thing that cannot be read now stays. Exits 1 if there is such a thing,
-/// or a source that cannot be read at all.
+/// Turns other systems' JSON, and what clusters of ARC publish, into records on the topics of a
+/// Kafka, or into a directory log. A missing or wrong value is named with its queue and field; it
+/// does not stop the rest, and what was published before of a thing that cannot be read now stays.
+/// Exits 1 if there is such a thing, or a source that cannot be read at all.
 ///
 /// With --every it goes on: the sources are read again and again, what changed is published, what
 /// is gone is removed, and while a source cannot be read the facts stay as they are.
@@ -125,6 +130,21 @@ enum What {
     ///
     /// Example: yardmaster import domain-records /dev/stdin --topology slurm.toml --dir yard
     DomainRecords(Facts),
+    /// Clusters of ARC 6 and 7, found at index servers (ARCHERY, GIIS) or by their addresses: what
+    /// they publish by REST (GLUE2) and LDAP (NorduGrid schema), or saved documents of both.
+    ///
+    /// Published are registrations, clusters, queues, what is free there for members of virtual
+    /// organisations, and jobs that are not over, of whatever user; a job that is in no answer any
+    /// more is ended. A cluster that does not answer keeps its facts and is marked so.
+    ///
+    /// Examples:
+    ///   yardmaster import arc --archery nordugrid.org --ca /etc/grid-security/certificates
+    ///     --every 2m --topology nordugrid --bootstrap-server kafka:9092
+    ///   yardmaster import arc --rest https://ce-a.example.org:8443/arex --topology nordugrid
+    ///     --dry-run
+    ///   yardmaster import arc --from info.xml local.ldif --topology nordugrid --dir yard
+    #[command(verbatim_doc_comment)]
+    Arc(ArcImport),
     /// Job states, from a table of PanDA jobs as JSON lines: a first snapshot, before intake.
     ///
     /// Columns, in any case: PANDAID, JOBSTATUS, STATECHANGETIME or MODIFICATIONTIME, JEDITASKID,
@@ -151,32 +171,7 @@ struct Facts {
     #[arg(long, value_name = "NAME: VALUE")]
     header: Vec<String>,
     #[command(flatten)]
-    log_args: LogArgs,
-    /// Publish only what changed since the last import of this name, and remove what that published
-    /// and the sources no longer have.
-    #[arg(long)]
-    prune: bool,
-    /// Goes on, with --prune: reads the sources again after so long, such as 30s, 10m or 1h30m.
-    #[arg(long, value_name = "SPAN", value_parser = span, conflicts_with = "dry_run")]
-    every: Option<SignedDuration>,
-    /// Name of this import, if there are several of a kind: each removes what it published itself
-    /// [default: the kind].
-    #[arg(long)]
-    name: Option<String>,
-    /// With --prune: also if the sources have fewer than half of what was published before.
-    #[arg(long)]
-    may_shrink: bool,
-    /// With --every: where metrics, /livez and /readyz are served; port 0 for any free one.
-    #[arg(long, value_name = "HOST:PORT", help_heading = "HTTP", requires = "every")]
-    http: Option<SocketAddr>,
-    #[command(flatten)]
-    serve_args: ServeArgs,
-    /// Show what would be published, and publish nothing.
-    #[arg(long)]
-    dry_run: bool,
-    /// Print every complaint, instead of summing up those that repeat.
-    #[arg(long)]
-    verbose: bool,
+    frame: Frame,
 }
 
 #[derive(Args)]
@@ -192,17 +187,6 @@ struct Jobs {
     /// Print every complaint, instead of summing up those that repeat.
     #[arg(long)]
     verbose: bool,
-}
-
-/// Shortest time between two imports: sources are others' servers.
-const EVERY_LEAST: SignedDuration = SignedDuration::from_secs(1);
-
-fn span(text: &str) -> Result<SignedDuration, String> {
-    let span: SignedDuration = text.parse().map_err(|_| "give a span such as 30s or 10m")?;
-    match span >= EVERY_LEAST {
-        true => Ok(span),
-        false => Err("give at least 1s".to_owned()),
-    }
 }
 
 impl Import {
@@ -222,52 +206,40 @@ impl Import {
             What::PoolSites(facts) => facts.run(ImportKind::PoolSites),
             What::Members(facts) => facts.run(ImportKind::Members),
             What::DomainRecords(facts) => facts.run(ImportKind::DomainRecords),
+            What::Arc(clusters) => clusters.run(),
             What::Jobs(files) => files.run(),
         }
     }
 }
 
 impl Facts {
-    /// Where it serves, and which connections.
-    fn door(&self) -> anyhow::Result<Option<(SocketAddr, Door)>> {
-        match self.http {
-            Some(address) => {
-                let limits = self.log_args.read()?.topology.limits;
-                Ok(Some((address, self.serve_args.door(address, &limits)?)))
-            }
-            None if self.serve_args.is_given() => {
-                let what = "flags of HTTP, and no address: give --http HOST:PORT, or none of them";
-                Err(Usage(what.to_owned()).into())
-            }
-            None => Ok(None),
-        }
-    }
-
     fn run(&self, kind: ImportKind) -> Ended {
-        let door = self.door()?;
-        let name = self.name.as_deref().unwrap_or(kind.name());
-        let mut target = match self.is_published() {
-            true => Some(Target::new(&self.log_args, kind, name)?),
+        let frame = &self.frame;
+        let door = frame.door()?;
+        let name = frame.name.as_deref().unwrap_or(kind.name());
+        let mut target = match frame.is_published() {
+            true => Some(Target::new(&frame.log_args, kind.topic(), name)?),
             false => None,
         };
         let fetch = Fetch::default();
-        if let (Some(every), Some(target)) = (self.every, &mut target) {
+        if let (Some(every), Some(target)) = (frame.every, &mut target) {
             self.headers()?;
-            return standing::run(self, kind, (name, every), &fetch, target, door);
+            let mut round = || self.round(kind, &fetch, target);
+            return standing::run(frame, (name, every), door, &mut round);
         }
         let loaded = self.load(kind, &fetch)?;
         self.print(&loaded);
         let topic = kind.topic().name();
         let count = loaded.rows.len();
         match &mut target {
-            Some(target) if self.prune && !loaded.is_of_no_use() => {
-                let changes = target.compare(&loaded, self.may_shrink)?;
-                if !self.dry_run {
+            Some(target) if frame.prune && !loaded.is_of_no_use() => {
+                let changes = target.compare(&loaded, frame.may_shrink)?;
+                if !frame.dry_run {
                     target.change(&loaded)?;
                 }
                 println!("{topic}: {changes}");
             }
-            Some(target) if !self.dry_run => {
+            Some(target) if !frame.dry_run => {
                 target.publish(&loaded)?;
                 println!("{topic}: {count} records published");
             }
@@ -278,9 +250,23 @@ impl Facts {
         Ok(if loaded.unreadable > 0 { ExitCode::FAILURE } else { code })
     }
 
-    /// Whether a log is needed: to be published to, or to be compared with.
-    fn is_published(&self) -> bool {
-        !self.dry_run || self.prune
+    /// One import of several: nothing is published unless all sources could be read and have what
+    /// can be used.
+    fn round(
+        &self,
+        kind: ImportKind,
+        fetch: &Fetch,
+        target: &mut Target,
+    ) -> anyhow::Result<Vec<Round>> {
+        let loaded = self.load(kind, fetch)?;
+        if loaded.is_of_no_use() {
+            let first = &loaded.complaints[0];
+            let count = loaded.complaints.len();
+            anyhow::bail!("nothing in it can be used: {first} ({count} complaints)");
+        }
+        let changes = target.compare(&loaded, self.frame.may_shrink)?;
+        target.change(&loaded)?;
+        Ok(vec![Round { topic: kind.topic(), loaded, changes }])
     }
 
     /// Reads the present content of the sources.
@@ -294,7 +280,7 @@ impl Facts {
         };
         let texts = self.sources.iter().map(read).collect::<anyhow::Result<Vec<Text>>>()?;
         let sites = self.sites.iter().map(read).collect::<anyhow::Result<Vec<Text>>>()?;
-        let topology = self.log_args.read()?.topology;
+        let topology = self.frame.log_args.read()?.topology;
         let (limits, parents) = (&topology.limits, topology.parents());
         load::load(kind, &texts, &sites, clock::now(), limits, parents).map_err(anyhow::Error::msg)
     }
@@ -304,7 +290,7 @@ impl Facts {
     }
 
     fn print(&self, loaded: &Loaded) {
-        print(&loaded.complaints, self.verbose);
+        print(&loaded.complaints, self.frame.verbose);
         for note in &loaded.notes {
             eprintln!("note: {note}");
         }

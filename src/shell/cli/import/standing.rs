@@ -1,11 +1,10 @@
 //! An import that goes on: its sources are read again and again until it is to stop.
 
-use super::load::{ImportKind, Loaded};
-use super::target::{Changes, Target};
-use super::{Facts, complaints};
-use crate::cli::Ended;
+use super::frame::Frame;
+use super::load::Loaded;
+use super::target::Changes;
+use crate::cli::{Ended, complaints};
 use crate::clock;
-use crate::fetch::Fetch;
 use crate::http::Door;
 use crate::serve::Show;
 use jiff::SignedDuration;
@@ -15,6 +14,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use yardmaster_core::cut::Topic;
 use yardmaster_core::unit::{Millis, SECOND};
 
 /// After a failed import it is tried again after so long, doubled with each failure, at most after
@@ -23,21 +23,29 @@ const AGAIN_FIRST: Duration = Duration::from_secs(5);
 /// Between two looks at whether it is to stop; the age is brought up to date with each.
 const STEP: Duration = Duration::from_millis(200);
 
-/// Reads the sources now and every so long, until SIGTERM or SIGINT. What goes wrong is logged and
-/// tried again: the facts stay as they were published last.
+/// A round of an import, at one topic.
+pub struct Round {
+    /// The topic.
+    pub topic: Topic,
+    /// Content of the sources.
+    pub loaded: Loaded,
+    /// Counts of records that were changed.
+    pub changes: Changes,
+}
+
+/// Does a round of an import now and every so long, until SIGTERM or SIGINT. What goes wrong is
+/// logged and tried again: the facts stay as they were published last.
 pub fn run(
-    facts: &Facts,
-    kind: ImportKind,
+    frame: &Frame,
     (name, every): (&str, SignedDuration),
-    fetch: &Fetch,
-    target: &mut Target,
     door: Option<(SocketAddr, Door)>,
+    round: &mut dyn FnMut() -> anyhow::Result<Vec<Round>>,
 ) -> Ended {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGTERM, SIGINT] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    let read = facts.log_args.read()?;
+    let read = frame.log_args.read()?;
     let limits = &read.topology.limits;
     let mut show = Show::new(&read.topology.domain, limits.metric_labels_max);
     if let Some((address, door)) = door {
@@ -48,11 +56,14 @@ pub fn run(
     let every = every.unsigned_abs();
     let (mut again, mut as_of) = (AGAIN_FIRST.min(every), None);
     while !stop.load(Ordering::Relaxed) {
-        let wait = match import(facts, kind, fetch, target) {
-            Ok((loaded, changes)) => {
+        let wait = match round() {
+            Ok(done) => {
+                let changes =
+                    done.iter().map(|it| it.changes).fold(Changes::default(), Changes::add);
                 show.report_import(name, Ok(&changes.outcomes()));
-                report(kind, &loaded, changes);
-                (again, as_of) = (AGAIN_FIRST.min(every), Some(loaded.as_of));
+                again = AGAIN_FIRST.min(every);
+                as_of = done.iter().map(|it| it.loaded.as_of).min();
+                done.iter().for_each(report);
                 every
             }
             Err(why) => {
@@ -74,26 +85,9 @@ pub fn run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// One import: nothing is published unless all sources could be read and have what can be used.
-fn import(
-    facts: &Facts,
-    kind: ImportKind,
-    fetch: &Fetch,
-    target: &mut Target,
-) -> anyhow::Result<(Loaded, Changes)> {
-    let loaded = facts.load(kind, fetch)?;
-    if loaded.is_of_no_use() {
-        let first = &loaded.complaints[0];
-        let count = loaded.complaints.len();
-        anyhow::bail!("nothing in it can be used: {first} ({count} complaints)");
-    }
-    let changes = target.compare(&loaded, facts.may_shrink)?;
-    target.change(&loaded)?;
-    Ok((loaded, changes))
-}
-
-fn report(kind: ImportKind, loaded: &Loaded, changes: Changes) {
-    let topic = kind.topic().name();
+/// Logs what a round changed on a topic, and what was wrong with its sources.
+fn report(Round { topic, loaded, changes }: &Round) {
+    let topic = topic.name();
     let age = clock::now().saturating_sub(loaded.as_of).max(0) / SECOND;
     let complaints = loaded.complaints.len();
     tracing::info!("{topic}: {changes}, as of {age} s ago; {complaints} complaints");
@@ -101,6 +95,7 @@ fn report(kind: ImportKind, loaded: &Loaded, changes: Changes) {
     let is_left_out = |complaint: &String| complaint.ends_with("left out");
     let all = loaded.complaints.iter().cloned();
     let (left_out, not_set): (Vec<_>, Vec<_>) = all.partition(is_left_out);
+    complaints::summary(&loaded.silent).iter().for_each(|line| tracing::warn!("{line}"));
     complaints::summary(&left_out).iter().for_each(|line| tracing::warn!("{line}"));
     complaints::summary(&not_set).iter().for_each(|line| tracing::debug!("{line}"));
 }

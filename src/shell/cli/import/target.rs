@@ -1,7 +1,8 @@
 //! Where an import publishes: all of its rows, or only what changed since it was there last.
 
 use super::fact::Fact;
-use super::load::{ImportKind, Loaded, Row, encode};
+use super::load::{Loaded, Row, encode};
+use super::tail::{TailRecord, TopicTail};
 use crate::cli::Usage;
 use crate::cli::log_args::{LogArgs, Read, dir_topics, may_hold_log};
 use crate::cli::progress::Bar;
@@ -10,14 +11,13 @@ use crate::dirlog::envelope::Envelope;
 use crate::dirlog::{DirLog, DirOptions, Mode};
 use crate::kafka::KafkaWriter;
 use crate::registry::Ours;
-use crate::scan::Scan;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::rc::Rc;
 use yardmaster_core::cut::{Lane, Topic};
 use yardmaster_core::event::{Configuration, confirmed};
 use yardmaster_core::id::hash;
 use yardmaster_core::unit::Millis;
-use yardmaster_drive::port::LogError;
 use yardmaster_wire::avro::{Arena, Codec};
 use yardmaster_wire::import::SlotRow;
 
@@ -57,6 +57,17 @@ pub struct Changes {
 }
 
 impl Changes {
+    /// Both together.
+    pub fn add(self, other: Changes) -> Changes {
+        Changes {
+            written: self.written + other.written,
+            removed: self.removed + other.removed,
+            kept: self.kept + other.kept,
+            unchanged: self.unchanged + other.unchanged,
+            unreadable: self.unreadable + other.unreadable,
+        }
+    }
+
     /// The counts with their names, for metrics.
     pub fn outcomes(self) -> [(&'static str, usize); 5] {
         let Changes { written, removed, kept, unchanged, unreadable } = self;
@@ -87,11 +98,10 @@ impl fmt::Display for Changes {
 /// The log that an import of a name publishes to, and what it holds of that import.
 pub struct Target {
     log_args: LogArgs,
-    read: Read,
-    kind: ImportKind,
+    read: Rc<Read>,
+    topic: Topic,
     name: String,
-    /// Where reading goes on in each lane.
-    next: BTreeMap<Lane, u64>,
+    tail: TopicTail,
     codec: Codec,
     arena: Arena,
     /// The newest record of each key.
@@ -107,6 +117,8 @@ struct Newest {
     at: Millis,
     /// What the record states.
     stated: Option<Stated>,
+    /// The record itself, where it is wanted again.
+    fact: Option<Fact>,
 }
 
 /// The time that a record states, ms since 1970, and the hash of its other content.
@@ -128,13 +140,12 @@ fn fact(topic: Topic, codec: &Codec, arena: &mut Arena, key: &str, value: &[u8])
 }
 
 impl Target {
-    /// Of an import of a kind, under a name.
+    /// Of an import to a topic, under a name.
     ///
     /// # Errors
     /// A topology that cannot be read or does not have the topic, or no log.
-    pub fn new(log_args: &LogArgs, kind: ImportKind, name: &str) -> anyhow::Result<Target> {
+    pub fn new(log_args: &LogArgs, topic: Topic, name: &str) -> anyhow::Result<Target> {
         let read = log_args.read()?;
-        let topic = kind.topic();
         if !read.topology.topics.contains_key(&topic) {
             let word = topic.name();
             let why = format!("the topology has no [topics.{word}]; add it, or name one that has");
@@ -143,10 +154,10 @@ impl Target {
         log_args.check()?;
         Ok(Target {
             log_args: log_args.clone(),
-            read,
-            kind,
+            read: Rc::new(read),
+            topic,
             name: name.to_owned(),
-            next: BTreeMap::new(),
+            tail: TopicTail::default(),
             codec: Codec::default(),
             arena: Arena::default(),
             newest: BTreeMap::new(),
@@ -159,8 +170,12 @@ impl Target {
     /// The log cannot be read, or the rows cannot be published; the text names the cause.
     pub fn publish(&mut self, loaded: &Loaded) -> anyhow::Result<()> {
         self.read_back()?;
-        let entries = loaded.rows.iter().map(|row| self.entry(row)).collect();
-        append(&self.log_args, &self.read, entries)
+        append(&self.log_args, &self.read, self.rows(loaded))
+    }
+
+    /// The records of rows, whatever the log holds.
+    pub fn rows(&self, loaded: &Loaded) -> Vec<Entry> {
+        loaded.rows.iter().map(|row| self.entry(row)).collect()
     }
 
     /// The changes that are needed for the log to hold these rows and no others of this import.
@@ -170,6 +185,14 @@ impl Target {
     /// before, unless `may_shrink`.
     pub fn compare(&mut self, loaded: &Loaded, may_shrink: bool) -> anyhow::Result<Changes> {
         self.read_back()?;
+        self.changes(loaded, may_shrink)
+    }
+
+    /// The same as of what was read of the log last.
+    ///
+    /// # Errors
+    /// The rows are fewer than half, as above.
+    pub fn changes(&self, loaded: &Loaded, may_shrink: bool) -> anyhow::Result<Changes> {
         let (gone, kept) = self.missing(loaded);
         let (before, now) = (self.published().count(), loaded.rows.len() + kept);
         if now * 2 < before && !may_shrink {
@@ -194,27 +217,31 @@ impl Target {
     /// # Errors
     /// The rows cannot be published; those that were published before that stand.
     pub fn change(&mut self, loaded: &Loaded) -> anyhow::Result<()> {
+        append(&self.log_args, &self.read, self.entries(loaded))
+    }
+
+    /// The records that make such a change.
+    pub fn entries(&self, loaded: &Loaded) -> Vec<Entry> {
         let is_new = |row: &&Row| !self.is_published(row);
         let mut entries: Vec<Entry> =
             loaded.rows.iter().filter(is_new).map(|row| self.entry(row)).collect();
         entries.extend(self.missing(loaded).0.into_iter().map(|key| self.withdrawal(key)));
-        let topic = self.kind.topic();
-        if topic.is_configuration() {
+        if self.topic.is_configuration() {
             let domain = &self.read.topology.domain;
-            let confirmed = Configuration::from(confirmed(domain, topic, loaded.as_of));
+            let confirmed = Configuration::from(confirmed(domain, self.topic, loaded.as_of));
             let (topic, key, value) = encode(&confirmed);
             entries.push(Entry { topic, key, value: Some(value), headers: Vec::new() });
         }
-        append(&self.log_args, &self.read, entries)
+        entries
     }
 
     /// Whether the log has a row as it is. Where data lies is forgotten some time after it was
     /// stated, and what asks by its record gives up: these are published again in good time.
     fn is_published(&self, row: &Row) -> bool {
         let limits = &self.read.topology.limits;
-        let lasts = match self.kind {
-            ImportKind::Replicas => limits.replica_lifetime_ms / 2,
-            ImportKind::DomainRecords => limits.request_lifetime_ms / 2,
+        let lasts = match self.topic {
+            Topic::Replica => limits.replica_lifetime_ms / 2,
+            Topic::DomainRecord => limits.request_lifetime_ms / 2,
             _ => Millis::MAX,
         };
         self.newest.get(&row.key).is_some_and(|newest| {
@@ -223,8 +250,8 @@ impl Target {
         })
     }
 
-    /// Keys that the log has of this import.
-    fn published(&self) -> impl Iterator<Item = &String> {
+    /// Keys that the log has of this import; on `job-state` those of jobs that are not over.
+    pub fn published(&self) -> impl Iterator<Item = &String> {
         self.newest.iter().filter(|(_, newest)| newest.content.is_some()).map(|(key, _)| key)
     }
 
@@ -241,7 +268,7 @@ impl Target {
 
     /// The record of a row, later than the one that it replaces if it differs from it.
     fn entry(&self, row: &Row) -> Entry {
-        let (topic, key) = (self.kind.topic(), row.key.clone());
+        let (topic, key) = (self.topic, row.key.clone());
         let held = self.newest.get(&key).and_then(|newest| newest.stated);
         let later = held.and_then(|held| {
             let fact = fact(topic, &self.codec, &mut Arena::default(), &key, &row.value)?;
@@ -252,13 +279,17 @@ impl Target {
         Entry { topic, key, value: Some(value), headers: self.headers(&row.content) }
     }
 
-    /// The record that takes a key back: a null, or a slot figure that is ignored.
+    /// The record that takes a key back: a null, a slot figure that is ignored, or the end of a
+    /// job, which would hold room for ever.
     fn withdrawal(&self, key: String) -> Entry {
         let held = self.newest.get(&key).and_then(|newest| newest.stated);
         let now = held.map_or(0, |held| held.at.saturating_add(1)).max(clock::now());
-        let slots = (self.kind == ImportKind::Slots).then(|| SlotRow::withdrawn(&key, now));
-        let value = slots.flatten().map(|slots| slots.record());
-        Entry { topic: self.kind.topic(), key, value, headers: self.headers(WITHDRAWN) }
+        let value = match (self.topic, self.held(&key)) {
+            (Topic::Pilot, _) => SlotRow::withdrawn(&key, now).map(|slots| slots.record()),
+            (Topic::JobState, Some(Fact::Job(job))) => Some(job.closed(now).record()),
+            _ => None,
+        };
+        Entry { topic: self.topic, key, value, headers: self.headers(WITHDRAWN) }
     }
 
     fn headers(&self, content: &str) -> Vec<(String, Vec<u8>)> {
@@ -269,54 +300,54 @@ impl Target {
     }
 
     /// Reads what was appended to the topic since the last time.
-    fn read_back(&mut self) -> anyhow::Result<()> {
-        let Some(mut scan) = self.open()? else { return Ok(()) };
-        let topic = self.kind.topic();
-        let spans: Vec<_> =
-            scan.spans()?.into_iter().filter(|span| span.lane.topic == topic).collect();
-        let next = |lane: &Lane| self.next.get(lane).copied().unwrap_or(0);
-        if spans.iter().any(|span| span.end < next(&span.lane)) {
-            // The topic was made again.
-            self.next.clear();
-            self.newest.clear();
-        }
-        for span in spans {
-            let from = self.next.get(&span.lane).copied().unwrap_or(0).max(span.first);
-            scan.read(span.lane, from, span.stable_end, &mut |record| self.meet(record))?;
-            self.next.insert(span.lane, span.stable_end.max(from));
-        }
-        Ok(())
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub fn read_back(&mut self) -> anyhow::Result<()> {
+        let mut tail = std::mem::take(&mut self.tail);
+        let (log_args, read, topic) = (self.log_args.clone(), Rc::clone(&self.read), self.topic);
+        let done = tail.read(&log_args, &read.topology, topic, &mut |found| match found {
+            TailRecord::Record(record) => self.meet(record),
+            TailRecord::Again => self.newest.clear(),
+        });
+        self.tail = tail;
+        done
     }
 
-    /// The log, to be read; `None`: it is a directory that is not there yet.
-    fn open(&self) -> anyhow::Result<Option<Scan>> {
-        let topology = &self.read.topology;
-        if let Some(dir) = &self.log_args.dir {
-            may_hold_log(dir, &dir_topics(topology))?;
-            if !dir.exists() {
-                return Ok(None);
-            }
-            let topics = dir_topics(topology);
-            let log = DirLog::open(dir, Mode::Read, &topics, DirOptions::default())?;
-            return Ok(Some(Scan::Dir(Box::new(log))));
-        }
-        self.log_args.scan_of(topology, self.kind.topic()).map(Some)
+    /// The record of a key that this import published last, on the topics `site` and `job-state`;
+    /// of `job-state` only while the job is not over.
+    pub fn held(&self, key: &str) -> Option<&Fact> {
+        self.newest.get(key).filter(|newest| newest.content.is_some())?.fact.as_ref()
     }
 
-    fn meet(&mut self, record: &Envelope<'_>) -> Result<(), LogError> {
+    fn meet(&mut self, record: &Envelope<'_>) {
         let Some(key) = record.key.and_then(|key| std::str::from_utf8(key).ok()) else {
-            return Ok(());
+            return;
         };
         let header = |name: &str| {
             let found = record.headers.iter().find(|(header, _)| header == name);
             found.and_then(|(_, value)| std::str::from_utf8(value).ok())
         };
         let is_own = header(IMPORT) == Some(self.name.as_str()) && record.value.is_some();
+        if self.topic == Topic::JobState && !is_own {
+            // Jobs of others are many, and none of them has a key of ours.
+            return;
+        }
         let content = header(CONTENT).filter(|content| is_own && *content != WITHDRAWN);
-        let (topic, codec, arena) = (self.kind.topic(), &self.codec, &mut self.arena);
+        let (topic, codec, arena) = (self.topic, &self.codec, &mut self.arena);
         let read = record.value.and_then(|value| fact(topic, codec, arena, key, value));
-        let stated = read.map(|it| Stated { at: it.at(), content: timeless(&it) });
-        let newest = Newest { content: content.map(str::to_owned), at: record.timestamp, stated };
+        if matches!(&read, Some(Fact::Job(job)) if job.is_ended()) {
+            self.newest.remove(key);
+            return;
+        }
+        let stated = read.as_ref().map(|it| Stated { at: it.at(), content: timeless(it) });
+        let is_kept = matches!(topic, Topic::Site | Topic::JobState) && content.is_some();
+        let newest = Newest {
+            content: content.map(str::to_owned),
+            at: record.timestamp,
+            stated,
+            fact: read.filter(|_| is_kept),
+        };
         // A topic that got more partitions has older records of a key in another one.
         match self.newest.get_mut(key) {
             Some(held) if held.at > newest.at => {}
@@ -324,7 +355,6 @@ impl Target {
             None if newest.content.is_none() && newest.stated.is_none() => {}
             None => drop(self.newest.insert(key.to_owned(), newest)),
         }
-        Ok(())
     }
 }
 

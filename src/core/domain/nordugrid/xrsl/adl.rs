@@ -3,8 +3,8 @@
 
 use super::error::{ErrorCode, Fault};
 use super::tree::{Condition, Expression, Item, Operator};
-use super::xml::{Element, root};
-use super::{Relation, TEXT_BYTES_MAX};
+use super::{DEPTH_MAX, Relation, TEXT_BYTES_MAX};
+use crate::xml::{self, Element, XmlFault};
 
 /// Bytes of a MB.
 const MB: u64 = 1 << 20;
@@ -41,7 +41,10 @@ pub(super) fn parse(text: &str) -> Result<Item, Fault> {
     if text.len() > TEXT_BYTES_MAX {
         return Err(Fault::new(ErrorCode::TooLong, 0));
     }
-    let root = root(text)?;
+    let root = xml::root(text, DEPTH_MAX).map_err(|fault| match fault {
+        XmlFault::Broken(at) => Fault::new(ErrorCode::BadXml, at),
+        XmlFault::TooLarge(at) => Fault::new(ErrorCode::TooDeep, at),
+    })?;
     if root.name != "ActivityDescription" {
         return Err(Fault::new(ErrorCode::UnknownLanguage, root.at));
     }

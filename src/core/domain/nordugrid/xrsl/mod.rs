@@ -33,7 +33,6 @@ mod time;
 mod tree;
 mod variables;
 mod version;
-mod xml;
 
 pub use bounds::{ALTERNATIVES_MAX, DEPTH_MAX, EXPANDED_BYTES_MAX, TEXT_BYTES_MAX};
 pub use description::{

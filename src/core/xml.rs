@@ -1,61 +1,82 @@
 //! A text in XML as a tree of elements, of which names, texts and places are kept.
 
-use super::DEPTH_MAX;
-use super::error::{ErrorCode, Fault};
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 
+/// Most elements of a text: more than fit into a job description of 1 MiB.
+const ELEMENTS_MAX: usize = 300_000;
+
 /// An element.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Element {
+pub struct Element {
     /// Name without its prefix.
-    pub(super) name: String,
+    pub name: String,
     /// Text that stands in it and in no element below.
-    pub(super) text: String,
+    pub text: String,
     /// Attributes: names without prefixes, and values as written.
-    pub(super) attributes: Vec<(String, String)>,
+    pub attributes: Vec<(String, String)>,
     /// Elements in it, in written order.
-    pub(super) children: Vec<Element>,
+    pub children: Vec<Element>,
     /// Where it begins in the text; bytes.
-    pub(super) at: usize,
+    pub at: usize,
+}
+
+/// A text that is not read, and where the reason stands in it; bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XmlFault {
+    /// It is no XML, or has a document type.
+    Broken(usize),
+    /// Elements are nested deeper than was allowed, or there are more than 300,000.
+    TooLarge(usize),
 }
 
 impl Element {
     /// The first element of a name in it.
-    pub(super) fn child(&self, name: &str) -> Option<&Element> {
+    pub fn child(&self, name: &str) -> Option<&Element> {
         self.children.iter().find(|it| it.name == name)
     }
 
     /// Elements of a name in it.
-    pub(super) fn children<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Element> {
+    pub fn children<'e>(&'e self, name: &'e str) -> impl Iterator<Item = &'e Element> {
         self.children.iter().filter(move |it| it.name == name)
     }
 
     /// The text of the first element of a name in it, without blanks around; empty without one.
-    pub(super) fn text_of(&self, name: &str) -> &str {
+    pub fn text_of(&self, name: &str) -> &str {
         self.child(name).map_or("", |it| it.text.trim_ascii())
     }
 }
 
-/// Reads a text whose length is within its bound.
-pub(super) fn root(text: &str) -> Result<Element, Fault> {
+/// Reads a text whose length is within its bound. `depth_max`: how deep elements may be nested.
+///
+/// # Errors
+/// It is no XML of one root, has a document type, or goes beyond a bound.
+pub fn root(text: &str, depth_max: usize) -> Result<Element, XmlFault> {
     let mut reader = Reader::from_str(text);
     // The first is what stands around the root.
     let mut open = vec![Element::default()];
+    let mut elements = 0;
     loop {
         let at = place(reader.buffer_position());
         let event = reader.read_event();
-        let event = event.map_err(|_| fault(place(reader.error_position())))?;
-        let wrong = || fault(at);
+        let event = event.map_err(|_| XmlFault::Broken(place(reader.error_position())))?;
+        let wrong = || XmlFault::Broken(at);
         match event {
+            Event::Start(_) | Event::Empty(_) if elements == ELEMENTS_MAX => {
+                return Err(XmlFault::TooLarge(at));
+            }
             Event::Start(start) => {
-                if open.len() > DEPTH_MAX {
-                    return Err(Fault::new(ErrorCode::TooDeep, at));
+                if open.len() > depth_max {
+                    return Err(XmlFault::TooLarge(at));
                 }
+                elements += 1;
                 open.push(element(&start, at)?);
             }
-            Event::Empty(start) => close(&mut open, element(&start, at)?),
+            Event::Empty(start) => {
+                elements += 1;
+                close(&mut open, element(&start, at)?);
+            }
             // The reader compares the names.
             Event::End(_) => match open.pop() {
                 Some(done) if !open.is_empty() => close(&mut open, done),
@@ -82,22 +103,18 @@ pub(super) fn root(text: &str) -> Result<Element, Fault> {
     let is_whole = open.is_empty() && around.text.trim_ascii().is_empty();
     match <[Element; 1]>::try_from(around.children) {
         Ok([root]) if is_whole => Ok(root),
-        _ => Err(fault(text.len())),
+        _ => Err(XmlFault::Broken(text.len())),
     }
-}
-
-fn fault(at: usize) -> Fault {
-    Fault::new(ErrorCode::BadXml, at)
 }
 
 fn place(position: u64) -> usize {
     usize::try_from(position).unwrap_or(usize::MAX)
 }
 
-fn element(start: &BytesStart<'_>, at: usize) -> Result<Element, Fault> {
+fn element(start: &BytesStart<'_>, at: usize) -> Result<Element, XmlFault> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let attribute = |found: Result<quick_xml::events::attributes::Attribute<'_>, _>| {
-        let found = found.map_err(|_| fault(at))?;
+        let found = found.map_err(|_| XmlFault::Broken(at))?;
         Ok((text(found.key.local_name().as_ref()), text(&found.value)))
     };
     // Whether one is stated twice is not looked for: that compares each with all before it.
