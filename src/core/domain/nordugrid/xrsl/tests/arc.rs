@@ -12,15 +12,15 @@ const TABLE: &str = include_str!("arc.txt");
 
 /// A block of the table.
 #[derive(Default)]
-struct Row {
-    name: &'static str,
-    text: String,
+pub struct Row {
+    pub name: &'static str,
+    pub text: String,
     adl: String,
     /// What it comes to.
     expected: Vec<&'static str>,
 }
 
-fn rows() -> Vec<Row> {
+pub fn rows() -> Vec<Row> {
     let unescaped = |text: &str| text.replace("\\n", "\n");
     let row = |block: &'static str| {
         let mut lines = block.lines();

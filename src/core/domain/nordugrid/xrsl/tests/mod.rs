@@ -5,6 +5,8 @@ mod arc;
 #[cfg(test)]
 mod errors;
 #[cfg(test)]
+mod handover;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod laws;
