@@ -1,5 +1,5 @@
-//! One alternative of a description as a text in ADL, with the queue and the runtime environments of
-//! its target.
+//! One alternative of a description as a text in ADL, with the queue and the runtime environments
+//! of its target.
 
 use super::environment::ChosenEnvironment;
 use super::handover::{ADL, Handover, NORDUGRID, escaped};
@@ -113,13 +113,15 @@ fn resources(adl: &mut Adl, job: &Alternative, queue: &str) {
     }
     adl.number("IndividualPhysicalMemory", job.memory_mb.map(|memory| memory << 20));
     adl.number("DiskSpaceRequirement", Some(job.disk_bytes).filter(|disk| *disk > 0));
-    adl.within("SlotRequirement", |adl| {
-        adl.number("NumberOfSlots", Some(job.count));
-        adl.number("SlotsPerHost", job.count_per_node);
-        if let Some(is_exclusive) = job.exclusive_execution {
-            adl.text("ExclusiveExecution", if is_exclusive { "true" } else { "false" });
-        }
-    });
+    if job.count_given || job.exclusive_execution.is_some() {
+        adl.within("SlotRequirement", |adl| {
+            adl.number("NumberOfSlots", Some(job.count));
+            adl.number("SlotsPerHost", job.count_per_node);
+            if let Some(is_exclusive) = job.exclusive_execution {
+                adl.text("ExclusiveExecution", if is_exclusive { "true" } else { "false" });
+            }
+        });
+    }
     adl.text("QueueName", queue);
     // As ARC does: grid time is that of one CPU, and of the wall as often as there are slots.
     let wall_s = job.grid_time_s.map(|grid_s| grid_s.saturating_mul(job.count));

@@ -1,5 +1,5 @@
-//! What a job lists for its cluster beside what a target is chosen by: files, and attributes as they
-//! are written.
+//! Files that a job lists for its cluster, and attributes as they are written, whatever a target is
+//! chosen by.
 
 use super::source::source;
 use super::{Alternative, Value};

@@ -51,7 +51,7 @@ fn expected(job: &Alternative) -> Alternative {
     it.architecture.retain(|it| it.relation == Relation::Equal);
     it.operating_system.retain(|it| it.relation == Relation::Equal);
     it.runtime_environment.retain(|it| it.relation == Relation::Equal);
-    it.count_given = true;
+    it.count_given |= it.exclusive_execution.is_some();
     it
 }
 
@@ -171,7 +171,8 @@ fn of_environments_that_meet_all_bounds_the_highest_is_named() {
 fn credentials_stand_wherever_the_cluster_fetches_or_sends() {
     let job = only(
         "&(executable=run.sh)(stdout=o)(inputfiles=(a http://h/a \"cache=no\" \"threads=2\" \
-         \"location=http://far/a\" \"cache=yes\")(b \"\"))(outputfiles=(c \"srm://h;preserve=yes/c\")(d \"\")(e here))",
+         \"location=http://far/a\" \"cache=yes\")(b \"\"))(outputfiles=\
+         (c \"srm://h;preserve=yes/c\")(d \"\")(e here))",
     );
     assert!(job.is_staged_by_the_cluster());
     assert_eq!(job.uploads().collect::<Vec<_>>(), [("b", "b"), ("run.sh", "run.sh")]);
@@ -189,7 +190,8 @@ fn credentials_stand_wherever_the_cluster_fetches_or_sends() {
          <Option><Name>preserve</Name><Value>yes</Value></Option></Target>"
     ));
     has("<InputFile><Name>b</Name></InputFile>".to_owned());
-    has("<OutputFile><Name>e</Name></OutputFile><OutputFile><Name>o</Name></OutputFile>".to_owned());
+    has("<OutputFile><Name>e</Name></OutputFile>".to_owned());
+    has("<OutputFile><Name>o</Name></OutputFile>".to_owned());
     has("<ng:DelegationID>d&amp;1</ng:DelegationID>".to_owned());
     let plain = only("&(executable=/bin/a)(inputfiles=(b \"\"))(outputfiles=(c \"\"))");
     assert!(!plain.is_staged_by_the_cluster());
