@@ -3,6 +3,8 @@
 pub mod answers;
 pub mod api;
 pub mod arc;
+#[cfg(feature = "tls")]
+pub mod arex;
 pub mod ask;
 pub mod attention;
 pub mod authorities;

@@ -4,6 +4,8 @@
 mod api;
 #[cfg(feature = "shell")]
 mod archive;
+#[cfg(feature = "tls")]
+mod arex;
 #[cfg(feature = "shell")]
 mod ask;
 #[cfg(feature = "shell")]

@@ -34,6 +34,7 @@ mod pause;
 mod progress;
 mod publish;
 mod rebuild;
+mod record_publisher;
 mod repair;
 mod replay;
 mod run;
@@ -188,10 +189,12 @@ pub fn main() -> ExitCode {
         eprintln!("yardmaster: --log {:?}: {error}; give error, warn, info or debug", cli.log);
         return ExitCode::from(2);
     }
-    // A program that commands are handed to need not read them, and a process that serves goes on.
+    // A program that commands are handed to need not read them, and a process that serves, or that
+    // hands jobs over, goes on.
     let goes_on = match &cli.verb {
         Verb::Commands(verb) => verb.is_exec(),
         Verb::Run(verb) => !verb.is_dry_run(),
+        Verb::Submit(verb) => verb.is_waiting(),
         _ => false,
     };
     if !goes_on {

@@ -1,8 +1,7 @@
 //! Outcome of a command: how a program's end is understood, and how that is published.
 
 use super::program::{Exit, Finished};
-use crate::kafka::{KafkaConf, KafkaWriter};
-use crate::registry::{Ours, RegistryError};
+use crate::cli::import::Entry;
 use std::borrow::Cow;
 use std::time::Duration;
 use yardmaster_core::cut::Topic;
@@ -12,16 +11,12 @@ use yardmaster_core::output::decision::DecisionId;
 use yardmaster_core::plain::plain;
 use yardmaster_core::state::commands::CommandAnswer;
 use yardmaster_core::unit::Millis;
-use yardmaster_drive::port::LogError;
 use yardmaster_wire::record;
-use yardmaster_wire::topology::Topology;
 
 /// The exit code by which a program refuses a command for good.
 const REFUSES: i32 = 3;
 /// Longest reason that is published; characters.
 const REASON_CHARS: usize = 300;
-/// How long the client tries to publish an outcome before it reports that it cannot; ms.
-const PUBLISH_MS: &str = "30000";
 
 /// Outcome of a command by how the program ended. `at`: when, by this host's clock.
 pub(super) fn answer(
@@ -72,60 +67,22 @@ fn cut(reason: &str) -> String {
     }
 }
 
-/// Publishes outcomes.
-pub(super) struct OutcomePublisher {
-    conf: KafkaConf,
-    topic: String,
-    ours: Ours,
-    writer: KafkaWriter,
-}
-
-impl OutcomePublisher {
-    /// By a topology.
-    pub fn open(mut conf: KafkaConf, topology: &Topology) -> Result<OutcomePublisher, LogError> {
-        conf.properties.entry("message.timeout.ms".into()).or_insert_with(|| PUBLISH_MS.into());
-        let ours = Ours::find(topology, &[Topic::Outcome]).map_err(|error| match error {
-            RegistryError::Unanswered(why) | RegistryError::Lacking(why) => {
-                LogError::Unanswered(why)
-            }
-            RegistryError::Refused(_) | RegistryError::Setting(_) => {
-                LogError::Stop(error.to_string())
-            }
-        })?;
-        let writer = KafkaWriter::open(&conf)?;
-        let topic = topology.topic(Topic::Outcome).name.clone();
-        Ok(OutcomePublisher { conf, topic, ours, writer })
-    }
-
-    /// Publishes what became of commands; all of it is acknowledged when it returns. After an
-    /// error some of it may be, and all can be published again.
-    pub fn publish(&mut self, answers: &[(Command, CommandAnswer)]) -> Result<(), LogError> {
-        let appended = answers.iter().try_for_each(|(command, it)| self.append(command, it));
-        let published = appended.and_then(|()| self.writer.flush());
-        if published.is_err() {
-            // A client that failed may refuse all that comes after.
-            self.writer = KafkaWriter::open(&self.conf)?;
-        }
-        published
-    }
-
-    fn append(&self, command: &Command, answer: &CommandAnswer) -> Result<(), LogError> {
-        let mut value = Vec::new();
-        record::write(
-            &mut value,
-            &DecisionOutcome {
-                subject: command.subject.clone(),
-                decision: DecisionId(command.id.0),
-                about: OutcomeAbout::Command,
-                kind: answer.kind,
-                at: answer.at,
-                reason: answer.reason.clone(),
-            },
-        );
-        let value = self.ours.frame(Topic::Outcome, value);
-        let key = command.subject.as_bytes();
-        self.writer.append(&self.topic, None, Some(key), Some(&value), &[], None)
-    }
+/// The record of a command's outcome.
+pub(super) fn outcome_entry(command: &Command, answer: &CommandAnswer) -> Entry {
+    let mut value = Vec::new();
+    record::write(
+        &mut value,
+        &DecisionOutcome {
+            subject: command.subject.clone(),
+            decision: DecisionId(command.id.0),
+            about: OutcomeAbout::Command,
+            kind: answer.kind,
+            at: answer.at,
+            reason: answer.reason.clone(),
+        },
+    );
+    let (topic, key) = (Topic::Outcome, command.subject.clone());
+    Entry { topic, key, value: Some(value), headers: Vec::new() }
 }
 
 #[cfg(test)]

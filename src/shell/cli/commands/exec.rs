@@ -2,7 +2,7 @@
 //! published. After an error that may mend itself it begins again with nothing in memory, once the
 //! programs under way have ended.
 
-use super::answer::{OutcomePublisher, answer, expired};
+use super::answer::{answer, expired, outcome_entry};
 use super::command_log::{CommandLog, NewRecord};
 use super::listed::{CommandState, Listed, outcome_name};
 use super::program::{Exit, Finished, MOST_AFTER_TIMEOUT, Program};
@@ -10,6 +10,7 @@ use super::switch::Switch;
 use super::{Stop, Wants};
 use crate::cli::log_args::LogArgs;
 use crate::cli::pause::Pause;
+use crate::cli::record_publisher::RecordPublisher;
 use crate::cli::table::Layout;
 use crate::cli::{Ended, Usage};
 use crate::clock;
@@ -112,7 +113,7 @@ struct Life<'a> {
     log: CommandLog,
     orders: Orders,
     switch: Switch,
-    publisher: OutcomePublisher,
+    publisher: RecordPublisher,
     reports: (Sender<Report>, Receiver<Report>),
     /// Programs under way.
     running: usize,
@@ -137,7 +138,7 @@ impl<'a> Life<'a> {
             log: CommandLog::open(log, topology, &TOPICS)?,
             orders: Orders::default(),
             switch: Switch::new(&topology.domain),
-            publisher: OutcomePublisher::open(conf.clone(), topology)?,
+            publisher: RecordPublisher::open(conf.clone(), topology, &[Topic::Outcome])?,
             reports: channel(),
             running: 0,
             unpublished: Vec::new(),
@@ -256,7 +257,8 @@ impl<'a> Life<'a> {
         if self.unpublished.is_empty() || Instant::now() < self.publish_at {
             return Ok(());
         }
-        match self.publisher.publish(&self.unpublished) {
+        let entries = self.unpublished.iter().map(|(command, it)| outcome_entry(command, it));
+        match self.publisher.publish(&entries.collect::<Vec<_>>()) {
             Ok(()) => {
                 for (command, answer) in std::mem::take(&mut self.unpublished) {
                     self.print(&command, &answer);

@@ -28,12 +28,36 @@ pub(super) fn is_known(log: &mut impl Log, id: &str) -> anyhow::Result<bool> {
     Ok(!answered.is_empty())
 }
 
-/// The last record of each job of a name: of the job itself, or of all that were described in one
-/// file, in their order there. Each asks with an attempt above all that were asked or answered.
+/// The last record of each job of a name, with an attempt above all that were asked or answered.
 ///
 /// # Errors
 /// The log cannot be read, or has no job of that name.
 pub(super) fn again(log: &mut impl Log, name: &str) -> anyhow::Result<Vec<Task>> {
+    let mut tasks = last(log, name, "--again")?;
+    let answered = outputs(log, Topic::Decision, |event| {
+        let Event::Output(Output::Decision(it)) = event else { return None };
+        tasks
+            .iter()
+            .any(|task| task.subject == it.subject)
+            .then(|| (it.subject.clone(), it.attempt))
+    })?;
+    for (_, (subject, attempt)) in answered {
+        for task in tasks.iter_mut().filter(|task| task.subject == subject) {
+            task.attempt = task.attempt.max(attempt);
+        }
+    }
+    tasks
+        .iter_mut()
+        .for_each(|task| task.attempt = task.attempt.saturating_add(1).min(ATTEMPT_MAX));
+    Ok(tasks)
+}
+
+/// The last record of each job of a name: of the job itself, or of all that were described in one
+/// file, in their order there. `flag`: the one that names it.
+///
+/// # Errors
+/// The log cannot be read, or has no job of that name.
+pub(super) fn last(log: &mut impl Log, name: &str, flag: &str) -> anyhow::Result<Vec<Task>> {
     let tasks = outputs(log, Topic::Task, |event| {
         let Event::Task(task) = event else { return None };
         let is_named = task.subject == name || task.task == name;
@@ -49,23 +73,11 @@ pub(super) fn again(log: &mut impl Log, name: &str) -> anyhow::Result<Vec<Task>>
     }
     if newest.is_empty() {
         anyhow::bail!(
-            "--again {name}: the log has no record of such a job on the topic task; give the id \
+            "{flag} {name}: the log has no record of such a job on the topic task; give the id \
              that its submission printed, or submit its description with --xrsl"
         );
     }
-    let answered = outputs(log, Topic::Decision, |event| {
-        let Event::Output(Output::Decision(it)) = event else { return None };
-        newest.contains_key(&it.subject).then(|| (it.subject.clone(), it.attempt))
-    })?;
-    for (_, (subject, attempt)) in answered {
-        if let Some(task) = newest.get_mut(&subject) {
-            task.attempt = task.attempt.max(attempt);
-        }
-    }
     let mut tasks: Vec<Task> = newest.into_values().collect();
-    tasks
-        .iter_mut()
-        .for_each(|task| task.attempt = task.attempt.saturating_add(1).min(ATTEMPT_MAX));
     tasks.sort_by_key(|task| task.description.as_ref().map(|described| described.job));
     Ok(tasks)
 }

@@ -4,6 +4,7 @@ mod again;
 mod described;
 mod lists;
 mod text;
+mod wait;
 
 use crate::cli::import::{Entry, append};
 use crate::cli::log_args::{LogArgs, Read};
@@ -17,8 +18,10 @@ use described::ReadDescription;
 use lists::Lists;
 use sha2::{Digest, Sha256};
 use std::hash::{BuildHasher, RandomState};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use wait::Submission;
+use wait::args::WaitArgs;
 use yardmaster_core::event::{JobDescription, Task, TaskPhase};
 use yardmaster_core::explain::{Context, explain, iso};
 use yardmaster_core::plain::{Plain, plain_lines};
@@ -42,14 +45,16 @@ use yardmaster_wire::record;
 ///     --topology nordugrid --dir yard
 ///   yardmaster submit --again ng-5d41402abc4b2a76b9719d91 -k -ce-a -g index
 ///     --topology nordugrid --bootstrap-server kafka:9092
+///   yardmaster submit --wait --get results --xrsl job.xrsl --user /O=Grid/CN=Ann -g index
+///     --topology nordugrid --bootstrap-server kafka:9092
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub struct Submit {
     /// File with the description. Input files that are uploaded (source "") are sought beside it.
-    #[arg(long, value_name = "FILE", required_unless_present = "again")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["again", "resume"])]
     xrsl: Option<PathBuf>,
     /// Who submits, as clusters publish it for their users.
-    #[arg(long, value_name = "NAME", required_unless_present = "again")]
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["again", "resume"])]
     user: Option<String>,
     /// Submit the job of this id again, or all that one file described: as a new attempt, with the
     /// description, user and uploads of the last one. Of the lists of clusters and index servers
@@ -67,16 +72,31 @@ pub struct Submit {
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
     log_args: LogArgs,
 }
 
 impl Submit {
+    /// Whether jobs are handed over.
+    pub fn is_waiting(&self) -> bool {
+        self.wait.wait
+    }
+
     /// Runs the verb.
     pub fn run(self) -> Ended {
         let read = self.log_args.read()?;
         self.log_args.check()?;
         self.log_args.check_dir(&read.topology, false)?;
         self.lists.check(self.again.is_some())?;
+        self.wait.check(&self.log_args)?;
+        let beside = self.xrsl.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let files = self.wait.files.clone().or(beside).unwrap_or_default();
+        let submission =
+            Submission { log_args: &self.log_args, read: &read, args: &self.wait, files };
+        if let Some(name) = &self.wait.resume {
+            return submission.resume(name);
+        }
         let now = clock::now();
         let tasks = match (&self.again, &self.xrsl, &self.user) {
             (Some(job), _, _) => self.tasks_again(&read, job, now)?,
@@ -89,6 +109,9 @@ impl Submit {
         let entries = entries(&read, &tasks)?;
         if self.dry_run {
             return self.show(&read, &tasks);
+        }
+        if self.wait.wait {
+            return submission.submit(&tasks, &entries);
         }
         append(&self.log_args, &read, entries)?;
         tasks.iter().for_each(|task| println!("{}", task.subject));

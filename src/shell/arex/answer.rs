@@ -1,0 +1,116 @@
+//! What A-REX answers by its REST interface, in JSON: a list of one is the thing itself there, and
+//! an empty one is nothing.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A file or folder in a job's session directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SessionEntry {
+    /// A file.
+    File(String),
+    /// A folder.
+    Folder(String),
+}
+
+/// The answer to a job that was handed over: its id, or why it is refused. The status of the answer
+/// is 201 either way; the code within it counts.
+pub(super) fn new_job(body: &[u8]) -> Result<String, String> {
+    let answer = json(body);
+    let jobs = many(&answer["job"]);
+    let Some(job) = jobs.first() else { return Err("the answer names no job".to_owned()) };
+    match (text(&job["status-code"]), text(&job["id"])) {
+        ("201", id) if !id.is_empty() => Ok(id.to_owned()),
+        (code, _) => {
+            let reason = text(&job["reason"]).split_whitespace().collect::<Vec<_>>().join(" ");
+            Err(if reason.is_empty() { format!("code {code}") } else { reason })
+        }
+    }
+}
+
+/// The state of each job, by its id.
+pub(super) fn states(body: &[u8]) -> BTreeMap<String, String> {
+    let answer = json(body);
+    let state = |job: &&Value| (text(&job["id"]).to_owned(), text(&job["state"]).to_owned());
+    many(&answer["job"]).iter().map(state).collect()
+}
+
+/// What is in a folder of a session directory.
+pub(super) fn listing(body: &[u8]) -> Vec<SessionEntry> {
+    let answer = json(body);
+    let names = |name: &str| -> Vec<String> {
+        many(&answer[name]).iter().map(|it| text(it).to_owned()).collect()
+    };
+    let files = names("file").into_iter().map(SessionEntry::File);
+    let mut found: Vec<SessionEntry> =
+        files.chain(names("dir").into_iter().map(SessionEntry::Folder)).collect();
+    found.sort();
+    found
+}
+
+/// The value of a line `NAME=VALUE` of a job's control file.
+pub(super) fn line_of<'t>(text: &'t str, name: &str) -> &'t str {
+    let values = text.lines().filter_map(|line| line.split_once('='));
+    let mut values = values.filter(|(it, _)| it.trim() == name);
+    values.next_back().map_or("", |(_, value)| value.trim())
+}
+
+fn json(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap_or(Value::Null)
+}
+
+fn many(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Null => Vec::new(),
+        Value::Array(values) => values.iter().collect(),
+        one => vec![one],
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Answers of A-REX 7.2.0 and 6.17.0.
+    #[test]
+    fn lists_of_none_one_and_several_are_read() {
+        let found = |body: &str| {
+            let states = states(body.as_bytes()).into_iter();
+            states.map(|(id, state)| format!("{id} {state}")).collect::<Vec<_>>()
+        };
+        assert_eq!(found(""), [""; 0]);
+        let one = "{\"job\":{\"id\":\"691606809869\",\"state\":\"FINISHED\"}}";
+        assert_eq!(found(one), ["691606809869 FINISHED"]);
+        let two = "{\"job\":[{\"id\":\"691606809869\",\"state\":\"FINISHED\"},\
+                   {\"id\":\"6ea7dd7c58ec\",\"state\":\"FAILED\"}]}";
+        assert_eq!(found(two), ["691606809869 FINISHED", "6ea7dd7c58ec FAILED"]);
+        let list = "{\"file\":[\"out.txt\",\"a b\"],\"dir\":\"gmlog\"}";
+        let entries = ["a b", "out.txt"].map(|name| SessionEntry::File(name.to_owned()));
+        let folder = SessionEntry::Folder("gmlog".to_owned());
+        assert_eq!(listing(list.as_bytes()), [entries.to_vec(), vec![folder]].concat());
+        assert_eq!(listing(b""), []);
+    }
+
+    #[test]
+    fn a_refusal_is_an_answer_of_success_with_another_code_in_it() {
+        let made = "{\"job\":{\"status-code\":\"201\",\"reason\":\"Created\",\"id\":\"a1\",\
+                    \"state\":\"ACCEPTING\"}}";
+        assert_eq!(new_job(made.as_bytes()), Ok("a1".to_owned()));
+        let refused = "{\"job\":{\"status-code\":\"500\",\
+                       \"reason\":\"Requested queue\\n long does not match\"}}";
+        assert_eq!(new_job(refused.as_bytes()), Err("Requested queue long does not match".into()));
+        assert_eq!(new_job(b"<html>"), Err("the answer names no job".to_owned()));
+        assert_eq!(new_job(b"{\"job\":{\"status-code\":\"500\"}}"), Err("code 500".to_owned()));
+    }
+
+    #[test]
+    fn the_last_line_of_a_name_holds() {
+        let text = "jobname=a\nfailedstate=SUBMIT\nfailedcause=internal\nfailedstate=PREPARING\n";
+        assert_eq!(line_of(text, "failedstate"), "PREPARING");
+        assert_eq!(line_of(text, "queue"), "");
+    }
+}

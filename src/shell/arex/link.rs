@@ -1,0 +1,389 @@
+//! A connection to a cluster by HTTP/1.1 over TLS, kept from one question to the next.
+
+use super::ArexError;
+use super::credentials::Credentials;
+use openssl::ssl::{HandshakeError, SslConnector, SslStream};
+use openssl::x509::X509VerifyResult;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long a cluster may take to take a connection.
+const CONNECT: Duration = Duration::from_secs(10);
+/// How long it may be silent.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// A connection that rested for so long may be closed by the cluster: what must not be asked twice
+/// gets another.
+const RESTED: Duration = Duration::from_secs(2);
+/// Longest head of an answer, and longest body that is kept in memory; bytes.
+const HEAD_MAX: u64 = 64 << 10;
+const BODY_MAX: u64 = 64 << 20;
+/// Port of `https`.
+const PORT: u16 = 443;
+
+/// A question.
+#[derive(Debug)]
+pub(super) struct ArexQuestion<'a> {
+    pub(super) method: &'a str,
+    /// Path with its query, below the cluster's.
+    pub(super) path: &'a str,
+    /// Form of the answer that is wanted.
+    pub(super) accept: &'a str,
+    /// Form of the body; empty: there is none.
+    pub(super) form: &'a str,
+    pub(super) body: Body<'a>,
+}
+
+/// What is sent.
+#[derive(Debug)]
+pub(super) enum Body<'a> {
+    Bytes(&'a [u8]),
+    /// A file and its size.
+    File(&'a Path, u64),
+}
+
+/// An answer.
+#[derive(Debug, Default)]
+pub(super) struct ArexAnswer {
+    pub(super) status: u16,
+    pub(super) reason: String,
+    headers: Vec<(String, String)>,
+    pub(super) body: Vec<u8>,
+}
+
+impl ArexAnswer {
+    /// The value of a header, whose name is in small letters.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Connections to one cluster.
+pub(super) struct Link {
+    host: String,
+    port: u16,
+    /// Path of the cluster's services.
+    base: String,
+    token: Option<String>,
+    connector: SslConnector,
+    authorities: String,
+    open: Option<Open>,
+}
+
+struct Open {
+    stream: BufReader<SslStream<TcpStream>>,
+    used_at: Instant,
+}
+
+/// Why there is no answer, and whether the cluster may have got the question.
+struct Broken {
+    error: io::Error,
+    is_answered: bool,
+}
+
+impl Link {
+    /// To the cluster of a URL.
+    pub(super) fn new(url: &str, credentials: &Credentials) -> Result<Link, ArexError> {
+        let wrong = |why: &str| ArexError::Failed(format!("its submission URL {url}: {why}"));
+        let rest = url.strip_prefix("https://").ok_or_else(|| wrong("it is not of https"))?;
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        // Behind the colon of an address in brackets there are more colons.
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.ends_with(']') => {
+                (host, port.parse().map_err(|_| wrong("its port is no number"))?)
+            }
+            _ => (authority, PORT),
+        };
+        let host = host.trim_matches(['[', ']']);
+        if host.is_empty() || host.contains('@') {
+            return Err(wrong("it names no host"));
+        }
+        Ok(Link {
+            host: host.to_owned(),
+            port,
+            base: path.trim_end_matches('/').to_owned(),
+            token: credentials.token().map(str::to_owned),
+            connector: credentials.connector().map_err(ArexError::Failed)?,
+            authorities: credentials.authorities(),
+            open: None,
+        })
+    }
+
+    /// Asks. A body of status 200 goes into `sink`, if there is one. A question that may be
+    /// asked twice is asked again if a connection that was kept turns out to be closed.
+    pub(super) fn ask(
+        &mut self,
+        question: &ArexQuestion<'_>,
+        mut sink: Option<&mut File>,
+    ) -> Result<ArexAnswer, ArexError> {
+        let is_repeatable = question.method != "POST";
+        let is_rested = |open: &Open| open.used_at.elapsed() > RESTED;
+        if !is_repeatable && self.open.as_ref().is_some_and(is_rested) {
+            self.open = None;
+        }
+        loop {
+            let (mut open, is_kept) = match self.open.take() {
+                Some(open) => (open, true),
+                None => (self.connect()?, false),
+            };
+            match self.exchange(&mut open, question, sink.as_deref_mut()) {
+                Ok((answer, is_open)) => {
+                    open.used_at = Instant::now();
+                    self.open = is_open.then_some(open);
+                    return Ok(answer);
+                }
+                Err(broken) if is_kept && is_repeatable && !broken.is_answered => {}
+                Err(broken) => return Err(self.unreachable(&broken.error)),
+            }
+        }
+    }
+
+    fn unreachable(&self, error: &io::Error) -> ArexError {
+        let why = match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                format!("no answer within {} s", SILENCE_MAX.as_secs())
+            }
+            io::ErrorKind::UnexpectedEof => "the connection breaks off".to_owned(),
+            _ => error.to_string(),
+        };
+        ArexError::Failed(format!("{}:{}: {why}", self.host, self.port))
+    }
+
+    fn connect(&self) -> Result<Open, ArexError> {
+        let stream = self.dial().map_err(|error| self.unreachable(&error))?;
+        match self.connector.connect(&self.host, stream) {
+            Ok(stream) => Ok(Open { stream: BufReader::new(stream), used_at: Instant::now() }),
+            Err(HandshakeError::Failure(failed)) => {
+                let (host, result) = (&self.host, failed.ssl().verify_result());
+                if result == X509VerifyResult::OK {
+                    return Err(ArexError::Failed(format!("{host}: TLS: {}", failed.error())));
+                }
+                Err(ArexError::NotTrusted(format!(
+                    "{host}: its certificate is not trusted ({result}); checked by {}: give the \
+                     authority of the cluster with --ca PATH, or in X509_CERT_DIR",
+                    self.authorities
+                )))
+            }
+            Err(error) => Err(ArexError::Failed(format!("{}: TLS: {error}", self.host))),
+        }
+    }
+
+    fn dial(&self) -> io::Result<TcpStream> {
+        let mut last = io::Error::other("its host has no address");
+        for address in (self.host.as_str(), self.port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, CONNECT) {
+                Ok(stream) => {
+                    stream.set_read_timeout(Some(SILENCE_MAX))?;
+                    stream.set_write_timeout(Some(SILENCE_MAX))?;
+                    stream.set_nodelay(true)?;
+                    return Ok(stream);
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// A question and its answer, and whether the connection can be kept.
+    fn exchange(
+        &self,
+        open: &mut Open,
+        question: &ArexQuestion<'_>,
+        sink: Option<&mut File>,
+    ) -> Result<(ArexAnswer, bool), Broken> {
+        let before = |error| Broken { error, is_answered: false };
+        self.send(open.stream.get_mut(), question).map_err(before)?;
+        // Whether any of the answer came.
+        if open.stream.fill_buf().map_err(before)?.is_empty() {
+            return Err(before(io::ErrorKind::UnexpectedEof.into()));
+        }
+        let within = |error| Broken { error, is_answered: true };
+        let mut answer = head(&mut open.stream).map_err(within)?;
+        let is_open = body(&mut open.stream, &mut answer, sink).map_err(within)?;
+        Ok((answer, is_open))
+    }
+
+    fn send(
+        &self,
+        stream: &mut SslStream<TcpStream>,
+        question: &ArexQuestion<'_>,
+    ) -> io::Result<()> {
+        let ArexQuestion { method, path, accept, form, body } = question;
+        let (host, port, base) = (&self.host, self.port, &self.base);
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        let mut head = format!(
+            "{method} {base}{path} HTTP/1.1\r\nHost: {host}:{port}\r\nAccept: {accept}\r\n\
+             User-Agent: yardmaster/{}\r\n",
+            env!("CARGO_PKG_VERSION")
+        );
+        if let Some(token) = &self.token {
+            head.push_str(&format!("Authorization: Bearer {token}\r\n"));
+        }
+        if !form.is_empty() {
+            head.push_str(&format!("Content-Type: {form}\r\n"));
+        }
+        let length = match body {
+            Body::Bytes(bytes) => bytes.len() as u64,
+            Body::File(_, size) => *size,
+        };
+        if length > 0 || matches!(*method, "POST" | "PUT") {
+            head.push_str(&format!("Content-Length: {length}\r\n"));
+        }
+        head.push_str("\r\n");
+        stream.write_all(head.as_bytes())?;
+        match body {
+            Body::Bytes(bytes) => stream.write_all(bytes)?,
+            Body::File(path, size) => {
+                let sent = io::copy(&mut File::open(path)?.take(*size), stream)?;
+                if sent < *size {
+                    return Err(io::Error::other("the file became shorter"));
+                }
+            }
+        }
+        stream.flush()
+    }
+}
+
+/// The head of an answer that is not a preliminary one.
+fn head(stream: &mut impl BufRead) -> io::Result<ArexAnswer> {
+    let mut stream = stream.take(HEAD_MAX);
+    loop {
+        let first = line(&mut stream)?;
+        let mut words = first.splitn(3, ' ');
+        let is_http = words.next().is_some_and(|word| word.starts_with("HTTP/1."));
+        let status = words.next().and_then(|word| word.parse().ok()).filter(|_| is_http);
+        let status = status.ok_or_else(|| io::Error::other("the answer is not of HTTP"))?;
+        let reason = words.next().unwrap_or_default().trim().to_owned();
+        let mut headers = Vec::new();
+        loop {
+            let line = line(&mut stream)?;
+            if line.is_empty() {
+                break;
+            }
+            let (name, value) = line.split_once(':').unwrap_or((&line, ""));
+            headers.push((name.trim().to_ascii_lowercase(), value.trim().to_owned()));
+        }
+        if status >= 200 {
+            return Ok(ArexAnswer { status, reason, headers, body: Vec::new() });
+        }
+    }
+}
+
+/// A line without its end.
+fn line(stream: &mut impl BufRead) -> io::Result<String> {
+    let mut line = Vec::new();
+    stream.read_until(b'\n', &mut line)?;
+    if line.pop() != Some(b'\n') {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let line = line.strip_suffix(b"\r").unwrap_or(&line);
+    Ok(String::from_utf8_lossy(line).into_owned())
+}
+
+/// Reads the body of an answer; whether the connection can be kept.
+fn body(
+    stream: &mut impl BufRead,
+    answer: &mut ArexAnswer,
+    sink: Option<&mut File>,
+) -> io::Result<bool> {
+    let is_chunked = answer
+        .header("transfer-encoding")
+        .is_some_and(|encoding| encoding.to_ascii_lowercase().contains("chunked"));
+    let length = answer.header("content-length").and_then(|length| length.parse::<u64>().ok());
+    let is_closed = answer
+        .header("connection")
+        .is_some_and(|connection| connection.eq_ignore_ascii_case("close"));
+    let mut taken = Taken { kept: Vec::new(), sink: sink.filter(|_| answer.status == 200) };
+    let is_delimited = match (is_chunked, length) {
+        _ if matches!(answer.status, 204 | 304) => true,
+        (true, _) => {
+            while let size @ 1.. = chunk_size(&line(stream)?)? {
+                taken.copy(stream, size)?;
+                line(stream)?;
+            }
+            while !line(stream)?.is_empty() {}
+            true
+        }
+        (false, Some(length)) => {
+            taken.copy(stream, length)?;
+            true
+        }
+        (false, None) => {
+            // Some end without the closing record of TLS; nothing tells whether it is whole.
+            match io::copy(stream, &mut taken) {
+                Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error),
+                _ => false,
+            }
+        }
+    };
+    answer.body = taken.kept;
+    Ok(is_delimited && !is_closed)
+}
+
+fn chunk_size(line: &str) -> io::Result<u64> {
+    let size = line.split(';').next().unwrap_or_default().trim();
+    u64::from_str_radix(size, 16).map_err(|_| io::Error::other("a chunk of the answer has no size"))
+}
+
+/// What was read of a body.
+struct Taken<'a> {
+    kept: Vec<u8>,
+    sink: Option<&'a mut File>,
+}
+
+impl Taken<'_> {
+    fn copy(&mut self, stream: &mut impl Read, size: u64) -> io::Result<()> {
+        match io::copy(&mut stream.take(size), self)? {
+            read if read < size => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Write for Taken<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(sink) = &mut self.sink {
+            return sink.write(bytes);
+        }
+        if (self.kept.len() + bytes.len()) as u64 > BODY_MAX {
+            return Err(io::Error::other("the answer is longer than 64 MiB"));
+        }
+        self.kept.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<(u16, String, bool)> {
+        let mut stream = text.as_bytes();
+        let mut answer = head(&mut stream).ok()?;
+        let is_open = body(&mut stream, &mut answer, None).ok()?;
+        Some((answer.status, String::from_utf8_lossy(&answer.body).into_owned(), is_open))
+    }
+
+    #[test]
+    fn bodies_end_by_their_length_by_an_empty_chunk_or_with_the_connection() {
+        let found = |status, text: &str, is_open| Some((status, text.to_owned(), is_open));
+        let length = "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nab more";
+        assert_eq!(read(length), found(201, "ab", true));
+        let closed = "HTTP/1.1 200 OK\r\nConnection: close\r\ncontent-length: 2\r\n\r\nab";
+        assert_eq!(read(closed), found(200, "ab", false));
+        assert_eq!(read("HTTP/1.1 200 OK\r\n\r\nab"), found(200, "ab", false));
+        let chunks = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\
+                      \r\n\r\n2;x\r\nab\r\n1\r\nc\r\n0\r\n\r\n";
+        assert_eq!(read(chunks), found(200, "abc", true));
+        assert_eq!(read("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab"), None);
+        assert_eq!(read(&chunks[..chunks.len() - 8]), None);
+        assert_eq!(read("SSH-2.0-OpenSSH\r\n\r\n"), None);
+        assert_eq!(read("HTTP/1.1 204 No Content\r\n\r\n"), found(204, "", true));
+    }
+}
