@@ -19,7 +19,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/python")
 }
 
-fn python() -> Option<OsString> {
+pub fn python() -> Option<OsString> {
     let python = std::env::var_os("YARDMASTER_TEST_PYTHON");
     if python.is_none() {
         println!("left out: YARDMASTER_TEST_PYTHON names no Python with confluent-kafka, fastavro");
