@@ -18,10 +18,13 @@ use described::ReadDescription;
 use lists::Lists;
 use sha2::{Digest, Sha256};
 use std::hash::{BuildHasher, RandomState};
-use std::path::{Path, PathBuf};
+#[cfg(feature = "tls")]
+use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
-use wait::Submission;
 use wait::args::WaitArgs;
+#[cfg(feature = "tls")]
+use wait::{Submission, WaitedJobs};
 use yardmaster_core::event::{JobDescription, Task, TaskPhase};
 use yardmaster_core::explain::{Context, explain, iso};
 use yardmaster_core::plain::{Plain, plain_lines};
@@ -90,12 +93,11 @@ impl Submit {
         self.log_args.check_dir(&read.topology, false)?;
         self.lists.check(self.again.is_some())?;
         self.wait.check(&self.log_args)?;
-        let beside = self.xrsl.as_deref().and_then(Path::parent).map(Path::to_owned);
-        let files = self.wait.files.clone().or(beside).unwrap_or_default();
-        let submission =
-            Submission { log_args: &self.log_args, read: &read, args: &self.wait, files };
+        #[cfg(feature = "tls")]
+        let submission = self.submission(&read);
+        #[cfg(feature = "tls")]
         if let Some(name) = &self.wait.resume {
-            return submission.resume(name);
+            return WaitedJobs::resume(&submission, name)?.run();
         }
         let now = clock::now();
         let tasks = match (&self.again, &self.xrsl, &self.user) {
@@ -110,12 +112,21 @@ impl Submit {
         if self.dry_run {
             return self.show(&read, &tasks);
         }
+        #[cfg(feature = "tls")]
         if self.wait.wait {
-            return submission.submit(&tasks, &entries);
+            return WaitedJobs::submit(&submission, &tasks, &entries)?.run();
         }
         append(&self.log_args, &read, entries)?;
         tasks.iter().for_each(|task| println!("{}", task.subject));
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// What is waited for.
+    #[cfg(feature = "tls")]
+    fn submission<'a>(&'a self, read: &'a Read) -> Submission<'a> {
+        let beside = self.xrsl.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let files = self.wait.files.clone().or(beside).unwrap_or_default();
+        Submission { log_args: &self.log_args, read, args: &self.wait, files }
     }
 
     /// A new request for each job of an id.

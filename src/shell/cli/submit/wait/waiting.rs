@@ -1,11 +1,11 @@
 //! Jobs that are waited for, and the loop that carries them on.
 
-use super::Submission;
 use super::clusters::Clusters;
 use super::decision_log::{DecisionLog, FOLLOWED, READ};
 use super::job::{JobEnd, LastRead, Stage, SubmittedJob};
 use super::lines::{note, print};
 use super::resumed::{Resumed, resumed};
+use super::submission::Submission;
 use crate::arex::{Credentials, NamedCredentials};
 use crate::cli::import::Entry;
 use crate::cli::record_publisher::RecordPublisher;
@@ -31,7 +31,7 @@ const UNPLACED: u8 = 3;
 const LEFT: u8 = 4;
 
 /// Jobs that are waited for.
-pub(super) struct WaitedJobs<'a> {
+pub struct WaitedJobs<'a> {
     pub(super) submission: &'a Submission<'a>,
     named: NamedCredentials,
     read_again: Instant,
@@ -45,7 +45,11 @@ pub(super) struct WaitedJobs<'a> {
 }
 
 impl<'a> WaitedJobs<'a> {
-    /// Publishes the tasks once all is there that their jobs need.
+    /// Publishes the records of tasks, once all is there that their jobs need.
+    ///
+    /// # Errors
+    /// Credentials that are of no use, a file that is to be uploaded and is not there, a log that
+    /// cannot be read or written.
     pub fn submit(
         submission: &'a Submission<'a>,
         tasks: &[Task],
@@ -64,6 +68,9 @@ impl<'a> WaitedJobs<'a> {
     }
 
     /// Finds where the jobs of a name stand.
+    ///
+    /// # Errors
+    /// As [`WaitedJobs::submit`]; or the log has no such job.
     pub fn resume(submission: &'a Submission<'a>, name: &str) -> anyhow::Result<WaitedJobs<'a>> {
         let mut waiting = WaitedJobs::begin(submission)?;
         let retries = submission.args.retries;
@@ -116,7 +123,10 @@ impl<'a> WaitedJobs<'a> {
         Ok(())
     }
 
-    /// Carries the jobs on until all are over.
+    /// Carries the jobs on until all are over, or a signal comes.
+    ///
+    /// # Errors
+    /// None: what fails on the way is reported, and tells in the exit code.
     pub fn run(mut self) -> Ended {
         let over: Vec<String> = self.jobs.keys().cloned().collect();
         for subject in over {

@@ -208,6 +208,7 @@ fn what_a_user_wrote_is_text_in_xml_and_nothing_else() {
         (text(&back, "executable"), all(&back, "arguments")),
         (text(&job, "executable"), all(&job, "arguments"))
     );
+    assert!(written(&job).contains("a&#13;\nb"), "as it is it would be a line feed to ARC");
     let bad = only("&(executable=/bin/a)(arguments=\"\u{1}\")");
     assert_eq!(to_adl(&bad, &handover(&[])), Err(AdlError::Character('\u{1}')));
 }

@@ -1,0 +1,17 @@
+//! A submission that is waited for.
+
+use super::args::WaitArgs;
+use crate::cli::log_args::{LogArgs, Read};
+use std::path::PathBuf;
+
+/// A submission that is waited for.
+pub struct Submission<'a> {
+    /// Where the log is.
+    pub log_args: &'a LogArgs,
+    /// Its topology.
+    pub read: &'a Read,
+    /// How jobs are handed over.
+    pub args: &'a WaitArgs,
+    /// Where files are that are uploaded.
+    pub files: PathBuf,
+}
