@@ -468,7 +468,7 @@ htcondor() {
 # The agent on a real pool. Left out, and counted so, where none can be had.
 pool() {
     local code=0 result="pool. 1 passed; 0 failed; 0 ignored"
-    PYTHONPATH=clients/htcondor/src:clients/python/src PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONPATH=tests/kafka:clients/htcondor/src:clients/python/src PYTHONDONTWRITEBYTECODE=1 \
         "$target/htcondor/python/bin/python" tests/htcondor/run.py --short --jars "$work/jars" \
         --binary "$target/debug/yardmaster" --root "$work/pool" || code=$?
     case $code in

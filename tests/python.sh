@@ -46,15 +46,17 @@ bring() { # NAME LIST PACKAGE...
     }
 }
 
-# ruff, mypy --strict, pytest, and a wheel with what is WANTED in it; ruff and mypy check MORE too, one folder or none.
+# ruff, mypy --strict, pytest, and a wheel with what is WANTED in it; ruff and mypy check MORE too, folders with blanks
+# between or none.
 check() { # FOLDER MORE WANTED...
-    local folder=$1 more=$2 wheel
+    local folder=$1 more wheel
+    read -ra more <<< "$2"
     shift 2
     echo "== $folder"
     cd "$repository/$folder"
-    "$venv/bin/ruff" check --no-cache . ${more:+"$more"}
-    "$venv/bin/ruff" format --no-cache --check . ${more:+"$more"}
-    "$venv/bin/mypy" --cache-dir "$work/mypy" src tests ${more:+"$more"}
+    "$venv/bin/ruff" check --no-cache . "${more[@]}"
+    "$venv/bin/ruff" format --no-cache --check . "${more[@]}"
+    "$venv/bin/mypy" --cache-dir "$work/mypy" src tests "${more[@]}"
     "$venv/bin/python" -m pytest -p no:cacheprovider
     rm -rf "$work/dist"
     "$venv/bin/python" -m build --no-isolation --wheel --outdir "$work/dist" . > "$work/build.log" 2>&1 || {

@@ -12,6 +12,6 @@ bring htcondor clients/htcondor/tests/requirements.txt
 check clients/python "" yardmaster_client/codec.py yardmaster_client/py.typed \
     yardmaster_client/schemas/job-state.avsc yardmaster_client/schemas/released/1/job-state.avsc \
     yardmaster_client/schemas/comparison.avsc
-check clients/htcondor ../../tests/htcondor yardmaster_htcondor/agent.py yardmaster_htcondor/py.typed \
+check clients/htcondor "../../tests/htcondor ../../tests/kafka" yardmaster_htcondor/agent.py yardmaster_htcondor/py.typed \
     yardmaster_htcondor/shipped/50-yardmaster.conf \
     yardmaster_htcondor/shipped/yardmaster-htcondor.service

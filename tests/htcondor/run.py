@@ -23,7 +23,8 @@ from typing import Any
 
 from kinds import Job, crab, mixed, wmagent
 from pool import NOT_HERE, NoPoolError, Pool
-from yard import Agent, Broker, Topic, Yard, wait_for
+from real import Broker, wait_for
+from yard import Agent, Topic, Yard
 
 GRACE_S = 20
 AFTER_GRACE_S = GRACE_S + 60 + 15 + 30

@@ -1,24 +1,20 @@
-"""A Kafka, a Yardmaster of the topology cms, and the agent, as a test of a real pool needs them."""
+"""A Yardmaster of the topology cms and the agent, as a test of a real pool needs them."""
 
-import contextlib
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+import real
+from confluent_kafka import Producer
+from real import REPOSITORY, end, wait_for
 
 from yardmaster_client.codec import codec
-from yardmaster_htcondor.bus import key
-
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 SITES = {
     "T2_DE_DESY": ("T2", 8),
@@ -28,83 +24,16 @@ SITES = {
 }
 
 
-def wait_for(what: str, condition: Callable[[], Any], seconds: float = 120.0) -> Any:
-    """Waits until something holds, and gives what it gave; AssertionError if it never does."""
-    until = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < until, f"after {seconds:.0f} s not: {what}"
-        time.sleep(0.5)
-    return found
-
-
-class Broker:
-    """A real Kafka."""
-
-    SCRIPT = REPOSITORY / "tests" / "kafka" / "broker.sh"
-
-    def __init__(self, jars: Path, folder: Path, port: int) -> None:
-        self.folder, self.address = folder, f"127.0.0.1:{port}"
-        self._run("start", str(jars), str(folder), str(port), str(port + 1))
-
-    def _run(self, *words: str) -> str:
-        done = subprocess.run(
-            [str(self.SCRIPT), *words], capture_output=True, text=True, timeout=180
-        )
-        assert done.returncode == 0, f"broker.sh {words}: {done.stdout}{done.stderr}"
-        return done.stdout
-
-    def kill(self) -> None:
-        """Kills it hard."""
-        self._run("kill", str(self.folder))
-
-    def restart(self) -> None:
-        """Starts it again."""
-        self._run("restart", str(self.folder))
-
-    def stop(self) -> None:
-        """Ends it."""
-        self._run("stop", str(self.folder))
-
-
-class Yard:
+class Yard(real.Yard):
     """Yardmaster with the topology cms."""
 
     def __init__(self, folder: Path, binary: str, bootstrap: str) -> None:
-        self.folder, self.binary, self.bootstrap = folder, binary, bootstrap
-        self.topology = folder / "cms.toml"
-        self.topology.write_text(topology())
+        file = folder / "cms.toml"
+        file.write_text(topology())
+        super().__init__(folder, binary, bootstrap, str(file))
         self.verb("topology", "apply")
         self._publish_sites()
-        self.process: subprocess.Popen[bytes] | None = None
         self.start()
-
-    def place(self) -> list[str]:
-        """Words that name topology and Kafka."""
-        return ["--bootstrap-server", self.bootstrap, "--topology", str(self.topology)]
-
-    def verb(self, *words: str) -> str:
-        """Runs a verb to its end."""
-        done = subprocess.run(
-            [self.binary, *words, *self.place()], capture_output=True, text=True, timeout=60
-        )
-        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
-        return done.stdout
-
-    def start(self) -> None:
-        """Starts it."""
-        command = [self.binary, "run", *self.place(), "--store", str(self.folder / "store")]
-        with (self.folder / "yardmaster.log").open("a") as log:
-            self.process = subprocess.Popen(
-                [*command, "--http", "127.0.0.1:0"], stdout=log, stderr=log
-            )
-
-    def kill(self) -> None:
-        """Kills it hard."""
-        end(self.process, signal.SIGKILL)
-
-    def stop(self) -> None:
-        """Ends it."""
-        end(self.process, signal.SIGTERM)
 
     def _publish_sites(self) -> None:
         producer = Producer({"bootstrap.servers": self.bootstrap})
@@ -186,7 +115,7 @@ class Agent:
 
     def stop(self) -> None:
         """Ends it."""
-        end(self.process, signal.SIGTERM)
+        end(self.process)
 
     def verb(self, word: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Runs another verb of the command to its end."""
@@ -201,40 +130,8 @@ class Agent:
         )
 
 
-def end(process: "subprocess.Popen[bytes] | None", number: int) -> None:
-    """Ends a process of ours, and waits for it."""
-    if process is None or process.poll() is not None:
-        return
-    process.send_signal(number)
-    try:
-        process.wait(20)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait(10)
-
-
-class Topic:
-    """Records of a topic since it is read."""
+class Topic(real.Topic):
+    """Records of a topic of the domain cms."""
 
     def __init__(self, bootstrap: str, word: str) -> None:
-        self._word = word
-        self._consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "a-test"})
-        name = f"yardmaster.cms.{word}"
-        parts = self._consumer.list_topics(name, 10).topics[name].partitions
-        self._consumer.assign([TopicPartition(name, number, 0) for number in parts])
-        self._records: list[dict[str, Any]] = []
-
-    def records(self) -> list[dict[str, Any]]:
-        """All records so far, as far as Kafka answers."""
-        while True:
-            found = self._consumer.consume(1000, 0.3)
-            for message in found:
-                if message.error() is None and message.value() is not None:
-                    with contextlib.suppress(ValueError):
-                        self._records.append(codec(self._word).decode(message.value() or b""))
-            if not found:
-                return self._records
-
-    def newest(self) -> dict[str, dict[str, Any]]:
-        """The newest record of each key."""
-        return {key(self._word, record): record for record in self.records()}
+        super().__init__(bootstrap, f"cms.{word}")
