@@ -4,9 +4,9 @@
 # Apache Kafka, Kafka Connect with Debezium and a schema registry (Apicurio) are brought by Maven and started
 # on loopback, and the tests are run. Beside them a program in Python that does not know ours (tests/killer)
 # kills, damages and disturbs a running pair, and recounts the log, the package for PanDA's JEDI
-# (clients/jedi) and the agent of an HTCondor pool (clients/htcondor) are tested, and the source is checked. At
-# the end stands what took longest and what had to be tried twice; the last line counts the tests, and the
-# script fails if anything does.
+# (clients/jedi) and the agent of an HTCondor pool (clients/htcondor) are tested, jobs go to real clusters
+# of ARC (tests/arc), and the source is checked. At the end stands what took longest and what had to be tried
+# twice; the last line counts the tests, and the script fails if anything does.
 #
 #   ./test.sh            all; two minutes of faults by the killer
 #   ./test.sh --long     the same with an hour of faults, more seeds of what is drawn at random, a store's
@@ -461,7 +461,30 @@ htcondor() {
     count=$(sed -n 's/.*\b\([0-9][0-9]*\) passed.* in [0-9.]*s.*/\1/p' "$work/htcondor.log" |
         awk '{ sum += $1 } END { print sum + 0 }')
     echo "test result: htcondor. $count passed; $((code ? 1 : 0)) failed; 0 ignored" | tee -a "$log"
+    clusters || code=1
     ! $long || pool || code=1
+    return $code
+}
+
+# `import arc` and `submit --wait` on real clusters of ARC, with the same Python. Left out where none can be had.
+clusters() {
+    local code=0 result="clusters. 1 passed; 0 failed; 0 ignored"
+    if [ -d "$work/jars" ] && [ "$(java_version)" -ge 17 ]; then
+        PYTHONPATH=tests/kafka:clients/python/src PYTHONDONTWRITEBYTECODE=1 \
+            "$target/htcondor/python/bin/python" tests/arc/run.py --jars "$work/jars" \
+            --binary "$target/debug/yardmaster" --root "$work/arc" || code=$?
+    else
+        code=77
+    fi
+    case $code in
+    0) ;;
+    77)
+        echo "left out: clusters of ARC need Java, Kafka's jars, root, debootstrap, and Debian's packages"
+        code=0 result="skipped. 0 passed; 0 failed; 1 ignored"
+        ;;
+    *) result="clusters. 0 passed; 1 failed; 0 ignored" ;;
+    esac
+    echo "test result: $result" | tee -a "$log"
     return $code
 }
 
