@@ -59,6 +59,9 @@ described! {
         pub running: u64,
         /// Jobs that have not begun to run: from pending to starting.
         pub queued: u64,
+        /// Of these, jobs that nothing can start yet, as their input is on its way: of a cluster,
+        /// those before its batch system.
+        pub assigned: u64,
         /// Jobs whose output is on its way.
         pub transferring: u64,
         /// Cores of jobs that run.
@@ -98,6 +101,11 @@ described! {
         pub grid_queued: Option<u64>,
         /// Jobs of others that a cluster publishes as queued; null elsewhere.
         pub local_queued: Option<u64>,
+        /// Bytes on disk that a job may take at a cluster's queue, of the user that has the most;
+        /// null where they are not published.
+        pub disk_free_bytes: Option<u64>,
+        /// Bytes that a cluster's cache has room for; null where it has none or publishes none.
+        pub cache_free_bytes: Option<u64>,
     }
 }
 
@@ -141,6 +149,7 @@ impl From<ViewRow> for QueueView {
             status: row.status,
             running: row.running,
             queued: row.queued,
+            assigned: row.assigned,
             transferring: row.transferring,
             running_cores: row.running_cores,
             queued_cores: row.queued_cores,
@@ -159,6 +168,8 @@ impl From<ViewRow> for QueueView {
             changed_at: row.changed_at.filter(|at| *at > 0),
             grid_queued: row.grid_queued,
             local_queued: row.local_queued,
+            disk_free_bytes: row.disk_free_bytes,
+            cache_free_bytes: row.cache_free_bytes,
         }
     }
 }

@@ -290,7 +290,7 @@ fn clients_that_leave_before_their_answers_end_no_process() {
 }
 
 /// Metrics that a demo does not have.
-const NOT_IN_A_DEMO: [Metric; 39] = [
+const NOT_IN_A_DEMO: [Metric; 41] = [
     // It imports nothing and takes nothing in.
     Metric::ImportAge,
     Metric::ImportRecords,
@@ -338,6 +338,8 @@ const NOT_IN_A_DEMO: [Metric; 39] = [
     Metric::Clusters,
     Metric::ClusterQueues,
     Metric::Cpus,
+    Metric::ClusterJobs,
+    Metric::ClusterFree,
 ];
 
 #[test]

@@ -9,7 +9,7 @@ pub use crate::domain::cms::view::classes::ClassUse;
 pub use crate::domain::cms::view::pool::{
     Drain, IdleReason, Offers, PoolGlance, UserOfPool, WorkflowAt,
 };
-pub use crate::domain::nordugrid::view::{Cpus, GridGlance, STATUSES};
+pub use crate::domain::nordugrid::view::{ClusterJobs, Cpus, GridGlance, STATUSES};
 pub use row::{ViewRow, ViewRows};
 pub use usage::{GridUsage, IdleJob, JobsOf, OwnerUsage, ShareUsage, each_idle, jobs_by_class};
 

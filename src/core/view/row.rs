@@ -3,7 +3,7 @@
 use crate::event::Status;
 use crate::id::Name;
 use crate::state::State;
-use crate::unit::Millis;
+use crate::unit::{Bytes, Millis};
 use std::collections::BTreeMap;
 
 /// A queue, or a site of a pool. What a domain does not know of it is `None`, or an empty text.
@@ -21,6 +21,8 @@ pub struct ViewRow {
     pub running: u64,
     /// Jobs that have not begun to run: from pending to starting.
     pub queued: u64,
+    /// Of these, jobs that nothing can start yet: of a cluster, those before its batch system.
+    pub assigned: u64,
     /// Jobs whose output is on its way.
     pub transferring: u64,
     /// Cores of jobs that run.
@@ -57,6 +59,10 @@ pub struct ViewRow {
     pub grid_queued: Option<u64>,
     /// Jobs of others that it publishes as queued.
     pub local_queued: Option<u64>,
+    /// Disk that a job may take there: of the user that has the most.
+    pub disk_free_bytes: Option<Bytes>,
+    /// What its cluster's cache has room for; `None`: it has no cache, or states no figure.
+    pub cache_free_bytes: Option<Bytes>,
 }
 
 /// ViewRows under way, by name.
@@ -73,6 +79,8 @@ impl ViewRows {
                 |of: &[u32]| of[..Status::Running.index()].iter().copied().map(u64::from).sum();
             row.running = jobs[Status::Running.index()].into();
             row.queued = queued(&jobs);
+            let assigned = &jobs[..=Status::Assigned.index()];
+            row.assigned = assigned.iter().copied().map(u64::from).sum();
             row.transferring = jobs[Status::Transferring.index()].into();
             row.running_cores = cores[Status::Running.index()].into();
             row.queued_cores = queued(&cores);

@@ -5,7 +5,7 @@ use super::comparisons::{CHOICES, NAMES_MAX, NOT_REJECTED, QUEUE_TYPES, UNKNOWN}
 use super::counters::PAIRS_MAX;
 use super::export::DOMAIN;
 use super::figures::{SHARES_MAX, USERS_MAX};
-use super::glance::{CPUS, POOL_CORES, SITES, WORKFLOWS};
+use super::glance::{CLUSTER_JOBS, CPUS, FREE, POOL_CORES, SITES, WORKFLOWS};
 use super::queues::WORKERS;
 use super::rules::COMPONENTS_MAX;
 use super::table::{EventOutcome, Kind, Metric};
@@ -110,6 +110,8 @@ fn words(metric: Metric, label: &str) -> Option<String> {
         ("state", Metric::PoolCores) => list(POOL_CORES),
         ("state", Metric::Workflows) => list(WORKFLOWS),
         ("state", Metric::Cpus) => list(CPUS),
+        ("state", Metric::ClusterJobs) => list(CLUSTER_JOBS),
+        ("storage", _) => list(FREE),
         ("status", Metric::PoolSites) => list(SITES),
         ("status", Metric::Clusters | Metric::ClusterQueues) => list(STATUSES),
         ("status", _) => list(Status::ALL.map(Status::name)),
@@ -152,6 +154,7 @@ fn names(metric: Metric, label: &str) -> Option<String> {
         }
         ("policy", Metric::PolicyInfo) => "policies of the topology file".to_owned(),
         ("hash", _) => "one for each policy".to_owned(),
+        ("cluster", _) => "at most `metric_labels_max`, those with the least".to_owned(),
         ("component", _) => {
             format!("the first {COMPONENTS_MAX} by name, the rest as `{OTHER}`")
         }

@@ -6,7 +6,7 @@ use super::table::Metric;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use yardmaster_core::engine::Engine;
-use yardmaster_core::unit::{Millis, SECOND};
+use yardmaster_core::unit::{Bytes, Millis, SECOND};
 use yardmaster_core::view::{GridGlance, PoolGlance, RowKind, View, ViewRow};
 
 /// States of cores of a pool.
@@ -17,12 +17,16 @@ pub(super) const SITES: [&str; 6] = ["online", "drain", "offline", "test", "inva
 pub(super) const WORKFLOWS: [&str; 3] = ["served", "waiting", "empty"];
 /// States of CPUs of clusters.
 pub(super) const CPUS: [&str; 3] = ["total", "free", "used"];
+/// States of jobs at clusters.
+pub(super) const CLUSTER_JOBS: [&str; 4] = ["accepted", "queued", "running", "finishing"];
+/// Storage of clusters.
+pub(super) const FREE: [&str; 2] = ["disk", "cache"];
 
 /// Shows what the process's domain has, of so many sites by name.
 pub(super) fn record(current: &Current, engine: &Engine, shown_max: usize) {
     match RowKind::of(engine.policies()) {
         RowKind::Sites => pool(current, engine, shown_max),
-        RowKind::ClusterQueues => clusters(current, engine),
+        RowKind::ClusterQueues => clusters(current, engine, shown_max),
         RowKind::Queues | RowKind::Own => {}
     }
 }
@@ -40,9 +44,11 @@ pub(super) fn forget(current: &Current) {
         Metric::Clusters,
         Metric::ClusterQueues,
         Metric::Cpus,
+        Metric::ClusterJobs,
     ] {
         current.set(metric, std::iter::empty::<([&str; 1], f64)>());
     }
+    current.set(Metric::ClusterFree, std::iter::empty::<([&str; 2], f64)>());
     for metric in [Metric::LiveOffers, Metric::OldestOffer, Metric::OfferAge, Metric::Drains] {
         current.set(metric, std::iter::empty::<([&str; 0], f64)>());
     }
@@ -104,8 +110,9 @@ fn site(row: &ViewRow) -> usize {
     }
 }
 
-fn clusters(current: &Current, engine: &Engine) {
-    let glance = GridGlance::of(&engine.state, &View::of(engine).rows);
+fn clusters(current: &Current, engine: &Engine, shown_max: usize) {
+    let rows = View::of(engine).rows;
+    let glance = GridGlance::of(&engine.state, &rows);
     let samples = |of: &BTreeMap<&'static str, u64>| {
         of.iter().map(|(status, count)| ([*status], *count as f64)).collect::<Vec<_>>()
     };
@@ -113,6 +120,30 @@ fn clusters(current: &Current, engine: &Engine) {
     current.set(Metric::ClusterQueues, samples(&glance.queues).into_iter());
     let cpus = glance.cpus;
     set(current, Metric::Cpus, CPUS, [cpus.total, cpus.free, cpus.used]);
+    let jobs = glance.jobs;
+    let jobs = [jobs.accepted, jobs.queued, jobs.running, jobs.finishing];
+    set(current, Metric::ClusterJobs, CLUSTER_JOBS, jobs);
+    let of: [fn(&ViewRow) -> Option<Bytes>; 2] =
+        [|row| row.disk_free_bytes, |row| row.cache_free_bytes];
+    let free = FREE.into_iter().zip(of).flat_map(|(storage, of)| {
+        let clusters = least(&rows, shown_max, of).into_iter();
+        clusters.map(move |(name, bytes)| ([name, storage], bytes as f64))
+    });
+    current.set(Metric::ClusterFree, free);
+}
+
+/// The clusters with the least of something, and how much: that of the queue that has the most.
+fn least(rows: &[ViewRow], most: usize, of: fn(&ViewRow) -> Option<Bytes>) -> Vec<(&str, Bytes)> {
+    let mut clusters: BTreeMap<&str, Bytes> = BTreeMap::new();
+    for row in rows {
+        let Some(bytes) = of(row) else { continue };
+        let known = clusters.entry(&row.site).or_default();
+        *known = bytes.max(*known);
+    }
+    let mut clusters: Vec<_> = clusters.into_iter().collect();
+    clusters.sort_by_key(|(name, bytes)| (*bytes, *name));
+    clusters.truncate(most);
+    clusters
 }
 
 fn set<const COUNT: usize>(

@@ -208,11 +208,15 @@ metrics! {
     ClassQuota Kind::Gauge, "yardmaster_class_quota_ratio" ["class"]
         "Part of the quotas of all sites of a pool that a class of jobs has, from 0 to 1.";
     Clusters Kind::Gauge, "yardmaster_clusters" ["status"]
-        "Clusters of a NorduGrid grid, by the best status of their queues. This and the next two are shown by the process that leads one; counted every 10 s.";
+        "Clusters of a NorduGrid grid, by the best status of their queues. This and the next four are shown by the process that leads one; counted every 10 s.";
     ClusterQueues Kind::Gauge, "yardmaster_cluster_queues" ["status"]
         "Queues of clusters, by status: as published up to the first comma; `silent` if the cluster did not answer or the facts are too old to be used.";
     Cpus Kind::Gauge, "yardmaster_cluster_cpus" ["state"]
         "CPUs of clusters: total and free as they publish them (of each cluster the most that a queue of it has free), used by jobs that run and are known.";
+    ClusterJobs Kind::Gauge, "yardmaster_cluster_jobs" ["state"]
+        "Jobs at clusters that are known: accepted (before the batch system), queued in it, running, finishing (behind it).";
+    ClusterFree Kind::Gauge, "yardmaster_cluster_free_bytes" ["cluster", "storage"]
+        "What clusters publish as free: disk (of the queue and the user that have the most) and cache; of each the clusters with the least, as many as the limit, and those that publish it.";
     UserJobs Kind::Gauge, "yardmaster_user_jobs" ["user", "state"]
         "Running and queued jobs of the 20 users with the most running jobs, and among equals with the most queued ones. Jobs for a working group count for the group and not here. Counted every 10 s from counters.";
     Links Kind::Gauge, "yardmaster_links" ["state"]

@@ -12,8 +12,9 @@ fn grid(manner: &Manner) {
     let queue = |name: &str| {
         format!(
             r#"{{"queue":"{name}","site":"grid54.ee","group":"Estonia","status":"silent",
-            "running":5,"queued":3,"running_cores":74,"queued_cores":4,"pledged_cores":76,
-            "answered":false,"as_of":{NOW},"last_start_at":null,"last_pilot_at":null}}"#
+            "running":5,"queued":3,"assigned":2,"transferring":1,"running_cores":37,
+            "queued_cores":4,"pledged_cores":76,"free_cores":2,"disk_free_bytes":2999000000000,
+            "cache_free_bytes":5200000000,"answered":false,"as_of":{NOW},"last_start_at":null,"last_pilot_at":null}}"#
         )
     };
     let queues = ["grid54.ee/long", "grid54.ee/short"].map(queue).join(",");
@@ -53,7 +54,13 @@ fn grid(manner: &Manner) {
     let mut answers = manner.answers.lock().unwrap();
     for (path, answer) in [
         ("queues", format!(r#"{{"now":{NOW},"of":"cluster queues","queues":[{queues}]}}"#)),
-        ("sites", format!(r#"{{"sites":[{{"site":"grid54.ee","troubles":[{troubles}]}}]}}"#)),
+        (
+            "sites",
+            format!(
+                r#"{{"sites":[{{"site":"grid54.ee","group":"Estonia","severity":"watch","running":10,
+            "queued":6,"troubles":[{troubles}]}}]}}"#
+            ),
+        ),
         ("status", status),
         ("series", series),
         ("usage", usage),
@@ -95,6 +102,36 @@ fn users_of_a_grid_are_on_its_first_view_and_a_queue_has_its_own_trouble() {
     // A gap is hatched where there is no value, and only there.
     browser.wait("document.querySelector('[data-key=\"Jobs running\"] .plot')");
     assert_eq!(browser.count("[data-key='Jobs running'] .band.gap"), 1);
+}
+
+#[test]
+fn a_cluster_shows_its_free_cpus_its_storage_and_its_jobs_by_state() {
+    if !is_installed() {
+        return;
+    }
+    let (address, manner) = server();
+    grid(&manner);
+    let browser = Browser::start();
+    let free = "disk 3.0\u{a0}TB, cache 5.2\u{a0}GB";
+    browser.load(&format!("http://{address}/#sites"));
+    browser.wait("document.querySelector('[aria-label=Sites] tbody tr')?.innerText.includes('TB')");
+    let row = browser.text("[aria-label=Sites] tbody tr");
+    for part in ["grid54.ee", "10 run · 6 wait", &format!("2{free}"), "2 silent"] {
+        assert!(row.contains(part), "{part}: {row}");
+    }
+    // Its two queues share its nodes: 76 CPUs, not twice as many.
+    browser.load(&format!("http://{address}/#site/grid54.ee"));
+    browser.wait("document.querySelector(\"[aria-label='Key figures']\")");
+    let figures = browser.text("[aria-label='Key figures']");
+    for part in [
+        "Running1074 of 76 CPUs",
+        "Queued64 before the batch system",
+        &format!("Free2CPUs; {free}"),
+        "Finishing2outputs on their way",
+        "it does not answer",
+    ] {
+        assert!(figures.contains(part), "{part}: {figures}");
+    }
 }
 
 #[test]

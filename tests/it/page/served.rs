@@ -290,7 +290,9 @@ fn a_pool_is_shown_in_its_own_words_and_a_trouble_of_the_process_is_loud() {
     // Sites with what is used and what is free.
     browser.load(&format!("http://{address}/#sites"));
     // What they use and what is free comes later, and does not stand as nothing before.
-    browser.wait("document.querySelector('[aria-label=Sites] tbody tr')?.innerText.includes('of 200')");
+    browser.wait(
+        "document.querySelector('[aria-label=Sites] tbody tr')?.innerText.includes('of 200')",
+    );
     let row = browser.text("[aria-label=Sites] tbody tr");
     for part in ["12 run on 96 of 200 cores", "8in 3 offers, last 10 s ago"] {
         assert!(row.contains(part), "{part}: {row}");

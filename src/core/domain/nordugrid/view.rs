@@ -4,7 +4,7 @@ use crate::domain::nordugrid::policy::grid_facts::split_target;
 use crate::domain::nordugrid::policy::info_ttl_s;
 use crate::domain::nordugrid::policy::windows::Windows;
 use crate::engine::Engine;
-use crate::event::{ClusterFacts, is_newer};
+use crate::event::{ClusterFacts, UserShare, is_newer};
 use crate::state::State;
 use crate::unit::{Millis, SECOND};
 use crate::view::row::{ViewRow, ViewRows};
@@ -52,6 +52,21 @@ pub struct GridGlance {
     pub queues: BTreeMap<&'static str, u64>,
     /// CPUs of clusters.
     pub cpus: Cpus,
+    /// Jobs at clusters that are known.
+    pub jobs: ClusterJobs,
+}
+
+/// Jobs by where they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClusterJobs {
+    /// Before the batch system: their input is on its way, or they wait for that.
+    pub accepted: u64,
+    /// Waiting in the batch system.
+    pub queued: u64,
+    /// Running.
+    pub running: u64,
+    /// Behind the batch system: their output is on its way.
+    pub finishing: u64,
 }
 
 /// Kinds of status, the best first. A queue publishes a word, perhaps with a remark behind a comma.
@@ -72,7 +87,10 @@ pub(crate) fn describe(rows: &mut ViewRows, engine: &Engine) {
         let is_silent = row.answered == Some(false) || is_old;
         row.status = if is_silent { SILENT.to_owned() } else { batch.status.clone() };
         row.pledged_cores = batch.total_slots.or(cluster.and_then(|it| it.total_slots));
-        row.free_cores = free_cpus(state, &queue.name);
+        let shares = shares(state, &queue.name);
+        row.free_cores = free_cpus(&shares);
+        row.disk_free_bytes = shares.iter().filter_map(|it| it.disk_free_bytes).max();
+        row.cache_free_bytes = cluster.and_then(|it| it.cache_free_bytes);
         row.grid_queued = Some(batch.grid_queued_jobs);
         row.local_queued = Some(batch.local_queued_jobs);
     }
@@ -94,9 +112,8 @@ fn cluster<'s>(state: &'s State, name: &str) -> Option<&'s ClusterFacts> {
     state.facts.sites.of(name)?.current(is_newer)?.cluster.as_ref()
 }
 
-/// The CPUs that a queue publishes as free for all, else the most of what it publishes for some of
-/// its users; for any time.
-fn free_cpus(state: &State, queue: &str) -> Option<u64> {
+/// What a queue publishes as free for all, else for some of its users.
+fn shares<'s>(state: &'s State, queue: &str) -> Vec<&'s UserShare> {
     let shares = &state.facts.user_shares;
     let of_all = shares.of(&format!("{queue} *"));
     let (first, last) = (format!("{queue} "), format!("{queue}!"));
@@ -105,9 +122,13 @@ fn free_cpus(state: &State, queue: &str) -> Option<u64> {
         names.filter_map(|(name, _)| shares.of(name)).collect()
     };
     let facts = of_all.map_or_else(of_users, |fact| vec![fact]);
-    let known = facts.iter().filter_map(|fact| fact.current(is_newer));
+    facts.into_iter().filter_map(|fact| fact.current(is_newer)).collect()
+}
+
+/// The CPUs that are free for any time, for the user that has the most.
+fn free_cpus(shares: &[&UserShare]) -> Option<u64> {
     let free = |text: &str| Windows::parse(text).all().first().map_or(0, |it| it.slots);
-    known.map(|share| free(&share.free_slots)).max()
+    shares.iter().map(|share| free(&share.free_slots)).max()
 }
 
 /// The country that a cluster's name ends with; the end itself where it is none that is known.
@@ -123,13 +144,17 @@ impl GridGlance {
         let mut glance = GridGlance {
             clusters: STATUSES.map(|status| (status, 0)).into(),
             queues: STATUSES.map(|status| (status, 0)).into(),
-            cpus: Cpus::default(),
+            ..GridGlance::default()
         };
         let mut clusters: BTreeMap<&str, (usize, u64, u64)> = BTreeMap::new();
         for row in rows.iter().filter(|row| row.as_of.is_some()) {
             let status = kind(&row.status);
             *glance.queues.entry(STATUSES[status]).or_default() += 1;
             glance.cpus.used += row.running_cores;
+            glance.jobs.accepted += row.assigned;
+            glance.jobs.queued += row.queued.saturating_sub(row.assigned);
+            glance.jobs.running += row.running;
+            glance.jobs.finishing += row.transferring;
             let (best, total, free) = clusters.entry(&row.site).or_insert((status, 0, 0));
             *best = status.min(*best);
             *total = row.pledged_cores.unwrap_or(0).max(*total);

@@ -4,6 +4,9 @@ use super::data::{Event, Queue};
 use yardmaster_core::explain::iso;
 use yardmaster_core::unit::{DAY, HOUR, MINUTE, Millis, SECOND};
 
+/// Bytes of a GB.
+const GB: u64 = 1_000_000_000;
+
 /// A column of the table of queues, or of what a domain has in their place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum QueueColumn {
@@ -31,6 +34,9 @@ pub(super) enum QueueColumn {
     GridQueued,
     LocalQueued,
     AsOf,
+    Assigned,
+    Disk,
+    Cache,
 }
 
 /// By what queues are sorted: a name, or a figure in thousandths; what is not known comes first.
@@ -64,6 +70,9 @@ impl QueueColumn {
             QueueColumn::GridQueued => "grid q",
             QueueColumn::LocalQueued => "local q",
             QueueColumn::AsOf => "facts",
+            QueueColumn::Assigned => "prep",
+            QueueColumn::Disk => "disk GB",
+            QueueColumn::Cache => "cache GB",
         }
     }
 
@@ -94,6 +103,9 @@ impl QueueColumn {
             QueueColumn::GridQueued => "jobs of the grid that it publishes as queued",
             QueueColumn::LocalQueued => "jobs of others that it publishes as queued",
             QueueColumn::AsOf => "how old its facts are",
+            QueueColumn::Assigned => "jobs before the batch system, of those that are queued",
+            QueueColumn::Disk => "disk that a job may take, as published; GB",
+            QueueColumn::Cache => "what the cluster's cache has room for; GB",
         }
     }
 
@@ -141,6 +153,9 @@ impl QueueColumn {
             QueueColumn::GridQueued => it.grid_queued,
             QueueColumn::LocalQueued => it.local_queued,
             QueueColumn::AsOf => at(it.as_of),
+            QueueColumn::Assigned => Some(it.assigned),
+            QueueColumn::Disk => it.disk_free_bytes,
+            QueueColumn::Cache => it.cache_free_bytes,
         };
         (String::new(), figure)
     }
@@ -176,6 +191,9 @@ impl QueueColumn {
             QueueColumn::GridQueued => count(it.grid_queued),
             QueueColumn::LocalQueued => count(it.local_queued),
             QueueColumn::AsOf => ago(it.as_of),
+            QueueColumn::Assigned => it.assigned.to_string(),
+            QueueColumn::Disk => count(it.disk_free_bytes.map(|bytes| bytes / GB)),
+            QueueColumn::Cache => count(it.cache_free_bytes.map(|bytes| bytes / GB)),
         }
     }
 }

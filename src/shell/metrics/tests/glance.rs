@@ -85,7 +85,10 @@ pub(super) fn pool() -> World {
 pub(super) fn clusters() -> World {
     let mut world = World::of("nordugrid.toml", NORDUGRID);
     for (name, answered) in [("a.no", true), ("b.se", true), ("c.fi", false)] {
-        let facts = ClusterFacts { answered, total_slots: Some(50), ..ClusterFacts::default() };
+        let cache_free_bytes = answered.then_some(7_000);
+        let total_slots = Some(50);
+        let facts =
+            ClusterFacts { answered, total_slots, cache_free_bytes, ..ClusterFacts::default() };
         let (name, cluster) = (name.to_owned(), Some(facts));
         world.configure(Site { name, changed_at: NOW, cluster, ..Site::default() });
     }
@@ -109,6 +112,7 @@ pub(super) fn clusters() -> World {
     for (queue, user, free) in
         [("a.no/one", "*", "7:60 9"), ("a.no/two", "ann", "3"), ("a.no/two", "bob", "5")]
     {
+        let disk_free_bytes = (user != "*").then_some(400);
         let (queue, user, free_slots) = (queue.into(), user.into(), free.into());
         let authorised = true;
         world.configure(UserShare {
@@ -117,8 +121,25 @@ pub(super) fn clusters() -> World {
             free_slots,
             authorised,
             changed_at: NOW,
-            ..UserShare::default()
+            disk_free_bytes,
         });
+    }
+    for (job, status, sub_status) in [
+        ("1", Status::Assigned, "PREPARING"),
+        ("2", Status::Activated, "INLRMS:Q"),
+        ("3", Status::Running, "INLRMS:R"),
+        ("4", Status::Running, "INLRMS:R"),
+        ("5", Status::Transferring, "FINISHING"),
+    ] {
+        let state = JobState {
+            job,
+            status,
+            sub_status,
+            queue: "a.no/one",
+            changed_at: NOW,
+            ..JobState::default()
+        };
+        world.read(Topic::JobState, &Event::JobState(state));
     }
     world.cycle();
     world
@@ -181,6 +202,12 @@ fn clusters_are_counted_by_the_best_of_their_queues_and_their_cpus_once() {
         "yardmaster_cluster_queues{status=\"inactive\"} 2\n",
         "yardmaster_cluster_cpus{state=\"total\"} 150\n",
         "yardmaster_cluster_cpus{state=\"free\"} 9\n",
+        "yardmaster_cluster_jobs{state=\"accepted\"} 1\n",
+        "yardmaster_cluster_jobs{state=\"queued\"} 1\n",
+        "yardmaster_cluster_jobs{state=\"running\"} 2\n",
+        "yardmaster_cluster_jobs{state=\"finishing\"} 1\n",
+        "yardmaster_cluster_free_bytes{cluster=\"a.no\",storage=\"disk\"} 400\n",
+        "yardmaster_cluster_free_bytes{cluster=\"b.se\",storage=\"cache\"} 7000\n",
     ] {
         assert!(has(&text, sample), "no {sample} in {text}");
     }

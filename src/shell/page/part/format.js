@@ -23,6 +23,19 @@ export function short(value) {
   return `${(value / 1e6).toFixed(1)} M`;
 }
 
+/** Bytes: `12.4 GB`, `980 MB`, `3.1 TB`; `–` where they are not known. */
+export function size(bytes) {
+  if (!isKnown(bytes)) return '–';
+  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+  let at = 0;
+  let value = bytes;
+  while (value >= 1000 && at < units.length - 1) {
+    value /= 1000;
+    at += 1;
+  }
+  return `${value < 100 && at > 0 ? value.toFixed(1) : Math.round(value)}\u00a0${units[at]}`;
+}
+
 /** A figure of which nothing is known: few digits, but no more than matter. */
 export function figure(value) {
   if (!isKnown(value)) return '';

@@ -66,6 +66,12 @@ export const isGrid = () => known.of === 'cluster queues';
 /** Whether rows have a size of their own (a pledge, CPUs), so that their use is a part of it. */
 export const hasWholes = () => words().wholes;
 
+/** The most that one of some queues has of something; of clusters they share CPUs and disk. */
+export function mostOf(queues, key) {
+  const known = queues.map((it) => it[key]).filter((it) => it !== null && it !== undefined);
+  return known.length ? Math.max(...known) : null;
+}
+
 const VIEWS = {
   queue: 'queue',
   cluster: 'queue',

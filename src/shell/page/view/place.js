@@ -3,11 +3,11 @@
 import { chart, twin } from '../part/chart.js';
 import { card, facts, lead, missing, pill, rows, status } from '../part/card.js';
 import { h, icon, later, query } from '../part/dom.js';
-import { ago, count, percent, plural, span, when } from '../part/format.js';
+import { ago, count, percent, plural, size, span, when } from '../part/format.js';
 import { Live } from '../part/live.js';
 import { beside, sentSince, story } from '../part/story.js';
 import { capital } from '../part/waits.js';
-import { hasWholes, isPool, learn, linkTo, why, words } from '../part/words.js';
+import { hasWholes, isGrid, isPool, learn, linkTo, mostOf, why, words } from '../part/words.js';
 
 const DAY = 86400000;
 /** The process looks at so many decisions about a place. */
@@ -151,7 +151,8 @@ class Place extends Live {
 
   figures(mine) {
     const sum = (key) => mine.reduce((total, it) => total + (it[key] ?? 0), 0);
-    const newest = (key) => Math.max(0, ...mine.map((it) => it[key] ?? 0)) || null;
+    const most = (key) => mostOf(mine, key);
+    const newest = (key) => most(key) || null;
     const age = (key) => ago(newest(key), this.now).replace(' ago', '');
     // Until they are known they are not said to be nothing.
     const known = mine.length > 0;
@@ -167,8 +168,10 @@ class Place extends Live {
         : queued
           ? ''
           : 'nothing waits';
+    const before = isGrid() && sum('assigned');
     const sent = this.more?.accepted_24h;
-    const pledged = sum('pledged_cores');
+    // Queues of a cluster share its nodes.
+    const pledged = isGrid() ? most('pledged_cores') : sum('pledged_cores');
     return facts([
       [
         'Running',
@@ -179,7 +182,18 @@ class Place extends Live {
       ],
       isPool()
         ? ['Live offers', total('offers'), `${total('free_cores')} cores free`]
-        : ['Queued', total('queued'), known ? pace : ''],
+        : [
+            'Queued',
+            total('queued'),
+            before ? `${count(before)} before the batch system` : known ? pace : '',
+          ],
+      isGrid() && [
+        'Free',
+        count(most('free_cores')),
+        `CPUs; disk ${size(most('disk_free_bytes'))}, cache ${size(most('cache_free_bytes'))}`,
+      ],
+      isGrid() &&
+        sum('transferring') > 0 && ['Finishing', total('transferring'), 'outputs on their way'],
       [
         'Last start',
         age('last_start_at'),

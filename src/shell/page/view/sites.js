@@ -3,10 +3,10 @@
 import { spark, twin } from '../part/chart.js';
 import { card, empty, lead, missing, rankOf, rows, severity, status } from '../part/card.js';
 import { h, later, query } from '../part/dom.js';
-import { ago, count, percent, plural, when } from '../part/format.js';
+import { ago, count, percent, plural, size, when } from '../part/format.js';
 import { curves } from '../part/groups.js';
 import { Live } from '../part/live.js';
-import { hrefOf, isPool, linkTo, learn, words } from '../part/words.js';
+import { hrefOf, isGrid, isPool, linkTo, learn, mostOf, words } from '../part/words.js';
 
 const DAY = 86400000;
 const QUIET = (it) => !it.severity && !it.running && !it.queued;
@@ -188,6 +188,12 @@ export class Sites extends Live {
         short: 'free cores',
         cell: (it) => free(byName.get(it.site), now),
       },
+      isGrid() && {
+        name: 'Free CPUs',
+        number: true,
+        short: 'free CPUs',
+        cell: (it) => freeAt(queues.filter((queue) => queue.site === it.site)),
+      },
       {
         name: 'Running, 24 h',
         kind: 'drop curve',
@@ -258,6 +264,19 @@ const free = (row, now) =>
         ),
       ]
     : '–';
+
+/** Of a cluster: free CPUs, disk and cache, which its queues share. */
+function freeAt(queues) {
+  const most = (key) => mostOf(queues, key);
+  return [
+    h('b', {}, count(most('free_cores'))),
+    h(
+      'span.sub',
+      {},
+      `disk ${size(most('disk_free_bytes'))}, cache ${size(most('cache_free_bytes'))}`,
+    ),
+  ];
+}
 
 /** Of a pool's site: cores against the pledge; without these while they are being asked for. */
 function cores(it, row) {

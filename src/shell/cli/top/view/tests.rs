@@ -306,17 +306,21 @@ fn a_pool_and_clusters_are_shown_in_their_own_words() {
     (answered.words, answered.pool) = (Words::Clusters, None);
     answered.queues[0].status = "inactive, the job manager is down".into();
     (answered.queues[0].free_cores, answered.queues[0].local_queued) = (Some(7), Some(31));
+    (answered.queues[0].assigned, answered.queues[0].disk_free_bytes) =
+        (13, Some(2_999_000_000_000));
     model.take(News::Answered(Box::new(answered)), NOW);
-    let lines = frame(&model, 180, 40);
+    let lines = frame(&model, 240, 40);
     assert!(
         lines[1].contains("cluster queues 1") && lines[1].contains("inactive 1"),
         "{}",
         lines[1]
     );
-    for part in ["CPUs", "local q", "cluster", "country"] {
+    for part in ["prep", "finish", "CPUs", "local q", "disk GB", "cache GB", "cluster", "country"] {
         assert!(lines[4].contains(part), "{part}: {}", lines[4]);
     }
     let words: Vec<&str> = lines[5].split_whitespace().collect();
     assert_eq!(words[1], "inactive");
-    assert!(words.contains(&"31") && words.contains(&"7"), "{words:?}");
+    for figure in ["31", "7", "13", "2999", "-"] {
+        assert!(words.contains(&figure), "{figure}: {words:?}");
+    }
 }
