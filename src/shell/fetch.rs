@@ -58,8 +58,8 @@ pub struct FetchOptions {
     pub timeout: Duration,
     /// Longest answer that is read; bytes.
     pub answer_max: u64,
-    /// Authorities that may have signed a server's certificate, texts in PEM; `None`: those of the
-    /// environment or the system.
+    /// Authorities that may have signed a server's certificate beside the system's, texts in PEM;
+    /// `None`: those of the environment or the system alone.
     pub authorities: Option<Vec<String>>,
 }
 
@@ -172,13 +172,14 @@ pub(crate) fn secure(agent: Config) -> Config {
     trusting(agent, None)
 }
 
-/// The same with authorities of its own, texts in PEM; none: see [`secure`]. One that is none is
-/// passed over.
+/// The same with authorities beside the system's, texts in PEM; none: see [`secure`]. One that is
+/// none is passed over.
 #[cfg(feature = "tls")]
 pub(crate) fn trusting(agent: Config, authorities: Option<&[String]>) -> Config {
     use ureq::tls::{PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
     let roots = authorities.map(|texts| {
-        let items = texts.iter().flat_map(|text| parse_pem(text.as_bytes()));
+        let system = openssl_probe::probe().cert_file.and_then(|path| file(&path).ok());
+        let items = texts.iter().chain(&system).flat_map(|text| parse_pem(text.as_bytes()));
         let certificates = items.filter_map(|item| match item {
             Ok(PemItem::Certificate(certificate)) => Some(certificate),
             _ => None,

@@ -1,6 +1,7 @@
 //! How a user is known to clusters, and which authorities the clusters' certificates are checked
 //! by: as ARC's own clients have it, and WLCG's token discovery.
 
+use crate::authorities::GridAuthorities;
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use openssl::asn1::Asn1Time;
@@ -14,9 +15,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use yardmaster_core::unit::{Millis, SECOND};
 
-/// Where clusters' authorities are usually kept: a folder of hashed names.
-const AUTHORITIES: &str = "/etc/grid-security/certificates";
-
 /// Files that a user names; `None`: the usual places.
 #[derive(Clone, Debug, Default)]
 pub struct NamedCredentials {
@@ -24,14 +22,14 @@ pub struct NamedCredentials {
     pub proxy: Option<PathBuf>,
     /// A token.
     pub token: Option<PathBuf>,
-    /// Authorities, a file or a folder of hashed names.
+    /// Authorities: a file, or a folder of such files.
     pub ca: Option<PathBuf>,
 }
 
 /// A user's credentials. What is secret of them is never shown.
 pub struct Credentials {
     identity: Identity,
-    ca: Option<PathBuf>,
+    authorities: Option<GridAuthorities>,
 }
 
 enum Identity {
@@ -55,7 +53,9 @@ pub struct NoCredentials(String);
 
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Credentials").field("ca", &self.ca).finish_non_exhaustive()
+        f.debug_struct("Credentials")
+            .field("authorities", &self.authorities)
+            .finish_non_exhaustive()
     }
 }
 
@@ -70,7 +70,8 @@ impl Credentials {
             (None, Some(token)) => Identity::Token(token_of(token, now)?),
             (None, None) => usual_identity(now)?,
         };
-        Ok(Credentials { identity, ca: authorities(named.ca.as_deref())? })
+        let authorities = GridAuthorities::find(named.ca.as_deref()).map_err(NoCredentials)?;
+        Ok(Credentials { identity, authorities })
     }
 
     /// The user's certificates; `None`: the user has a token.
@@ -97,12 +98,14 @@ impl Credentials {
     pub(super) fn connector(&self) -> Result<SslConnector, String> {
         let mut builder = SslConnector::builder(SslMethod::tls_client())
             .map_err(|error| format!("TLS: {error}"))?;
-        if let Some(ca) = &self.ca {
-            let (file, dir) = if ca.is_dir() { (None, Some(ca)) } else { (Some(ca), None) };
-            let (file, dir) = (file.map(PathBuf::as_path), dir.map(PathBuf::as_path));
-            builder.load_verify_locations(file, dir).map_err(|error| {
-                format!("--ca {}: {error}; name a PEM file or a hashed folder", ca.display())
-            })?;
+        for text in self.authorities.iter().flat_map(|it| &it.texts) {
+            // One that cannot be read is an authority less, and the others are as good.
+            for certificate in X509::stack_from_pem(text.as_bytes()).unwrap_or_default() {
+                builder
+                    .cert_store_mut()
+                    .add_cert(certificate)
+                    .map_err(|error| format!("an authority of clusters: {error}"))?;
+            }
         }
         if let Identity::Chain(chain) = &self.identity {
             chain.show(&mut builder).map_err(|error| format!("the user's certificate: {error}"))?;
@@ -112,10 +115,7 @@ impl Credentials {
 
     /// Where the authorities are that were named, for a message.
     pub(super) fn authorities(&self) -> String {
-        match &self.ca {
-            Some(ca) => format!("{} and the system's", ca.display()),
-            None => format!("the system's alone, as there is no {AUTHORITIES}"),
-        }
+        GridAuthorities::shown(self.authorities.as_ref())
     }
 }
 
@@ -227,25 +227,5 @@ fn checked_token(shown: &str, text: &str, now: Millis) -> Result<String, NoCrede
             Err(NoCredentials(format!("{shown}: it expired at {at}; get a new one")))
         }
         _ => Ok(token.to_owned()),
-    }
-}
-
-/// Authorities that are named, else those of the environment, else the usual ones, if they are
-/// there.
-fn authorities(named: Option<&Path>) -> Result<Option<PathBuf>, NoCredentials> {
-    let (source, path) = match (named, variable("X509_CERT_DIR")) {
-        (Some(path), _) => ("--ca", path.to_owned()),
-        (None, Some(path)) => ("X509_CERT_DIR", PathBuf::from(path)),
-        (None, None) => {
-            return Ok(Some(PathBuf::from(AUTHORITIES)).filter(|path| path.is_dir()));
-        }
-    };
-    match std::fs::metadata(&path) {
-        Ok(_) => Ok(Some(path)),
-        Err(error) => Err(NoCredentials(format!(
-            "{source} {}: {error}; name the authorities of clusters: a PEM file, or a folder of \
-             hashed names such as {AUTHORITIES}",
-            path.display()
-        ))),
     }
 }

@@ -197,7 +197,7 @@ fn credentials_that_are_of_no_use_are_named_with_a_remedy_and_without_a_secret()
         one.key.private_key_to_pem_pkcs8_passphrase(openssl::symm::Cipher::aes_128_cbc(), b"hush");
     let locked = authority.write("locked", &[one.certificate.to_pem().unwrap(), locked.unwrap()]);
     says(refused(Some(locked), None, ca.clone()), &["without a password"]);
-    says(refused(Some(proxy.clone()), None, Some(gone.clone())), &["--ca", "gone", "hashed"]);
+    says(refused(Some(proxy.clone()), None, Some(gone.clone())), &["--ca", "gone", "PEM file"]);
 
     let token = |claims: &str| {
         let payload = BASE64_URL_SAFE_NO_PAD.encode(claims);

@@ -27,8 +27,8 @@ pub struct WaitArgs {
     /// File with a token, shown instead of a certificate.
     #[arg(long, value_name = "FILE", help_heading = "Handing over", requires = "wait")]
     pub token: Option<PathBuf>,
-    /// Authorities of clusters' certificates beside the system's: a PEM file, or a folder of hashed
-    /// names. Without it $X509_CERT_DIR, or /etc/grid-security/certificates.
+    /// Authorities of clusters' certificates beside the system's: a PEM file, or a folder of such
+    /// files. Without it $X509_CERT_DIR, or /etc/grid-security/certificates.
     #[arg(long, value_name = "PATH", help_heading = "Handing over", requires = "wait")]
     pub ca: Option<PathBuf>,
     /// Fetch the outputs that a job leaves at its cluster into DIR/ID.
