@@ -19,7 +19,8 @@ const LOGIN: &str = "/OU=Users/CN=";
 /// User records from texts given together: answers to `/scim/Users` of IAM, each a page, and to
 /// `/scim/Groups`, of which labels name roles; users of VOMS Admin (`fqans`, `certificates`); or a
 /// list of {name, groups, roles}. Groups are paths that begin with a slash, as VOMS has them
-/// (`/cms/dcms`); a part `Role=X` is the role X. Users that are not active are left out, and so is
+/// (`/cms/dcms`), of which the first part is the virtual organisation; a part `Role=X` is the role
+/// X. Users that are not active are left out, and so is
 /// one of which any text states something that cannot be read.
 ///
 /// # Errors
@@ -53,7 +54,10 @@ pub fn members(texts: &[&str], now: Millis) -> Result<Imported, String> {
     }
     users.retain(|name, _| !imported.left_out.contains(&user_name(UserKind::User, name)));
     for (_, mut user) in users {
-        for names in [&mut user.groups, &mut user.roles] {
+        // The first part of a group is the organisation that has it.
+        let vo = |group: &String| group.split('/').find(|it| !it.is_empty()).map(str::to_owned);
+        user.vos.extend(user.groups.iter().filter_map(vo));
+        for names in [&mut user.groups, &mut user.roles, &mut user.vos] {
             names.sort_unstable();
             names.dedup();
         }

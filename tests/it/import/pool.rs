@@ -219,6 +219,9 @@ fn users_of_voms_have_the_login_of_their_certificate() {
     let sites = json!([{"name": "T2_DE_DESY", "hs06_pledge": 5}]).to_string();
     let other = members(&[&sites], NOW).expect("a list");
     assert_eq!((other.records.len(), other.unnamed), (0, 1), "a file of another kind");
+    let of_two = json!([{"name": "ann", "groups": ["/cms", "atlas/de/prod"]}]).to_string();
+    let imported = members(&[&of_two], NOW).expect("a list");
+    assert_eq!(of::<User>(&imported)[0].vos, ["atlas", "cms"]);
     for text in ["", "7", "{}", "{\"Resources\": 1}"] {
         assert!(members(&[text], NOW).is_err(), "{text}");
     }
