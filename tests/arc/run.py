@@ -121,11 +121,11 @@ class Place:
             self._yard = yard
         return self._yard
 
-    def imported(self) -> None:
+    def imported(self, all_answer: bool = True) -> None:
         """All that the clusters publish now is imported."""
         ca = str(self.clusters.ca / "ca.pem")
-        words = ("--archery", INDEX, "--dns", self.names.address, "--ca", ca)
-        self.yard.verb("import", "arc", *words)
+        words = ("--archery", INDEX, "--dns", self.names.address, "--ca", ca, "--prune")
+        self.yard.verb("import", "arc", *words, code=0 if all_answer else 1)
         self._is_imported = True
 
     def newest(self, word: str) -> dict[str, dict[str, Any]]:
@@ -402,7 +402,7 @@ def part_killed(place: Place) -> None:
     killed = time.monotonic()
     elsewhere = place.job("elsewhere")
     wait_for("it is taken elsewhere", lambda: len(elsewhere.targets()) > 1, JOB_S)
-    place.imported()
+    place.imported(all_answer=False)
     answered = {name: it["cluster"]["answered"] for name, it in place.newest("site").items()}
     assert answered == {it.host: it is not CE_A for it in CLUSTERS}, answered
     wait_for("it is assigned", place.job("avoids").targets, JOB_S)

@@ -1,11 +1,12 @@
 //! `import arc`: clusters of ARC and index servers become records of a NorduGrid domain.
 
+use super::arc_targets::ArcTargets;
 use super::frame::{Frame, span};
-use super::grid::{ArcGrid, ArcTargets, Clusters};
+use super::grid::{ArcGrid, ArcRound, ClusterSources};
 use super::standing::{self, Round};
 use super::target::{Changes, append};
 use crate::arc::{ArcClient, NameServers};
-use crate::authorities::authorities;
+use crate::authorities::GridAuthorities;
 use crate::cli::{Ended, Usage};
 use crate::fetch::{Fetch, FetchOptions};
 use clap::Args;
@@ -40,9 +41,9 @@ pub struct ArcImport {
     /// Both of one cluster are joined.
     #[arg(long, value_name = "FILE", num_args = 1..)]
     from: Vec<PathBuf>,
-    /// Authorities that may have signed clusters' certificates: a PEM file, or a directory such as
-    /// /etc/grid-security/certificates [default: those of the system, SSL_CERT_FILE].
-    #[arg(long, value_name = "FILE|DIR")]
+    /// Authorities of clusters' certificates beside the system's: a PEM file, or a folder of such
+    /// files. Without it $X509_CERT_DIR, or /etc/grid-security/certificates.
+    #[arg(long, value_name = "PATH")]
     ca: Option<PathBuf>,
     /// Name server for --archery [default: those of /etc/resolv.conf].
     #[arg(long, value_name = "HOST:PORT")]
@@ -108,9 +109,8 @@ impl ArcImport {
         for url in &self.ldap {
             walk.add_ldap(url).map_err(|why| wrong("--ldap", why))?;
         }
-        let authorities = self.ca.as_deref().map(authorities).transpose();
-        let authorities = authorities.map_err(|why| wrong("--ca", why))?;
-        if authorities.is_some() && cfg!(not(feature = "tls")) {
+        let authorities = GridAuthorities::find(self.ca.as_deref()).map_err(Usage)?;
+        if self.ca.is_some() && cfg!(not(feature = "tls")) {
             let why = "this program is built without TLS; build it with --features tls";
             return Err(wrong("--ca:", why.to_owned()).into());
         }
@@ -120,10 +120,14 @@ impl ArcImport {
             (None, true) => None,
         };
         let timeout = self.timeout.unsigned_abs();
-        let options = FetchOptions { timeout, answer_max: ANSWER_MAX, authorities };
+        let options = FetchOptions {
+            timeout,
+            answer_max: ANSWER_MAX,
+            authorities: authorities.map(|it| it.texts),
+        };
         let every_s = self.frame.every.map_or(0, |every| every.unsigned_abs().as_secs());
         Ok(ArcGrid::new(
-            Clusters {
+            ClusterSources {
                 servers,
                 rest: self.rest.clone(),
                 ldap: self.ldap.clone(),
@@ -145,11 +149,12 @@ impl ArcImport {
         let frame = &self.frame;
         let read = frame.log_args.read()?;
         if let Some(targets) = &mut targets {
-            targets.read_back()?;
+            targets.read_back(&mut grid.others)?;
             grid.read_copies(&frame.log_args, &read.topology)?;
         }
-        let loaded = grid.load(targets.as_deref(), &read.topology.limits)?;
-        let (mut done, mut entries) = (Vec::new(), Vec::new());
+        let ArcRound { loaded, carried_on: mut entries } =
+            grid.load(targets.as_deref(), &read.topology.limits)?;
+        let mut done = Vec::new();
         for (topic, loaded) in loaded {
             let mut changes = Changes::default();
             if let Some(target) = targets.as_deref().map(|targets| targets.of(topic)) {

@@ -1,10 +1,12 @@
 //! One round over the clusters of a grid: index servers are walked, clusters asked, and what they
 //! answer becomes rows, beside what was published of those that do not answer.
 
+use super::Entry;
+use super::arc_targets::{ArcTargets, TOPICS};
 use super::fact::Fact;
 use super::load::{Loaded, Row, last_of_each_key};
 use super::local::CopyEndpoints;
-use super::target::Target;
+use super::others::OthersJobs;
 use crate::arc::{ArcAnswer, ArcClient, NameServers, at_once};
 use crate::cli::Usage;
 use crate::cli::log_args::LogArgs;
@@ -21,44 +23,14 @@ use yardmaster_wire::import::arc::{
 };
 use yardmaster_wire::topology::Topology;
 
-/// Topics that are published on.
-pub const TOPICS: [Topic; 5] =
-    [Topic::Registration, Topic::Site, Topic::Queue, Topic::UserShare, Topic::JobState];
 /// So many servers are asked at the same time.
 const AT_ONCE: usize = 16;
 /// How long what LDAP alone stated is used while that does not answer and REST does: as long as a
 /// decision uses a queue's facts.
 const LDAP_LASTS: Millis = 30 * MINUTE;
 
-/// Where the records of clusters are published: a target for each topic.
-pub struct ArcTargets(Vec<Target>);
-
-impl ArcTargets {
-    /// Of an import of a name.
-    ///
-    /// # Errors
-    /// A topology that cannot be read or lacks a topic, or no log.
-    pub fn new(log_args: &LogArgs, name: &str) -> anyhow::Result<ArcTargets> {
-        let targets = TOPICS.map(|topic| Target::new(log_args, topic, name));
-        Ok(ArcTargets(targets.into_iter().collect::<anyhow::Result<_>>()?))
-    }
-
-    /// The one of a topic; of one that is not published on, the first.
-    pub fn of(&self, topic: Topic) -> &Target {
-        &self.0[TOPICS.iter().position(|it| *it == topic).unwrap_or(0)]
-    }
-
-    /// Reads what was appended since the last time.
-    ///
-    /// # Errors
-    /// The log cannot be read.
-    pub fn read_back(&mut self) -> anyhow::Result<()> {
-        self.0.iter_mut().try_for_each(Target::read_back)
-    }
-}
-
 /// Index servers and clusters that are asked.
-pub struct Clusters {
+pub struct ClusterSources {
     /// Index servers to begin at.
     pub servers: Vec<IndexServer>,
     /// Addresses of REST.
@@ -73,19 +45,29 @@ pub struct Clusters {
 
 /// The clusters of a grid, and what earlier rounds found.
 pub struct ArcGrid {
-    asked: Clusters,
+    asked: ClusterSources,
     client: ArcClient,
     /// Registrations hold for so long at least; s.
     ttl_min_s: u64,
     copies: CopyEndpoints,
-    /// Clusters that were found last.
+    /// Jobs that their submitters publish.
+    pub others: OthersJobs,
+    /// ClusterSources that were found last.
     known: BTreeMap<String, ArcInterfaces>,
     /// Names of clusters by those under which they were asked.
     names: BTreeMap<String, String>,
-    /// Clusters as LDAP stated them last, and when.
+    /// ClusterSources as LDAP stated them last, and when.
     ldap: BTreeMap<String, (Millis, ArcCluster)>,
     /// The newest time that a cluster stated.
     as_of: Option<Millis>,
+}
+
+/// Records that a round makes.
+pub struct ArcRound {
+    /// By topic, those of what clusters and index servers publish.
+    pub loaded: Vec<(Topic, Loaded)>,
+    /// Of jobs that others published and state no more.
+    pub carried_on: Vec<Entry>,
 }
 
 /// Facts that one round found.
@@ -93,9 +75,9 @@ pub struct ArcGrid {
 struct Found {
     registrations: Vec<Registration>,
     clusters: BTreeMap<String, ArcCluster>,
-    /// Clusters that did not answer.
+    /// ClusterSources that did not answer.
     unanswered: BTreeSet<String>,
-    /// Clusters whose jobs are not known.
+    /// ClusterSources whose jobs are not known.
     without_jobs: BTreeSet<String>,
     /// Whether an index server did not answer: nothing is known to be gone.
     is_partial: bool,
@@ -105,12 +87,13 @@ struct Found {
 
 impl ArcGrid {
     /// One that has asked nobody yet, and is asked every so long; s; 0: once.
-    pub fn new(asked: Clusters, client: ArcClient, every_s: u64) -> ArcGrid {
+    pub fn new(asked: ClusterSources, client: ArcClient, every_s: u64) -> ArcGrid {
         ArcGrid {
             asked,
             client,
             ttl_min_s: every_s.saturating_mul(3),
             copies: CopyEndpoints::default(),
+            others: OthersJobs::default(),
             known: BTreeMap::new(),
             names: BTreeMap::new(),
             ldap: BTreeMap::new(),
@@ -126,8 +109,8 @@ impl ArcGrid {
         self.copies.read_on(log_args, topology)
     }
 
-    /// Asks all, and makes rows for each topic of what they answer. `targets`: what was published
-    /// before.
+    /// Asks all, and makes rows for each topic of what they answer, beside records of jobs that
+    /// others published and state no more. `targets`: what was published before.
     ///
     /// # Errors
     /// No cluster is known, or a file cannot be read.
@@ -135,7 +118,7 @@ impl ArcGrid {
         &mut self,
         targets: Option<&ArcTargets>,
         limits: &Limits,
-    ) -> anyhow::Result<Vec<(Topic, Loaded)>> {
+    ) -> anyhow::Result<ArcRound> {
         let now = clock::now();
         let mut found = Found { clusters: self.files()?, ..Found::default() };
         let asked = self.walk(now, &mut found)?;
@@ -144,10 +127,24 @@ impl ArcGrid {
             anyhow::bail!("no cluster is known: {why}; name an index server that has some");
         }
         self.ask(&asked, targets, now, &mut found);
-        Ok(self.rows(found, targets, now, limits))
+        let jobs = found.clusters.values().flat_map(|it| &it.jobs);
+        let carried_on = self.others.carried_on(jobs, now);
+        Ok(ArcRound { loaded: self.rows(found, targets, now, limits), carried_on })
     }
 
-    /// Clusters of saved documents.
+    /// Ids of jobs that were published and were not over, by their cluster.
+    fn live_jobs(&self, targets: Option<&ArcTargets>) -> BTreeMap<String, BTreeSet<String>> {
+        let mut live: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let own = targets.into_iter().flat_map(|it| it.of(Topic::JobState).published());
+        let own = own.filter_map(|key| key.rsplit_once(':'));
+        let others = self.others.ids().map(|(cluster, id)| (cluster.as_str(), id.as_str()));
+        for (cluster, id) in own.chain(others) {
+            live.entry(cluster.to_owned()).or_default().insert(id.to_owned());
+        }
+        live
+    }
+
+    /// ClusterSources of saved documents.
     fn files(&self) -> anyhow::Result<BTreeMap<String, ArcCluster>> {
         let [mut rest, mut ldap] = [BTreeMap::new(), BTreeMap::new()];
         for path in &self.asked.files {
@@ -240,7 +237,7 @@ impl ArcGrid {
         now: Millis,
         found: &mut Found,
     ) {
-        let live = live_jobs(targets);
+        let live = self.live_jobs(targets);
         let hosts: BTreeSet<&String> = asked.keys().collect();
         let asked: Vec<(&String, &ArcInterfaces)> = asked.iter().collect();
         let answers = at_once(&asked, AT_ONCE, |(_, interfaces)| {
@@ -352,6 +349,9 @@ impl ArcGrid {
         for mut job in found.clusters.values().flat_map(|it| it.jobs.iter().cloned()) {
             // The clock of a cluster may be ahead.
             job.changed_at = job.changed_at.min(now);
+            if self.others.has(&job) {
+                continue;
+            }
             match held(Topic::JobState, &job.key()) {
                 Some(Fact::Job(before)) if before.activated_at > 0 => {
                     job.activated_at = before.activated_at;
@@ -388,18 +388,6 @@ fn site(fact: &Fact) -> Option<&Site> {
         Fact::Configuration(it) => <&Site>::try_from(it.as_ref()).ok(),
         Fact::Slots(_) | Fact::Job(_) => None,
     }
-}
-
-/// Ids of jobs that were published and were not over, by their cluster.
-fn live_jobs(targets: Option<&ArcTargets>) -> BTreeMap<String, BTreeSet<String>> {
-    let mut live: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let jobs = targets.map(|targets| targets.of(Topic::JobState));
-    for (cluster, id) in
-        jobs.into_iter().flat_map(Target::published).filter_map(|it| it.rsplit_once(':'))
-    {
-        live.entry(cluster.to_owned()).or_default().insert(id.to_owned());
-    }
-    live
 }
 
 /// Keys of a topic that stay as they are: of clusters that did not answer, of jobs where LDAP did

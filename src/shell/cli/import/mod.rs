@@ -2,11 +2,13 @@
 //! topics, once or again and again.
 
 mod arc;
+mod arc_targets;
 mod fact;
 mod frame;
 mod grid;
 mod load;
 mod local;
+mod others;
 mod standing;
 mod tail;
 mod target;
@@ -138,8 +140,8 @@ enum What {
     /// more is ended. A cluster that does not answer keeps its facts and is marked so.
     ///
     /// Examples:
-    ///   yardmaster import arc --archery nordugrid.org --ca /etc/grid-security/certificates
-    ///     --every 2m --topology nordugrid --bootstrap-server kafka:9092
+    ///   yardmaster import arc --archery nordugrid.org --every 2m --topology nordugrid
+    ///     --bootstrap-server kafka:9092
     ///   yardmaster import arc --rest https://ce-a.example.org:8443/arex --topology nordugrid
     ///     --dry-run
     ///   yardmaster import arc --from info.xml local.ldif --topology nordugrid --dir yard

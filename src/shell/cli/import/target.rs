@@ -304,11 +304,28 @@ impl Target {
     /// # Errors
     /// The log cannot be read.
     pub fn read_back(&mut self) -> anyhow::Result<()> {
+        self.read_back_beside(&mut |_| {})
+    }
+
+    /// The same, and shows what it reads to another.
+    ///
+    /// # Errors
+    /// The log cannot be read.
+    pub fn read_back_beside(
+        &mut self,
+        other: &mut dyn FnMut(TailRecord<'_>),
+    ) -> anyhow::Result<()> {
         let mut tail = std::mem::take(&mut self.tail);
         let (log_args, read, topic) = (self.log_args.clone(), Rc::clone(&self.read), self.topic);
         let done = tail.read(&log_args, &read.topology, topic, &mut |found| match found {
-            TailRecord::Record(record) => self.meet(record),
-            TailRecord::Again => self.newest.clear(),
+            TailRecord::Record(record) => {
+                self.meet(record);
+                other(TailRecord::Record(record));
+            }
+            TailRecord::Again => {
+                self.newest.clear();
+                other(TailRecord::Again);
+            }
         });
         self.tail = tail;
         done
