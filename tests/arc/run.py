@@ -128,6 +128,14 @@ class Place:
         self.yard.verb("import", "arc", *words, code=0 if all_answer else 1)
         self._is_imported = True
 
+    def answers_wholly(self) -> bool:
+        """Imports, and says whether every cluster answers by all its interfaces."""
+        try:
+            self.imported()
+        except AssertionError:
+            return False
+        return True
+
     def newest(self, word: str) -> dict[str, dict[str, Any]]:
         """The newest records of a topic, by key."""
         return self.topic(word).newest()
@@ -408,7 +416,7 @@ def part_killed(place: Place) -> None:
     wait_for("it is assigned", place.job("avoids").targets, JOB_S)
     place.clusters.script("restart", CE_A.name)
     place.figure("killed and up again after", seconds(killed))
-    place.imported()
+    wait_for("its LDAP answers, too", place.answers_wholly, JOB_S)
     assert place.newest("site")[CE_A.host]["cluster"]["answered"]
     survivor, elsewhere, avoids = (
         place.job(it).ended() for it in ("survivor", "elsewhere", "avoids")

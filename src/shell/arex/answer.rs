@@ -29,23 +29,41 @@ pub(super) fn new_job(body: &[u8]) -> Result<String, String> {
 }
 
 /// The state of each job, by its id.
-pub(super) fn states(body: &[u8]) -> BTreeMap<String, String> {
-    let answer = json(body);
-    let state = |job: &&Value| (text(&job["id"]).to_owned(), text(&job["state"]).to_owned());
+///
+/// # Errors
+/// The answer is none of A-REX: it says nothing of any job.
+pub(super) fn states(body: &[u8]) -> Result<BTreeMap<String, String>, String> {
+    let answer = object(body)?;
+    let state = |job: &&Value| {
+        let (id, state) = (text(&job["id"]), text(&job["state"]));
+        match id.is_empty() || state.is_empty() {
+            true => Err("its list of jobs has one without an id or a state".to_owned()),
+            false => Ok((id.to_owned(), state.to_owned())),
+        }
+    };
     many(&answer["job"]).iter().map(state).collect()
 }
 
 /// What is in a folder of a session directory.
-pub(super) fn listing(body: &[u8]) -> Vec<SessionEntry> {
-    let answer = json(body);
+///
+/// # Errors
+/// The answer is none of A-REX.
+pub(super) fn listing(body: &[u8]) -> Result<Vec<SessionEntry>, String> {
+    let answer = object(body)?;
     let names = |name: &str| -> Vec<String> {
-        many(&answer[name]).iter().map(|it| text(it).to_owned()).collect()
+        many(&answer[name]).iter().map(|it| file_name(text(it))).collect()
     };
     let files = names("file").into_iter().map(SessionEntry::File);
     let mut found: Vec<SessionEntry> =
         files.chain(names("dir").into_iter().map(SessionEntry::Folder)).collect();
     found.sort();
-    found
+    Ok(found)
+}
+
+/// A file's name as it is: A-REX 7.0 writes each byte of it as a character.
+fn file_name(listed: &str) -> String {
+    let bytes: Option<Vec<u8>> = listed.chars().map(|it| u8::try_from(it).ok()).collect();
+    bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_else(|| listed.to_owned())
 }
 
 /// The value of a line `NAME=VALUE` of a job's control file.
@@ -53,6 +71,16 @@ pub(super) fn line_of<'t>(text: &'t str, name: &str) -> &'t str {
     let values = text.lines().filter_map(|line| line.split_once('='));
     let mut values = values.filter(|(it, _)| it.trim() == name);
     values.next_back().map_or("", |(_, value)| value.trim())
+}
+
+/// An answer that is an object, or nothing at all, which says that there is none.
+fn object(body: &[u8]) -> Result<Value, String> {
+    let wrong = || "the answer is no JSON of A-REX".to_owned();
+    match serde_json::from_slice(body) {
+        Ok(Value::Object(answer)) => Ok(Value::Object(answer)),
+        Err(_) if body.trim_ascii().is_empty() => Ok(Value::Null),
+        _ => Err(wrong()),
+    }
 }
 
 fn json(body: &[u8]) -> Value {
@@ -79,7 +107,7 @@ mod tests {
     #[test]
     fn lists_of_none_one_and_several_are_read() {
         let found = |body: &str| {
-            let states = states(body.as_bytes()).into_iter();
+            let states = states(body.as_bytes()).unwrap().into_iter();
             states.map(|(id, state)| format!("{id} {state}")).collect::<Vec<_>>()
         };
         assert_eq!(found(""), [""; 0]);
@@ -91,8 +119,28 @@ mod tests {
         let list = "{\"file\":[\"out.txt\",\"a b\"],\"dir\":\"gmlog\"}";
         let entries = ["a b", "out.txt"].map(|name| SessionEntry::File(name.to_owned()));
         let folder = SessionEntry::Folder("gmlog".to_owned());
-        assert_eq!(listing(list.as_bytes()), [entries.to_vec(), vec![folder]].concat());
-        assert_eq!(listing(b""), []);
+        assert_eq!(listing(list.as_bytes()).unwrap(), [entries.to_vec(), vec![folder]].concat());
+        assert_eq!(listing(b"").unwrap(), []);
+    }
+
+    /// A page of maintenance with status 200 says nothing of a job, and of no file that there is
+    /// none.
+    #[test]
+    fn what_is_no_json_of_arex_is_no_answer() {
+        for body in ["<html>", "[]", "7", "null", "{\"job\":{\"id\":17,\"state\":\"FINISHED\"}}"] {
+            assert!(states(body.as_bytes()).is_err(), "{body}");
+        }
+        assert!(listing(b"<html>").is_err() && states(b"{}").unwrap().is_empty());
+    }
+
+    #[test]
+    fn names_of_files_are_those_that_they_have() {
+        let list = "{\"file\":[\"\\u00C3\\u00BC.txt\",\"\\u00fc\",\"\u{2603}\"]}";
+        let names = ["\u{fc}", "\u{fc}.txt", "\u{2603}"];
+        let found = listing(list.as_bytes()).unwrap();
+        for name in names {
+            assert!(found.contains(&SessionEntry::File(name.to_owned())), "{name}: {found:?}");
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long it may be silent.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// How long a question and its answer may take, but for files.
+const ANSWER_MAX: Duration = Duration::from_secs(60);
 /// A connection that rested for so long may be closed by the cluster: what must not be asked twice
 /// gets another.
 const RESTED: Duration = Duration::from_secs(2);
@@ -195,13 +197,16 @@ impl Link {
     ) -> Result<(ArexAnswer, bool), Broken> {
         let before = |error| Broken { error, is_answered: false };
         self.send(open.stream.get_mut(), question).map_err(before)?;
+        let is_file = sink.is_some() || matches!(question.body, Body::File(..));
+        let until = (!is_file).then(|| Instant::now() + ANSWER_MAX);
+        let mut stream = Timed { stream: &mut open.stream, until };
         // Whether any of the answer came.
-        if open.stream.fill_buf().map_err(before)?.is_empty() {
+        if stream.fill_buf().map_err(before)?.is_empty() {
             return Err(before(io::ErrorKind::UnexpectedEof.into()));
         }
         let within = |error| Broken { error, is_answered: true };
-        let mut answer = head(&mut open.stream).map_err(within)?;
-        let is_open = body(&mut open.stream, &mut answer, sink).map_err(within)?;
+        let mut answer = head(&mut stream).map_err(within)?;
+        let is_open = body(&mut stream, &mut answer, sink).map_err(within)?;
         Ok((answer, is_open))
     }
 
@@ -243,6 +248,39 @@ impl Link {
             }
         }
         stream.flush()
+    }
+}
+
+/// A stream that is read until a moment: a cluster may send a byte now and then for ever.
+struct Timed<'a> {
+    stream: &'a mut BufReader<SslStream<TcpStream>>,
+    until: Option<Instant>,
+}
+
+impl Timed<'_> {
+    fn in_time(&self) -> io::Result<()> {
+        match self.until.is_some_and(|until| Instant::now() > until) {
+            true => Err(io::ErrorKind::TimedOut.into()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Read for Timed<'_> {
+    fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+        self.in_time()?;
+        self.stream.read(space)
+    }
+}
+
+impl BufRead for Timed<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.in_time()?;
+        self.stream.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.stream.consume(amount);
     }
 }
 

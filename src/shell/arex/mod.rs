@@ -107,7 +107,7 @@ impl ArexCluster {
     /// The cluster does not answer.
     pub fn states(&mut self) -> Result<BTreeMap<String, String>, ArexError> {
         let answer = self.get(&format!("/jobs?state={}", STATES.join(",")), JSON)?;
-        Ok(answer::states(&answer.body))
+        answer::states(&answer.body).map_err(ArexError::Failed)
     }
 
     /// How a job failed, as far as the cluster tells.
@@ -127,7 +127,7 @@ impl ArexCluster {
     /// The cluster does not answer, or has no such folder.
     pub fn listing(&mut self, job: &str, folder: &str) -> Result<Vec<SessionEntry>, ArexError> {
         let answer = self.get(&session(job, folder), JSON)?;
-        Ok(answer::listing(&answer.body))
+        answer::listing(&answer.body).map_err(ArexError::Failed)
     }
 
     /// Fetches a file of a job's session directory.

@@ -1,6 +1,7 @@
 //! The states of A-REX, as REST names them, on the topic `job-state`.
 
 use yardmaster_core::event::Status;
+use yardmaster_wire::import::arc::arc_status;
 
 /// Every state that REST names. Asked with all of them, it lists the states of now; without any,
 /// no states, and `action=status` repeats what the information providers last wrote.
@@ -28,17 +29,15 @@ pub const STATES: [&str; 17] = [
 /// name.
 pub fn published(word: &str) -> Option<(Status, &'static str)> {
     let known = STATES.iter().copied().find(|it| *it == word)?;
-    Some(match known {
-        "QUEUING" | "HELD" => (Status::Activated, "INLRMS:Q"),
-        "RUNNING" | "EXITINGLRMS" | "OTHER" => (Status::Running, "INLRMS:R"),
-        "EXECUTED" | "FINISHING" => (Status::Transferring, "FINISHING"),
-        "KILLING" => (Status::Transferring, "CANCELING"),
-        "FINISHED" => (Status::Finished, known),
-        "FAILED" => (Status::Failed, known),
-        "KILLED" => (Status::Cancelled, known),
-        "WIPED" => (Status::Closed, "DELETED"),
-        _ => (Status::Assigned, known),
-    })
+    let shown = match known {
+        "QUEUING" | "HELD" => "INLRMS:Q",
+        "RUNNING" | "EXITINGLRMS" | "OTHER" => "INLRMS:R",
+        "EXECUTED" => "FINISHING",
+        "KILLING" => "CANCELING",
+        "WIPED" => "DELETED",
+        own => own,
+    };
+    Some((arc_status(known), shown))
 }
 
 /// Whether a job that failed in a state, by A-REX's own name of it, was not in the batch system

@@ -3,7 +3,7 @@
 import { Refused, ask, hasToken, setToken } from './part/ask.js';
 import { fill, h, query, setText } from './part/dom.js';
 import { span, utc } from './part/format.js';
-import { paused, writeRail, writeStatus } from './part/frame.js';
+import { isHeldSince, paused, writeRail, writeStatus } from './part/frame.js';
 import { found, known, learn } from './part/words.js';
 import { Now } from './view/now.js';
 
@@ -153,8 +153,9 @@ function seen() {
 /** Asks for the state and for what the view shows; both are written at once, in one layout. */
 async function tick(signal) {
   const mine = view;
+  const before = paused.since;
   const [asked, ticked] = await Promise.allSettled([ask('status', {}, signal), mine?.tick(signal)]);
-  if (signal.aborted) return null;
+  if (signal.aborted || isHeldSince(before)) return null;
   if (asked.status === 'fulfilled') {
     status = asked.value;
     writeStatus(status);

@@ -8,6 +8,19 @@ use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::ATTEMPT_MAX;
 use yardmaster_drive::port::Log;
 
+/// Whether a word can be the id of a job: outputs are fetched into a folder of its name.
+pub(super) fn is_job_id(id: &str) -> bool {
+    !matches!(id, "" | "." | "..") && !id.contains(|c: char| c == '/' || c.is_control())
+}
+
+/// Whether a task is one that `submit` makes: others may write on the topic, too.
+fn is_of_submit(task: &Task) -> bool {
+    let rest = task.subject.strip_prefix(&task.task);
+    let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
+    let is_numbered = |rest: &str| rest.strip_prefix('/').is_some_and(is_number);
+    is_job_id(&task.task) && rest.is_some_and(|rest| rest.is_empty() || is_numbered(rest))
+}
+
 /// Whether the log has a job of an id, or the answer to one: of the job itself, or of all that were
 /// described in one file.
 ///
@@ -61,7 +74,8 @@ pub(super) fn last(log: &mut impl Log, name: &str, flag: &str) -> anyhow::Result
     let tasks = outputs(log, Topic::Task, |event| {
         let Event::Task(task) = event else { return None };
         let is_named = task.subject == name || task.task == name;
-        (is_named && task.description.is_some()).then_some(*task)
+        let is_meant = is_named && task.description.is_some() && is_of_submit(&task);
+        is_meant.then_some(*task)
     })?;
     let mut newest: BTreeMap<String, Task> = BTreeMap::new();
     for (_, task) in tasks {
@@ -80,4 +94,33 @@ pub(super) fn last(log: &mut impl Log, name: &str, flag: &str) -> anyhow::Result
     let mut tasks: Vec<Task> = newest.into_values().collect();
     tasks.sort_by_key(|task| task.description.as_ref().map(|described| described.job));
     Ok(tasks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_submit_does_not_make_is_not_taken_up() {
+        let is_taken = |task: &str, subject: &str| {
+            let (task, subject) = (task.to_owned(), subject.to_owned());
+            is_of_submit(&Task { task, subject, ..Task::default() })
+        };
+        for (task, subject) in [("a", "a"), ("a", "a/0"), ("a", "a/17"), ("a.b", "a.b/1")] {
+            assert!(is_taken(task, subject), "{subject}");
+        }
+        for (task, subject) in [
+            ("a", "a/../../x"),
+            ("a", "a/"),
+            ("a", "b"),
+            ("a", "ab"),
+            ("..", ".."),
+            (".", "./0"),
+            ("a/b", "a/b"),
+            ("a\n", "a\n"),
+            ("", ""),
+        ] {
+            assert!(!is_taken(task, subject), "{subject}");
+        }
+    }
 }

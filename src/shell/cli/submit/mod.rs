@@ -126,7 +126,14 @@ impl Submit {
     fn submission<'a>(&'a self, read: &'a Read) -> Submission<'a> {
         let beside = self.xrsl.as_deref().and_then(Path::parent).map(Path::to_owned);
         let files = self.wait.files.clone().or(beside).unwrap_or_default();
-        Submission { log_args: &self.log_args, read, args: &self.wait, files }
+        Submission {
+            log_args: &self.log_args,
+            read,
+            args: &self.wait,
+            files,
+            user: self.user.as_deref(),
+            is_from_log: self.xrsl.is_none(),
+        }
     }
 
     /// A new request for each job of an id.
@@ -155,8 +162,9 @@ impl Submit {
         let policy = policy(read)?;
         let (clusters, index_servers) = (self.lists.clusters()?, self.lists.index_servers()?);
         let id = match &self.job_id {
-            Some(id) if id.is_empty() || id.contains('/') => {
-                let why = "a job id is not empty and has no `/`, which numbers jobs of one file";
+            Some(id) if !again::is_job_id(id) => {
+                let why = "a job id is no empty word, `.` or `..`, and has neither `/`, which \
+                           numbers jobs of one file, nor signs that cannot be printed";
                 return Err(Usage(format!("--job-id {id:?}: {why}")).into());
             }
             Some(id) => id.clone(),

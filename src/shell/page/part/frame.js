@@ -208,6 +208,10 @@ byId('theme').addEventListener('click', () => {
 /** Live updates: whether they are held, and since when by this computer's clock. */
 export const paused = { since: null, changed: () => {} };
 
+/** Whether they are held and were not, or since another time, when something was asked: its answer
+ *  is not shown. */
+export const isHeldSince = (before) => paused.since !== null && paused.since !== before;
+
 function writePause() {
   const isHeld = paused.since !== null;
   byId('pause').setAttribute('aria-pressed', String(isHeld));

@@ -3,6 +3,7 @@
 
 import { Refused, ask } from './ask.js';
 import { morph } from './dom.js';
+import { isHeldSince, paused } from './frame.js';
 
 /** After an answer that is none: asked again after so long if that may help, or if it hardly may. */
 const AGAIN = 3000;
@@ -89,7 +90,8 @@ export class Live {
 
   async tick(signal) {
     const { isFirst } = this.sources;
-    await this.sources.tick(signal, () => this.write());
+    const before = paused.since;
+    await this.sources.tick(signal, () => isHeldSince(before) || this.write());
     return () => {
       this.write();
       if (isFirst) this.kick();

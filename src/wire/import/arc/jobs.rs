@@ -110,24 +110,9 @@ impl ArcJob {
         self.status().is_ended()
     }
 
-    /// The status that ARC's word stands for. One that is not known counts as before the batch
-    /// system, where a job holds room.
+    /// The status that ARC's word stands for.
     pub fn status(&self) -> Status {
-        let word = self.word.strip_prefix("PENDING:").unwrap_or(&self.word);
-        let (word, part) = word.split_once(':').unwrap_or((word, ""));
-        match (word, part) {
-            ("INLRMS", "" | "R" | "S" | "E" | "O") => Status::Running,
-            ("INLRMS", _) | ("QUEUING" | "HELD", _) => Status::Activated,
-            ("RUNNING" | "EXITINGLRMS" | "OTHER", _) => Status::Running,
-            ("EXECUTED" | "FINISHING" | "KILLING" | "CANCELING" | "CANCELLING", _) => {
-                Status::Transferring
-            }
-            ("FINISHED", _) => Status::Finished,
-            ("FAILED", _) => Status::Failed,
-            ("KILLED", _) => Status::Cancelled,
-            ("DELETED" | "WIPED", _) => Status::Closed,
-            _ => Status::Assigned,
-        }
+        arc_status(&self.word)
     }
 
     /// The same job once its cluster publishes it no more.
@@ -157,6 +142,26 @@ impl ArcJob {
         let mut bytes = Vec::new();
         record::write(&mut bytes, &state);
         bytes
+    }
+}
+
+/// The status that a word of ARC stands for, be it of LDAP or of REST. One that is not known counts
+/// as before the batch system, where a job holds room.
+pub fn arc_status(word: &str) -> Status {
+    let word = word.strip_prefix("PENDING:").unwrap_or(word);
+    let (word, part) = word.split_once(':').unwrap_or((word, ""));
+    match (word, part) {
+        ("INLRMS", "" | "R" | "S" | "E" | "O") => Status::Running,
+        ("INLRMS", _) | ("QUEUING" | "HELD", _) => Status::Activated,
+        ("RUNNING" | "EXITINGLRMS" | "OTHER", _) => Status::Running,
+        ("EXECUTED" | "FINISHING" | "KILLING" | "CANCELING" | "CANCELLING", _) => {
+            Status::Transferring
+        }
+        ("FINISHED", _) => Status::Finished,
+        ("FAILED", _) => Status::Failed,
+        ("KILLED", _) => Status::Cancelled,
+        ("DELETED" | "WIPED", _) => Status::Closed,
+        _ => Status::Assigned,
     }
 }
 

@@ -24,7 +24,7 @@ pub use dns::{TxtAnswer, txt_answer, txt_query};
 pub use entry::{LdapEntry, ldif};
 pub use glue2::{ArcDocument, glue2};
 pub use index::{IndexServer, Registered, archery, giis};
-pub use jobs::ArcJob;
+pub use jobs::{ArcJob, arc_status};
 pub use joined::joined;
 pub use ldap::{LdapFilter, LdapMessage, LdapSearch, ldap_message, ldap_search};
 pub use nordugrid::{CLUSTER_ATTRIBUTES, arc_jobs, ended_jobs, nordugrid, unended};

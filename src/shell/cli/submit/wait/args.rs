@@ -14,9 +14,9 @@ pub struct WaitArgs {
     #[arg(long, help_heading = "Handing over", conflicts_with = "dry_run")]
     pub wait: bool,
     /// Go on with a submission that --wait was ended for: hand over what is decided, follow what is
-    /// at a cluster, fetch the outputs of what is over.
+    /// at a cluster, fetch the outputs of what is over. With --user only if it is that user's.
     #[arg(long, value_name = "ID", help_heading = "Handing over", requires = "wait")]
-    #[arg(conflicts_with_all = ["xrsl", "user", "again", "job_id"])]
+    #[arg(conflicts_with_all = ["xrsl", "again", "job_id"])]
     pub resume: Option<String>,
     /// Proxy, or certificate with its key, in PEM. Without it $X509_USER_PROXY, a token of
     /// $BEARER_TOKEN or $BEARER_TOKEN_FILE, /tmp/x509up_uUID, a token in $XDG_RUNTIME_DIR/bt_uUID

@@ -124,17 +124,33 @@ impl WaitedJobs<'_> {
 
     /// Compares the states of a cluster's jobs with what is known of them.
     fn compare(&mut self, cluster: &str, states: &BTreeMap<String, String>) {
-        let mut changed = Vec::new();
+        let (mut changed, mut others) = (Vec::new(), Vec::new());
         for (subject, job) in &mut self.jobs {
             let Stage::Handed(at) = &mut job.stage else { continue };
             if at.cluster() != cluster {
                 continue;
             }
-            at.missing = if states.contains_key(&at.id) { 0 } else { at.missing + 1 };
             let word = states.get(&at.id).map(String::as_str);
-            let word = word.or((at.missing >= MISSING_MAX).then_some("WIPED"));
+            at.missing = if word.is_some() { 0 } else { at.missing + 1 };
+            at.is_ours |= word.is_some();
+            let is_gone = at.missing >= MISSING_MAX;
+            if is_gone && !at.is_ours {
+                others.push((subject.clone(), at.id.clone()));
+            }
+            let word = word.or((is_gone && at.is_ours).then_some("WIPED"));
             if let Some(word) = word.filter(|word| *word != at.word) {
                 changed.push((subject.clone(), word.to_owned()));
+            }
+        }
+        for (subject, id) in others {
+            note(&format!(
+                "{}: {} has no job {} of these credentials: give those that it was submitted with",
+                plain(&subject),
+                plain(cluster),
+                plain(&id)
+            ));
+            if let Some(job) = self.jobs.get_mut(&subject) {
+                job.stage = Stage::Over(JobEnd::Left);
             }
         }
         for (subject, word) in changed {

@@ -12,13 +12,15 @@ const DEPTH_MAX: usize = 32;
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Fetches all that a job left at its cluster into a folder; how many files that were.
+/// Fetches all that a job left at its cluster into a folder; how many files that were. What cannot
+/// be fetched keeps nothing else away.
 ///
 /// # Errors
-/// The cluster does not answer, or a file cannot be written; the text names it.
+/// A folder cannot be listed or made, a file cannot be fetched or written; the text names the
+/// first.
 pub(super) fn fetch(cluster: &mut ArexCluster, job: &str, into: &Path) -> Result<usize, String> {
     let mut folders = vec![String::new()];
-    let (mut files, mut entries) = (0, 0);
+    let (mut files, mut entries, mut lacking) = (0, 0, Vec::new());
     while let Some(folder) = folders.pop() {
         let there = into.join(&folder);
         let wrong = |error: std::io::Error| format!("{}: {error}", there.display());
@@ -27,30 +29,44 @@ pub(super) fn fetch(cluster: &mut ArexCluster, job: &str, into: &Path) -> Result
         for entry in listing {
             entries += 1;
             let (SessionEntry::File(name) | SessionEntry::Folder(name)) = &entry;
-            if !is_plain_name(name) || entries > ENTRIES_MAX {
-                return Err(format!("the cluster lists {name:?} in {folder:?}, which is no file"));
+            if entries > ENTRIES_MAX {
+                return Err(format!("the cluster lists more than {ENTRIES_MAX} files"));
+            }
+            if !is_plain_name(name) {
+                lacking.push(format!("{folder}{name}: it is no name of a file here"));
+                continue;
             }
             let path = format!("{folder}{name}");
             match entry {
                 SessionEntry::Folder(_) if path.matches('/').count() >= DEPTH_MAX => {
-                    return Err(format!("{path}: folders are nested deeper than {DEPTH_MAX}"));
+                    lacking.push(format!("{path}: folders are nested deeper than {DEPTH_MAX}"));
                 }
                 SessionEntry::Folder(_) => folders.push(format!("{path}/")),
-                SessionEntry::File(_) => {
-                    let here = into.join(&path);
-                    again(|| {
-                        let made = File::create(&here);
-                        let mut file = made.map_err(|error| {
-                            ArexError::Refused(format!("{}: {error}", here.display()))
-                        })?;
-                        cluster.fetch(job, &path, &mut file)
-                    })?;
-                    files += 1;
-                }
+                SessionEntry::File(_) => match one(cluster, job, &path, &into.join(&path)) {
+                    Ok(()) => files += 1,
+                    Err(why) => lacking.push(why),
+                },
             }
         }
     }
-    Ok(files)
+    match lacking.first() {
+        None => Ok(files),
+        Some(first) => Err(format!("{files} are, {} are not, first {first}", lacking.len())),
+    }
+}
+
+/// Fetches one file; of one that cannot be fetched nothing is left.
+fn one(cluster: &mut ArexCluster, job: &str, path: &str, here: &Path) -> Result<(), String> {
+    let fetched = again(|| {
+        let made = File::create(here);
+        let mut file =
+            made.map_err(|error| ArexError::Refused(format!("{}: {error}", here.display())))?;
+        cluster.fetch(job, path, &mut file)
+    });
+    if fetched.is_err() {
+        let _ = std::fs::remove_file(here);
+    }
+    fetched
 }
 
 /// Whether a name is one of a file in its folder, and nowhere else.

@@ -3,7 +3,7 @@
 use crate::arex::published;
 use crate::cli::import::Entry;
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::domain::nordugrid::xrsl::{Alternative, Dialect, read_to_run};
@@ -69,6 +69,8 @@ pub(super) struct AtCluster {
     pub ended_at: Millis,
     /// How many lists of the cluster's jobs in a row lack it.
     pub missing: u32,
+    /// Whether it was handed over or listed with these credentials: then it is theirs.
+    pub is_ours: bool,
 }
 
 impl AtCluster {
@@ -83,6 +85,7 @@ impl AtCluster {
             cores: small(alternative.count),
             cpu_time_s: time(alternative.cpu_time_s.or(alternative.grid_time_s)),
             wall_time_s: time(alternative.wall_time_s),
+            is_ours: true,
             ..AtCluster::default()
         }
     }
@@ -180,6 +183,18 @@ impl SubmittedJob {
         let uploads = self.alternatives.iter().flat_map(Alternative::uploads);
         let mut paths = uploads.map(|(_, path)| self.files.join(path));
         paths.find(|path| !path.is_file())
+    }
+
+    /// The first file that it uploads from elsewhere than the folder of its files. A description
+    /// that is read from the log may be another's.
+    pub fn upload_from_elsewhere(&self) -> Option<&str> {
+        let uploads = self.alternatives.iter().flat_map(Alternative::uploads);
+        let is_below = |path: &str| {
+            Path::new(path)
+                .components()
+                .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        };
+        uploads.map(|(_, path)| path).find(|path| !is_below(path))
     }
 
     /// Clusters that may not be chosen, and one more, each with its minus.

@@ -116,5 +116,6 @@ fn at_cluster(state: &JobState<'_>) -> AtCluster {
         started_at: state.started_at,
         ended_at: state.ended_at,
         missing: 0,
+        is_ours: false,
     }
 }

@@ -14,4 +14,8 @@ pub struct Submission<'a> {
     pub args: &'a WaitArgs,
     /// Where files are that are uploaded.
     pub files: PathBuf,
+    /// Who submits, where that is stated.
+    pub user: Option<&'a str>,
+    /// Whether the description is read from the log, where others may write, too.
+    pub is_from_log: bool,
 }

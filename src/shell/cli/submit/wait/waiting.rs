@@ -75,6 +75,14 @@ impl<'a> WaitedJobs<'a> {
         let mut waiting = WaitedJobs::begin(submission)?;
         let retries = submission.args.retries;
         let found = resumed(&mut waiting.log, name, &submission.files, retries)?;
+        let other = found
+            .iter()
+            .map(|it| &it.job.task)
+            .find(|task| submission.user.is_some_and(|user| task.user != user));
+        if let Some(task) = other {
+            let (subject, user) = (&task.subject, &task.user);
+            return Err(Usage(format!("--resume {subject}: it is a job of --user {user}")).into());
+        }
         for Resumed { job, decision } in found {
             let is_open = decision.is_some() || matches!(job.stage, Stage::Asked(_));
             match is_open {
@@ -111,6 +119,13 @@ impl<'a> WaitedJobs<'a> {
 
     /// Waits for a job, whose files must be there.
     fn add(&mut self, job: SubmittedJob) -> Result<(), Usage> {
+        if let Some(path) = job.upload_from_elsewhere().filter(|_| self.submission.is_from_log) {
+            return Err(Usage(format!(
+                "{}: by the log it uploads {path}, which may be anybody's wish; submit its \
+                 description with --xrsl, or put the file below --files DIR and name it so",
+                job.task.subject
+            )));
+        }
         if let Some(path) = job.missing_upload() {
             return Err(Usage(format!(
                 "{}: the file {} is to be uploaded and is not there; put it there, or name the \
