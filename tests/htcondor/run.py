@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka.admin import AdminClient
 from kinds import Job, crab, mixed, wmagent
 from pool import NOT_HERE, NoPoolError, Pool
 from real import Broker, wait_for
@@ -473,19 +474,34 @@ def part_odd(place: Place) -> None:
         job(8),
         {**job(8), "count": 3},
     ]
+    # Yardmaster reads no such record, and only the negotiator counts the last one's limits.
+    beyond = [
+        job(11, My_CRAB_Retry="50000000"),
+        job(12, My_CRAB_Retry="9000000000000"),
+        job(13, My_CRAB_UserHN=json.dumps("u" * 5000)),
+        job(14, My_CRAB_ReqName=json.dumps("r" * 5000)),
+        job(15, My_CRAB_Id=json.dumps("1" * 3000)),
+        job(16, My_CMS_Type=json.dumps("t" * 5000)),
+        job(17, concurrency_limits="nosuch:99999999"),
+    ]
+    before = agent.metric("left_jobs_total")
     clusters = place.pool.submit(jobs)
-    wait_for("led jobs are left", lambda: agent.metric("left_jobs_total") >= 5)
-    submitted = one_by_one(place, [job(10)], 0)
+    others = place.pool.submit(beyond)
+    wait_for("led jobs are left", lambda: agent.metric("left_jobs_total") >= before + 12)
+    ads = place.pool.jobs(others).values()
+    assert all(ad["YM_Lead"] is False and "YM_Misses" not in ad for ad in ads), "not at once"
+    # Its attempt is 0.
+    submitted = one_by_one(place, [job(10), job(18, My_CRAB_Retry="-5")], 0)
     # No pilot takes the first, which would run for ever; two are on hold.
-    can_start = clusters[3:] + list(submitted)
+    can_start = clusters[3:] + others[:-1] + list(submitted)
     wait_for("all started", lambda: place.pool.have_started(can_start), AFTER_GRACE_S)
     assert agent.process is process and process is not None and process.poll() is None
     where_decided(place, list(submitted))
     run_once(place, [it for it in can_start if it != clusters[-1]])
     place.figure(
-        "odd jobs: one that is led beside them waits", spread(waits(place.pool, submitted))
+        "odd jobs: two that are led beside them wait", spread(waits(place.pool, submitted))
     )
-    place.pool.run("condor_rm", *map(str, clusters[:3]))
+    place.pool.run("condor_rm", *map(str, [*clusters[:3], others[-1]]))
 
 
 STATED = {
@@ -563,6 +579,101 @@ def part_two_agents(place: Place) -> None:
         agent.wait_until_it_works()
 
 
+def part_frozen(place: Place) -> None:
+    """A schedd is frozen for longer than a match waits: matches of the other one are carried out,
+    its own expire, and it goes on afterwards."""
+    one_schedd_away(place, "frozen", Frozen(place, "schedd -f -local-name b"))
+
+
+def part_down(place: Place) -> None:
+    """A schedd is down for as long: the same."""
+    one_schedd_away(place, "down", Off(place, "schedd_b"))
+
+
+def one_schedd_away(place: Place, how: str, away: "Frozen | Off") -> None:
+    """One schedd does not answer for longer than a match waits."""
+    agent, first = place.leads(), place.names(8)
+    settings = agent.file.read_text()
+    before = agent.log.read_text().count("schedd b@pool.test does not answer:")
+    with_match_s(agent, settings + f"match_s = {FROZEN_MATCH_S}\n")
+    name = f"{how}{first}"
+    (cluster,) = submit_undecided(place, [crab(name, str(first))])
+    with away:
+        assert place.yard is not None and place.yard.process is not None
+        place.yard.process.send_signal(signal.SIGCONT)
+        took_s = [matched_after(place, crab(name, str(first + at))) for at in range(1, 8)]
+        job = f"{name}/{first}"
+        decided = wait_for("its match", lambda: decisions_of(place, {job}).get(job))
+        decision = decided[0]["id"].hex()
+        wait_for("it expires", lambda: outcomes(place).get(decision), FROZEN_MATCH_S + 20)
+        assert outcomes(place)[decision] == ["expired"]
+        lines = agent.log.read_text().count("schedd b@pool.test does not answer:") - before
+    ended = lambda: answers(place, [cluster]) and place.pool.have_ended([cluster])  # noqa: E731
+    wait_for("it goes on", ended, AFTER_GRACE_S)
+    run_once(place, [cluster])
+    place.figure(
+        f"one schedd {how}: matches of the other are carried out after",
+        f"{min(took_s):.1f} to {max(took_s):.1f} s; {lines} lines in the log",
+    )
+    with_match_s(agent, settings)
+    assert max(took_s) < 10 and lines <= 2
+
+
+FROZEN_MATCH_S = 30
+
+
+def with_match_s(agent: Agent, settings: str) -> None:
+    """The agent begins again with other settings."""
+    agent.stop()
+    agent.file.write_text(settings)
+    agent.start()
+    agent.wait_until_it_works()
+
+
+def submit_undecided(place: Place, jobs: list[Job]) -> list[int]:
+    """Submits jobs at the second schedd while Yardmaster is frozen, which it is afterwards, and
+    waits for their records."""
+    assert place.yard is not None and place.yard.process is not None
+    place.yard.process.send_signal(signal.SIGSTOP)
+    clusters = place.pool.submit(jobs, schedd="b")
+    names = {name_of(ad) for ad in place.pool.jobs(clusters).values()}
+    topic = Topic(place.broker.address, "job-state")
+    wait_for("their records", lambda: names <= set(topic.newest()), 30)
+    return clusters
+
+
+def matched_after(place: Place, job: Job) -> float:
+    """Submits a job; how long it takes until the agent has carried a match of it out. Starts say
+    nothing: a negotiator waits for a schedd that is frozen."""
+    begun = time.monotonic()
+    (cluster,) = place.pool.submit([job])
+    kind = place.pool.htcondor.AdType.Schedd
+    (ad,) = place.pool.collector().query(kind, 'Name == "a@pool.test"')
+    schedd = place.pool.htcondor.Schedd(ad)
+    while not schedd.query(f"ClusterId == {cluster} && YM_Match isnt undefined", ["ClusterId"]):
+        assert time.monotonic() - begun < 60, "no match is carried out"
+        time.sleep(0.1)
+    return time.monotonic() - begun
+
+
+def part_anew(place: Place) -> None:
+    """A topic is deleted and made again: the agent names it, and ends, to begin again."""
+    agent, name = place.leads(), "yardmaster.cms.comparison"
+    assert place.yard is not None
+    admin = AdminClient({"bootstrap.servers": place.broker.address})
+    admin.delete_topics([name])[name].result(30)
+    wait_for("its end is noticed", lambda: f"topic {name} is not there" in agent.log.read_text())
+    place.yard.verb("topology", "apply")
+    process = agent.process
+    assert process is not None
+    wait_for("the agent ends", lambda: process.poll() is not None, 40)
+    assert process.poll() == 1 and f"topic {name} was made anew" in agent.log.read_text()
+    agent.start()
+    agent.wait_until_it_works()
+    led_again(place)
+    place.figure("a topic that was made anew", "named when it was gone, then exit code 1")
+
+
 def part_back(place: Place) -> None:
     """The way back, as docs/htcondor.md has it: jobs that wait are HTCondor's."""
     place.leads()
@@ -632,10 +743,11 @@ def part_obey(place: Place) -> None:
     obey("undrain", node)
     wait_for("drains no more", lambda: not drain_reason(place, f"slot1@{node}"), 30)
     place.pool.run("condor_rm", str(busy[0]))
-    obey("kill_workflow", name, notes=["all test jobs failed"])
+    note = 'all of "C:\\test" failed\\'
+    obey("kill_workflow", name, notes=[note])
     record = list(wait_for_states(place, clusters).values())
     assert [it["status"] for it in record] == ["cancelled", "cancelled"], record
-    assert "Yardmaster" in str(ads()[0]["RemoveReason"])
+    assert str(ads()[0]["RemoveReason"]) == f"Yardmaster: {note}", ads()[0]["RemoveReason"]
     place.figure("commands", "boost, profile, drain, undrain, kill_workflow, each twice")
 
 
@@ -688,10 +800,13 @@ class Frozen:
         file = Path(place.options.root) / "run/condor/yardmaster-pool.pid"
         master = file.read_text().strip()
         listed = subprocess.run(
-            ["ps", "--ppid", master, "-o", "pid=,comm="], capture_output=True, text=True, check=True
+            ["ps", "-ww", "--ppid", master, "-o", "pid=,args="],
+            capture_output=True,
+            text=True,
+            check=True,
         )
-        name = f"condor_{daemon}"[:15]  # the kernel keeps so many letters
-        pids = [line.split()[0] for line in listed.stdout.splitlines() if line.endswith(name)]
+        name = f"condor_{daemon}"
+        pids = [line.split()[0] for line in listed.stdout.splitlines() if name in line]
         assert len(pids) == 1, listed.stdout
         self._pid = int(pids[0])
 
@@ -700,6 +815,19 @@ class Frozen:
 
     def __exit__(self, *_: object) -> None:
         os.kill(self._pid, signal.SIGCONT)
+
+
+class Off:
+    """A daemon of the pool is off meanwhile."""
+
+    def __init__(self, place: Place, daemon: str) -> None:
+        self._place, self._daemon = place, daemon
+
+    def __enter__(self) -> None:
+        self._place.pool.run("condor_off", "-fast", "-daemon", self._daemon)
+
+    def __exit__(self, *_: object) -> None:
+        self._place.pool.run("condor_on", "-daemon", self._daemon)
 
 
 PARTS: dict[str, Callable[[Place], None]] = {

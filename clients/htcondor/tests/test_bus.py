@@ -3,13 +3,17 @@
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
 from yardmaster_client.codec import codec
 from yardmaster_htcondor.bus import Bus, OpenOffsets, key
 from yardmaster_htcondor.config import Config
+from yardmaster_htcondor.look import TOPICS, Look
 
 
 def test_keys() -> None:
@@ -111,10 +115,72 @@ def test_publish(broker: str) -> None:
 def test_a_record_that_never_fits_takes_no_other_away(broker: str) -> None:
     bus = begun(broker)
     record = {"subject": "slot1@p", "decision": bytes(16), "kind": "failed", "at": 1, "reason": ""}
-    assert bus.publish("outcome", {**record, "reason": "x" * 2_000_000})
-    assert bus.publish("outcome", {**record, "at": 2**70})
+    for of in ({"reason": "x" * 1_030_000}, {"reason": "x" * 2_000_000}, {"at": 2**70}):
+        assert bus.publish("outcome", record | of)
+    assert bus.publish("pilot", {"queue": "q", "offer": "s" * 1025})
     assert bus.publish("outcome", record)
-    why = [bus.refused.get(timeout=5)[2] for _ in range(2)]
-    assert "too large" in why[0] and "Error" in why[1]
+    why = [bus.refused.get(timeout=5)[2] for _ in range(4)]
+    assert "too large" in why[0] and "max_record_bytes of 1048576" in why[1] and "Error" in why[2]
+    assert why[3] == "offer has 1025 bytes, more than name_bytes of 1024"
     assert bus.refused.empty() and bus.failed.empty()
     bus.close()
+
+
+class FakeAdmin:
+    """Knows ids and partitions of topics."""
+
+    def __init__(self) -> None:
+        self.topics = {f"yardmaster.cms.{word}": (f"id-{word}", 3) for word in TOPICS}
+
+    def describe_topics(self, names: Any, request_timeout: float) -> dict[str, Future[Any]]:
+        found = {}
+        for name, (topic_id, partitions) in self.topics.items():
+            found[name] = future = Future[Any]()
+            if partitions:
+                described = SimpleNamespace(topic_id=topic_id, partitions=[0] * partitions)
+                future.set_result(described)
+            else:
+                error = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+                future.set_exception(KafkaException(error))
+        return found
+
+
+@pytest.fixture
+def looking() -> Look:
+    return Look(Config("kafka:9092"), FakeAdmin())
+
+
+def changed(looking: Look) -> str:
+    looking.look()
+    looking.look()
+    return looking.changed
+
+
+def test_topics_that_are_made_anew_are_noticed(
+    looking: Look, caplog: pytest.LogCaptureFixture
+) -> None:
+    admin: Any = looking.admin
+    assert not changed(looking) and not changed(looking)
+    name = "yardmaster.cms.job-state"
+    admin.topics[name] = ("", 0)
+    for _ in range(3):
+        assert not changed(looking)
+    assert caplog.text.count(f"topic {name} is not there: ") == 1
+    admin.topics[name] = ("another", 3)
+    assert changed(looking) == f"topic {name} was made anew"
+
+
+def test_partitions_that_are_added_are_noticed(looking: Look) -> None:
+    admin: Any = looking.admin
+    assert not changed(looking)
+    admin.topics["yardmaster.cms.decision"] = ("id-decision", 4)
+    assert changed(looking) == "topic yardmaster.cms.decision has 4 partitions, not 3"
+
+
+def test_a_kafka_that_does_not_answer_says_nothing(looking: Look) -> None:
+    admin: Any = looking.admin
+    assert not changed(looking)
+    future = Future[Any]()
+    future.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
+    admin.describe_topics = lambda *_, **__: {"yardmaster.cms.decision": future}
+    assert not changed(looking)

@@ -12,6 +12,7 @@ from yardmaster_htcondor import check as module
 from yardmaster_htcondor.bindings import classad, htcondor
 from yardmaster_htcondor.check import Finding, share, shipped_settings, shipped_text
 from yardmaster_htcondor.config import Config
+from yardmaster_htcondor.look import TOPICS
 from yardmaster_htcondor.matching import Terms
 
 AD = classad.ClassAd()
@@ -183,7 +184,7 @@ def kafka(monkeypatch: pytest.MonkeyPatch, domain: str | None, config: Config) -
 
     class FakeConsumer:
         def __init__(self, properties: Any) -> None:
-            words = (*module.READ, *module.WRITTEN)
+            words = TOPICS
             self.topics = {f"yardmaster.cms.{it}": self for it in words}
             self.partitions = {0: None}
 
@@ -241,3 +242,12 @@ def test_an_agent_that_works_here_already() -> None:
     Metrics().serve("127.0.0.1", port)
     (found,) = module.metrics(Config("k:1", metrics=f"127.0.0.1:{port}"))
     assert found.level == "note" and "an agent works here" in found.about
+
+
+@pytest.mark.skipif(not socket.has_ipv6, reason="no IPv6")
+def test_metrics_of_ipv6() -> None:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as taken:
+        port = taken.getsockname()[1]
+        (finding,) = module.metrics(Config("k:1", metrics=f"[::1]:{port}"))
+        assert "Address already in use" in str(finding)
+    assert list(module.metrics(Config("k:1", metrics=f"[::1]:{port}"))) == []

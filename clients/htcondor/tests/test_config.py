@@ -43,6 +43,14 @@ def test_errors_name_key_value_and_remedy(table: dict[str, Any], message: str) -
         parse(table, "h.toml")
 
 
+@pytest.mark.parametrize(
+    ("stated", "address"),
+    [("[::1]:99", ("::1", 99)), (":99", ("", 99)), ("h:99", ("h", 99)), ("::1:99", ("::1", 99))],
+)
+def test_metrics_address(stated: str, address: tuple[str, int]) -> None:
+    assert parse({**KAFKA, "metrics": stated}, "h.toml").metrics_address() == address
+
+
 def test_defaults_are_shadow() -> None:
     config = parse(KAFKA, "h.toml")
     assert not config.leads and config.topic("task") == "yardmaster.cms.task"

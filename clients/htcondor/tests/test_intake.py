@@ -150,3 +150,44 @@ def test_fake_and_pool_have_the_same_calls() -> None:
 
     of_fake = {name for name in vars(FakePool) if not name.startswith("_")}
     assert of_fake <= {name for name in vars(Pool) if not name.startswith("_")}
+
+
+def test_the_old_name_of_a_job_that_is_renamed_has_ended() -> None:
+    world = World()
+    ad = world.job()
+    world.round()
+    ad["CRAB_Id"] = "102"
+    world.round(2)
+    new = NAME.replace("/17", "/102")
+    assert [(it["job"], it["status"]) for it in world.records("job-state")] == [
+        (NAME, "pending"),
+        (NAME, "cancelled"),
+        (new, "pending"),
+    ]
+    old = world.records("job-state")
+    assert old[1]["changed_at"] > old[0]["changed_at"]
+    world.start()
+    world.round(3)
+    assert world.newest("job-state", NAME)["status"] == "cancelled"  # type: ignore[index]
+    assert world.newest("job-state", new)["status"] == "running"  # type: ignore[index]
+
+
+def test_a_job_that_has_no_record_any_more_has_ended() -> None:
+    world = World()
+    ad = world.job()
+    world.round()
+    ad["CRAB_Id"] = "1" * 3000
+    world.round(2)
+    assert [it["status"] for it in world.records("job-state")] == ["pending", "cancelled"]
+    assert ad["YM_Lead"] is False
+
+
+def test_a_job_that_has_the_name_of_one_that_was_renamed_goes_on() -> None:
+    world = World()
+    ad = world.job()
+    world.round()
+    ad["CRAB_Id"] = "102"
+    world.job(job_id="2.0")
+    world.round(2)
+    world.round(3)
+    assert world.newest("job-state", NAME)["status"] == "pending"  # type: ignore[index]

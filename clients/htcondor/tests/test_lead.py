@@ -5,6 +5,7 @@ import time
 import pytest
 from world import NAME, OTHER, SCHEDD, SLOT, World
 
+from yardmaster_htcondor.answering import PoolError
 from yardmaster_htcondor.matching import GRID_S
 
 
@@ -315,3 +316,38 @@ def test_system_jobs_wait_for_the_role_of_their_user() -> None:
     world.round(3)
     assert [it["status"] for it in world.records("job-state")] == ["pending"]
     assert len(world.records("user")) == 1
+
+
+def test_a_match_expires_though_its_schedd_does_not_answer(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.pool.is_down = True
+    world.decide(NAME)
+    for _ in range(50):
+        world.agent.take_decisions()
+    assert world.outcomes() == [] and world.bus.settled == []
+    assert caplog.text == "", "that it does not answer is stated once, by who asks it"
+    world.decide(NAME, now=(time.time() - 181) * 1000)
+    world.agent.take_decisions()
+    world.agent._publish()
+    assert world.outcomes() == [("expired", "the schedd does not answer")]
+    assert world.bus.settled == [2] and world.editor.edits == []
+    attempt = world.newest("pilot", SLOT)["attempt"]  # type: ignore[index]
+    world.round()
+    assert world.newest("pilot", SLOT)["attempt"] > attempt, "the slot is offered again"  # type: ignore[index]
+
+
+def test_a_collector_that_does_not_answer_is_one_line(
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(offer: str) -> None:
+        raise PoolError("collector: down")
+
+    world.decide(NAME)
+    with monkeypatch.context() as patch:
+        patch.setattr(world.pool, "whole_slot", down)
+        for _ in range(50):
+            world.agent.take_decisions()
+    assert caplog.text.count("collector: down") == 1
+    world.agent.take_decisions()
+    assert len(world.editor.edits) == 1

@@ -34,7 +34,8 @@ class FakeSchedd:
     def edit(self, constraint: str, name: str, value: str) -> None:
         self.calls.append(("edit", name, value))
         for ad in self.query(constraint, []):
-            ad[name] = classad.ExprTree(value)
+            # As a schedd reads a value: in the old syntax, where a backslash is none of an escape.
+            ad[name] = classad.parseOne(f"{name} = {value}").lookup(name)
 
     def act(self, action: Any, constraint: str, why: str) -> None:
         found = self.query(constraint, [])
@@ -145,6 +146,12 @@ def test_kill_holds_dagman_first(schedd: FakeSchedd) -> None:
     assert all(ad["JobStatus"] == 3 for ad in schedd.ads)
     assert schedd.ads[0]["RemoveReason"] == "Yardmaster: test_failed_100pct"
     assert run("kill_workflow")[1].startswith("0 jobs are removed")
+
+
+def test_a_reason_reaches_the_ad_as_it_is(schedd: FakeSchedd) -> None:
+    note = 'C:\\data is "full\\", \\"x'
+    assert run("kill_workflow", notes=[note])[0] == DONE
+    assert schedd.ads[0]["RemoveReason"] == f"Yardmaster: {note}"
 
 
 def test_profile(schedd: FakeSchedd) -> None:

@@ -5,15 +5,16 @@ from typing import Any
 
 import fixtures
 import pytest
-from world import NAME, OTHER, SLOT, World
+from world import NAME, OTHER, SCHEDD, SLOT, World
 
 from yardmaster_client.codec import codec
 from yardmaster_htcondor import agent as agent_module
 from yardmaster_htcondor import lead as lead_module
 from yardmaster_htcondor.bindings import classad
 from yardmaster_htcondor.dialect import Dialect
-from yardmaster_htcondor.facts import Facts
+from yardmaster_htcondor.facts import GROUPS_MAX, Facts
 from yardmaster_htcondor.job_state import job_state
+from yardmaster_htcondor.matching import carried
 
 NUMBERS = ('real("INF")', 'real("NaN")', "1e30", "9223372036854775807", "-1e19", "error")
 
@@ -188,3 +189,105 @@ def test_names_in_the_log_are_short(caplog: pytest.LogCaptureFixture) -> None:
     world.bus.refused.put(("task", {"task": "t" * 1_000_000}, "too large"))
     world.round()
     assert "t" * agent_module.NAME_LETTERS in caplog.text and len(caplog.text) < 2000
+
+
+@pytest.mark.parametrize("changes", [{"CRAB_Retry": -5}, {"CMS_JobRetryCount": -1}])
+def test_a_retry_below_none_is_none(changes: dict[str, Any]) -> None:
+    world = World()
+    world.job(**changes)
+    world.round()
+    world.decide(NAME)
+    world.round()
+    assert len(world.editor.edits) == 1 and world.outcomes() == []
+
+
+def test_a_job_whose_matches_are_of_another_attempt_is_left(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = World()
+    world.job()
+    world.round()
+    for _ in range(3):
+        assert left(world) == []
+        world.decide(NAME, tried=7)
+        world.round()
+    assert world.outcomes() == [("failed", "the job is in attempt 0, the match of attempt 7")] * 3
+    assert left(world) == ["1.0"]
+    assert f"job {NAME} is left to HTCondor: 3 matches in vain" in caplog.text
+    assert world.newest("job-state", NAME)["status"] == "held"  # type: ignore[index]
+
+
+def test_failures_count_in_a_row_only() -> None:
+    world = World()
+    world.job()
+    world.round()
+    for tried in (7, 7, 0, 7, 7):
+        world.decide(NAME, tried=tried)
+        world.round()
+    assert left(world) == []
+
+
+def test_a_mark_of_the_largest_attempt_is_read() -> None:
+    ad = fixtures.job("crab-idle", YM_Match=f"{1:032x}/{2**32 - 1}", YM_Offer="^slot1@p$")
+    assert carried(ad) == (f"{1:032x}", 2**32 - 1, "slot1@p")
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"CRAB_Retry": 50_000_000}, "attempt is 5000000000, more than 4294967295"),
+        ({"CRAB_Retry": 9_000_000_000_000}, "attempt is 900000000000000, more than 4294967295"),
+        ({"CRAB_ReqName": "r" * 5000}, "job has 5003 bytes, more than name_bytes of 1024"),
+        ({"CRAB_Id": "1" * 3000}, "job has 3039 bytes, more than name_bytes of 1024"),
+        ({"CRAB_UserHN": "ü" * 513}, "user has 1026 bytes, more than name_bytes of 1024"),
+        ({"CMS_Type": "t" * 5000}, "label has 5000 bytes, more than name_bytes of 1024"),
+    ],
+)
+def test_what_yardmaster_does_not_read_is_not_published(
+    changes: dict[str, Any], why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World()
+    world.job(**changes)
+    world.round()
+    assert left(world) == ["1.0"]
+    world.start()
+    world.round()
+    assert [topic for topic, _ in world.bus.published if topic != "pilot"] == []
+    assert caplog.text.count(f"job 1.0 of {SCHEDD} is passed over: {why}") == 1
+    assert len(caplog.text) < 1000
+
+
+def test_the_longest_that_yardmaster_reads_is_published() -> None:
+    world = World()
+    world.job(CRAB_UserHN="u" * 1024, CRAB_Retry=42_949_672)
+    world.round()
+    assert len(world.records("job-state")) == 1 and left(world) == []
+
+
+def test_groups_that_do_not_fit_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    world = World()
+    many = ",".join(f"g{number}" for number in range(GROUPS_MAX + 50))
+    world.job(CMSGroups="dcms," + "g" * 100_000)
+    world.job(job_id="2.0", CRAB_Id="18", CMSGroups=many)
+    world.round()
+    (*_, user) = world.records("user")
+    assert "dcms" in user["groups"] and len(user["groups"]) == GROUPS_MAX
+    assert left(world) == []
+    assert caplog.text.count("user user1: groups are left out") == 1
+
+
+@pytest.mark.parametrize("name", ["ConcurrencyLimits", "ConcurrencyLimitsExpr"])
+def test_jobs_with_concurrency_limits_are_left_to_htcondor(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World()
+    world.job(**{name: "sw:1"})
+    world.round()
+    assert left(world) == ["1.0"]
+    assert [it["status"] for it in world.records("job-state")] == ["held"]
+    line = f"job {NAME} is left to HTCondor: the negotiator alone knows {name}"
+    assert caplog.text.count(line) == 1
+    world.decide(NAME)
+    world.round()
+    assert [kind for kind, _ in world.outcomes()] == ["refused"]
+    assert caplog.text.count(line) == 1 and left(world) == ["1.0"]

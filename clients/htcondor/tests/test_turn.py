@@ -19,7 +19,7 @@ CONFIG = Config("k:1")
 class FakeConsumer:
     """Of one group: what is committed is seen by all."""
 
-    said = ""
+    stated = ""
     is_down = False
 
     def __init__(self, properties: dict[str, Any]) -> None:
@@ -28,13 +28,13 @@ class FakeConsumer:
     def committed(self, parts: list[Any], timeout: float) -> list[TopicPartition]:
         if self.is_down:
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
-        return [TopicPartition(parts[0].topic, 0, 7, self.said)]
+        return [TopicPartition(parts[0].topic, 0, 7, self.stated)]
 
     def get_watermark_offsets(self, part: TopicPartition, timeout: float) -> tuple[int, int]:
         return 0, 7
 
     def commit(self, offsets: list[TopicPartition], asynchronous: bool) -> None:
-        type(self).said = offsets[0].metadata
+        type(self).stated = offsets[0].metadata
 
     def close(self) -> None:
         pass
@@ -45,7 +45,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "Consumer", FakeConsumer)
     monkeypatch.setattr(module, "SAY_S", 0.03)
     monkeypatch.setattr(module, "SILENT_S", 0.5)
-    monkeypatch.setattr(FakeConsumer, "said", "")
+    monkeypatch.setattr(FakeConsumer, "stated", "")
     monkeypatch.setattr(FakeConsumer, "is_down", False)
 
 
@@ -66,24 +66,24 @@ def test_the_second_one_waits_until_the_first_ends(caplog: pytest.LogCaptureFixt
 
 
 def test_one_that_was_killed_is_waited_for() -> None:
-    FakeConsumer.said = "elsewhere/1/1.0 17"
+    FakeConsumer.stated = "elsewhere/1/1.0 17"
     began, stop = time.monotonic(), threading.Event()
     turn = Turn(CONFIG)
     assert turn.wait(stop) and time.monotonic() - began > 0.5
     stop.set()
     turn.close()
-    assert FakeConsumer.said == ""
+    assert FakeConsumer.stated == ""
 
 
 def test_two_that_began_at_once(caplog: pytest.LogCaptureFixture) -> None:
     stop = threading.Event()
     turn = Turn(CONFIG)
     assert turn.wait(stop)
-    FakeConsumer.said = "elsewhere/1/1.0 1"
+    FakeConsumer.stated = "elsewhere/1/1.0 1"
     assert stop.wait(2) and turn.is_lost
     assert "agent elsewhere/1/1.0 of group yardmaster-htcondor works too" in caplog.text
     turn.close()
-    assert FakeConsumer.said == "elsewhere/1/1.0 1", "the other one's turn is not ended"
+    assert FakeConsumer.stated == "elsewhere/1/1.0 1", "the other one's turn is not ended"
 
 
 def test_without_kafka_it_goes_on() -> None:
@@ -100,3 +100,15 @@ def test_an_agent_of_this_host_that_is_gone() -> None:
     host, pid = socket.gethostname(), os.getpid()
     assert not is_dead(f"{host}/{pid}/1.0") and not is_dead("") and not is_dead(f"{host}/x/1")
     assert is_dead(f"{host}/4194305/1.0") and not is_dead("elsewhere/4194305/1.0")
+
+
+def test_a_topic_that_is_missing_is_named(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def unknown(*_: Any) -> Any:
+        raise KafkaException(KafkaError(KafkaError._UNKNOWN_PARTITION))
+
+    monkeypatch.setattr(FakeConsumer, "get_watermark_offsets", unknown)
+    assert not Turn(CONFIG).wait(stopping(0.3))
+    assert "topic yardmaster.cms.progress is not there: `yardmaster topology apply`" in caplog.text
+    assert "Unknown partition" not in caplog.text

@@ -8,11 +8,11 @@ from typing import Any
 import fixtures
 
 from yardmaster_htcondor.agent import Agent
+from yardmaster_htcondor.answering import AwayError
 from yardmaster_htcondor.bindings import classad
 from yardmaster_htcondor.config import Config
 from yardmaster_htcondor.matching import Terms
 from yardmaster_htcondor.metrics import Metrics
-from yardmaster_htcondor.pool import PoolError
 from yardmaster_htcondor.values import Ad
 
 SCHEDD = "schedd-1"
@@ -41,7 +41,7 @@ class FakePool:
 
     def _up(self) -> None:
         if self.is_down:
-            raise PoolError("the schedd does not answer")
+            raise AwayError("the schedd does not answer")
 
     def jobs(self, schedd: str, ended_since_s: int) -> list[Ad]:
         self._up()

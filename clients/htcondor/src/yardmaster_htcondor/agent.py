@@ -10,18 +10,19 @@ import threading
 import time
 from typing import Any, Protocol
 
+from yardmaster_htcondor.answering import AwayError, PoolError
 from yardmaster_htcondor.bus import key
 from yardmaster_htcondor.config import Config
 from yardmaster_htcondor.facts import Facts
 from yardmaster_htcondor.identity import IDLE
 from yardmaster_htcondor.intake import Jobs, Queue, Seen
-from yardmaster_htcondor.job_state import is_led
+from yardmaster_htcondor.job_state import concurrency_limits, is_led
 from yardmaster_htcondor.lead import Lead
 from yardmaster_htcondor.matching import Match, match_of
 from yardmaster_htcondor.metrics import Metrics
 from yardmaster_htcondor.offers import Offers, Promise
 from yardmaster_htcondor.outbox import Outbox
-from yardmaster_htcondor.pool import Editor, Pool, PoolError
+from yardmaster_htcondor.pool import Editor, Pool
 from yardmaster_htcondor.shadow import Shadow
 from yardmaster_htcondor.values import whole
 
@@ -86,6 +87,7 @@ class Agent:
         self._postponed: list[tuple[dict[str, Any], Any]] = []
         self._user_at_s: dict[str, float] = {}
         self._later: dict[str, Seen] = {}
+        self._refused_before: set[tuple[str, str]] = set()
         self._found_s = 0.0
         self._slots_due = 0.0
         self._led = 0
@@ -121,7 +123,7 @@ class Agent:
                 self.say_job(seen, now_s)
         self._read_slots(now_s)
         if self.lead is not None:
-            self.lead.leave_unseen()
+            self.lead.leave_others(now_s)
             self.lead.follow(time.time())
         self.take_decisions()
         if self.lead is not None:
@@ -182,7 +184,8 @@ class Agent:
         Yardmaster may place: it is held."""
         record, name = seen.record, seen.record["job"]
         is_idle = whole(seen.ad, "JobStatus") == IDLE
-        if self.lead is not None and is_idle and not is_led(seen.ad):
+        is_htcondors = not is_led(seen.ad) or concurrency_limits(seen.ad)
+        if self.lead is not None and is_idle and is_htcondors:
             record = {**record, "status": "held", "sub_status": LEFT}
         if record["status"] == "pending" and record["requirements"]["system_job"]:
             since_s = now_s - self._user_at_s.get(record["user"], 0.0)
@@ -224,15 +227,18 @@ class Agent:
     def _refused(self, topic: str, record: dict[str, Any], why: str) -> None:
         """A record that Kafka never takes. The job that it is of is HTCondor's."""
         name = key(topic, record)[:NAME_LETTERS]
-        logger.error("%s of %s cannot be published: %s", topic, name, why[:300])
+        if (topic, name) not in self._refused_before:
+            logger.error("%s of %s cannot be published: %s", topic, name, why[:300])
+        self._refused_before.add((topic, name))
         self.metrics.errors.labels("record").inc()
         seen = self.jobs.by_name.get(record["job"]) if topic == "job-state" else None
         if seen is not None and self.lead is not None:
             self.lead.leave_job(seen.schedd, seen.id)
 
-    def _failed(self, of: str, error: Exception) -> bool:
-        logger.warning("%s", str(error)[:300])
-        self.metrics.errors.labels(of).inc()
+    def _failed(self, of: str, error: PoolError) -> bool:
+        if not isinstance(error, AwayError):
+            logger.warning("%s", str(error)[:300])
+            self.metrics.errors.labels(of).inc()
         return False
 
     def _count(self) -> None:

@@ -31,6 +31,8 @@ JOB = (
     "MachineAttrGLIDEIN_CMSSite0",
     "MATCH_EXP_JOBGLIDEIN_CMSSite",
     "JobPrio",
+    "ConcurrencyLimits",
+    "ConcurrencyLimitsExpr",
     "RequestCpus",
     "RequestMemory",
     "RequestDisk",

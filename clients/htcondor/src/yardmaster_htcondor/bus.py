@@ -13,17 +13,19 @@ import time
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from yardmaster_client.codec import codec
 from yardmaster_client.outage import client_logger
 from yardmaster_htcondor.config import Config
+from yardmaster_htcondor.limits import LimitError, check_length, check_limits
+from yardmaster_htcondor.look import ASK_S, Look, not_there
 
 logger = logging.getLogger("yardmaster_htcondor")
 
 POLL_S = 0.2
-ASK_S = 5.0
 AGAIN_S = 2.0
-LOOK_S = 60.0
+LOOK_S = 10.0
 
 FOR_GOOD = (
     KafkaError.MSG_SIZE_TOO_LARGE,
@@ -98,6 +100,7 @@ class Bus:
             },
             logger=self._log,
         )
+        self._look = Look(config, AdminClient(common, logger=self._log))
         self.decisions: queue.Queue[tuple[dict[str, Any], Message]] = queue.Queue()
         self.failed: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
         """Topics and records that Kafka did not take, and may take later."""
@@ -106,10 +109,9 @@ class Bus:
         self.alive_s = 0.0
         """When Yardmaster last showed that it works; s since 1970."""
         self.is_broken = False
-        """Whether the agent must begin again: partitions were added."""
+        """Whether the agent must begin again: topics are not as before."""
         self._open = OpenOffsets()
         self._finished: queue.Queue[Message] = queue.Queue()
-        self._partitions: dict[str, int] = {}
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._read, name="yardmaster-read", daemon=True)
 
@@ -145,16 +147,12 @@ class Bus:
             part = TopicPartition(progress, number)
             _, end = self._consumer.get_watermark_offsets(part, ASK_S)
             starts.append(TopicPartition(progress, number, max(0, end - 1)))
-        self._partitions = counts
         self._consumer.assign(starts)
 
     def _count(self, topic: str) -> int:
         found = self._producer.list_topics(topic, ASK_S).topics.get(topic)
         if found is None or found.error is not None or not found.partitions:
-            logger.error(
-                "topic %s is not there: `yardmaster topology apply` makes it; see topic_prefix",
-                topic,
-            )
+            logger.error("%s", not_there(topic))
             raise KafkaException(f"no topic {topic}")
         return len(found.partitions)
 
@@ -170,7 +168,12 @@ class Bus:
                 self.failed.put((topic, record))
 
         try:
+            check_limits(record)
             name, value = key(topic, record).encode(), codec(topic).encode(record)
+            check_length(value)
+        except LimitError as error:
+            self.refused.put((topic, record, str(error)))
+            return True
         except Exception as error:  # whatever the library raises where a value fits no field
             self.refused.put((topic, record, f"{type(error).__name__}: {error}"))
             return True
@@ -210,7 +213,7 @@ class Bus:
                 logger.debug("offset of a decision is not stored: %s", error)
 
     def _read(self) -> None:
-        looked = time.monotonic()
+        looked = float("-inf")
         while not self._closed.is_set():
             self._producer.poll(0)
             message = self._consumer.poll(POLL_S)
@@ -220,7 +223,10 @@ class Bus:
                 self._take(message)
             if time.monotonic() - looked > LOOK_S:
                 looked = time.monotonic()
-                self._look()
+                self._look.look()
+            if self._look.changed and not self.is_broken:
+                logger.error("%s: this agent ends, to begin again", self._look.changed)
+                self.is_broken = True
 
     def _take(self, message: Message) -> None:
         if message.topic() == self._config.topic("progress"):
@@ -235,16 +241,6 @@ class Bus:
             return
         self._open.begin(message.partition(), message.offset())
         self.decisions.put((decision, message))
-
-    def _look(self) -> None:
-        try:
-            for topic, count in self._partitions.items():
-                found = len(self._producer.list_topics(topic, POLL_S).topics[topic].partitions)
-                if found != count:
-                    logger.warning("topic %s has %d partitions, not %d", topic, found, count)
-                    self.is_broken = True
-        except Exception as error:
-            logger.debug("partitions are not known: %s", error)
 
     def close(self) -> None:
         """Publishes what waits, for 5 s at most, and ends."""

@@ -14,10 +14,8 @@ from yardmaster_client.codec import codec
 from yardmaster_htcondor.bindings import AD_TYPES, classad, htcondor
 from yardmaster_htcondor.clauses import without_brackets
 from yardmaster_htcondor.config import Config
+from yardmaster_htcondor.look import TOPICS
 from yardmaster_htcondor.values import Ad, text
-
-READ = ("decision", "progress")
-WRITTEN = ("job-state", "task", "user", "pilot", "outcome", "comparison")
 
 CYCLE_MAX_S = 5
 CYCLES = {"NEGOTIATOR_CYCLE_DELAY": "20", "NEGOTIATOR_INTERVAL": "60"}
@@ -78,20 +76,22 @@ def metrics(config: Config) -> Iterator[Finding]:
     if not config.metrics:
         return
     try:
-        socket.create_server(config.metrics_address()).close()
+        host, port = config.metrics_address()
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        socket.create_server((host, port), family=family).close()
     except OSError as error:
         stated = f'metrics = "{config.metrics}"'
-        if is_agent(config.metrics):
+        if is_agent(host, port):
             remedy = "end it before you start another one with this configuration"
             yield note(f"{stated}: an agent works here", remedy)
         else:
             yield wrong(f"{stated}: {error.strerror or error}", "state another address")
 
 
-def is_agent(address: str) -> bool:
+def is_agent(host: str, port: int) -> bool:
     """Whether an agent serves its metrics there."""
-    host, _, port = address.rpartition(":")
-    url = f"http://{host or '127.0.0.1'}:{port}/metrics"
+    named = f"[{host}]" if ":" in host else host or "127.0.0.1"
+    url = f"http://{named}:{port}/metrics"
     try:
         with urllib.request.urlopen(url, timeout=LOOK_S) as answer:
             return b"yardmaster_htcondor_" in answer.read()
@@ -122,7 +122,7 @@ def kafka(config: Config) -> Iterator[Finding]:
 def topics(consumer: Any, config: Config) -> Iterator[Finding]:
     """All topics are there, and are those of the domain."""
     found = consumer.list_topics(timeout=10).topics
-    missing = [config.topic(word) for word in (*READ, *WRITTEN) if config.topic(word) not in found]
+    missing = [config.topic(word) for word in TOPICS if config.topic(word) not in found]
     if missing:
         remedy = "`yardmaster topology apply` makes them; see topic_prefix"
         yield wrong(f"topics are not there: {', '.join(missing)}", remedy)

@@ -56,9 +56,9 @@ class Config:
         return self.topic_prefix + word
 
     def metrics_address(self) -> tuple[str, int]:
-        """Where metrics are served: host, and port."""
+        """Where metrics are served: host, and port. IPv6 may be in brackets."""
         host, _, port = self.metrics.rpartition(":")
-        return host, int(port)
+        return host.removeprefix("[").removesuffix("]"), int(port)
 
 
 def read(file: Path) -> Config:

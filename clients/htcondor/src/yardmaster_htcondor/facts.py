@@ -1,8 +1,10 @@
 """Workflows and users, as all their jobs together tell."""
 
+import logging
 from typing import Any
 
 from yardmaster_htcondor.dialect import Dialect
+from yardmaster_htcondor.limits import fits
 from yardmaster_htcondor.values import Ad
 from yardmaster_htcondor.workflow import (
     request_priority,
@@ -10,6 +12,12 @@ from yardmaster_htcondor.workflow import (
     user_record,
     workflow_record,
 )
+
+logger = logging.getLogger("yardmaster_htcondor")
+
+GROUPS_MAX = 500
+"""So many groups of a user are published: any job may state some of any user, and all that is known
+of one must fit a record."""
 
 
 class Facts:
@@ -19,6 +27,7 @@ class Facts:
         self._dialect, self._policy, self._domain = dialect, policy, domain
         self._workflows: dict[str, dict[str, Any]] = {}
         self._users: dict[str, dict[str, Any]] = {}
+        self._cut: set[str] = set()
 
     def take(self, ad: Ad) -> tuple[dict[str, Any], dict[str, Any]]:
         """Takes in a job; the records of its workflow and user, as they are now."""
@@ -37,7 +46,16 @@ class Facts:
 
     def _user(self, ad: Ad) -> dict[str, Any]:
         new = user_record(ad, self._dialect)
-        known = self._users.setdefault(new["name"], new)
+        known = self._users.setdefault(new["name"], {**new, "groups": [], "roles": []})
         for name in ("groups", "roles"):
-            known[name] = sorted({*known[name], *new[name]})
+            more = [it for it in dict.fromkeys(new[name]) if it not in known[name]]
+            fitting = [it for it in more if fits(it)][: GROUPS_MAX - len(known[name])]
+            if len(fitting) < len(more) and known["name"] not in self._cut:
+                self._cut.add(known["name"])
+                logger.warning(
+                    "user %s: groups are left out, as one is too long, or there are more than %d",
+                    known["name"],
+                    GROUPS_MAX,
+                )
+            known[name] = sorted([*known[name], *fitting])
         return dict(known)

@@ -56,4 +56,4 @@ def attempt(ad: Ad) -> int:
         before -= 1
     if status == HELD:
         before -= 2 if last in ON_SLOT else 1
-    return TRIES_OF_A_RETRY * int(retry or 0) + min(max(0, before), TRIES_OF_A_RETRY - 1)
+    return TRIES_OF_A_RETRY * max(0, int(retry or 0)) + min(max(0, before), TRIES_OF_A_RETRY - 1)

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from yardmaster_htcondor.dialect import Dialect
 from yardmaster_htcondor.identity import COMPLETED, IDLE, REMOVED, is_of_pool
 from yardmaster_htcondor.job_state import is_led, job_state
+from yardmaster_htcondor.limits import LimitError, check_limits
 from yardmaster_htcondor.values import Ad, whole
 
 logger = logging.getLogger("yardmaster_htcondor")
@@ -59,7 +60,8 @@ class Queue:
         self.led: set[str] = set()
         """Jobs that wait for Yardmaster, as of the last reading, whether they have a record or
         not."""
-        self._others: set[tuple[str, int]] = set()
+        self._others: dict[str, int] = {}
+        """Prints of jobs that have no record."""
         self._missed: dict[str, float] = {}
         self._history_s = history_s
         self._read_s = self._history_read_s = 0.0
@@ -77,7 +79,7 @@ class Queue:
             here.add(job)
             if whole(ad, "JobStatus") == IDLE and is_led(ad):
                 self.led.add(job)
-            changed += self._take(job, ad)
+            changed += self._take(job, ad, now_s)
         self._read_s = now_s
         self._note_missed(here, now_s)
         if self._missed or now_s - self._history_read_s >= HISTORY_AGAIN_S:
@@ -85,28 +87,47 @@ class Queue:
         changed += self._give_up(now_s)
         return changed
 
-    def _take(self, job: str, ad: Ad) -> list[Seen]:
+    def _take(self, job: str, ad: Ad, now_s: float) -> list[Seen]:
         ad.pop("ServerTime", None)
         print_ = hash(str(ad))
         known = self.jobs.get(job)
-        if (known is not None and known.print == print_) or (job, print_) in self._others:
+        if (known is not None and known.print == print_) or self._others.get(job) == print_:
             return []
-        if not is_of_pool(ad):
-            self._others.add((job, print_))
-            return []
+        record = self._record(job, ad) if is_of_pool(ad) else None
+        changed = []
+        if known is not None and (record is None or record["job"] != known.record["job"]):
+            # It was edited: nobody else would end the name that it had.
+            del self.jobs[job]
+            if not known.is_over:
+                changed.append(self._removed(known, now_s))
+        if record is None:
+            self._others[job] = print_
+            return changed
+        self._others.pop(job, None)
+        self.jobs[job] = Seen(self.schedd, job, ad, record, print_)
+        return [*changed, self.jobs[job]]
+
+    def _record(self, job: str, ad: Ad) -> dict[str, Any] | None:
+        """The record of a job; None if it has none, of which the log has one line, however often
+        the job changes."""
         self.made += 1
         try:
             record = job_state(ad, self.dialect)
+            check_limits(record)
+            return record
+        except LimitError as error:
+            why = str(error)
         except Exception as error:  # an ad that nobody foresaw takes no other away
-            why = f"{type(error).__name__}: {error}"[:300]
-            logger.error(
-                "job %s of %s is passed over: its ad cannot be read: %s", job, self.schedd, why
-            )
-            self._others.add((job, print_))
-            return []
-        seen = Seen(self.schedd, job, ad, record, print_)
-        self.jobs[job] = seen
-        return [seen]
+            why = f"its ad cannot be read: {type(error).__name__}: {error}"
+        if job not in self._others:
+            logger.error("job %s of %s is passed over: %s", job, self.schedd, why[:300])
+        return None
+
+    def _removed(self, seen: Seen, now_s: float) -> Seen:
+        """A job whose name is of none any more."""
+        seen.ad["JobStatus"], seen.ad["EnteredCurrentStatus"] = REMOVED, int(now_s)
+        seen.record = job_state(seen.ad, self.dialect)
+        return seen
 
     def _note_missed(self, here: set[str], now_s: float) -> None:
         for job, seen in list(self.jobs.items()):
@@ -116,7 +137,7 @@ class Queue:
                 del self.jobs[job]
             else:
                 self._missed.setdefault(job, now_s)
-        self._others = {it for it in self._others if it[0] in here}
+        self._others = {it: print_ for it, print_ in self._others.items() if it in here}
 
     def _read_history(self, source: Source, now_s: float) -> list[Seen]:
         is_first = self._history_read_s == 0
@@ -129,7 +150,7 @@ class Queue:
         for ad in gone:
             job = identifier(ad)
             self._missed.pop(job, None)
-            changed += self._take(job, ad)
+            changed += self._take(job, ad, now_s)
         return changed
 
     def _give_up(self, now_s: float) -> list[Seen]:
@@ -139,11 +160,8 @@ class Queue:
             if now_s - since_s < GONE_S:
                 continue
             del self._missed[job]
-            seen = self.jobs.pop(job)
-            seen.ad["JobStatus"], seen.ad["EnteredCurrentStatus"] = REMOVED, int(now_s)
-            seen.record = job_state(seen.ad, self.dialect)
+            changed.append(self._removed(self.jobs.pop(job), now_s))
             logger.warning("job %s of %s is in neither queue nor history", job, self.schedd)
-            changed.append(seen)
         return changed
 
 
@@ -163,7 +181,7 @@ class Jobs:
         in the queue beside the one that follows. Of one job the last reading does: it may be in the
         queue and, a moment later, in the history. Of two jobs of one attempt an end comes first:
         the job may have been submitted again."""
-        newest = {(it.schedd, it.id): it for it in changed}.values()
+        newest = {(it.schedd, it.id, it.record["job"]): it for it in changed}.values()
         counting = []
         for seen in sorted(newest, key=lambda it: (it.record["attempt"], not it.is_over)):
             known = self.by_name.get(seen.record["job"])

@@ -66,6 +66,15 @@ def is_led(ad: Ad) -> bool:
     return truth(ad, "YM_Lead") is True
 
 
+def concurrency_limits(ad: Ad) -> str:
+    """The attribute that names its concurrency limits, which only the negotiator counts; empty:
+    none does."""
+    for name in ("ConcurrencyLimits", "ConcurrencyLimitsExpr"):
+        if name in ad and str(ad.lookup(name)) not in ("", "undefined"):
+            return name
+    return ""
+
+
 def site_of_run(ad: Ad) -> str:
     """The site where it is or was."""
     return text(ad, "MachineAttrGLIDEIN_CMSSite0") or text(ad, "MATCH_EXP_JOBGLIDEIN_CMSSite")

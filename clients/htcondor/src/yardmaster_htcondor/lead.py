@@ -5,11 +5,12 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
+from yardmaster_htcondor.answering import AwayError, PoolError
 from yardmaster_htcondor.clauses import misfit
 from yardmaster_htcondor.config import Config
 from yardmaster_htcondor.identity import COMPLETED, IDLE, ON_SLOT, attempt
 from yardmaster_htcondor.intake import Jobs, Queue, Seen
-from yardmaster_htcondor.job_state import is_led
+from yardmaster_htcondor.job_state import concurrency_limits, is_led
 from yardmaster_htcondor.matching import (
     UNDEFINED,
     End,
@@ -27,7 +28,7 @@ from yardmaster_htcondor.matching import (
 from yardmaster_htcondor.metrics import Metrics
 from yardmaster_htcondor.offers import Offers
 from yardmaster_htcondor.outbox import Outbox
-from yardmaster_htcondor.pool import Editor, Pool, PoolError
+from yardmaster_htcondor.pool import Editor, Pool
 from yardmaster_htcondor.slots import offer_of, offer_pattern
 from yardmaster_htcondor.values import Ad, number, text, truth, whole
 
@@ -88,6 +89,7 @@ class Lead:
         self._failures: dict[str, int] = {}
         self._touched: set[str] = set()
         self._moved_s = 0.0
+        self._trouble = ""
 
     # --- A decision ---
 
@@ -98,9 +100,8 @@ class Lead:
             ad = None if seen is None else self._pool.whole_job(seen.schedd, seen.id)
             slot = self._pool.whole_slot(match.offer)
         except PoolError as error:
-            logger.warning("match of %s waits: %s", match.job, str(error)[:200])
-            self._agent.metrics.errors.labels("schedd").inc()
-            return False
+            return self._postpone(match, seen, error, now_s)
+        self._trouble = ""
         if seen is not None and ad is not None and is_carried(match, ad):
             self._recognise(match, seen, ad, now_s)
             return True
@@ -113,6 +114,8 @@ class Lead:
         if end is not None or seen is None or ad is None or slot is None:
             is_waiting = ad is not None and whole(ad, "JobStatus") == IDLE
             self._finish(match, end or End("failed", "the job is gone"), is_waiting)
+            if ad is not None and is_waiting and attempt(ad) != match.job_attempt:
+                self._in_vain(match, now_s)
             if seen is not None and ad is not None and not is_led(ad):
                 seen.ad["YM_Lead"] = False
                 self._agent.say_job(seen, now_s)
@@ -137,6 +140,19 @@ class Lead:
         self._touched.add(seen.schedd)
         return True
 
+    def _postpone(self, match: Match, seen: Seen | None, error: PoolError, now_s: float) -> bool:
+        """Collector or schedd do not answer: the match waits for them until it expires."""
+        if not isinstance(error, AwayError) and str(error) != self._trouble:
+            self._trouble = str(error)
+            logger.warning("matches wait, first that of %s: %s", match.job, str(error)[:200])
+            self._agent.metrics.errors.labels("schedd").inc()
+        is_known = seen is not None and is_carried(match, seen.ad)
+        if is_known or now_s - match.made_s <= self._terms.match_s:
+            return False
+        self._agent.promise(match)
+        self._finish(match, End("expired", str(error)[:200]), is_waiting=False)
+        return True
+
     def _edit_failed(self, match: Match, seen: Seen, now_s: float) -> None:
         """The job is gone, or starts; or the agent may not edit it, which is not tried for ever."""
         self._agent.metrics.errors.labels("edit").inc()
@@ -150,8 +166,15 @@ class Lead:
     def give_up(self, match: Match, why: str, now_s: float) -> None:
         """A match that could not be carried out for a reason that nobody foresaw."""
         self._finish(match, End("failed", why), is_waiting=False)
+        self._in_vain(match, now_s)
+
+    def _in_vain(self, match: Match, now_s: float) -> None:
+        """A match that failed for a reason that its job has: after some in a row it is
+        HTCondor's."""
         seen = self._agent.jobs.by_name.get(match.job)
         if seen is not None and self._has_failed_enough(match):
+            misses = self._terms.misses
+            logger.warning("job %s is left to HTCondor: %d matches in vain", match.job, misses)
             self.leave(match.job, seen.record["attempt"], now_s)
 
     def _has_failed_enough(self, match: Match) -> bool:
@@ -178,16 +201,24 @@ class Lead:
             seen.ad["YM_Lead"] = False
             self._agent.say_job(seen, now_s)
 
-    def leave_unseen(self) -> None:
-        """Jobs that the schedd lets wait, and that Yardmaster does not know, are HTCondor's: they
-        are of no workflow, have no name of their own, or cannot be read."""
-        known = {(seen.schedd, seen.id) for seen in self._agent.jobs.by_name.values()}
+    def leave_others(self, now_s: float) -> None:
+        """Jobs that the schedd lets wait are HTCondor's where Yardmaster does not know them (they
+        are of no workflow, have no name of their own, or cannot be read), or could not place
+        them."""
+        jobs = [seen for seen in self._agent.jobs.by_name.values() if not seen.is_over]
+        known = {(seen.schedd, seen.id): seen for seen in jobs}
         for schedd, queue in self._agent.queues.items():
             for job in sorted(queue.led):
-                if (schedd, job) not in known and self.leave_job(schedd, job):
-                    logger.warning(
-                        "job %s of %s is left to HTCondor: it has no record", job, schedd
-                    )
+                seen = known.get((schedd, job))
+                if seen is None:
+                    if self.leave_job(schedd, job):
+                        why = "it has no record"
+                        logger.warning("job %s of %s is left to HTCondor: %s", job, schedd, why)
+                elif limits := concurrency_limits(seen.ad):
+                    why = f"the negotiator alone knows {limits}"
+                    self.leave(seen.record["job"], seen.record["attempt"], now_s)
+                    if not is_led(seen.ad):
+                        logger.warning("job %s is left to HTCondor: %s", seen.record["job"], why)
 
     def leave_job(self, schedd: str, job: str) -> bool:
         """Whether a job that waits is HTCondor's now."""
@@ -281,8 +312,7 @@ class Lead:
         if not self._editor.edit_idle(seen.schedd, seen.id, edits):
             if match.job in self.under_way:
                 return  # it starts: the next round shows where
-            end = End("failed", "the job does not wait any more")
-            self._finish(match, end, is_waiting=False)
+            self._edit_failed(match, seen, now_s)
             return
         self.under_way.pop(match.job, None)
         seen.ad["YM_Misses"] = misses

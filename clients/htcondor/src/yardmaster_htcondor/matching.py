@@ -95,8 +95,11 @@ def match_of(decision: dict[str, Any]) -> Match | None:
 
 def objection(match: Match, ad: Ad | None, now_s: float, terms: Terms) -> End | None:
     """Why a match is not carried out, by the job's ad alone; None if nothing objects."""
-    if ad is None or whole(ad, "JobStatus") != IDLE or attempt(ad) != match.job_attempt:
+    if ad is None or whole(ad, "JobStatus") != IDLE:
         return End("failed", "the job does not wait any more")
+    if attempt(ad) != match.job_attempt:
+        tried = f"attempt {attempt(ad)}, the match of attempt {match.job_attempt}"
+        return End("failed", f"the job is in {tried}")
     if not is_led(ad):
         return End("refused", "the job is HTCondor's: YM_Lead is not true")
     if now_s - match.made_s > terms.match_s:
@@ -110,7 +113,7 @@ def objection(match: Match, ad: Ad | None, now_s: float, terms: Terms) -> End | 
 def carried(ad: Ad) -> tuple[str, int, str] | None:
     """The match that a job's ad names: the decision's id, the job's attempt, and the offer."""
     mark, pattern = text(ad, "YM_Match"), text(ad, "YM_Offer")
-    found = re.fullmatch(r"([0-9a-f]{32})/([0-9]{1,9})", mark)
+    found = re.fullmatch(r"([0-9a-f]{32})/([0-9]{1,10})", mark)
     if found is None or not pattern:
         return None
     return found[1], int(found[2]), offer_of_pattern(pattern)

@@ -149,10 +149,15 @@ def kill_workflow(command: dict[str, Any], schedds: list[Any], of_it: str) -> An
         count = len(schedd.query(waiting, ["ClusterId"]))
         if count:
             # The bindings' reason does not reach the ad.
-            schedd.edit(waiting, "RemoveReason", classad.quote(why))
+            schedd.edit(waiting, "RemoveReason", old_quoted(why))
             schedd.act(act.Remove, waiting, why)
             removed += count
     return DONE, f"{removed} jobs are removed; {why}"
+
+
+def old_quoted(value: str) -> str:
+    """A text as an edit takes it: in the old syntax, where a backslash is itself."""
+    return '"' + value.replace('"', '\\"') + '"'
 
 
 def profile(command: dict[str, Any], schedds: list[Any], of_it: str) -> Answer:

@@ -12,9 +12,10 @@ import threading
 import time
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from yardmaster_htcondor.config import Config
+from yardmaster_htcondor.look import not_there
 
 logger = logging.getLogger("yardmaster_htcondor")
 
@@ -23,6 +24,13 @@ SILENT_S = 15.0
 """An agent that says nothing for so long is dead; s, by the clock of who waits."""
 
 ASK_S = 5.0
+
+NOT_THERE = (
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError._UNKNOWN_PARTITION,
+)
+"""Answers where a topic is missing."""
 
 
 class Turn:
@@ -44,10 +52,10 @@ class Turn:
         heard, since, named = "", time.monotonic(), ""
         while not stop.is_set():
             try:
-                said = self._read()
-                if said != heard:
-                    heard, since = said, time.monotonic()
-                other = said.rpartition(" ")[0]
+                stated = self._read()
+                if stated != heard:
+                    heard, since = stated, time.monotonic()
+                other = stated.rpartition(" ")[0]
                 is_over = time.monotonic() - since > SILENT_S or is_dead(other)
                 if other in ("", self.name) or is_over:
                     self._say()
@@ -79,13 +87,15 @@ class Turn:
                     return
                 self._say()
             except KafkaException as error:
-                self._failed("the others are not told that this agent works", error)
+                self._failed("the others do not hear that this agent works", error)
 
     def _failed(self, what: str, error: KafkaException) -> None:
         """Logs it once."""
         if self._trouble != str(error):
             self._trouble = str(error)
-            logger.warning("group %s: %s: %s", self._group, what, error.args[0].str())
+            is_missing = error.args[0].code() in NOT_THERE
+            why = not_there(self._topic) if is_missing else error.args[0].str()
+            logger.warning("group %s: %s: %s", self._group, what, why)
 
     def close(self) -> None:
         """Leaves the turn to the next one."""
@@ -95,7 +105,7 @@ class Turn:
                 if not self.is_lost:
                     self._commit("")
             except KafkaException as error:
-                logger.debug("this agent's end is not told: %s", error)
+                logger.debug("this agent's end is not published: %s", error)
         self._consumer.close()
 
     def _read(self) -> str:
@@ -109,11 +119,11 @@ class Turn:
         self._count += 1
         self._commit(f"{self.name} {self._count}")
 
-    def _commit(self, said: str) -> None:
+    def _commit(self, stated: str) -> None:
         part = TopicPartition(self._topic, 0)
         # The end, so that nobody takes the group for one that lags behind.
         _, end = self._consumer.get_watermark_offsets(part, ASK_S)
-        parts = [TopicPartition(self._topic, 0, end, said)]
+        parts = [TopicPartition(self._topic, 0, end, stated)]
         self._consumer.commit(offsets=parts, asynchronous=False)
 
 
