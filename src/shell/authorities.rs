@@ -25,8 +25,8 @@ pub struct GridAuthorities {
 }
 
 impl GridAuthorities {
-    /// Those of a place that is named by `--ca`, else by [`PLACE`], else the usual one; `None`: no
-    /// place is named, and there is no usual one.
+    /// Those of a place that is named by `--ca`, else by `X509_CERT_DIR`, else the usual one;
+    /// `None`: no place is named, and there is no usual one.
     ///
     /// # Errors
     /// There are none at a place that is named; with the remedy.

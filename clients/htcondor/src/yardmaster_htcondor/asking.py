@@ -6,6 +6,7 @@ answer: empty, or why there is none.
 """
 
 import json
+import os
 import select
 import signal
 import subprocess
@@ -24,7 +25,9 @@ class Asker:
     def __init__(self, ad: Ad) -> None:
         command = [sys.executable, "-m", "yardmaster_htcondor.asking"]
         pipe = subprocess.PIPE
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+        # It finds this package where the agent does.
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(it for it in sys.path if it)}
+        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=env)
         self._write(json.dumps(str(ad)))
 
     def _write(self, line: str) -> None:
