@@ -2,7 +2,7 @@
 
 use super::clusters::{ClusterLook, chosen};
 use super::fetched::fetch;
-use super::job::{AtCluster, JobEnd, Stage, outcome_entry};
+use super::job::{AtCluster, JobEnd, JobListing, Stage, outcome_entry};
 use super::lines::{note, print};
 use super::waiting::WaitedJobs;
 use crate::arex::{ArexError, JobFailure, is_before_the_batch_system};
@@ -18,8 +18,6 @@ use yardmaster_drive::port::LogError;
 
 /// Between two tries to publish.
 const PUBLISH_AGAIN: Duration = Duration::from_secs(1);
-/// So many lists of a cluster's jobs in a row lack a job that is gone.
-const MISSING_MAX: u32 = 3;
 
 impl WaitedJobs<'_> {
     /// Carries a decision out.
@@ -130,16 +128,10 @@ impl WaitedJobs<'_> {
             if at.cluster() != cluster {
                 continue;
             }
-            let word = states.get(&at.id).map(String::as_str);
-            at.missing = if word.is_some() { 0 } else { at.missing + 1 };
-            at.is_ours |= word.is_some();
-            let is_gone = at.missing >= MISSING_MAX;
-            if is_gone && !at.is_ours {
-                others.push((subject.clone(), at.id.clone()));
-            }
-            let word = word.or((is_gone && at.is_ours).then_some("WIPED"));
-            if let Some(word) = word.filter(|word| *word != at.word) {
-                changed.push((subject.clone(), word.to_owned()));
+            match at.listed(states.get(&at.id).map(String::as_str)) {
+                JobListing::Nothing => {}
+                JobListing::Reached(word) => changed.push((subject.clone(), word)),
+                JobListing::OfOthers => others.push((subject.clone(), at.id.clone())),
             }
         }
         for (subject, id) in others {

@@ -12,6 +12,8 @@ use yardmaster_core::output::decision::{Decision, request_name};
 use yardmaster_core::unit::Millis;
 use yardmaster_wire::record;
 
+/// So many lists of a cluster's jobs in a row lack a job that is gone.
+const MISSING_MAX: u32 = 3;
 /// Longest reason that is published; characters.
 const REASON_CHARS: usize = 300;
 
@@ -73,6 +75,17 @@ pub(super) struct AtCluster {
     pub is_ours: bool,
 }
 
+/// What a list of a cluster's jobs says of one.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum JobListing {
+    /// Nothing new.
+    Nothing,
+    /// It reached a state, in REST's word.
+    Reached(String),
+    /// It is none of the jobs of these credentials.
+    OfOthers,
+}
+
 impl AtCluster {
     /// A job that a cluster has taken.
     pub fn new(decision: &Decision, target: &str, id: &str, alternative: &Alternative) -> Self {
@@ -93,6 +106,19 @@ impl AtCluster {
     /// The cluster.
     pub fn cluster(&self) -> &str {
         self.target.split('/').next().unwrap_or_default()
+    }
+
+    /// Takes its word in a list of the cluster's jobs; `None`: it is not listed. One that was
+    /// listed with these credentials, and is no more, is gone.
+    pub fn listed(&mut self, word: Option<&str>) -> JobListing {
+        self.missing = if word.is_some() { 0 } else { self.missing + 1 };
+        self.is_ours |= word.is_some();
+        let is_gone = self.missing >= MISSING_MAX;
+        match word.or((is_gone && self.is_ours).then_some("WIPED")) {
+            Some(word) if word != self.word => JobListing::Reached(word.to_owned()),
+            None if is_gone => JobListing::OfOthers,
+            _ => JobListing::Nothing,
+        }
     }
 
     /// Notes that it reached a state at a moment. Of a job that failed it is known whether it
@@ -275,4 +301,41 @@ pub(super) fn outcome_entry(
     record::write(&mut value, &outcome);
     let (topic, key) = (Topic::Outcome, decision.subject.clone());
     Entry { topic, key, value: Some(value), headers: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use yardmaster_core::event::JobDescription;
+
+    /// A job of another's credentials is never listed with these: nothing is known of its end.
+    #[test]
+    fn only_a_job_that_was_listed_can_be_gone() {
+        let mut other = AtCluster { word: "RUNNING".to_owned(), ..AtCluster::default() };
+        let listed: Vec<JobListing> = (0..3).map(|_| other.listed(None)).collect();
+        assert_eq!(listed, [JobListing::Nothing, JobListing::Nothing, JobListing::OfOthers]);
+        let mut ours = AtCluster::default();
+        assert_eq!(ours.listed(Some("RUNNING")), JobListing::Reached("RUNNING".to_owned()));
+        ours.word = "RUNNING".to_owned();
+        let lists = [None, None, Some("RUNNING"), None, None];
+        assert!(lists.into_iter().all(|word| ours.listed(word) == JobListing::Nothing));
+        assert_eq!(ours.listed(None), JobListing::Reached("WIPED".to_owned()));
+    }
+
+    #[test]
+    fn uploads_from_elsewhere_are_known() {
+        let of = |path: &str| {
+            let text = format!("&(executable=/bin/true)(inputfiles=(a \"{path}\"))");
+            let description = Some(JobDescription { text, ..JobDescription::default() });
+            let task = Task { description, ..Task::default() };
+            let job = SubmittedJob::new(task, PathBuf::new(), 0, &mut LastRead::default());
+            job.unwrap().upload_from_elsewhere().map(str::to_owned)
+        };
+        for path in ["", "b", "work/b", "./b"] {
+            assert_eq!(of(path), None, "{path}");
+        }
+        for path in ["/etc/passwd", "../b", "work/../../b", "file:///etc/passwd"] {
+            assert!(of(path).is_some(), "{path}");
+        }
+    }
 }
