@@ -5,6 +5,7 @@ use super::browser::{Browser, ENTER};
 use crate::demo::Demo;
 use serde_json::Value;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use ureq::Agent;
 
@@ -16,6 +17,9 @@ const SHOWN: &str = "document.querySelector('#cycle').textContent";
 
 /// Token that the demo wants before it answers.
 const TOKEN: &str = "a-token-that-is-long-enough";
+
+/// Between two questions of the same.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// A running demo, and the browser that looks at it.
 pub struct Stage {
@@ -38,6 +42,15 @@ fn cric(path: &Path) {
     std::fs::write(path, queues.to_string()).unwrap();
 }
 
+/// ATLAS's topology with as much time for an answer as the browser has: a build for tests on a
+/// machine that has much to do judges slowly.
+fn patient() -> String {
+    let text = std::fs::read_to_string("topology/atlas.toml").unwrap();
+    let own = "http_timeout_s = 10";
+    assert!(text.contains(own));
+    text.replace(own, &format!("http_timeout_s = {}", PATIENCE.as_secs()))
+}
+
 impl Stage {
     /// A demo that runs for much longer than the test.
     pub fn set() -> Stage {
@@ -46,15 +59,19 @@ impl Stage {
         cric(&queues);
         let tokens = dir.path().join("tokens");
         std::fs::write(&tokens, TOKEN).unwrap();
-        let [queues, tokens] = [&queues, &tokens].map(|path| path.to_str().unwrap());
+        let topology = dir.path().join("topology.toml");
+        std::fs::write(&topology, patient()).unwrap();
+        let [queues, tokens, topology] =
+            [&queues, &tokens, &topology].map(|path| path.to_str().unwrap());
         let facts = ["--cric", queues, "--netmetrics", "tests/fixtures/netmetrics.json"];
         let storage = ["--storage", "tests/fixtures/site_info.json"];
-        let more = [&facts[..], &storage, &["--http-token-file", tokens]].concat();
+        let of_test = ["--http-token-file", tokens, "--topology", topology];
+        let more = [&facts[..], &storage, &of_test].concat();
         let demo = Demo::start(&dir.path().join("demo"), &more);
-        let agent = Agent::config_builder().timeout_global(Some(PATIENCE)).proxy(None).build();
+        let agent = Agent::config_builder().timeout_global(Some(PATIENCE)).proxy(None);
         let stage = Stage {
             browser: Browser::start(),
-            agent: agent.new_agent(),
+            agent: agent.http_status_as_error(false).build().new_agent(),
             base: format!("http://{}", demo.address),
             demo,
             _dir: dir,
@@ -74,14 +91,23 @@ impl Stage {
         assert!(errors.iter().all(|it| it.contains("401")), "{errors:?}");
     }
 
-    /// Answer of the API.
+    /// Answer of the API, which may want to be asked again while the demo has much to do.
     pub fn ask(&self, path: &str) -> Value {
         let url = format!("{}/api/v1/{path}", self.base);
-        let request = self.agent.get(&url).header("Authorization", format!("Bearer {TOKEN}"));
-        let mut answer = request.call().unwrap_or_else(|error| {
-            panic!("{url}: {error}; {}", self.demo.fate());
-        });
-        serde_json::from_str(&answer.body_mut().read_to_string().unwrap()).unwrap()
+        let started = Instant::now();
+        loop {
+            let request = self.agent.get(&url).header("Authorization", format!("Bearer {TOKEN}"));
+            let mut answer = request.call().unwrap_or_else(|error| {
+                panic!("{url}: {error}; {}", self.demo.fate());
+            });
+            let (status, text) = (answer.status(), answer.body_mut().read_to_string().unwrap());
+            let is_later = answer.headers().contains_key("retry-after");
+            if status == 200 {
+                return serde_json::from_str(&text).unwrap();
+            }
+            assert!(is_later && started.elapsed() < PATIENCE, "{url}: {status}: {text}");
+            std::thread::sleep(AGAIN);
+        }
     }
 
     pub fn open(&self, fragment: &str) {
