@@ -4,5 +4,6 @@
 mod authority;
 mod client;
 mod example;
+mod once;
 mod stub;
 mod verb;

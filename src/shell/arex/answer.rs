@@ -14,16 +14,17 @@ pub enum SessionEntry {
 }
 
 /// The answer to a job that was handed over: its id, or why it is refused. The status of the answer
-/// is 201 either way; the code within it counts.
-pub(super) fn new_job(body: &[u8]) -> Result<String, String> {
-    let answer = json(body);
+/// is 201 either way; the code within it counts. `None`: the answer is none of A-REX.
+pub(super) fn new_job(body: &[u8]) -> Option<Result<String, String>> {
+    let answer = object(body).ok()?;
     let jobs = many(&answer["job"]);
-    let Some(job) = jobs.first() else { return Err("the answer names no job".to_owned()) };
+    let job = jobs.first()?;
     match (text(&job["status-code"]), text(&job["id"])) {
-        ("201", id) if !id.is_empty() => Ok(id.to_owned()),
+        ("201", "") | ("", _) => None,
+        ("201", id) => Some(Ok(id.to_owned())),
         (code, _) => {
             let reason = text(&job["reason"]).split_whitespace().collect::<Vec<_>>().join(" ");
-            Err(if reason.is_empty() { format!("code {code}") } else { reason })
+            Some(Err(if reason.is_empty() { format!("code {code}") } else { reason }))
         }
     }
 }
@@ -81,10 +82,6 @@ fn object(body: &[u8]) -> Result<Value, String> {
         Err(_) if body.trim_ascii().is_empty() => Ok(Value::Null),
         _ => Err(wrong()),
     }
-}
-
-fn json(body: &[u8]) -> Value {
-    serde_json::from_slice(body).unwrap_or(Value::Null)
 }
 
 fn many(value: &Value) -> Vec<&Value> {
@@ -147,12 +144,16 @@ mod tests {
     fn a_refusal_is_an_answer_of_success_with_another_code_in_it() {
         let made = "{\"job\":{\"status-code\":\"201\",\"reason\":\"Created\",\"id\":\"a1\",\
                     \"state\":\"ACCEPTING\"}}";
-        assert_eq!(new_job(made.as_bytes()), Ok("a1".to_owned()));
+        assert_eq!(new_job(made.as_bytes()), Some(Ok("a1".to_owned())));
         let refused = "{\"job\":{\"status-code\":\"500\",\
                        \"reason\":\"Requested queue\\n long does not match\"}}";
-        assert_eq!(new_job(refused.as_bytes()), Err("Requested queue long does not match".into()));
-        assert_eq!(new_job(b"<html>"), Err("the answer names no job".to_owned()));
-        assert_eq!(new_job(b"{\"job\":{\"status-code\":\"500\"}}"), Err("code 500".to_owned()));
+        let why = "Requested queue long does not match".to_owned();
+        assert_eq!(new_job(refused.as_bytes()), Some(Err(why)));
+        let bare = new_job(b"{\"job\":{\"status-code\":\"500\"}}");
+        assert_eq!(bare, Some(Err("code 500".to_owned())));
+        for none in ["", "<html>", "{}", "{\"job\":{\"status-code\":\"201\"}}", "{\"job\":{}}"] {
+            assert_eq!(new_job(none.as_bytes()), None, "{none}");
+        }
     }
 
     #[test]

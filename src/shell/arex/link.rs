@@ -79,10 +79,21 @@ struct Open {
     used_at: Instant,
 }
 
-/// Why there is no answer, and whether the cluster may have got the question.
+/// Why there is no answer, and how far the question came.
 struct Broken {
     error: io::Error,
-    is_answered: bool,
+    reach: Reach,
+}
+
+/// How far a question came.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Not all of it was sent.
+    Begun,
+    /// The cluster may have it.
+    Sent,
+    /// A part of its answer came.
+    Answered,
 }
 
 impl Link {
@@ -136,13 +147,18 @@ impl Link {
                     self.open = is_open.then_some(open);
                     return Ok(answer);
                 }
-                Err(broken) if is_kept && is_repeatable && !broken.is_answered => {}
-                Err(broken) => return Err(self.unreachable(&broken.error)),
+                Err(broken) if is_kept && is_repeatable && broken.reach != Reach::Answered => {}
+                Err(broken) if broken.reach == Reach::Begun => {
+                    return Err(ArexError::Failed(self.unreachable(&broken.error)));
+                }
+                Err(broken) => {
+                    return Err(ArexError::Unanswered(self.unreachable(&broken.error)));
+                }
             }
         }
     }
 
-    fn unreachable(&self, error: &io::Error) -> ArexError {
+    fn unreachable(&self, error: &io::Error) -> String {
         let why = match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
                 format!("no answer within {} s", SILENCE_MAX.as_secs())
@@ -150,11 +166,12 @@ impl Link {
             io::ErrorKind::UnexpectedEof => "the connection breaks off".to_owned(),
             _ => error.to_string(),
         };
-        ArexError::Failed(format!("{}:{}: {why}", self.host, self.port))
+        format!("{}:{}: {why}", self.host, self.port)
     }
 
     fn connect(&self) -> Result<Open, ArexError> {
-        let stream = self.dial().map_err(|error| self.unreachable(&error))?;
+        let stream = self.dial();
+        let stream = stream.map_err(|error| ArexError::Failed(self.unreachable(&error)))?;
         match self.connector.connect(&self.host, stream) {
             Ok(stream) => Ok(Open { stream: BufReader::new(stream), used_at: Instant::now() }),
             Err(HandshakeError::Failure(failed)) => {
@@ -195,8 +212,9 @@ impl Link {
         question: &ArexQuestion<'_>,
         sink: Option<&mut File>,
     ) -> Result<(ArexAnswer, bool), Broken> {
-        let before = |error| Broken { error, is_answered: false };
-        self.send(open.stream.get_mut(), question).map_err(before)?;
+        let begun = |error| Broken { error, reach: Reach::Begun };
+        self.send(open.stream.get_mut(), question).map_err(begun)?;
+        let before = |error| Broken { error, reach: Reach::Sent };
         let is_file = sink.is_some() || matches!(question.body, Body::File(..));
         let until = (!is_file).then(|| Instant::now() + ANSWER_MAX);
         let mut stream = Timed { stream: &mut open.stream, until };
@@ -204,7 +222,7 @@ impl Link {
         if stream.fill_buf().map_err(before)?.is_empty() {
             return Err(before(io::ErrorKind::UnexpectedEof.into()));
         }
-        let within = |error| Broken { error, is_answered: true };
+        let within = |error| Broken { error, reach: Reach::Answered };
         let mut answer = head(&mut stream).map_err(within)?;
         let is_open = body(&mut stream, &mut answer, sink).map_err(within)?;
         Ok((answer, is_open))
@@ -252,12 +270,12 @@ impl Link {
 }
 
 /// A stream that is read until a moment: a cluster may send a byte now and then for ever.
-struct Timed<'a> {
-    stream: &'a mut BufReader<SslStream<TcpStream>>,
+struct Timed<'a, S> {
+    stream: &'a mut S,
     until: Option<Instant>,
 }
 
-impl Timed<'_> {
+impl<S> Timed<'_, S> {
     fn in_time(&self) -> io::Result<()> {
         match self.until.is_some_and(|until| Instant::now() > until) {
             true => Err(io::ErrorKind::TimedOut.into()),
@@ -266,14 +284,14 @@ impl Timed<'_> {
     }
 }
 
-impl Read for Timed<'_> {
+impl<S: Read> Read for Timed<'_, S> {
     fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
         self.in_time()?;
         self.stream.read(space)
     }
 }
 
-impl BufRead for Timed<'_> {
+impl<S: BufRead> BufRead for Timed<'_, S> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.in_time()?;
         self.stream.fill_buf()
@@ -406,6 +424,29 @@ mod tests {
         let mut answer = head(&mut stream).ok()?;
         let is_open = body(&mut stream, &mut answer, None).ok()?;
         Some((answer.status, String::from_utf8_lossy(&answer.body).into_owned(), is_open))
+    }
+
+    /// What comes byte by byte, for ever.
+    struct Dripping;
+
+    impl Read for Dripping {
+        fn read(&mut self, space: &mut [u8]) -> io::Result<usize> {
+            std::thread::sleep(Duration::from_millis(1));
+            space[0] = b'x';
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn an_answer_that_drips_ends_with_its_time() {
+        let mut dripping = BufReader::with_capacity(1, Dripping);
+        let until = Some(Instant::now() + Duration::from_millis(50));
+        let mut stream = Timed { stream: &mut dripping, until };
+        let error = head(&mut stream).expect_err("it has no end");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let mut whole = [0; 8];
+        let mut unlimited = Timed { stream: &mut dripping, until: None };
+        unlimited.read_exact(&mut whole).unwrap();
     }
 
     #[test]

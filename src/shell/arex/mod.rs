@@ -9,7 +9,7 @@ mod words;
 
 pub use answer::SessionEntry;
 pub use credentials::{Credentials, NamedCredentials, NoCredentials, UserChain};
-pub use words::{STATES, is_before_the_batch_system, published};
+pub use words::{STATES, is_before_the_batch_system, is_waiting_for_files, published};
 
 use crate::ask::in_query;
 use crate::clock;
@@ -29,6 +29,9 @@ pub enum ArexError {
     /// It cannot be reached, or something fails there.
     #[error("{0}")]
     Failed(String),
+    /// It may have done what it was asked, and what it answers, if anything, does not tell.
+    #[error("{0}")]
+    Unanswered(String),
     /// Its certificate is none of the authorities that are trusted.
     #[error("{0}")]
     NotTrusted(String),
@@ -72,16 +75,39 @@ impl ArexCluster {
     /// Hands a job over that ADL describes; its id at the cluster. It waits there for its uploads.
     ///
     /// # Errors
-    /// The cluster refuses it, or fails; then it may have the job all the same.
+    /// The cluster refuses it, or fails; it may have the job if the answer is lost
+    /// ([`ArexError::Unanswered`]): [`ArexCluster::marked`] finds it.
     pub fn submit(&mut self, adl: &str) -> Result<String, ArexError> {
         let body = Body::Bytes(adl.as_bytes());
         let answer = self.ask("POST", "/jobs?action=new", JSON, "application/xml", body)?;
         match answer.status {
-            201 => answer::new_job(&answer.body).map_err(ArexError::Refused),
+            200..=299 => match answer::new_job(&answer.body) {
+                Some(made) => made.map_err(ArexError::Refused),
+                None => Err(ArexError::Unanswered("its answer is none of A-REX".to_owned())),
+            },
             // 500: the user is none of the cluster's ("User can't be assigned configuration").
             401 | 403 | 500 => Err(ArexError::Refused(status(&answer))),
+            // Of something between that does not know what became of it.
+            502..=504 => Err(ArexError::Unanswered(status(&answer))),
             _ => Err(ArexError::Failed(status(&answer))),
         }
+    }
+
+    /// The jobs of the user whose descriptions bear a mark, those that were handed over first
+    /// first: by the cluster's clock, whole seconds, then by their ids.
+    ///
+    /// # Errors
+    /// The cluster does not tell of every job.
+    pub fn marked(&mut self, mark: &str) -> Result<Vec<String>, ArexError> {
+        let mut found = Vec::new();
+        for job in self.states()?.into_keys() {
+            if self.diagnosis(&job, "description")?.contains(mark) {
+                let local = self.diagnosis(&job, "local")?;
+                found.push((answer::line_of(&local, "starttime").to_owned(), job));
+            }
+        }
+        found.sort();
+        Ok(found.into_iter().map(|(_, job)| job).collect())
     }
 
     /// Sends a file of a job, under its name in the session directory.
@@ -112,13 +138,20 @@ impl ArexCluster {
 
     /// How a job failed, as far as the cluster tells.
     pub fn failure(&mut self, job: &str) -> JobFailure {
-        let mut item = |name: &str| {
-            let answer = self.get(&format!("/jobs/{}/diagnose/{name}", in_query(job)), "*/*");
-            answer.map_or(String::new(), |it| String::from_utf8_lossy(&it.body).into_owned())
-        };
+        let mut item = |name: &str| self.diagnosis(job, name).unwrap_or_default();
         let state = answer::line_of(&item("local"), "failedstate").to_owned();
         let reason = item("failed").split_whitespace().collect::<Vec<_>>().join(" ");
         JobFailure { state, reason }
+    }
+
+    /// A text that A-REX keeps of a job; empty if it has none.
+    fn diagnosis(&mut self, job: &str, name: &str) -> Result<String, ArexError> {
+        let path = format!("/jobs/{}/diagnose/{name}", in_query(job));
+        let answer = self.ask("GET", &path, "*/*", "", NONE)?;
+        match answer.status {
+            404 => Ok(String::new()),
+            _ => right(answer, &path).map(|it| String::from_utf8_lossy(&it.body).into_owned()),
+        }
     }
 
     /// What is in a folder of a job's session directory; `folder` is empty, or ends with a slash.

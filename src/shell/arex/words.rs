@@ -40,6 +40,11 @@ pub fn published(word: &str) -> Option<(Status, &'static str)> {
     Some((arc_status(known), shown))
 }
 
+/// Whether a job in a state, in REST's word, may still wait for files that its user sends.
+pub fn is_waiting_for_files(word: &str) -> bool {
+    matches!(word, "ACCEPTING" | "ACCEPTED" | "PREPARING")
+}
+
 /// Whether a job that failed in a state, by A-REX's own name of it, was not in the batch system
 /// yet.
 pub fn is_before_the_batch_system(failed_state: &str) -> bool {

@@ -1,6 +1,6 @@
 //! A stub of A-REX: its answers as version 7 gives them, a list of one as the thing itself.
 
-use super::authority::{Authority, Signed};
+use super::authority::{Authority, Signed, now_s};
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
@@ -12,6 +12,10 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// Between two looks at whether it still hangs.
+const MOMENT: Duration = Duration::from_millis(20);
 
 /// A job at the stub.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +27,10 @@ pub struct StubJob {
     pub state: String,
     /// A-REX's own name of the state in which it failed, and why.
     pub failed: (String, String),
+    /// Whether somebody asked that it be cancelled.
+    pub is_cancelled: bool,
+    /// When it was handed over; seconds.
+    made_s: i64,
 }
 
 #[derive(Default)]
@@ -34,6 +42,8 @@ pub struct StubState {
     pub knows_nobody: bool,
     /// Whether it closes each connection without a word once it has answered.
     pub is_brusque: bool,
+    /// What it does with questions that begin so: `METHOD PATH?QUERY`.
+    pub odd: Vec<(&'static str, Odd)>,
     /// States that jobs go through, and how they fail.
     pub course: Vec<&'static str>,
     pub failed: (&'static str, &'static str),
@@ -43,6 +53,26 @@ pub struct StubState {
     pub delegations: BTreeMap<String, Vec<u8>>,
     /// Questions, each with who asked.
     pub asked: Vec<String>,
+}
+
+/// What a stub does with a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Odd {
+    /// It does it, and closes the connection without an answer.
+    Loses,
+    /// It does nothing, and closes the connection without an answer.
+    Drops,
+    /// It does it, and answers as soon as it is not to hang any more.
+    Hangs,
+    /// It answers with a page of maintenance.
+    Refuses,
+}
+
+impl StubState {
+    /// What it does with a question.
+    fn odd(&self, asked: &str) -> Option<Odd> {
+        self.odd.iter().find(|(start, _)| asked.starts_with(start)).map(|(_, odd)| *odd)
+    }
 }
 
 /// A stub that listens.
@@ -109,12 +139,24 @@ fn serve(acceptor: &SslAcceptor, stream: TcpStream, shared: &Mutex<StubState>) {
     let mut stream = BufReader::new(stream);
     while let Some((asked, token)) = question(&mut stream) {
         let who = subject.clone().or(token).unwrap_or("nobody".to_owned());
-        let (answer, is_brusque) = {
+        let Asked { method, path, query, .. } = &asked;
+        let shown = format!("{method} {path}?{query}");
+        let (answer, is_brusque, odd) = {
             let mut state = shared.lock().unwrap();
-            let Asked { method, path, query, .. } = &asked;
-            state.asked.push(format!("{method} {path}?{query} by {who}"));
-            (answer(&mut state, &asked, &who), state.is_brusque)
+            state.asked.push(format!("{shown} by {who}"));
+            let odd = state.odd(&shown);
+            let answer = match odd {
+                Some(Odd::Drops | Odd::Refuses) => plain("503 Maintenance", "<html>"),
+                _ => answer(&mut state, &asked, &who),
+            };
+            (answer, state.is_brusque, odd)
         };
+        if matches!(odd, Some(Odd::Drops | Odd::Loses)) {
+            return;
+        }
+        while odd == Some(Odd::Hangs) && shared.lock().unwrap().odd(&shown).is_some() {
+            std::thread::sleep(MOMENT);
+        }
         let (status, location, body) = answer;
         let head = format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n{location}\r\n", body.len());
         let stream = stream.get_mut();
@@ -183,6 +225,8 @@ fn answer(state: &mut StubState, asked: &Asked, who: &str) -> Answer {
             let id = named["job"][0]["id"].as_str().unwrap();
             if asked.query == "action=clean" {
                 state.jobs.remove(id);
+            } else if let Some(job) = state.jobs.get_mut(id) {
+                job.is_cancelled = true;
             }
             plain(
                 "201 Created",
@@ -197,7 +241,12 @@ fn answer(state: &mut StubState, asked: &Asked, who: &str) -> Answer {
         ("GET", ["jobs", id, "session", name], _) => session(&state.jobs[*id], name),
         ("GET", ["jobs", id, "diagnose", "local"], _) => {
             let failed = &state.jobs[*id].failed.0;
-            plain("200 OK", &format!("jobname=x\nfailedstate={failed}\nqueue=q\n"))
+            let made = state.jobs[*id].made_s;
+            let text = format!("jobname=x\nstarttime={made}\nfailedstate={failed}\nqueue=q\n");
+            plain("200 OK", &text)
+        }
+        ("GET", ["jobs", id, "diagnose", "description"], _) => {
+            plain("200 OK", &state.jobs[*id].adl)
         }
         ("GET", ["jobs", id, "diagnose", "failed"], _) => {
             plain("200 OK", &state.jobs[*id].failed.1)
@@ -222,8 +271,10 @@ fn new_job(state: &mut StubState, body: &[u8]) -> Answer {
             let id = format!("{:012x}", 0x0069_1606_8098_u64 + state.jobs.len() as u64);
             let failed = (state.failed.0.to_owned(), state.failed.1.to_owned());
             let course = state.course.iter().map(|it| (*it).to_owned()).collect();
-            let (files, word) = (BTreeMap::new(), "ACCEPTING".to_owned());
-            state.jobs.insert(id.clone(), StubJob { adl, files, course, state: word, failed });
+            let (state_word, made_s) = ("ACCEPTING".to_owned(), now_s());
+            let job =
+                StubJob { adl, course, state: state_word, failed, made_s, ..StubJob::default() };
+            state.jobs.insert(id.clone(), job);
             json!({"job": {"status-code": "201", "reason": "Created", "id": id, "state": "ACCEPTING"}})
         }
     };

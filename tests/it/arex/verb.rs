@@ -30,10 +30,10 @@ pub struct Place {
 
 /// How a verb ended, and what it printed.
 #[derive(Debug)]
-struct Ended {
-    code: Option<i32>,
-    out: String,
-    err: String,
+pub struct Ended {
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
 }
 
 impl Place {
@@ -48,7 +48,7 @@ impl Place {
         Some(Place { bus, authority, proxy, run: None })
     }
 
-    fn stub(&self) -> Stub {
+    pub fn stub(&self) -> Stub {
         Stub::start(&self.authority, &self.authority.sign("localhost", true))
     }
 
@@ -86,7 +86,7 @@ impl Place {
     }
 
     /// Starts `submit --wait`.
-    fn start(&self, name: &str, more: &[&str]) -> Waiter {
+    pub fn start(&self, name: &str, more: &[&str]) -> Waiter {
         let (out, err) =
             (self.bus.path(&format!("{name}.out")), self.bus.path(&format!("{name}.err")));
         let child = Command::new(PROGRAM)
@@ -101,11 +101,16 @@ impl Place {
         Waiter { child: Ending(child.expect("the program")), out, err }
     }
 
-    /// The same for a description, until it ends.
-    fn submit(&self, name: &str, xrsl: &str, more: &[&str]) -> Ended {
+    /// The same for a description.
+    pub fn begin(&self, name: &str, xrsl: &str, more: &[&str]) -> Waiter {
         let file = self.write(&format!("{name}.xrsl"), xrsl);
         let args = ["--xrsl", text(&file), "--user", "ann", "--job-id", name];
-        self.start(name, &[&args[..], more].concat()).end()
+        self.start(name, &[&args[..], more].concat())
+    }
+
+    /// The same until it ends.
+    pub fn submit(&self, name: &str, xrsl: &str, more: &[&str]) -> Ended {
+        self.begin(name, xrsl, more).end()
     }
 
     /// Outcomes about a job's decisions: the target of each, its kind, and why.
@@ -165,7 +170,7 @@ impl Place {
 }
 
 /// A `submit --wait`, killed when it is dropped.
-struct Waiter {
+pub struct Waiter {
     child: Ending,
     out: PathBuf,
     err: PathBuf,
@@ -176,16 +181,20 @@ impl Waiter {
         [&self.out, &self.err].map(|it| std::fs::read_to_string(it).unwrap_or_default()).concat()
     }
 
-    fn wait_for(&self, part: &str) {
-        wait_until(LONG, || self.printed(), || self.printed().contains(part));
+    pub fn wait_for(&self, part: &str) {
+        self.wait_until(|| self.printed().contains(part));
     }
 
-    fn signal(&self, name: &str) {
+    pub fn wait_until(&self, holds: impl FnMut() -> bool) {
+        wait_until(LONG, || self.printed(), holds);
+    }
+
+    pub fn signal(&self, name: &str) {
         let pid = self.child.0.id().to_string();
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
-    fn end(mut self) -> Ended {
+    pub fn end(mut self) -> Ended {
         let mut code = None;
         let (out, err) = (self.out.clone(), self.err.clone());
         let read = |path: &PathBuf| std::fs::read_to_string(path).unwrap_or_default();
@@ -202,7 +211,7 @@ impl Waiter {
 }
 
 #[track_caller]
-fn has(text: &str, parts: &[&str]) {
+pub fn has(text: &str, parts: &[&str]) {
     parts.iter().for_each(|part| assert!(text.contains(part), "{part:?} is not in {text}"));
 }
 
@@ -380,6 +389,9 @@ fn a_submission_that_was_ended_is_taken_up_again_wherever_it_stood() {
     }
     assert_eq!(submitted(&stub), 2, "none was handed over twice");
     has(place.states("two/1").last().unwrap(), &["ce-a/q finished FINISHED two/1:0 id"]);
+    let other = place.start("other", &["--resume", "two", "--user", "bob"]).end();
+    assert_eq!(other.code, Some(2), "{other:?}");
+    has(&other.err, &["--resume two/0: it is a job of --user ann"]);
     let unknown = place.start("unknown", &["--resume", "three"]).end();
     assert_eq!(unknown.code, Some(1), "{unknown:?}");
     has(&unknown.err, &["--resume three: the log has no record of such a job"]);

@@ -2,7 +2,7 @@
 //! of its target.
 
 use super::environment::ChosenEnvironment;
-use super::handover::{ADL, Handover, NORDUGRID, escaped};
+use super::handover::{ADL, Handover, NORDUGRID, escaped, marked};
 use super::listed::{parts, texts};
 use super::source::source;
 use super::{Alternative, CacheOption, Dialect, InputFile, NodeAccess, Relation, Software, time};
@@ -35,6 +35,7 @@ pub(super) fn adl_text(
         resources(adl, job, to.queue);
     });
     adl.within("DataStaging", |adl| staging(adl, job, to.delegation));
+    adl.text.push_str(&marked(to.mark));
     adl.text.push_str("</ActivityDescription>");
     adl.text
 }

@@ -16,6 +16,8 @@ pub struct Handover<'a> {
     pub environments: &'a [String],
     /// Id of the credentials that the cluster fetches and sends files by, if it has any.
     pub delegation: Option<&'a str>,
+    /// By which it is found again at the cluster: letters, digits and colons.
+    pub mark: &'a str,
     /// The text of the description.
     pub description: &'a str,
     /// Its dialect.
@@ -52,4 +54,9 @@ impl std::error::Error for AdlError {}
 /// A text as it stands in XML. A carriage return as it is would be read as a line feed.
 pub(super) fn escaped(text: &str) -> String {
     quick_xml::escape::escape(text).replace('\r', "&#13;")
+}
+
+/// A mark as a comment, which A-REX keeps with the description where it stands within its root.
+pub(super) fn marked(mark: &str) -> String {
+    format!("<!--{mark}-->")
 }

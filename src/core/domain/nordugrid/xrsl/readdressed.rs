@@ -3,7 +3,7 @@
 //! client would add.
 
 use super::Alternative;
-use super::handover::{Handover, NORDUGRID, escaped};
+use super::handover::{Handover, NORDUGRID, escaped, marked};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, Writer};
 use std::io::{self, Write};
@@ -86,7 +86,7 @@ impl Edit<'_> {
                         write!(self.writer.get_mut(), "</{prefix}{part}>")?;
                     }
                 }
-                Ok(())
+                self.writer.get_mut().write_all(marked(self.to.mark).as_bytes())
             }
             (2, part) => self.part(&prefix, part),
             (4, "Source" | "Target") => match delegation {

@@ -1,18 +1,18 @@
-//! Decisions carried out, states of jobs looked at, and jobs that are over ended.
+//! Decisions carried out, and states of jobs looked at.
 
-use super::clusters::{ClusterLook, chosen};
-use super::fetched::fetch;
+use super::clusters::{ClusterLook, Errand, Report, chosen};
+use super::handing::{HandedOver, Order, Stray, StrayFate};
 use super::job::{AtCluster, JobEnd, JobListing, Stage, outcome_entry};
 use super::lines::{note, print};
 use super::waiting::WaitedJobs;
-use crate::arex::{ArexError, JobFailure, is_before_the_batch_system};
+use crate::arex::{ArexError, JobFailure};
 use crate::cli::import::Entry;
 use crate::clock;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use yardmaster_core::event::OutcomeKind;
 use yardmaster_core::explain::iso;
-use yardmaster_core::output::decision::{ATTEMPT_MAX, Decision, Outcome};
+use yardmaster_core::output::decision::{Decision, Outcome};
 use yardmaster_core::plain::plain;
 use yardmaster_drive::port::LogError;
 
@@ -49,79 +49,133 @@ impl WaitedJobs<'_> {
         }
     }
 
-    /// Hands a job over to the target of a decision. What became of it is published before anything
-    /// else happens.
+    /// Hands a job over to the target of a decision.
     fn hand_over(&mut self, decision: &Decision) {
+        let Some(job) = self.jobs.get_mut(&decision.subject) else { return };
+        job.stage = Stage::Handing;
+        let decision = Box::new(decision.clone());
+        let Some((alternative, _, (cluster, queue))) = chosen(&decision, job) else {
+            let error = ArexError::Failed("the decision names no target of a cluster".to_owned());
+            return self.handed_over(&decision, HandedOver { id: Err(error), stray: None });
+        };
+        let (facts, cluster) = (self.log.cluster(cluster), cluster.to_owned());
+        let order = Order::new(&decision, job, alternative, (&cluster, queue), facts);
+        self.clusters.ask(&cluster, Errand::Jobs, facts, move |cluster| {
+            let handed_over = order.carry_out(cluster);
+            Report::HandedOver(decision, handed_over)
+        });
+    }
+
+    /// Takes up what was done at clusters.
+    pub(super) fn take_reports(&mut self) {
+        for report in self.clusters.reports() {
+            match report {
+                Report::HandedOver(decision, handed) => self.handed_over(&decision, handed),
+                Report::Looked(cluster, look) => self.looked(&cluster, look),
+                Report::Fetched(subject, files) => self.fetched(&subject, files),
+            }
+        }
+    }
+
+    /// A decision was carried out. What became of it is published before anything else happens.
+    fn handed_over(&mut self, decision: &Decision, HandedOver { id, stray }: HandedOver) {
+        self.strays.extend(stray);
         let Some(job) = self.jobs.get(&decision.subject) else { return };
         let name = plain(&decision.subject).into_owned();
-        let done = match chosen(decision, job) {
-            None => Err(ArexError::Failed("the decision names no target of a cluster".to_owned())),
-            Some((alternative, target, (cluster, queue))) => {
-                let facts = self.log.cluster(cluster);
-                let id = self.clusters.hand_over(job, alternative, (cluster, queue), facts);
-                id.map(|id| {
-                    let mut at = AtCluster::new(decision, target, &id, alternative);
-                    at.reach("ACCEPTING", clock::now(), false);
-                    let url = facts.map_or("", |facts| facts.submission_url.trim_end_matches('/'));
-                    (at, format!("{target} took it: {url}/rest/1.0/jobs/{id}"))
-                })
-            }
+        let (alternative, target, cluster) = match chosen(decision, job) {
+            Some((alternative, target, (cluster, _))) => (Some(alternative), target, cluster),
+            None => (None, "a target", ""),
         };
-        let (kind, reason) = match &done {
-            Ok(_) => (OutcomeKind::Accepted, String::new()),
-            Err(ArexError::Refused(why)) => (OutcomeKind::Refused, why.clone()),
-            Err(ArexError::Failed(why) | ArexError::NotTrusted(why)) => {
-                (OutcomeKind::Failed, why.clone())
+        let (stage, kind, reason) = match (&id, alternative) {
+            (Ok(id), Some(alternative)) => {
+                let mut at = AtCluster::new(decision, target, id, alternative);
+                at.reach("ACCEPTING", clock::now(), false);
+                (Stage::Handed(Box::new(at)), OutcomeKind::Accepted, String::new())
             }
+            (Err(error), _) => {
+                let is_refused = matches!(error, ArexError::Refused(_));
+                let kind = if is_refused { OutcomeKind::Refused } else { OutcomeKind::Failed };
+                (Stage::Asked(Some(Instant::now())), kind, error.to_string())
+            }
+            (Ok(_), None) => return,
         };
         let mut entries = vec![outcome_entry(decision, kind, &reason, clock::now())];
-        entries.extend(done.as_ref().ok().map(|(at, _)| job.state_entry(at)));
-        self.publish(&entries);
-        let stage = match done {
-            Ok((at, line)) => {
-                print(&format!("{name}: {}", plain(&line)));
-                Stage::Handed(Box::new(at))
-            }
-            Err(_) => {
-                let targets = decision.outcome.ranked().iter().filter(|it| it.jobs > 0);
-                let target = targets.map(|it| it.queue.as_str()).next().unwrap_or("a target");
-                note(&format!("{name}: {} does not take it: {}", plain(target), plain(&reason)));
-                Stage::Asked(Some(Instant::now()))
-            }
+        if let Stage::Handed(at) = &stage {
+            entries.push(job.state_entry(at));
+        }
+        let facts = self.log.cluster(cluster);
+        let url = facts.map_or("", |facts| facts.submission_url.trim_end_matches('/'));
+        let line = match &id {
+            Ok(id) => format!("{target} took it: {url}/rest/1.0/jobs/{id}"),
+            Err(_) => format!("{target} does not take it: {reason}"),
         };
+        let cluster = cluster.to_owned();
+        self.publish(&entries);
+        match &stage {
+            Stage::Handed(_) => {
+                print(&format!("{name}: {}", plain(&line)));
+                self.clusters.look_soon(&cluster);
+            }
+            _ => note(&format!("{name}: {}", plain(&line))),
+        }
         if let Some(job) = self.jobs.get_mut(&decision.subject) {
             job.stage = stage;
         }
     }
 
-    /// Looks at the clusters that have jobs.
+    /// Looks at the clusters that have jobs, wanted or not.
     pub(super) fn look(&mut self) {
-        let handed = self.jobs.values().filter_map(|job| match &job.stage {
-            Stage::Handed(at) => Some(at.cluster().to_owned()),
-            Stage::Asked(_) | Stage::Over(_) => None,
-        });
-        for cluster in handed.collect::<BTreeSet<_>>() {
-            match self.clusters.look(&cluster, self.log.cluster(&cluster)) {
-                ClusterLook::Resting => {}
-                ClusterLook::Silent(_, false) => {}
-                ClusterLook::Silent(why, true) => {
-                    note(&format!(
-                        "{}; its jobs are looked at again later",
-                        plain(&why.to_string())
-                    ));
+        let mut ids: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for job in self.jobs.values() {
+            if let Stage::Handed(at) = &job.stage {
+                ids.entry(at.cluster().to_owned()).or_default().push(at.id.clone());
+            }
+        }
+        let with_strays = self.strays.iter().map(|stray| stray.cluster.clone());
+        let clusters: BTreeSet<String> = ids.keys().cloned().chain(with_strays).collect();
+        for cluster in clusters {
+            let ids = ids.remove(&cluster).unwrap_or_default();
+            let strays = self.strays.iter().filter(|stray| stray.cluster == cluster).cloned();
+            let strays: Vec<Stray> = strays.collect();
+            self.clusters.look(&cluster, self.log.cluster(&cluster), ids, strays);
+        }
+    }
+
+    /// A look at a cluster is over.
+    fn looked(&mut self, cluster: &str, look: ClusterLook) {
+        let was_silent = self.clusters.looked(cluster, look.states.is_err());
+        for (stray, fate) in look.strays {
+            if fate != StrayFate::Open {
+                self.strays.retain(|it| *it != stray);
+            }
+            if fate == StrayFate::Cancelled {
+                let (subject, cluster) = (plain(&stray.subject), plain(cluster));
+                note(&format!(
+                    "{subject}: {cluster} had taken it all the same; it is cancelled there"
+                ));
+            }
+        }
+        match look.states {
+            Err(why) if !was_silent => {
+                note(&format!("{}; its jobs are looked at again later", plain(&why.to_string())));
+            }
+            Err(_) => {}
+            Ok(states) => {
+                if was_silent {
+                    note(&format!("{}: answers again", plain(cluster)));
                 }
-                ClusterLook::States(states, was_silent) => {
-                    if was_silent {
-                        note(&format!("{}: answers again", plain(&cluster)));
-                    }
-                    self.compare(&cluster, &states);
-                }
+                self.compare(cluster, &states, look.failures);
             }
         }
     }
 
     /// Compares the states of a cluster's jobs with what is known of them.
-    fn compare(&mut self, cluster: &str, states: &BTreeMap<String, String>) {
+    fn compare(
+        &mut self,
+        cluster: &str,
+        states: &BTreeMap<String, String>,
+        mut failures: BTreeMap<String, JobFailure>,
+    ) {
         let (mut changed, mut others) = (Vec::new(), Vec::new());
         for (subject, job) in &mut self.jobs {
             let Stage::Handed(at) = &mut job.stage else { continue };
@@ -130,7 +184,12 @@ impl WaitedJobs<'_> {
             }
             match at.listed(states.get(&at.id).map(String::as_str)) {
                 JobListing::Nothing => {}
-                JobListing::Reached(word) => changed.push((subject.clone(), word)),
+                // It was handed over while the cluster was looked at: how it failed is asked next.
+                JobListing::Reached(word) if word == "FAILED" && !failures.contains_key(&at.id) => {
+                }
+                JobListing::Reached(word) => {
+                    changed.push((subject.clone(), word, failures.remove(&at.id)));
+                }
                 JobListing::OfOthers => others.push((subject.clone(), at.id.clone())),
             }
         }
@@ -145,109 +204,14 @@ impl WaitedJobs<'_> {
                 job.stage = Stage::Over(JobEnd::Left);
             }
         }
-        for (subject, word) in changed {
+        for (subject, word, failure) in changed {
             self.clusters.look_soon(cluster);
-            self.reach(&subject, &word);
-        }
-    }
-
-    /// A job reached a state.
-    fn reach(&mut self, subject: &str, word: &str) {
-        let Some(job) = self.jobs.get_mut(subject) else { return };
-        let Stage::Handed(at) = &mut job.stage else { return };
-        let mut failure = None;
-        if word == "FAILED" {
-            let facts = self.log.cluster(at.cluster());
-            let cluster = self.clusters.cluster(at.cluster(), facts);
-            failure = cluster.ok().map(|cluster| cluster.failure(&at.id));
-        }
-        let is_cancelled = failure.as_ref().is_some_and(JobFailure::is_cancelled);
-        let word = if is_cancelled { "KILLED" } else { word };
-        let failed_in = failure.as_ref().map_or("", |failure| failure.state.as_str());
-        let was_in_batch = !failed_in.is_empty() && !is_before_the_batch_system(failed_in);
-        at.reach(word, clock::now(), was_in_batch);
-        note(&format!("{}: {} at {}", plain(subject), plain(word), plain(&at.target)));
-        let at = at.as_ref().clone();
-        let entry = job.state_entry(&at);
-        self.publish(&[entry]);
-        self.end_if_over(subject, failure);
-    }
-
-    /// Ends a job that is over: submits it again if nothing of it ran, else fetches its outputs.
-    pub(super) fn end_if_over(&mut self, subject: &str, failure: Option<JobFailure>) {
-        let Some(job) = self.jobs.get_mut(subject) else { return };
-        let Stage::Handed(at) = &job.stage else { return };
-        if !at.is_over() {
-            return;
-        }
-        let (at, name) = (at.as_ref().clone(), plain(subject).into_owned());
-        let failure = failure.unwrap_or_default();
-        if !failure.reason.is_empty() {
-            note(&format!("{name}: {}", plain(&failure.reason)));
-        }
-        if is_before_the_batch_system(&failure.state) && at.word == "FAILED" {
-            if job.retries > 0 && at.attempt < ATTEMPT_MAX {
-                job.retries -= 1;
-                note(&format!(
-                    "{name}: nothing of it ran; it is submitted again, to another cluster"
-                ));
-                let entry = job.ask_elsewhere(at.cluster(), at.attempt + 1, clock::now());
-                return self.publish(&[entry]);
-            }
-            let not_there = job.rejected_clusters(at.cluster());
-            let not_there: String = not_there.map(|it| format!(" -k {}", plain(&it))).collect();
-            let hint = "submits it to another cluster";
-            note(&format!(
-                "{name}: nothing of it ran; `submit --wait --again {name}{not_there}` {hint}"
-            ));
-        }
-        let is_fetched = self.fetch(subject, &at);
-        let end = match at.word == "FINISHED" && is_fetched {
-            true => JobEnd::Finished,
-            false => JobEnd::Failed,
-        };
-        print(&format!("{name}: {}", plain(&at.word)));
-        if let Some(job) = self.jobs.get_mut(subject) {
-            job.stage = Stage::Over(end);
-        }
-    }
-
-    /// Fetches the outputs of a job that is over, if they are wanted; whether all are here.
-    fn fetch(&mut self, subject: &str, at: &AtCluster) -> bool {
-        let Some(get) = &self.submission.args.get else { return true };
-        if at.word == "WIPED" {
-            return true;
-        }
-        let (name, folder) = (plain(subject), get.join(subject));
-        let shown = folder.display();
-        let facts = self.log.cluster(at.cluster());
-        let cluster = self.clusters.cluster(at.cluster(), facts);
-        let fetched = cluster.map_err(|error| error.to_string()).and_then(|cluster| {
-            let files = fetch(cluster, &at.id, &folder)?;
-            if self.submission.args.clean {
-                cluster.act("clean", &at.id).map_err(|error| error.to_string())?;
-            }
-            Ok(files)
-        });
-        match fetched {
-            Ok(files) => {
-                let plural = if files == 1 { "file" } else { "files" };
-                print(&format!("{name}: {files} {plural} in {shown}"));
-                true
-            }
-            Err(why) => {
-                note(&format!(
-                    "{name}: its outputs are not in {shown}: {}; `submit --wait --resume {name} \
-                     --get DIR` fetches them",
-                    plain(&why)
-                ));
-                false
-            }
+            self.reach(&subject, &word, failure);
         }
     }
 
     /// Publishes records; what may mend itself is tried again until a signal comes.
-    fn publish(&mut self, entries: &[Entry]) {
+    pub(super) fn publish(&mut self, entries: &[Entry]) {
         let mut was_reported = false;
         loop {
             match self.publisher.publish(entries) {

@@ -1,11 +1,14 @@
-//! The clusters that jobs are handed over to: each asked with the user's credentials, no more often
-//! than needed.
+//! The clusters that jobs are handed over to: each asked by a thread of its own with the user's
+//! credentials, so that one that does not answer holds up no other, and no more often than needed.
 
+use super::handing::{HandedOver, Stray, StrayFate};
 use super::job::SubmittedJob;
-use crate::arex::{ArexCluster, ArexError, Credentials};
+use crate::arex::{ArexCluster, ArexError, Credentials, JobFailure};
+use crate::thread;
 use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, SendError, Sender, channel};
 use std::time::{Duration, Instant};
-use yardmaster_core::domain::nordugrid::xrsl::{Alternative, Handover, to_adl};
+use yardmaster_core::domain::nordugrid::xrsl::Alternative;
 use yardmaster_core::event::ClusterFacts;
 use yardmaster_core::output::decision::Decision;
 
@@ -17,117 +20,194 @@ const REST_MAX: Duration = Duration::from_secs(30);
 /// Clusters by their names.
 pub(super) struct Clusters {
     credentials: Credentials,
-    /// Each with its submission URL.
-    known: BTreeMap<String, (String, ArexCluster)>,
+    threads: BTreeMap<(String, Errand), ClusterThread>,
     rests: BTreeMap<String, ClusterRest>,
+    reports: (Sender<Report>, Receiver<Report>),
+}
+
+/// What a cluster is asked about; each by a connection of its own, since files may take long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Errand {
+    /// Jobs: they are handed over, and looked at.
+    Jobs,
+    /// Outputs of jobs.
+    Outputs,
+}
+
+type Work = Box<dyn FnOnce(Result<&mut ArexCluster, ArexError>) -> Report + Send>;
+
+struct ClusterThread {
+    /// Submission URL.
+    url: String,
+    works: Sender<Work>,
 }
 
 /// How a cluster rests between looks.
 struct ClusterRest {
-    until: Instant,
+    /// `None`: a look is under way.
+    until: Option<Instant>,
     span: Duration,
     is_silent: bool,
 }
 
+/// What was done at a cluster.
+pub(super) enum Report {
+    /// A decision was carried out.
+    HandedOver(Box<Decision>, HandedOver),
+    /// A look at the jobs of a cluster.
+    Looked(String, ClusterLook),
+    /// The outputs of a job were fetched: how many files, or why not all.
+    Fetched(String, Result<usize, String>),
+}
+
 /// A look at a cluster's jobs.
-pub(super) enum ClusterLook {
-    /// It is not due.
-    Resting,
-    /// The states of all jobs of the user; and whether the cluster was silent before.
-    States(BTreeMap<String, String>, bool),
-    /// The cluster does not answer; and whether that is new.
-    Silent(ArexError, bool),
+pub(super) struct ClusterLook {
+    /// The states of all jobs of the user.
+    pub states: Result<BTreeMap<String, String>, ArexError>,
+    /// How those failed that are waited for.
+    pub failures: BTreeMap<String, JobFailure>,
+    pub strays: Vec<(Stray, StrayFate)>,
 }
 
 impl Clusters {
     pub fn new(credentials: Credentials) -> Clusters {
-        Clusters { credentials, known: BTreeMap::new(), rests: BTreeMap::new() }
+        let (threads, rests) = (BTreeMap::new(), BTreeMap::new());
+        Clusters { credentials, threads, rests, reports: channel() }
     }
 
     /// Goes on with other credentials of the user.
     pub fn renew(&mut self, credentials: Credentials) {
         self.credentials = credentials;
-        self.known.clear();
+        // Each ends once it has done what it was asked.
+        self.threads.clear();
     }
 
-    /// The cluster of a name, as it publishes itself.
-    pub fn cluster(
+    /// Has something done at a cluster, by its name as it publishes itself; the report comes later.
+    pub fn ask(
         &mut self,
         name: &str,
+        errand: Errand,
         facts: Option<&ClusterFacts>,
-    ) -> Result<&mut ArexCluster, ArexError> {
+        work: impl FnOnce(Result<&mut ArexCluster, ArexError>) -> Report + Send + 'static,
+    ) {
+        let unasked = match self.thread(name, errand, facts) {
+            Err(error) => Some((Box::new(work) as Work, error)),
+            Ok(thread) => match thread.works.send(Box::new(work)) {
+                Ok(()) => None,
+                Err(SendError(work)) => {
+                    Some((work, ArexError::Failed(format!("{name}: its thread ended"))))
+                }
+            },
+        };
+        if let Some((work, error)) = unasked {
+            let _ = self.reports.0.send(work(Err(error)));
+        }
+    }
+
+    /// The reports that came.
+    pub fn reports(&self) -> Vec<Report> {
+        self.reports.1.try_iter().collect()
+    }
+
+    fn thread(
+        &mut self,
+        name: &str,
+        errand: Errand,
+        facts: Option<&ClusterFacts>,
+    ) -> Result<&ClusterThread, ArexError> {
         let url = facts.map_or("", |facts| facts.submission_url.as_str());
-        let known = match self.known.remove(name) {
+        let key = (name.to_owned(), errand);
+        let thread = match self.threads.remove(&key) {
             // It may be published no more while a job is there.
-            Some(known) if known.0 == url || url.is_empty() => known,
+            Some(known) if known.url == url || url.is_empty() => known,
             None if url.is_empty() => {
                 return Err(ArexError::Failed(format!(
                     "{name}: no submission URL of it is published (topic site, \
                      cluster.submission_url)"
                 )));
             }
-            _ => (url.to_owned(), ArexCluster::new(url, &self.credentials)?),
+            _ => self.started(url)?,
         };
-        Ok(&mut self.known.entry(name.to_owned()).or_insert(known).1)
+        Ok(self.threads.entry(key).or_insert(thread))
     }
 
-    /// Hands a job over as one of its alternatives; its id at the cluster. One whose files cannot
-    /// be uploaded is cancelled there.
-    pub fn hand_over(
-        &mut self,
-        job: &SubmittedJob,
-        alternative: &Alternative,
-        (name, queue): (&str, &str),
-        facts: Option<&ClusterFacts>,
-    ) -> Result<String, ArexError> {
-        let delegation = match alternative.is_staged_by_the_cluster() {
-            true => self.cluster(name, facts)?.delegate()?,
-            false => None,
-        };
-        let handover = Handover {
-            queue,
-            environments: facts.map_or(&[], |facts| &facts.runtime_environments),
-            delegation: delegation.as_deref(),
-            description: job.task.description.as_ref().map_or("", |it| &it.text),
-            dialect: SubmittedJob::dialect(&job.task),
-        };
-        let adl = to_adl(alternative, &handover)
-            .map_err(|error| ArexError::Refused(format!("{name}: {error}")))?;
-        let cluster = self.cluster(name, facts)?;
-        let id = cluster.submit(&adl)?;
-        for (file, path) in alternative.uploads() {
-            if let Err(error) = cluster.upload(&id, file, &job.files.join(path)) {
-                // It would wait for its files until the cluster gives up.
-                let _ = cluster.act("kill", &id);
-                return Err(error);
+    fn started(&self, url: &str) -> Result<ClusterThread, ArexError> {
+        let mut cluster = ArexCluster::new(url, &self.credentials)?;
+        let (works, to_do) = channel::<Work>();
+        let reports = self.reports.0.clone();
+        let work = move || {
+            for work in to_do {
+                let _ = reports.send(work(Ok(&mut cluster)));
             }
-        }
-        self.look_soon(name);
-        Ok(id)
+        };
+        let started = thread::spawn("cluster", work);
+        started.map_err(|error| ArexError::Failed(format!("a thread for it: {error}")))?;
+        Ok(ClusterThread { url: url.to_owned(), works })
     }
 
-    /// Looks at a cluster's jobs, if that is due.
-    pub fn look(&mut self, name: &str, facts: Option<&ClusterFacts>) -> ClusterLook {
-        let rest = self.rests.get(name);
-        if rest.is_some_and(|rest| Instant::now() < rest.until) {
-            return ClusterLook::Resting;
+    /// Looks at the jobs of a cluster, if that is due: at those of these ids, and at strays.
+    pub fn look(
+        &mut self,
+        name: &str,
+        facts: Option<&ClusterFacts>,
+        ids: Vec<String>,
+        strays: Vec<Stray>,
+    ) {
+        let known = self.rests.get(name);
+        if known.is_some_and(|rest| rest.until.is_none_or(|until| Instant::now() < until)) {
+            return;
         }
-        let was_silent = rest.is_some_and(|rest| rest.is_silent);
-        let span = rest.map_or(REST, |rest| REST_MAX.min(rest.span + rest.span / 2));
-        let states = self.cluster(name, facts).and_then(ArexCluster::states);
-        let (until, is_silent) = (Instant::now() + span, states.is_err());
+        let (span, is_silent) = known.map_or((REST, false), |rest| (rest.span, rest.is_silent));
+        self.rests.insert(name.to_owned(), ClusterRest { until: None, span, is_silent });
+        let owned = name.to_owned();
+        let work = move |cluster: Result<&mut ArexCluster, ArexError>| {
+            let look = match cluster {
+                Ok(cluster) => ClusterLook::take(cluster, &ids, strays),
+                Err(error) => ClusterLook::none(error),
+            };
+            Report::Looked(owned, look)
+        };
+        self.ask(name, Errand::Jobs, facts, work);
+    }
+
+    /// Notes that a look at a cluster is over; whether it was silent before.
+    pub fn looked(&mut self, name: &str, is_silent: bool) -> bool {
+        let known = self.rests.get(name);
+        let (span, was_silent) = known.map_or((REST, false), |rest| (rest.span, rest.is_silent));
+        let until = Some(Instant::now() + span);
+        let span = REST_MAX.min(span + span / 2);
         self.rests.insert(name.to_owned(), ClusterRest { until, span, is_silent });
-        match states {
-            Ok(states) => ClusterLook::States(states, was_silent),
-            Err(error) => ClusterLook::Silent(error, !was_silent),
-        }
+        was_silent
     }
 
     /// Looks at a cluster soon again: something changed there.
     pub fn look_soon(&mut self, name: &str) {
-        let is_silent = self.rests.get(name).is_some_and(|rest| rest.is_silent);
-        let rest = ClusterRest { until: Instant::now() + REST, span: REST, is_silent };
-        self.rests.insert(name.to_owned(), rest);
+        let known = self.rests.get(name);
+        let is_silent = known.is_some_and(|rest| rest.is_silent);
+        let is_looked_at = known.is_some_and(|rest| rest.until.is_none());
+        let until = (!is_looked_at).then(|| Instant::now() + REST);
+        self.rests.insert(name.to_owned(), ClusterRest { until, span: REST, is_silent });
+    }
+}
+
+impl ClusterLook {
+    fn take(cluster: &mut ArexCluster, ids: &[String], strays: Vec<Stray>) -> ClusterLook {
+        let states = match cluster.states() {
+            Ok(states) => states,
+            Err(error) => return ClusterLook::none(error),
+        };
+        let failed = ids.iter().filter(|id| states.get(*id).is_some_and(|word| word == "FAILED"));
+        let failures = failed.map(|id| (id.clone(), cluster.failure(id))).collect();
+        let fate = |stray: Stray| {
+            let fate = stray.end(cluster);
+            (stray, fate)
+        };
+        let strays = strays.into_iter().map(fate).collect();
+        ClusterLook { states: Ok(states), failures, strays }
+    }
+
+    fn none(error: ArexError) -> ClusterLook {
+        ClusterLook { states: Err(error), failures: BTreeMap::new(), strays: Vec::new() }
     }
 }
 

@@ -80,7 +80,7 @@ fn again<T>(mut ask: impl FnMut() -> Result<T, ArexError>) -> Result<T, String> 
     let mut pause = PAUSE;
     for _ in 1..TRIES {
         match ask() {
-            Err(ArexError::Failed(_)) => std::thread::sleep(pause),
+            Err(ArexError::Failed(_) | ArexError::Unanswered(_)) => std::thread::sleep(pause),
             done => return done.map_err(|error| error.to_string()),
         }
         pause *= 2;

@@ -25,6 +25,8 @@ pub(super) struct SubmittedJob {
     pub files: PathBuf,
     /// How often it may still be submitted again.
     pub retries: u32,
+    /// Whether another process may carry it on, too.
+    pub is_shared: bool,
     pub stage: Stage,
 }
 
@@ -32,8 +34,12 @@ pub(super) struct SubmittedJob {
 pub(super) enum Stage {
     /// It waits for a decision; since when, until one came.
     Asked(Option<Instant>),
+    /// It is being handed over to a cluster.
+    Handing,
     /// It is at a cluster.
     Handed(Box<AtCluster>),
+    /// It is over, and its outputs are being fetched.
+    Fetching(Box<AtCluster>),
     /// It is over.
     Over(JobEnd),
 }
@@ -185,15 +191,10 @@ impl SubmittedJob {
     ///
     /// # Errors
     /// The description is none, or has no such job.
-    pub fn new(
-        task: Task,
-        files: PathBuf,
-        retries: u32,
-        read: &mut LastRead,
-    ) -> anyhow::Result<SubmittedJob> {
+    pub fn new(task: Task, files: PathBuf, read: &mut LastRead) -> anyhow::Result<SubmittedJob> {
         let alternatives = read.alternatives(&task)?;
         let stage = Stage::Asked(Some(Instant::now()));
-        Ok(SubmittedJob { task, alternatives, files, retries, stage })
+        Ok(SubmittedJob { task, alternatives, files, retries: 0, is_shared: false, stage })
     }
 
     /// The dialect of its description.
@@ -328,7 +329,7 @@ mod tests {
             let text = format!("&(executable=/bin/true)(inputfiles=(a \"{path}\"))");
             let description = Some(JobDescription { text, ..JobDescription::default() });
             let task = Task { description, ..Task::default() };
-            let job = SubmittedJob::new(task, PathBuf::new(), 0, &mut LastRead::default());
+            let job = SubmittedJob::new(task, PathBuf::new(), &mut LastRead::default());
             job.unwrap().upload_from_elsewhere().map(str::to_owned)
         };
         for path in ["", "b", "work/b", "./b"] {

@@ -10,7 +10,11 @@ mod clusters;
 #[cfg(feature = "tls")]
 mod decision_log;
 #[cfg(feature = "tls")]
+mod ends;
+#[cfg(feature = "tls")]
 mod fetched;
+#[cfg(feature = "tls")]
+mod handing;
 #[cfg(feature = "tls")]
 mod job;
 #[cfg(feature = "tls")]

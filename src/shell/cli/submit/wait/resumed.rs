@@ -3,9 +3,9 @@
 use super::super::again;
 use super::decision_log::DecisionLog;
 use super::job::{AtCluster, JobEnd, LastRead, Stage, SubmittedJob};
+use super::submission::Submission;
 use crate::cli::outputs::{outputs, without_strays};
 use std::collections::BTreeMap;
-use std::path::Path;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{Event, JobState, OutcomeKind, Status, Task};
 use yardmaster_core::output::Output;
@@ -24,8 +24,7 @@ pub(super) struct Resumed {
 pub(super) fn resumed(
     log: &mut DecisionLog,
     name: &str,
-    files: &Path,
-    retries: u32,
+    submission: &Submission<'_>,
 ) -> anyhow::Result<Vec<Resumed>> {
     let tasks = again::last(log.log(), name, "--resume")?;
     let is_asked = |subject: &str| tasks.iter().any(|task| task.subject == subject);
@@ -60,7 +59,7 @@ pub(super) fn resumed(
             .filter(|it| it.subject == *subject && it.attempt >= task.attempt)
             .max_by_key(|it| (it.attempt, it.ordinal));
         let state = newest.remove(subject);
-        let mut job = SubmittedJob::new(task, files.to_owned(), retries, &mut read)?;
+        let mut job = submission.job(task, &mut read)?;
         let answer = decision.and_then(|it| answers.get(&it.id)).copied();
         let decision = stand(&mut job, decision, answer, state)?;
         Ok(Resumed { job, decision })

@@ -2,6 +2,7 @@
 
 use super::clusters::Clusters;
 use super::decision_log::{DecisionLog, FOLLOWED, READ};
+use super::handing::Stray;
 use super::job::{JobEnd, LastRead, Stage, SubmittedJob};
 use super::lines::{note, print};
 use super::resumed::{Resumed, resumed};
@@ -40,6 +41,8 @@ pub struct WaitedJobs<'a> {
     pub(super) publisher: RecordPublisher,
     pub(super) clusters: Clusters,
     pub(super) jobs: BTreeMap<String, SubmittedJob>,
+    /// Jobs that are not wanted at their clusters.
+    pub(super) strays: Vec<Stray>,
     /// Decisions that were there before.
     decided: Vec<Decision>,
 }
@@ -56,10 +59,9 @@ impl<'a> WaitedJobs<'a> {
         entries: &[Entry],
     ) -> anyhow::Result<WaitedJobs<'a>> {
         let mut waiting = WaitedJobs::begin(submission)?;
-        let (retries, mut read) = (submission.args.retries, LastRead::default());
+        let mut read = LastRead::default();
         for task in tasks {
-            let files = submission.files.clone();
-            waiting.add(SubmittedJob::new(task.clone(), files, retries, &mut read)?)?;
+            waiting.add(submission.job(task.clone(), &mut read)?)?;
         }
         waiting.log.follow()?;
         waiting.publisher.publish(entries)?;
@@ -73,8 +75,7 @@ impl<'a> WaitedJobs<'a> {
     /// As [`WaitedJobs::submit`]; or the log has no such job.
     pub fn resume(submission: &'a Submission<'a>, name: &str) -> anyhow::Result<WaitedJobs<'a>> {
         let mut waiting = WaitedJobs::begin(submission)?;
-        let retries = submission.args.retries;
-        let found = resumed(&mut waiting.log, name, &submission.files, retries)?;
+        let found = resumed(&mut waiting.log, name, submission)?;
         let other = found
             .iter()
             .map(|it| &it.job.task)
@@ -113,6 +114,7 @@ impl<'a> WaitedJobs<'a> {
             publisher: RecordPublisher::open(conf, topology, &WRITTEN)?,
             clusters: Clusters::new(credentials),
             jobs: BTreeMap::new(),
+            strays: Vec::new(),
             decided: Vec::new(),
         })
     }
@@ -170,16 +172,18 @@ impl<'a> WaitedJobs<'a> {
             };
             self.log.take_notices().iter().for_each(|notice| tracing::warn!("{notice}"));
             decisions.iter().for_each(|decision| self.take_up(decision));
+            self.take_reports();
             self.look();
             self.give_up();
         }
+        self.strays.iter().for_each(|stray| note(&plain(&stray.left())));
         Ok(self.exit_code())
     }
 
     fn exit_code(&self) -> ExitCode {
         let ends = self.jobs.values().filter_map(|job| match job.stage {
             Stage::Over(end) => Some(end),
-            Stage::Asked(_) | Stage::Handed(_) => None,
+            _ => None,
         });
         let ends: Vec<JobEnd> = ends.collect();
         for (end, code) in [(JobEnd::Left, LEFT), (JobEnd::Unplaced, UNPLACED)] {

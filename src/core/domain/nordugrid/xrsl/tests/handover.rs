@@ -11,7 +11,7 @@ const QUEUE: &str = "the-queue";
 
 fn handover(environments: &[String]) -> Handover<'_> {
     let (delegation, dialect) = (None, Dialect::User);
-    Handover { queue: QUEUE, environments, delegation, description: "", dialect }
+    Handover { queue: QUEUE, environments, delegation, mark: "m:1", description: "", dialect }
 }
 
 /// Environments of which each is the one that a job asks for.
@@ -256,7 +256,8 @@ fn a_job_that_is_written_in_adl_is_handed_over_as_it_is_written() {
              </a:InputFile><a:OutputFile><a:Name>o</a:Name></a:OutputFile><ng:DelegationID \
              xmlns:ng=\"http://www.nordugrid.org/es/2011/12/nordugrid-adl\">new</ng:DelegationID>\
              </a:DataStaging>",
-        );
+        )
+        .replace("</a:ActivityDescription>", "<!--m:1--></a:ActivityDescription>");
     assert_eq!(to_adl(&job, &to).as_deref(), Ok(after.as_str()));
 
     let bare = "<ActivityDescription><Application><Executable><Path>/bin/a</Path></Executable>\
@@ -265,7 +266,7 @@ fn a_job_that_is_written_in_adl_is_handed_over_as_it_is_written() {
     let after = bare.replace(
         "</ActivityDescription>",
         "<Resources><QueueName>the-queue</QueueName></Resources><DataStaging></DataStaging>\
-         </ActivityDescription>",
+         <!--m:1--></ActivityDescription>",
     );
     assert_eq!(to_adl(&only(bare), &to).as_deref(), Ok(after.as_str()));
     let empty = bare.replace("</ActivityDescription>", "<Resources/></ActivityDescription>");
