@@ -54,7 +54,10 @@ impl ArcClient {
             let url = format!("{url}/rest/1.0/info?schema=glue2");
             let text = self.fetch.get(&url, "application/xml");
             let document = text.and_then(|text| glue2(&text));
-            document.map_err(|why| format!("{}: {why}", Source::Url(url)))
+            document.map_err(|why| {
+                let remedy = remedy(&why);
+                format!("{}: {why}{remedy}", Source::Url(url))
+            })
         });
         let document = document.transpose()?;
         let named = document.as_ref().and_then(|it| it.ldap.as_deref());
@@ -141,5 +144,16 @@ impl ArcClient {
         let wanted = LdapSearch { base: &url.base, scope, filter, attributes, limit_s };
         search(url, &wanted, until)
             .map_err(|why| format!("ldap://{}:{}/{}: {why}", url.host, url.port, url.base))
+    }
+}
+
+/// The remedy of a common mistake, as it stands behind the cause.
+fn remedy(why: &str) -> &'static str {
+    if why.contains("certificate") {
+        "; give the authority of the cluster with --ca PATH, or in X509_CERT_DIR"
+    } else if why.contains("404 Not Found") {
+        "; is the path right? That of most is /arex"
+    } else {
+        ""
     }
 }

@@ -64,7 +64,7 @@ pub fn members(texts: &[&str], now: Millis) -> Result<Imported, String> {
         imported.records.push(Configuration::User(user));
     }
     let count = imported.records.len();
-    imported.notes.push(format!("{count} users, {inactive} that are not active left out"));
+    imported.notes.push(format!("users: {count}; not active, and not imported: {inactive}"));
     Ok(imported)
 }
 

@@ -302,6 +302,9 @@ fn a_cluster_that_is_gone_is_passed_over_and_without_a_target_the_code_is_three(
     assert_eq!(ended.code, Some(3), "{ended:?}");
     has(&ended.out, &["nowhere: no target takes it: no_target_left"]);
     has(&ended.err, &["explain nowhere --fates"]);
+    let again = place.start("still", &["--resume", "nowhere"]).end();
+    assert_eq!(again.code, Some(3), "{again:?}");
+    has(&again.out, &["nowhere: no target takes it: no_target_left"]);
     place.check();
 }
 

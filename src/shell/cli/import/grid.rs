@@ -82,6 +82,7 @@ struct Found {
     /// Whether an index server did not answer: nothing is known to be gone.
     is_partial: bool,
     silent: Vec<String>,
+    complaints: Vec<String>,
     notes: Vec<String>,
 }
 
@@ -248,7 +249,7 @@ impl ArcGrid {
                 // The host of a name is meant where another one states the same name.
                 Ok(it) if *name != it.cluster.name && hosts.contains(&it.cluster.name) => {
                     let stated = it.cluster.name;
-                    found.notes.push(format!(
+                    found.complaints.push(format!(
                         "{name}: states the name {stated}, of a cluster that is asked itself; left \
                          out"
                     ));
@@ -256,7 +257,7 @@ impl ArcGrid {
                 Ok(answer) => self.answered(name, answer, now, found),
                 Err(why) => {
                     let name = self.name_of(name, interfaces, targets);
-                    let stays = "does not answer, and keeps its facts";
+                    let stays = "gives no answer that can be used, and keeps its facts";
                     found.silent.push(format!("{name}: {stays}: {why}"));
                     found.unanswered.insert(name);
                 }
@@ -367,6 +368,7 @@ impl ArcGrid {
             let mut loaded = Loaded {
                 rows: rows.remove(&topic).unwrap_or_default(),
                 silent: if is_site { found.silent.clone() } else { Vec::new() },
+                complaints: if is_site { found.complaints.clone() } else { Vec::new() },
                 notes: if is_site { found.notes.clone() } else { Vec::new() },
                 left_out: targets.map_or_else(BTreeSet::new, |it| stays(it, topic, &found)),
                 as_of: match topic {

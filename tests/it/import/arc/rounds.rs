@@ -283,7 +283,8 @@ fn a_cluster_that_does_not_answer_keeps_its_facts_and_is_marked() {
     grid.b.rest.show(503, "");
     let (code, out, errors) = grid.round(&[]);
     assert_eq!(code, Some(1), "{errors}");
-    let named = "127.0.0.12: does not answer, and keeps its facts: http://127.0.0.12";
+    let named =
+        "127.0.0.12: gives no answer that can be used, and keeps its facts: http://127.0.0.12";
     assert!(errors.contains(named) && errors.contains("the server answers 503"), "{errors}");
     assert!(out.contains("site: 1 written, 0 removed, 2 unchanged"), "{out}");
     let site = grid.held(Topic::Site)[grid.b.ip].clone();
@@ -405,7 +406,10 @@ fn rounds_go_on_and_a_malformed_answer_stops_none() {
     ] {
         grid.a.rest.show(200, body);
         let logged = standing.wait(why);
-        assert!(logged.contains("127.0.0.11: does not answer, and keeps its facts"), "{logged}");
+        assert!(
+            logged.contains("127.0.0.11: gives no answer that can be used, and keeps its facts"),
+            "{logged}"
+        );
         standing.wait("give the address of A-REX");
     }
     grid.a.rest.show(200, &grid.a.xml(&[]));

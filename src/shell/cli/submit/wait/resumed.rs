@@ -2,7 +2,7 @@
 
 use super::super::again;
 use super::decision_log::DecisionLog;
-use super::job::{AtCluster, JobEnd, LastRead, Stage, SubmittedJob};
+use super::job::{AtCluster, LastRead, Stage, SubmittedJob};
 use super::submission::Submission;
 use crate::cli::outputs::{outputs, without_strays};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use yardmaster_core::event::{Event, JobState, OutcomeKind, Status, Task};
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::{Decision, DecisionId, Outcome};
 
-/// A job as it stands, with the decision that is not carried out yet.
+/// A job as it stands, with the decision that is not taken up yet.
 pub(super) struct Resumed {
     pub job: SubmittedJob,
     pub decision: Option<Decision>,
@@ -67,7 +67,7 @@ pub(super) fn resumed(
     tasks.into_iter().map(one).collect()
 }
 
-/// Sets where a job stands; gives the decision that is to be carried out.
+/// Sets where a job stands; gives the decision that is to be taken up.
 fn stand(
     job: &mut SubmittedJob,
     decision: Option<&Decision>,
@@ -76,7 +76,9 @@ fn stand(
 ) -> anyhow::Result<Option<Decision>> {
     let Some(decision) = decision else { return Ok(None) };
     match (&decision.outcome, answer) {
-        (Outcome::Assign(_), None) => return Ok(Some(decision.clone())),
+        (Outcome::Assign(_), None) | (Outcome::Reject { .. }, _) => {
+            return Ok(Some(decision.clone()));
+        }
         (Outcome::Assign(_), Some(OutcomeKind::Accepted)) => {
             let state = state.filter(|it| it.attempt == decision.attempt && !it.id.is_empty());
             let subject = &job.task.subject;
@@ -88,7 +90,6 @@ fn stand(
             })?;
             job.stage = Stage::Handed(Box::new(state));
         }
-        (Outcome::Reject { .. }, _) => job.stage = Stage::Over(JobEnd::Unplaced),
         (Outcome::Assign(_) | Outcome::Defer { .. }, _) => job.stage = Stage::Asked(None),
     }
     Ok(None)

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Task;
-use yardmaster_core::output::decision::Decision;
+use yardmaster_core::output::decision::{Decision, Outcome};
 use yardmaster_core::plain::plain;
 
 /// Topics that are written.
@@ -85,7 +85,10 @@ impl<'a> WaitedJobs<'a> {
             return Err(Usage(format!("--resume {subject}: it is a job of --user {user}")).into());
         }
         for Resumed { job, decision } in found {
-            let is_open = decision.is_some() || matches!(job.stage, Stage::Asked(_));
+            let is_open = match &decision {
+                Some(decision) => matches!(decision.outcome, Outcome::Assign(_)),
+                None => matches!(job.stage, Stage::Asked(_)),
+            };
             match is_open {
                 true => waiting.add(job)?,
                 false => drop(waiting.jobs.insert(job.task.subject.clone(), job)),
