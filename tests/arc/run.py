@@ -480,6 +480,36 @@ def part_fetched(place: Place) -> None:
     assert results == ["3", "3", "3"], results
 
 
+def part_once(place: Place) -> None:
+    """A job that several take up at once runs once, as A-REX has it."""
+    place.imported()
+    name, file = f"once-{place.number}", place.folder / "once.xrsl"
+    file.write_text("&(executable=/bin/sh)(arguments=-c true)(memory=8000)(cputime=10)")
+    user = place.clusters.name_of("ann")
+    words = ("--user", user, "--job-id", name, "--index-server", INDEX)
+    place.yard.verb("submit", "--xrsl", str(file), *words)
+    flag, credentials = place.clusters.pass_of("ann")
+    ca = str(place.clusters.ca / "ca.pem")
+    resume = ("submit", "--wait", "--resume", name, flag, str(credentials), "--ca", ca)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        ended = [pool.submit(place.yard.verb, *resume, seconds=JOB_S) for _ in range(4)]
+        said = [it.result() for it in ended]
+    assert all("FINISHED" in it for it in said), said
+    (decision,) = (
+        it["id"].hex() for it in place.topic("decision").records() if it["subject"] == name
+    )
+    words_of = {}
+    for it in CLUSTERS:
+        for job, word in place.clusters.states(it).items():
+            text = place.clusters.rest(it, "ann", "GET", f"/jobs/{job}/diagnose/description")
+            if decision in text:
+                words_of[job] = word
+    finished = [job for job, word in words_of.items() if word == "FINISHED"]
+    assert len(finished) == 1, (words_of, said)
+    assert place.newest("job-state")[name]["cluster_job"] == finished[0], words_of
+    place.figure("four took it up, A-REX's words", Counter(words_of.values()))
+
+
 def part_audit(place: Place) -> None:
     """Every counter is what the log says, and every decision comes out as it did."""
     audit = json.loads(
