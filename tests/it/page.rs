@@ -5,6 +5,7 @@ mod browser;
 mod clusters;
 mod demo;
 mod domains;
+mod held;
 mod served;
 mod stage;
 mod views;

@@ -79,7 +79,7 @@ fn a_job_that_is_not_wanted_at_a_cluster_is_cancelled_once_the_cluster_answers()
 #[test]
 fn a_job_that_is_taken_up_again_runs_once() {
     let Some((place, first, second)) = two() else { return };
-    first.state().odd = vec![(NEW, Odd::Hangs)];
+    first.state().odd = vec![(NEW, Odd::Stalls)];
     let killed = place.begin("killed", JOB, &BOTH);
     killed.wait_until(|| wanted(&first) == 1);
     killed.signal("KILL");
@@ -93,7 +93,7 @@ fn a_job_that_is_taken_up_again_runs_once() {
     let args = ["--xrsl", text(&file), "--user", "ann", "--job-id", "several"];
     place.bus.verb("submit", 0, &[&args[..], &BOTH[..]].concat());
     // None of them sees what another hands over before it does so itself.
-    first.state().odd = vec![(LIST, Odd::Hangs)];
+    first.state().odd = vec![(LIST, Odd::Stalls)];
     first.state().asked.clear();
     let waiters = ["a", "b", "c"].map(|name| place.start(name, &["--resume", "several"]));
     waiters[0].wait_until(|| first.state().asked.len() == waiters.len());
@@ -110,7 +110,7 @@ fn a_job_that_is_taken_up_again_runs_once() {
 #[test]
 fn a_cluster_that_does_not_answer_holds_up_no_other_and_no_signal() {
     let Some((place, first, second)) = two() else { return };
-    first.state().odd = vec![(LIST, Odd::Hangs)];
+    first.state().odd = vec![(LIST, Odd::Stalls)];
     let both = "+(&(executable=/bin/a)(cluster=ce-a))(&(executable=/bin/b)(cluster=ce-b))";
     let waiter = place.begin("both", both, &BOTH);
     waiter.wait_for("both/0: ce-a/q took it");

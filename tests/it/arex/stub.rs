@@ -14,7 +14,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// Between two looks at whether it still hangs.
+/// Between two looks at whether it still stalls.
 const MOMENT: Duration = Duration::from_millis(20);
 
 /// A job at the stub.
@@ -62,8 +62,8 @@ pub enum Odd {
     Loses,
     /// It does nothing, and closes the connection without an answer.
     Drops,
-    /// It does it, and answers as soon as it is not to hang any more.
-    Hangs,
+    /// It does it, and answers as soon as it is not to stall any more.
+    Stalls,
     /// It answers with a page of maintenance.
     Refuses,
 }
@@ -154,7 +154,7 @@ fn serve(acceptor: &SslAcceptor, stream: TcpStream, shared: &Mutex<StubState>) {
         if matches!(odd, Some(Odd::Drops | Odd::Loses)) {
             return;
         }
-        while odd == Some(Odd::Hangs) && shared.lock().unwrap().odd(&shown).is_some() {
+        while odd == Some(Odd::Stalls) && shared.lock().unwrap().odd(&shown).is_some() {
             std::thread::sleep(MOMENT);
         }
         let (status, location, body) = answer;

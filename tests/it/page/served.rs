@@ -7,10 +7,14 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use yardmaster::shell::page::ASSETS;
 
 /// A token that the server wants.
 const TOKEN: &str = "a-token-of-some-length";
+
+/// Between two looks at whether answers are still kept back.
+const MOMENT: Duration = Duration::from_millis(20);
 
 /// Behaviour of a server.
 #[derive(Default)]
@@ -26,6 +30,9 @@ pub(super) struct Manner {
     pub(super) answers: Mutex<BTreeMap<&'static str, String>>,
     /// What it was asked last, by path.
     pub(super) last: Mutex<BTreeMap<String, String>>,
+    /// Whether it keeps answers about queues back, and how many it does.
+    pub(super) keeps_back: AtomicBool,
+    pub(super) kept_back: AtomicUsize,
 }
 
 /// A server of the page and of a few answers.
@@ -64,6 +71,13 @@ fn answer(mut stream: &TcpStream, manner: &Manner) -> Option<()> {
     let own = api.and_then(|path| manner.answers.lock().unwrap().get(path).cloned());
     if let Some(path) = api {
         manner.last.lock().unwrap().insert(path.to_owned(), target.clone());
+    }
+    if api == Some("queues") && manner.keeps_back.load(Ordering::SeqCst) {
+        manner.kept_back.fetch_add(1, Ordering::SeqCst);
+        while manner.keeps_back.load(Ordering::SeqCst) {
+            std::thread::sleep(MOMENT);
+        }
+        manner.kept_back.fetch_sub(1, Ordering::SeqCst);
     }
     let json = "application/json";
     let (status, content_type, body) = match (asset, path) {

@@ -1,6 +1,6 @@
 //! Decisions carried out, and states of jobs looked at.
 
-use super::clusters::{ClusterLook, Errand, Report, chosen};
+use super::clusters::{ClusterLook, ClusterReport, Errand, chosen};
 use super::handing::{HandedOver, Order, Stray, StrayFate};
 use super::job::{AtCluster, JobEnd, JobListing, Stage, outcome_entry};
 use super::lines::{note, print};
@@ -62,7 +62,7 @@ impl WaitedJobs<'_> {
         let order = Order::new(&decision, job, alternative, (&cluster, queue), facts);
         self.clusters.ask(&cluster, Errand::Jobs, facts, move |cluster| {
             let handed_over = order.carry_out(cluster);
-            Report::HandedOver(decision, handed_over)
+            ClusterReport::HandedOver(decision, handed_over)
         });
     }
 
@@ -70,9 +70,9 @@ impl WaitedJobs<'_> {
     pub(super) fn take_reports(&mut self) {
         for report in self.clusters.reports() {
             match report {
-                Report::HandedOver(decision, handed) => self.handed_over(&decision, handed),
-                Report::Looked(cluster, look) => self.looked(&cluster, look),
-                Report::Fetched(subject, files) => self.fetched(&subject, files),
+                ClusterReport::HandedOver(decision, handed) => self.handed_over(&decision, handed),
+                ClusterReport::Looked(cluster, look) => self.looked(&cluster, look),
+                ClusterReport::Fetched(subject, files) => self.fetched(&subject, files),
             }
         }
     }

@@ -22,7 +22,7 @@ pub(super) struct Clusters {
     credentials: Credentials,
     threads: BTreeMap<(String, Errand), ClusterThread>,
     rests: BTreeMap<String, ClusterRest>,
-    reports: (Sender<Report>, Receiver<Report>),
+    reports: (Sender<ClusterReport>, Receiver<ClusterReport>),
 }
 
 /// What a cluster is asked about; each by a connection of its own, since files may take long.
@@ -34,7 +34,7 @@ pub(super) enum Errand {
     Outputs,
 }
 
-type Work = Box<dyn FnOnce(Result<&mut ArexCluster, ArexError>) -> Report + Send>;
+type Work = Box<dyn FnOnce(Result<&mut ArexCluster, ArexError>) -> ClusterReport + Send>;
 
 struct ClusterThread {
     /// Submission URL.
@@ -51,7 +51,7 @@ struct ClusterRest {
 }
 
 /// What was done at a cluster.
-pub(super) enum Report {
+pub(super) enum ClusterReport {
     /// A decision was carried out.
     HandedOver(Box<Decision>, HandedOver),
     /// A look at the jobs of a cluster.
@@ -88,7 +88,7 @@ impl Clusters {
         name: &str,
         errand: Errand,
         facts: Option<&ClusterFacts>,
-        work: impl FnOnce(Result<&mut ArexCluster, ArexError>) -> Report + Send + 'static,
+        work: impl FnOnce(Result<&mut ArexCluster, ArexError>) -> ClusterReport + Send + 'static,
     ) {
         let unasked = match self.thread(name, errand, facts) {
             Err(error) => Some((Box::new(work) as Work, error)),
@@ -105,7 +105,7 @@ impl Clusters {
     }
 
     /// The reports that came.
-    pub fn reports(&self) -> Vec<Report> {
+    pub fn reports(&self) -> Vec<ClusterReport> {
         self.reports.1.try_iter().collect()
     }
 
@@ -165,7 +165,7 @@ impl Clusters {
                 Ok(cluster) => ClusterLook::take(cluster, &ids, strays),
                 Err(error) => ClusterLook::none(error),
             };
-            Report::Looked(owned, look)
+            ClusterReport::Looked(owned, look)
         };
         self.ask(name, Errand::Jobs, facts, work);
     }

@@ -1,7 +1,7 @@
 //! Jobs that reach a state, and those that are over: submitted again if nothing of them ran, else
 //! ended, with their outputs.
 
-use super::clusters::{Errand, Report};
+use super::clusters::{ClusterReport, Errand};
 use super::fetched::fetch;
 use super::job::{AtCluster, JobEnd, Stage};
 use super::lines::{note, print};
@@ -81,7 +81,7 @@ impl WaitedJobs<'_> {
                 }
                 Ok(files)
             });
-            Report::Fetched(subject, fetched)
+            ClusterReport::Fetched(subject, fetched)
         });
         true
     }
