@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use yardmaster_core::unit::{Millis, SECOND};
+use yardmaster_core::unit::{DAY, Millis, SECOND};
 
 /// Files that a user names; `None`: the usual places.
 #[derive(Clone, Debug, Default)]
@@ -79,6 +79,14 @@ impl Credentials {
         match &self.identity {
             Identity::Chain(chain) => Some(chain),
             Identity::Token(_) => None,
+        }
+    }
+
+    /// Until when they hold, if that is known.
+    pub fn until(&self) -> Option<Millis> {
+        match &self.identity {
+            Identity::Chain(chain) => chain.until(),
+            Identity::Token(token) => expiry(token),
         }
     }
 
@@ -160,6 +168,16 @@ impl UserChain {
         over.map(|it| it.not_after().to_string())
     }
 
+    /// When the first of its certificates expires.
+    fn until(&self) -> Option<Millis> {
+        let epoch = Asn1Time::from_unix(0).ok()?;
+        let span = |it: &X509| {
+            let span = epoch.diff(it.not_after()).ok()?;
+            Some(Millis::from(span.days) * DAY + Millis::from(span.secs) * SECOND)
+        };
+        self.certificates.iter().filter_map(span).min()
+    }
+
     fn show(&self, builder: &mut SslConnectorBuilder) -> Result<(), ErrorStack> {
         if let [first, rest @ ..] = self.certificates.as_slice() {
             builder.set_certificate(first)?;
@@ -218,14 +236,18 @@ fn checked_token(shown: &str, text: &str, now: Millis) -> Result<String, NoCrede
     if token.is_empty() || token.bytes().any(|byte| !byte.is_ascii_graphic()) {
         return Err(NoCredentials(format!("{shown}: it is no token; name a file with one token")));
     }
-    let payload = token.split('.').nth(1).and_then(|part| BASE64_URL_SAFE_NO_PAD.decode(part).ok());
-    let claims = payload.and_then(|payload| serde_json::from_slice::<Value>(&payload).ok());
-    let until = claims.and_then(|claims| claims["exp"].as_f64());
-    match until {
-        Some(until) if until * 1_000.0 <= now as f64 => {
-            let at = yardmaster_core::explain::iso((until * 1_000.0) as Millis);
+    match expiry(token) {
+        Some(until) if until <= now => {
+            let at = yardmaster_core::explain::iso(until);
             Err(NoCredentials(format!("{shown}: it expired at {at}; get a new one")))
         }
         _ => Ok(token.to_owned()),
     }
+}
+
+/// Until when a token holds, if it says so.
+fn expiry(token: &str) -> Option<Millis> {
+    let payload = BASE64_URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    let claims: Value = serde_json::from_slice(&payload).ok()?;
+    Some((claims["exp"].as_f64()? * 1_000.0) as Millis)
 }

@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long it may be silent.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// How long it may take nothing of what it is sent, for one piece; OpenSSL tries again with what is
+/// left of a record.
+const STUCK_MAX: Duration = Duration::from_secs(20);
 /// How long a question and its answer may take, but for files.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
 /// A connection that rested for so long may be closed by the cluster: what must not be asked twice
@@ -85,6 +88,15 @@ struct Broken {
     reach: Reach,
 }
 
+impl Broken {
+    /// Whether the connection may just have been closed before the question came.
+    fn is_of_a_closed_connection(&self) -> bool {
+        let is_slow =
+            matches!(self.error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
+        self.reach != Reach::Answered && !is_slow
+    }
+}
+
 /// How far a question came.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
@@ -147,7 +159,7 @@ impl Link {
                     self.open = is_open.then_some(open);
                     return Ok(answer);
                 }
-                Err(broken) if is_kept && is_repeatable && broken.reach != Reach::Answered => {}
+                Err(broken) if is_kept && is_repeatable && broken.is_of_a_closed_connection() => {}
                 Err(broken) if broken.reach == Reach::Begun => {
                     return Err(ArexError::Failed(self.unreachable(&broken.error)));
                 }
@@ -195,7 +207,7 @@ impl Link {
             match TcpStream::connect_timeout(&address, CONNECT) {
                 Ok(stream) => {
                     stream.set_read_timeout(Some(SILENCE_MAX))?;
-                    stream.set_write_timeout(Some(SILENCE_MAX))?;
+                    stream.set_write_timeout(Some(STUCK_MAX))?;
                     stream.set_nodelay(true)?;
                     return Ok(stream);
                 }
@@ -447,6 +459,21 @@ mod tests {
         let mut whole = [0; 8];
         let mut unlimited = Timed { stream: &mut dripping, until: None };
         unlimited.read_exact(&mut whole).unwrap();
+    }
+
+    /// What is asked again would be stuck again.
+    #[test]
+    fn only_a_connection_that_was_closed_is_made_again() {
+        let is_closed = |kind: io::ErrorKind, reach| {
+            Broken { error: kind.into(), reach }.is_of_a_closed_connection()
+        };
+        for kind in [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset] {
+            assert!(is_closed(kind, Reach::Begun) && is_closed(kind, Reach::Sent), "{kind}");
+            assert!(!is_closed(kind, Reach::Answered), "{kind}");
+        }
+        for kind in [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut] {
+            assert!(!is_closed(kind, Reach::Begun) && !is_closed(kind, Reach::Sent), "{kind}");
+        }
     }
 
     #[test]

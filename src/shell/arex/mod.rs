@@ -17,6 +17,7 @@ use link::{ArexAnswer, ArexQuestion, Body, Link};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
+use yardmaster_core::domain::nordugrid::xrsl::mark_in;
 
 const JSON: &str = "application/json";
 
@@ -29,6 +30,9 @@ pub enum ArexError {
     /// It cannot be reached, or something fails there.
     #[error("{0}")]
     Failed(String),
+    /// It has no such job, or the job no such file.
+    #[error("{0}")]
+    Absent(String),
     /// It may have done what it was asked, and what it answers, if anything, does not tell.
     #[error("{0}")]
     Unanswered(String),
@@ -60,6 +64,8 @@ pub struct ArexCluster {
     chain: Option<UserChain>,
     /// Id of the credentials that the cluster has of the user.
     delegation: Option<String>,
+    /// The mark of each job whose description was read; empty: it has none.
+    marks: BTreeMap<String, String>,
 }
 
 impl ArexCluster {
@@ -69,7 +75,7 @@ impl ArexCluster {
     /// It is no URL of https.
     pub fn new(url: &str, credentials: &Credentials) -> Result<ArexCluster, ArexError> {
         let (link, chain) = (Link::new(url, credentials)?, credentials.chain().cloned());
-        Ok(ArexCluster { link, chain, delegation: None })
+        Ok(ArexCluster { link, chain, delegation: None, marks: BTreeMap::new() })
     }
 
     /// Hands a job over that ADL describes; its id at the cluster. It waits there for its uploads.
@@ -85,29 +91,69 @@ impl ArexCluster {
                 Some(made) => made.map_err(ArexError::Refused),
                 None => Err(ArexError::Unanswered("its answer is none of A-REX".to_owned())),
             },
-            // 500: the user is none of the cluster's ("User can't be assigned configuration").
-            401 | 403 | 500 => Err(ArexError::Refused(status(&answer))),
+            401 | 403 => Err(ArexError::Refused(status(&answer))),
             // Of something between that does not know what became of it.
-            502..=504 => Err(ArexError::Unanswered(status(&answer))),
-            _ => Err(ArexError::Failed(status(&answer))),
+            408 | 502..=504 => Err(ArexError::Unanswered(status(&answer))),
+            // A fault, behind which it may have the job.
+            _ => match self.marked(mark_in(adl).unwrap_or_default()) {
+                Ok(jobs) if !jobs.is_empty() => Ok(jobs.into_iter().next().unwrap_or_default()),
+                // The user is none of the cluster's ("User can't be assigned configuration").
+                _ if answer.status == 500 => Err(ArexError::Refused(status(&answer))),
+                _ => Err(ArexError::Failed(status(&answer))),
+            },
         }
     }
 
-    /// The jobs of the user whose descriptions bear a mark, those that were handed over first
-    /// first: by the cluster's clock, whole seconds, then by their ids.
+    /// The jobs of the user whose descriptions bear a mark and that nobody cancelled, those that
+    /// were handed over first first: by the cluster's clock, whole seconds, then by their ids.
     ///
     /// # Errors
     /// The cluster does not tell of every job.
     pub fn marked(&mut self, mark: &str) -> Result<Vec<String>, ArexError> {
+        let states = self.states()?;
+        self.marked_among(&states, mark)
+    }
+
+    /// The same among jobs whose states are known.
+    ///
+    /// # Errors
+    /// As [`ArexCluster::marked`].
+    pub fn marked_among(
+        &mut self,
+        states: &BTreeMap<String, String>,
+        mark: &str,
+    ) -> Result<Vec<String>, ArexError> {
         let mut found = Vec::new();
-        for job in self.states()?.into_keys() {
-            if self.diagnosis(&job, "description")?.contains(mark) {
-                let local = self.diagnosis(&job, "local")?;
-                found.push((answer::line_of(&local, "starttime").to_owned(), job));
+        for (job, word) in states.iter().filter(|_| !mark.is_empty()) {
+            if self.has_mark(job, mark)? && !self.is_cancelled(job, word) {
+                let local = self.diagnosis(job, "local")?;
+                found.push((answer::line_of(&local, "starttime").to_owned(), job.clone()));
             }
         }
         found.sort();
         Ok(found.into_iter().map(|(_, job)| job).collect())
+    }
+
+    fn has_mark(&mut self, job: &str, mark: &str) -> Result<bool, ArexError> {
+        if let Some(known) = self.marks.get(job) {
+            return Ok(known == mark);
+        }
+        let description = self.diagnosis(job, "description")?;
+        let known = mark_in(&description).unwrap_or_default();
+        // A job that is only just made may have no description for a moment.
+        if !description.is_empty() {
+            self.marks.insert(job.to_owned(), known.to_owned());
+        }
+        Ok(known == mark)
+    }
+
+    /// Whether a job in a state was cancelled, or is about to be.
+    fn is_cancelled(&mut self, job: &str, word: &str) -> bool {
+        match word {
+            "KILLING" | "KILLED" => true,
+            "FAILED" => self.failure(job).is_cancelled(),
+            _ => false,
+        }
     }
 
     /// Sends a file of a job, under its name in the session directory.
@@ -251,6 +297,7 @@ fn right(answer: ArexAnswer, path: &str) -> Result<ArexAnswer, ArexError> {
     match answer.status {
         200..=299 => Ok(answer),
         401 | 403 => Err(ArexError::Refused(status(&answer))),
+        404 => Err(ArexError::Absent(format!("{} to {path}", status(&answer)))),
         _ => Err(ArexError::Failed(format!("{} to {path}", status(&answer)))),
     }
 }

@@ -36,12 +36,17 @@ fn a_job_whose_answer_is_lost_is_found_and_one_that_never_came_goes_elsewhere() 
     assert_eq!((wanted(&first), wanted(&second)), (1, 0));
     has(place.states("lost").last().unwrap(), &["ce-a/q finished FINISHED lost:0 id"]);
 
+    first.state().odd = vec![(NEW, Odd::Faults)];
+    let ended = place.submit("fault", JOB, &BOTH);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!((wanted(&first), wanted(&second)), (2, 0));
+
     first.state().odd = vec![(NEW, Odd::Drops)];
     let ended = place.submit("dropped", JOB, &BOTH);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     has(&ended.err, &["ce-a/q does not take it", "the connection breaks off"]);
     has(&ended.err, &["dropped: ce-a did not tell whether it took it"]);
-    assert_eq!((wanted(&first), wanted(&second)), (1, 1));
+    assert_eq!((wanted(&first), wanted(&second)), (2, 1));
     place.check();
 }
 
@@ -59,6 +64,7 @@ fn a_job_that_is_not_wanted_at_a_cluster_is_cancelled_once_the_cluster_answers()
     assert_eq!(wanted(&first), 0);
 
     let put = "PUT /arex/rest/1.0/jobs/";
+    first.state().course = vec!["PREPARING"];
     first.state().odd = vec![(put, Odd::Refuses), (KILL, Odd::Refuses)];
     place.write("run.sh", "");
     let uploads = place.begin("files", "&(executable=run.sh)", &BOTH);
@@ -104,6 +110,67 @@ fn a_job_that_is_taken_up_again_runs_once() {
     }
     assert_eq!(first.state().jobs.len(), 4, "each handed it over");
     assert_eq!((wanted(&first), wanted(&second)), (2, 0), "{:#?}", first.state().jobs);
+    place.check();
+}
+
+/// What a verb that was killed knew of clusters that did not answer is known to the next.
+#[test]
+fn a_job_that_a_silent_cluster_may_have_is_cancelled_there_when_it_is_taken_up_again() {
+    let Some((place, first, second)) = two() else { return };
+    second.state().course = vec!["RUNNING"];
+    first.state().odd = vec![(NEW, Odd::Stalls)];
+    let killed = place.begin("job", JOB, &BOTH);
+    killed.wait_until(|| wanted(&first) == 1);
+    killed.signal("KILL");
+    drop(killed);
+    first.state().odd = vec![(NEW, Odd::Refuses), (LIST, Odd::Refuses)];
+    let resumed = place.start("resumed", &["--resume", "job"]);
+    resumed.wait_for("job: RUNNING at ce-b/q");
+    resumed.signal("KILL");
+    drop(resumed);
+    assert_eq!(wanted(&first), 1);
+
+    first.state().odd.clear();
+    second.state().jobs.values_mut().for_each(|job| job.state = "FINISHED".to_owned());
+    let ended = place.start("again", &["--resume", "job"]).end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    has(&ended.err, &["job: ce-a had taken it all the same; it is cancelled there"]);
+    assert_eq!((wanted(&first), wanted(&second)), (0, 1));
+    place.check();
+}
+
+/// A job that waits for its files may get them from another process; one that this verb cancelled is
+/// none.
+#[test]
+fn a_job_with_uploads_that_is_taken_up_again_is_neither_cancelled_nor_believed_to_be_cancelled() {
+    let Some((place, first, second)) = two() else { return };
+    let put = "PUT /arex/rest/1.0/jobs/";
+    place.write("run.sh", "");
+    let files = place.bus.path("");
+    let xrsl = "&(executable=run.sh)";
+    first.state().course = vec!["PREPARING"];
+    first.state().odd = vec![(put, Odd::Stalls)];
+    let killed = place.begin("adopted", xrsl, &BOTH);
+    killed.wait_until(|| first.state().asked.iter().any(|it| it.starts_with(put)));
+    killed.signal("KILL");
+    drop(killed);
+    first.state().odd = vec![(put, Odd::Refuses)];
+    let resumed = place.start("resumed", &["--resume", "adopted", "--files", text(&files)]);
+    resumed.wait_for("adopted: ce-a/q took it");
+    assert_eq!(wanted(&first), 1);
+    first.state().jobs.values_mut().for_each(|job| job.state = "FINISHED".to_owned());
+    assert_eq!(resumed.end().code, Some(0));
+
+    first.state().course = vec!["RUNNING", "FINISHED"];
+    first.state().odd = vec![(put, Odd::Refuses), (KILL, Odd::Stalls)];
+    let killed = place.begin("cancelled", xrsl, &BOTH);
+    killed.wait_until(|| wanted(&first) == 1 && first.state().jobs.len() == 2);
+    killed.signal("KILL");
+    drop(killed);
+    first.state().odd.clear();
+    let ended = place.start("last", &["--resume", "cancelled", "--files", text(&files)]).end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!((wanted(&first), wanted(&second)), (2, 0));
     place.check();
 }
 

@@ -66,6 +66,8 @@ pub enum Odd {
     Stalls,
     /// It answers with a page of maintenance.
     Refuses,
+    /// It does it, and answers with a fault.
+    Faults,
 }
 
 impl StubState {
@@ -147,6 +149,10 @@ fn serve(acceptor: &SslAcceptor, stream: TcpStream, shared: &Mutex<StubState>) {
             let odd = state.odd(&shown);
             let answer = match odd {
                 Some(Odd::Drops | Odd::Refuses) => plain("503 Maintenance", "<html>"),
+                Some(Odd::Faults) => {
+                    answer(&mut state, &asked, &who);
+                    plain("500 Fault", "")
+                }
                 _ => answer(&mut state, &asked, &who),
             };
             (answer, state.is_brusque, odd)
@@ -226,7 +232,9 @@ fn answer(state: &mut StubState, asked: &Asked, who: &str) -> Answer {
             if asked.query == "action=clean" {
                 state.jobs.remove(id);
             } else if let Some(job) = state.jobs.get_mut(id) {
-                job.is_cancelled = true;
+                let why = "Job is canceled by external request".to_owned();
+                job.failed = ("PREPARING".to_owned(), why);
+                (job.is_cancelled, job.state, job.course) = (true, "FAILED".to_owned(), Vec::new());
             }
             plain(
                 "201 Created",
@@ -238,6 +246,7 @@ fn answer(state: &mut StubState, asked: &Asked, who: &str) -> Answer {
             job.files.insert((*name).to_owned(), asked.body.clone());
             plain("200 OK", "")
         }
+        ("GET", ["jobs", id, ..], _) if !state.jobs.contains_key(*id) => plain("404 Not Found", ""),
         ("GET", ["jobs", id, "session", name], _) => session(&state.jobs[*id], name),
         ("GET", ["jobs", id, "diagnose", "local"], _) => {
             let failed = &state.jobs[*id].failed.0;

@@ -2,7 +2,7 @@
 //! stubs of clusters.
 
 use super::authority::{Authority, HOUR, now_s, text};
-use super::stub::Stub;
+use super::stub::{Odd, Stub};
 use crate::kill::bus::{Bus, now, parts};
 use crate::kill::process::{Ending, PROGRAM, Process, wait_until};
 use crate::kill::witness::in_order;
@@ -256,6 +256,9 @@ fn a_job_that_is_refused_is_handed_to_the_next_target_followed_and_fetched() {
     let asked = second.state().asked.join("\n");
     has(&asked, &["session/words", "session/run.sh", "PUT /arex/rest/1.0/delegations/d1"]);
     assert!(second.state().jobs.is_empty(), "it is removed once its outputs are here");
+    let again = place.start("again", &["--resume", "job", "--get", text(&folder)]).end();
+    assert_eq!(again.code, Some(0), "{again:?}");
+    has(&again.out, &["job: ce-b has it no more; what was fetched before is in"]);
     place.check();
 }
 
@@ -391,6 +394,19 @@ fn a_submission_that_was_ended_is_taken_up_again_wherever_it_stood() {
         }
     }
     assert_eq!(submitted(&stub), 2, "none was handed over twice");
+    // What is here stays if it cannot be fetched again, and what is not removed is here.
+    let out = folder.join("two").join("0").join("out.txt");
+    let clean = "POST /arex/rest/1.0/jobs?action=clean";
+    stub.state().odd = vec![(clean, Odd::Refuses)];
+    let more = ["--resume", "two", "--get", text(&folder), "--clean"];
+    let kept = place.start("kept", &more).end();
+    assert_eq!(kept.code, Some(0), "{kept:?}");
+    has(&kept.err, &["two/0: it is not removed from ce-a: the cluster answers 503"]);
+    stub.state().odd = vec![("GET /arex/rest/1.0/jobs/", Odd::Drops)];
+    let torn = place.start("torn", &more).end();
+    assert_eq!(torn.code, Some(1), "{torn:?}");
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "yes");
+    stub.state().odd.clear();
     has(place.states("two/1").last().unwrap(), &["ce-a/q finished FINISHED two/1:0 id"]);
     let other = place.start("other", &["--resume", "two", "--user", "bob"]).end();
     assert_eq!(other.code, Some(2), "{other:?}");
@@ -422,6 +438,34 @@ fn a_silent_cluster_is_waited_for_and_a_job_that_is_gone_is_closed() {
     assert_eq!(ended.code, Some(1), "{ended:?}");
     has(place.states("job").last().unwrap(), &["ce-a/q closed DELETED job:0 id batch"]);
     place.check();
+}
+
+/// A proxy that holds for seconds, and is renewed while the job runs.
+#[test]
+fn a_proxy_that_is_renewed_before_it_expires_is_used() {
+    let Some(place) = Place::make() else { return };
+    let stub = place.stub();
+    place.cluster("ce-a", &stub.url(), "50");
+    stub.state().course = vec!["RUNNING"];
+    let place = place.lead();
+    let until = now_s() + 12;
+    place.authority.proxy("proxy", "Ann", until);
+    let waiter = place.begin("job", "&(executable=/bin/a)", &["-c", "ce-a"]);
+    waiter.wait_for("job: RUNNING at ce-a/q");
+    place.authority.proxy("proxy", "Ann", now_s() + HOUR);
+    waiter.wait_until(|| now_s() > until + 1);
+    stub.state().asked.clear();
+    waiter.wait_until(|| !stub.state().asked.is_empty());
+    stub.state().jobs.values_mut().for_each(|job| job.state = "FINISHED".to_owned());
+    let ended = waiter.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.err.matches("looked at again later").count(), 0, "{ended:?}");
+
+    let until = now_s() + 8;
+    place.authority.proxy("proxy", "Ann", until);
+    let ended = place.submit("expired", "&(executable=/bin/a)", &["-c", "ce-a"]);
+    assert_eq!(ended.code, Some(4), "{ended:?}");
+    has(&ended.err, &["it expired on", "`submit --wait --resume expired`"]);
 }
 
 #[test]

@@ -124,7 +124,10 @@ impl ArcGrid {
         let mut found = Found { clusters: self.files()?, ..Found::default() };
         let asked = self.walk(now, &mut found)?;
         if asked.is_empty() && found.clusters.is_empty() {
-            let why = found.silent.join("; ");
+            let why = match found.silent.is_empty() {
+                true => "the index servers answer, and name none that can be asked".to_owned(),
+                false => found.silent.join("; "),
+            };
             anyhow::bail!("no cluster is known: {why}; name an index server that has some");
         }
         self.ask(&asked, targets, now, &mut found);

@@ -16,7 +16,7 @@ pub struct Handover<'a> {
     pub environments: &'a [String],
     /// Id of the credentials that the cluster fetches and sends files by, if it has any.
     pub delegation: Option<&'a str>,
-    /// By which it is found again at the cluster: letters, digits and colons.
+    /// By which it is found again at the cluster ([`mark_in`]): letters, digits and colons.
     pub mark: &'a str,
     /// The text of the description.
     pub description: &'a str,
@@ -56,7 +56,19 @@ pub(super) fn escaped(text: &str) -> String {
     quick_xml::escape::escape(text).replace('\r', "&#13;")
 }
 
-/// A mark as a comment, which A-REX keeps with the description where it stands within its root.
+/// How the comment begins and ends that holds a mark. A-REX keeps comments within the root.
+const MARK: [&str; 2] = ["<!--yardmaster:", "-->"];
+
+/// A mark as a comment.
 pub(super) fn marked(mark: &str) -> String {
-    format!("<!--{mark}-->")
+    let [begin, end] = MARK;
+    format!("{begin}{mark}{end}")
+}
+
+/// The mark of a description that was handed over; of several the last, since somebody may hand
+/// over again what a cluster has kept.
+pub fn mark_in(description: &str) -> Option<&str> {
+    let [begin, end] = MARK;
+    let (_, rest) = description.rsplit_once(begin)?;
+    rest.split_once(end).map(|(mark, _)| mark)
 }

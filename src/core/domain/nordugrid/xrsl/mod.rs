@@ -48,7 +48,7 @@ pub use description::{
 };
 pub use dialect::Dialect;
 pub use error::{ErrorCode, ErrorKind, XrslError};
-pub use handover::{AdlError, Handover};
+pub use handover::{AdlError, Handover, mark_in};
 pub use note::{NoteCode, ReadingNote};
 pub use read::{read, read_to_run, tree};
 pub use relation::Relation;

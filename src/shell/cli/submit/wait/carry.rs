@@ -1,9 +1,10 @@
 //! Decisions carried out, and states of jobs looked at.
 
 use super::clusters::{ClusterLook, ClusterReport, Errand, chosen};
-use super::handing::{HandedOver, Order, Stray, StrayFate};
+use super::handing::{HandedOver, Order, Stray};
 use super::job::{AtCluster, JobEnd, JobListing, Stage, outcome_entry};
 use super::lines::{note, print};
+use super::strays::StrayFate;
 use super::waiting::WaitedJobs;
 use crate::arex::{ArexError, JobFailure};
 use crate::cli::import::Entry;
@@ -56,7 +57,7 @@ impl WaitedJobs<'_> {
         let decision = Box::new(decision.clone());
         let Some((alternative, _, (cluster, queue))) = chosen(&decision, job) else {
             let error = ArexError::Failed("the decision names no target of a cluster".to_owned());
-            return self.handed_over(&decision, HandedOver { id: Err(error), stray: None });
+            return self.handed_over(&decision, HandedOver { id: Err(error), strays: Vec::new() });
         };
         let (facts, cluster) = (self.log.cluster(cluster), cluster.to_owned());
         let order = Order::new(&decision, job, alternative, (&cluster, queue), facts);
@@ -78,8 +79,8 @@ impl WaitedJobs<'_> {
     }
 
     /// A decision was carried out. What became of it is published before anything else happens.
-    fn handed_over(&mut self, decision: &Decision, HandedOver { id, stray }: HandedOver) {
-        self.strays.extend(stray);
+    fn handed_over(&mut self, decision: &Decision, HandedOver { id, strays }: HandedOver) {
+        self.strays.extend(strays);
         let Some(job) = self.jobs.get(&decision.subject) else { return };
         let name = plain(&decision.subject).into_owned();
         let (alternative, target, cluster) = match chosen(decision, job) {
@@ -144,16 +145,13 @@ impl WaitedJobs<'_> {
     /// A look at a cluster is over.
     fn looked(&mut self, cluster: &str, look: ClusterLook) {
         let was_silent = self.clusters.looked(cluster, look.states.is_err());
+        let of_it = self.strays.iter_mut().filter(|stray| stray.cluster == cluster);
+        of_it.for_each(|stray| stray.is_looked_for = true);
         for (stray, fate) in look.strays {
             if fate != StrayFate::Open {
-                self.strays.retain(|it| *it != stray);
+                self.strays.retain(|it| !it.is(&stray));
             }
-            if fate == StrayFate::Cancelled {
-                let (subject, cluster) = (plain(&stray.subject), plain(cluster));
-                note(&format!(
-                    "{subject}: {cluster} had taken it all the same; it is cancelled there"
-                ));
-            }
+            stray.line(fate).iter().for_each(|line| note(&plain(line)));
         }
         match look.states {
             Err(why) if !was_silent => {

@@ -1,8 +1,10 @@
 //! The clusters that jobs are handed over to: each asked by a thread of its own with the user's
 //! credentials, so that one that does not answer holds up no other, and no more often than needed.
 
-use super::handing::{HandedOver, Stray, StrayFate};
+use super::fetched::Fetched;
+use super::handing::{HandedOver, Stray};
 use super::job::SubmittedJob;
+use super::strays::StrayFate;
 use crate::arex::{ArexCluster, ArexError, Credentials, JobFailure};
 use crate::thread;
 use std::collections::BTreeMap;
@@ -56,8 +58,8 @@ pub(super) enum ClusterReport {
     HandedOver(Box<Decision>, HandedOver),
     /// A look at the jobs of a cluster.
     Looked(String, ClusterLook),
-    /// The outputs of a job were fetched: how many files, or why not all.
-    Fetched(String, Result<usize, String>),
+    /// The outputs of a job were fetched.
+    Fetched(String, Fetched),
 }
 
 /// A look at a cluster's jobs.
@@ -199,7 +201,7 @@ impl ClusterLook {
         let failed = ids.iter().filter(|id| states.get(*id).is_some_and(|word| word == "FAILED"));
         let failures = failed.map(|id| (id.clone(), cluster.failure(id))).collect();
         let fate = |stray: Stray| {
-            let fate = stray.end(cluster);
+            let fate = stray.end(cluster, &states);
             (stray, fate)
         };
         let strays = strays.into_iter().map(fate).collect();
@@ -211,12 +213,18 @@ impl ClusterLook {
     }
 }
 
+/// The target that a decision chose.
+pub(super) fn chosen_target(decision: &Decision) -> Option<&str> {
+    let mut ranked = decision.outcome.ranked().iter();
+    ranked.find(|it| it.jobs > 0).map(|it| it.queue.as_str())
+}
+
 /// The alternative that a decision chose, and the target with its parts.
 pub(super) fn chosen<'a>(
     decision: &'a Decision,
     job: &'a SubmittedJob,
 ) -> Option<(&'a Alternative, &'a str, (&'a str, &'a str))> {
-    let target = decision.outcome.ranked().iter().find(|it| it.jobs > 0)?.queue.as_str();
+    let target = chosen_target(decision)?;
     let number = decision.placed.as_ref().map_or(0, |placed| placed.alternative as usize);
     Some((job.alternatives.get(number)?, target, target.split_once('/')?))
 }

@@ -2,7 +2,7 @@
 //! ended, with their outputs.
 
 use super::clusters::{ClusterReport, Errand};
-use super::fetched::fetch;
+use super::fetched::Fetched;
 use super::job::{AtCluster, JobEnd, Stage};
 use super::lines::{note, print};
 use super::waiting::WaitedJobs;
@@ -74,38 +74,45 @@ impl WaitedJobs<'_> {
         let (folder, is_cleaned) = (get.join(&subject), self.submission.args.clean);
         let facts = self.log.cluster(at.cluster());
         self.clusters.ask(at.cluster(), Errand::Outputs, facts, move |cluster| {
-            let fetched = cluster.map_err(|error| error.to_string()).and_then(|cluster| {
-                let files = fetch(cluster, &id, &folder)?;
-                if is_cleaned {
-                    cluster.act("clean", &id).map_err(|error| error.to_string())?;
-                }
-                Ok(files)
-            });
+            let fetched = Fetched::from(cluster, &id, &folder, is_cleaned);
             ClusterReport::Fetched(subject, fetched)
         });
         true
     }
 
     /// The outputs of a job were fetched, as far as they could be.
-    pub(super) fn fetched(&mut self, subject: &str, files: Result<usize, String>) {
+    pub(super) fn fetched(&mut self, subject: &str, fetched: Fetched) {
         let Some(job) = self.jobs.get(subject) else { return };
         let (Stage::Fetching(at), Some(get)) = (&job.stage, &self.submission.args.get) else {
             return;
         };
         let (at, name, folder) = (at.as_ref().clone(), plain(subject), get.join(subject));
-        let shown = folder.display();
-        match &files {
-            Ok(files) => {
-                let plural = if *files == 1 { "file" } else { "files" };
+        let (shown, cluster) = (folder.display(), plain(at.cluster()));
+        let is_whole = match fetched {
+            Fetched::Whole(files, kept) => {
+                let plural = if files == 1 { "file" } else { "files" };
                 print(&format!("{name}: {files} {plural} in {shown}"));
+                if let Some(why) = kept {
+                    note(&format!("{name}: it is not removed from {cluster}: {}", plain(&why)));
+                }
+                true
             }
-            Err(why) => note(&format!(
-                "{name}: its outputs are not in {shown}: {}; `submit --wait --resume {name} \
-                 --get DIR` fetches them",
-                plain(why)
-            )),
-        }
-        self.end(subject, &at, files.is_ok());
+            Fetched::Before => {
+                print(&format!(
+                    "{name}: {cluster} has it no more; what was fetched before is in {shown}"
+                ));
+                true
+            }
+            Fetched::Lacking(why) => {
+                note(&format!(
+                    "{name}: its outputs are not in {shown}: {}; `submit --wait --resume {name} \
+                     --get DIR` fetches them",
+                    plain(&why)
+                ));
+                false
+            }
+        };
+        self.end(subject, &at, is_whole);
     }
 
     /// A job is over, and its outputs are here if they were wanted.

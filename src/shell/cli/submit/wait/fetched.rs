@@ -12,25 +12,65 @@ const DEPTH_MAX: usize = 32;
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// What became of a job's outputs.
+pub(super) enum Fetched {
+    /// All are here, so many files; and why the job could not be removed from its cluster, if it
+    /// was to be.
+    Whole(usize, Option<String>),
+    /// The cluster has the job no more, and what was fetched before is here.
+    Before,
+    /// Some are not here.
+    Lacking(String),
+}
+
+impl Fetched {
+    /// Fetches the outputs of a job into a folder, and then removes it from its cluster, if it is
+    /// to be cleaned.
+    pub fn from(
+        cluster: Result<&mut ArexCluster, ArexError>,
+        job: &str,
+        folder: &Path,
+        is_cleaned: bool,
+    ) -> Fetched {
+        let cluster = match cluster {
+            Ok(cluster) => cluster,
+            Err(error) => return Fetched::Lacking(error.to_string()),
+        };
+        match fetch(cluster, job, folder) {
+            Ok(files) => {
+                let cleaned = is_cleaned.then(|| again(|| cluster.act("clean", job)));
+                let kept = cleaned.and_then(Result::err).map(|error| error.to_string());
+                Fetched::Whole(files, kept)
+            }
+            Err(ArexError::Absent(_)) if has_files(folder) => Fetched::Before,
+            Err(error) => Fetched::Lacking(error.to_string()),
+        }
+    }
+}
+
+fn has_files(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
 /// Fetches all that a job left at its cluster into a folder; how many files that were. What cannot
 /// be fetched keeps nothing else away.
 ///
 /// # Errors
-/// A folder cannot be listed or made, a file cannot be fetched or written; the text names the
-/// first.
-pub(super) fn fetch(cluster: &mut ArexCluster, job: &str, into: &Path) -> Result<usize, String> {
+/// The cluster does not have the job; a folder cannot be listed or made, a file cannot be fetched
+/// or written; the text names the first.
+fn fetch(cluster: &mut ArexCluster, job: &str, into: &Path) -> Result<usize, ArexError> {
     let mut folders = vec![String::new()];
     let (mut files, mut entries, mut lacking) = (0, 0, Vec::new());
     while let Some(folder) = folders.pop() {
-        let there = into.join(&folder);
-        let wrong = |error: std::io::Error| format!("{}: {error}", there.display());
-        std::fs::create_dir_all(&there).map_err(wrong)?;
         let listing = again(|| cluster.listing(job, &folder))?;
+        let there = into.join(&folder);
+        std::fs::create_dir_all(&there).map_err(|error| not_written(&there, &error))?;
         for entry in listing {
             entries += 1;
             let (SessionEntry::File(name) | SessionEntry::Folder(name)) = &entry;
             if entries > ENTRIES_MAX {
-                return Err(format!("the cluster lists more than {ENTRIES_MAX} files"));
+                let why = format!("the cluster lists more than {ENTRIES_MAX} files");
+                return Err(ArexError::Failed(why));
             }
             if !is_plain_name(name) {
                 lacking.push(format!("{folder}{name}: it is no name of a file here"));
@@ -42,31 +82,41 @@ pub(super) fn fetch(cluster: &mut ArexCluster, job: &str, into: &Path) -> Result
                     lacking.push(format!("{path}: folders are nested deeper than {DEPTH_MAX}"));
                 }
                 SessionEntry::Folder(_) => folders.push(format!("{path}/")),
-                SessionEntry::File(_) => match one(cluster, job, &path, &into.join(&path)) {
+                SessionEntry::File(_) => match one(cluster, job, &path, into) {
                     Ok(()) => files += 1,
-                    Err(why) => lacking.push(why),
+                    Err(why) => lacking.push(why.to_string()),
                 },
             }
         }
     }
     match lacking.first() {
         None => Ok(files),
-        Some(first) => Err(format!("{files} are, {} are not, first {first}", lacking.len())),
+        Some(first) => {
+            let why = format!("{files} are, {} are not, first {first}", lacking.len());
+            Err(ArexError::Failed(why))
+        }
     }
 }
 
-/// Fetches one file; of one that cannot be fetched nothing is left.
-fn one(cluster: &mut ArexCluster, job: &str, path: &str, here: &Path) -> Result<(), String> {
+/// Fetches one file, which has its name once it is whole.
+fn one(cluster: &mut ArexCluster, job: &str, path: &str, into: &Path) -> Result<(), ArexError> {
+    let here = into.join(path);
+    // Another process may fetch the same.
+    let part = into.join(format!(".yardmaster-part-{}", std::process::id()));
     let fetched = again(|| {
-        let made = File::create(here);
-        let mut file =
-            made.map_err(|error| ArexError::Refused(format!("{}: {error}", here.display())))?;
-        cluster.fetch(job, path, &mut file)
+        let mut file = File::create(&part).map_err(|error| not_written(&part, &error))?;
+        cluster.fetch(job, path, &mut file)?;
+        std::fs::rename(&part, &here).map_err(|error| not_written(&here, &error))
     });
     if fetched.is_err() {
-        let _ = std::fs::remove_file(here);
+        let _ = std::fs::remove_file(&part);
     }
     fetched
+}
+
+/// What no further try mends.
+fn not_written(path: &Path, error: &std::io::Error) -> ArexError {
+    ArexError::Refused(format!("{}: {error}", path.display()))
 }
 
 /// Whether a name is one of a file in its folder, and nowhere else.
@@ -76,16 +126,16 @@ fn is_plain_name(name: &str) -> bool {
 }
 
 /// Asks again, after ever longer pauses, what fails.
-fn again<T>(mut ask: impl FnMut() -> Result<T, ArexError>) -> Result<T, String> {
+fn again<T>(mut ask: impl FnMut() -> Result<T, ArexError>) -> Result<T, ArexError> {
     let mut pause = PAUSE;
     for _ in 1..TRIES {
         match ask() {
             Err(ArexError::Failed(_) | ArexError::Unanswered(_)) => std::thread::sleep(pause),
-            done => return done.map_err(|error| error.to_string()),
+            done => return done,
         }
         pause *= 2;
     }
-    ask().map_err(|error| error.to_string())
+    ask()
 }
 
 #[cfg(test)]

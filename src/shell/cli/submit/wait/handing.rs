@@ -10,14 +10,14 @@ use yardmaster_core::domain::nordugrid::xrsl::{Alternative, Dialect, Handover, t
 use yardmaster_core::event::ClusterFacts;
 use yardmaster_core::output::decision::Decision;
 
-/// How long a job is looked for whose handing over had no answer, before it goes elsewhere; and the
-/// first pause between two looks.
+/// How long a job is looked for that a cluster may have, before it goes elsewhere; and the first
+/// pause between two looks.
 const LOOKED_FOR: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_secs(1);
 /// A cluster's moments are whole seconds: what is handed over later than this has a later one.
 const SETTLED: Duration = Duration::from_millis(1_200);
-/// So long a cluster may still make a job whose handing over had no answer.
-const LATE: Duration = Duration::from_secs(600);
+/// How often the files of a job are sent that another process may send, too.
+const UPLOADS: u32 = 3;
 
 /// What is to be handed over.
 pub(super) struct Order {
@@ -34,35 +34,33 @@ pub(super) struct Order {
     is_shared: bool,
 }
 
+/// What became of an order.
+pub(super) struct HandedOver {
+    /// Its id at the cluster.
+    pub id: Result<String, ArexError>,
+    /// Jobs of it that may be there beside.
+    pub strays: Vec<Stray>,
+}
+
 /// A job that is not wanted at its cluster.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Stray {
     pub subject: String,
     pub cluster: String,
     /// Its id there, if that is known.
     pub id: Option<String>,
-    mark: String,
-    /// Until then it may come to be there.
-    until: Instant,
+    /// The mark of its description.
+    pub mark: String,
+    /// When it was, or may have been, handed over.
+    pub since: Instant,
+    /// Whether its cluster was asked about it, answering or not.
+    pub is_looked_for: bool,
 }
 
-/// What became of an order.
-pub(super) struct HandedOver {
-    /// Its id at the cluster.
-    pub id: Result<String, ArexError>,
-    /// What else may be there of it.
-    pub stray: Option<Stray>,
-}
-
-/// What became of a stray.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StrayFate {
-    /// It is cancelled.
-    Cancelled,
-    /// It never came to be there.
-    Absent,
-    /// Not known yet.
-    Open,
+/// The mark of a decision. Ids of decisions are the same wherever domain and job have the same
+/// names.
+pub(super) fn mark(decision: &Decision) -> String {
+    format!("{}:{}", decision.id, decision.now)
 }
 
 impl Order {
@@ -83,56 +81,61 @@ impl Order {
             description: job.task.description.as_ref().map_or("", |it| &it.text).to_owned(),
             dialect: SubmittedJob::dialect(&job.task),
             files: job.files.clone(),
-            // Ids of decisions are the same wherever domain and job have the same names.
-            mark: format!("yardmaster:{}:{}", decision.id, decision.now),
+            mark: mark(decision),
             is_shared: job.is_shared,
         }
     }
 
     /// Hands it over, and sends its files.
     pub fn carry_out(&self, cluster: Result<&mut ArexCluster, ArexError>) -> HandedOver {
-        let mut stray = None;
+        let mut strays = Vec::new();
         let id = cluster.and_then(|cluster| {
-            let id = self.placed(cluster, &mut stray)?;
-            match self.upload(cluster, &id) {
-                Ok(()) => Ok(id),
-                Err(error) => {
-                    // It would wait for its files until the cluster gives up.
-                    stray = self.cancelled(cluster, id);
-                    Err(error)
+            let known =
+                if self.is_shared { self.found(cluster, false, &mut strays)? } else { None };
+            match known {
+                Some(id) => {
+                    // Another process may send them as well; without them the cluster ends it.
+                    let _ = self.upload(cluster, &id);
+                    Ok(id)
                 }
+                None => self.made(cluster, &mut strays),
             }
         });
-        HandedOver { id, stray }
+        HandedOver { id, strays }
     }
 
-    /// Its id at the cluster, once it is there.
-    fn placed(
+    /// Its id at the cluster, once it was made there and has its files.
+    fn made(
         &self,
         cluster: &mut ArexCluster,
-        stray: &mut Option<Stray>,
+        strays: &mut Vec<Stray>,
     ) -> Result<String, ArexError> {
-        if self.is_shared
-            && let Some(id) = cluster.marked(&self.mark)?.into_iter().next()
-        {
-            return Ok(id);
-        }
         let adl = self.adl(cluster)?;
         let id = match cluster.submit(&adl) {
-            Err(ArexError::Unanswered(why)) => self.looked_for(cluster, why, stray)?,
+            Err(ArexError::Unanswered(why)) => {
+                let found = self.found(cluster, true, strays).ok().flatten();
+                found.ok_or(ArexError::Failed(why))?
+            }
             answer => answer?,
         };
-        if !self.is_shared {
-            return Ok(id);
-        }
-        // Of two processes that handed it over, both see the same one as the first.
-        sleep(SETTLED);
-        match cluster.marked(&self.mark).ok().and_then(|found| found.into_iter().next()) {
-            Some(first) if first != id => {
-                *stray = self.cancelled(cluster, id);
-                Ok(first)
+        if self.is_shared {
+            // Of several processes that handed it over, all see the same one as the first.
+            sleep(SETTLED);
+            let found = cluster.marked(&self.mark).unwrap_or_default();
+            if let Some(first) = found.into_iter().next().filter(|first| *first != id) {
+                self.cancel(cluster, id, strays);
+                let _ = self.upload(cluster, &first);
+                return Ok(first);
             }
-            _ => Ok(id),
+        }
+        match self.upload(cluster, &id) {
+            Ok(()) => Ok(id),
+            Err(_) if self.is_shared && self.has_its_files(cluster, &id) => Ok(id),
+            Err(error) => {
+                // It would wait for its files until the cluster gives up.
+                self.cancel(cluster, id, strays);
+                Err(error)
+            }
         }
     }
 
@@ -153,79 +156,70 @@ impl Order {
             .map_err(|error| ArexError::Refused(format!("{}: {error}", self.cluster)))
     }
 
-    /// Looks for a job whose handing over had no answer.
-    fn looked_for(
+    /// Looks for it at a cluster that may have it, `is_late`: or may come to have it. If the
+    /// cluster does not tell in time, there may be a stray.
+    fn found(
         &self,
         cluster: &mut ArexCluster,
-        why: String,
-        stray: &mut Option<Stray>,
-    ) -> Result<String, ArexError> {
+        is_late: bool,
+        strays: &mut Vec<Stray>,
+    ) -> Result<Option<String>, ArexError> {
         let (begun, mut pause) = (Instant::now(), PAUSE);
         loop {
+            let found = cluster.marked(&self.mark).map(|found| found.into_iter().next());
+            match &found {
+                Ok(Some(_)) => return found,
+                Ok(None) if !is_late => return found,
+                _ if begun.elapsed() + pause > LOOKED_FOR => {
+                    strays.push(self.stray(None));
+                    return found;
+                }
+                _ => {}
+            }
             sleep(pause);
             pause *= 2;
-            if let Some(id) = cluster.marked(&self.mark).unwrap_or_default().into_iter().next() {
-                return Ok(id);
-            }
-            if begun.elapsed() + pause > LOOKED_FOR {
-                *stray = Some(self.stray(None));
-                return Err(ArexError::Failed(why));
-            }
         }
     }
 
     /// Sends the files that it uploads, unless it waits for none any more.
     fn upload(&self, cluster: &mut ArexCluster, id: &str) -> Result<(), ArexError> {
-        let mut uploads = self.alternative.uploads().peekable();
-        let is_late = |cluster: &mut ArexCluster| {
-            let states = cluster.states()?;
-            Ok(states.get(id).is_some_and(|word| !is_waiting_for_files(word)))
-        };
-        if uploads.peek().is_none() || self.is_shared && is_late(cluster)? {
-            return Ok(());
+        let tries = if self.is_shared { UPLOADS } else { 1 };
+        let mut done = Ok(());
+        for again in 0..tries {
+            if self.alternative.uploads().next().is_none()
+                || self.is_shared && self.has_its_files(cluster, id)
+            {
+                return Ok(());
+            }
+            if again > 0 {
+                sleep(PAUSE);
+            }
+            let mut uploads = self.alternative.uploads();
+            done = uploads
+                .try_for_each(|(file, path)| cluster.upload(id, file, &self.files.join(path)));
+            if done.is_ok() {
+                break;
+            }
         }
-        uploads.try_for_each(|(file, path)| cluster.upload(id, file, &self.files.join(path)))
+        done
     }
 
-    /// Cancels a job of it; what is left to do if the cluster does not answer.
-    fn cancelled(&self, cluster: &mut ArexCluster, id: String) -> Option<Stray> {
-        let stray = self.stray(Some(id));
-        (stray.end(cluster) == StrayFate::Open).then_some(stray)
+    /// Whether a job of it is known to wait for no files any more.
+    fn has_its_files(&self, cluster: &mut ArexCluster, id: &str) -> bool {
+        let states = cluster.states().unwrap_or_default();
+        states.get(id).is_some_and(|word| !is_waiting_for_files(word))
+    }
+
+    /// Cancels a job of it, now or as soon as the cluster answers.
+    fn cancel(&self, cluster: &mut ArexCluster, id: String, strays: &mut Vec<Stray>) {
+        if cluster.act("kill", &id).is_err() {
+            strays.push(self.stray(Some(id)));
+        }
     }
 
     fn stray(&self, id: Option<String>) -> Stray {
         let (subject, cluster) = (self.subject.clone(), self.cluster.clone());
-        Stray { subject, cluster, id, mark: self.mark.clone(), until: Instant::now() + LATE }
-    }
-}
-
-impl Stray {
-    /// Tells that it may still be there.
-    pub fn left(&self) -> String {
-        let Stray { subject, cluster, id, .. } = self;
-        match id {
-            Some(id) => format!(
-                "{subject}: its job {id} at {cluster} is not wanted, and could not be cancelled; \
-                 cancel it there once the cluster answers"
-            ),
-            None => format!(
-                "{subject}: {cluster} did not tell whether it took it; if it did, cancel it there \
-                 once the cluster answers"
-            ),
-        }
-    }
-
-    /// Cancels it, if it is there.
-    pub fn end(&self, cluster: &mut ArexCluster) -> StrayFate {
-        let ids = match &self.id {
-            Some(id) => Ok(vec![id.clone()]),
-            None => cluster.marked(&self.mark),
-        };
-        match ids {
-            Ok(ids) if ids.is_empty() && Instant::now() > self.until => StrayFate::Absent,
-            Ok(ids) if ids.is_empty() => StrayFate::Open,
-            Ok(ids) if ids.iter().all(|id| cluster.act("kill", id).is_ok()) => StrayFate::Cancelled,
-            Ok(_) | Err(_) => StrayFate::Open,
-        }
+        let (mark, since) = (self.mark.clone(), Instant::now());
+        Stray { subject, cluster, id, mark, since, is_looked_for: false }
     }
 }

@@ -22,6 +22,8 @@ mod lines;
 #[cfg(feature = "tls")]
 mod resumed;
 #[cfg(feature = "tls")]
+mod strays;
+#[cfg(feature = "tls")]
 mod submission;
 #[cfg(feature = "tls")]
 mod waiting;

@@ -1,20 +1,25 @@
 //! Where the jobs of a submission stand, as the log has it.
 
 use super::super::again;
+use super::clusters::chosen_target;
 use super::decision_log::DecisionLog;
+use super::handing::Stray;
 use super::job::{AtCluster, LastRead, Stage, SubmittedJob};
 use super::submission::Submission;
 use crate::cli::outputs::{outputs, without_strays};
+use crate::clock;
 use std::collections::BTreeMap;
 use yardmaster_core::cut::Topic;
 use yardmaster_core::event::{Event, JobState, OutcomeKind, Status, Task};
 use yardmaster_core::output::Output;
 use yardmaster_core::output::decision::{Decision, DecisionId, Outcome};
 
-/// A job as it stands, with the decision that is not taken up yet.
+/// A job as it stands, with the decision that is not taken up yet, and with jobs of it that
+/// clusters may have which did not answer.
 pub(super) struct Resumed {
     pub job: SubmittedJob,
     pub decision: Option<Decision>,
+    pub strays: Vec<Stray>,
 }
 
 /// The jobs of a name.
@@ -51,18 +56,24 @@ pub(super) fn resumed(
             newest.insert(job, state);
         }
     }
-    let mut read = LastRead::default();
+    let (mut read, now) = (LastRead::default(), clock::now());
     let one = |task: Task| {
         let subject = &task.subject;
         let decision = decisions
             .iter()
             .filter(|it| it.subject == *subject && it.attempt >= task.attempt)
             .max_by_key(|it| (it.attempt, it.ordinal));
+        let failed = decisions.iter().filter(|it| {
+            it.subject == *subject && answers.get(&it.id) == Some(&OutcomeKind::Failed)
+        });
+        let strays = failed
+            .filter_map(|it| Some(Stray::of(it, chosen_target(it)?.split_once('/')?.0, now)))
+            .collect();
         let state = newest.remove(subject);
         let mut job = submission.job(task, &mut read)?;
         let answer = decision.and_then(|it| answers.get(&it.id)).copied();
         let decision = stand(&mut job, decision, answer, state)?;
-        Ok(Resumed { job, decision })
+        Ok(Resumed { job, decision, strays })
     };
     tasks.into_iter().map(one).collect()
 }

@@ -25,8 +25,9 @@ use yardmaster_core::plain::plain;
 const WRITTEN: [Topic; 3] = [Topic::Task, Topic::Outcome, Topic::JobState];
 /// How long one look at the log may wait, and so a signal and the clusters.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often the user's credentials are read again: a proxy may be renewed.
-const CREDENTIALS_AGAIN: Duration = Duration::from_secs(300);
+/// How often the user's credentials are read again, since a proxy may be renewed: at most, and at
+/// least, so long before they expire.
+const CREDENTIALS_AGAIN: [Duration; 2] = [Duration::from_secs(300), Duration::from_secs(5)];
 /// Exit code if no target took a job, and if the jobs go on.
 const UNPLACED: u8 = 3;
 const LEFT: u8 = 4;
@@ -84,7 +85,8 @@ impl<'a> WaitedJobs<'a> {
             let (subject, user) = (&task.subject, &task.user);
             return Err(Usage(format!("--resume {subject}: it is a job of --user {user}")).into());
         }
-        for Resumed { job, decision } in found {
+        for Resumed { job, decision, strays } in found {
+            waiting.strays.extend(strays);
             let is_open = match &decision {
                 Some(decision) => matches!(decision.outcome, Outcome::Assign(_)),
                 None => matches!(job.stage, Stage::Asked(_)),
@@ -111,7 +113,7 @@ impl<'a> WaitedJobs<'a> {
         Ok(WaitedJobs {
             submission,
             named,
-            read_again: Instant::now() + CREDENTIALS_AGAIN,
+            read_again: read_again(&credentials),
             stop: Stop::on_signals()?,
             log: DecisionLog::open(log, &topology.domain)?,
             publisher: RecordPublisher::open(conf, topology, &WRITTEN)?,
@@ -155,7 +157,7 @@ impl<'a> WaitedJobs<'a> {
         for decision in std::mem::take(&mut self.decided) {
             self.take_up(&decision);
         }
-        while self.jobs.values().any(|job| !matches!(job.stage, Stage::Over(_))) {
+        while self.goes_on() {
             if !self.stop.goes_on() {
                 self.leave("ended by a signal");
                 break;
@@ -181,6 +183,12 @@ impl<'a> WaitedJobs<'a> {
         }
         self.strays.iter().for_each(|stray| note(&plain(&stray.left())));
         Ok(self.exit_code())
+    }
+
+    /// Whether a job is not over, or a cluster was not asked yet about one that is not wanted.
+    fn goes_on(&self) -> bool {
+        let is_open = |job: &SubmittedJob| !matches!(job.stage, Stage::Over(_));
+        self.jobs.values().any(is_open) || self.strays.iter().any(|stray| !stray.is_looked_for)
     }
 
     fn exit_code(&self) -> ExitCode {
@@ -221,9 +229,10 @@ impl<'a> WaitedJobs<'a> {
         if Instant::now() < self.read_again {
             return Ok(());
         }
-        self.read_again = Instant::now() + CREDENTIALS_AGAIN;
         let credentials = Credentials::read(&self.named, clock::now());
-        self.clusters.renew(credentials.map_err(|error| error.to_string())?);
+        let credentials = credentials.map_err(|error| error.to_string())?;
+        self.read_again = read_again(&credentials);
+        self.clusters.renew(credentials);
         Ok(())
     }
 
@@ -245,4 +254,13 @@ impl<'a> WaitedJobs<'a> {
             job.stage = Stage::Over(JobEnd::Left);
         }
     }
+}
+
+/// When credentials are read again.
+fn read_again(credentials: &Credentials) -> Instant {
+    let [most, least] = CREDENTIALS_AGAIN;
+    let left = credentials.until().map(|until| until.saturating_sub(clock::now()));
+    let left = left.and_then(|left| u64::try_from(left).ok()).map(Duration::from_millis);
+    let span = left.map_or(most, |left| left.saturating_sub(most).clamp(least, most));
+    Instant::now() + span
 }

@@ -4,7 +4,7 @@ use super::arc::rows;
 use super::{Alternative, Value, only};
 use crate::domain::nordugrid::xrsl::{
     AdlError, Description, Dialect, Handover, InputFile, NameCondition, Relation,
-    SoftwareCondition, read, to_adl,
+    SoftwareCondition, mark_in, read, to_adl,
 };
 
 const QUEUE: &str = "the-queue";
@@ -257,7 +257,7 @@ fn a_job_that_is_written_in_adl_is_handed_over_as_it_is_written() {
              xmlns:ng=\"http://www.nordugrid.org/es/2011/12/nordugrid-adl\">new</ng:DelegationID>\
              </a:DataStaging>",
         )
-        .replace("</a:ActivityDescription>", "<!--m:1--></a:ActivityDescription>");
+        .replace("</a:ActivityDescription>", "<!--yardmaster:m:1--></a:ActivityDescription>");
     assert_eq!(to_adl(&job, &to).as_deref(), Ok(after.as_str()));
 
     let bare = "<ActivityDescription><Application><Executable><Path>/bin/a</Path></Executable>\
@@ -266,9 +266,14 @@ fn a_job_that_is_written_in_adl_is_handed_over_as_it_is_written() {
     let after = bare.replace(
         "</ActivityDescription>",
         "<Resources><QueueName>the-queue</QueueName></Resources><DataStaging></DataStaging>\
-         <!--m:1--></ActivityDescription>",
+         <!--yardmaster:m:1--></ActivityDescription>",
     );
     assert_eq!(to_adl(&only(bare), &to).as_deref(), Ok(after.as_str()));
+    assert_eq!((mark_in(bare), mark_in(&after)), (None, Some("m:1")));
+    // What a cluster has kept is handed over again.
+    let to = Handover { description: &after, mark: "m:2", ..to };
+    let again = to_adl(&only(&after), &to).unwrap();
+    assert_eq!(mark_in(&again), Some("m:2"), "{again}");
     let empty = bare.replace("</ActivityDescription>", "<Resources/></ActivityDescription>");
     let to = Handover { description: &empty, ..handover(&[]) };
     assert!(to_adl(&only(&empty), &to).is_ok_and(|adl| adl == after), "an empty part");
