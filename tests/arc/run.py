@@ -130,6 +130,8 @@ class Place:
 
     def answers_wholly(self) -> bool:
         """Imports, and says whether every cluster answers by all its interfaces."""
+        # What is published while nobody reads for LDAP is lost.
+        self.clusters.publish()
         try:
             self.imported()
         except AssertionError:
