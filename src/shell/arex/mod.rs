@@ -5,6 +5,7 @@ mod answer;
 mod credentials;
 mod delegation;
 mod link;
+mod reply;
 mod words;
 
 pub use answer::SessionEntry;
@@ -13,7 +14,8 @@ pub use words::{STATES, is_before_the_batch_system, is_waiting_for_files, publis
 
 use crate::ask::in_query;
 use crate::clock;
-use link::{ArexAnswer, ArexQuestion, Body, Link};
+use link::{ArexQuestion, Body, Link};
+use reply::ArexAnswer;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
