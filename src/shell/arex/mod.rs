@@ -19,9 +19,12 @@ use reply::ArexAnswer;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
+use std::time::{Duration, Instant};
 use yardmaster_core::domain::nordugrid::xrsl::mark_in;
 
 const JSON: &str = "application/json";
+/// How long a cluster is asked for no more jobs to be taken that answered nothing for long.
+const SPARED: Duration = Duration::from_secs(60);
 
 /// Why a cluster does not do what it is asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,6 +71,8 @@ pub struct ArexCluster {
     delegation: Option<String>,
     /// The mark of each job whose description was read; empty: it has none.
     marks: BTreeMap<String, String>,
+    /// Until when it is taken to be silent.
+    silent_until: Option<Instant>,
 }
 
 impl ArexCluster {
@@ -77,7 +82,29 @@ impl ArexCluster {
     /// It is no URL of https.
     pub fn new(url: &str, credentials: &Credentials) -> Result<ArexCluster, ArexError> {
         let (link, chain) = (Link::new(url, credentials)?, credentials.chain().cloned());
-        Ok(ArexCluster { link, chain, delegation: None, marks: BTreeMap::new() })
+        Ok(ArexCluster {
+            link,
+            chain,
+            delegation: None,
+            marks: BTreeMap::new(),
+            silent_until: None,
+        })
+    }
+
+    /// Notes that it answered nothing for long: it is spared for a minute.
+    pub fn spare(&mut self) {
+        self.silent_until = Some(Instant::now() + SPARED);
+    }
+
+    /// Refuses to ask a cluster that is spared.
+    ///
+    /// # Errors
+    /// It is spared.
+    pub fn not_spared(&self) -> Result<(), ArexError> {
+        match self.silent_until.is_some_and(|until| Instant::now() < until) {
+            true => Err(ArexError::Failed("the cluster did not answer before this".to_owned())),
+            false => Ok(()),
+        }
     }
 
     /// Hands a job over that ADL describes; its id at the cluster. It waits there for its uploads.
@@ -128,11 +155,16 @@ impl ArexCluster {
         let mut found = Vec::new();
         for (job, word) in states.iter().filter(|_| !mark.is_empty()) {
             if self.has_mark(job, mark)? && !self.is_cancelled(job, word) {
-                let local = self.diagnosis(job, "local")?;
-                found.push((answer::line_of(&local, "starttime").to_owned(), job.clone()));
+                found.push((String::new(), job.clone()));
             }
         }
-        found.sort();
+        if found.len() > 1 {
+            for (moment, job) in &mut found {
+                let local = self.diagnosis(job, "local")?;
+                *moment = answer::line_of(&local, "starttime").to_owned();
+            }
+            found.sort();
+        }
         Ok(found.into_iter().map(|(_, job)| job).collect())
     }
 
@@ -197,7 +229,8 @@ impl ArexCluster {
         let path = format!("/jobs/{}/diagnose/{name}", in_query(job));
         let answer = self.ask("GET", &path, "*/*", "", NONE)?;
         match answer.status {
-            404 => Ok(String::new()),
+            // 500: of one job; what it is cannot be known.
+            404 | 500 => Ok(String::new()),
             _ => right(answer, &path).map(|it| String::from_utf8_lossy(&it.body).into_owned()),
         }
     }

@@ -30,7 +30,7 @@ pub struct StubJob {
     /// Whether somebody asked that it be cancelled.
     pub is_cancelled: bool,
     /// When it was handed over; seconds.
-    made_s: i64,
+    pub made_s: i64,
 }
 
 #[derive(Default)]

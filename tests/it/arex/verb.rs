@@ -259,6 +259,9 @@ fn a_job_that_is_refused_is_handed_to_the_next_target_followed_and_fetched() {
     let again = place.start("again", &["--resume", "job", "--get", text(&folder)]).end();
     assert_eq!(again.code, Some(0), "{again:?}");
     has(&again.out, &["job: ce-b has it no more; what was fetched before is in"]);
+    let other = place.bus.path("other");
+    let never = place.start("never", &["--resume", "job", "--get", text(&other)]).end();
+    assert_eq!(never.code, Some(1), "{never:?}");
     place.check();
 }
 
@@ -448,10 +451,12 @@ fn a_proxy_that_is_renewed_before_it_expires_is_used() {
     place.cluster("ce-a", &stub.url(), "50");
     stub.state().course = vec!["RUNNING"];
     let place = place.lead();
-    let until = now_s() + 12;
+    let until = now_s() + 20;
     place.authority.proxy("proxy", "Ann", until);
     let waiter = place.begin("job", "&(executable=/bin/a)", &["-c", "ce-a"]);
     waiter.wait_for("job: RUNNING at ce-a/q");
+    std::fs::write(&place.proxy, "half").unwrap();
+    waiter.wait_for("those of before are used until they expire");
     place.authority.proxy("proxy", "Ann", now_s() + HOUR);
     waiter.wait_until(|| now_s() > until + 1);
     stub.state().asked.clear();

@@ -148,8 +148,15 @@ impl WaitedJobs<'_> {
         let of_it = self.strays.iter_mut().filter(|stray| stray.cluster == cluster);
         of_it.for_each(|stray| stray.is_looked_for = true);
         for (stray, fate) in look.strays {
-            if fate != StrayFate::Open {
-                self.strays.retain(|it| !it.is(&stray));
+            match fate {
+                StrayFate::Open => {}
+                StrayFate::Unseen => {
+                    let it = self.strays.iter_mut().filter(|it| it.is(&stray));
+                    it.for_each(|it| it.is_answered = true);
+                }
+                // Of those beside one that is wanted more may come.
+                StrayFate::Cancelled | StrayFate::Over if stray.beside.is_some() => {}
+                _ => self.strays.retain(|it| !it.is(&stray)),
             }
             stray.line(fate).iter().for_each(|line| note(&plain(line)));
         }

@@ -8,6 +8,10 @@ use std::time::Duration;
 /// Most files and folders of one job, and how deep these are nested.
 const ENTRIES_MAX: usize = 100_000;
 const DEPTH_MAX: usize = 32;
+/// Where a file grows until it is whole, before the number of the process; and the sign that all
+/// outputs are.
+const PART: &str = ".yardmaster-part-";
+const WHOLE: &str = ".yardmaster-whole";
 /// How often a cluster is asked that does not answer, and the first pause between.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
@@ -36,20 +40,30 @@ impl Fetched {
             Ok(cluster) => cluster,
             Err(error) => return Fetched::Lacking(error.to_string()),
         };
+        remove_parts(folder);
         match fetch(cluster, job, folder) {
             Ok(files) => {
+                // Without it they are fetched again, as long as the cluster has them.
+                let _ = File::create(folder.join(WHOLE));
                 let cleaned = is_cleaned.then(|| again(|| cluster.act("clean", job)));
                 let kept = cleaned.and_then(Result::err).map(|error| error.to_string());
                 Fetched::Whole(files, kept)
             }
-            Err(ArexError::Absent(_)) if has_files(folder) => Fetched::Before,
+            Err(ArexError::Absent(_)) if folder.join(WHOLE).exists() => Fetched::Before,
             Err(error) => Fetched::Lacking(error.to_string()),
         }
     }
 }
 
-fn has_files(folder: &Path) -> bool {
-    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+/// Removes what processes left of files that were not whole when these ended.
+fn remove_parts(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(PART));
+        if process.is_some_and(|it| !Path::new("/proc").join(it).exists()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Fetches all that a job left at its cluster into a folder; how many files that were. What cannot
@@ -102,7 +116,7 @@ fn fetch(cluster: &mut ArexCluster, job: &str, into: &Path) -> Result<usize, Are
 fn one(cluster: &mut ArexCluster, job: &str, path: &str, into: &Path) -> Result<(), ArexError> {
     let here = into.join(path);
     // Another process may fetch the same.
-    let part = into.join(format!(".yardmaster-part-{}", std::process::id()));
+    let part = into.join(format!("{PART}{}", std::process::id()));
     let fetched = again(|| {
         let mut file = File::create(&part).map_err(|error| not_written(&part, &error))?;
         cluster.fetch(job, path, &mut file)?;

@@ -53,8 +53,11 @@ pub(super) struct Stray {
     pub mark: String,
     /// When it was, or may have been, handed over.
     pub since: Instant,
-    /// Whether its cluster was asked about it, answering or not.
+    /// The job of the same mark that is wanted, if one is: those that came later are not.
+    pub beside: Option<String>,
+    /// Whether its cluster was asked about it, and whether it answered that it is not there.
     pub is_looked_for: bool,
+    pub is_answered: bool,
 }
 
 /// The mark of a decision. Ids of decisions are the same wherever domain and job have the same
@@ -90,8 +93,15 @@ impl Order {
     pub fn carry_out(&self, cluster: Result<&mut ArexCluster, ArexError>) -> HandedOver {
         let mut strays = Vec::new();
         let id = cluster.and_then(|cluster| {
-            let known =
-                if self.is_shared { self.found(cluster, false, &mut strays)? } else { None };
+            let spared = cluster.not_spared();
+            if self.is_shared && spared.is_err() {
+                strays.push(self.stray(None));
+            }
+            spared?;
+            let known = match self.is_shared {
+                true => self.found(cluster, false, &mut strays)?,
+                false => None,
+            };
             match known {
                 Some(id) => {
                     // Another process may send them as well; without them the cluster ends it.
@@ -101,6 +111,18 @@ impl Order {
                 None => self.made(cluster, &mut strays),
             }
         });
+        if let Ok(id) = &id
+            && self.is_shared
+        {
+            // Another process may hand it over later than this.
+            let beside = Some(id.clone());
+            strays.push(Stray {
+                beside,
+                is_looked_for: true,
+                is_answered: true,
+                ..self.stray(None)
+            });
+        }
         HandedOver { id, strays }
     }
 
@@ -171,6 +193,9 @@ impl Order {
                 Ok(Some(_)) => return found,
                 Ok(None) if !is_late => return found,
                 _ if begun.elapsed() + pause > LOOKED_FOR => {
+                    if found.is_err() {
+                        cluster.spare();
+                    }
                     strays.push(self.stray(None));
                     return found;
                 }
@@ -220,6 +245,7 @@ impl Order {
     fn stray(&self, id: Option<String>) -> Stray {
         let (subject, cluster) = (self.subject.clone(), self.cluster.clone());
         let (mark, since) = (self.mark.clone(), Instant::now());
-        Stray { subject, cluster, id, mark, since, is_looked_for: false }
+        let (beside, is_looked_for, is_answered) = (None, false, false);
+        Stray { subject, cluster, id, mark, since, beside, is_looked_for, is_answered }
     }
 }

@@ -43,8 +43,13 @@ pub(super) fn resumed(
         Event::Outcome(it) if is_asked(&it.subject) => Some((it.decision, it.kind)),
         _ => None,
     })?;
-    let answers: BTreeMap<DecisionId, OutcomeKind> =
-        answers.into_iter().map(|(_, answer)| answer).collect();
+    let mut kinds: BTreeMap<DecisionId, OutcomeKind> = BTreeMap::new();
+    for (_, (decision, kind)) in answers {
+        // Another process may have failed where one did not.
+        let known = kinds.entry(decision).or_insert(kind);
+        *known = if *known == OutcomeKind::Accepted { *known } else { kind };
+    }
+    let answers = kinds;
     let states = outputs(log.log(), Topic::JobState, |event| match event {
         Event::JobState(it) if is_asked(it.job) => Some((it.job.to_owned(), at_cluster(&it))),
         _ => None,
@@ -59,10 +64,12 @@ pub(super) fn resumed(
     let (mut read, now) = (LastRead::default(), clock::now());
     let one = |task: Task| {
         let subject = &task.subject;
-        let decision = decisions
-            .iter()
-            .filter(|it| it.subject == *subject && it.attempt >= task.attempt)
-            .max_by_key(|it| (it.attempt, it.ordinal));
+        let own = decisions.iter().filter(|it| it.subject == *subject);
+        let own = own.filter(|it| it.attempt >= task.attempt);
+        let is_taken = |it: &&Decision| answers.get(&it.id) == Some(&OutcomeKind::Accepted);
+        // One that a cluster took counts before any that came of a failure of another process.
+        let taken = own.clone().filter(is_taken).max_by_key(|it| (it.attempt, it.ordinal));
+        let decision = taken.or_else(|| own.max_by_key(|it| (it.attempt, it.ordinal)));
         let failed = decisions.iter().filter(|it| {
             it.subject == *subject && answers.get(&it.id) == Some(&OutcomeKind::Failed)
         });

@@ -17,6 +17,8 @@ pub(super) enum StrayFate {
     Cancelled,
     /// It was over before.
     Over,
+    /// It is not there, and may still come to be.
+    Unseen,
     /// It never came to be there.
     Absent,
     /// Not known yet.
@@ -34,7 +36,9 @@ impl Stray {
             id: None,
             mark: mark(decision),
             since: begun.checked_sub(age.min(LATE)).unwrap_or(begun),
+            beside: None,
             is_looked_for: false,
+            is_answered: false,
         }
     }
 
@@ -44,7 +48,12 @@ impl Stray {
             Some(id) => Ok(Vec::from_iter(states.contains_key(id).then(|| id.clone()))),
             None => cluster.marked_among(states, &self.mark),
         };
-        let Ok(ids) = ids else { return StrayFate::Open };
+        let Ok(mut ids) = ids else { return StrayFate::Open };
+        if let Some(wanted) = &self.beside {
+            // Where another one came first, it is that which others want.
+            let is_first = ids.first() == Some(wanted);
+            ids.retain(|id| is_first && id != wanted);
+        }
         let word = |id: &String| states.get(id).map_or("", String::as_str);
         let is_over =
             |id: &&String| published(word(id)).is_some_and(|(status, _)| status.is_ended());
@@ -53,14 +62,14 @@ impl Stray {
             false => StrayFate::Open,
             true if !open.is_empty() => StrayFate::Cancelled,
             true if !over.is_empty() => StrayFate::Over,
-            true if self.since.elapsed() < LATE => StrayFate::Open,
+            true if self.since.elapsed() < LATE => StrayFate::Unseen,
             true => StrayFate::Absent,
         }
     }
 
     /// Whether it is the same job as another.
     pub fn is(&self, other: &Stray) -> bool {
-        (&self.mark, &self.id) == (&other.mark, &other.id)
+        (&self.mark, &self.id, &self.beside) == (&other.mark, &other.id, &other.beside)
     }
 
     /// Tells what became of it, if that is of interest.
@@ -73,14 +82,15 @@ impl Stray {
             StrayFate::Over => Some(format!(
                 "{subject}: {cluster} had taken it all the same, and it is over there"
             )),
-            StrayFate::Absent | StrayFate::Open => None,
+            StrayFate::Unseen | StrayFate::Absent | StrayFate::Open => None,
         }
     }
 
-    /// Tells that it may still be there.
-    pub fn left(&self) -> String {
+    /// Tells that it may still be there, unless the cluster answered that it is not.
+    pub fn left(&self) -> Option<String> {
         let Stray { subject, cluster, id, .. } = self;
-        match id {
+        Some(match id {
+            _ if self.is_answered => return None,
             Some(id) => format!(
                 "{subject}: its job {id} at {cluster} is not wanted, and the cluster did not \
                  confirm that it is cancelled; look there once the cluster answers"
@@ -89,6 +99,6 @@ impl Stray {
                 "{subject}: {cluster} did not tell whether it took it; if it did, cancel it there \
                  once the cluster answers"
             ),
-        }
+        })
     }
 }

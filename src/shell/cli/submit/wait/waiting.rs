@@ -20,6 +20,7 @@ use yardmaster_core::cut::Topic;
 use yardmaster_core::event::Task;
 use yardmaster_core::output::decision::{Decision, Outcome};
 use yardmaster_core::plain::plain;
+use yardmaster_core::unit::Millis;
 
 /// Topics that are written.
 const WRITTEN: [Topic; 3] = [Topic::Task, Topic::Outcome, Topic::JobState];
@@ -37,6 +38,8 @@ pub struct WaitedJobs<'a> {
     pub(super) submission: &'a Submission<'a>,
     named: NamedCredentials,
     read_again: Instant,
+    /// Until when the user's credentials hold, if that is known.
+    until: Option<Millis>,
     pub(super) stop: Stop,
     pub(super) log: DecisionLog,
     pub(super) publisher: RecordPublisher,
@@ -114,6 +117,7 @@ impl<'a> WaitedJobs<'a> {
             submission,
             named,
             read_again: read_again(&credentials),
+            until: credentials.until(),
             stop: Stop::on_signals()?,
             log: DecisionLog::open(log, &topology.domain)?,
             publisher: RecordPublisher::open(conf, topology, &WRITTEN)?,
@@ -181,7 +185,7 @@ impl<'a> WaitedJobs<'a> {
             self.look();
             self.give_up();
         }
-        self.strays.iter().for_each(|stray| note(&plain(&stray.left())));
+        self.strays.iter().filter_map(Stray::left).for_each(|line| note(&plain(&line)));
         Ok(self.exit_code())
     }
 
@@ -229,11 +233,22 @@ impl<'a> WaitedJobs<'a> {
         if Instant::now() < self.read_again {
             return Ok(());
         }
-        let credentials = Credentials::read(&self.named, clock::now());
-        let credentials = credentials.map_err(|error| error.to_string())?;
-        self.read_again = read_again(&credentials);
-        self.clusters.renew(credentials);
-        Ok(())
+        let now = clock::now();
+        match Credentials::read(&self.named, now) {
+            Ok(credentials) => {
+                self.read_again = read_again(&credentials);
+                self.until = credentials.until();
+                self.clusters.renew(credentials);
+                Ok(())
+            }
+            // A file that is just being written; those that were read before still hold.
+            Err(error) if self.until.is_some_and(|until| now < until) => {
+                tracing::warn!("{error}; those of before are used until they expire");
+                self.read_again = Instant::now() + CREDENTIALS_AGAIN[1];
+                Ok(())
+            }
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     /// Gives up jobs about which nothing was decided for too long.
