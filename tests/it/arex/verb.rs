@@ -19,6 +19,11 @@ use yardmaster::wire::avro::{Arena, Codec};
 use yardmaster::wire::{record, topology};
 
 const LONG: Duration = Duration::from_secs(60);
+/// Outputs of the first jobs that a stub makes.
+const FILES: [&str; 2] = [
+    "GET /arex/rest/1.0/jobs/006916068098/session/out.txt",
+    "GET /arex/rest/1.0/jobs/006916068099/session/out.txt",
+];
 
 /// A grid of clusters that a process chooses among.
 pub struct Place {
@@ -405,7 +410,7 @@ fn a_submission_that_was_ended_is_taken_up_again_wherever_it_stood() {
     let kept = place.start("kept", &more).end();
     assert_eq!(kept.code, Some(0), "{kept:?}");
     has(&kept.err, &["two/0: it is not removed from ce-a: the cluster answers 503"]);
-    stub.state().odd = vec![("GET /arex/rest/1.0/jobs/", Odd::Drops)];
+    stub.state().odd = FILES.map(|file| (file, Odd::Drops)).into();
     let torn = place.start("torn", &more).end();
     assert_eq!(torn.code, Some(1), "{torn:?}");
     assert_eq!(std::fs::read_to_string(&out).unwrap(), "yes");
