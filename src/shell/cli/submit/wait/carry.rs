@@ -1,10 +1,10 @@
 //! Decisions carried out, and states of jobs looked at.
 
 use super::clusters::{ClusterLook, ClusterReport, Errand, chosen};
-use super::handing::{HandedOver, Order, Stray};
+use super::handing::{HandedOver, Order};
 use super::job::{AtCluster, JobEnd, JobListing, Stage, outcome_entry};
 use super::lines::{note, print};
-use super::strays::StrayFate;
+use super::strays::{Stray, StrayFate};
 use super::waiting::WaitedJobs;
 use crate::arex::{ArexError, JobFailure};
 use crate::cli::import::Entry;

@@ -2,9 +2,9 @@
 //! credentials, so that one that does not answer holds up no other, and no more often than needed.
 
 use super::fetched::Fetched;
-use super::handing::{HandedOver, Stray};
+use super::handing::HandedOver;
 use super::job::SubmittedJob;
-use super::strays::StrayFate;
+use super::strays::{Stray, StrayFate};
 use crate::arex::{ArexCluster, ArexError, Credentials, JobFailure};
 use crate::thread;
 use std::collections::BTreeMap;

@@ -2,6 +2,7 @@
 //! again where no answer came, or where another process handed it over.
 
 use super::job::SubmittedJob;
+use super::strays::{Stray, mark};
 use crate::arex::{ArexCluster, ArexError, is_waiting_for_files};
 use std::path::PathBuf;
 use std::thread::sleep;
@@ -40,30 +41,6 @@ pub(super) struct HandedOver {
     pub id: Result<String, ArexError>,
     /// Jobs of it that may be there beside.
     pub strays: Vec<Stray>,
-}
-
-/// A job that is not wanted at its cluster.
-#[derive(Clone, Debug)]
-pub(super) struct Stray {
-    pub subject: String,
-    pub cluster: String,
-    /// Its id there, if that is known.
-    pub id: Option<String>,
-    /// The mark of its description.
-    pub mark: String,
-    /// When it was, or may have been, handed over.
-    pub since: Instant,
-    /// The job of the same mark that is wanted, if one is: those that came later are not.
-    pub beside: Option<String>,
-    /// Whether its cluster was asked about it, and whether it answered that it is not there.
-    pub is_looked_for: bool,
-    pub is_answered: bool,
-}
-
-/// The mark of a decision. Ids of decisions are the same wherever domain and job have the same
-/// names.
-pub(super) fn mark(decision: &Decision) -> String {
-    format!("{}:{}", decision.id, decision.now)
 }
 
 impl Order {

@@ -3,8 +3,8 @@
 use super::super::again;
 use super::clusters::chosen_target;
 use super::decision_log::DecisionLog;
-use super::handing::Stray;
 use super::job::{AtCluster, LastRead, Stage, SubmittedJob};
+use super::strays::Stray;
 use super::submission::Submission;
 use crate::cli::outputs::{outputs, without_strays};
 use crate::clock;

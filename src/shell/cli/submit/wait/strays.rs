@@ -1,6 +1,5 @@
 //! Jobs that are not wanted at their clusters: cancelled there as soon as these answer.
 
-use super::handing::{Stray, mark};
 use crate::arex::{ArexCluster, published};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,6 +8,30 @@ use yardmaster_core::unit::Millis;
 
 /// So long a cluster may still make a job whose handing over had no answer.
 const LATE: Duration = Duration::from_secs(600);
+
+/// A job that is not wanted at its cluster.
+#[derive(Clone, Debug)]
+pub(super) struct Stray {
+    pub subject: String,
+    pub cluster: String,
+    /// Its id there, if that is known.
+    pub id: Option<String>,
+    /// The mark of its description.
+    pub mark: String,
+    /// When it was, or may have been, handed over.
+    pub since: Instant,
+    /// The job of the same mark that is wanted, if one is: those that came later are not.
+    pub beside: Option<String>,
+    /// Whether its cluster was asked about it, and whether it answered that it is not there.
+    pub is_looked_for: bool,
+    pub is_answered: bool,
+}
+
+/// The mark of a decision. Ids of decisions are the same wherever domain and job have the same
+/// names.
+pub(super) fn mark(decision: &Decision) -> String {
+    format!("{}:{}", decision.id, decision.now)
+}
 
 /// What became of a stray.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

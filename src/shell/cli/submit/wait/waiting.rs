@@ -2,10 +2,10 @@
 
 use super::clusters::Clusters;
 use super::decision_log::{DecisionLog, FOLLOWED, READ};
-use super::handing::Stray;
 use super::job::{JobEnd, LastRead, Stage, SubmittedJob};
 use super::lines::{note, print};
 use super::resumed::{Resumed, resumed};
+use super::strays::Stray;
 use super::submission::Submission;
 use crate::arex::{Credentials, NamedCredentials};
 use crate::cli::import::Entry;
