@@ -91,6 +91,16 @@ impl ArexCluster {
         })
     }
 
+    /// Goes on with other credentials of the user; what is known of its jobs stays.
+    ///
+    /// # Errors
+    /// As [`ArexCluster::new`].
+    pub fn renew(&mut self, url: &str, credentials: &Credentials) -> Result<(), ArexError> {
+        let ArexCluster { link, chain, .. } = ArexCluster::new(url, credentials)?;
+        (self.link, self.chain, self.delegation) = (link, chain, None);
+        Ok(())
+    }
+
     /// Notes that it answered nothing for long: it is spared for a minute.
     pub fn spare(&mut self) {
         self.silent_until = Some(Instant::now() + SPARED);
@@ -124,12 +134,15 @@ impl ArexCluster {
             // Of something between that does not know what became of it.
             408 | 502..=504 => Err(ArexError::Unanswered(status(&answer))),
             // A fault, behind which it may have the job.
-            _ => match self.marked(mark_in(adl).unwrap_or_default()) {
-                Ok(jobs) if !jobs.is_empty() => Ok(jobs.into_iter().next().unwrap_or_default()),
-                // The user is none of the cluster's ("User can't be assigned configuration").
-                _ if answer.status == 500 => Err(ArexError::Refused(status(&answer))),
-                _ => Err(ArexError::Failed(status(&answer))),
-            },
+            _ => {
+                let found = self.marked(mark_in(adl).unwrap_or_default()).ok();
+                match found.and_then(|jobs| jobs.into_iter().next()) {
+                    Some(job) => Ok(job),
+                    // The user is none of the cluster's ("User can't be assigned configuration").
+                    None if answer.status == 500 => Err(ArexError::Refused(status(&answer))),
+                    None => Err(ArexError::Failed(status(&answer))),
+                }
+            }
         }
     }
 

@@ -126,16 +126,24 @@ impl WaitedJobs<'_> {
 
     /// Looks at the clusters that have jobs, wanted or not.
     pub(super) fn look(&mut self) {
-        let mut ids: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for job in self.jobs.values() {
-            if let Stage::Handed(at) = &job.stage {
-                ids.entry(at.cluster().to_owned()).or_default().push(at.id.clone());
-            }
-        }
-        let with_strays = self.strays.iter().map(|stray| stray.cluster.clone());
-        let clusters: BTreeSet<String> = ids.keys().cloned().chain(with_strays).collect();
-        for cluster in clusters {
-            let ids = ids.remove(&cluster).unwrap_or_default();
+        let handed = self.jobs.values().filter_map(|job| match &job.stage {
+            Stage::Handed(at) => Some(at),
+            _ => None,
+        });
+        let with_strays = self.strays.iter().map(|stray| stray.cluster.as_str());
+        let clusters: BTreeSet<&str> =
+            handed.clone().map(|at| at.cluster()).chain(with_strays).collect();
+        for cluster in clusters
+            .into_iter()
+            .filter(|it| self.clusters.is_due(it))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+        {
+            let ids = handed
+                .clone()
+                .filter(|at| at.cluster() == cluster)
+                .map(|at| at.id.clone())
+                .collect();
             let strays = self.strays.iter().filter(|stray| stray.cluster == cluster).cloned();
             let strays: Vec<Stray> = strays.collect();
             self.clusters.look(&cluster, self.log.cluster(&cluster), ids, strays);
@@ -145,9 +153,9 @@ impl WaitedJobs<'_> {
     /// A look at a cluster is over.
     fn looked(&mut self, cluster: &str, look: ClusterLook) {
         let was_silent = self.clusters.looked(cluster, look.states.is_err());
-        let of_it = self.strays.iter_mut().filter(|stray| stray.cluster == cluster);
-        of_it.for_each(|stray| stray.is_looked_for = true);
         for (stray, fate) in look.strays {
+            let it = self.strays.iter_mut().filter(|it| it.is(&stray));
+            it.for_each(|it| it.is_looked_for = true);
             match fate {
                 StrayFate::Open => {}
                 StrayFate::Unseen => {

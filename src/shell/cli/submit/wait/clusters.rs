@@ -9,6 +9,7 @@ use crate::arex::{ArexCluster, ArexError, Credentials, JobFailure};
 use crate::thread;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, SendError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use yardmaster_core::domain::nordugrid::xrsl::Alternative;
 use yardmaster_core::event::ClusterFacts;
@@ -21,7 +22,8 @@ const REST_MAX: Duration = Duration::from_secs(30);
 
 /// Clusters by their names.
 pub(super) struct Clusters {
-    credentials: Credentials,
+    /// The user's, for all threads: what waits to be done is done with those of then.
+    credentials: Arc<Mutex<Arc<Credentials>>>,
     threads: BTreeMap<(String, Errand), ClusterThread>,
     rests: BTreeMap<String, ClusterRest>,
     reports: (Sender<ClusterReport>, Receiver<ClusterReport>),
@@ -74,14 +76,13 @@ pub(super) struct ClusterLook {
 impl Clusters {
     pub fn new(credentials: Credentials) -> Clusters {
         let (threads, rests) = (BTreeMap::new(), BTreeMap::new());
+        let credentials = Arc::new(Mutex::new(Arc::new(credentials)));
         Clusters { credentials, threads, rests, reports: channel() }
     }
 
     /// Goes on with other credentials of the user.
     pub fn renew(&mut self, credentials: Credentials) {
-        self.credentials = credentials;
-        // Each ends once it has done what it was asked.
-        self.threads.clear();
+        *newest(&self.credentials) = Arc::new(credentials);
     }
 
     /// Has something done at a cluster, by its name as it publishes itself; the report comes later.
@@ -134,12 +135,22 @@ impl Clusters {
     }
 
     fn started(&self, url: &str) -> Result<ClusterThread, ArexError> {
-        let mut cluster = ArexCluster::new(url, &self.credentials)?;
+        let mut used = Arc::clone(&newest(&self.credentials));
+        let mut cluster = ArexCluster::new(url, &used)?;
         let (works, to_do) = channel::<Work>();
-        let reports = self.reports.0.clone();
+        let (reports, credentials) = (self.reports.0.clone(), Arc::clone(&self.credentials));
+        let address = url.to_owned();
         let work = move || {
             for work in to_do {
-                let _ = reports.send(work(Ok(&mut cluster)));
+                let now = Arc::clone(&newest(&credentials));
+                let renewed = match Arc::ptr_eq(&now, &used) {
+                    true => Ok(()),
+                    false => cluster.renew(&address, &now),
+                };
+                if renewed.is_ok() {
+                    used = now;
+                }
+                let _ = reports.send(work(renewed.map(|()| &mut cluster)));
             }
         };
         let started = thread::spawn("cluster", work);
@@ -147,7 +158,13 @@ impl Clusters {
         Ok(ClusterThread { url: url.to_owned(), works })
     }
 
-    /// Looks at the jobs of a cluster, if that is due: at those of these ids, and at strays.
+    /// Whether a look at a cluster is due.
+    pub fn is_due(&self, name: &str) -> bool {
+        let rest = self.rests.get(name);
+        rest.is_none_or(|rest| rest.until.is_some_and(|until| Instant::now() >= until))
+    }
+
+    /// Looks at the jobs of a cluster: at those of these ids, and at strays.
     pub fn look(
         &mut self,
         name: &str,
@@ -156,16 +173,13 @@ impl Clusters {
         strays: Vec<Stray>,
     ) {
         let known = self.rests.get(name);
-        if known.is_some_and(|rest| rest.until.is_none_or(|until| Instant::now() < until)) {
-            return;
-        }
         let (span, is_silent) = known.map_or((REST, false), |rest| (rest.span, rest.is_silent));
         self.rests.insert(name.to_owned(), ClusterRest { until: None, span, is_silent });
         let owned = name.to_owned();
         let work = move |cluster: Result<&mut ArexCluster, ArexError>| {
             let look = match cluster {
                 Ok(cluster) => ClusterLook::take(cluster, &ids, strays),
-                Err(error) => ClusterLook::none(error),
+                Err(error) => ClusterLook::none(error, strays),
             };
             ClusterReport::Looked(owned, look)
         };
@@ -196,7 +210,7 @@ impl ClusterLook {
     fn take(cluster: &mut ArexCluster, ids: &[String], strays: Vec<Stray>) -> ClusterLook {
         let states = match cluster.states() {
             Ok(states) => states,
-            Err(error) => return ClusterLook::none(error),
+            Err(error) => return ClusterLook::none(error, strays),
         };
         let failed = ids.iter().filter(|id| states.get(*id).is_some_and(|word| word == "FAILED"));
         let failures = failed.map(|id| (id.clone(), cluster.failure(id))).collect();
@@ -208,9 +222,15 @@ impl ClusterLook {
         ClusterLook { states: Ok(states), failures, strays }
     }
 
-    fn none(error: ArexError) -> ClusterLook {
-        ClusterLook { states: Err(error), failures: BTreeMap::new(), strays: Vec::new() }
+    fn none(error: ArexError, strays: Vec<Stray>) -> ClusterLook {
+        let strays = strays.into_iter().map(|stray| (stray, StrayFate::Open)).collect();
+        ClusterLook { states: Err(error), failures: BTreeMap::new(), strays }
     }
+}
+
+/// The credentials of now. No thread leaves them half written.
+fn newest(shared: &Mutex<Arc<Credentials>>) -> MutexGuard<'_, Arc<Credentials>> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The target that a decision chose.

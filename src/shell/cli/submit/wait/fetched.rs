@@ -8,8 +8,8 @@ use std::time::Duration;
 /// Most files and folders of one job, and how deep these are nested.
 const ENTRIES_MAX: usize = 100_000;
 const DEPTH_MAX: usize = 32;
-/// Where a file grows until it is whole, before the number of the process; and the sign that all
-/// outputs are.
+/// Where a file grows until it is whole, before the number of the process; and the file with the
+/// cluster's id of the job of which all outputs are here.
 const PART: &str = ".yardmaster-part-";
 const WHOLE: &str = ".yardmaster-whole";
 /// How often a cluster is asked that does not answer, and the first pause between.
@@ -44,15 +44,20 @@ impl Fetched {
         match fetch(cluster, job, folder) {
             Ok(files) => {
                 // Without it they are fetched again, as long as the cluster has them.
-                let _ = File::create(folder.join(WHOLE));
+                let _ = std::fs::write(folder.join(WHOLE), job);
                 let cleaned = is_cleaned.then(|| again(|| cluster.act("clean", job)));
                 let kept = cleaned.and_then(Result::err).map(|error| error.to_string());
                 Fetched::Whole(files, kept)
             }
-            Err(ArexError::Absent(_)) if folder.join(WHOLE).exists() => Fetched::Before,
+            Err(ArexError::Absent(_)) if is_whole(job, folder) => Fetched::Before,
             Err(error) => Fetched::Lacking(error.to_string()),
         }
     }
+}
+
+/// Whether all outputs of a job are here: those of an attempt before are none of it.
+fn is_whole(job: &str, folder: &Path) -> bool {
+    std::fs::read_to_string(folder.join(WHOLE)).is_ok_and(|it| it == job)
 }
 
 /// Removes what processes left of files that were not whole when these ended.
